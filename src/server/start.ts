@@ -13,7 +13,7 @@ import { Dispatcher } from '../http/dispatch.ts';
 import type { Listening } from '../http/listening.ts';
 import { chooseTransport, type Transport } from '../http/transport.ts';
 import { calibrationOf } from '../scoring/calibration.ts';
-import { publication } from '../site/publications.ts';
+import { publications } from '../site/publications.ts';
 import type { Log, Telemetry } from '../telemetry/telemetry.ts';
 import { openAdmin, openCertificate, openConnections, openFront } from './listeners.ts';
 import { openTelemetry } from './telemetry.ts';
@@ -102,7 +102,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
     uploads,
     readiness,
     telemetry,
-    documents: (id, query) => publication(id, config, query),
+    documents: publications(config),
   };
   const dispatcher = new Dispatcher(services);
   const front = opening(
