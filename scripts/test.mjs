@@ -19,7 +19,7 @@ const counted = { passed: 0, failed: 0 };
 const skipped = [];
 
 /** In order. */
-const checks = { lint, types, native, vitest };
+const checks = { lint: script('lint'), types: script('typecheck'), native, vitest };
 
 const words = process.argv.slice(2);
 const full = words.includes('--full');
@@ -51,12 +51,9 @@ function countOne(ok) {
   counted[ok ? 'passed' : 'failed'] += 1;
 }
 
-function lint() {
-  countOne(show('npm', 'run', '--silent', 'lint'));
-}
-
-function types() {
-  countOne(show('npm', 'run', '--silent', 'typecheck'));
+/** A check that is one script of package.json. */
+function script(name) {
+  return () => countOne(show('npm', 'run', '--silent', name));
 }
 
 /** Into one tree, under AddressSanitizer and UBSan: the core's tests, and the addon that test/native loads. */

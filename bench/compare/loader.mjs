@@ -1,5 +1,5 @@
-// The load generator, a process of its own that is reused for all jobs: a new one for every window would spend it on JIT
-// compilation, on the CPUs that the server needs. It receives jobs over IPC and returns a window for each: what happened
+// The load generator of one server, a process of its own that is reused for all jobs: a new one for every window would spend it on
+// JIT compilation, on the CPUs that the server needs. It receives jobs over IPC and returns a window for each: what happened
 // between two readings of the CPU usage.
 import { setTimeout } from 'node:timers/promises';
 import { Load } from '../../test/support/load.mjs';

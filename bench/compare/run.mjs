@@ -17,34 +17,22 @@ const least_right = 0.75;
 
 const loader = fileURLToPath(new URL('loader.mjs', import.meta.url));
 
-/** The generator's processes, by the CPUs that they run on. */
-class Generators {
-  #up = new Map();
-
-  async load(job, cores) {
-    if (!this.#up.has(cores)) this.#up.set(cores, this.#start(cores));
-    const { child, lost } = this.#up.get(cores);
-    child.send(job);
-    const [window] = await Promise.race([once(child, 'message'), lost]);
-    return window;
-  }
-
-  #start(cores) {
-    const [command, ...args] = [...(cores ? ['taskset', '-c', cores] : []), process.execPath, loader];
-    const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-    const lost = new Promise((_, reject) => {
-      child.once('exit', (code) => {
-        this.#up.delete(cores);
-        reject(new Error(`The generator of load ended with ${code} and no window`));
-      });
-    });
-    lost.catch(() => {}); // handled where it is awaited; at the end it is expected
-    return { child, lost };
-  }
-
-  stop() {
-    for (const { child } of this.#up.values()) child.disconnect();
-  }
+/** A generator of load in a process of its own: load(job) resolves to a window. */
+function startLoader(cores) {
+  const [command, ...args] = [...(cores ? ['taskset', '-c', cores] : []), process.execPath, loader];
+  const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const lost = once(child, 'exit').then(([code]) => {
+    throw new Error(`The generator of load ended with ${code} and no window`);
+  });
+  lost.catch(() => {}); // handled where it is awaited; at the end it is expected
+  return {
+    async load(job) {
+      child.send(job);
+      const [window] = await Promise.race([once(child, 'message'), lost]);
+      return window;
+    },
+    stop: () => child.connected && child.disconnect(),
+  };
 }
 
 /**
@@ -77,55 +65,36 @@ async function measureFloor({ workers }, { scenario, mode }, { seconds }) {
   return JSON.parse((await promisify(execFile)(programs.floor, args)).stdout);
 }
 
-/** The servers of a round: each is started when it is first needed, settled, and kept for later blocks. */
-class Servers {
-  #options;
-  #generators = new Generators();
-  #up = new Map();
-
-  constructor(options) {
-    this.#options = options;
-  }
-
-  async get({ contender, workers: wanted, apart = false }, scenario) {
-    const name = [contender, wanted, apart].join();
-    const known = this.#up.get(name);
-    if (known) return known;
-    // With `apart`, the generator runs on the last CPU and the server on the others.
-    const cpus = apart ? allowedCpus() : [];
-    const own = cpus.length > 1 ? cpus.slice(0, -1) : [];
-    const workers = own.length > 0 ? Math.min(wanted, own.length) : wanted;
-    const server = await contenders[contender].start({ workers, cores: own.join(',') || undefined });
-    const { address, key, pid } = server;
-    const target = { pid, key, port: Number(new URL(address).port) };
-    const found = {
-      address,
-      key,
-      load: (job) =>
-        this.#generators.load({ ...target, ...job }, own.length > 0 ? String(cpus.at(-1)) : undefined),
-      stop: async () => {
-        this.#up.delete(name);
-        await server.stop();
-      },
-    };
-    this.#up.set(name, found);
-    const { settle_s, least } = this.#options;
-    const cheap = contenders[contender].scenarios.includes('small') ? 'small' : scenario;
-    const settling = { loop: 'closed', clients: saturating, scenario: cheap, mode: 'fast' };
-    await found.load({ ...settling, warm_s: settle_s, seconds: 0, least });
-    return found;
-  }
-
-  async stop() {
-    this.#generators.stop();
-    await Promise.all([...this.#up.values()].map((server) => server.stop()));
-  }
+/** A contender and its load, after it has settled: { address, key, load(job), stop() }. */
+async function startServer({ contender, workers: wanted, apart = false }, scenario, { settle_s, least }) {
+  // With `apart`, the generator runs on the last CPU and the server on the others.
+  const cpus = apart ? allowedCpus() : [];
+  const own = cpus.length > 1 ? cpus.slice(0, -1) : [];
+  const workers = own.length > 0 ? Math.min(wanted, own.length) : wanted;
+  const server = await contenders[contender].start({ workers, cores: own.join(',') || undefined });
+  const { address, key, pid } = server;
+  const generator = startLoader(own.length > 0 ? String(cpus.at(-1)) : undefined);
+  const load = (job) => generator.load({ pid, key, port: Number(new URL(address).port), ...job });
+  const cheap = contenders[contender].scenarios.includes('small') ? 'small' : scenario;
+  const settling = { loop: 'closed', clients: saturating, scenario: cheap, mode: 'fast' };
+  await load({ ...settling, warm_s: settle_s, seconds: 0, least });
+  const stop = () => {
+    generator.stop();
+    return server.stop();
+  };
+  return { address, key, load, stop };
 }
 
 /** One round of a block. Contenders that fail are reported to `onFailure` and left out. */
 async function carryOutBlock(block, round, options, { servers, checks, onProgress, onFailure, onWindow }) {
   const { id, scenario, mode } = block;
   const up = new Map();
+  /** Each is started when it is first needed, and kept for later blocks of the round. */
+  const serverOf = async (run) => {
+    const name = [run.contender, run.workers, run.apart].join();
+    if (!servers.has(name)) servers.set(name, await startServer(run, scenario, options));
+    return servers.get(name);
+  };
   const fallOut = (run, error) => {
     up.delete(run);
     onFailure({ contender: run.contender, message: error.message });
@@ -133,7 +102,7 @@ async function carryOutBlock(block, round, options, { servers, checks, onProgres
   for (const run of rotated(block.runs, round)) {
     onProgress(`${run.contender} gets ready`);
     try {
-      const server = run.contender === 'floor' ? undefined : await servers.get(run, scenario);
+      const server = run.contender === 'floor' ? undefined : await serverOf(run);
       const isSame = (one) => one.contender === run.contender && one.block === id;
       if (server && !checks.some(isSame)) {
         const checked = await check(server, scenario, mode, options.pairs_checked);
@@ -168,6 +137,7 @@ async function carryOutBlock(block, round, options, { servers, checks, onProgres
           subject.best = Math.max(subject.best, answered / window.seconds);
         } catch (error) {
           fallOut(run, error);
+          for (const [name, server] of servers) if (server === subject.server) servers.delete(name);
           await subject.server?.stop();
         }
       }
@@ -179,7 +149,7 @@ async function carryOutBlock(block, round, options, { servers, checks, onProgres
 export async function carryOut(plan, options, onProgress) {
   const results = { windows: [], checks: [], failures: [] };
   for (let round = 0; round < options.rounds; round++) {
-    const servers = new Servers(options);
+    const servers = new Map();
     try {
       for (const block of plan) {
         await carryOutBlock(block, round, options, {
@@ -191,7 +161,7 @@ export async function carryOut(plan, options, onProgress) {
         });
       }
     } finally {
-      await servers.stop();
+      await Promise.all([...servers.values()].map((server) => server.stop()));
     }
   }
   return results;

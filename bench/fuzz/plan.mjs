@@ -25,34 +25,32 @@ const asJson = { 'content-type': 'application/json' };
 const pipelinable = heads.oddRequestLines.filter((line) => line.startsWith('GET '));
 
 /**
- * Of each kind its weight, what it expects, and its bytes by a generator and the world (key, images). A request with inference
+ * Of each kind its weight, its bytes by a generator and the world (key, images), and what it expects. A request with inference
  * costs as much as a hundred others; among 100,000 requests there are still thousands of them.
- *   ok      200 and the known answer
- *   answer  any answer except 5xx
- *   end     an answer or a closed connection; a number: so many answers or a closed connection
+ *   ok        200
+ *   answer    any answer except 5xx
+ *   a number  so many answers, or a closed connection; without it one
  */
 const kinds = {
-  valid: [2, 'ok', post(bodies.goodForm, [match, advanced, many])],
-  one_image: [7, 'answer', post(bodies.oneImage, [detect, embed])],
-  many_targets: [3, 'answer', post(bodies.manyTargets, [many])],
-  odd_question: [9.5, 'answer', post(bodies.oddQuestion, [embeddings], asJson)],
-  question_as_text: [0.5, 'answer', post(bodies.oddQuestion, [embeddings], { 'content-type': 'text/plain' })],
-  damaged_image: [4, 'answer', toMatch(bodies.damagedForm)],
-  suffered_image: [3, 'answer', toMatch(bodies.sufferedForm)],
-  odd_fields: [10, 'answer', toMatch(bodies.oddFields)],
-  odd_json: [10, 'answer', post(bodies.oddJson, [match, advanced, many], asJson)],
-  built_form: [18, 'answer', toMatch(bodies.builtForm)],
-  mutated_form: [15, 'answer', toMatch(bodies.mutatedForm)],
-  noise: [4, 'answer', toMatch(bodies.noise)],
-  delimiter_soup: [2, 'answer', toMatch(bodies.delimiterSoup)],
+  valid: [2, post(bodies.goodForm, [match, advanced, many]), 'ok'],
+  one_image: [7, post(bodies.oneImage, [detect, embed]), 'answer'],
+  many_targets: [3, post(bodies.manyTargets, [many]), 'answer'],
+  odd_question: [9.5, post(bodies.oddQuestion, [embeddings], asJson), 'answer'],
+  question_as_text: [0.5, post(bodies.oddQuestion, [embeddings], { 'content-type': 'text/plain' }), 'answer'],
+  damaged_image: [4, toMatch(bodies.damagedForm), 'answer'],
+  suffered_image: [3, toMatch(bodies.sufferedForm), 'answer'],
+  odd_fields: [10, toMatch(bodies.oddFields), 'answer'],
+  odd_json: [10, post(bodies.oddJson, [match, advanced, many], asJson), 'answer'],
+  built_form: [18, toMatch(bodies.builtForm), 'answer'],
+  mutated_form: [15, toMatch(bodies.mutatedForm), 'answer'],
+  noise: [4, toMatch(bodies.noise), 'answer'],
+  delimiter_soup: [2, toMatch(bodies.delimiterSoup), 'answer'],
   odd_header: [
     9,
-    'end',
     (random, world) => withLength(world, bodies.oddFields(random), random.pick(heads.oddHeaders)),
   ],
   odd_request_line: [
     7,
-    'end',
     (random, world) => {
       const line = random.pick(heads.oddRequestLines);
       const bodiless = /^(GET|HEAD|OPTIONS)/.test(line);
@@ -61,7 +59,6 @@ const kinds = {
   ],
   lying_length: [
     6,
-    'end',
     (random, world) => {
       const body = bodies.oddFields(random);
       return Buffer.concat([head(world, random.pick(heads.lyingLengths)(body.length)), body]);
@@ -69,7 +66,6 @@ const kinds = {
   ],
   odd_chunks: [
     3,
-    'end',
     (random, world) =>
       Buffer.concat([
         head(world, { 'transfer-encoding': 'chunked' }),
@@ -78,26 +74,25 @@ const kinds = {
   ],
   mutated_head: [
     4,
-    'end',
     (random, world) =>
       Buffer.concat([bodies.mutate(head(world, { 'content-length': 9 }), random), Buffer.from('some body')]),
   ],
-  stranger: [1, 'end', (random) => random.pick(heads.strangers)],
+  stranger: [1, (random) => random.pick(heads.strangers)],
   // µWS accepts another request when the one before was answered inside its callback, as these are.
   pipelined: [
     1.5,
-    4,
     (random, world) =>
       Buffer.concat(Array.from({ length: 4 }, () => head(world, {}, random.pick(pipelinable)))),
+    4,
   ],
   refused_then_valid: [
     0.5,
-    2,
     (random, world) =>
       Buffer.concat([
         withLength(world, bodies.noise(random), { 'content-type': 'text/plain' }),
         withLength(world, bodies.goodForm(random, world)),
       ]),
+    2,
   ],
 };
 const weights = Object.entries(kinds).map(([kind, [weight]]) => [kind, weight]);
@@ -108,7 +103,7 @@ const weights = Object.entries(kinds).map(([kind, [weight]]) => [kind, weight]);
  */
 export function plan(random, world) {
   const kind = random.weighted(weights);
-  const [, expected, make] = kinds[kind];
+  const [, make, expected = 1] = kinds[kind];
   const bytes = make(random, world);
   const somewhere = () => random.below(bytes.length + 1);
   const expects = typeof expected === 'number' ? 'end' : expected;
@@ -118,7 +113,7 @@ export function plan(random, world) {
     kind,
     expects,
     bytes,
-    answers: expects === expected ? 1 : expected,
+    answers: expects === 'end' ? expected : 1,
     leaves: random.chance(0.12) ? random.pick(['sending', 'waiting', 'answering']) : undefined,
     leavesAt: somewhere(),
     patience_ms: patient ? undefined : 100 + random.below(900),

@@ -2,6 +2,7 @@
 // tell of. What they do not tell of stands in the page by hand.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { table } from '../../dist/src/site/markdown.js';
 import { apiReference } from './lift.mjs';
 import { uwsBuilds } from './uws.mjs';
 
@@ -105,24 +106,17 @@ function weightsTable() {
         (net) => typeof net?.from === 'string',
       );
       const made = [cohort, human].filter((one) => one !== undefined);
-      return [
-        ...nets.map(({ from, licence, source_sha256, source = manifest.source }) => [
-          `\`${pack}\``,
-          `\`${from}\``,
-          `${licence}, ${source.licence_note ?? 'as stated'}`,
-          holdersOfWeights[source.package] ?? '',
-          originOf(source),
-          `\`${source_sha256}\``,
-        ]),
-        ...made.map(({ file, licence, sha256 }) => [
-          `\`${pack}\``,
-          `\`${file}\``,
-          licence,
-          '',
-          'made here',
-          `\`${sha256}\``,
-        ]),
-      ];
+      const brought = nets.map(({ from, licence, source_sha256, source = manifest.source }) => {
+        const terms = `${licence}, ${source.licence_note ?? 'as stated'}`;
+        return [from, terms, holdersOfWeights[source.package] ?? '', originOf(source), source_sha256];
+      });
+      const own = made.map(({ file, licence, sha256 }) => [file, licence, '', 'made here', sha256]);
+      return [...brought, ...own].map(([file, ...cells]) => [
+        `\`${pack}\``,
+        `\`${file}\``,
+        ...cells.slice(0, -1),
+        `\`${cells.at(-1)}\``,
+      ]);
     });
   return table(['pack', 'file', 'licence', 'copyright', 'from', 'SHA-256'], rows);
 }
@@ -132,8 +126,3 @@ const originOf = ({ kind, ...source }) =>
   kind === 'npm'
     ? `npm package \`${source.package}\` ${source.version}, tarball \`${source.integrity}\``
     : `project ${source.project} at commit \`${source.commit}\`; not fetched, you bring it`;
-
-function table(head, rows) {
-  const line = (cells) => `| ${cells.join(' | ')} |`;
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
-}

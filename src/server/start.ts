@@ -13,7 +13,7 @@ import { Dispatcher } from '../http/dispatch.ts';
 import type { Listening } from '../http/listening.ts';
 import { chooseTransport, type Transport } from '../http/transport.ts';
 import { calibrationOf } from '../scoring/calibration.ts';
-import { publication } from '../site/publications.ts';
+import { publications } from '../site/publications.ts';
 import { AuditLog } from '../telemetry/audit.ts';
 import { type Log, Telemetry } from '../telemetry/telemetry.ts';
 import { openAdmin, openCertificate, openConnections, openFront } from './listeners.ts';
@@ -77,7 +77,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
     uploads: new Uploads(config, engine.addon),
     readiness: { stage: 'starting' },
     telemetry,
-    documents: (id, query) => publication(id, config, query),
+    documents: publications(config),
   };
   const dispatcher = new Dispatcher(services);
   telemetry.read(readingsOf(services, dispatcher, connections.front, certificate, limiter));

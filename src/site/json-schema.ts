@@ -2,29 +2,9 @@ import { z } from 'zod';
 
 /** zod schemas as JSON Schema (draft 2020-12, the dialect of OpenAPI 3.1). */
 
-/** The keywords of JSON Schema that the document uses. */
-export interface Schema {
-  $ref?: string;
-  type?: 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean';
-  description?: string;
+export interface Schema extends z.core.JSONSchema.BaseSchema {
   properties?: Record<string, Schema>;
-  required?: string[];
   items?: Schema;
-  prefixItems?: Schema[];
-  minItems?: number;
-  maxItems?: number;
-  enum?: readonly (string | number)[];
-  const?: string | number;
-  minimum?: number;
-  maximum?: number;
-  exclusiveMinimum?: number;
-  pattern?: string;
-  format?: string;
-  contentMediaType?: string;
-  contentEncoding?: 'base64';
-  default?: string | number | boolean;
-  oneOf?: Schema[];
-  discriminator?: { propertyName: string; mapping: Record<string, string> };
 }
 
 export type ComponentKind = 'schemas' | 'headers' | 'examples' | 'parameters';

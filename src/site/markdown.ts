@@ -29,20 +29,13 @@ export function settingsTable(): string {
     `\`${variableOf(name)}\``,
     setting.description,
     setting.expected,
-    derived[name as SettingName] ?? plainDefault(name, setting),
+    derived[name as SettingName] ?? plainDefault(setting),
   ]);
   return table(['variable', 'what', 'takes', 'default'], rows);
 }
 
-/** Throws an Error for a default that depends on other settings and is not described in `derived`. */
-function plainDefault(name: string, { fallback }: Setting<unknown>): string {
-  const untouchable = new Proxy({} as Readonly<Record<keyof Config, unknown>>, {
-    get: () => {
-      throw new Error(`The default of ${name} depends on other settings: say how in src/site/markdown.ts`);
-    },
-  });
-  const value = fallback(untouchable);
-  const text = Array.isArray(value) ? value.join(',') : String(value);
+function plainDefault({ fallback }: Setting<unknown>): string {
+  const text = String(fallback({} as Config));
   return text === '' ? 'none' : `\`${text}\``;
 }
 

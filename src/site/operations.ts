@@ -176,7 +176,7 @@ function fieldSchema(rule: FieldRule, picture: Schema): Schema {
     case 'boolean':
       return { type: 'boolean', default: rule.default, description };
     case 'choice':
-      return { type: 'string', enum: rule.values, default: rule.default, description };
+      return { type: 'string', enum: [...rule.values], default: rule.default, description };
   }
 }
 

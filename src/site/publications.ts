@@ -11,32 +11,30 @@ import { docsPage } from './page.ts';
 
 type DocumentId = 'openapi' | 'docs' | 'demo';
 
-/** A process has one configuration; tests have several. */
-const made = new WeakMap<Config, Map<string, Publication | Promise<Publication>>>();
-
 /**
- * A document, by the id of its endpoint and the request's query, which only the demo reads: with `sample=1` or `sample=2` it is a
- * sample photo. Each is made on its first request and kept; only the API's page is late then.
+ * Answers a document by the id of its endpoint and the request's query, which only the demo reads: with `sample=1` or `sample=2` it
+ * is a sample photo. Each is made on its first request and kept; only the API's page is late then.
  */
-export function publication(id: string, config: Config, query = ''): Publication | Promise<Publication> {
-  const sample = id === 'demo' ? samples[['sample=1', 'sample=2'].indexOf(query)] : undefined;
-  const key = sample ?? id;
-  const all = made.get(config) ?? new Map<string, Publication | Promise<Publication>>();
-  made.set(config, all);
-  const known = all.get(key);
-  if (known !== undefined) return known;
-  const document =
-    sample !== undefined && existsSync(sample)
-      ? new Publication('image/jpeg', readFileSync(sample))
-      : makers[id as DocumentId](config);
-  all.set(key, document);
-  if (document instanceof Promise) {
-    document.then(
-      (ready) => all.set(key, ready),
-      () => all.delete(key),
-    );
-  }
-  return document;
+export function publications(config: Config) {
+  const made = new Map<string, Publication | Promise<Publication>>();
+  return (id: string, query = ''): Publication | Promise<Publication> => {
+    const sample = id === 'demo' ? samples[['sample=1', 'sample=2'].indexOf(query)] : undefined;
+    const key = sample ?? id;
+    const known = made.get(key);
+    if (known !== undefined) return known;
+    const document =
+      sample !== undefined && existsSync(sample)
+        ? new Publication('image/jpeg', readFileSync(sample))
+        : makers[id as DocumentId](config);
+    made.set(key, document);
+    if (document instanceof Promise) {
+      document.then(
+        (ready) => made.set(key, ready),
+        () => made.delete(key),
+      );
+    }
+    return document;
+  };
 }
 
 const page = 'text/html; charset=utf-8';

@@ -2,7 +2,7 @@ import { measuredUpTo } from '../../scoring/calibration.ts';
 import { byId, element, place } from './dom.ts';
 import { detailsOf } from './faces.ts';
 import { plainWords } from './problem.ts';
-import type { Answer, DetectAnswer, ManyAnswer, Pair, Picture } from './types.ts';
+import type { Answer, DetectAnswer, ManyAnswer, Pair, Picture, Warning } from './types.ts';
 import {
   capital,
   count,
@@ -83,33 +83,26 @@ function pairTable(answer: Answer, [one, two]: readonly [HTMLImageElement, HTMLI
   // What holds for the best of all pairs, for one pair.
   const false_match_rate = 1 - (1 - answer.false_match_rate) ** (1 / pairs_compared);
   const { extrapolated } = answer;
-  const faceCell = (image: HTMLImageElement, picture: Picture, index: number) => {
+  const cellOf = (image: HTMLImageElement, picture: Picture, index: number) => {
     const face = [thumbnail(image, picture, index), `Face ${index + 1}`];
     return element('td', {}, element('div', { className: 'cell' }, ...face));
   };
-  const rowOf = ({ image1_face_index, image2_face_index, similarity, confidence_percent }: Pair) =>
-    element(
-      'tr',
-      {},
-      faceCell(one, image1, image1_face_index),
-      faceCell(two, image2, image2_face_index),
-      element('td', { className: 'digits' }, similarity.toFixed(4)),
-      element(
-        'td',
-        { className: 'digits' },
-        scoreText({ confidence_percent, false_match_rate, extrapolated }),
-      ),
+  const rowOf = ({ image1_face_index, image2_face_index, similarity, confidence_percent }: Pair) => {
+    const faces = [cellOf(one, image1, image1_face_index), cellOf(two, image2, image2_face_index)];
+    const percent = scoreText({ confidence_percent, false_match_rate, extrapolated });
+    const digits = [similarity.toFixed(4), percent].map((text) =>
+      element('td', { className: 'digits' }, text),
     );
+    return element('tr', {}, ...faces, ...digits);
+  };
   const titles = ['Photo 1', 'Photo 2', 'Cosine', 'Confidence'];
-  const head = element('tr', {}, ...titles.map((title) => element('th', { scope: 'col' }, title)));
-  const body = element('tbody', {}, ...pairs.slice(0, rowsAtFirst).map(rowOf));
-  const table = element('table', {}, element('thead', {}, head), body);
+  const table = tableOf(titles, pairs.slice(0, rowsAtFirst).map(rowOf));
   const rest = pairs.slice(rowsAtFirst);
   if (rest.length === 0) return [table];
   const label = `Show ${count(rest.length, 'more pair')}`;
   const more = element('button', { type: 'button', className: 'plain' }, label);
   more.addEventListener('click', () => {
-    body.append(...rest.map(rowOf));
+    table.tBodies[0]!.append(...rest.map(rowOf));
     more.remove();
   });
   return [table, more];
@@ -162,34 +155,25 @@ export function showMany(answer: ManyAnswer, images: readonly HTMLImageElement[]
     .toSorted((a, b) => percentOf(b) - percentOf(a))
     .map((result) => {
       const name = element('th', { scope: 'row' }, result.filename ?? `Photo ${result.index + 1}`);
-      const image = images[result.index];
       if ('problem' in result) {
         const { title, detail } = result.problem;
-        return rowOf(
-          undefined,
-          name,
-          element('td', {}, '–'),
-          element('td', {}, plainWords(`${title}. ${detail}`)),
-        );
+        const words = plainWords(`${title}. ${detail}`);
+        return rowOf(undefined, name, element('td', {}, '–'), element('td', {}, words));
       }
       const { image2, match, warnings } = result;
+      const image = images[result.index];
       const face = image && thumbnail(image, image2, image2.face_index);
-      const verdict = `${match ? 'Match' : 'No match'}: ${strangersAlike(result)} strangers look this alike`;
-      const percent = element('td', { className: 'digits' }, scoreText(result));
-      const about = warnings.map((warning) =>
-        element('p', { className: 'hint' }, warningText(warning, 'this photo')),
+      const words = `${verdict(match)}: ${strangersAlike(result)} strangers look this alike`;
+      const about = warnings.map((one) =>
+        element('p', { className: 'hint' }, warningText(one, 'this photo')),
       );
-      const row = rowOf(face, name, percent, element('td', {}, verdict, ...about));
+      const percent = element('td', { className: 'digits' }, scoreText(result));
+      const row = rowOf(face, name, percent, element('td', {}, words, ...about));
       row.classList.toggle('match', match);
       return row;
     });
   const title = `${matches} of ${count(results.length, 'photo')} match`;
-  show(
-    title,
-    warnings.map((warning) => warningText(warning)),
-    ['Face', 'Photo', 'Confidence', 'What it means'],
-    rows,
-  );
+  show(title, warnings, ['Face', 'Photo', 'Confidence', 'What it means'], rows);
   return `${title}.`;
 }
 
@@ -206,12 +190,7 @@ export function showFaces({ image: picture, warnings }: DetectAnswer, image: HTM
     );
   });
   const title = picture.faces.length === 0 ? 'No face' : count(picture.faces.length, 'face');
-  show(
-    title,
-    warnings.map((warning) => warningText(warning)),
-    ['Face', 'Number', 'Human score', 'Details'],
-    rows,
-  );
+  show(title, warnings, ['Face', 'Number', 'Human score', 'Details'], rows);
   return `${title} found.`;
 }
 
@@ -219,11 +198,14 @@ function rowOf(face: HTMLElement | undefined, ...cells: HTMLElement[]): HTMLElem
   return element('tr', {}, element('td', {}, ...(face ? [face] : [])), ...cells);
 }
 
-function show(title: string, warnings: string[], titles: string[], rows: HTMLElement[]): void {
+function show(title: string, warnings: readonly Warning[], titles: string[], rows: HTMLElement[]): void {
   byId('list-title').textContent = title;
-  byId('list-warnings').replaceChildren(...warnings.map((text) => element('li', {}, text)));
-  const head = element('tr', {}, ...titles.map((text) => element('th', { scope: 'col' }, text)));
-  const table = element('table', {}, element('thead', {}, head), element('tbody', {}, ...rows));
-  byId('list').replaceChildren(...(rows.length > 0 ? [table] : []));
+  byId('list-warnings').replaceChildren(...warnings.map((one) => element('li', {}, warningText(one))));
+  byId('list').replaceChildren(...(rows.length > 0 ? [tableOf(titles, rows)] : []));
   byId('list-result').hidden = false;
+}
+
+function tableOf(titles: readonly string[], rows: readonly HTMLElement[]): HTMLTableElement {
+  const head = element('tr', {}, ...titles.map((title) => element('th', { scope: 'col' }, title)));
+  return element('table', {}, element('thead', {}, head), element('tbody', {}, ...rows));
 }
