@@ -30,7 +30,7 @@ export const errorTable = {
   missing_field: {
     status: 400,
     title: 'A required field is missing or empty',
-    detail: 'Send both image1 and image2, each with the bytes of a picture.',
+    detail: 'Send both image1 and image2, each with the bytes of an image.',
   },
   invalid_field: {
     status: 400,
@@ -39,8 +39,8 @@ export const errorTable = {
   },
   too_many_images: {
     status: 400,
-    title: 'There are too many pictures',
-    detail: 'Send fewer pictures at once; "limit" is the most that can be compared with one by this key.',
+    title: 'There are too many images',
+    detail: 'Send fewer images at once; "limit" is the most that can be compared with one by this key.',
   },
   duplicate_field: {
     status: 400,
@@ -83,24 +83,24 @@ export const errorTable = {
   upload_timeout: {
     status: 408,
     title: 'The body did not arrive in time',
-    detail: 'Send the pictures faster, or smaller ones.',
+    detail: 'Send the images faster, or smaller ones.',
   },
   body_too_large: {
     status: 413,
     title: 'The body is too large',
-    detail: 'Send smaller pictures; "limit_bytes" is the most a body may have.',
+    detail: 'Send smaller images; "limit_bytes" is the most a body may have.',
   },
   image_too_large: {
     status: 413,
     title: 'An image is too large',
-    detail: 'Send a smaller picture; "limit_bytes" is the most an image may have.',
+    detail: 'Send a smaller image; "limit_bytes" is the most an image may have.',
     group: 'picture',
   },
   unsupported_media_type: {
     status: 415,
     title: 'The body is of a type that this endpoint does not take',
     detail:
-      'Send the form as multipart/form-data with a boundary, or as application/json with the pictures in base64.',
+      'Send the form as multipart/form-data with a boundary, or as application/json with the images in base64.',
   },
   unsupported_image_format: {
     status: 415,
@@ -117,26 +117,26 @@ export const errorTable = {
   image_decode_failed: {
     status: 422,
     title: 'The image is damaged',
-    detail: 'The picture cannot be decoded; send an intact one.',
+    detail: 'The image cannot be decoded; send an intact one.',
     group: 'picture',
   },
   image_dimensions: {
     status: 422,
     title: "The image's width or height is out of range",
     detail:
-      'Scale the picture to fit within "limit_pixels", with at most 65535 pixels on a side and at least the shortest side allowed.',
+      'Scale the image to fit within "limit_pixels", with at most 65535 pixels on a side and at least the shortest side allowed.',
     group: 'picture',
   },
   image_too_complex: {
     status: 422,
     title: 'The image takes too long to decode',
-    detail: 'Save the picture again, as an ordinary JPEG or with fewer pixels, and send that.',
+    detail: 'Save the image again, as an ordinary JPEG or with fewer pixels, and send that.',
     group: 'picture',
   },
   no_face_found: {
     status: 422,
     title: 'No face was found',
-    detail: '"errors" lists each image without a face; send a picture in which the face is clearly visible.',
+    detail: '"errors" lists each image without a face; send an image in which the face is clearly visible.',
     group: 'picture',
   },
   face_index_out_of_range: {
@@ -148,14 +148,14 @@ export const errorTable = {
   low_quality_face: {
     status: 422,
     title: 'A compared face is too poor',
-    detail: '"errors" lists each image with such a face and the reasons; send a better picture of it.',
+    detail: '"errors" lists each image with such a face and the reasons; send a better image of it.',
     group: 'picture',
   },
   presentation_attack: {
     status: 422,
     title: 'A face looks like one on a photo or a screen',
     detail:
-      '"errors" lists each such face with its live_score; take a new picture of the person. It is a hint and often wrong: let a person decide.',
+      '"errors" lists each such face with its live_score; take a new image of the person. It is a hint and often wrong: let a person decide.',
     group: 'picture',
   },
   embedding_mismatch: {

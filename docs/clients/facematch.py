@@ -28,7 +28,7 @@ from typing import Any, Iterable, Optional, Union
 PASSING = (408, 429, 503, 504)
 
 # The bytes of a JPEG, PNG or WebP, or the path of a file.
-Picture = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]"]
+ImageFile = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]"]
 # Of a form: numbers, booleans and texts.
 Field = Union[str, int, float, bool, None]
 # An object of JSON; docs/openapi.json has its members.
@@ -65,12 +65,12 @@ class FacematchError(Exception):
 class FacematchClient:
     """Asks one server. Every method returns the answer as a dict, or raises FacematchError.
 
-    A picture is bytes, or the path of a file. Fields that are None are left out.
+    A image is bytes, or the path of a file. Fields that are None are left out.
 
     timeout: seconds that a try may stand still, for the connection and for each piece of the answer.
     retries: how many times a request is sent again at most.
     max_wait: the longest wait before a retry, seconds. Where Retry-After asks for more, there is no retry.
-    as_json: sends pictures as JSON, in base64, which is a third larger: where a gateway lets nothing else through. The
+    as_json: sends images as JSON, in base64, which is a third larger: where a gateway lets nothing else through. The
         results of many then have no names.
     """
 
@@ -96,23 +96,23 @@ class FacematchClient:
         for handler in (urllib.request.ProxyHandler, urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
             self._opener.add_handler(handler())
 
-    def match(self, image1: Picture, image2: Picture, **fields: Field) -> Answer:
-        """Compares two pictures. Fields other than threshold_percent need a key with the scope match:advanced."""
+    def match(self, image1: ImageFile, image2: ImageFile, **fields: Field) -> Answer:
+        """Compares two images. Fields other than threshold_percent need a key with the scope match:advanced."""
         advanced = any(value is not None for name, value in fields.items() if name != "threshold_percent")
         path = "/face/match/upload/advanced" if advanced else "/face/match/upload"
         return self._ask(path, self._encode({"image1": image1, "image2": image2}, fields))
 
-    def many(self, image1: Picture, images2: Iterable[Picture], **fields: Field) -> Answer:
-        """Compares one picture with up to 16 others. Each of them has a result, or a problem of its own."""
-        pictures = {"image1": image1, "image2": list(images2)}
-        return self._ask("/face/match/upload/many", self._encode(pictures, fields))
+    def many(self, image1: ImageFile, images2: Iterable[ImageFile], **fields: Field) -> Answer:
+        """Compares one image with up to 16 others. Each of them has a result, or a problem of its own."""
+        images = {"image1": image1, "image2": list(images2)}
+        return self._ask("/face/match/upload/many", self._encode(images, fields))
 
-    def detect(self, image: Picture, **fields: Field) -> Answer:
-        """Finds the faces of a picture. A picture without one is no error."""
+    def detect(self, image: ImageFile, **fields: Field) -> Answer:
+        """Finds the faces of an image. A image without one is no error."""
         return self._ask("/face/detect/upload", self._encode({"image": image}, fields))
 
-    def embed(self, image: Picture, **fields: Field) -> Answer:
-        """Finds the faces of a picture, and gives their embeddings. The operator has to switch this on."""
+    def embed(self, image: ImageFile, **fields: Field) -> Answer:
+        """Finds the faces of an image, and gives their embeddings. The operator has to switch this on."""
         return self._ask("/face/embed/upload", self._encode({"image": image}, fields))
 
     def match_embeddings(self, question: Answer) -> Answer:
@@ -170,26 +170,26 @@ def refusal(answer: Any, value: Any, text: str) -> FacematchError:
     return FacematchError(value["code"], message, answer.status, value, retry_after)
 
 
-def json_body(pictures: dict[str, Any], fields: dict[str, Field]) -> Content:
+def json_body(images: dict[str, Any], fields: dict[str, Field]) -> Content:
     """Body and content type of JSON."""
 
-    def text(name: str, picture: Picture) -> str:
-        return base64.b64encode(named(name, picture)[1]).decode()
+    def text(name: str, image: ImageFile) -> str:
+        return base64.b64encode(named(name, image)[1]).decode()
 
     members: Answer = {}
-    for name, sent in pictures.items():
+    for name, sent in images.items():
         members[name] = [text(name, one) for one in sent] if isinstance(sent, list) else text(name, sent)
     members.update((name, value) for name, value in fields.items() if value is not None)
     return json.dumps(members).encode(), "application/json"
 
 
-def multipart(pictures: dict[str, Any], fields: dict[str, Field]) -> Content:
+def multipart(images: dict[str, Any], fields: dict[str, Field]) -> Content:
     """Body and content type of a form (RFC 7578)."""
-    boundary = secrets.token_hex(16).encode()  # 128 random bits are in no picture
+    boundary = secrets.token_hex(16).encode()  # 128 random bits are in no image
     parts = []
-    for name, sent in pictures.items():
-        for picture in sent if isinstance(sent, list) else [sent]:
-            parts.append(part(boundary, name, *named(name, picture)))
+    for name, sent in images.items():
+        for image in sent if isinstance(sent, list) else [sent]:
+            parts.append(part(boundary, name, *named(name, image)))
     for name, value in fields.items():
         if value is not None:
             parts.append(part(boundary, name, None, field_text(value).encode()))
@@ -202,15 +202,15 @@ def field_text(value: Field) -> str:
     return f"{value:.20f}" if isinstance(value, float) and "e" in text else text
 
 
-def named(field: str, picture: Picture) -> tuple[str, bytes]:
-    """File name and bytes of a picture."""
-    if isinstance(picture, (bytes, bytearray, memoryview)):
-        return field, bytes(picture)
-    if not isinstance(picture, (str, os.PathLike)):
+def named(field: str, image: ImageFile) -> tuple[str, bytes]:
+    """File name and bytes of an image."""
+    if isinstance(image, (bytes, bytearray, memoryview)):
+        return field, bytes(image)
+    if not isinstance(image, (str, os.PathLike)):
         # Else open would take a number for a file that is open already.
-        raise TypeError(f"{field} is {type(picture).__name__}: give bytes, or the path of a file")
-    with open(picture, "rb") as file:
-        return os.path.basename(os.fsdecode(picture)), file.read()
+        raise TypeError(f"{field} is {type(image).__name__}: give bytes, or the path of a file")
+    with open(image, "rb") as file:
+        return os.path.basename(os.fsdecode(image)), file.read()
 
 
 def part(boundary: bytes, field: str, filename: str | None, data: bytes) -> bytes:
@@ -228,7 +228,7 @@ def quoted(name: str) -> str:
 
 
 def main() -> int:
-    """Compares the two pictures that the command line names; the exit code."""
+    """Compares the two images that the command line names; the exit code."""
     if len(sys.argv) != 3:
         raise ValueError("usage: facematch.py IMAGE1 IMAGE2")
     key = os.environ.get("FACEMATCH_KEY")

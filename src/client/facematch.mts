@@ -17,7 +17,7 @@ import type {
 /** The service's client for Node: compiled, it is one file to copy, with its types in a second. It imports nothing. */
 
 /** The bytes of a JPEG, PNG or WebP. `many` gives the name of a `File` back. */
-export type Picture = Uint8Array | ArrayBuffer | Blob;
+export type ImageBytes = Uint8Array | ArrayBuffer | Blob;
 
 export interface ClientOptions {
   /** Address of the server, such as `http://127.0.0.1:8080`. A path in it goes before `/API`. */
@@ -34,7 +34,7 @@ export interface ClientOptions {
   /** The longest wait before a retry; 60,000 by default. Where Retry-After asks for more, there is no retry. */
   maxWait_ms?: number;
   /**
-   * Sends pictures as JSON, in base64, which is a third larger: where a gateway lets nothing else through. False by default. The
+   * Sends images as JSON, in base64, which is a third larger: where a gateway lets nothing else through. False by default. The
    * results of `many` then have no names.
    */
   json?: boolean;
@@ -91,11 +91,11 @@ interface Body {
 }
 
 /** By field; a list for one that may be sent several times. */
-type Pictures = Readonly<Record<string, Picture | readonly Picture[]>>;
+type Images = Readonly<Record<string, ImageBytes | readonly ImageBytes[]>>;
 
 /**
  * Asks one server. Every method rejects with a `FacematchError`, with the reason of an aborted signal, or with a TypeError for what
- * is no picture; that is then not sent.
+ * is no image; that is then not sent.
  */
 export class FacematchClient {
   readonly #base: string;
@@ -103,7 +103,7 @@ export class FacematchClient {
   readonly #timeout_ms: number;
   readonly #retries: number;
   readonly #maxWait_ms: number;
-  readonly #encode: (pictures: Pictures, fields: object) => Promise<Body>;
+  readonly #encode: (images: Images, fields: object) => Promise<Body>;
   readonly #fetch: typeof fetch | undefined;
 
   /** Throws a TypeError where the address is none, or the key cannot be sent. Sends nothing. */
@@ -119,10 +119,10 @@ export class FacematchClient {
     this.#fetch = options.fetch;
   }
 
-  /** Compares two pictures. Fields other than `threshold_percent` need a key with the scope `match:advanced`. */
+  /** Compares two images. Fields other than `threshold_percent` need a key with the scope `match:advanced`. */
   async match(
-    image1: Picture,
-    image2: Picture,
+    image1: ImageBytes,
+    image2: ImageBytes,
     fields: AdvancedMatchValues = {},
     options: CallOptions = {},
   ): Promise<MatchAnswer> {
@@ -132,10 +132,10 @@ export class FacematchClient {
     return this.#ask(path, await this.#encode({ image1, image2 }, fields), options);
   }
 
-  /** Compares one picture with up to 16 others. Each of them has a result, or a problem of its own. */
+  /** Compares one image with up to 16 others. Each of them has a result, or a problem of its own. */
   async many(
-    image1: Picture,
-    images2: readonly Picture[],
+    image1: ImageBytes,
+    images2: readonly ImageBytes[],
     fields: ManyValues = {},
     options: CallOptions = {},
   ): Promise<ManyAnswer> {
@@ -146,13 +146,13 @@ export class FacematchClient {
     );
   }
 
-  /** Finds the faces of a picture. A picture without one is no error. */
-  async detect(image: Picture, fields: DetectValues = {}, options: CallOptions = {}): Promise<DetectAnswer> {
+  /** Finds the faces of an image. An image without one is no error. */
+  async detect(image: ImageBytes, fields: DetectValues = {}, options: CallOptions = {}): Promise<DetectAnswer> {
     return this.#ask('/face/detect/upload', await this.#encode({ image }, fields), options);
   }
 
-  /** Finds the faces of a picture, and gives their embeddings. The operator has to switch this on. */
-  async embed(image: Picture, fields: EmbedValues = {}, options: CallOptions = {}): Promise<EmbedAnswer> {
+  /** Finds the faces of an image, and gives their embeddings. The operator has to switch this on. */
+  async embed(image: ImageBytes, fields: EmbedValues = {}, options: CallOptions = {}): Promise<EmbedAnswer> {
     return this.#ask('/face/embed/upload', await this.#encode({ image }, fields), options);
   }
 
@@ -239,11 +239,11 @@ function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
 }
 
 /** Fields that are undefined are left out. */
-async function form(pictures: Pictures, fields: object): Promise<Body> {
+async function form(images: Images, fields: object): Promise<Body> {
   const data = new FormData();
-  for (const [name, sent] of Object.entries(pictures)) {
-    for (const picture of isList(sent) ? sent : [sent]) {
-      const given = requirePicture(name, picture);
+  for (const [name, sent] of Object.entries(images)) {
+    for (const image of isList(sent) ? sent : [sent]) {
+      const given = requireBytes(name, image);
       const blob = given instanceof Blob ? given : new Blob([given]);
       data.append(name, blob, 'name' in blob ? String(blob.name) : name);
     }
@@ -256,14 +256,14 @@ async function form(pictures: Pictures, fields: object): Promise<Body> {
 }
 
 /** The same as JSON, which leaves them out as well. */
-async function json(pictures: Pictures, fields: object): Promise<Body> {
-  const base64 = async (name: string, picture: Picture) => {
-    const given = requirePicture(name, picture);
+async function json(images: Images, fields: object): Promise<Body> {
+  const base64 = async (name: string, image: ImageBytes) => {
+    const given = requireBytes(name, image);
     const bytes = given instanceof Blob ? new Uint8Array(await given.arrayBuffer()) : given;
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
   };
   const members = await Promise.all(
-    Object.entries(pictures).map(async ([name, sent]) => [
+    Object.entries(images).map(async ([name, sent]) => [
       name,
       await (isList(sent) ? Promise.all(sent.map((one) => base64(name, one))) : base64(name, sent)),
     ]),
@@ -272,30 +272,30 @@ async function json(pictures: Pictures, fields: object): Promise<Body> {
   return { type: 'application/json', bytes };
 }
 
-const isList = (sent: Picture | readonly Picture[]): sent is readonly Picture[] => Array.isArray(sent);
+const isList = (sent: ImageBytes | readonly ImageBytes[]): sent is readonly ImageBytes[] => Array.isArray(sent);
 
 /** Also one of another realm, such as that of a test runner. */
 const isArrayBuffer = (given: unknown) =>
   /^\[object (Shared)?ArrayBuffer\]$/.test(Object.prototype.toString.call(given));
 
 /** Throws a TypeError that says what to give instead: from programs without types anything may come. */
-function requirePicture(name: string, picture: Picture): Uint8Array<ArrayBuffer> | Blob {
-  if (picture instanceof Blob) return picture;
-  if (isArrayBuffer(picture)) return new Uint8Array(picture as ArrayBuffer);
-  if (!ArrayBuffer.isView(picture)) throw new TypeError(`${name} is ${insteadOf(picture)}`);
-  return new Uint8Array(picture.buffer as ArrayBuffer, picture.byteOffset, picture.byteLength);
+function requireBytes(name: string, image: ImageBytes): Uint8Array<ArrayBuffer> | Blob {
+  if (image instanceof Blob) return image;
+  if (isArrayBuffer(image)) return new Uint8Array(image as ArrayBuffer);
+  if (!ArrayBuffer.isView(image)) throw new TypeError(`${name} is ${insteadOf(image)}`);
+  return new Uint8Array(image.buffer as ArrayBuffer, image.byteOffset, image.byteLength);
 }
 
-/** What came instead of the bytes of a picture, and what to do about it. */
+/** What came instead of the bytes of an image, and what to do about it. */
 function insteadOf(given: unknown): string {
   if (typeof given === 'string')
-    return 'text, not the bytes of a picture: read a file with readFile of node:fs/promises';
-  if (typeof given !== 'object' || given === null) return `${String(given)}, not the bytes of a picture`;
+    return 'text, not the bytes of an image: read a file with readFile of node:fs/promises';
+  if (typeof given !== 'object' || given === null) return `${String(given)}, not the bytes of an image`;
   if ('then' in given) return 'a promise: await it';
   const isStream = 'getReader' in given || Symbol.asyncIterator in given;
   return isStream
     ? 'a stream: read all of it with buffer of node:stream/consumers'
-    : 'an object, not the bytes of a picture';
+    : 'an object, not the bytes of an image';
 }
 
 /** Numbers without an exponent, which the server does not take. */

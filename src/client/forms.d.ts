@@ -13,32 +13,32 @@ import type {
 
 /** The end of `facematch/client-types`, behind what set-up makes of the OpenAPI document: the forms, and names for parts of the answers. */
 
-/** The form of the basic endpoint. Each becomes a part of the form; what is no picture, as text: `String(value)`. */
-export interface MatchFields<Picture = unknown> extends MatchValues {
-  image1: Picture;
-  image2: Picture;
+/** The form of the basic endpoint. Each becomes a part of the form; what is no image, as text: `String(value)`. */
+export interface MatchFields<ImageBytes = unknown> extends MatchValues {
+  image1: ImageBytes;
+  image2: ImageBytes;
 }
 
 /** The form of the advanced endpoint. */
-export interface AdvancedMatchFields<Picture = unknown> extends AdvancedMatchValues {
-  image1: Picture;
-  image2: Picture;
+export interface AdvancedMatchFields<ImageBytes = unknown> extends AdvancedMatchValues {
+  image1: ImageBytes;
+  image2: ImageBytes;
 }
 
 /** The form of one against many. */
-export interface ManyFields<Picture = unknown> extends ManyValues {
-  image1: Picture;
-  image2: Picture[];
+export interface ManyFields<ImageBytes = unknown> extends ManyValues {
+  image1: ImageBytes;
+  image2: ImageBytes[];
 }
 
 /** The form of detect. */
-export interface DetectFields<Picture = unknown> extends DetectValues {
-  image: Picture;
+export interface DetectFields<ImageBytes = unknown> extends DetectValues {
+  image: ImageBytes;
 }
 
 /** The form of embed. */
-export interface EmbedFields<Picture = unknown> extends EmbedValues {
-  image: Picture;
+export interface EmbedFields<ImageBytes = unknown> extends EmbedValues {
+  image: ImageBytes;
 }
 
 export type FieldName = keyof AdvancedMatchFields;

@@ -4,7 +4,7 @@ import { detectAnswer } from '../scoring/match.ts';
 import { define, key, prefix } from './endpoint.ts';
 import { imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 
-/** The faces of one picture. No face is an empty list. */
+/** The faces of one image. No face is an empty list. */
 
 export const detect = define({
   id: 'detect',
@@ -12,7 +12,7 @@ export const detect = define({
   path: `${prefix}/face/detect/upload`,
   scope: 'detect',
   price: 1,
-  takes: 'pictures',
+  takes: 'images',
   fields: { image: imageRule('The'), ...optionsOf('detect') },
   values: 'DetectValues',
   success: { description: 'The faces, if any', name: 'Detect', schema: ({ Detect }) => Detect },

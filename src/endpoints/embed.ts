@@ -4,7 +4,7 @@ import { embedAnswer } from '../scoring/match.ts';
 import { define, key, prefix } from './endpoint.ts';
 import { answerUnlessRefused, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 
-/** The faces of one picture with their embeddings. No face is a refusal. */
+/** The faces of one image with their embeddings. No face is a refusal. */
 
 export const embed = define({
   id: 'embed',
@@ -14,7 +14,7 @@ export const embed = define({
   price: 1,
   sensitive: true,
   audited: true,
-  takes: 'pictures',
+  takes: 'images',
   fields: { image: imageRule('The'), ...optionsOf('embed') },
   values: 'EmbedValues',
   success: { description: 'The faces were embedded', name: 'Embed', schema: ({ Embed }) => Embed },

@@ -28,7 +28,7 @@ interface Common {
   scope: string;
   /** Tokens taken from the key's bucket, before the body is read. */
   price: number;
-  /** The scope of a key has to be asked for, and what was found in its pictures is not cached. */
+  /** The scope of a key has to be asked for, and what was found in its images is not cached. */
   sensitive?: true;
   /** Its decisions, or that it gave templates out, are lines of the audit log. */
   audited?: true;
@@ -92,7 +92,7 @@ export interface Decision {
 
 type Answer = object & { timings_ms?: Readonly<Record<string, number>> };
 
-/** Pictures with their faces, as they were asked for. */
+/** Images with their faces, as they were asked for. */
 export interface Analysed {
   question: Question;
   /** The images of a repeated field, in the order sent. */
@@ -114,11 +114,11 @@ export type FieldRule = ImageRule | ValueRule;
 export type Fields = Readonly<Record<string, FieldRule>>;
 
 export interface ImageEndpoint extends Common {
-  takes: 'pictures';
+  takes: 'images';
   fields: Fields;
   /** Fields that another endpoint takes, of which a warning says so. */
   advanced?: Fields;
-  /** Name of the clients' type of its fields without the pictures. */
+  /** Name of the clients' type of its fields without the images. */
   values: string;
   success: Success;
   /** Problems that its fields do not tell: that a face is lacking, and that the client chose one. */

@@ -9,7 +9,7 @@ import type { Answered, Decision, FieldRule, Fields, ImageCounts, ImageRule } fr
 
 export const imageRule = (which: string): ImageRule => ({
   kind: 'image',
-  description: `${which} picture: JPEG, PNG or WebP, recognised by content`,
+  description: `${which} image: JPEG, PNG or WebP, recognised by content`,
 });
 
 export const optionsOf = (id: EndpointId): Readonly<Record<string, ValueRule>> =>

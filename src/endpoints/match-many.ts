@@ -7,7 +7,7 @@ import { manyAnswer } from '../scoring/many.ts';
 import { type Decision, define, type ImageCounts, key, prefix } from './endpoint.ts';
 import { answerUnlessRefused, askedFace, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 
-/** One picture against several. A fault of image1 refuses the request; a fault of a target is reported in its result. */
+/** One image against several. A fault of image1 refuses the request; a fault of a target is reported in its result. */
 
 function countsOf({ image1, results }: Many): ImageCounts[] {
   const others = results.flatMap((result): Pick<Many['image1'], 'faces'>[] => {
@@ -34,7 +34,7 @@ export const matchMany = define({
   scope: 'match:many',
   price: 1,
   audited: true,
-  takes: 'pictures',
+  takes: 'images',
   fields: {
     image1: imageRule('First'),
     image2: { ...imageRule('Second'), several: true },

@@ -4,10 +4,10 @@ import { matchAnswer } from '../scoring/match.ts';
 import { type Analysed, type Answered, define, key, photos, prefix, type Success } from './endpoint.ts';
 import { answerUnlessRefused, askedFace, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 
-/** Two pictures against each other: with the threshold alone, and with all controls. */
+/** Two images against each other: with the threshold alone, and with all controls. */
 
 const success: Success = {
-  description: 'The pictures were compared, whether they match or not',
+  description: 'The images were compared, whether they match or not',
   name: 'Match',
   schema: ({ Match }) => Match,
 };
@@ -36,7 +36,7 @@ export const match = define({
   scope: 'match:basic',
   price: 1,
   audited: true,
-  takes: 'pictures',
+  takes: 'images',
   fields: { ...images, ...optionsOf('match') },
   advanced,
   values: 'MatchValues',
@@ -60,7 +60,7 @@ export const matchAdvanced = define({
   scope: 'match:advanced',
   price: 1,
   audited: true,
-  takes: 'pictures',
+  takes: 'images',
   fields: advanced,
   values: 'AdvancedMatchValues',
   success,

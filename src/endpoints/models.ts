@@ -7,7 +7,7 @@ import { define, key, prefix, type Schemas } from './endpoint.ts';
 
 const roles: Record<PackFile['role'], string> = {
   detector: 'finds faces',
-  close_detector: 'finds faces that fill the picture',
+  close_detector: 'finds faces that fill the image',
   landmarks: 'finds eyes, nose and mouth',
   embedder: 'turns a face into a vector',
   cohort: 'normalises similarities, so that one threshold serves different groups of people',

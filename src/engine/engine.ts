@@ -11,9 +11,9 @@ import { ImageQueue, type Origin, type Ticket } from './queue.ts';
 
 /** The words of a JobFault for the log. */
 const jobFaults = {
-  failed: 'a worker failed at these pictures',
-  overdue: 'these pictures were not done at the deadline',
-  wedged: 'a worker hangs at these pictures',
+  failed: 'a worker failed at these images',
+  overdue: 'these images were not done at the deadline',
+  wedged: 'a worker hangs at these images',
 };
 
 /** What one place in the queue stands for. */
@@ -146,9 +146,9 @@ interface ImageNote {
   sha256: string;
 }
 
-function noteOf(picture: Uint8Array): ImageNote {
+function noteOf(image: Uint8Array): ImageNote {
   // A copy, because hash() takes no shared memory.
-  const bytes = Buffer.from(picture);
+  const bytes = Buffer.from(image);
   const start = bytes.toString('latin1', 0, 12);
   const [format] = beginnings.find(([, beginning]) => beginning.test(start)) ?? ['unknown' as const];
   return { bytes: bytes.length, format, sha256: hash('sha256', bytes).slice(0, 16) };

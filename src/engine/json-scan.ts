@@ -38,7 +38,7 @@ function isPlain(text: string): boolean {
 }
 
 /**
- * Reads JSON (RFC 8259) strictly, from front to back, without making a value of the whole: pictures in base64 stay where they are. Every
+ * Reads JSON (RFC 8259) strictly, from front to back, without making a value of the whole: images in base64 stay where they are. Every
  * method reads what comes next, and throws Problem invalid_json with its position in characters.
  */
 export class JsonScan {
@@ -137,7 +137,7 @@ export class JsonScan {
     this.#at += 1;
   }
 
-  /** Skips a text that is plain, which may be a picture under a wrong name; reads nothing of any other. Whether it was one. */
+  /** Skips a text that is plain, which may be an image under a wrong name; reads nothing of any other. Whether it was one. */
   #skipPlainText(): boolean {
     const start = this.#at + 1;
     const length = this.#body.subarray(start).indexOf(QUOTE);
@@ -204,7 +204,7 @@ export class JsonScan {
     if (this.#at - this.#exempt > this.#max_bytes) {
       this.fail(
         this.#at,
-        `Send no more than ${this.#max_bytes} bytes besides the pictures; this is character`,
+        `Send no more than ${this.#max_bytes} bytes besides the images; this is character`,
       );
     }
     return this.#body[this.#at] ?? 0;

@@ -73,7 +73,7 @@ const draftMembers = {
   description: name,
   source,
   detector,
-  /** For faces that fill the picture, of any family; one of the detector's own looks at every picture beside it. */
+  /** For faces that fill the image, of any family; one of the detector's own looks at every image beside it. */
   close_detector: detector.optional(),
   landmarks: z.strictObject({
     ...net,

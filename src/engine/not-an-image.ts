@@ -1,6 +1,6 @@
 import { printable } from '../errors.ts';
 
-/** What was sent in place of a picture that can be read: the words of `detected`, for documents and for details. */
+/** What was sent in place of an image that can be read: the words of `detected`, for documents and for details. */
 
 interface Kind {
   meaning: string;
@@ -41,11 +41,11 @@ export const kinds = {
   jpeg_as_text: {
     meaning: 'a JPEG that a program read or wrote as text',
     is: 'is a JPEG that a program read or wrote as text, which destroys it',
-    advice: `Where the picture is still whole, ${asBytes}.`,
+    advice: `Where the image is still whole, ${asBytes}.`,
   },
   html: {
     meaning: 'an HTML page',
-    advice: 'It may tell what went wrong where the picture was to be fetched.',
+    advice: 'It may tell what went wrong where the image was to be fetched.',
   },
   base64: {
     meaning: 'base64',
@@ -59,7 +59,7 @@ export const kinds = {
   url: {
     meaning: 'an address',
     quoted: true,
-    advice: 'Addresses are not fetched: send the bytes of the picture.',
+    advice: 'Addresses are not fetched: send the bytes of the image.',
   },
   path: {
     meaning: 'the name of a file',
@@ -67,7 +67,7 @@ export const kinds = {
     advice:
       'Send the bytes of the file: with curl by an @ before the name, -F image1=@one.jpg; in PHP by a CURLFile.',
   },
-  text: { meaning: 'other text', is: 'is text', quoted: true, advice: `To send a picture, ${asBytes}.` },
+  text: { meaning: 'other text', is: 'is text', quoted: true, advice: `To send an image, ${asBytes}.` },
   unknown: { meaning: 'none of these', is: 'is of no kind that is known here' },
 } as const satisfies Record<string, Kind>;
 
@@ -85,7 +85,7 @@ export function kindWords(detected: Detected, beginning = ''): string {
   return told === undefined ? words : `${words} ${told}`;
 }
 
-/** Tells what bytes are that no decoder knows, where they are text: clients send that in place of a picture. */
+/** Tells what bytes are that no decoder knows, where they are text: clients send that in place of an image. */
 
 interface Told {
   detected: Detected;
@@ -103,12 +103,12 @@ export function tellText<T extends { ok: boolean; code?: string; detected?: stri
   const text = decoded(Uint8Array.from(bytes.subarray(0, sample_bytes)));
   if (text === undefined) return outcome;
   if (isJpegAsText(text)) return { ...outcome, detected: 'jpeg_as_text' };
-  return isPlain(text) || pictureAsText.test(text) ? { ...outcome, ...kindOfText(text) } : outcome;
+  return isPlain(text) || imageAsText.test(text) ? { ...outcome, ...kindOfText(text) } : outcome;
 }
 
 const sample_bytes = 1024;
 
-/** What a text is that was sent in place of a picture. */
+/** What a text is that was sent in place of an image. */
 export function kindOfText(text: string): Told {
   const beginning = text.trim();
   const [detected = 'text'] = textKinds.find(([, matches]) => matches(beginning)) ?? [];
@@ -154,16 +154,16 @@ function isJpegAsText(text: string): boolean {
 }
 
 /** A PNG or a WebP that was read as text. */
-const pictureAsText = /^(?:.PNG|RIFF.{1,12}WEBP)/su;
+const imageAsText = /^(?:.PNG|RIFF.{1,12}WEBP)/su;
 
 /** Base64 of JPEG, PNG, WebP, GIF and HEIC, with what may stand before it. */
-const base64Picture = /^(?:b?['"])?(?:(?:[/_]|%2F)9j(?:[/_]|%2F)|iVBORw0KGgo|UklGR|R0lGODlh|AAAA..Z0eXB)/i;
+const base64Image = /^(?:b?['"])?(?:(?:[/_]|%2F)9j(?:[/_]|%2F)|iVBORw0KGgo|UklGR|R0lGODlh|AAAA..Z0eXB)/i;
 /** Tags that a page begins with (WHATWG MIME Sniffing, section 7.1). */
 const htmlTag =
   /^(?:<\?xml[^>]*>\s*)?<(?:!--|(?:!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p)[\s>/])/i;
 const scheme = /^["']?(?:[a-z][a-z\d+.-]+:\/\/|(?:blob|file|content|ph|asset|cid):|www\.)\S+$/i;
 const rooted = /^["']?(?:@\S|~?\/|\.{1,2}[\\/]|\\\\|[a-z]:[\\/])/i;
-const pictureName =
+const imageName =
   /\S\.(?:jpe?g|jpe|jfif|png|webp|hei[cf]|avif|gif|bmp|tiff?|jp2|j2k|jxl|pdf)["']?(?:\s*;\s*type=\S+)?$/i;
 
 const isLine = (text: string) => !/[\r\n]/.test(text) && text.length < sample_bytes;
@@ -172,9 +172,9 @@ const isLine = (text: string) => !/[\r\n]/.test(text) && text.length < sample_by
 const textKinds: readonly (readonly [Detected, (text: string) => boolean])[] = [
   ['data_url', (text) => /^["']?data:[\w.+-]*[/;,]/i.test(text)],
   ['html', (text) => htmlTag.test(text)],
-  ['base64', (text) => base64Picture.test(text) || isBase64(text)],
+  ['base64', (text) => base64Image.test(text) || isBase64(text)],
   ['url', (text) => scheme.test(text)],
-  ['path', (text) => isLine(text) && (rooted.test(text) || pictureName.test(text))],
+  ['path', (text) => isLine(text) && (rooted.test(text) || imageName.test(text))],
 ];
 
 /** Long lines of its alphabet, with letters of both cases and digits. */

@@ -173,7 +173,7 @@ export abstract class Exchange {
       if (missing === undefined) return new Problem('upload_timeout');
       const detail = `${missing} of the ${content_length} bytes that Content-Length promises did not come in time.`;
       return new Problem('upload_timeout', {
-        detail: `${detail} Send the pictures faster, or smaller ones.`,
+        detail: `${detail} Send the images faster, or smaller ones.`,
       });
     }
     const detail =

@@ -23,8 +23,8 @@ export function handleRequest(context: Context, endpoint: Listed): Reply | Promi
       const { manifest, engine } = services;
       return replyOf(context, endpoint.answer(manifest, packFiles(manifest), engine.addon.onnxRuntime()));
     }
-    case 'pictures':
-      return withPictures(context, endpoint);
+    case 'images':
+      return withImages(context, endpoint);
     case 'embeddings':
       return withEmbeddings(context, endpoint);
   }
@@ -82,10 +82,10 @@ const expectedJson: Expected = {
   },
 };
 
-/** Members of a JSON body besides its pictures. */
+/** Members of a JSON body besides its images. */
 const jsonMembers_bytes = 64 * 1024;
 
-/** Base64 makes four bytes of three: the same pictures fit in a form and in JSON. No more than one key may have in memory. */
+/** Base64 makes four bytes of three: the same images fit in a form and in JSON. No more than one key may have in memory. */
 export function bodyLimit(
   { max_body_bytes, max_upload_bytes }: Pick<Config, 'max_body_bytes' | 'max_upload_bytes'>,
   json: boolean,
@@ -97,7 +97,7 @@ export function bodyLimit(
 
 export const isJson = (contentType = '') => /^application\/json\s*(?:;|$)/i.test(contentType.trim());
 
-function withPictures(context: Context, endpoint: ImageEndpoint): Promise<Reply> {
+function withImages(context: Context, endpoint: ImageEndpoint): Promise<Reply> {
   const { config, manifest } = context.services;
   const json = isJson(context.exchange.request.headers.get('content-type'));
   const limit_bytes = bodyLimit(config, json);

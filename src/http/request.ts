@@ -122,6 +122,6 @@ export function ignoredQuery(query: string, known: readonly string[]): Warning[]
     .map((field) => ({
       code: 'query_ignored',
       field,
-      detail: `${field} stands in the query of the address, where it counts for nothing. Send it in the body, as the pictures are.`,
+      detail: `${field} stands in the query of the address, where it counts for nothing. Send it in the body, as the images are.`,
     }));
 }

@@ -5,7 +5,7 @@ import { type Detected, kinds } from '../engine/not-an-image.ts';
 import type { ErrorCode } from '../errors.ts';
 import { type QualityReason, qualityLimits } from './face-quality.ts';
 
-/** The 200 answers about pictures as zod schemas, and the types that follow from them. */
+/** The 200 answers about images as zod schemas, and the types that follow from them. */
 
 /** Shorthands; each schema has a description. */
 export const object = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
@@ -39,7 +39,7 @@ export const extraSchemas = {
   width: z.int().min(0).describe('Width that the image declares, pixels'),
   height: z.int().min(0).describe('Height that the image declares, pixels'),
   detected: word(meaningOf, 'What the bytes look like.'),
-  faces_found: z.int().min(0).describe('How many faces were found in the picture'),
+  faces_found: z.int().min(0).describe('How many faces were found in the image'),
 };
 
 /** Problems of a single image; two images may have one each. */
@@ -87,12 +87,12 @@ const point = (what: string) =>
   z.tuple([z.number().describe('x'), z.number().describe('y')]).describe(`${what}, pixels`);
 
 export const Face = object(
-  'A face. Coordinates are pixels of the upright picture, that is after its EXIF orientation; the origin is top left.',
+  'A face. Coordinates are pixels of the upright image, that is after its EXIF orientation; the origin is top left.',
   {
     index: count.describe('Position in the list; what a face index in the form counts'),
     box: object('Where the face is, pixels', {
-      x: z.number().describe('Left edge; negative when the face begins outside the picture'),
-      y: z.number().describe('Upper edge; negative when the face begins outside the picture'),
+      x: z.number().describe('Left edge; negative when the face begins outside the image'),
+      y: z.number().describe('Upper edge; negative when the face begins outside the image'),
       width: z.number().positive().describe('Width'),
       height: z.number().positive().describe('Height'),
     }),
@@ -131,7 +131,7 @@ export const Face = object(
           '0.6 to 0.7 is a sharp photo, below 0.5 is clearly blurred',
       ),
       brightness: share.describe('Mean luma of the face: 0 is black, 1 is white'),
-      face_pixels: count.describe('Side of the aligned face, in pixels of the picture'),
+      face_pixels: count.describe('Side of the aligned face, in pixels of the image'),
     }),
   },
 );
@@ -211,7 +211,7 @@ export const Warning = object(
       'What it is about.',
     ),
     field: text(
-      'Name of the field; with `look_cut_short`, `not_the_largest_face` and `low_quality_face`, the picture, whose `face_index` ' +
+      'Name of the field; with `look_cut_short`, `not_the_largest_face` and `low_quality_face`, the image, whose `face_index` ' +
         'names the face; with `pack_not_calibrated`, `model`',
     ),
     face_index: count.describe('With `not_the_largest_face` only, the compared face').exactOptional(),
@@ -251,7 +251,7 @@ export const rest = {
   warnings: z.array(Warning).describe('Empty when there is nothing to say'),
   timings_ms: object('Where the time went; in the Server-Timing header as well', {
     queue: milliseconds('Waiting for a worker'),
-    decode: milliseconds('Decoding the pictures'),
+    decode: milliseconds('Decoding the images'),
     detect: milliseconds('Finding faces, with all detection steps'),
     align: milliseconds('Finding landmarks, checking the faces, and aligning them'),
     embed: milliseconds('Turning each face into a vector, and telling live ones where asked for'),
@@ -260,7 +260,7 @@ export const rest = {
 };
 
 export const Calibration = object('The table from similarity to false-match rate.', {
-  fitted_on: text('The pairs of pictures that the table was made from'),
+  fitted_on: text('The pairs of images that the table was made from'),
   points: z
     .array(
       z
@@ -282,7 +282,7 @@ export const Calibration = object('The table from similarity to false-match rate
 });
 
 export const Match = object(
-  'Whether the two pictures show the same person. A non-match is an answer like any other, not an error.',
+  'Whether the two images show the same person. A non-match is an answer like any other, not an error.',
   {
     request_id,
     match: verdict.match,
@@ -305,7 +305,7 @@ const target = {
   filename: text('Its name, as sent').exactOptional(),
 };
 
-export const Compared = object('A picture that was compared with image1.', {
+export const Compared = object('An image that was compared with image1.', {
   ...target,
   ...verdict,
   image1_face_index: count.describe('The face of image1 that it is most similar to'),
@@ -315,7 +315,7 @@ export const Compared = object('A picture that was compared with image1.', {
 });
 
 const { detected, height, limit_bytes, limit_pixels, width } = extraSchemas;
-export const Uncompared = object('A picture that could not be compared.', {
+export const Uncompared = object('An image that could not be compared.', {
   ...target,
   problem: object('What is wrong with it, like the problem of a match', {
     code: z.enum(targetFaults).describe('For programs'),
@@ -330,7 +330,7 @@ export const Uncompared = object('A picture that could not be compared.', {
 });
 
 export const Many = object(
-  'One picture against several. `face_index` of image1 names the face of the best result.',
+  'One image against several. `face_index` of image1 names the face of the best result.',
   {
     request_id,
     threshold_percent,
@@ -346,7 +346,7 @@ export const Many = object(
   },
 );
 
-export const Detect = object('The faces of one picture.', {
+export const Detect = object('The faces of one image.', {
   request_id,
   accuracy_mode,
   image: object('The image and its faces.', { ...image, faces: facesOf(DetectedFace) }),
@@ -366,7 +366,7 @@ export const Embed = Detect.extend({
       normalised: z.literal(true).describe('Each is of length 1'),
     },
   ),
-}).describe('The faces of one picture, with embeddings.');
+}).describe('The faces of one image, with embeddings.');
 
 export type Face = z.infer<typeof Face>;
 export type Image = z.infer<typeof Image>;

@@ -152,7 +152,7 @@ function detailsOf(faults: readonly ImageFault[], name: string | undefined): str
   const cut = faceless.filter(({ look_cut_short }) => look_cut_short).map(({ field }) => field);
   const short =
     cut.length > 0 ? [`The search for faces in ${cut.join(' and ')} was stopped: it took too long.`] : [];
-  return [...others, `Send a picture in which the face is clearly visible as ${fields}.`, ...short].join(' ');
+  return [...others, `Send an image in which the face is clearly visible as ${fields}.`, ...short].join(' ');
 }
 
 function detailOf(fault: Exclude<ImageFault, { code: 'no_face_found' }>, name = fault.field): string {
@@ -160,7 +160,7 @@ function detailOf(fault: Exclude<ImageFault, { code: 'no_face_found' }>, name = 
     case 'unsupported_image_format':
       return `Send ${name} as JPEG, PNG or WebP; this one ${kindWords(fault.detected, fault.beginning)}`;
     case 'image_decode_failed':
-      return `Send ${name} again: the picture is damaged or cut short.`;
+      return `Send ${name} again: the image is damaged or cut short.`;
     case 'image_dimensions':
       return (
         `Scale ${name}: ${fault.width} × ${fault.height} pixels are out of range; at most ` +

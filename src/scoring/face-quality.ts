@@ -38,7 +38,7 @@ const limits = [
     measured: ({ quality }) => quality.face_pixels,
     min: 36,
     unit: ' pixels',
-    cure: 'Send a larger picture, or one taken from nearer',
+    cure: 'Send a larger image, or one taken from nearer',
   },
   {
     reason: 'blurred',
@@ -46,7 +46,7 @@ const limits = [
     member: 'sharpness',
     measured: ({ quality }) => quality.sharpness,
     min: 0.55,
-    cure: 'Send a picture that is in focus, not shaken, and not enlarged',
+    cure: 'Send an image that is in focus, not shaken, and not enlarged',
   },
   {
     reason: 'bright',
@@ -54,7 +54,7 @@ const limits = [
     member: 'brightness',
     measured: ({ quality }) => quality.brightness,
     max: 0.8,
-    cure: 'Send a picture with less light on the face, or a shorter exposure',
+    cure: 'Send an image with less light on the face, or a shorter exposure',
   },
   {
     reason: 'turned',
@@ -63,7 +63,7 @@ const limits = [
     measured: ({ pose }) => Math.abs(pose.yaw),
     max: 45,
     unit: ' degrees',
-    cure: 'Send a picture in which the person looks into the camera',
+    cure: 'Send an image in which the person looks into the camera',
   },
   {
     reason: 'occluded',
@@ -71,7 +71,7 @@ const limits = [
     member: 'occlusion_score',
     measured: ({ occlusion_score }) => occlusion_score ?? 0,
     max: 0,
-    cure: 'Send a picture without a mask, a scarf or a hand over nose and mouth',
+    cure: 'Send an image without a mask, a scarf or a hand over nose and mouth',
   },
 ] as const satisfies readonly QualityLimit[];
 
@@ -114,7 +114,7 @@ export function refusalOfFaces(
   if (!reject_presentation_attack || attacks.length === 0) return undefined;
   const fields = [...new Set(attacks.map(({ field }) => field))].join(' and ');
   return new Problem('presentation_attack', {
-    detail: `Take a new picture of the person for ${fields}: a face looks like one on a photo or a screen, with a live_score below ${live_threshold}.`,
+    detail: `Take a new image of the person for ${fields}: a face looks like one on a photo or a screen, with a live_score below ${live_threshold}.`,
     errors: attacks,
   });
 }

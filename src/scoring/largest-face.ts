@@ -15,6 +15,6 @@ export function notTheLargest(field: ImageField, { faces, face_index }: Image, c
 export function largestWords(image: string): string {
   return (
     `The face compared in ${image} is not the largest one there: make sure that it is the person you mean, ` +
-    'and not somebody behind them or on a picture that they hold.'
+    'and not somebody behind them or on an image that they hold.'
   );
 }

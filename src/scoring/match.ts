@@ -7,7 +7,7 @@ import type { Comparison, ImageField, Pair } from './compare.ts';
 import { lowQuality, withQualityComponents } from './face-quality.ts';
 import { notTheLargest } from './largest-face.ts';
 
-/** What every answer about pictures is made from, whoever asked. */
+/** What every answer about images is made from, whoever asked. */
 export interface Question {
   request_id: string;
   options: MatchOptions;
@@ -141,7 +141,7 @@ export function uncalibrated({ measured }: Calibration, { pack }: { pack: string
 /** A warning when there may be faces that were not found. */
 export function cutShort(field: string, { look_cut_short }: ImageReport): Warning[] {
   if (!look_cut_short) return [];
-  const detail = `The search for faces in ${field} took too long and was stopped: it may have faces that are not listed. Send a smaller picture.`;
+  const detail = `The search for faces in ${field} took too long and was stopped: it may have faces that are not listed. Send a smaller image.`;
   return [{ code: 'look_cut_short', field, detail }];
 }
 

@@ -154,9 +154,9 @@ const falseMatches = [
 function limits(config: Config): [what: string, most: string][] {
   return [
     ['Body', bytes(config.max_body_bytes)],
-    ['Picture', bytes(config.max_image_bytes)],
-    ['Pixels of a picture, width × height', grouped(config.max_pixels)],
-    ['Shortest side of a picture', `at least ${grouped(config.min_side)} pixels`],
+    ['Image', bytes(config.max_image_bytes)],
+    ['Pixels of an image, width × height', grouped(config.max_pixels)],
+    ['Shortest side of an image', `at least ${grouped(config.min_side)} pixels`],
     ['Parts of a form', grouped(config.max_parts)],
     ['Headers of a part', bytes(config.max_part_header_bytes)],
     ['Text field', bytes(config.max_field_bytes)],

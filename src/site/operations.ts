@@ -66,21 +66,21 @@ function successOf(endpoint: Listed): Required<Pick<Response, 'description' | 'c
 /** The error codes of this endpoint, in the order of the error table. */
 function codesOf(endpoint: Listed): ErrorCode[] {
   const { takes, scope } = endpoint;
-  const pictures = takes === 'pictures' ? endpoint : undefined;
+  const images = takes === 'images' ? endpoint : undefined;
   const applies: Record<Requests, boolean> = {
     path: true,
     any: true,
     keyed: scope !== 'none',
     scoped: scope !== 'none' && scope !== 'any',
-    pictures: pictures !== undefined,
-    form: pictures !== undefined,
+    images: images !== undefined,
+    form: images !== undefined,
     json: takes !== 'nothing',
     embeddings: takes === 'embeddings',
     body: takes !== 'nothing',
     faces: false,
     choice: false,
-    several: pictures !== undefined && repeatedField(pictures.fields) !== undefined,
-    ...Object.fromEntries((pictures?.errors ?? []).map((group) => [group, true])),
+    several: images !== undefined && repeatedField(images.fields) !== undefined,
+    ...Object.fromEntries((images?.errors ?? []).map((group) => [group, true])),
   };
   return errorCodes.filter((code) => applies[problemDocs[code].requests]);
 }
@@ -115,7 +115,7 @@ function bodyOf(endpoint: Listed): { requestBody?: RequestBody } {
   switch (endpoint.takes) {
     case 'nothing':
       return {};
-    case 'pictures':
+    case 'images':
       return { requestBody: formBody(endpoint) };
     case 'embeddings': {
       const schema = ref('schemas', 'EmbeddingsRequest');
@@ -129,12 +129,12 @@ function bodyOf(endpoint: Listed): { requestBody?: RequestBody } {
 function formBody({ fields }: ImageEndpoint): RequestBody {
   const repeated = repeatedField(fields);
   const images = imageFields(fields);
-  const schemaOf = (picture: Schema): Schema => ({
+  const schemaOf = (image: Schema): Schema => ({
     type: 'object',
     required: images,
     properties: Object.fromEntries(
       Object.entries(fields).map(([name, rule]) => {
-        const schema = fieldSchema(rule, picture);
+        const schema = fieldSchema(rule, image);
         return [name, name === repeated ? severalOf(schema) : schema];
       }),
     ),
@@ -143,8 +143,8 @@ function formBody({ fields }: ImageEndpoint): RequestBody {
     description:
       'A form as multipart/form-data (RFC 7578), with its parts in any order and each field at most once' +
       `${repeated === undefined ? '' : `, except ${repeated}`}. Booleans are true and false in any case, or 1 and 0; a field ` +
-      'that is empty, or null in JSON, has its default. Or the same as JSON: pictures are base64 (RFC 4648 section 4, with or ' +
-      'without padding), numbers and booleans are those of JSON or the texts of a form, and limits count the bytes of a picture, ' +
+      'that is empty, or null in JSON, has its default. Or the same as JSON: images are base64 (RFC 4648 section 4, with or ' +
+      'without padding), numbers and booleans are those of JSON or the texts of a form, and limits count the bytes of an image, ' +
       'not its characters. A field that the endpoint does not know is ignored and named in `warnings`, as is one that stands in ' +
       'the query of the address.',
     required: true,
@@ -161,12 +161,12 @@ function formBody({ fields }: ImageEndpoint): RequestBody {
   };
 }
 
-/** `picture` says how a picture is sent. */
-function fieldSchema(rule: FieldRule, picture: Schema): Schema {
+/** `image` says how an image is sent. */
+function fieldSchema(rule: FieldRule, image: Schema): Schema {
   const { description } = rule;
   switch (rule.kind) {
     case 'image':
-      return { ...picture, description };
+      return { ...image, description };
     case 'decimal': {
       const form = 'Digits with an optional decimal point: no sign, no exponent';
       return { type: 'number', ...bounds(rule), description: `${description}. ${form}` };

@@ -6,7 +6,7 @@ const positions = /(?<= (?:d|transform|[xy][12]?|c[xy]|width|height)=")[^"]*/g;
 
 /**
  * Draws a plot as SVG without a browser; the same options give the same text on any machine. `ariaLabel` and `ariaDescription`
- * are what screen readers say. `style` is the CSS of a picture that is a file and has no page around it.
+ * are what screen readers say. `style` is the CSS of an image that is a file and has no page around it.
  */
 export function drawSvg(options: PlotOptions, style = ''): string {
   const document = new DOMImplementation().createDocument('http://www.w3.org/2000/svg', 'svg');

@@ -4,7 +4,7 @@ import type { ErrorCode, ProblemExtras } from '../errors.ts';
 
 /**
  * The requests that can get a problem. `path`: those that a server does not know, as one of another version; `any`: all operations; `keyed`: those that need a key;
- * `scoped`: a scope; `pictures`: those that take pictures; `faces`: that need a face; `choice`: that let the client choose a
+ * `scoped`: a scope; `images`: those that take images; `faces`: that need a face; `choice`: that let the client choose a
  * face; `several`: that take several images of one name; `form`: forms; `json`: JSON; `body`: forms and JSON; `embeddings`: those
  * that take embeddings.
  */
@@ -13,7 +13,7 @@ export type Requests =
   | 'any'
   | 'keyed'
   | 'scoped'
-  | 'pictures'
+  | 'images'
   | 'faces'
   | 'choice'
   | 'several'
@@ -38,8 +38,8 @@ export const problemDocs: Readonly<
     example: { detail: 'Send JSON (RFC 8259): something is wrong at character 17.', position: 17 },
   },
   missing_field: {
-    requests: 'pictures',
-    example: { detail: 'Send the bytes of a picture as image2.', field: 'image2' },
+    requests: 'images',
+    example: { detail: 'Send the bytes of an image as image2.', field: 'image2' },
   },
   invalid_field: {
     requests: 'body',
@@ -50,7 +50,7 @@ export const problemDocs: Readonly<
     },
   },
   too_many_images: { requests: 'several', example: { limit: 16 } },
-  duplicate_field: { requests: 'pictures', example: { detail: 'Send image1 once.', field: 'image1' } },
+  duplicate_field: { requests: 'images', example: { detail: 'Send image1 once.', field: 'image1' } },
   missing_api_key: { requests: 'keyed', example: {} },
   invalid_api_key: { requests: 'keyed', example: {} },
   forbidden_scope: { requests: 'scoped', example: { required_scope: 'match:advanced' } },
@@ -59,10 +59,10 @@ export const problemDocs: Readonly<
   method_not_allowed: { requests: 'path', example: {} },
   upload_timeout: { requests: 'body', example: {} },
   body_too_large: { requests: 'body', example: { limit_bytes: 20_971_520 } },
-  image_too_large: { requests: 'pictures', example: { limit_bytes: 10_485_760, field: 'image1' } },
+  image_too_large: { requests: 'images', example: { limit_bytes: 10_485_760, field: 'image1' } },
   unsupported_media_type: { requests: 'body', example: {} },
   unsupported_image_format: {
-    requests: 'pictures',
+    requests: 'images',
     example: {
       detail:
         'Send image1 as JPEG, PNG or WebP; this one looks like heic. An iPhone converts it for a file input with accept="image/jpeg"; elsewhere use heif-convert.',
@@ -72,15 +72,15 @@ export const problemDocs: Readonly<
   },
   expectation_failed: { requests: 'any', example: {} },
   image_decode_failed: {
-    requests: 'pictures',
-    example: { detail: 'Send image2 again: the picture is damaged or cut short.', field: 'image2' },
+    requests: 'images',
+    example: { detail: 'Send image2 again: the image is damaged or cut short.', field: 'image2' },
   },
   image_dimensions: {
-    requests: 'pictures',
+    requests: 'images',
     example: { field: 'image1', width: 65_500, height: 65_500, limit_pixels: 64_000_000 },
   },
   image_too_complex: {
-    requests: 'pictures',
+    requests: 'images',
     example: {
       detail: 'Save image1 again, as an ordinary JPEG or with fewer pixels: decoding it takes too long.',
       field: 'image1',
@@ -89,7 +89,7 @@ export const problemDocs: Readonly<
   no_face_found: {
     requests: 'faces',
     example: {
-      detail: 'Send a picture in which the face is clearly visible as image2.',
+      detail: 'Send an image in which the face is clearly visible as image2.',
       errors: [{ field: 'image2', code: 'no_face_found' }],
     },
   },
@@ -105,7 +105,7 @@ export const problemDocs: Readonly<
     requests: 'choice',
     example: {
       detail:
-        'The face compared in image1 is too small: its face_pixels is 24, and below 36 pixels the same person is recognised less often. Send a larger picture, or one taken from nearer.',
+        'The face compared in image1 is too small: its face_pixels is 24, and below 36 pixels the same person is recognised less often. Send a larger image, or one taken from nearer.',
       errors: [{ field: 'image1', reasons: ['small'] }],
     },
   },
@@ -113,7 +113,7 @@ export const problemDocs: Readonly<
     requests: 'choice',
     example: {
       detail:
-        'Take a new picture of the person for image1: a face looks like one on a photo or a screen, with a live_score below 0.5.',
+        'Take a new image of the person for image1: a face looks like one on a photo or a screen, with a live_score below 0.5.',
       errors: [{ field: 'image1', face_index: 0, live_score: 0.113 }],
     },
   },

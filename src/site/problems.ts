@@ -34,7 +34,7 @@ const field = (names: string[]) => z.enum(names).describe('Name of the form fiel
 /** A list with an item for each faulty image. */
 const imageList = (fault: z.ZodRawShape, description: string) =>
   z
-    .array(z.object({ field: z.enum(images).describe('The picture'), ...fault }))
+    .array(z.object({ field: z.enum(images).describe('The image'), ...fault }))
     .min(1)
     .max(2)
     .describe(description);
@@ -57,7 +57,7 @@ const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
   invalid_field: {
     field: z.string().describe('Name of the form field; with embeddings, a pointer to the member (RFC 6901)'),
     position: extraSchemas.position
-      .describe('In a picture in base64, the character of the body that is wrong')
+      .describe('In an image in base64, the character of the body that is wrong')
       .optional(),
   },
   embedding_mismatch: { expected: z.string().describe('Pack and version of this server') },
@@ -82,7 +82,7 @@ const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
     errors: z
       .array(
         z.object({
-          field: z.enum(images).describe('The picture'),
+          field: z.enum(images).describe('The image'),
           face_index: count.describe('The face, counted from 0, largest first'),
           live_score: live_score.describe('Below `live_threshold`'),
         }),

@@ -12,7 +12,7 @@ const routes: readonly string[] = endpoints.filter(({ audited }) => audited).map
 const groups: readonly ErrorGroup[] = ['request', 'picture'];
 
 /**
- * One line of JSON for each decision, and for each picture whose embeddings were given out; no image, embedding or key, and no name that a
+ * One line of JSON for each decision, and for each image whose embeddings were given out; no image, embedding or key, and no name that a
  * client gave. A disk error is logged and fails no request.
  */
 export class AuditLog {

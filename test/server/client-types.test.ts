@@ -80,9 +80,9 @@ test.each([
   ['./facematch.mjs', 'esnext'],
 ])('a program of %s has its types (%s)', async (client, module) => {
   const program = `
-import { FacematchClient, FacematchError, type ManyAnswer, type MatchAnswer, type Picture } from '${client}';
+import { FacematchClient, FacematchError, type ManyAnswer, type MatchAnswer, type ImageBytes } from '${client}';
 const client = new FacematchClient({ url: 'http://127.0.0.1:8080', key: 'fm' });
-export async function ask(one: Picture, two: Uint8Array, signal?: AbortSignal): Promise<number> {
+export async function ask(one: ImageBytes, two: Uint8Array, signal?: AbortSignal): Promise<number> {
   try {
     const answer: MatchAnswer = await client.match(one, two, { accuracy_mode: 'fast' }, { signal });
     const many: ManyAnswer = await client.many(one, [two]);

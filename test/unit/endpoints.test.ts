@@ -22,7 +22,7 @@ import type { RequestRecord } from '../../src/telemetry/record.ts';
 
 /** Every answer is of its schema, whatever was found; every field comes back as it was sent, and a wrong one is refused. */
 
-const takers = endpoints.flatMap((one) => (one.takes === 'pictures' ? [one] : []));
+const takers = endpoints.flatMap((one) => (one.takes === 'images' ? [one] : []));
 const own = { min_det_score: 0.7, live_threshold: 0.4 };
 const pack = {
   min_det_score: 0.7,

@@ -67,7 +67,7 @@ describe('the document', () => {
   });
 });
 
-const takers = endpoints.flatMap((one) => (one.takes === 'pictures' ? [one] : []));
+const takers = endpoints.flatMap((one) => (one.takes === 'images' ? [one] : []));
 
 test.each(takers)('the fields of $id are described as they are judged', ({ id, fields }) => {
   const { operation } = operations.find((found) => found.operation.operationId === id)!;
@@ -127,7 +127,7 @@ test.each(endpoints)(
     const row = rows.find(([cell]) => cell!.includes(`\`${method} ${path}\``))!;
     expect(row[1]).toBe({ any: 'any', none: 'no key' }[scope as string] ?? `\`${scope}\``);
     expect(row[2]!.includes('off by default')).toBe(!readConfig({}).endpoints.includes(id));
-    if (endpoint.takes !== 'pictures') return;
+    if (endpoint.takes !== 'images') return;
     const [, taken] = new RegExp(`^\`${method} ${path}\` takes (.*)\\.$`, 'm').exec(text)!;
     expect(names(taken!)).toEqual(Object.keys(endpoint.fields));
   },

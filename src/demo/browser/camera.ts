@@ -72,7 +72,7 @@ function stop(): void {
   video.srcObject = null;
 }
 
-/** The picture as the camera gave it; only the viewfinder is mirrored. */
+/** The image as the camera gave it; only the viewfinder is mirrored. */
 async function snap(): Promise<void> {
   const { videoWidth, videoHeight } = video;
   if (stream === undefined || videoWidth === 0) return;

@@ -17,7 +17,7 @@ export class Faces {
     this.#layer = find(slot.section, '.faces', HTMLElement);
   }
 
-  /** @param picture with a `face_index` of -1 where no face was compared */
+  /** @param image with a `face_index` of -1 where no face was compared */
   show(picture: Picture): void {
     const { width, height, faces, face_index } = picture;
     // A click sends a new request, whose answer replaces the buttons: keep the focus on the same face.

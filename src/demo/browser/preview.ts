@@ -60,7 +60,7 @@ async function turned(file: Blob, turn: Transform): Promise<Blob> {
 
 /**
  * Walks the chunks of a PNG (3rd edition section 11.3.3.5: length, type, data, CRC, big-endian) or WebP (RIFF: type,
- * length, data, padded to even, little-endian) up to its EXIF block. Throws a RangeError for a picture that ends early.
+ * length, data, padded to even, little-endian) up to its EXIF block. Throws a RangeError for an image that ends early.
  */
 function orientationOf(bytes: DataView): { format: Format; orientation: number } | undefined {
   const isPng = word(bytes, 0) === '\x89PNG';

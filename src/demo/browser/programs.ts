@@ -6,20 +6,20 @@ export const programs: Readonly<Record<string, (origin: string, plan: Plan, phot
   curl: curlLine,
   JSON: curlWithJson,
   Node(origin, plan, photos) {
-    const pictures = argumentsOf(plan, photos, (file) => `await openAsBlob(${file})`);
+    const images = argumentsOf(plan, photos, (file) => `await openAsBlob(${file})`);
     const wishes = valuesOf(plan).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
     return [
       "import { openAsBlob } from 'node:fs';",
       "import { FacematchClient } from './facematch.mjs';",
       '',
       `const client = new FacematchClient({ url: ${JSON.stringify(origin)}, key: process.env.FACEMATCH_KEY });`,
-      `const answer = await client.${methodOf(plan)}(${[...pictures, `{ ${wishes.join(', ')} }`].join(', ')});`,
+      `const answer = await client.${methodOf(plan)}(${[...images, `{ ${wishes.join(', ')} }`].join(', ')});`,
       'console.log(answer);',
     ].join('\n');
   },
   Python(origin, plan, photos) {
     const words: Record<string, string> = { true: 'True', false: 'False' };
-    const pictures = argumentsOf(plan, photos, (file) => file);
+    const images = argumentsOf(plan, photos, (file) => file);
     const wishes = valuesOf(plan).map(([name, value]) => {
       const text = JSON.stringify(value);
       return `${name}=${words[text] ?? text}`;
@@ -29,17 +29,17 @@ export const programs: Readonly<Record<string, (origin: string, plan: Plan, phot
       'from facematch import FacematchClient',
       '',
       `client = FacematchClient(${JSON.stringify(origin)}, os.environ["FACEMATCH_KEY"])`,
-      `print(client.${methodOf(plan)}(${[...pictures, ...wishes].join(', ')}))`,
+      `print(client.${methodOf(plan)}(${[...images, ...wishes].join(', ')}))`,
     ].join('\n');
   },
 };
 
-/** Pictures go through base64 on their way, because the system limits the length of an argument. */
+/** Images go through base64 on their way, because the system limits the length of an argument. */
 function curlWithJson(origin: string, plan: Plan, photos: Photos): string {
   const base64 = (file: string) => `printf '"'; base64 < ${shellWord(file)} | tr -d '\\n'; printf '"'`;
   const members = groupsOf(plan, photos).map(({ name, files, list }) => {
-    const pictures = files.map(base64).join("; printf ','\n  ");
-    return `printf '"${name}":${list ? '[' : ''}'; ${pictures}${list ? "; printf ']'" : ''}`;
+    const images = files.map(base64).join("; printf ','\n  ");
+    return `printf '"${name}":${list ? '[' : ''}'; ${images}${list ? "; printf ']'" : ''}`;
   });
   const values = valuesOf(plan).map(([name, value]) => `printf '"${name}":${JSON.stringify(value)}'`);
   const body = [...members, ...values].join("; printf ','\n  ");
@@ -60,7 +60,7 @@ function valuesOf({ fields }: Plan): [name: string, value: string | number | boo
   });
 }
 
-/** The names of the files by field; one field of several pictures takes a list. */
+/** The names of the files by field; one field of several images takes a list. */
 function groupsOf({ endpoint }: Plan, photos: Photos) {
   return [...new Set(photos.map(({ name }) => name))].map((name) => {
     const files = photos.flatMap(({ name: of, file }) => (of === name && file ? [file.name] : []));

@@ -114,7 +114,7 @@ export class SentFields {
     if (value !== undefined) this.#options[name] = value;
   }
 
-  /** A field that the endpoint does not know, and that may have been meant as a picture. */
+  /** A field that the endpoint does not know, and that may have been meant as an image. */
   stray(name: string): void {
     this.#strays.add(name);
   }
@@ -150,7 +150,7 @@ export class SentFields {
     const { max_image_bytes } = this.#limits;
     if (end - start > max_image_bytes) {
       throw new Problem('image_too_large', {
-        detail: `Send a smaller picture as ${name}; "limit_bytes" is the most an image may have.`,
+        detail: `Send a smaller image as ${name}; "limit_bytes" is the most an image may have.`,
         limit_bytes: max_image_bytes,
         field: name,
       });
@@ -184,7 +184,7 @@ function required(
   if (strays.size > mostNames) names.push('…');
   const instead = range ? '; this one is empty' : names.length > 0 ? `; you sent ${names.join(', ')}` : '';
   throw new Problem('missing_field', {
-    detail: `Send the bytes of a picture as ${name}${instead}.`,
+    detail: `Send the bytes of an image as ${name}${instead}.`,
     field: name,
   });
 }

@@ -5,7 +5,7 @@ import { kindOfText, kinds } from '../../engine/not-an-image.ts';
 import { Problem, printable, sentWords } from '../../errors.ts';
 import { type Form, type FormLimits, SentFields } from './form.ts';
 
-/** A form as an object, its pictures in base64, decoded where it lies; null is absent. Throws Problem for the first fault. */
+/** A form as an object, its images in base64, decoded where it lies; null is absent. Throws Problem for the first fault. */
 export function readJsonForm(
   body: Buffer,
   taker: Pick<ImageEndpoint, 'fields' | 'advanced'>,
@@ -40,7 +40,7 @@ export function readJsonForm(
     } else if (rule.kind !== 'image') sent.choose(name, readOption(name, rule, json.scalar()));
     else if (!rule.several) readImage(name);
     else if (json.peek() !== '[') {
-      throw invalidMember(name, `a list of 1 to ${maxTargets} pictures`, body, json);
+      throw invalidMember(name, `a list of 1 to ${maxTargets} images`, body, json);
     } else {
       json.array(() => {
         sent.claim(name);
@@ -52,7 +52,7 @@ export function readJsonForm(
   return sent.form(pack);
 }
 
-const expected = 'a picture in base64 without blanks';
+const expected = 'an image in base64 without blanks';
 
 function imageRange(body: Buffer, json: JsonScan, name: string, max_bytes: number) {
   if (json.peek() !== '"') throw invalidMember(name, expected, body, json);
@@ -88,7 +88,7 @@ function base64Advice(beginning: string): string {
 function invalidMember(field: string, expected: string, body: Buffer, json: JsonScan): Problem {
   let sent: unknown;
   if (json.peek() === '"') {
-    // It may be a whole picture.
+    // It may be a whole image.
     const { start, end } = json.rawText();
     sent = beginningOf(body, start, end);
   } else sent = json.scalar();

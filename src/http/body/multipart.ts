@@ -21,7 +21,7 @@ export interface Part {
 const MAX_BOUNDARY_LENGTH = 70;
 const bchars = /^[0-9A-Za-z'()+_,./:=? -]*$/;
 
-/** Most lines of a body that begin as a delimiter and are none: each costs some steps, and pictures have none. */
+/** Most lines of a body that begin as a delimiter and are none: each costs some steps, and images have none. */
 const MAX_LOOKALIKES = 1000;
 /** Node searches longer needles, of at least so many bytes, in far fewer steps than there are bytes, whatever the body. */
 const FAST_NEEDLE = 8;
