@@ -65,7 +65,7 @@ class FacematchError(Exception):
 class FacematchClient:
     """Asks one server. Every method returns the answer as a dict, or raises FacematchError.
 
-    A image is bytes, or the path of a file. Fields that are None are left out.
+    An image is bytes, or the path of a file. Fields that are None are left out.
 
     timeout: seconds that a try may stand still, for the connection and for each piece of the answer.
     retries: how many times a request is sent again at most.
@@ -108,7 +108,7 @@ class FacematchClient:
         return self._ask("/face/match/upload/many", self._encode(images, fields))
 
     def detect(self, image: ImageFile, **fields: Field) -> Answer:
-        """Finds the faces of an image. A image without one is no error."""
+        """Finds the faces of an image. An image without one is no error."""
         return self._ask("/face/detect/upload", self._encode({"image": image}, fields))
 
     def embed(self, image: ImageFile, **fields: Field) -> Answer:
