@@ -113,12 +113,12 @@ for (const degrees of [90, 180, 270]) {
 }
 if (sets.shared) {
   await variantRows('portraits', sets.portraits());
-  await row('pictures under EXIF orientations', sets.oriented, ({ upright }, { faces }, mode) => {
+  await row('images under EXIF orientations', sets.oriented, ({ upright }, { faces }, mode) => {
     const [expected] = seen(upright, mode, true).faces;
     const right = faces.filter((face) => landmarkDistance(face, expected) <= 2);
     return { of: 1, right, wrong: faces.length - right.length };
   });
-  await row('pictures without a face', sets.negatives, (_, { faces }) => ({
+  await row('images without a face', sets.negatives, (_, { faces }) => ({
     of: 0,
     right: [],
     wrong: faces.length,

@@ -1,6 +1,6 @@
-// Times of the native stages for one picture, compared with the runs of the nets alone, on one thread, and of large
-// pictures, with their page faults:
-//   node bench/native.mjs [--picture FILE] [--mode fast|balance] [--pack DIR] [--beside DIR] [--rounds N] [--json]
+// Times of the native stages for one image, compared with the runs of the nets alone, on one thread, and of large
+// images, with their page faults:
+//   node bench/native.mjs [--image FILE] [--mode fast|balance] [--pack DIR] [--beside DIR] [--rounds N] [--json]
 //   node bench/native.mjs --large [--only WORD] [--rounds N] [--pack DIR] [--json]
 // With any option the first is for the stages alone.
 import { spawnSync } from 'node:child_process';
@@ -10,7 +10,7 @@ import { buildNative, programs } from './lib/setup.mjs';
 
 const args = process.argv.slice(2);
 // Paths are relative to the caller's folder, but the program runs in the project's.
-for (const option of ['--picture', '--pack', '--beside']) {
+for (const option of ['--image', '--pack', '--beside']) {
   const at = args.indexOf(option) + 1;
   if (at > 0 && args[at] !== undefined) args[at] = resolve(args[at]);
 }

@@ -175,7 +175,7 @@ export function writePage(results) {
   const sources = Object.entries(pictures).map(([kind, source]) => `${kind} from ${source}`);
   const page = join(root, 'docs/benchmarks.md');
   const tables = {
-    measured: `${measuredOn(results)} ${options.rounds} ${options.rounds === 1 ? 'round' : 'rounds'} of fresh processes, ${options.turns} turns of ${options.seconds} s in each for what is compared. Pictures: ${sources.join(', ')}.`,
+    measured: `${measuredOn(results)} ${options.rounds} ${options.rounds === 1 ? 'round' : 'rounds'} of fresh processes, ${options.turns} turns of ${options.seconds} s in each for what is compared. Images: ${sources.join(', ')}.`,
     figures: figureTable(results),
     contenders: table(['contender', 'how', 'versions'], how),
     floor: floorTable(results),

@@ -1,4 +1,4 @@
-// The scenarios and the pictures that they send. Pictures are made once and kept, so that every contender gets the same bytes:
+// The scenarios and the images that they send. Images are made once and kept, so that every contender gets the same bytes:
 // the developers' labelled photos if they exist, otherwise people cut out of the photos that a package ships.
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { cutOuts } from '../../test/support/portraits.mjs';
 import { Random } from '../../test/support/random.mjs';
 import { cache, sharedData } from '../lib/setup.mjs';
 
-/** Alternating pairs of one person and of two people: { same, pictures: [first, second] }. */
+/** Alternating pairs of one person and of two people: { same, images: [first, second] }. */
 const alternate = (same, different) =>
   same.flatMap((pictures, i) => [
     { same: true, pictures },
@@ -35,7 +35,7 @@ function portraitPairs() {
   return { source: 'Face Research Lab London Set', pairs: alternate(same, different) };
 }
 
-/** Pairs of original 250-pixel pictures, or of portraits where there are none. */
+/** Pairs of original 250-pixel images, or of portraits where there are none. */
 function smallPairs() {
   const folder = sharedData('lfw-dev');
   if (folder === undefined) return portraitPairs();
@@ -90,7 +90,7 @@ const kinds = {
   phone: { pairs: () => ({ ...portraitPairs(), pairs: portraitPairs().pairs.slice(0, 4) }), make: fromPhone },
 };
 
-/** Makes missing pictures. Returns { source, pairs: [{ same, files: [first, second] }] }. */
+/** Makes missing images. Returns { source, pairs: [{ same, files: [first, second] }] }. */
 export async function pairsOf(kind) {
   const { source, pairs } = kinds[kind].pairs();
   const facts = [sharp.versions.sharp, sharedData('london') ?? '', sharedData('lfw-dev') ?? ''];
@@ -115,7 +115,7 @@ const bodiesOf = async (kind, mode) =>
     form({ image1: readFileSync(first), image2: readFileSync(second), accuracy_mode: mode }),
   );
 
-/** Requests of each kind among forty; clients mostly send small pictures. */
+/** Requests of each kind among forty; clients mostly send small images. */
 const mixture = { small: 24, card: 10, photo: 5, phone: 1 };
 
 async function mixed(mode) {
@@ -163,6 +163,6 @@ export const scenarios = {
   'refused-form': { what: 'a right key, a form without image2', bodies: withoutSecond, expects: [400] },
 };
 
-/** Kinds of pictures that a scenario sends. */
+/** Kinds of images that a scenario sends. */
 export const kindsIn = (scenario) =>
   scenario === 'mixed' ? Object.keys(mixture) : scenario.startsWith('refused') ? ['small'] : [scenario];

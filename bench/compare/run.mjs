@@ -36,7 +36,7 @@ function startLoader(cores) {
 }
 
 /**
- * Speed is worth nothing with wrong answers. Sends the first `count` pairs of the scenario's first kind of picture: sensible
+ * Speed is worth nothing with wrong answers. Sends the first `count` pairs of the scenario's first kind of image: sensible
  * means that most answers are right, including a match of one person and a mismatch of two.
  */
 async function check({ address, key }, scenario, mode, count) {

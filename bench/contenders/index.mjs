@@ -73,7 +73,7 @@ export const contenders = {
   },
   'do-it-yourself': {
     title: 'do-it-yourself',
-    how: 'fastify, sharp (one thread, no cache, JPEG shrunk while decoding, to 640 pixels on the longer side), the three nets as published on onnxruntime-node (one thread, sequential), plain JavaScript between them, three pictures a worker at once',
+    how: 'fastify, sharp (one thread, no cache, JPEG shrunk while decoding, to 640 pixels on the longer side), the three nets as published on onnxruntime-node (one thread, sequential), plain JavaScript between them, three images a worker at once',
     packages: ['fastify', '@fastify/multipart', 'sharp', 'onnxruntime-node', 'piscina'],
     scenarios: [...pairs, 'refused-key'],
     modes: bothModes,

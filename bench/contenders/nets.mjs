@@ -1,6 +1,6 @@
 // The default pack's detector, landmarks and embedder in JavaScript on onnxruntime-node, as their author publishes them. From
-// a picture to the embedding of its largest face. The contender chooses what decodes, resizes and warps:
-// `pixels` is a module with decode(bytes), letterbox, greyCrop, colourCrop and release(picture).
+// an image to the embedding of its largest face. The contender chooses what decodes, resizes and warps:
+// `pixels` is a module with decode(bytes), letterbox, greyCrop, colourCrop and release(image).
 import { workerData } from 'node:worker_threads';
 import ort from 'onnxruntime-node';
 import { apply, fit, intersectionOverUnion, inverse, mean, squareCrop } from '../lib/geometry.mjs';
@@ -33,7 +33,7 @@ async function run(session, shape, planes) {
   return Object.fromEntries(Object.entries(outputs).map(([name, { data }]) => [name, data]));
 }
 
-// ---- detector RFB-320: faces of a picture, in its pixels
+// ---- detector RFB-320: faces of an image, in its pixels
 
 const [input_width, input_height] = [320, 240];
 const least_score = 0.7;
@@ -92,7 +92,7 @@ function rollOf([right, left]) {
   return (Math.atan2(left[1] - right[1], left[0] - right[0]) * 180) / Math.PI;
 }
 
-/** Right eye, left eye, nose, right and left corner of the mouth, in pixels of the picture. */
+/** Right eye, left eye, nose, right and left corner of the mouth, in pixels of the image. */
 async function fivePoints(session, pixels, picture, face, mode) {
   const centre = [face.x + face.width / 2, face.y + face.height / 2];
   const side = Math.max(face.width, face.height) * crop;

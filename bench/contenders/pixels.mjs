@@ -8,7 +8,7 @@ sharp.cache(false);
 
 const side = 640;
 
-/** As a careful user of sharp would: RGB of the upright picture, at most 640 pixels a side, as { data, width, height }. */
+/** As a careful user of sharp would: RGB of the upright image, at most 640 pixels a side, as { data, width, height }. */
 export async function readPicture(bytes) {
   const { data, info } = await sharp(bytes)
     .rotate()
@@ -25,7 +25,7 @@ export { readPicture as decode };
 export function release() {}
 
 /**
- * Fills planes of `width` × `height` with `write(planes, at, r, g, b)`. `back` maps pixels of the planes to the picture, which
+ * Fills planes of `width` × `height` with `write(planes, at, r, g, b)`. `back` maps pixels of the planes to the image, which
  * is sampled bilinearly and black outside.
  */
 function warp({ data, width: columns, height: rows }, back, width, height, planes, write) {

@@ -1,5 +1,5 @@
 // The server of a peer: fastify and its multipart plugin, with one difference in the peers' favour: only the largest face of a
-// picture is compared.
+// image is compared.
 //   node server.mjs --peer NAME --workers N --key KEY
 import cluster from 'node:cluster';
 import { timingSafeEqual } from 'node:crypto';
@@ -38,7 +38,7 @@ const here = (file) => new URL(file, import.meta.url).href;
 
 /**
  * `worker` is a module with the default export { bytes, mode } → { embedding }, or {} when there is no face. `tasks` is the
- * number of pictures that a worker has at once: decoding one on libuv's threads overlaps the nets of another. opencv4nodejs
+ * number of images that a worker has at once: decoding one on libuv's threads overlaps the nets of another. opencv4nodejs
  * keeps its classes in static variables, and a second thread that loads it crashes the process: it gets processes instead.
  */
 const peers = {

@@ -24,7 +24,7 @@ export function mutate(bytes, random) {
 }
 
 /** Cheap to refuse: these requests test the form, not the decoder. */
-const notAnImage = Buffer.from('this is not a picture');
+const notAnImage = Buffer.from('this is not an image');
 const plain = { image1: notAnImage, image2: notAnImage };
 
 // biome-ignore format: a list of words
@@ -45,7 +45,7 @@ export const goodForm = (random, world) => {
   );
 };
 
-/** One picture is damaged, sometimes both. */
+/** One image is damaged, sometimes both. */
 export const damagedForm = (random, world) => {
   const damaged = () => {
     const file = random.pick(world.damaged);
@@ -57,7 +57,7 @@ export const damagedForm = (random, world) => {
   );
 };
 
-/** A valid picture with damage, mostly in its headers. */
+/** A valid image with damage, mostly in its headers. */
 export const sufferedForm = (random, world) => {
   const good = random.pick(world.good);
   const harmed = random.chance(0.6) ? 700 : good.length;
@@ -92,13 +92,13 @@ export const oddJson = (random, world) => {
   return random.chance(0.5) ? mutate(body, random) : body;
 };
 
-/** One picture, valid or not, with fields that most endpoints do not have. */
+/** One image, valid or not, with fields that most endpoints do not have. */
 export const oneImage = (random, world) => {
   const image = random.chance(0.3) ? random.pick(world.good) : mutate(random.pick(world.damaged), random);
   return form({ image, ...(random.chance(0.5) && { [random.pick(names)]: random.pick(values) }) });
 };
 
-/** One against up to eighteen, two more than the limit; most of them are not pictures. */
+/** One against up to eighteen, two more than the limit; most of them are not images. */
 export const manyTargets = (random, world) => {
   const target = () =>
     random.weighted([

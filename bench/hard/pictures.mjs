@@ -1,4 +1,4 @@
-// Pictures with known contents, and variants that make an ordinary one hard. Those that are not part of the project are in
+// Images with known contents, and variants that make an ordinary one hard. Those that are not part of the project are in
 // ../shared or $FACEMATCH_SHARED.
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -9,7 +9,7 @@ import { sharedData } from '../lib/setup.mjs';
 
 const folder = sharedData();
 
-/** Whether the labelled pictures exist. */
+/** Whether the labelled images exist. */
 export const shared = folder !== undefined;
 
 function files(name, pattern = /\.(jpe?g|png|webp)$/i) {
@@ -32,7 +32,7 @@ export function samples() {
 /** Studio portraits of one person each. */
 export const portraits = () => files('london').map(read);
 
-/** Pictures without a human face. */
+/** Images without a human face. */
 export const negatives = () => files('negatives').map(read);
 
 /** Group photos with the number of people in their names. */
@@ -55,7 +55,7 @@ export function turnedFaces() {
   });
 }
 
-/** The same pictures under every EXIF orientation: { name, bytes, upright }. */
+/** The same images under every EXIF orientation: { name, bytes, upright }. */
 export function oriented() {
   return files('exif').map((file) => ({
     ...read(file),
@@ -75,7 +75,7 @@ export function labelled() {
         const value = (key) => Number(new RegExp(`\\b${key}='(-?\\d+)'`).exec(attributes)?.[1] ?? 0);
         if (value('ignore') === 1) continue;
         const box = { x: value('left'), y: value('top'), width: value('width'), height: value('height') };
-        // The lists name some pictures twice.
+        // The lists name some images twice.
         if (!known.some((other) => intersectionOverUnion(other, box) > 0.5)) known.push(box);
       }
       boxes.set(name, known);
@@ -88,7 +88,7 @@ export function labelled() {
 }
 
 // `make` of a variant takes { pixels, width, height, face }: a sharp object, its size, and its face as the pipeline found it. It
-// returns { picture, move }: a sharp object, and the transform of positions.
+// returns { image, move }: a sharp object, and the transform of positions.
 
 const grey = '#808080';
 
@@ -99,7 +99,7 @@ function turned(degrees) {
     const [cos, sin] = [Math.cos((degrees * Math.PI) / 180), Math.sin((degrees * Math.PI) / 180)];
     const across = Math.abs(width * cos) + Math.abs(height * sin);
     const down = Math.abs(width * sin) + Math.abs(height * cos);
-    // Around the centre of the picture, which becomes the centre of the larger one.
+    // Around the centre of the image, which becomes the centre of the larger one.
     const [tx, ty] = [across - (cos * width - sin * height), down - (sin * width + cos * height)];
     const move = { a: cos, b: sin, tx: tx / 2, ty: ty / 2 };
     return { picture: pixels.rotate(degrees, { background: grey }), move };
@@ -129,7 +129,7 @@ function closeUp(share) {
   };
 }
 
-/** The face at a size of `side` pixels in a picture of 1600 x 1200. */
+/** The face at a size of `side` pixels in an image of 1600 x 1200. */
 function tiny(side) {
   return async ({ pixels, width, height, face }) => {
     const k = side / Math.max(face.box.width, face.box.height);

@@ -31,7 +31,7 @@ export function fit(from, to) {
   return { a, b, tx: tx - (a * fx - b * fy), ty: ty - (b * fx + a * fy) };
 }
 
-/** Maps a square of the picture around a centre, rotated by `degrees`, to `size` × `size` pixels. */
+/** Maps a square of the image around a centre, rotated by `degrees`, to `size` × `size` pixels. */
 export function squareCrop([cx, cy], side, degrees, size) {
   const scale = size / side;
   const radians = (degrees * Math.PI) / 180;
@@ -56,7 +56,7 @@ export function moveFace(move, { box, landmarks }) {
   return { box: moveBox(move, box), landmarks: Object.fromEntries(points) };
 }
 
-/** The part of a box that is inside the picture. */
+/** The part of a box that is inside the image. */
 export function clipped({ x, y, width, height }, picture) {
   const [left, top] = [Math.max(x, 0), Math.max(y, 0)];
   const [right, bottom] = [Math.min(x + width, picture.width), Math.min(y + height, picture.height)];
@@ -80,7 +80,7 @@ export function landmarkDistance(a, b) {
   );
 }
 
-/** The same face: an intersection over union of at least half within the picture, and no landmark further off than a tenth of the box. */
+/** The same face: an intersection over union of at least half within the image, and no landmark further off than a tenth of the box. */
 export function sameFace(found, expected, picture) {
   const { width, height } = expected.box;
   return (

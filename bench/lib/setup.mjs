@@ -10,7 +10,7 @@ import { root } from '../../test/support/programs.mjs';
 /** Files that the bench makes once and keeps. */
 export const cache = join(root, '.cache/bench');
 
-/** A folder of the developers' pictures, in `FACEMATCH_SHARED` or `../shared`; undefined where it does not exist. */
+/** A folder of the developers' images, in `FACEMATCH_SHARED` or `../shared`; undefined where it does not exist. */
 export function sharedData(name = '') {
   const folder = join(process.env.FACEMATCH_SHARED ?? join(root, '../shared'), 'data', name);
   return existsSync(folder) ? folder : undefined;

@@ -1,7 +1,7 @@
 // Times of each stage for one image, compared with the runs of the nets alone. Everything runs
 // interleaved on one thread, so that other load on the machine slows all alike. Times are medians
 // of the thread's CPU time.
-//   facematch_stages [--picture FILE] [--mode fast|balance] [--pack DIR] [--beside DIR]
+//   facematch_stages [--image FILE] [--mode fast|balance] [--pack DIR] [--beside DIR]
 //     [--rounds N] [--json]
 // --beside compares detection with that of the pack in that directory.
 #include <cstdio>
@@ -47,7 +47,7 @@ Json measure(const Options& arguments) {
   const Engine* beside = arguments.has("--beside")
                              ? &load_engine(testing::read_pack(arguments.text("--beside", "")))
                              : nullptr;
-  const auto file = arguments.text("--picture", "");
+  const auto file = arguments.text("--image", "");
   const auto bytes = file.empty() ? draw_image(engine) : testing::read_file(file);
   const int rounds = static_cast<int>(arguments.positive("--rounds", 200));
   const bool balance = arguments.mode() == AccuracyMode::kBalance;
@@ -118,7 +118,7 @@ Json measure(const Options& arguments) {
   const double net_sum = sum_of_nets("net");
   Json result = {
       {"pack", std::filesystem::path(pack).filename().string()},
-      {"picture", {{"width", image.width}, {"height", image.height}, {"bytes", bytes.size()}}},
+      {"image", {{"width", image.width}, {"height", image.height}, {"bytes", bytes.size()}}},
       {"mode", arguments.text("--mode", "fast")},
       {"rounds", rounds},
       {"runs",
@@ -156,6 +156,6 @@ void print(const Json& result) {
 
 int main(int count, char** words) {
   using namespace facematch::bench;
-  return run(count, words, {"--picture", "--mode", "--pack", "--beside", "--rounds"}, measure,
+  return run(count, words, {"--image", "--mode", "--pack", "--beside", "--rounds"}, measure,
              print);
 }

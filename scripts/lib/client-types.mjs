@@ -21,10 +21,10 @@ function without(schema, names) {
   };
 }
 
-/** The fields of a form that are no pictures. */
+/** The fields of a form that are no images. */
 function valuesOf(path) {
   const { schema } = document.paths[path].post.requestBody.content['multipart/form-data'];
-  return without({ ...schema, description: 'The fields that are no pictures.' }, schema.required);
+  return without({ ...schema, description: 'The fields that are no images.' }, schema.required);
 }
 
 /** The library knows tuples of draft 4 alone. */
@@ -47,7 +47,7 @@ const definitions = {
   AnyProblem: { title: 'AnyProblem', oneOf: problems.map(ref) },
 };
 const bodies = {
-  description: 'The bodies of requests, without the pictures, and of answers.',
+  description: 'The bodies of requests, without the images, and of answers.',
   properties: Object.fromEntries(Object.keys(definitions).map((name) => [name, ref(name)])),
   required: Object.keys(definitions),
   components: { schemas: { ...definitions, ...Object.fromEntries(parts) } },

@@ -147,7 +147,11 @@ export class FacematchClient {
   }
 
   /** Finds the faces of an image. An image without one is no error. */
-  async detect(image: ImageBytes, fields: DetectValues = {}, options: CallOptions = {}): Promise<DetectAnswer> {
+  async detect(
+    image: ImageBytes,
+    fields: DetectValues = {},
+    options: CallOptions = {},
+  ): Promise<DetectAnswer> {
     return this.#ask('/face/detect/upload', await this.#encode({ image }, fields), options);
   }
 
@@ -272,7 +276,8 @@ async function json(images: Images, fields: object): Promise<Body> {
   return { type: 'application/json', bytes };
 }
 
-const isList = (sent: ImageBytes | readonly ImageBytes[]): sent is readonly ImageBytes[] => Array.isArray(sent);
+const isList = (sent: ImageBytes | readonly ImageBytes[]): sent is readonly ImageBytes[] =>
+  Array.isArray(sent);
 
 /** Also one of another realm, such as that of a test runner. */
 const isArrayBuffer = (given: unknown) =>

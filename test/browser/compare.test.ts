@@ -111,7 +111,7 @@ describe.skipIf(chromiumFile === undefined)('one against many', () => {
     await demo.give(1, jpeg(samples.one));
     const others = [
       jpeg(samples.two, 'stranger.jpg'),
-      jpeg(Buffer.from('no picture'), 'notes.jpg'),
+      jpeg(Buffer.from('no image'), 'notes.jpg'),
       jpeg(samples.three, 'friend.jpg'),
     ];
     await demo.page.getByLabel('Add photos to compare with').setInputFiles(others);

@@ -125,7 +125,7 @@ describe.skipIf(chromiumFile === undefined)('a photo', () => {
   });
 });
 
-/** What a preview shows is what the server judges: the picture upright, by its EXIF orientation, in every format. */
+/** What a preview shows is what the server judges: the image upright, by its EXIF orientation, in every format. */
 
 const [width, height] = [60, 40];
 const colours = { red: [255, 0, 0], green: [0, 255, 0], blue: [0, 0, 255], grey: [128, 128, 128] } as const;

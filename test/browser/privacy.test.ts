@@ -66,7 +66,7 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
   const put = (name: string, attributes: Readonly<Record<string, string>>) => ({ name, attributes });
   test.each([
     ['a script', put('script', { src: elsewhere }), 'trusted-types'],
-    ['a picture from elsewhere', put('img', { src: elsewhere }), 'img-src'],
+    ['an image from elsewhere', put('img', { src: elsewhere }), 'img-src'],
     ['a frame', put('iframe', { src: '/' }), 'frame-src'],
     ['a style sheet', put('link', { rel: 'stylesheet', href: elsewhere }), 'style-src'],
     ['a style in markup', put('p', { style: 'color: red' }), 'style-src'],

@@ -16,10 +16,10 @@ interface Looked {
   outcomes: string[];
 }
 
-/** For any picture: never an internal error, which would be a 500. */
+/** For any image: never an internal error, which would be a 500. */
 const allowedOutcomes = ['ok', 'unsupported_image_format', 'image_decode_failed', 'image_dimensions'];
 
-/** Analyses every picture below a folder in a process of its own, and a valid one now and then; the process must survive. */
+/** Analyses every image below a folder in a process of its own, and a valid one now and then; the process must survive. */
 async function lookAt(build: Build, folder: string, sound: string, longest: number): Promise<Looked[]> {
   const child = await runChild(build, 'corpus.mjs', [folder, sound], { longest });
   expect(child).toMatchObject({ code: 0, signal: null, stderr: '' });
@@ -29,7 +29,7 @@ async function lookAt(build: Build, folder: string, sound: string, longest: numb
     .map((line) => JSON.parse(line) as Looked);
 }
 
-/** Real damaged, exotic and faceless pictures. Drawn ones are damaged in native/test/damage_test.cpp. */
+/** Real damaged, exotic and faceless images. Drawn ones are damaged in native/test/damage_test.cpp. */
 
 const shared = sharedFolder();
 const longest = 400_000;

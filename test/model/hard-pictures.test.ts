@@ -4,8 +4,8 @@ import { projectPath } from '../../src/config/paths.ts';
 import { sharedFolder } from '../fixtures/pictures.ts';
 
 /**
- * The goals for hard pictures, measured by bench/hard-pictures.mjs with every eighth face for the variants: the samples
- * always, pictures of ../shared if they exist.
+ * The goals for hard images, measured by bench/hard-pictures.mjs with every eighth face for the variants: the samples
+ * always, images of ../shared if they exist.
  */
 
 interface Count {
@@ -57,7 +57,7 @@ function sum(pattern: RegExp, mode: Mode, asked?: boolean): Count {
   return total;
 }
 
-/** At least this share; a failure lists the missed pictures. */
+/** At least this share; a failure lists the missed images. */
 function expectShare({ of, found, missed }: Count, least: number): void {
   expect({ enough: found >= least * of, missed }).toEqual({ enough: true, missed });
 }
@@ -82,7 +82,7 @@ describe.each(modes)('%s', (mode) => {
     ['pale', /people.*[^°], pale/, 0.8, 'enhanced'],
     ['cut close', /people.*close-up, 0\.(8|65)/, 0.8, 'padded'],
     ['turned and dark or pale', /people.*°, (darkened|pale)/, 0.8, 'enhanced'],
-  ])('finds a person whose picture is %s, by the step for it', (_, pattern, least, step) => {
+  ])('finds a person whose image is %s, by the step for it', (_, pattern, least, step) => {
     const count = sum(pattern, mode);
     expectShare(count, least);
     expect(count.found_by[step]).toBeGreaterThan(0);
@@ -90,7 +90,7 @@ describe.each(modes)('%s', (mode) => {
 });
 
 const shared = sharedFolder();
-describe.skipIf(!shared).each(modes)('%s, on the pictures of ../shared,', (mode) => {
+describe.skipIf(!shared).each(modes)('%s, on the images of ../shared,', (mode) => {
   const least = { fast: 0.97, balance: 0.99 }[mode];
 
   test('finds the right face in rotated, shrunk, dark and coarse variants of portraits', () => {
@@ -105,12 +105,12 @@ describe.skipIf(!shared).each(modes)('%s, on the pictures of ../shared,', (mode)
   });
 
   test('finds the same face under every EXIF orientation, within 2 pixels', () => {
-    const { of, found, false_faces } = counted('pictures under EXIF orientations', mode);
+    const { of, found, false_faces } = counted('images under EXIF orientations', mode);
     expect({ found, false_faces }).toEqual({ found: of, false_faces: 0 });
   });
 
   test('finds no face where there is none', () => {
-    expect(counted('pictures without a face', mode)).toMatchObject({ false_faces: 0, missed: [] });
+    expect(counted('images without a face', mode)).toMatchObject({ false_faces: 0, missed: [] });
   });
 
   test('finds the labelled and the counted people of group photos', () => {

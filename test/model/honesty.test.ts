@@ -43,7 +43,7 @@ const origins = [
 const groups = origins.flatMap((origin) => ['Female', 'Male'].map((sex) => `origin ${origin} × sex ${sex}`));
 /** Of observed ÷ promised, for strangers of one origin and sex. */
 const limits: Readonly<Record<number, number>> = { 50: 1.5, 60: 2, 70: 3 };
-/** FairFace does not say who is who: more similar pictures are taken for one person's. */
+/** FairFace does not say who is who: more similar images are taken for one person's. */
 const samePersonAbove = 0.6;
 
 /** Every third adult, by origin and sex. `facematch calibrate --check` takes all. */
@@ -144,7 +144,7 @@ describe.skipIf(!checked)('in mode balance', () => {
 describe.skipIf(!shared).each([
   ['negatives-animals', 2],
   ['negatives', 0],
-] as const)('of the pictures of %s', (name, most) => {
+] as const)('of the images of %s', (name, most) => {
   test.each(modes)(`at most ${most} have a face, in mode %s`, (mode) => {
     const pack = packDirectory('default');
     const manifest = readManifest(pack);

@@ -27,7 +27,7 @@ const face = (index: number) => ({
 const timings_ms = numbers('decode detect align embed');
 
 describe('answers', () => {
-  it('analyse gives the picture, its faces and the times', () => {
+  it('analyse gives the image, its faces and the times', () => {
     const faces = [face(0), face(1), face(2)];
     const image = { width: 1920, height: 1280, format: 'jpeg', orientation: 1, faces };
     expect(addon.analyse(pack, one, analyseOptions)).toStrictEqual({ ok: true, image, timings_ms });
@@ -44,7 +44,7 @@ describe('answers', () => {
     }
   });
 
-  it('a picture is read where the view says, in shared memory as well', () => {
+  it('an image is read where the view says, in shared memory as well', () => {
     const shared = new Uint8Array(new SharedArrayBuffer(1001 + one.length + 99)).fill(0xff);
     shared.set(one, 1001);
     const timeless = (picture: Uint8Array) => ({
@@ -128,7 +128,7 @@ describe('failures are data', () => {
   const limit_pixels = 1000;
   it.each([
     ['another format', gif, { code: 'unsupported_image_format', detected: 'gif' }],
-    ['an empty picture', gif.subarray(0, 0), { code: 'unsupported_image_format', detected: 'unknown' }],
+    ['an empty image', gif.subarray(0, 0), { code: 'unsupported_image_format', detected: 'unknown' }],
     ['half a JPEG', one.subarray(0, one.length / 2), { code: 'image_decode_failed', reason: corrupt }],
     ['half a PNG', png.subarray(0, png.length / 2), { code: 'image_decode_failed', reason: 'truncated' }],
     [
@@ -136,7 +136,7 @@ describe('failures are data', () => {
       webp.subarray(0, webp.length / 2),
       { code: 'image_decode_failed', reason: 'the data of the frame are damaged or cut short' },
     ],
-    ['too large a picture', one, { code: 'image_dimensions', width: 1920, height: 1280, limit_pixels }],
+    ['too large an image', one, { code: 'image_dimensions', width: 1920, height: 1280, limit_pixels }],
   ])('%s', (_what, picture, failure) => {
     const max_pixels = failure.code === 'image_dimensions' ? limit_pixels : analyseOptions.max_pixels;
     const failed = addon.analyse(pack, picture, { ...analyseOptions, max_pixels });
@@ -148,7 +148,7 @@ describe('failures are data', () => {
     expect(addon.analyse(pack, blank, analyseOptions)).toStrictEqual({ ok: true, image, timings_ms });
   });
 
-  it('a view whose memory was moved away is an empty picture', () => {
+  it('a view whose memory was moved away is an empty image', () => {
     const moved = new Uint8Array(one);
     structuredClone(moved, { transfer: [moved.buffer] });
     expect(addon.analyse(pack, moved, analyseOptions)).toMatchObject({ ok: false, detected: 'unknown' });

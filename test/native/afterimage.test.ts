@@ -5,7 +5,7 @@ import { loadPack } from '../../src/engine/load-addon.ts';
 import { analyseOptions, blank, manifest, pack, sample } from '../fixtures/pictures.ts';
 import { builds, runChild } from './support/child.ts';
 
-/** The result of a picture does not depend on the pictures that the same thread analysed before. */
+/** The result of an image does not depend on the images that the same thread analysed before. */
 
 const addon = loadPack(pack, manifest);
 
@@ -31,14 +31,14 @@ async function closeCuts(): Promise<Buffer[]> {
   return (await Promise.all(cuts)).filter((_, i) => i % 2 === 0);
 }
 
-test('a picture has the same faces after any other picture', async () => {
+test('an image has the same faces after any other image', async () => {
   const cuts = await closeCuts();
   const side = 900;
   const empty = await blank(side, side, 'jpeg');
   const photo = await sharp(sample(5)).resize(side, side, { fit: 'cover' }).jpeg().toBuffer();
   const after = (before: Buffer) =>
     cuts.map((cut) => {
-      // Twice: a thread reuses the memory of two pictures.
+      // Twice: a thread reuses the memory of two images.
       detect(before);
       detect(before);
       return detect(cut);
@@ -52,7 +52,7 @@ test('a picture has the same faces after any other picture', async () => {
 const longest = 240_000;
 
 it(
-  'holds no more memory after 600 mixed pictures than after 200',
+  'holds no more memory after 600 mixed images than after 200',
   async () => {
     const options = { flags: ['--expose-gc'], longest };
     const child = await runChild(builds[0]!, 'memory.mjs', ['200', '600'], options);

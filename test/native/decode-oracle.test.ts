@@ -6,7 +6,7 @@ import { packDirectory, readDraft } from '../../src/engine/manifest.ts';
 import { analyseOptions, smallSample } from '../fixtures/pictures.ts';
 
 /**
- * Compares decoding with sharp. The addon returns no pixels, but faces: a picture that the addon decodes must have the same
+ * Compares decoding with sharp. The addon returns no pixels, but faces: an image that the addon decodes must have the same
  * faces as a PNG that sharp made of it.
  */
 
@@ -45,7 +45,7 @@ function leastSimilar(a: Analysis, b: Analysis): number {
   );
 }
 
-describe('a lossy picture has the same faces as when sharp decodes it', () => {
+describe('a lossy image has the same faces as when sharp decodes it', () => {
   const lossy: [string, Sharp][] = [
     ['JPEG', sharp(original).jpeg()],
     ['JPEG, progressive', sharp(original).jpeg({ progressive: true })],

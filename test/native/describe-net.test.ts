@@ -106,7 +106,7 @@ describe('an embedder', () => {
     expect(described('adaface').members).toMatchObject({ channels: 'bgr' });
   });
 
-  test('of a picture’s size, or with several vectors, is refused by its shapes', () => {
+  test('of an image’s size, or with several vectors, is refused by its shapes', () => {
     const heads = ['a', 'b'].map((name) => ({ name, stride: 56, each: 1, columns: 64 }));
     const file = detectorNet(heads, { sides: [112, 112] });
     const refused = () => describeEmbedder(file, { output: undefined, feeding: undefined });

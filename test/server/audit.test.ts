@@ -70,7 +70,7 @@ test('embeddings have one line for all', async () => {
   expect(embedded).toMatchObject([{ accuracy_mode: 'balance', faces: 3 }]);
 });
 
-test('a refusal of a picture or of the request says why; one of a key or its rate is no decision', async () => {
+test('a refusal of an image or of the request says why; one of a key or its rate is no decision', async () => {
   const picture = await match(server, { image1: samples.one, image2: faceless });
   const request = await match(server, { image1: samples.one });
   await match(server, twoPhotos(), { key: limited });

@@ -24,7 +24,7 @@ beforeAll(async () => {
   put('blank.webp', await blank(80, 60, 'webp'));
   put('animation.gif', await blank(80, 60, 'gif'));
   put('damaged.jpg', sample(1).subarray(0, 2000));
-  put('notes.jpg', Buffer.from('no picture'));
+  put('notes.jpg', Buffer.from('no image'));
   mkdirSync(join(folder, 'photos'));
   copyFileSync(join(folder, 'group.jpg'), join(folder, 'photos/group.jpg'));
 });
@@ -32,7 +32,7 @@ beforeAll(async () => {
 const detect = (line: string) => facematch(`detect ${line}`, folder);
 
 describe('facematch detect', () => {
-  test('shows a line for each picture and each face', async () => {
+  test('shows a line for each image and each face', async () => {
     const { code, stdout, stderr } = await detect('group.jpg blank.webp');
     const lines = stdout.trimEnd().split('\n');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -61,7 +61,7 @@ describe('facematch detect', () => {
     }
   });
 
-  test('with --json lists every picture in order, refused ones with the code', async () => {
+  test('with --json lists every image in order, refused ones with the code', async () => {
     const { code, stdout } = await detect('--json damaged.jpg blank.webp missing.jpg group.jpg');
     const pictures: Json[] = JSON.parse(stdout);
     expect(code).toBe(1);
@@ -73,7 +73,7 @@ describe('facematch detect', () => {
     ]);
   });
 
-  test('--draw writes the picture upright, with the faces on it', async () => {
+  test('--draw writes the image upright, with the faces on it', async () => {
     const { code, stdout } = await detect('turned.jpg --draw drawn.svg --json');
     expect(code).toBe(0);
     const [{ drawing, faces }] = JSON.parse(stdout);
@@ -94,7 +94,7 @@ describe('facematch detect', () => {
     );
   });
 
-  test('--draw with several pictures makes a folder, and gives each drawing a name of its own', async () => {
+  test('--draw with several images makes a folder, and gives each drawing a name of its own', async () => {
     const { code } = await detect('group.jpg photos/group.jpg missing.jpg small.png --draw all/drawn');
     expect(code).toBe(1);
     expect(readdirSync(join(folder, 'all/drawn')).sort()).toEqual(['group-2.svg', 'group.svg', 'small.svg']);
@@ -105,7 +105,7 @@ describe('facematch detect', () => {
     ['a.jpg --mode best', 2, 'Allowed choices are fast, balance'],
     ['a.jpg --min-det-score 1.1', 2, 'Expected a number from 0 to 1'],
     ['missing.jpg', 1, 'The image missing.jpg cannot be read (ENOENT).'],
-    ['notes.jpg', 1, 'Send notes.jpg as JPEG, PNG or WebP; this one is text, "no picture".'],
+    ['notes.jpg', 1, 'Send notes.jpg as JPEG, PNG or WebP; this one is text, "no image".'],
     ['group.jpg --draw nowhere/out.svg', 1, 'there is no folder nowhere'],
     ['group.jpg --draw out.png', 1, '--draw writes SVG: name it .svg, not out.png'],
     ['misnamed.svg --draw .', 1, 'would overwrite the image misnamed.svg'],

@@ -84,7 +84,7 @@ describe('facematch eval', () => {
         /^could not be read +1: images\/nobody\/notes\.jpg \(unsupported_image_format\)$/m,
       );
       expect(stdout).toMatch(/^ {2}strangers of +people +pairs +50 %, stated 1 in 100 +60 %/m);
-      // Five people of each sex have two pictures each, which are 40 pairs of strangers; the sixth has no face.
+      // Five people of each sex have two images each, which are 40 pairs of strangers; the sixth has no face.
       expect(stdout).toMatch(/^ {2}sex F +6 +40 +none: at most 8\.8 /m);
       expect(stdout).toMatch(/^ {2}sex M +5 +0\.00 % \[0\.00, 43\.45\] /m);
       expect(stdout).toMatch(/^ {2}sex F +6 +11 +9\.09 % \[/m);
@@ -99,7 +99,7 @@ describe('facematch eval', () => {
       expect(same_person_above).toBe(0.01);
       expect(groupings.map(({ grouping }: Json) => grouping)).toEqual(['age', 'sex']);
       expect(everybody.by_percent.map(({ percent }: Json) => percent)).toEqual([50, 60, 70]);
-      // 190 pairs of pictures, of which 10 are of one person.
+      // 190 pairs of images, of which 10 are of one person.
       const { false_match, false_non_match, promised } = everybody.by_percent[0];
       expect(everybody.taken_for_one_person).toBeGreaterThan(0);
       expect(false_match.trials + everybody.taken_for_one_person).toBe(180);

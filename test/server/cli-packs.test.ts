@@ -176,7 +176,7 @@ describe('facematch packs check', () => {
 
 const shared = sharedFolder();
 test.skipIf(!shared)(
-  'a detector of one’s own and eighty strangers, one picture each, make a calibrated pack',
+  'a detector of one’s own and eighty strangers, one image each, make a calibrated pack',
   { timeout: 300_000 },
   async () => {
     const detector = join(shared!, 'models/yunet/yunet_n_dynamic.onnx');

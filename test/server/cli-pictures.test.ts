@@ -8,15 +8,15 @@ import { newFolder } from '../support/folder.ts';
 import { execute, expectFailure, facematch, program } from './support/cli.ts';
 import type { Json } from './support/client.ts';
 
-/** Commands on several pictures; cli-detect.test.ts has detect. */
+/** Commands on several images; cli-detect.test.ts has detect. */
 
 const folder = newFolder();
 for (const number of [1, 2, 3]) writeFileSync(join(folder, `${number}.jpg`), sample(number));
 writeFileSync(join(folder, 'blank.png'), await blank(80, 60, 'png'));
-writeFileSync(join(folder, 'notes.jpg'), 'no picture');
+writeFileSync(join(folder, 'notes.jpg'), 'no image');
 
 const noPicture =
-  'error: Send notes.jpg as JPEG, PNG or WebP; this one is text, "no picture". To send a picture, read the file as bytes, and send these.';
+  'error: Send notes.jpg as JPEG, PNG or WebP; this one is text, "no image". To send an image, read the file as bytes, and send these.';
 
 describe('facematch match with several candidates', () => {
   const match = (line: string) => facematch(`match --mode fast ${line}`, folder);
@@ -78,7 +78,7 @@ test('a name in Latin-1 is opened like any other, and no other file in its place
 describe('facematch embed', () => {
   const embed = (line: string) => facematch(`embed ${line}`, folder);
 
-  test('prints a line for each face, with the embedding of the picture', async () => {
+  test('prints a line for each face, with the embedding of the image', async () => {
     const { code, stdout, stderr } = await embed('--mode fast 1.jpg blank.png notes.jpg 2.jpg');
     expect({ code, stderr }).toEqual({ code: 1, stderr: `${noPicture}\n` });
     const lines = stdout.trimEnd().split('\n');

@@ -112,7 +112,7 @@ const errors: Record<ErrorCode, Row> = {
     members: { field: 'threshold_percent', expected: expect.stringMatching(/0.*100/) },
   },
   too_many_images: {
-    when: 'a picture is to be compared with more than 16',
+    when: 'an image is to be compared with more than 16',
     at: ['POST', paths.many],
     ask: () =>
       match(
@@ -181,13 +181,13 @@ const errors: Record<ErrorCode, Row> = {
     ask: () => send(server, { body: '{}', headers: { 'content-type': 'text/plain' } }),
   },
   unsupported_image_format: {
-    when: 'a picture is a GIF',
+    when: 'an image is a GIF',
     ask: async () => photos({ image1: await blank(20, 20, 'gif') }),
     members: { field: 'image1', detected: 'gif' },
     logged: { field: 'image1', reason: 'gif' },
   },
   image_decode_failed: {
-    when: 'a picture is cut short',
+    when: 'an image is cut short',
     ask: () => photos({ image2: samples.one.subarray(0, 9000) }),
     members: { field: 'image2' },
     logged: { field: 'image2', reason: 'Corrupt JPEG data: premature end of data segment' },
@@ -199,7 +199,7 @@ const errors: Record<ErrorCode, Row> = {
     logged: { field: 'image1', reason: '15 × 40 pixels' },
   },
   image_too_complex: {
-    when: 'a JPEG has so many scans that reading them takes longer than a picture may take',
+    when: 'a JPEG has so many scans that reading them takes longer than an image may take',
     ask: async () => {
       const impatient = await TestServer.forTest({ env: { FACEMATCH_PICTURE_MS: '5' } });
       return match(impatient, { ...twoPhotos(), image1: await manyScans(1000) });
@@ -207,7 +207,7 @@ const errors: Record<ErrorCode, Row> = {
     members: { field: 'image1' },
   },
   no_face_found: {
-    when: 'neither picture has a face',
+    when: 'neither image has a face',
     ask: async () => photos({ image1: await blank(90, 90, 'png'), image2: await blank(90, 90, 'jpeg') }),
     members: {
       errors: [

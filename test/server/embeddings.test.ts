@@ -179,7 +179,7 @@ test('writes nothing of an embedding into the log', async () => {
 });
 
 /** FACEMATCH_EMBEDDING_CACHE as callers and operators see it; test/unit/analysis-cache.test.ts has the rest. */
-describe('a cache for two pictures', async () => {
+describe('a cache for two images', async () => {
   const caching = await TestServer.forFile({ env: { ...env, FACEMATCH_EMBEDDING_CACHE: '2' } });
   const counts = async (of = caching) => {
     const named = ['hits_total', 'misses_total', 'pictures'];

@@ -7,7 +7,7 @@ import { blank } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
 import { expectFailure, facematch } from './support/cli.ts';
 
-/** `facematch eval --attacks` with nets that take pictures that are rather red for live. */
+/** `facematch eval --attacks` with nets that take images that are rather red for live. */
 
 const folder = newFolder();
 const pack = livePack(folder, [{ net: redIsLive, scale: 2.7 }]);
@@ -21,7 +21,7 @@ const files = {
   'set/live/none.png': empty,
   'set/attack/print/a.png': blue,
   'set/attack/print/none.png': empty,
-  'set/attack/print/broken.png': 'no picture',
+  'set/attack/print/broken.png': 'no image',
   'set/attack/replay/phone/a.png': red,
   'set/attack/replay/b.png': blue,
   'set/attack/by-itself.png': blue,
@@ -46,7 +46,7 @@ const figures = (errors: number, scored: number, non_responses: number) => ({
 });
 
 describe('facematch eval --attacks', () => {
-  test('has both rates, by type the worst first, and pictures without a face apart', async () => {
+  test('has both rates, by type the worst first, and images without a face apart', async () => {
     const { code, stdout } = await evaluate('--attacks set --json');
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toEqual({

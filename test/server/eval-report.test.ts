@@ -141,7 +141,7 @@ describe('the report of facematch eval', () => {
     const elements = readHtml(page);
     const cells = textsOf(elements, 'td');
     const groups = [everybody, ...groupings.flatMap((one: Json) => one.groups)];
-    // The age of the one whose picture has no face is nobody else's.
+    // The age of the one whose image has no face is nobody else's.
     expect(groups.filter(({ by_percent }) => by_percent[0].false_match.trials === 0)).toHaveLength(1);
     for (const { by_percent, failure_to_acquire } of groups) {
       const { false_match, false_non_match, ratio } = by_percent[0];

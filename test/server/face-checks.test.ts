@@ -19,7 +19,7 @@ import {
 import { TestServer } from './support/server.ts';
 
 /**
- * Which faces are listed and which are compared; poor faces, and live scores by nets that take pictures that are
+ * Which faces are listed and which are compared; poor faces, and live scores by nets that take images that are
  * rather red than blue for live.
  */
 
@@ -68,7 +68,7 @@ describe('a compared face', () => {
     expect(reasonsOf(chosen, 'image1')).toContain('small');
   });
 
-  test('is refused with its picture alone, and nothing is told of the match', async () => {
+  test('is refused with its image alone, and nothing is told of the match', async () => {
     const reject = { reject_low_quality: 'true' };
     const small = await changed((picture) => picture.resize({ width: 50 }));
     const { body } = await compare(small, good);

@@ -8,7 +8,7 @@ import { analyseOptions, blank, manifest, pack, samples } from '../fixtures/pict
 import { type Answer, expectProblem, type Fields, type Json, match, paths } from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
-/** Endpoints that look at one picture. */
+/** Endpoints that look at one image. */
 
 const faceless = await blank(400, 300, 'png');
 const env = { FACEMATCH_ENDPOINTS: 'match,match_advanced,detect,embed' };
@@ -22,7 +22,7 @@ const vector = (base64: string) => {
 };
 
 describe('detect', () => {
-  test('tells the faces as a match of the same picture does, their quality components, and its own times', async () => {
+  test('tells the faces as a match of the same image does, their quality components, and its own times', async () => {
     const { status, body, headers } = await ask('detect', { image: samples.one });
     const matched = await match(server, { image1: samples.one, image2: samples.one });
     const { face_index: _, faces, ...image } = matched.body.image1;
@@ -40,7 +40,7 @@ describe('detect', () => {
     expect(JSON.stringify(body)).not.toContain('embedding');
   });
 
-  test('finds no face in a picture that has none', async () => {
+  test('finds no face in an image that has none', async () => {
     const { status, body } = await ask('detect', { image: faceless });
     expect([status, body.image.faces]).toEqual([200, []]);
   });
@@ -80,7 +80,7 @@ describe('embed', () => {
     expectProblem(beyond, 'face_index_out_of_range', { faces_found: 3 });
   });
 
-  test('refuses a picture without a face', async () => {
+  test('refuses an image without a face', async () => {
     const errors = [{ field: 'image', code: 'no_face_found' }];
     expectProblem(await ask('embed', { image: faceless }), 'no_face_found', { errors });
   });

@@ -34,7 +34,7 @@ describe('a photo that stands on its head', () => {
     }
   });
 
-  test('is answered in pixels of the picture as it was sent', async () => {
+  test('is answered in pixels of the image as it was sent', async () => {
     const { body: upright } = await advanced({}, samples.three);
     const { body: turned } = await advanced({});
     const { width, height } = turned.image1;

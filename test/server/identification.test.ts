@@ -65,7 +65,7 @@ describe('those of a folder', () => {
   });
 });
 
-test('a picture that does not do is left out, and named', async () => {
+test('an image that does not do is left out, and named', async () => {
   mkdirSync(file('poor'));
   await (cutOuts() as Sharp[])[0]!.resize(60).jpeg().toFile(file('poor/small.jpg'));
   expect(await enrol(access, database, file('poor'))).toEqual({

@@ -15,7 +15,7 @@ import {
 } from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
-/** The endpoints of pictures take JSON as they take a form: the same fields, the same answers, the same faults. */
+/** The endpoints of images take JSON as they take a form: the same fields, the same answers, the same faults. */
 
 const limit_bytes = 400_000;
 const server = await TestServer.forFile({
@@ -66,7 +66,7 @@ describe('an answer is that to the form', () => {
 
   test('many, of which a faulty one spoils no other', async () => {
     const large = Buffer.alloc(limit_bytes + 1);
-    const image2 = [samples.three, Buffer.from('no picture'), Buffer.alloc(0), faceless, large];
+    const image2 = [samples.three, Buffer.from('no image'), Buffer.alloc(0), faceless, large];
     const asForm = await match(server, { image1: samples.one, image2 }, { path: paths.many });
     const asJson = await json({ image1: one, image2: image2.map(base64) }, paths.many);
     const results = asForm.body.results.map(({ filename: _, ...result }: Json) => result);
@@ -102,16 +102,16 @@ describe('an answer is that to the form', () => {
 });
 
 describe('a fault is told', () => {
-  const expected = 'a picture in base64 without blanks';
+  const expected = 'an image in base64 without blanks';
   const told = (words: RegExp) => ({ detail: expect.stringMatching(words) });
 
   test.each<[what: string, body: object, code: string, extras: object]>([
-    ['no picture', {}, 'missing_field', { field: 'image1' }],
-    ['one picture', { image1: small }, 'missing_field', { field: 'image2' }],
-    ['an empty picture', { image1: small, image2: '' }, 'missing_field', { field: 'image2' }],
+    ['no image', {}, 'missing_field', { field: 'image1' }],
+    ['one image', { image1: small }, 'missing_field', { field: 'image2' }],
+    ['an empty image', { image1: small, image2: '' }, 'missing_field', { field: 'image2' }],
     ['other names', { img1: three, images: [one] }, 'missing_field', told(/ img1, images\.$/)],
-    ['a number for a picture', { image1: 1 }, 'invalid_field', told(/ as image1, not 1\.$/)],
-    ['a list for a picture', { image1: [small] }, 'invalid_field', { field: 'image1', expected }],
+    ['a number for an image', { image1: 1 }, 'invalid_field', told(/ as image1, not 1\.$/)],
+    ['a list for an image', { image1: [small] }, 'invalid_field', { field: 'image1', expected }],
     ['a blank in it', { image1: 'AAA ' }, 'invalid_field', { field: 'image1', expected, position: 14 }],
     ['base64url', { é: 'é', image1: 'AA-_' }, 'invalid_field', { field: 'image1', position: 21 }],
     [
@@ -126,7 +126,7 @@ describe('a fault is told', () => {
   });
 
   test.each<[what: string, body: object, code: string, extras: object]>([
-    ['one picture for a list', { image2: small }, 'invalid_field', told(/"\/9j.{29}"…\.$/)],
+    ['one image for a list', { image2: small }, 'invalid_field', told(/"\/9j.{29}"…\.$/)],
     ['an empty list', { image1: small, image2: [] }, 'missing_field', { field: 'image2' }],
     ['too long a list', { image2: Array(17).fill('AAAA') }, 'too_many_images', { limit: 16 }],
   ])('%s, of several', async (_, body, code, extras) => {
@@ -143,7 +143,7 @@ describe('a fault is told', () => {
     ['an unknown escape', '{"a":"\\x"}', 6],
     ['too many levels', `{"a":${'['.repeat(40)}`, 36],
     ['too many members', `{${Array.from({ length: 40 }, (_, i) => `"${i}":0`).join()}}`, 108],
-    ['too much that is no picture', `{"a":"${'\\"'.repeat(50_000)}"}`, 65_538],
+    ['too much that is no image', `{"a":"${'\\"'.repeat(50_000)}"}`, 65_538],
   ])('that is not JSON: %s', async (_, body, position) => {
     expectProblem(await ask(body), 'invalid_json', { position });
   });
@@ -161,7 +161,7 @@ describe('a fault is told', () => {
     expect(await server.logged(unknown.body.request_id)).not.toHaveProperty('field');
   });
 
-  test('a picture is measured by its bytes and not by its characters', async () => {
+  test('an image is measured by its bytes and not by its characters', async () => {
     const padded = (length: number) =>
       base64(Buffer.concat([samples.one, Buffer.alloc(length)]).subarray(0, length));
     expect((await json({ image1: padded(limit_bytes), image2: three })).status).toBe(200);

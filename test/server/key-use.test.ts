@@ -66,7 +66,7 @@ test('what was used is counted by the name of the key', async () => {
   const used = async (key: string) =>
     Promise.all(counted.map((what) => server.metric(`facematch_key_${what}_total{key="${key}"}`)));
   const before = await used('shop');
-  const image2 = [samples.three, samples.one, Buffer.from('no picture')];
+  const image2 = [samples.three, samples.one, Buffer.from('no image')];
   await match(server, { image1: samples.one, image2 }, { path: paths.many, key: shop });
   await match(server, twoPhotos(), { key: rotated });
   await match(server, {}, { key: rotated });

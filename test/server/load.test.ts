@@ -139,7 +139,7 @@ test('the deadline answers what runs and what waits, and the late outcome is thr
 });
 
 describe('a client that leaves', () => {
-  test('while it waits has its pictures dropped', async () => {
+  test('while it waits has its images dropped', async () => {
     gate.close();
     const running = [ask(), ask()];
     await busy(2);
@@ -154,7 +154,7 @@ describe('a client that leaves', () => {
   test.each<[how: string, leave: (client: RawClient) => unknown]>([
     ['reset', (client) => client.leave()],
     ['FIN', (client) => client.socket.end()],
-  ])('by a %s while its pictures run is noticed, and the workers come back', async (_how, leave) => {
+  ])('by a %s while its images run is noticed, and the workers come back', async (_how, leave) => {
     gate.close();
     const client = askRaw();
     await busy(2);

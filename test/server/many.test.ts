@@ -3,7 +3,7 @@ import { blank, samples } from '../fixtures/pictures.ts';
 import { type Answer, type Fields, type Json, match, paths } from './support/client.ts';
 import { Home, TestServer } from './support/server.ts';
 
-/** One picture against several in one request. */
+/** One image against several in one request. */
 
 const home = new Home();
 const keys = {
@@ -39,13 +39,13 @@ test.each<Fields>([
 test.each<[string, Fields, number, Json]>([
   ['no target', {}, 400, { code: 'missing_field', field: 'image2' }],
   [
-    'a first picture without a face',
+    'a first image without a face',
     { image1: faceless, image2: samples.three },
     422,
     { code: 'no_face_found', errors: [{ field: 'image1', code: 'no_face_found' }] },
   ],
   [
-    'a face that the first picture lacks',
+    'a face that the first image lacks',
     { image2: samples.three, image1_face_index: '3' },
     422,
     { code: 'face_index_out_of_range', field: 'image1', faces_found: 3 },
@@ -79,7 +79,7 @@ test('a token is taken for each target, and what the key can never have is refus
   );
   const dear = await ask({ image2 }, keys.two);
   expect([dear.status, dear.body.code, dear.body.limit]).toEqual([400, 'too_many_images', 2]);
-  // The first token is taken before the pictures are counted, and no other.
+  // The first token is taken before the images are counted, and no other.
   expect(left(dear)).toBe(1);
 });
 

@@ -66,7 +66,7 @@ describe('a match', () => {
     expect(await rises(strict, 'comparisons_total')).toEqual({ 'accuracy_mode="fast",result="no_match"': 1 });
   });
 
-  test('counts both pictures by who found their faces, and how many there were', async () => {
+  test('counts both images by who found their faces, and how many there were', async () => {
     const ask = async () => {
       const { body } = await match(server, twoPhotos());
       expect([body.image1.faces.length, body.image2.faces.length]).toEqual([3, 3]);
@@ -80,7 +80,7 @@ describe('a match', () => {
 
 describe('a refusal', () => {
   const both = () => match(server, { image1: nobody, image2: nobody });
-  test('for want of a face counts the pictures without one, and those alone', async () => {
+  test('for want of a face counts the images without one, and those alone', async () => {
     const one = () => match(server, { image1: samples.one, image2: nobody });
     expect(await rises(one, 'images_total')).toEqual({ 'found_by="none"': 1 });
     expect(await rises(both, 'images_total')).toEqual({ 'found_by="none"': 2 });

@@ -63,7 +63,7 @@ beforeAll(async () => {
   const nowhere = await blank(64, 64, 'png');
   const named = form({});
   named.append('image1', new Blob([samples.one as Uint8Array<ArrayBuffer>]), secretName);
-  named.append('image2', new Blob(['no picture']), secretName);
+  named.append('image2', new Blob(['no image']), secretName);
   /** Ten requests a round: answered, refused at every stage, large and abandoned ones. */
   const kinds: (() => Promise<{ status: number } | undefined>)[] = [
     () => match(server, twoPhotos()),
@@ -126,7 +126,7 @@ describe('the log of these requests', () => {
     expect(log()).toContain(`"key_id":"${idOf(server.key)}"`);
   });
 
-  test.each(['latin1', 'hex', 'base64', 'base64url'] as const)('holds no picture as %s', (encoding) => {
+  test.each(['latin1', 'hex', 'base64', 'base64url'] as const)('holds no image as %s', (encoding) => {
     for (const picture of Object.values(samples)) {
       // The first two bytes are those of every JPEG; an encoder may begin at any of three places.
       for (const start of [0, 1, 2, 3, 600, 601, 602]) {

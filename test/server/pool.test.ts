@@ -36,14 +36,14 @@ describe('two workers', () => {
   const one = async (image: Uint8Array, slot: number) =>
     (await pool.run({ images: [image], options: analyseOptions, slot }))[0]!;
 
-  test('two pictures in one job are shared with the worker, do not change, and come back in their order', async () => {
+  test('two images in one job are shared with the worker, do not change, and come back in their order', async () => {
     const images = [shared(faceless), shared(samples.one)];
     const outcomes = await pool.run({ images, options: analyseOptions, slot: 0 });
     expect(outcomes.map(faces)).toEqual([0, 3]);
     expect(samples.one.equals(images[1]!)).toBe(true);
   });
 
-  test('pictures are analysed side by side and do not mix', async () => {
+  test('images are analysed side by side and do not mix', async () => {
     const pictures = [samples.one, faceless, samples.one, faceless];
     const outcomes = await Promise.all(pictures.map((picture, index) => one(shared(picture), index % 2)));
     expect(outcomes.map(faces)).toEqual([3, 0, 3, 0]);

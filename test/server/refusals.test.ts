@@ -70,7 +70,7 @@ describe('the order of judgement', () => {
     expectProblem(await sendRaw(server, head(server, headers, line)), code);
   });
 
-  test('form before pictures, pictures before faces', async () => {
+  test('form before images, images before faces', async () => {
     const broken = { image1: pdf, image2: await blank(64, 64, 'png') };
     expectProblem(await match(server, { ...broken, threshold_percent: 'x' }), 'invalid_field');
     expectProblem(await match(server, broken), 'unsupported_image_format', { field: 'image1' });
@@ -121,7 +121,7 @@ describe('sizes', () => {
     expectProblem(answer, 'missing_field', { field: 'image1' });
   });
 
-  test('a JSON body may be a third larger, and 64 KiB, so that the same pictures fit', async () => {
+  test('a JSON body may be a third larger, and 64 KiB, so that the same images fit', async () => {
     const most = (limits.body / 3) * 4 + 64 * 1024;
     const headers = { 'content-type': 'application/json' };
     const frame = '{"filler":""}';
@@ -160,7 +160,7 @@ describe('types', () => {
     ['avif', () => blank(20, 20, 'avif')],
     ['unknown', () => Buffer.from([0, 1, 2, 3])],
     ['text', () => Buffer.from('This is a text file named .jpg')],
-  ])('a picture that looks like %s is unsupported_image_format', async (detected, picture) => {
+  ])('an image that looks like %s is unsupported_image_format', async (detected, picture) => {
     const answer = await match(server, { image1: samples.one, image2: await picture() });
     expectProblem(answer, 'unsupported_image_format', { field: 'image2', detected });
   });

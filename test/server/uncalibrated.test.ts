@@ -31,7 +31,7 @@ describe('an uncalibrated pack', () => {
     expect(body.confidence_percent).toBeCloseTo(40 * Math.max(0, body.similarity), 1);
   });
 
-  test('does not call even the same picture a match, unless the threshold is in its range', async () => {
+  test('does not call even the same image a match, unless the threshold is in its range', async () => {
     const ask = async (threshold_percent: string) => {
       const first = { image1_face_index: '0', image2_face_index: '0' };
       const fields = { image1: samples.one, image2: samples.one, ...first, threshold_percent };
@@ -41,7 +41,7 @@ describe('an uncalibrated pack', () => {
     expect(await ask('39')).toMatchObject({ ...unknown, match: true });
   });
 
-  test('says so in answers about several pictures and about embeddings', async () => {
+  test('says so in answers about several images and about embeddings', async () => {
     const many = await match(server, { image1: samples.one, image2: [samples.three] }, { path: paths.many });
     expect(many.body).toMatchObject({ matches: 0, warnings: expect.arrayContaining([warning]) });
     expect(many.body.results[0]).toMatchObject(unknown);

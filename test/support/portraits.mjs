@@ -18,7 +18,7 @@ const faces = [
 /** Side of the cut-out in heights of the face: the head, and as little of the neighbours as can be. */
 const margin = 2;
 
-/** Each face with its head, as sharp's own pictures, in the order of the table. */
+/** Each face with its head, as sharp's own images, in the order of the table. */
 export const cutOuts = () =>
   faces.map(([, photo, x, y, height]) => {
     const side = Math.round(height * margin);

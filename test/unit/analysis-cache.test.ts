@@ -26,7 +26,7 @@ const analysis = (width: number): Analysis => ({
   timings_ms: { decode: 1, detect: 2, align: 3, embed: 4 },
 });
 
-/** A cache before a queue that takes the text of a picture for its width. */
+/** A cache before a queue that takes the text of an image for its width. */
 function cached(pictures: number) {
   const looked: string[] = [];
   let release = () => {};
@@ -60,7 +60,7 @@ function cached(pictures: number) {
 }
 
 describe('AnalysisCache', () => {
-  test('looks at a picture once, and gives the same analysis again in no time', async () => {
+  test('looks at an image once, and gives the same analysis again in no time', async () => {
     const { cache, ask, looked } = cached(8);
     const first = await ask(['one', 'three']).done;
     expect(first.outcomes).toEqual([analysis(3), analysis(5)]);
@@ -80,7 +80,7 @@ describe('AnalysisCache', () => {
     { use_heuristic_fallback: false },
     { max_pixels: 1e6 - 1 },
     { min_side: 17 },
-  ])('a picture is another one with %j', async (more) => {
+  ])('an image is another one with %j', async (more) => {
     const { ask, looked } = cached(8);
     await ask(['one']).done;
     await ask(['one'], { ...options, ...more }).done;
@@ -94,7 +94,7 @@ describe('AnalysisCache', () => {
     expect(cache.size).toBe(2);
   });
 
-  test.each(['damaged', 'cut short'])('a picture that is %s is not kept', async (text) => {
+  test.each(['damaged', 'cut short'])('an image that is %s is not kept', async (text) => {
     const { cache, ask, looked } = cached(2);
     await ask([text]).done;
     await ask([text]).done;

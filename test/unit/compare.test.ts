@@ -10,7 +10,7 @@ import {
 
 const automatic: FaceChoice = { image1_face_index: -1, image2_face_index: -1, auto_pair_best: true };
 
-/** A picture with a face for each angle, in degrees, of a unit vector in the plane. */
+/** An image with a face for each angle, in degrees, of a unit vector in the plane. */
 function analysis(angles: readonly number[], cohort_scores: readonly number[] = []): Analysis {
   const faces = angles.map((degrees, index) => {
     const radians = (degrees * Math.PI) / 180;
@@ -64,7 +64,7 @@ describe('compare', () => {
   });
 });
 
-describe('what is wrong with pictures', () => {
+describe('what is wrong with images', () => {
   const damaged: NativeFailure = { ok: false, code: 'image_decode_failed' };
   const heic: NativeFailure = { ok: false, code: 'unsupported_image_format', detected: 'heic' };
   const problem = (first: Analysis | NativeFailure, second: Analysis | NativeFailure, choice = automatic) =>
@@ -78,7 +78,7 @@ describe('what is wrong with pictures', () => {
       { ok: false, code: 'image_dimensions', width: 65_500, height: 65_500, limit_pixels: 5 },
       { width: 65_500, height: 65_500, limit_pixels: 5 },
     ],
-  ])('%j is told with its members and with words that name the picture', (failure, members) => {
+  ])('%j is told with its members and with words that name the image', (failure, members) => {
     const { code, extras } = problem(analysis([0]), failure);
     expect(code).toBe((failure as { code: string }).code);
     expect(extras).toEqual({ ...members, field: 'image2', detail: expect.stringContaining('image2') });
@@ -98,7 +98,7 @@ describe('what is wrong with pictures', () => {
     expect(extras.detail).toMatch(/image1.*image2/);
   });
 
-  test('a picture that cannot be read comes before one without a face', () => {
+  test('an image that cannot be read comes before one without a face', () => {
     const { code, extras } = problem(analysis([]), damaged);
     expect([code, extras.field]).toEqual(['image_decode_failed', 'image2']);
     expect(extras.errors?.map(({ code: each }) => each)).toEqual(['no_face_found', 'image_decode_failed']);

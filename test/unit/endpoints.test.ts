@@ -166,7 +166,7 @@ describe('answers', () => {
   });
 });
 
-/** A form of one picture for each image field, and some texts. */
+/** A form of one image for each image field, and some texts. */
 function bodyOf({ fields }: ImageEndpoint, texts: Readonly<Record<string, string>>): Buffer {
   const parts = Object.entries({
     ...Object.fromEntries(imageFields(fields).map((name) => [name, 'picture'])),
@@ -284,7 +284,7 @@ describe('fields', () => {
     },
   );
 
-  test.each(takers)('$id: a missing picture is told with the files that came instead', (endpoint) => {
+  test.each(takers)('$id: a missing image is told with the files that came instead', (endpoint) => {
     const part = (name: string) =>
       `--b\r\ncontent-disposition: form-data; name="${name}"; filename=a\r\n\r\n\r\n`;
     const ask = (...names: string[]) =>

@@ -19,7 +19,7 @@ function direction(): Float32Array {
 
 const groupings = parseGroupings('sex,age*sex');
 
-/** Some of 60 people have several pictures, of another age now and then; some pictures have no face. */
+/** Some of 60 people have several images, of another age now and then; some images have no face. */
 function madeUp(): FoundPeople {
   const listed = Array.from({ length: 110 }, (_, i) => {
     const person = i % 60;
@@ -174,7 +174,7 @@ describe('pairs of strangers', () => {
     [200, 100],
     [3, 1],
     [2, 1],
-  ])('of %i pictures, a sample has each in as many pairs, each pair once: %i for each', (count, each) => {
+  ])('of %i images, a sample has each in as many pairs, each pair once: %i for each', (count, each) => {
     const strangers = numberPeople(
       Array.from({ length: count }, (_, i) => ({ ...people.images[0]!, person: `${i}` })),
     );

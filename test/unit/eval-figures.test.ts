@@ -144,7 +144,7 @@ test.each<[string, Scored[], number]>([
   ['gives up a match below many strangers', [...same(0.9, 0.05), ...different(0.2, 0.1)], 0.55],
   ['never splits pairs of one score', [...same(0.5), ...different(0.5, 0.5)], Number.POSITIVE_INFINITY],
   [
-    'takes a picture without a face for a non-match',
+    'takes an image without a face for a non-match',
     [...same(0.9, Number.NEGATIVE_INFINITY), ...different(0.1)],
     0.5,
   ],
@@ -162,7 +162,7 @@ describe('accuracy', () => {
     expect(deviation).toBeCloseTo(0);
   });
 
-  test('without folds has no deviation, and counts a picture without a face as a non-match', () => {
+  test('without folds has no deviation, and counts an image without a face as a non-match', () => {
     expect(accuracy([...same(1), ...different(0)])).toMatchObject({ mean: 1, deviation: undefined });
     expect(accuracy([...same(0.9, Number.NEGATIVE_INFINITY), ...different(0.1)]).mean).toBeCloseTo(2 / 3);
   });
@@ -249,7 +249,7 @@ describe('the human check', () => {
     }
   });
 
-  test('is judged by people and pictures that it was not fitted to', () => {
+  test('is judged by people and images that it was not fitted to', () => {
     const known = tallyLinear(people, dogs, humanThreshold, ({ source }) => source !== 'dogs0');
     expect(known).toEqual([
       { set: 'people', faces: 400, passed: 400, sources: 400, sources_passed: 400 },

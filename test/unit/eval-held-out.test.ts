@@ -109,7 +109,7 @@ describe('held-out cohorts', () => {
   });
 });
 
-test('the person of a picture is the first folder of its path, and not told without one', () => {
+test('the person of an image is the first folder of its path, and not told without one', () => {
   for (const path of ['Ann/1.jpg', 'Ann/2026/1.jpg']) expect(personOf(path)).toBe('Ann');
   for (const path of ['1.jpg', '/Ann/1.jpg', './1.jpg', '../Ann/1.jpg', ''])
     expect(() => personOf(path), path).toThrow('expected a path that starts with a folder');

@@ -61,7 +61,7 @@ describe('a set of labelled people', () => {
     const shown = (people: ReturnType<typeof readPeople>) =>
       people.map(({ file, person, labels }) => [file, person, labels.join('; ')]);
 
-    test('has several pictures of one, and no group of that column', () => {
+    test('has several images of one, and no group of that column', () => {
       expect(shown(readPeople('staff', folder))).toEqual([
         ['images/a.jpg', 'staff/7', 'age 3-9; sex F'],
         ['images/b.jpg', 'staff/7', 'age 10-19; sex F'],
@@ -69,7 +69,7 @@ describe('a set of labelled people', () => {
       ]);
     });
 
-    test('in a list beside the folder, leaves out the pictures of other folders', () => {
+    test('in a list beside the folder, leaves out the images of other folders', () => {
       expect(shown(read())).toEqual([
         ['a.jpg', 'staff/7', 'age 3-9; sex F'],
         ['b.jpg', 'staff/7', 'age 10-19; sex F'],
@@ -81,7 +81,7 @@ describe('a set of labelled people', () => {
       expect(() => readPeople('staff', join(folder, 'none'))).toThrow('lists no image of');
     });
 
-    test('needs no label, nor a person for each picture', () => {
+    test('needs no label, nor a person for each image', () => {
       writeFileSync(join(folder, 'people.tsv'), 'image\tperson\na.jpg\t7\nb.jpg\t\n');
       const set = { set: 'staff', labels: ['staff'] };
       expect(read()).toEqual([
@@ -118,8 +118,8 @@ describe('a set of labelled people', () => {
     ['no image column', 'picture\tage\na.jpg\t3\n', 'first line'],
     ['no label', 'image\na.jpg\n', 'first line'],
     ['a column twice', 'image\tage\tage\na.jpg\t3\t4\n', 'first line'],
-    ['a picture that is not there', 'image\tage\nz.jpg\t3\n', 'line 2'],
-    ['a picture twice', 'image\tage\na.jpg\t3\nimages/a.jpg\t3\n', 'line 3'],
+    ['an image that is not there', 'image\tage\nz.jpg\t3\n', 'line 2'],
+    ['an image twice', 'image\tage\na.jpg\t3\nimages/a.jpg\t3\n', 'line 3'],
     ['an empty value', 'image\tage\na.jpg\t\n', 'line 2'],
     ['a value too many', 'image\tage\na.jpg\t3\t4\n', 'line 2'],
   ])('is refused for a list with %s', (_, text, message) => {
@@ -128,7 +128,7 @@ describe('a set of labelled people', () => {
     expect(read).toThrow(message);
   });
 
-  test('may be pictures of strangers, one each', () => {
+  test('may be images of strangers, one each', () => {
     put('one.jpg', 'two.png');
     expect(read().map(({ file, person }) => [file, person])).toEqual([
       ['one.jpg', 'staff/one.jpg'],
@@ -136,7 +136,7 @@ describe('a set of labelled people', () => {
     ]);
   });
 
-  test('is refused without pictures', () => {
+  test('is refused without images', () => {
     mkdirSync(join(folder, 'images'));
     expect(() => imagesBelow(join(folder, 'images'))).toThrow('has no images');
     expect(read).toThrow('has no images');
@@ -181,7 +181,7 @@ describe('a list of pairs', () => {
     expect(() => read(text)).toThrow(message);
   });
 
-  test('names each picture once', () => {
+  test('names each image once', () => {
     const pairs = read('image1\timage2\tsame\na\tb\t1\nb\tc\t1\n');
     expect(imagesOf(pairs)).toEqual(['a', 'b', 'c']);
   });

@@ -111,15 +111,15 @@ describe('a crop', () => {
   const picture = { width: 400, height: 300 };
   test.each([
     ['shows a face with what is around it', [150, 100, 80, 100], [80, 40, 220]],
-    ['stays within the picture at the top left', [0, 0, 50, 50], [0, 0, 110]],
-    ['stays within the picture at the bottom right', [380, 290, 50, 50], [290, 190, 110]],
-    ['is the whole picture for a face that fills it', [-10, -10, 390, 320], [0, -50, 400]],
+    ['stays within the image at the top left', [0, 0, 50, 50], [0, 0, 110]],
+    ['stays within the image at the bottom right', [380, 290, 50, 50], [290, 190, 110]],
+    ['is the whole image for a face that fills it', [-10, -10, 390, 320], [0, -50, 400]],
   ] as const)('%s', (_, [left, top, width, height], [x, y, side]) => {
     const crop = cropAround({ x: left, y: top, width, height }, picture);
     expect(crop).toEqual({ x: expect.closeTo(x), y: expect.closeTo(y), side: expect.closeTo(side) });
   });
 
-  test('is the whole picture, in the middle, where there is no face', () => {
+  test('is the whole image, in the middle, where there is no face', () => {
     expect(cropAround(undefined, picture)).toEqual({ x: 0, y: -50, side: 400 });
     expect(cropAround(undefined, { width: 30, height: 50 })).toEqual({ x: -10, y: 0, side: 50 });
   });

@@ -67,7 +67,7 @@ describe('a face', () => {
     for (const one of faces) expect(reasons(one)).toEqual(expected);
   });
 
-  test('is described with the picture, the number, the limit and what to do', () => {
+  test('is described with the image, the number, the limit and what to do', () => {
     const [warning] = lowQuality('image2', face('face_pixels', 31));
     expect(warning).toEqual({
       code: 'low_quality_face',
@@ -100,7 +100,7 @@ describe('a refusal of faces', () => {
     ]);
   });
 
-  test('has each picture once, with its reasons, and all that the warnings say to do', () => {
+  test('has each image once, with its reasons, and all that the warnings say to do', () => {
     const problem = refusalOfFaces(rejecting, poor, []);
     expect(problem?.extras.errors).toEqual([
       { field: 'image1', reasons: ['small', 'bright'] },

@@ -71,7 +71,7 @@ test('a fault is told at its character, however many bytes were before it', () =
   );
 });
 
-test('there are limits to depth and to what is no picture', () => {
+test('there are limits to depth and to what is no image', () => {
   expect(accepts(Buffer.from('['.repeat(32) + ']'.repeat(32)))).toBe(true);
   for (const body of [
     '['.repeat(33) + ']'.repeat(33),

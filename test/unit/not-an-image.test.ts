@@ -4,7 +4,7 @@ import { tellText } from '../../src/engine/not-an-image.ts';
 import { problemOf } from '../../src/scoring/compare.ts';
 import { sample } from '../fixtures/pictures.ts';
 
-/** What clients send in place of a picture gets a name, and words that say what to do. */
+/** What clients send in place of an image gets a name, and words that say what to do. */
 
 const jpeg = sample(1);
 const png = Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x00', 'latin1');
@@ -59,21 +59,18 @@ const cases: Record<string, [words: RegExp, texts: string, ...others: Buffer[]]>
   ],
 };
 
-test.each(Object.entries(cases))(
-  'what is no picture is told as %s',
-  (detected, [words, texts, ...others]) => {
-    for (const bytes of [...texts.split(' | ').map(utf8), ...others]) {
-      const unknown = { ok: false, code: 'unsupported_image_format', detected: 'unknown' } as const;
-      const { ok: _, ...fault } = tellText<NativeFailure>(unknown, bytes) as typeof unknown;
-      const { extras } = problemOf([{ field: 'image1', ...fault }]);
-      const sent = bytes.toString('utf8', 0, 30);
-      expect({ ...extras, sent }).toEqual({
-        detail: expect.stringMatching(words),
-        field: 'image1',
-        detected,
-        sent,
-      });
-      expect(extras.detail).not.toMatch(/\p{Cc}/u);
-    }
-  },
-);
+test.each(Object.entries(cases))('what is no image is told as %s', (detected, [words, texts, ...others]) => {
+  for (const bytes of [...texts.split(' | ').map(utf8), ...others]) {
+    const unknown = { ok: false, code: 'unsupported_image_format', detected: 'unknown' } as const;
+    const { ok: _, ...fault } = tellText<NativeFailure>(unknown, bytes) as typeof unknown;
+    const { extras } = problemOf([{ field: 'image1', ...fault }]);
+    const sent = bytes.toString('utf8', 0, 30);
+    expect({ ...extras, sent }).toEqual({
+      detail: expect.stringMatching(words),
+      field: 'image1',
+      detected,
+      sent,
+    });
+    expect(extras.detail).not.toMatch(/\p{Cc}/u);
+  }
+});

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ImageQueue } from '../../src/engine/queue.ts';
 import { Problem } from '../../src/errors.ts';
 
-/** A queue whose pictures are done when the test says so. */
+/** A queue whose images are done when the test says so. */
 function held(options: Partial<Record<'workers' | 'capacity' | 'deadline_ms' | 'wedged_ms', number>> = {}) {
   const faults: string[] = [];
   const started: string[] = [];
@@ -71,7 +71,7 @@ describe('handing over', () => {
       'flood:a1,a2 flood:b1,b2 flood:c1,c2 flood:d1,d2 !a1 !a2 one:x1 !b1+b2 two:y1 !x1 one:x2 !y1 two:y2 !c1+c2 !x2 !y2',
       'a1 a2 b1+b2 x1 y1 c1+c2 x2 y2 d1',
     ],
-  ])('pictures go %s', async (_what, workers, script, expected) => {
+  ])('images go %s', async (_what, workers, script, expected) => {
     const { queue, started, end } = held({ workers, capacity: 99 });
     for (const step of script.split(' ')) {
       const [owner, pictures] = step.split(':');
@@ -81,7 +81,7 @@ describe('handing over', () => {
     expect(started.join(' ')).toBe(expected);
   });
 
-  test('outcomes come in the order of the pictures, whichever ends first', async () => {
+  test('outcomes come in the order of the images, whichever ends first', async () => {
     const { queue, end } = held({ workers: 2 });
     const [, asked] = [['a1', 'a2'], ['b1', 'b2', 'b3'], ['c']].map((request) => queue.submit(request));
     for (const job of ['a1', 'a2', 'b3', 'c', 'b1+b2']) await end(job);
@@ -89,7 +89,7 @@ describe('handing over', () => {
     expect([queue.size, queue.running]).toEqual([0, 0]);
   });
 
-  test('a picture whose worker dies ends its request, takes the others along and frees the worker', async () => {
+  test('an image whose worker dies ends its request, takes the others along and frees the worker', async () => {
     const { queue, started, cancelled, end, breakDown } = held({ workers: 2 });
     const ticket = queue.submit(['a1', 'a2', 'a3']);
     queue.submit(['b']);
@@ -102,7 +102,7 @@ describe('handing over', () => {
     expect(await isIdle(ticket)).toBe(true);
   });
 
-  test('a request without pictures is done', async () => {
+  test('a request without images is done', async () => {
     const { queue } = held();
     const ticket = queue.submit([]);
     expect((await ticket.done).outcomes).toEqual([]);
@@ -111,7 +111,7 @@ describe('handing over', () => {
 });
 
 describe('admission', () => {
-  test('what finds room is taken with all of its pictures, and the next one is refused', async () => {
+  test('what finds room is taken with all of its images, and the next one is refused', async () => {
     const { queue } = held({ capacity: 3 });
     queue.submit(['a1', 'a2']);
     expect(queue.isFull()).toBe(false);
@@ -197,7 +197,7 @@ test('what waits when the deadline passes is never started, and what runs is can
   expect([queue.running, await isIdle(first), started]).toEqual([0, true, ['a']]);
 });
 
-describe('pictures that do harm', () => {
+describe('images that do harm', () => {
   const origin = { owner: 'key', request_id: 'r1' };
 
   test('are told with their request though nobody waits for it any more', async () => {

@@ -57,7 +57,7 @@ test('a code that is none of the table is no refusal, and makes no series of its
   ]);
 });
 
-test('every verdict of a key is counted: on two pictures, on each candidate, and none where it was refused', async () => {
+test('every verdict of a key is counted: on two images, on each candidate, and none where it was refused', async () => {
   const metrics = metricsOf();
   const matched = { accuracy_mode: 'fast', match: true, confidence_percent: 90 };
   const decisions = [matched, { refused: 'no_face_found' }, { candidates: 40, match: false }];

@@ -62,7 +62,7 @@ export function letterbox({ mat }, width, height, { mean, scale: unit }) {
   return { planes: fill(small, black, width, { mean, scale: unit }, true), scales };
 }
 
-/** The part of the picture that a crop covers, with a margin so that nothing outside is blended in: a Mat that shares pixels. */
+/** The part of the image that a crop covers, with a margin so that nothing outside is blended in: a Mat that shares pixels. */
 function region(mat, transform, size, rim) {
   const back = inverse(transform);
   const corners = [0, 1, 2, 3].map((i) => apply(back, [i & 1 ? size : 0, i & 2 ? size : 0]));
@@ -85,7 +85,7 @@ function blocks(mat, shrink) {
 }
 
 /**
- * Warps the picture to a Mat of `size` × `size`. A face that shrinks by a factor of 2 or more is averaged first: bilinear
+ * Warps the image to a Mat of `size` × `size`. A face that shrinks by a factor of 2 or more is averaged first: bilinear
  * sampling alone would skip most of its pixels.
  */
 function warp({ mat }, transform, size) {
@@ -93,7 +93,7 @@ function warp({ mat }, transform, size) {
   const { area, left, top } = region(mat, transform, size, wanted + 1);
   const shrink = Math.min(wanted, area.cols, area.rows);
   const from = shrink < 2 ? area : blocks(area, shrink);
-  // From pixel centre to pixel centre of the shrunken picture.
+  // From pixel centre to pixel centre of the shrunken image.
   const middle = (shrink - 1) / 2;
   const [x, y] = apply(transform, [left + middle, top + middle]);
   const [a, b] = [transform.a * shrink, transform.b * shrink];

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Puts the faces of a folder's pictures into the database: FOLDER/PERSON.jpg or FOLDER/PERSON/any.jpg.
+// Puts the faces of a folder's images into the database: FOLDER/PERSON.jpg or FOLDER/PERSON/any.jpg.
 //   FACEMATCH_KEY=… [DATABASE_URL=postgresql://…] node enrol.mjs FOLDER
-// Without DATABASE_URL they go into PGlite, in the folder faces-database. Exit code 1 when a picture was left out.
+// Without DATABASE_URL they go into PGlite, in the folder faces-database. Exit code 1 when an image was left out.
 import { readdir } from 'node:fs/promises';
 import { join, parse, relative, sep } from 'node:path';
 import { argv, env } from 'node:process';
@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { insertFace, openDatabase } from './database.mjs';
 import { embed, Refusal, serverFromEnvironment } from './facematch.mjs';
 
-/** Puts what it can into the database. Answers how many, and which pictures it left out and why. */
+/** Puts what it can into the database. Answers how many, and which images it left out and why. */
 export async function enrol(server, database, folder) {
   let enrolled = 0;
   const leftOut = [];

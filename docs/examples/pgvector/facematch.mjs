@@ -1,4 +1,4 @@
-// The two requests to facematch: a picture → an embedding, and embeddings → percents.
+// The two requests to facematch: an image → an embedding, and embeddings → percents.
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -41,7 +41,7 @@ export async function judge(server, probe, candidates, { searched, threshold_per
   return post(server, 'face/match/embeddings', JSON.stringify(body), { 'content-type': 'application/json' });
 }
 
-/** Of the picture: another one may do. */
+/** Of the image: another one may do. */
 export class Refusal extends Error {}
 
 async function post(server, path, body, headers = {}) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Who of those in the database is on this picture?
+// Who of those in the database is on this image?
 //   FACEMATCH_KEY=… [DATABASE_URL=postgresql://…] node identify.mjs PICTURE [THRESHOLD_PERCENT]
 // Exit codes: 0 somebody matches, 1 nobody does.
 import { argv, env } from 'node:process';
@@ -10,7 +10,7 @@ import { embed, judge, serverFromEnvironment } from './facematch.mjs';
 /** @typedef {{ person: string, match: boolean, confidence_percent: number, extrapolated: boolean }} Found */
 
 /**
- * How many were searched, and the best of them, best first. Of the picture's faces the largest counts.
+ * How many were searched, and the best of them, best first. Of the image's faces the largest counts.
  * @returns {Promise<{ searched: number, results: Found[] }>}
  */
 export async function identify(server, database, file, { threshold_percent = 70, k = 10 } = {}) {

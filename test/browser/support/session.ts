@@ -22,7 +22,7 @@ let launched: Promise<Browser> | undefined;
 
 /** One for all files of this process, with which it ends. */
 function launch(): Promise<Browser> {
-  // A moving test picture in place of a camera; who may see it is asked as ever.
+  // A moving test image in place of a camera; who may see it is asked as ever.
   const args = ['--use-fake-device-for-media-stream'];
   launched ??= chromium.launch({ executablePath: chromiumFile!, args });
   return launched;

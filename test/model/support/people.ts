@@ -15,8 +15,8 @@ import {
 import { sharedFolder } from '../../fixtures/pictures.ts';
 
 /**
- * Labelled people as the engine embeds them. Thousands of pictures take a minute, so vectors are kept under
- * build/embeddings by a hash of all that they depend on: the addon, the pack, the mode and the pictures' names.
+ * Labelled people as the engine embeds them. Thousands of images take a minute, so vectors are kept under
+ * build/embeddings by a hash of all that they depend on: the addon, the pack, the mode and the images' names.
  */
 
 // The compiled one: it starts worker threads, which cannot run TypeScript.
@@ -27,14 +27,14 @@ const { embedImages }: typeof import('../../../src/lab/embed-images.ts') = await
 const directory = packDirectory('default');
 const manifest = readManifest(directory);
 const kept = projectPath('build/embeddings');
-/** A row for each picture: cohort score, then vector; only NaN where there is no face. */
+/** A row for each image: cohort score, then vector; only NaN where there is no face. */
 const rowLength = manifest.embedder.dimensions + 1;
 
 export interface PictureSet extends PeopleSet {
   images: readonly (LabelledImage & { file: string })[];
 }
 
-/** Those pictures of a set that are `wanted` and have a face; `groupings` as of readPeople. */
+/** Those images of a set that are `wanted` and have a face; `groupings` as of readPeople. */
 export async function peopleOf(
   set: string,
   mode: AccuracyMode,

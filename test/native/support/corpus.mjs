@@ -1,4 +1,4 @@
-// Analyses every picture below a folder, in both modes, and a valid one after each eight: `corpus.mjs FOLDER VALID`.
+// Analyses every image below a folder, in both modes, and a valid one after each eight: `corpus.mjs FOLDER VALID`.
 // Writes one line of JSON for each.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Analyses pictures of mixed sizes and formats, and writes the memory of the process at the given counts.
+// Analyses images of mixed sizes and formats, and writes the memory of the process at the given counts.
 import sharp from 'sharp';
 import { loadPack, options, pack, sample } from './addon.mjs';
 

@@ -5,7 +5,7 @@ import { loadPack } from '../../../src/engine/load-addon.ts';
 import { analyseOptions, blank, manifest, pack, sample } from '../../fixtures/pictures.ts';
 import { newFolder } from '../../support/folder.ts';
 
-/** Stands in the name of a picture. */
+/** Stands in the name of an image. */
 export const hostile = '<img src=x onerror="alert(1)">&\'.jpg';
 
 /** Each face of some group photos: once as it is, once small and dark. People are named by photo and place. */
@@ -42,7 +42,7 @@ function list(folder: string, name: string, lines: readonly (readonly [string, s
 
 /**
  * A folder of its own with `images`, and lists of their pairs: `<b>.tsv` has 10 pairs of one person, 135 of different
- * people, and two with a picture that has no face or is none; `few.tsv` has 3 and 5, `strangers.tsv`
+ * people, and two with an image that has no face or is none; `few.tsv` has 3 and 5, `strangers.tsv`
  * and `alike.tsv` have pairs of one kind. `listed` has the same images with a `people.tsv`, half of the people of each
  * sex.
  */
@@ -64,7 +64,7 @@ export async function evalFolder(): Promise<string> {
   mkdirSync(join(folder, 'images/nobody'));
   const turned = sharp(await blank(60, 90, 'png')).withMetadata({ orientation: 6 });
   writeFileSync(join(folder, 'images/nobody/blank.png'), await turned.toBuffer());
-  writeFileSync(join(folder, 'images/nobody/notes.jpg'), 'no picture');
+  writeFileSync(join(folder, 'images/nobody/notes.jpg'), 'no image');
   const odd = ['blank.png', 'notes.jpg'].map((name) => [`nobody/${name}`, second(people[0]!), 0] as const);
   list(folder, '<b>.tsv', [...same, ...different, ...odd]);
   cpSync(join(folder, 'images'), join(folder, 'listed/images'), { recursive: true });
