@@ -133,7 +133,8 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
   test('ends no server by a handshake that fails after its time was up', async () => {
     const { cert, key } = makePair(home.folder, 'late');
     const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', cert];
-    redis = await TestRedis.start('--tls-port', 'PORT', '--tls-auth-clients', 'no', ...files);
+    await redis.kill();
+    await redis.start('--tls-port', String(redis.port), '--port', '0', '--tls-auth-clients', 'no', ...files);
     const url = `rediss://localhost:${redis.port}`;
     redis.pause();
     const doubting = await serve({ FACEMATCH_LIMITER: url });
