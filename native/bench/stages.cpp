@@ -156,6 +156,5 @@ void print(const Json& result) {
 
 int main(int count, char** words) {
   using namespace facematch::bench;
-  return run(count, words, {"--image", "--mode", "--pack", "--beside", "--rounds"}, measure,
-             print);
+  return run(count, words, {"--image", "--mode", "--pack", "--beside", "--rounds"}, measure, print);
 }
