@@ -13,7 +13,7 @@ import type {
 
 /** The end of `facematch/client-types`, behind what set-up makes of the OpenAPI document: the forms, and names for parts of the answers. */
 
-/** The form of the basic endpoint. Each becomes a part of the form; what is no image, as text: `String(value)`. */
+/** The form of the basic endpoint. Each member becomes a part of it; what is no image, as text: `String(value)`. */
 export interface MatchFields<ImageBytes = unknown> extends MatchValues {
   image1: ImageBytes;
   image2: ImageBytes;
