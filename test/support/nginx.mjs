@@ -18,7 +18,7 @@ function sample(replacements) {
   return text;
 }
 
-function write({ folder, port, pair, servers, ca }) {
+function write({ folder, port, pair, servers, ca, changes = [] }) {
   for (const name of ['body', 'proxy']) mkdirSync(join(folder, `nginx-${name}`), { recursive: true });
   const tls = [
     ['proxy_pass http://facematch;', 'proxy_pass https://facematch;'],
@@ -37,6 +37,7 @@ function write({ folder, port, pair, servers, ca }) {
       ['/etc/facematch/tls.crt', pair.cert],
       ['/etc/facematch/tls.key', pair.key],
       ...(ca === undefined ? [] : tls),
+      ...changes,
     ]),
   );
   const scratch = ['fastcgi', 'uwsgi', 'scgi', 'proxy'].map(
@@ -61,7 +62,8 @@ function write({ folder, port, pair, servers, ca }) {
 
 /**
  * Starts it in `folder` with a certificate (`pair`: { cert, key }) in front of `servers` (ports of this machine). With `ca`, a
- * file, it speaks TLS to them and trusts what that signed. Answers { port, address, pid, stop() }.
+ * file, it speaks TLS to them and trusts what that signed; `changes` are further pairs of a text of the sample and what takes
+ * its place. Answers { port, address, pid, stop() }.
  */
 export async function startNginx(options) {
   const [port] = await freePorts(1);
