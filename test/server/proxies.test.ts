@@ -19,31 +19,55 @@ import { connectTls } from './support/tls.ts';
 /** The samples of deploy/ for proxies, with the real programs. Debian has both. */
 
 const { freePorts, startProgram } = await import(projectPath('test/support/programs.mjs'));
-const { hasNginx, startNginx } = await import(projectPath('test/support/nginx.mjs'));
+const { hasNginx, PATH, sample, startNginx } = await import(projectPath('test/support/nginx.mjs'));
 if (!hasNginx) process.stderr.write('deploy/nginx.conf is not tested: nginx is not installed\n');
 const hasCaddy = spawnSync('caddy', ['version']).status === 0;
 if (!hasCaddy) process.stderr.write('deploy/Caddyfile is not tested: caddy is not installed\n');
+const hasHaproxy = spawnSync('haproxy', ['-v'], { env: { PATH } }).status === 0;
+if (!hasHaproxy) process.stderr.write('deploy/haproxy.cfg is not tested: haproxy is not installed\n');
+
+interface Proxied {
+  folder: string;
+  servers: readonly Pick<TestServer, 'port' | 'adminAddress'>[];
+  changes?: readonly (readonly [string, string])[];
+}
 
 /** deploy/Caddyfile for real: its address, certificate and servers replaced by those of the test. */
-async function startCaddy(folder: string, port: number, pair: Pair, servers: readonly number[]) {
-  const replacements = [
+async function startCaddy({ folder, servers, changes = [] }: Proxied) {
+  const [port] = await freePorts(1);
+  const file = join(folder, 'Caddyfile');
+  const to = servers.map((one) => `127.0.0.1:${one.port}`).join(' ');
+  const text = sample('Caddyfile', [
     ['facematch.example {', `https://localhost:${port} {`],
     ['# tls /etc/facematch/tls.crt /etc/facematch/tls.key', `tls ${pair.cert} ${pair.key}`],
-    ['to 127.0.0.1:8080', `to ${servers.map((one) => `127.0.0.1:${one}`).join(' ')}`],
-    ['# admin off', 'admin off'],
-  ] as const;
-  let text = readFileSync(projectPath('deploy/Caddyfile'), 'utf8');
-  for (const [from, to] of replacements) {
-    if (!text.includes(from)) throw new Error(`deploy/Caddyfile no longer has: ${from}`);
-    text = text.replace(from, to);
-  }
-  // Else it would ask for port 80 as well, to send browsers on from there.
-  text = text.replace('admin off', 'admin off\n\tauto_https disable_redirects');
-  const file = join(folder, 'Caddyfile');
+    ['to 127.0.0.1:8080', `to ${to}`],
+    // Else it would ask for port 80 as well, to send browsers on from there.
+    ['# admin off', 'admin off\n\tauto_https disable_redirects'],
+    ...changes,
+  ]);
   writeFileSync(file, text);
   // It tells of its start on standard error.
   const args = ['-c', 'exec caddy "$@" 2>&1', 'sh', 'run', '--config', file, '--adapter', 'caddyfile'];
-  return startProgram('sh', args, { ready: /serving initial configuration/, env: { HOME: folder } });
+  const ready = /serving initial configuration/;
+  return { port, ...(await startProgram('sh', args, { ready, env: { HOME: folder } })) };
+}
+
+/** deploy/haproxy.cfg for real, as above. */
+async function startHaproxy({ folder, servers, changes = [] }: Proxied) {
+  const [port] = await freePorts(1);
+  const [file, pem] = [join(folder, 'haproxy.cfg'), join(folder, 'tls.pem')];
+  writeFileSync(pem, readFileSync(pair.cert, 'utf8') + readFileSync(pair.key, 'utf8'));
+  const lines = servers.map(
+    (one, at) => `server s${at} 127.0.0.1:${one.port} port ${new URL(one.adminAddress).port}`,
+  );
+  const text = sample('haproxy.cfg', [
+    ['bind :443 ssl crt /etc/facematch/tls.pem', `bind 127.0.0.1:${port} ssl crt ${pem}`],
+    ['server one 127.0.0.1:8080', lines.join('\n    ')],
+    ...changes,
+  ]);
+  writeFileSync(file, text);
+  const args = ['-c', 'exec haproxy "$@" 2>&1', 'sh', '-W', '-f', file];
+  return { port, ...(await startProgram('sh', args, { ready: /Loading success/, env: { PATH } })) };
 }
 
 const MiB = 1024 * 1024;
@@ -112,7 +136,7 @@ async function pairOfServers() {
   const FACEMATCH_KEYS_FILE = first.home.keysFile;
   const second = await TestServer.start({ env: { ...env, FACEMATCH_KEYS_FILE } });
   const stop = async () => void (await Promise.all([first.stop(), second.stop()]));
-  return { first, second, key: first.key, ports: [first.port, second.port], stop };
+  return { first, second, key: first.key, stop };
 }
 
 describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
@@ -120,7 +144,12 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
   let nginx: { port: number; stop(): Promise<void> };
   beforeAll(async () => {
     servers = await pairOfServers();
-    nginx = await startNginx({ folder: newFolder(), pair, servers: servers.ports, changes: [cors] });
+    nginx = await startNginx({
+      folder: newFolder(),
+      pair,
+      servers: [servers.first.port, servers.second.port],
+      changes: [cors],
+    });
     return () => Promise.all([nginx.stop(), servers.stop()]);
   });
 
@@ -247,7 +276,7 @@ test.skipIf(!hasNginx || !hasOpenssl)(
   },
 );
 
-/** Of each answer, whoever gives it. */
+/** Of each answer to a page, whoever gives it. */
 function expectAnswered(answer: Awaited<ReturnType<typeof post>>, code: ErrorCode): void {
   expect(answer.body).toMatchObject({ code, status: errorTable[code].status, title: errorTable[code].title });
   expect(answer.body.type).toBe(problemTypes + code);
@@ -295,30 +324,89 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx answers by itself, so that a pa
   });
 });
 
-test.skipIf(!hasCaddy || !hasOpenssl)(
-  'Caddy with the sample answers matches over TLS, passes refusals on, counts clients by their address, and leaves out a server that has gone',
+describe.each([
+  {
+    name: 'Caddy',
+    has: hasCaddy,
+    start: startCaddy,
+    late: ['response_header_timeout 15s', 'response_header_timeout 2s'] as const,
+    // It asks every other second who is there, and cannot send a body again.
+    gone: [200, 503],
+  },
+  {
+    name: 'HAProxy',
+    has: hasHaproxy,
+    start: startHaproxy,
+    late: ['timeout server 15s', 'timeout server 2s'] as const,
+    gone: [200],
+  },
+])('$name with the sample', ({ has, start, late, gone }) => {
+  const skipped = !has || !hasOpenssl;
+  const ask = { headers: { ...asPage, 'x-request-id': 'mine' } };
+
+  test.skipIf(skipped)(
+    'answers matches over TLS, passes refusals on, counts clients by their address, and leaves out a server that has gone',
+    async () => {
+      const servers = await pairOfServers();
+      // Whatever is found below.
+      onTestFinished(servers.stop);
+      const proxy = await start({ folder: newFolder(), servers: [servers.first, servers.second] });
+      onTestFinished(() => proxy.stop());
+      const { port } = proxy;
+      const answer = await post(port, servers.key, ask);
+      expect(answer).toMatchObject({ status: 200, body: { match: true, request_id: 'mine' } });
+      expect(answer.headers['strict-transport-security']).toContain('max-age=');
+      expect(answer.headers['access-control-allow-origin']).toBe(asPage.origin);
+
+      for (const [size, headers, code] of [
+        [28 * MiB, {}, 'body_too_large'],
+        [largestJson, asJson, 'invalid_json'],
+      ] as const) {
+        const refused = await post(port, servers.key, { ...zeros(size), headers: { ...headers, ...asPage } });
+        expectAnswered(refused, code);
+      }
+      const said = Array.from({ length: 12 }, (_, count) => `192.0.2.${count}`);
+      expect(await guesses(port, said)).toEqual(new Set([401, 429]));
+
+      await servers.first.stop();
+      const after: number[] = [];
+      while (after.slice(-8).filter((status) => status === 200).length < 8)
+        after.push((await post(port, servers.key)).status);
+      expect(after.filter((status) => !gone.includes(status))).toEqual([]);
+    },
+  );
+
+  test.skipIf(skipped)(
+    'answers by itself, so that a page can read it, when no server is there or none answers',
+    async () => {
+      const server = await TestServer.start({ env: { FACEMATCH_TRUSTED_HOPS: '1' }, gate: 'open' });
+      onTestFinished(() => server.stop());
+      const proxy = await start({ folder: newFolder(), servers: [server], changes: [late] });
+      onTestFinished(() => proxy.stop());
+      server.gate.close();
+      expectAnswered(await post(proxy.port, server.key, ask), 'deadline_exceeded');
+      await server.stop();
+      const answer = await post(proxy.port, server.key, ask);
+      expectAnswered(answer, 'not_ready');
+      expect(answer.headers['retry-after']).toBe('1');
+      const elsewhere = await post(proxy.port, server.key, { headers: { origin: 'https://other.example' } });
+      expect(elsewhere.headers).not.toHaveProperty('access-control-allow-origin');
+    },
+  );
+});
+
+test.skipIf(!hasHaproxy || !hasOpenssl)(
+  'HAProxy says so that a page can read it that an address has too many connections',
   async () => {
-    const servers = await pairOfServers();
-    // Whatever is found below.
-    onTestFinished(servers.stop);
-    const [port] = await freePorts(1);
-    const caddy = await startCaddy(newFolder(), port, pair, servers.ports);
-    onTestFinished(() => caddy.stop());
-    const answer = await post(port, servers.key);
-    expect(answer).toMatchObject({ status: 200, body: { match: true } });
-    expect(answer.headers['strict-transport-security']).toContain('max-age=');
-
-    const refused = await post(port, servers.key, zeros(21 * MiB));
-    expect(refused.body).toMatchObject({ status: 413, code: 'body_too_large' });
-    const said = Array.from({ length: 12 }, (_, count) => `192.0.2.${count}`);
-    expect(await guesses(port, said)).toEqual(new Set([401, 429]));
-
-    await servers.first.stop();
-    // It asks every other second who is there. Until then one in two requests may hear 502, and nothing else.
-    const after: number[] = [];
-    while (after.slice(-8).filter((status) => status === 200).length < 8)
-      after.push((await post(port, servers.key)).status);
-    expect(after.filter((status) => status !== 200 && status !== 502)).toEqual([]);
+    const changes = [['sc_conn_cur(0) gt 64', 'sc_conn_cur(0) gt 1']] as const;
+    const server = await TestServer.forTest();
+    const proxy = await startHaproxy({ folder: newFolder(), servers: [server], changes });
+    onTestFinished(() => proxy.stop());
+    const client = new RawClient(await connectTls(proxy.port));
+    const refused = await post(proxy.port, server.key, { headers: asPage });
+    expectAnswered(refused, 'rate_limit_exceeded');
+    expect(refused.headers['retry-after']).toBe('1');
+    client.leave();
   },
 );
 
