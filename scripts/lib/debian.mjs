@@ -68,8 +68,8 @@ if [ ! -e $policy ]; then
   chmod 755 $policy
 fi
 apt-get "$@"
-for service in redis-server nginx caddy haproxy; do
-  case " $* " in *" $service "*) ;; *) continue ;; esac
+for service in redis-server nginx caddy haproxy logrotate.timer; do
+  case " $* " in *" \${service%.timer} "*) ;; *) continue ;; esac
   if [ -e /etc/init.d/$service ]; then update-rc.d $service disable
   elif command -v systemctl > /dev/null; then systemctl disable $service
   fi
