@@ -39,7 +39,7 @@ const buildPackages =
 /** clang-19 brings libFuzzer. */
 const devPackages = (
   'clang-format-19 clang-19 libclang-rt-19-dev doctest-dev nlohmann-json3-dev strace systemd chromium curl bsdutils ' +
-  'python3 openssl redis-server nginx caddy'
+  'python3 openssl redis-server nginx caddy haproxy logrotate'
 ).split(' ');
 
 const headersTarget = '.cache/libonnxruntime-dev';
