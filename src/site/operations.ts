@@ -120,7 +120,7 @@ function bodyOf(endpoint: Listed): { requestBody?: RequestBody } {
     case 'embeddings': {
       const schema = ref('schemas', 'EmbeddingsRequest');
       const description =
-        'JSON of at most 4 MiB. A member that is not known is ignored and named in `warnings`; an optional one that is null is absent.';
+        'JSON of at most 4 MiB, 32 levels and 100,000 values. A member that is not known is ignored and named in `warnings`; an optional one that is null is absent.';
       return { requestBody: { description, required: true, content: { 'application/json': { schema } } } };
     }
   }
