@@ -7,8 +7,8 @@
 #include "error.h"
 #include "find/detection_passes.h"
 #include "image/contrast.h"
+#include "image/halftone.h"
 #include "image/image.h"
-#include "image/screen.h"
 #include "runtime/timer.h"
 
 namespace facematch {

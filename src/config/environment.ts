@@ -18,6 +18,11 @@ export function uwsFolder(env: NodeJS.ProcessEnv = process.env): string | undefi
   return env.FACEMATCH_UWS || undefined;
 }
 
+/** `npx facematch …`; npx does not pass every signal on, and may end alone. */
+export function isStartedByNpx(env: NodeJS.ProcessEnv = process.env): boolean {
+  return env.npm_command === 'exec';
+}
+
 /** Where files are kept that can be had again, as the XDG Base Directory Specification says. */
 export function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
   const base = env.XDG_CACHE_HOME || join(homedir(), '.cache');

@@ -16,6 +16,8 @@ import { documentReply, json, serverTiming } from './responses.ts';
 /** Head, body, work, answer, in the contract's order. Throws a Problem, also later. Asks for the body before its first await. */
 export function handleRequest(context: Context, endpoint: Listed): Reply | Promise<Reply> {
   const { exchange, services } = context;
+  // What takes a body checks this in its order; any other answer could be cut short, as the connection ends with it.
+  if (endpoint.method === 'GET' && exchange.request.framing === 'unclear') throw malformedForm;
   if ('document' in endpoint)
     return documentReply(context, services.documents(endpoint.id, exchange.request.query));
   switch (endpoint.takes) {

@@ -9,6 +9,7 @@ import { parse } from 'yaml';
 import { readKeyFile } from '../../src/auth/key-file.ts';
 import { readConfig, unknownVariables } from '../../src/config/config.ts';
 import { projectPath } from '../../src/config/paths.ts';
+import { bodyLimit } from '../../src/http/handler.ts';
 import { metricName, metricTable } from '../../src/telemetry/metric-table.ts';
 import { deployed, type Manifest, manifestsOf } from '../support/deployed.ts';
 import { newFolder } from '../support/folder.ts';
@@ -47,6 +48,9 @@ function typeFaults(manifests: readonly Manifest[]): string {
   rmSync(folder, { recursive: true });
   return stdout;
 }
+
+/** The body limit of every proxy: the most that the server takes by default, in whole MiB and nginx's words. */
+const largestBody = `${Math.ceil(bodyLimit(readConfig({}), true) / 1024 ** 2)}m`;
 
 /** deploy/kubernetes, deploy/compose.yaml and .github/workflows, each by its schema or parser, and what must fit together. */
 
@@ -166,7 +170,7 @@ describe('Kubernetes', () => {
     const { metadata, spec } = only('Ingress');
     const annotation = (name: string) => metadata.annotations[`nginx.ingress.kubernetes.io/${name}`];
     for (const size of ['proxy-body-size', 'client-body-buffer-size'])
-      expect(Number.parseInt(annotation(size), 10) * 1024 ** 2).toBe(config.max_body_bytes);
+      expect([size, annotation(size)]).toEqual([size, largestBody]);
     expect(annotation('proxy-read-timeout') * 1000).toBeGreaterThan(config.deadline_ms);
     expect(annotation('proxy-send-timeout') * 1000).toBeGreaterThanOrEqual(config.upload_timeout_ms);
     const [{ path, backend }] = spec.rules[0].http.paths;
@@ -213,6 +217,14 @@ describe('Kubernetes', () => {
     expect(Number(target.averageValue)).toBeLessThan(capacity);
   });
 });
+
+test.each(['nginx.conf', 'replicas/nginx.conf'])(
+  '%s lets in what the server takes, and holds it in memory',
+  (file) => {
+    const sizes = [...deployed(file).matchAll(/^ *client_(?:max_body|body_buffer)_size (\w+);$/gm)];
+    expect(sizes.map(([, size]) => size)).toEqual([largestBody, largestBody]);
+  },
+);
 
 describe('Compose', () => {
   const compose: Manifest = parse(deployed('compose.yaml'), { merge: true });

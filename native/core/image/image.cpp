@@ -6,7 +6,7 @@
 
 #include "../error.h"
 #include "../runtime/timer.h"
-#include "screen.h"
+#include "halftone.h"
 
 namespace facematch {
 namespace {
