@@ -1,7 +1,7 @@
 /** The native addon: every native signature. Names are the same from the C++ struct to the JSON answer. */
 
 import type { PackDraft } from './manifest.ts';
-import type { Detected } from './not-an-image.ts';
+import type { Told } from './not-an-image.ts';
 
 export type ImageFormat = 'jpeg' | 'png' | 'webp';
 /** The detection steps in their order. */
@@ -83,8 +83,7 @@ export type NativeFailure = { ok: false } & Failure;
 
 /** Why an image has no analysis. */
 export type Failure =
-  /** `beginning`: of text, how it begins; src/engine/not-an-image.ts adds it. */
-  | { code: 'unsupported_image_format'; detected: Detected; beginning?: string }
+  | ({ code: 'unsupported_image_format' } & Told)
   /** `reason`: what its decoder says; for the log, never for the client. */
   | { code: 'image_decode_failed'; reason?: string }
   | { code: 'image_too_complex' }

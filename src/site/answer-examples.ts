@@ -126,7 +126,7 @@ const many: Many = {
         code: 'unsupported_image_format',
         status: 415,
         title: 'The image is of a format that is not supported',
-        detail: `Send image2 as JPEG, PNG or WebP; this one ${kindWords('text', 'Notes of the meeting')}`,
+        detail: `Send image2 as JPEG, PNG or WebP; this one ${kindWords({ detected: 'text', beginning: 'Notes of the meeting' })}`,
         detected: 'text',
       },
     },
