@@ -32,9 +32,9 @@ const slow = [
 ];
 
 /** The contract over HTTP once more, with a setting of every server that these start. */
-const onNode = '{connections,heads,refusals,switches,tls,tls-renewal,upload}';
+const onNode = '{connections,heads,refusals,switches,tls,tls-renewal,unread,upload}';
 /** On the newest µWebSockets.js, where the C library of this machine is too old for it. */
-const onNextUws = '{connections,heads,tls,upload}';
+const onNextUws = '{connections,heads,tls,unread,upload}';
 
 /** One fork for many files, so that what they share is imported once. */
 const together = (name: string, include: string[], rest: object = {}) => ({
