@@ -89,7 +89,7 @@ export type Failure =
   | { code: 'image_decode_failed'; reason?: string }
   | { code: 'image_too_complex' }
   | { code: 'image_dimensions'; width: number; height: number; limit_pixels: number }
-  /** `message` is for the log, never for the client. */
+  /** Also where memory ran out. `message` is for the log, never for the client. */
   | { code: 'internal_error'; message: string };
 
 /** ONNX Runtime as the process uses it. Providers are named without "ExecutionProvider", in lower case. */
@@ -179,6 +179,16 @@ export interface Addon {
    * the socket closes. Returns false when the system cannot; throws a TypeError for an invalid port.
    */
   dropNewConnections(port: number): boolean;
+  /**
+   * Sends SIGTERM to this process when its parent, of that number, ends, or at once if it has ended; 0 takes that back. Returns false when
+   * the system cannot; throws a TypeError for what is no number of a process.
+   */
+  endWithParent(parent: number): boolean;
+  /**
+   * Ends the process with this exit code, whatever its threads do: process.exit() waits for a native call and for a write to a pipe that
+   * nobody reads. Throws a TypeError for what is no exit code.
+   */
+  endNow(code: number): never;
   /** `libjpeg` is libjpeg-turbo's. It and `opencv` are what the addon was compiled with, the others what is loaded. */
   versions(): { onnxruntime: string; opencv: string; libjpeg: string; libpng: string; libwebp: string };
 }
