@@ -99,9 +99,11 @@ ByteVector encode_jpeg(const cv::Mat& image, const JpegOptions& options) {
     info.write_Adobe_marker = options.adobe_marker ? TRUE : FALSE;
   }
   jpeg_set_quality(&info, options.quality, TRUE);
-  for (int i = 0; i < info.num_components && !options.subsample; ++i) {
-    info.comp_info[i].h_samp_factor = 1;
-    info.comp_info[i].v_samp_factor = 1;
+  for (int i = 0; i < info.num_components; ++i) {
+    // The black of four inks is sampled as the first component is.
+    const cv::Size samples = i % 3 == 0 ? options.luma : cv::Size(1, 1);
+    info.comp_info[i].h_samp_factor = samples.width;
+    info.comp_info[i].v_samp_factor = samples.height;
   }
   if (options.progressive) jpeg_simple_progression(&info);
   info.arith_code = options.arithmetic ? TRUE : FALSE;
@@ -269,6 +271,21 @@ std::vector<uint8_t> ExifBlock::bytes() const {
   return out;
 }
 
+bool is_part_of(const View& view, const DecodedImage& whole, cv::Rect part) {
+  const Similarity back = whole.to_image.inverse(), place = view.to_image.then(back);
+  const cv::Rect seen(cv::Point(cvRound(place.tx), cvRound(place.ty)), view.bgr.size());
+  const Box wanted = moved(Box{static_cast<float>(part.x), static_cast<float>(part.y),
+                               static_cast<float>(part.width), static_cast<float>(part.height)},
+                           back);
+  const cv::Rect shown = cv::Rect(cv::Point(cvFloor(wanted.x + 0.01f), cvFloor(wanted.y + 0.01f)),
+                                  cv::Point(cvCeil(wanted.x + wanted.width - 0.01f),
+                                            cvCeil(wanted.y + wanted.height - 0.01f))) &
+                         cv::Rect({}, whole.bgr.size());
+  return std::abs(place.scale() - 1) < 1e-4 && (seen & shown) == shown &&
+         (seen & cv::Rect({}, whole.bgr.size())) == seen &&
+         cv::norm(view.bgr, whole.bgr(seen), cv::NORM_INF) <= 0;
+}
+
 std::vector<Specimen> specimens() {
   const cv::Mat image = gradient(40, 30);
   const ByteVector exif = ExifBlock{.orientation = 6}.bytes();
@@ -281,7 +298,8 @@ std::vector<Specimen> specimens() {
   const cv::Mat inks(30, 40, CV_8UC4, cv::Scalar(10, 200, 30, 128));
   return {
       {"jpeg", encode_jpeg(image, {.app1 = app1})},
-      {"jpeg, progressive", encode_jpeg(image, {.progressive = true, .subsample = true})},
+      {"jpeg, progressive", encode_jpeg(image, {.progressive = true, .luma = {2, 2}})},
+      {"jpeg, 4:1:0", encode_jpeg(image, {.luma = {4, 2}})},
       {"jpeg, restart markers", encode_jpeg(image, {.restart_rows = 1})},
       {"jpeg, ycck", encode_jpeg(inks, {.of_inks = JCS_YCCK})},
       {"png", encode_png(image)},

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "../core/types.h"
+#include "../core/image/decode.h"
 #include "support.h"
 
 // After the standard headers: libjpeg's needs FILE.
@@ -32,11 +32,11 @@ struct JpegOptions {
   int quality = 97;
   bool progressive = false;
   bool arithmetic = false;
-  bool subsample = false;                  // 4:2:0 instead of 4:4:4
+  cv::Size luma = {1, 1};  // its samples for each of another component: {2, 2} is 4:2:0
   std::vector<jpeg_scan_info> scans = {};  // instead of one scan or the usual progression
   int restart_rows = 0;
   J_COLOR_SPACE of_inks = JCS_CMYK;  // or JCS_YCCK
-  bool adobe_marker = true;          // of inks, which are then inverted
+  bool adobe_marker = true;          // of inks
   ByteVector app1 = {};              // written as an APP1 marker when not empty
 };
 
@@ -92,6 +92,10 @@ struct ExifBlock {
 
   std::vector<uint8_t> bytes() const;
 };
+
+// Whether a view of decode_parts() has the pixels of `whole`, which was decoded at the same scale,
+// and shows all of `part`, which is in pixels of the full image.
+bool is_part_of(const View& view, const DecodedImage& whole, cv::Rect part);
 
 // Small valid images, one for each way in which a decoder reads a file: what the tests of damaged
 // images and the fuzzer change.

@@ -8,7 +8,7 @@
 #include <opencv2/imgproc.hpp>
 
 #include "../core/image/decode.h"
-#include "../core/image/screen.h"
+#include "../core/image/halftone.h"
 #include "../core/image/view.h"
 #include "drawing.h"
 #include "support.h"

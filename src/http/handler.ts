@@ -2,6 +2,7 @@ import type { Config } from '../config/config.ts';
 import type { Answered, EmbeddingsEndpoint, ImageEndpoint } from '../endpoints/endpoint.ts';
 import type { Listed } from '../endpoints/index.ts';
 import { maxJson_bytes } from '../engine/cosine.ts';
+import { JsonScan } from '../engine/json-scan.ts';
 import { packFiles } from '../engine/manifest.ts';
 import { analysisOptions } from '../engine/match-options.ts';
 import { Problem } from '../errors.ts';
@@ -16,6 +17,8 @@ import { documentReply, json, serverTiming } from './responses.ts';
 /** Head, body, work, answer, in the contract's order. Throws a Problem, also later. Asks for the body before its first await. */
 export function handleRequest(context: Context, endpoint: Listed): Reply | Promise<Reply> {
   const { exchange, services } = context;
+  // What takes a body checks this in its order; any other answer could be cut short, as the connection ends with it.
+  if (endpoint.method === 'GET' && exchange.request.framing === 'unclear') throw malformedForm;
   if ('document' in endpoint)
     return documentReply(context, services.documents(endpoint.id, exchange.request.query));
   switch (endpoint.takes) {
@@ -73,8 +76,11 @@ const expectedJson: Expected = {
   malformed: malformedJson,
   isWhole: (bytes) => {
     if (bytes.length > maxJsonLook_bytes || bytes.at(-1) !== 0x7d) return false;
+    // Bounded, unlike JSON.parse, which takes long for many values or levels.
+    const json = new JsonScan(bytes);
     try {
-      JSON.parse(bytes.toString());
+      json.skip();
+      json.end();
       return true;
     } catch {
       return false;

@@ -45,12 +45,13 @@ export function openCertificate(
 }
 
 /** What both listeners have. */
-const optionsOf = (config: Config, { logger }: Log) => ({
+const optionsOf = ({ config, unread }: Services, { logger }: Log) => ({
   limits: {
     upload_timeout_ms: config.upload_timeout_ms,
     idle_ms: config.idle_timeout_s * 1000,
     // A client that sends too large a body still gets the answer, for up to twice the bytes that it might have sent.
     drain_bytes: 2 * config.max_body_bytes,
+    unread,
   },
   keep_alive_ms: config.keep_alive_s * 1000,
   onFault: (error: unknown) => logger.error({ fault: String(error) }, 'unexpected'),
@@ -58,14 +59,15 @@ const optionsOf = (config: Config, { logger }: Log) => ({
 
 export async function openFront(
   transport: Transport,
-  { config, engine }: Services,
+  services: Services,
   dispatcher: Dispatcher,
   certificate: CertificateWatch | undefined,
   connections: Connections,
   log: Log,
 ): Promise<Listening> {
+  const { config, engine } = services;
   const listener = await transport.open({
-    ...optionsOf(config, log),
+    ...optionsOf(services, log),
     host: await localAddress(config.host),
     port: config.port,
     variables: 'FACEMATCH_HOST and FACEMATCH_PORT',
@@ -88,7 +90,7 @@ export async function openAdmin(
   const { name: http, reason } = transport;
   const detail = http === 'node' && reason ? `HTTP is served by node:http: ${reason}` : undefined;
   return transport.open({
-    ...optionsOf(config, log),
+    ...optionsOf(services, log),
     host: await localAddress(config.admin_host),
     port: config.admin_port,
     variables: 'FACEMATCH_ADMIN_HOST and FACEMATCH_ADMIN_PORT',

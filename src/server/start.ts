@@ -12,6 +12,7 @@ import type { Services } from '../http/context.ts';
 import { Dispatcher } from '../http/dispatch.ts';
 import type { Listening } from '../http/listening.ts';
 import { chooseTransport, type Transport } from '../http/transport.ts';
+import { UnreadAnswers } from '../http/unread.ts';
 import { calibrationOf } from '../scoring/calibration.ts';
 import { publications } from '../site/publications.ts';
 import { AuditLog } from '../telemetry/audit.ts';
@@ -75,6 +76,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
     },
     engine,
     uploads: new Uploads(config, engine.addon),
+    unread: new UnreadAnswers(),
     readiness: { stage: 'starting' },
     telemetry,
     documents: publications(config),

@@ -113,15 +113,22 @@ boolean on_app1(j_decompress_ptr info) {
 
 void ignore_text(j_common_ptr) {}
 
-// Adobe's CMYK is stored inverted: 255 is no ink.
-void cmyk_to_bgr(const uint8_t* cmyk, uint8_t* bgr, int width, bool inverted) {
+// 255 is no ink, as Adobe writes it. Browsers and the other decoders read it so whether or not
+// Adobe's marker is there.
+void cmyk_to_bgr(const uint8_t* cmyk, uint8_t* bgr, int width) {
   for (int x = 0; x < width; ++x, cmyk += 4, bgr += 3) {
-    const int k = inverted ? cmyk[3] : 255 - cmyk[3];
     for (int c = 0; c < 3; ++c) {
-      const int ink = inverted ? cmyk[c] : 255 - cmyk[c];
-      bgr[2 - c] = static_cast<uint8_t>((ink * k + 127) / 255);
+      bgr[2 - c] = static_cast<uint8_t>((cmyk[c] * cmyk[3] + 127) / 255);
     }
   }
+}
+
+// libjpeg-turbo before 3.0 crops a component to too few columns where it is enlarged by a finer
+// transform and by interpolation, as the colours of 4:1:0 are at a reduced scale.
+bool is_enlarged_twice(const jpeg_decompress_struct& info, const jpeg_component_info& component) {
+  const int times = component.DCT_scaled_size / info.min_DCT_scaled_size;
+  return times > 1 && (component.h_samp_factor * times < info.max_h_samp_factor ||
+                       component.v_samp_factor * times < info.max_v_samp_factor);
 }
 
 // Whether every scan has come. libjpeg shows what it has without a warning: a missing component is
@@ -188,6 +195,13 @@ bool JpegDecoder::start(int min_side) {
 }
 
 bool JpegDecoder::crop(int& left, int& width) {
+  const auto* const component = info_.comp_info;
+  if (std::any_of(component, component + info_.num_components,
+                  [&](const auto& one) { return is_enlarged_twice(info_, one); })) {
+    left = 0;
+    width = static_cast<int>(info_.output_width);
+    return true;
+  }
   if (setjmp(errors_.jump) != 0) return false;
   auto from = static_cast<JDIMENSION>(left), count = static_cast<JDIMENSION>(width);
   jpeg_crop_scanline(&info_, &from, &count);
@@ -220,7 +234,7 @@ bool JpegDecoder::read_rows(cv::Mat& bgr) {
     }
     uint8_t* from = cmyk_row_.data();
     jpeg_read_scanlines(&info_, &from, 1);
-    cmyk_to_bgr(from, row, bgr.cols, info_.saw_Adobe_marker != 0);
+    cmyk_to_bgr(from, row, bgr.cols);
   }
   // Without jpeg_finish_decompress(): what follows the last row is no part of the image.
   return true;
@@ -256,7 +270,8 @@ const char* JpegDecoder::refused_kind() const {
 
 Error JpegDecoder::fault() {
   if (const char* kind = refused_kind()) return unsupported_format(kind);
-  if (progress_.budget_spent) return Error(ErrorCode::kImageTooComplex);
+  if (progress_.budget_spent) progress_.budget->stop();
+  if (errors_.base.msg_code == JERR_OUT_OF_MEMORY) return out_of_memory();
   char text[JMSG_LENGTH_MAX] = "";
   errors_.base.format_message(reinterpret_cast<j_common_ptr>(&info_), text);
   return Error(ErrorCode::kImageDecodeFailed, client_.damage != nullptr ? client_.damage : text);

@@ -59,7 +59,7 @@ class Image {
   // Decodes what decode_part() will need for all of them, in one pass through the file.
   void decode_parts(std::span<const Part> parts);
 
-  // Pixels of the full image from dot to dot, where it is a print made of dots (see screen.h), as
+  // Pixels of the full image from dot to dot, where it is a print made of dots (see halftone.h), as
   // far as they show in a small copy; 0 elsewhere.
   float dot_pitch();
 

@@ -1,4 +1,4 @@
-#include "screen.h"
+#include "halftone.h"
 
 #include <algorithm>
 #include <cmath>
