@@ -110,7 +110,7 @@ class Analyser {
     const Timer timer(timings_.embed);
     const bool mirror = options_.accuracy_mode == AccuracyMode::kBalance;
     for (FoundFace& found : faces) {
-      if (image_.budget().cancelled()) throw Error(ErrorCode::kImageTooComplex);
+      image_.budget().check_cancelled();
       Face& face = found.face;
       face.embedding = engine_.embedder.embed(found.chip, mirror);
       face.cohort_score = engine_.cohort.score(face.embedding);

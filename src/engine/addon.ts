@@ -89,7 +89,7 @@ export type Failure =
   | { code: 'image_decode_failed'; reason?: string }
   | { code: 'image_too_complex' }
   | { code: 'image_dimensions'; width: number; height: number; limit_pixels: number }
-  /** `message` is for the log, never for the client. */
+  /** Also where memory ran out. `message` is for the log, never for the client. */
   | { code: 'internal_error'; message: string };
 
 /** ONNX Runtime as the process uses it. Providers are named without "ExecutionProvider", in lower case. */

@@ -2,6 +2,7 @@ import type { Config } from '../config/config.ts';
 import type { Answered, EmbeddingsEndpoint, ImageEndpoint } from '../endpoints/endpoint.ts';
 import type { Listed } from '../endpoints/index.ts';
 import { maxJson_bytes } from '../engine/cosine.ts';
+import { JsonScan } from '../engine/json-scan.ts';
 import { packFiles } from '../engine/manifest.ts';
 import { analysisOptions } from '../engine/match-options.ts';
 import { Problem } from '../errors.ts';
@@ -75,8 +76,11 @@ const expectedJson: Expected = {
   malformed: malformedJson,
   isWhole: (bytes) => {
     if (bytes.length > maxJsonLook_bytes || bytes.at(-1) !== 0x7d) return false;
+    // Bounded, unlike JSON.parse, which takes long for many values or levels.
+    const json = new JsonScan(bytes);
     try {
-      JSON.parse(bytes.toString());
+      json.skip();
+      json.end();
       return true;
     } catch {
       return false;

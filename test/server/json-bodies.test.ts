@@ -37,6 +37,12 @@ describe('an answer is that to the form', () => {
   test.each<[string, string, Fields, object]>([
     ['match', paths.match, twoPhotos(), { image1: one, image2: three }],
     [
+      'match of data: addresses, whose type decides nothing',
+      paths.match,
+      twoPhotos(),
+      { image1: `data:image/jpeg;base64,${one}`, image2: `DATA:text/plain;charset=utf-8;BASE64,${three}` },
+    ],
+    [
       'advanced',
       paths.advanced,
       { ...twoPhotos(), ...chosen, image1_face_index: '1', auto_pair_best: 'false' },
@@ -113,10 +119,11 @@ describe('a fault is told', () => {
     ['a number for an image', { image1: 1 }, 'invalid_field', told(/ as image1, not 1\.$/)],
     ['a list for an image', { image1: [small] }, 'invalid_field', { field: 'image1', expected }],
     ['a blank in it', { image1: 'AAA ' }, 'invalid_field', { field: 'image1', expected, position: 14 }],
+    ['a blank behind a data: address', { image1: 'data:;base64,AAA ' }, 'invalid_field', { position: 27 }],
     ['base64url', { é: 'é', image1: 'AA-_' }, 'invalid_field', { field: 'image1', position: 21 }],
     [
       'an address',
-      { image1: 'data:image/png;base64,AAAA' },
+      { image1: 'data:image/png,AAAA' },
       'invalid_field',
       told(/not "data:.*AAAA": character 15 .* behind its comma/),
     ],

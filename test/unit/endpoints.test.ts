@@ -15,6 +15,7 @@ import type { Services } from '../../src/http/context.ts';
 import { Dispatcher } from '../../src/http/dispatch.ts';
 import { Exchange } from '../../src/http/exchange.ts';
 import type { Request } from '../../src/http/request.ts';
+import { UnreadAnswers } from '../../src/http/unread.ts';
 import * as answers from '../../src/scoring/answers.ts';
 import { Calibration } from '../../src/scoring/calibration.ts';
 import { answerExamples } from '../../src/site/answer-examples.ts';
@@ -335,7 +336,7 @@ test.each([
     const dispatcher = new Dispatcher(services);
     const { method, path } = endpoints.find(({ id }) => id === wanted)!;
     const request = { method, path, headers: new Map([['x-api-key', 'any']]), framing: 'none' } as const;
-    const limits = { upload_timeout_ms: 1000, idle_ms: 1000, drain_bytes: 1000 };
+    const limits = { upload_timeout_ms: 1000, idle_ms: 1000, drain_bytes: 1000, unread: new UnreadAnswers() };
     const exchange = new Broken(request as unknown as Request, limits);
     dispatcher.handle(exchange);
     await vi.waitFor(() => expect(records).toHaveLength(1));

@@ -270,7 +270,8 @@ const char* JpegDecoder::refused_kind() const {
 
 Error JpegDecoder::fault() {
   if (const char* kind = refused_kind()) return unsupported_format(kind);
-  if (progress_.budget_spent) return Error(ErrorCode::kImageTooComplex);
+  if (progress_.budget_spent) progress_.budget->stop();
+  if (errors_.base.msg_code == JERR_OUT_OF_MEMORY) return out_of_memory();
   char text[JMSG_LENGTH_MAX] = "";
   errors_.base.format_message(reinterpret_cast<j_common_ptr>(&info_), text);
   return Error(ErrorCode::kImageDecodeFailed, client_.damage != nullptr ? client_.damage : text);

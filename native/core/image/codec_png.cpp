@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <csetjmp>
+#include <cstdlib>
 #include <cstring>
 
 #include "../error.h"
@@ -23,6 +24,7 @@ struct Source {
   const Budget& budget;
   size_t unchecked = 0;  // bytes read since the last check
   bool budget_spent = false;
+  bool no_memory = false;             // an allocation failed
   std::array<char, 100> damage = {};  // what libpng says, cut
 };
 
@@ -41,6 +43,13 @@ void read_bytes(png_structp png, png_bytep out, size_t count) {
   if (source->budget_spent) png_error(png, "budget");
 }
 
+// For libpng and zlib. Neither always says so when memory is missing.
+png_voidp allocate(png_structp png, png_alloc_size_t bytes) {
+  void* memory = std::malloc(bytes);
+  if (memory == nullptr) static_cast<Source*>(png_get_mem_ptr(png))->no_memory = true;
+  return memory;
+}
+
 [[noreturn]] void on_error(png_structp png, png_const_charp text) {
   auto& damage = static_cast<Source*>(png_get_error_ptr(png))->damage;
   std::strncpy(damage.data(), text, damage.size() - 1);
@@ -54,13 +63,18 @@ class Decoder {
  public:
   Decoder(std::span<const uint8_t> bytes, const Budget& budget)
       : source_{.rest = bytes, .budget = budget},
-        png_(png_create_read_struct(PNG_LIBPNG_VER_STRING, &source_, on_error, on_warning)) {
-    if (png_ == nullptr) throw std::bad_alloc();
+        png_(png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &source_, on_error, on_warning,
+                                      &source_, allocate, nullptr)) {
+    if (png_ == nullptr) throw out_of_memory();
+  }
+  ~Decoder() { png_destroy_read_struct(&png_, &info_, nullptr); }
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
+
+  bool read_header() {
+    if (setjmp(png_jmpbuf(png_)) != 0) return false;
     info_ = png_create_info_struct(png_);
-    if (info_ == nullptr) {
-      png_destroy_read_struct(&png_, nullptr, nullptr);
-      throw std::bad_alloc();
-    }
+    if (info_ == nullptr) return false;
     png_set_read_fn(png_, &source_, read_bytes);
     // Of the ancillary chunks only transparency and orientation are needed; others may be wrong, or
     // decompression bombs.
@@ -75,13 +89,6 @@ class Decoder {
     png_set_chunk_malloc_max(png_, 1 << 20);
     // check_dimensions() limits the size, with an error of its own.
     png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
-  }
-  ~Decoder() { png_destroy_read_struct(&png_, &info_, nullptr); }
-  Decoder(const Decoder&) = delete;
-  Decoder& operator=(const Decoder&) = delete;
-
-  bool read_header() {
-    if (setjmp(png_jmpbuf(png_)) != 0) return false;
     png_read_info(png_, info_);
     return true;
   }
@@ -114,7 +121,7 @@ class Decoder {
       return !source_.budget_spent;
     };
     // What follows the pixels may be wrong or absent, unless it says how the image is turned.
-    if (setjmp(png_jmpbuf(png_)) != 0) return has_pixels_ && !source_.budget_spent && !in_exif();
+    if (setjmp(png_jmpbuf(png_)) != 0) return is_complete() && !in_exif();
     for (int pass = 0; pass < passes_; ++pass) {
       for (int y = 0; y < bgr.rows; ++y) {
         if (!in_budget(y)) return false;
@@ -129,13 +136,14 @@ class Decoder {
     }
     has_pixels_ = true;
     png_read_end(png_, info_);
-    return true;
+    return is_complete();
   }
 
   int width() const { return static_cast<int>(png_get_image_width(png_, info_)); }
   int height() const { return static_cast<int>(png_get_image_height(png_, info_)); }
   Error fault() const {
-    if (source_.budget_spent) return Error(ErrorCode::kImageTooComplex);
+    if (source_.budget_spent) source_.budget.stop();
+    if (source_.no_memory) return out_of_memory();
     return Error(ErrorCode::kImageDecodeFailed, source_.damage.data());
   }
 
@@ -151,6 +159,9 @@ class Decoder {
   }
 
  private:
+  // Without memory libpng may drop the orientation with no more than a warning.
+  bool is_complete() const { return has_pixels_ && !source_.budget_spent && !source_.no_memory; }
+
   // Whether the chunk that was being read has the orientation.
   bool in_exif() const { return png_get_io_chunk_type(png_) == kExifType; }
 

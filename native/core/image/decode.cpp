@@ -122,7 +122,7 @@ cv::Mat upright(const cv::Mat& raw, int orientation, const Budget& budget) {
   const bool from_end = swapped ? turn.from_right : turn.from_bottom;
   cv::Mat out = new_pixels(swapped ? cv::Size(raw.rows, raw.cols) : raw.size(), raw.type());
   for (int first = 0; first < raw.rows; first += kStrip) {
-    if (budget.spent()) throw Error(ErrorCode::kImageTooComplex);
+    if (budget.spent()) budget.stop();
     const int last = std::min(first + kStrip, raw.rows);
     const cv::Range place =
         from_end ? cv::Range(raw.rows - last, raw.rows - first) : cv::Range(first, last);

@@ -89,7 +89,7 @@ void Image::decode_in_time(Decode decode) {
     // The coarser copy is kept until the finer one is complete.
     decode();
   } catch (const Error& error) {
-    if (error.code != ErrorCode::kImageTooComplex || budget_.cancelled()) throw;
+    if (error.code != ErrorCode::kImageTooComplex) throw;
     cut_short_ = true;
   }
 }

@@ -56,7 +56,9 @@ const expected = 'an image in base64 without blanks';
 
 function imageRange(body: Buffer, json: JsonScan, name: string, max_bytes: number) {
   if (json.peek() !== '"') throw invalidMember(name, expected, body, json);
-  const { start, end } = json.rawText();
+  const text = json.rawText();
+  const { end } = text;
+  const start = text.start + dataPrefix(body, text);
   const size = decodedSize(body, start, end);
   // Too large for its endpoint, and so not decoded; with escapes it is shorter.
   if (size > max_bytes && !body.subarray(start, end).includes('\\')) return { start, end: start + size };
@@ -71,6 +73,12 @@ function imageRange(body: Buffer, json: JsonScan, name: string, max_bytes: numbe
     expected,
     position,
   });
+}
+
+/** How long the head of a `data:` address (RFC 2397) is, whose type decides nothing; 0 where there is none. */
+function dataPrefix(body: Buffer, { start, end }: { start: number; end: number }): number {
+  const head = /^data:[\w.+-]*(?:\\?\/[\w.+-]+)?(?:;[\w.+-]+=[\w.+-]*)*;base64,/i;
+  return head.exec(beginningOf(body, start, end))?.[0].length ?? 0;
 }
 
 const beginningOf = (body: Buffer, start: number, end: number) =>
