@@ -233,6 +233,25 @@ test.each(['nginx.conf', 'replicas/nginx.conf'])(
   },
 );
 
+test('the containers of the samples have the memory of which SECURITY.md has the sum, for the workers of their CPU limit', () => {
+  const [compose] = manifestsOf('compose.yaml');
+  const [, deployment] = manifestsOf('kubernetes/base/deployment.yaml');
+  const { cpus, mem_limit } = compose['x-facematch'];
+  const { cpu, memory } = deployment.spec.template.spec.containers[0].resources.limits;
+  const page = readFileSync(projectPath('SECURITY.md'), 'utf8');
+  const [, base, bytes] = /to (\d+) MiB \+ workers × `FACEMATCH_MAX_PIXELS` × (\d+) bytes/.exec(page)!;
+  for (const [workers, limit] of [
+    [cpus, mem_limit],
+    [cpu, memory],
+  ]) {
+    const { max_pixels, max_upload_bytes } = readConfig({ FACEMATCH_WORKERS: String(workers) });
+    const sum =
+      Number(base) + Math.ceil((workers * max_pixels * Number(bytes) + max_upload_bytes) / 1024 ** 2);
+    expect(page).toContain(`; ${sum.toLocaleString('en')} MiB with two workers and every default`);
+    expect(Number.parseInt(limit, 10)).toBeGreaterThan(sum);
+  }
+});
+
 /** No engine runs in the tests; deploy/prove-image runs the image with one. */
 test("the page's docker block builds, makes a key and serves it, one line after another", () => {
   const page = readFileSync(projectPath('docs/container.md'), 'utf8');
