@@ -418,7 +418,10 @@ describe.each([
         'retry-after': '1',
         'access-control-expose-headers': own.headers['access-control-expose-headers'],
       });
-      const elsewhere = await post(proxy.port, server.key, { headers: { origin: 'https://other.example' } });
+      // No id that could break out of the JSON.
+      const headers = { origin: 'https://other.example', 'x-request-id': 'mine, "' };
+      const elsewhere = await post(proxy.port, server.key, { headers });
+      expect(elsewhere.body.request_id).toMatch(/^[0-9a-f-]{36}$/);
       expect(elsewhere.headers).not.toHaveProperty('access-control-allow-origin');
     },
   );
