@@ -230,6 +230,8 @@ test.each(['nginx.conf', 'replicas/nginx.conf'])(
   (file) => {
     const sizes = [...deployed(file).matchAll(/^ *client_(?:max_body|body_buffer)_size (\w+);$/gm)];
     expect(sizes.map(([, size]) => size)).toEqual([largestBody, largestBody]);
+    const exact = (bodyLimit(readConfig({}), true) / 1024 ** 2).toFixed(1);
+    expect(readFileSync(projectPath('docs/proxies.md'), 'utf8')).toContain(`64 KiB (${exact} MiB)`);
   },
 );
 
