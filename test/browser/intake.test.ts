@@ -199,7 +199,7 @@ describe.skipIf(chromiumFile === undefined)('in the browser', () => {
       for (let orientation = 1; orientation <= 8; orientation++) {
         const buffer = await quarters(orientation, format);
         const [w, h] = orientation < 5 ? [width, height] : [height, width];
-        const image = { width: w, height: h, format, orientation, faces: [] };
+        const image = { width: w, height: h, format, orientation, smallest_face: 9, faces: [] };
         await page.setViewportSize({ width: w, height: h });
         const svg = Buffer.from(drawFaces(buffer, image)).toString('base64');
         await page.goto(`data:image/svg+xml;base64,${svg}`);
