@@ -28,7 +28,9 @@ class Analyser {
 
   Analysis run() {
     faces_ = find(image_);
-    if (options_.use_heuristic_fallback) find_in_print();
+    const float pitch = image_.two_tone_pitch();
+    for (FoundFace& found : faces_) found.dot_pitch = std::max(found.dot_pitch, pitch);
+    if (options_.use_heuristic_fallback) find_in_print(pitch);
     if (options_.detect_presentation_attack) liveness_stage();
     return report();
   }
@@ -53,15 +55,16 @@ class Analyser {
   }
 
   // Looks again with the dots merged where an image without a face, or a face, is printed with
-  // them.
-  void find_in_print() {
+  // them. `pitch`: of two tones.
+  void find_in_print(float pitch) {
     if (look_cut_short_) return;
-    float pitch = faces_.empty() ? pitch_of_image() : 0;
+    if (faces_.empty() || pitch > 0) pitch = std::max(pitch, pitch_of_image());
     for (const FoundFace& found : faces_) pitch = std::max(pitch, found.dot_pitch);
     if (!(pitch > 0)) return;
     Image merged = image_.without_dots(pitch);
     for (FoundFace& found : find(merged)) {
       found.face.found_by = FoundBy::kEnhanced;
+      found.face.quality.dot_pitch = pitch;
       faces_.push_back(std::move(found));
     }
     keep_one_of_each(faces_, [](const FoundFace& found) { return found.dot_pitch; });
@@ -101,6 +104,7 @@ class Analyser {
                   // Of the original chip; only the embedding uses the stretched one.
                   .quality = measure_quality(found.chip, face_pixels),
                   .embedding = {}};
+    found.face.quality.stretch = stretch(found.points);
     found.dot_pitch = dot_pitch(found.chip) / alignment.scale();
     found.chip = stretch_contrast(found.chip, kMinRange);
   }
@@ -141,7 +145,11 @@ class Analyser {
                       .faces = {},
                       .look_cut_short = look_cut_short_ || image_.was_cut_short(),
                       .timings_ms = timings_};
-    for (FoundFace& found : faces_) analysis.faces.push_back(std::move(found.face));
+    for (FoundFace& found : faces_) {
+      Quality& quality = found.face.quality;
+      quality.dot_pitch = std::max(quality.dot_pitch, found.dot_pitch);
+      analysis.faces.push_back(std::move(found.face));
+    }
     return analysis;
   }
 
