@@ -19,6 +19,7 @@
 #include "../core/pipeline.h"
 #include "../core/runtime/onnx_runtime.h"
 #include "../core/system/body_memory.h"
+#include "../core/system/process.h"
 #include "../core/system/reuseport.h"
 #include "manifest.h"
 #include "node_api.h"
@@ -149,13 +150,27 @@ void Discard(const Napi::CallbackInfo& info) {
   discard(memory.data(), memory.size(), to_count(info[1], memory.size()));
 }
 
-// These two calls do not concern images: Node has no API for them.
+// The calls below do not concern images: Node has no API for them.
 template <bool (*change)(uint16_t port)>
 Napi::Value ChangeListeners(const Napi::CallbackInfo& info) {
   const double port = info[0].IsNumber() ? info[0].As<Napi::Number>().DoubleValue() : -1;
   if (!(port >= 0 && port <= 65535)) throw Napi::TypeError::New(info.Env(), "Expected a port");
   return Napi::Boolean::New(info.Env(), change(static_cast<uint16_t>(port)));
 }
+
+int to_int(const Napi::Value& value, int most) {
+  const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : -1;
+  if (!(number >= 0 && number <= most))
+    throw Napi::TypeError::New(value.Env(), "Expected a number");
+  return static_cast<int>(number);
+}
+
+Napi::Value EndWithParent(const Napi::CallbackInfo& info) {
+  const int parent = to_int(info[0], std::numeric_limits<int>::max());
+  return Napi::Boolean::New(info.Env(), end_with_parent(parent));
+}
+
+void EndNow(const Napi::CallbackInfo& info) { end_now(to_int(info[0], 255)); }
 
 std::string webp_version() {
   const int version = WebPGetDecoderVersion();
@@ -196,6 +211,8 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("discard", Discard);
   add("preferNewestListener", ChangeListeners<prefer_newest_listener>);
   add("dropNewConnections", ChangeListeners<drop_new_connections>);
+  add("endWithParent", EndWithParent);
+  add("endNow", EndNow);
   add("versions", Versions);
   export_onnx_runtime(env, exports);
   return exports;

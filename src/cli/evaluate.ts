@@ -40,6 +40,7 @@ import { type Results, resultsJson, sharedThresholds } from '../lab/results.ts';
 import { differentialTables, setTables, sharedTables, type TextTable } from '../lab/tables.ts';
 import { calibrationOf } from '../scoring/calibration.ts';
 import type { SetFolder } from './calibrate-pack.ts';
+import { exitCodes } from './help.ts';
 import { columns, printable, withBar } from './terminal.ts';
 
 interface SetFiles {
@@ -112,6 +113,13 @@ export async function evaluateSets(files: readonly SetFiles[], options: Evaluate
   if (report) report.write(results, new Date());
   console.log(options.json ? resultsJson(results) : describeResults(results));
   if (report) console.error(`The report is ${report.page}`);
+  const measured = [...evaluations, ...byGroup].map(({ figures }) => figures);
+  failWhereUnread(...measured);
+}
+
+/** Figures that leave out a part of what was given are no success. */
+function failWhereUnread(...figures: readonly { failures: Readonly<Record<string, string>> }[]): void {
+  if (figures.some(({ failures }) => Object.keys(failures).length > 0)) process.exitCode = exitCodes.failure;
 }
 
 /** An image that is not there counts as one that cannot be read. Without any, the folder is a wrong one: throws an Error. */
@@ -148,6 +156,7 @@ export async function evaluateAttacks(
   const figures = attackFigures(presentations, images, liveness.live_threshold);
   if (json) console.log(JSON.stringify({ pack: { name, version }, ...figures }, null, 2));
   else console.log(describeAttacks(`${name} ${version}`, figures));
+  failWhereUnread(figures);
 }
 
 function describeAttacks(pack: string, { threshold, attacks, live, acer, failures }: AttackFigures): string {

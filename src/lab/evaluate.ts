@@ -82,8 +82,21 @@ export function judgeSets(
 ) {
   const cohort: CohortUse = cohorts ? 'held-out' : packCohort;
   return embedded.map(({ set, images, seconds }) => {
-    const pairs = set.pairs.map((pair) => judge(pair, images, cohorts));
-    const figures = figuresOf({ set: set.name, mode, cohort, pairs, images, calibration, seconds });
+    const wasRead = (name: string) => images.get(name)!.failure === undefined;
+    // Of an image that could not be read nothing is known: its pairs are in no rate.
+    const read = set.pairs.filter(({ image1, image2 }) => wasRead(image1) && wasRead(image2));
+    const pairs = read.map((pair) => judge(pair, images, cohorts));
+    const not_compared = set.pairs.length - read.length;
+    const figures = figuresOf({
+      set: set.name,
+      mode,
+      cohort,
+      pairs,
+      not_compared,
+      images,
+      calibration,
+      seconds,
+    });
     return { set, images, pairs, figures };
   });
 }

@@ -35,7 +35,10 @@ interface Judged {
   set: string;
   mode: AccuracyMode;
   cohort: CohortUse;
+  /** Those whose images could be read. */
   pairs: readonly JudgedPair[];
+  /** How many others there are. */
+  not_compared: number;
   images: ReadonlyMap<string, EmbeddedImage>;
   calibration: Calibration;
   seconds: number;

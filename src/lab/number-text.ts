@@ -47,7 +47,10 @@ export function verdictText(figures: Figures | PeopleFigures, isNamed: boolean):
   ].flatMap(({ rate, trials, what }) =>
     trials === 0 ? [] : [`${countText(rate * trials)} of ${countText(trials)} ${what}`],
   );
-  return `${isNamed ? `${figures.set}, at` : 'At'} ${percent} %: ${told.join(', ')}.`;
+  const unread = 'by' in figures ? figures.not_compared : 0;
+  const left =
+    unread === 0 ? '' : ` ${countText(unread)} pairs were not compared, because an image could not be read.`;
+  return `${isNamed ? `${figures.set}, at` : 'At'} ${percent} %: ${told.join(', ') || 'nothing was compared'}.${left}`;
 }
 
 function ofPairs({ by, pairs }: Figures) {

@@ -228,6 +228,14 @@ describe('misuse is an exception with a message, never a crash', () => {
     expect(() => addon.dropNewConnections(value as number)).toThrow(TypeError);
   });
 
+  it.each([undefined, null, '1', -1, 2 ** 31, Number.NaN])(
+    '%s instead of a process or an exit code',
+    (value) => {
+      expect(() => addon.endWithParent(value as number)).toThrow(TypeError);
+      expect(() => addon.endNow(value as number)).toThrow(TypeError);
+    },
+  );
+
   it('a pack that failed to load leaves the loaded one in use', () => {
     expect(() => addon.loadPack(join(pack, 'missing'), manifest)).toThrow();
     expect(addon.analyse(pack, blank, analyseOptions)).toMatchObject({ ok: true });

@@ -68,16 +68,17 @@ describe('facematch eval', () => {
       '\ufeffimage\tsex\ngone.jpg\tF\nimages\\nobody\\blank.png\tF\n',
     );
     const sets = 'windows/few.tsv --images windows/images --people p=windows';
-    const { stdout, stderr } = await evaluate(`${sets} --json`);
-    const { failures, without_face, people }: Json = JSON.parse(stdout);
+    const { code, stdout, stderr } = await evaluate(`${sets} --json`);
+    const { failures, without_face, people, pairs, not_compared }: Json = JSON.parse(stdout);
     const gone = { 'gone.jpg': 'there is no such file' };
     expect([failures, people[0].failures, without_face, stderr]).toEqual([gone, gone, [], '']);
+    expect([code, pairs.same + pairs.different, not_compared]).toEqual([1, lines.length, 1]);
   });
 
   describe('of labelled people alone', () => {
     test('says how often each group meets each error', async () => {
       const { code, stdout, stderr } = await evaluate('--people staff=listed --groups age*sex,sex');
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
       expect(stdout).toContain('staff: 11 people, 21 images; mode fast');
       expect(stdout).toMatch(/^without a face +1 of 21 images: images\/nobody\/blank\.png$/m);
       expect(stdout).toMatch(
@@ -92,7 +93,7 @@ describe('facematch eval', () => {
 
     test('as JSON has the same, with what was taken for one person', async () => {
       const { code, stdout } = await evaluate('--people staff=listed --same-person-above 0.01 --json');
-      expect(code).toBe(0);
+      expect(code).toBe(1);
       const { pack, people }: Json = JSON.parse(stdout);
       expect(pack.name).toBe('default');
       const [{ everybody, groupings, same_person_above }] = people;
@@ -109,7 +110,7 @@ describe('facematch eval', () => {
 
     test('in folders, without a list, is one group', async () => {
       const { code, stdout } = await evaluate('few.tsv --images images --people staff=images --json');
-      expect(code).toBe(0);
+      expect(code).toBe(1);
       const { set, people }: Json = JSON.parse(stdout);
       expect(set).toBe('few');
       expect(people[0].groupings).toEqual([]);

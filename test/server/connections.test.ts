@@ -37,6 +37,21 @@ test('beyond what the limit of open files allows are closed, and the others serv
   expect((await kept.answer()).status).toBe(200);
 });
 
+test.skipIf(transport === 'node')('that are idle end on µWS well before those kept for 20 s', async () => {
+  const [server, patient] = await Promise.all([
+    TestServer.forTest(),
+    TestServer.forTest({ env: { FACEMATCH_HTTP: 'node', FACEMATCH_KEEP_ALIVE_S: '20' } }),
+  ]);
+  const [kept, answered, begun, silent] = [patient, server, server, server].map(connect);
+  kept!.write(getHead(patient));
+  await kept!.answer();
+  answered!.write(getHead(server));
+  begun!.write(getHead(server).slice(0, 20));
+  const ends = [answered!, begun!, silent!].map((client) => client.closed);
+  const first = Promise.race([kept!.closed.then(() => 'kept'), Promise.all(ends).then(() => 'idle')]);
+  expect(await first).toBe('idle');
+});
+
 test('at a shutdown uploads that are under way are answered, and what comes after them is refused without a reset', async () => {
   const server = await TestServer.forTest();
   const uploading = connect(server);

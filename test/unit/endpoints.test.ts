@@ -15,6 +15,7 @@ import type { Services } from '../../src/http/context.ts';
 import { Dispatcher } from '../../src/http/dispatch.ts';
 import { Exchange } from '../../src/http/exchange.ts';
 import type { Request } from '../../src/http/request.ts';
+import { UnreadAnswers } from '../../src/http/unread.ts';
 import * as answers from '../../src/scoring/answers.ts';
 import { Calibration } from '../../src/scoring/calibration.ts';
 import { answerExamples } from '../../src/site/answer-examples.ts';
@@ -75,6 +76,7 @@ describe('answers', () => {
       format: fc.constantFrom<ImageFormat>('jpeg', 'png', 'webp'),
       orientation: fc.integer({ min: 1, max: 8 }),
       cut: fc.boolean(),
+      left: fc.integer({ min: 0, max: 2 }),
       timings: fc.record({
         decode: number(0, 9),
         detect: number(0, 9),
@@ -83,12 +85,13 @@ describe('answers', () => {
       }),
     })
     .map(
-      ({ faces, format, orientation, cut, timings }): Analysis => ({
+      ({ faces, format, orientation, cut, left, timings }): Analysis => ({
         ok: true,
         image: {
-          ...{ width: 640, height: 480, format, orientation },
+          ...{ width: 640, height: 480, format, orientation, smallest_face: 28 },
           faces: faces.map(({ scores, ...one }, index): Face => ({ ...one, ...scores, index })),
           ...(cut ? { look_cut_short: true } : {}),
+          ...(left > 0 ? { faces_left_out: left } : {}),
         },
         timings_ms: timings,
       }),
@@ -336,7 +339,7 @@ test.each([
     const dispatcher = new Dispatcher(services);
     const { method, path } = endpoints.find(({ id }) => id === wanted)!;
     const request = { method, path, headers: new Map([['x-api-key', 'any']]), framing: 'none' } as const;
-    const limits = { upload_timeout_ms: 1000, idle_ms: 1000, drain_bytes: 1000 };
+    const limits = { upload_timeout_ms: 1000, idle_ms: 1000, drain_bytes: 1000, unread: new UnreadAnswers() };
     const exchange = new Broken(request as unknown as Request, limits);
     dispatcher.handle(exchange);
     await vi.waitFor(() => expect(records).toHaveLength(1));

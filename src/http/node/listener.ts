@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { type Connections, cannotListen, type ListenerOptions, type Listening, urlOf } from '../listening.ts';
@@ -80,8 +80,12 @@ async function listen(server: Server, options: ListenerOptions): Promise<void> {
   server.maxHeadersCount = 0;
   const handleRequest = (...[req, res]: ConstructorParameters<typeof NodeExchange>) => {
     heard.add(req.socket);
+    // What follows a body whose end is unclear may be no request of this client's.
+    if (ended.has(req.socket) || !hasRoom(req.socket, res)) return;
     try {
-      handle(new NodeExchange(req, res, limits));
+      const exchange = new NodeExchange(req, res, limits);
+      if (exchange.request.framing === 'unclear') ended.add(req.socket);
+      handle(exchange);
     } catch (error) {
       onFault(error);
       req.socket.destroy();
@@ -106,6 +110,22 @@ async function listen(server: Server, options: ListenerOptions): Promise<void> {
 }
 
 const heard = new WeakSet<Socket>();
+const ended = new WeakSet<Socket>();
+
+/** Most requests of one connection whose answers are not sent: each takes some KiB, and the kernel hands over a thousand at once. */
+const maxPipelined = 32;
+
+const pipelined = new WeakMap<Socket, number>();
+
+/** False, and the connection is closed, where too many requests of it wait, as µWS closes it at the first that has to. */
+function hasRoom(socket: Socket, res: ServerResponse): boolean {
+  const waiting = pipelined.get(socket) ?? 0;
+  if (waiting >= maxPipelined) socket.destroy();
+  if (socket.destroyed) return false;
+  pipelined.set(socket, waiting + 1);
+  res.once('close', () => pipelined.set(socket, pipelined.get(socket)! - 1));
+  return true;
+}
 
 function count(server: Server, connections: Connections): void {
   if (Number.isFinite(connections.limit)) server.maxConnections = connections.limit;
