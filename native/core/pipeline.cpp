@@ -134,7 +134,7 @@ class Analyser {
                   // Of the original chip; only the embedding uses the stretched one.
                   .quality = measure_quality(found.chip, face_pixels),
                   .embedding = {}};
-    found.face.quality.stretch = stretch(found.points, {image.width(), image.height()});
+    found.face.quality.stretch = stretch(found.points);
     found.dot_pitch = dot_pitch(found.chip) / alignment.scale();
     found.chip = stretch_contrast(found.chip, kMinRange);
   }

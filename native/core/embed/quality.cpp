@@ -88,12 +88,7 @@ Axes axes_of(const Points68& points) {
 
 }  // namespace
 
-float stretch(const Points68& points, cv::Size image) {
-  const cv::Rect2f pixels{cv::Point2f(), cv::Size2f(image)};
-  const bool is_cut = std::any_of(kHead.begin(), kHead.end(), [&](const HeadPoint& point) {
-    return !pixels.contains(points[point.landmark]);
-  });
-  if (is_cut) return 1;
+float stretch(const Points68& points) {
   const auto [right, down] = axes_of(points);
   // Of the matrix of their products the roots of the eigenvalues are how long the longest and the
   // shortest axis in the image are.

@@ -45,9 +45,8 @@ constexpr std::array<HeadPoint, 13> kHead = {{
 Pose estimate_pose(const Points68& points);
 
 // By how much the image was stretched along one axis, 1 or more: under weak perspective the axes of
-// the affine camera above are at right angles and of one length, however the head is turned. 1 for
-// a face that the edge of the image, of that size, cuts: the net guesses what is beyond it.
-float stretch(const Points68& points, cv::Size image);
+// the affine camera above are at right angles and of one length, however the head is turned.
+float stretch(const Points68& points);
 
 // The pose with the yaw that such landmarks stand for, above 20 degrees: the net has seen few
 // profiles and draws turned faces flatter than they are.
