@@ -25,8 +25,17 @@ export interface Face {
   live_score?: number;
   /** Degrees. */
   pose: { yaw: number; pitch: number; roll: number };
-  /** sharpness and brightness 0..1; face_pixels is the side of the aligned face in pixels of the image. */
-  quality: { sharpness: number; brightness: number; face_pixels: number };
+  /**
+   * sharpness and brightness 0..1; face_pixels is the side of the aligned face in pixels of the image; dot_pitch, of a print, its pixels
+   * from dot to dot, else 0; stretch, 1 or more, by how much the image was stretched along one axis.
+   */
+  quality: {
+    sharpness: number;
+    brightness: number;
+    face_pixels: number;
+    dot_pitch: number;
+    stretch: number;
+  };
   /** A unit vector. */
   embedding: Float32Array;
   /** For normalisation: the normalised similarity is the cosine minus the mean of both faces' scores. */
