@@ -251,6 +251,12 @@ export function printable(text: string, quote = ''): string {
   return quote + kept.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\ufffd') + quote + more;
 }
 
+/** Most characters of a name that an answer repeats. */
+const maxName = 256;
+
+/** A name that a client chose, as `field` of an answer. */
+export const shortName = (name: string) => (name.length > maxName ? `${name.slice(0, maxName)}…` : name);
+
 export function sentWords(sent: unknown): string {
   if (typeof sent === 'string') return printable(sent, '"');
   return sent === undefined || (typeof sent === 'object' && sent !== null)

@@ -41,6 +41,10 @@ export interface ImageReport {
   /** EXIF orientation 1..8 of the file, 1 when there is none. */
   orientation: number;
   faces: Face[];
+  /** The longer side of a face, in pixels of the image, from which faces were looked for in all of it. */
+  smallest_face: number;
+  /** How many faces were found beyond the most that are listed. */
+  faces_left_out?: number;
   /** The image's time limit ended the search for faces early. */
   look_cut_short?: true;
 }

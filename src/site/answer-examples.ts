@@ -20,6 +20,7 @@ const match: Match = {
     height: 960,
     format: 'jpeg',
     orientation: 6,
+    smallest_face: 56,
     faces: [
       {
         index: 0,
@@ -46,6 +47,7 @@ const match: Match = {
     height: 640,
     format: 'webp',
     orientation: 1,
+    smallest_face: 38,
     faces: [
       {
         index: 0,

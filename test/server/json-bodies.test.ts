@@ -170,6 +170,15 @@ describe('a fault is told', () => {
     expect(await server.logged(unknown.body.request_id)).not.toHaveProperty('field');
   });
 
+  test('a name is repeated in part only, and without what could control a line', async () => {
+    const name = `\u001b[31m${'é'.repeat(10_000)}`;
+    const twice = await ask(`{${JSON.stringify(name)}:1,${JSON.stringify(name)}:1}`);
+    expectProblem(twice, 'duplicate_field', { field: `${name.slice(0, 256)}…` });
+    expect(twice.body.detail).toBe(`Send \ufffd[31m${'é'.repeat(27)}… once.`);
+    const { body } = await json({ ...pair, [name]: 1 });
+    expect(body.warnings).toMatchObject([{ code: 'unknown_field', field: `${name.slice(0, 256)}…` }]);
+  });
+
   test('an image is measured by its bytes and not by its characters', async () => {
     const padded = (length: number) =>
       base64(Buffer.concat([samples.one, Buffer.alloc(length)]).subarray(0, length));

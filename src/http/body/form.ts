@@ -11,7 +11,7 @@ import {
   type PackDefaults,
   readOption,
 } from '../../engine/match-options.ts';
-import { Problem, printable } from '../../errors.ts';
+import { Problem, printable, shortName } from '../../errors.ts';
 import type { Warning } from '../../scoring/answers.ts';
 import type { Target } from '../../scoring/many.ts';
 import { declaredSize } from './image-size.ts';
@@ -178,7 +178,7 @@ function unknownField(field: string, { advanced = {} }: Taker): Warning {
     : ruleOf(field, known)
       ? 'This endpoint ignored the field: it belongs to other endpoints.'
       : 'The field was ignored: no endpoint knows it. Look for a mistake in its name.';
-  return { code: 'unknown_field', field, detail };
+  return { code: 'unknown_field', field: shortName(field), detail };
 }
 
 /** Most names of fields that a detail repeats. */

@@ -2,7 +2,7 @@ import type { ImageEndpoint } from '../../endpoints/endpoint.ts';
 import { JsonScan, unescaped, withoutCutEscape } from '../../engine/json-scan.ts';
 import { maxTargets, type PackDefaults, readOption } from '../../engine/match-options.ts';
 import { kindOfText, kinds } from '../../engine/not-an-image.ts';
-import { Problem, printable, sentWords } from '../../errors.ts';
+import { Problem, printable, sentWords, shortName } from '../../errors.ts';
 import { type Form, type FormLimits, head_bytes, SentFields } from './form.ts';
 
 /** A form as an object, its images in base64, decoded where it lies; null is absent. Throws Problem for the first fault. */
@@ -28,7 +28,10 @@ export function readJsonForm(
     });
   }
   json.object((name) => {
-    if (names.has(name)) throw new Problem('duplicate_field', { detail: `Send ${name} once.`, field: name });
+    if (names.has(name)) {
+      const detail = `Send ${printable(name)} once.`;
+      throw new Problem('duplicate_field', { detail, field: shortName(name) });
+    }
     if (names.size === limits.max_parts) {
       json.fail(undefined, `Send at most ${limits.max_parts} members; there are more at character`);
     }
