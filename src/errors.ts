@@ -235,7 +235,9 @@ export interface ProblemExtras {
     reasons?: readonly string[];
     face_index?: number;
     live_score?: number;
-  } & Partial<Pick<ProblemExtras, 'detected' | 'width' | 'height' | 'limit_pixels' | 'faces_found'>>)[];
+  } & Partial<
+    Pick<ProblemExtras, 'detected' | 'position' | 'width' | 'height' | 'limit_pixels' | 'faces_found'>
+  >)[];
 }
 
 /** Most characters that a detail repeats of what a client sent. */

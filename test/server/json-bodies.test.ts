@@ -181,10 +181,13 @@ describe('a fault is told', () => {
     const padded = (length: number) =>
       base64(Buffer.concat([samples.one, Buffer.alloc(length)]).subarray(0, length));
     expect((await json({ image1: padded(limit_bytes), image2: three })).status).toBe(200);
-    expectProblem(await json({ image1: padded(limit_bytes + 1), image2: three }), 'image_too_large', {
-      field: 'image1',
-      limit_bytes,
-    });
+    for (const text of [padded(limit_bytes + 1), padded(limit_bytes + 1).replaceAll('/', '\\/')]) {
+      const body = `{"image1":"${text}","image2":"${three}"}`;
+      const refused = await ask(body);
+      expectProblem(refused, 'image_too_large', { field: 'image1', limit_bytes });
+      expect(refused.body.detail).toContain(`${limit_bytes + 1} bytes and `);
+      expect(refused.body.detail).toContain(`at most ${limit_bytes} bytes are taken`);
+    }
   });
 });
 
