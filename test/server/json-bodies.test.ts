@@ -176,7 +176,7 @@ describe('a fault is told', () => {
     expectProblem(twice, 'duplicate_field', { field: `${name.slice(0, 256)}…` });
     expect(twice.body.detail).toBe(`Send \ufffd[31m${'é'.repeat(27)}… once.`);
     const { body } = await json({ ...pair, [name]: 1 });
-    expect(body.warnings).toMatchObject([{ code: 'unknown_field', field: `${name.slice(0, 256)}…` }]);
+    expect(body.warnings[0]).toMatchObject({ code: 'unknown_field', field: `${name.slice(0, 256)}…` });
   });
 
   test('an image is measured by its bytes and not by its characters', async () => {
