@@ -53,7 +53,9 @@ Napi::Object from_face(Napi::Env env, const Face& face, size_t index) {
              from_numbers(env, {{"yaw", pose.yaw}, {"pitch", pose.pitch}, {"roll", pose.roll}}));
   object.Set("quality", from_numbers(env, {{"sharpness", quality.sharpness},
                                            {"brightness", quality.brightness},
-                                           {"face_pixels", quality.face_pixels}}));
+                                           {"face_pixels", quality.face_pixels},
+                                           {"dot_pitch", quality.dot_pitch},
+                                           {"stretch", quality.stretch}}));
   // Owned by V8: an external buffer could not be transferred to another thread.
   auto numbers = Napi::Float32Array::New(env, embedding.size());
   std::copy(embedding.begin(), embedding.end(), numbers.Data());
@@ -99,6 +101,8 @@ Napi::Value from_analysis(Napi::Env env, const Analysis& analysis) {
   image.Set("format", kFormats[static_cast<size_t>(analysis.format)]);
   image.Set("orientation", analysis.orientation);
   image.Set("faces", faces);
+  image.Set("smallest_face", analysis.smallest_face);
+  if (analysis.faces_left_out > 0) image.Set("faces_left_out", analysis.faces_left_out);
   if (analysis.look_cut_short) image.Set("look_cut_short", true);
   auto object = Napi::Object::New(env);
   object.Set("ok", true);

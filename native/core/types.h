@@ -67,6 +67,8 @@ struct Quality {
   float sharpness = 0;    // 0..1, see quality.h
   float brightness = 0;   // 0..1, mean luma of the chip
   float face_pixels = 0;  // side of the face chip measured in pixels of the full image
+  float dot_pitch = 0;    // of a print, pixels of the full image from dot to dot; 0: no print
+  float stretch = 1;      // by how much the image was stretched along one axis, see quality.h
 };
 
 // A unit vector.
@@ -114,11 +116,14 @@ struct Analysis {
   Format format = Format::kJpeg;
   int orientation = 1;          // EXIF, 1..8
   std::vector<Face> faces;      // largest first (box area x detection score)
+  int faces_left_out = 0;       // beyond kMaxFaces
   bool look_cut_short = false;  // the time was used up before the search was complete
+  // Longer side of a face, pixels, from which faces were looked for in all of the image.
+  int smallest_face = 0;
   StageTimings timings_ms;
 };
 
 // Most faces an image; the largest are kept.
-constexpr int kMaxFaces = 20;
+constexpr int kMaxFaces = 100;
 
 }  // namespace facematch

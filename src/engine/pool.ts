@@ -73,7 +73,13 @@ export class Pool {
   /** Resolves when every worker has done its first inference, rejects when one cannot. */
   static async start(options: PoolOptions): Promise<Pool> {
     const pool = new Pool(options);
-    await pool.#allUp(pool.#piscina);
+    try {
+      await pool.#allUp(pool.#piscina);
+    } catch (error) {
+      // Nothing is healed that has never been well.
+      await pool.close();
+      throw error;
+    }
     return pool;
   }
 
@@ -147,22 +153,29 @@ export class Pool {
   /** Resolves when all threads have started. When one cannot, rejects and ends the others. */
   #allUp(piscina: Piscina): Promise<void> {
     return new Promise((resolve, reject) => {
+      const settle = () => {
+        piscina.off('message', onMessage);
+        piscina.off('error', fail);
+        piscina.off('workerDestroy', onDestroy);
+      };
       const onMessage = () => {
         if (!piscina.threads.every(({ threadId }) => this.#up.has(threadId))) return;
-        piscina.off('message', onMessage);
-        piscina.off('error', onError);
+        settle();
         piscina.on('error', this.#options.onWorkerError);
         resolve();
       };
       // Piscina emits this when a worker throws while it starts.
-      const onError = (error: Error) => {
-        piscina.off('message', onMessage);
+      const fail = (error: Error) => {
+        settle();
         piscina.on('error', () => {});
         reject(error);
         void this.#end(piscina);
       };
+      // Such as for want of memory. The error of one that threw comes in the same turn, and says more.
+      const onDestroy = () => setImmediate(fail, new Error('A worker thread ended while it started'));
       piscina.on('message', onMessage);
-      piscina.on('error', onError);
+      piscina.on('error', fail);
+      piscina.on('workerDestroy', onDestroy);
     });
   }
 

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -61,6 +61,30 @@ describe.skipIf(!allowed)('as process 1', () => {
     expect(outcome).toEqual({ code: 0, stdout: '', stderr: '' });
   });
 });
+
+/** Names in the machine's own file lead to ::1 first, and there is no ::1. */
+const hosts = join(newFolder(), 'hosts');
+writeFileSync(hosts, '::1 localhost\n127.0.0.1 localhost\n');
+const withoutIpv6 = [
+  ...['unshare', '--user', '--map-root-user', '--net', '--mount', 'sh', '-c'],
+  `ip link set lo up && ip -6 addr del ::1/128 dev lo && mount --bind ${hosts} /etc/hosts && exec "$@"`,
+  'sh',
+];
+const [lackingCommand = '', ...lackingArgs] = [...withoutIpv6, 'true'];
+
+test.skipIf(spawnSync(lackingCommand, lackingArgs).status !== 0)(
+  'without IPv6 it listens on localhost, and on :: the HEALTHCHECK finds it',
+  async () => {
+    const env = { FACEMATCH_HOST: 'localhost', FACEMATCH_ADMIN_HOST: '::' };
+    const server = await TestServer.forTest({ under: withoutIpv6, env });
+    expect(server.address).toMatch(/^http:..127\.0\.0\.1:\d+$/);
+    const enter = ['--target', String(server.child.pid), '--user', '--net', '--preserve-credentials'];
+    const health = [process.execPath, projectPath('dist/src/server/health.js')];
+    const settings = { ...inherited, ...env, FACEMATCH_ADMIN_PORT: portOf(server) };
+    const outcome = await execute('nsenter', [...enter, ...health], newFolder(), settings);
+    expect(outcome).toEqual({ code: 0, stdout: told('ready'), stderr: '' });
+  },
+);
 
 test('npm start serves until SIGTERM, and the server ends with it', async () => {
   const file = join(newFolder(), 'keys.json');

@@ -1,12 +1,18 @@
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, cpSync, openSync, readFileSync, truncateSync } from 'node:fs';
+import { closeSync, cpSync, openSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
-import { newFolder } from '../support/folder.ts';
+import { namedPipe, newFolder } from '../support/folder.ts';
 import { form, getHead, head, match, paths, RawClient, twoPhotos } from './support/client.ts';
-import { failingStart, Home, readiness, type StartOptions, TestServer } from './support/server.ts';
+import {
+  disturbedAddon,
+  failingStart,
+  Home,
+  readiness,
+  type StartOptions,
+  TestServer,
+} from './support/server.ts';
 
 const { freePorts, inherited, launch, serve } = await import(projectPath('test/support/programs.mjs'));
 
@@ -30,8 +36,8 @@ async function insist(server: TestServer, send: () => void): Promise<void> {
 
 describe('the start', () => {
   const file = projectPath('package.json');
-  const pipe = join(newFolder(), 'pipe');
-  execFileSync('mkfifo', [pipe]);
+  const die = join(newFolder(), 'die');
+  writeFileSync(die, '');
   const damaged = newFolder();
   cpSync(projectPath('models/packs/default'), damaged, { recursive: true });
   truncateSync(join(damaged, 'embed.onnx'), 1000);
@@ -41,6 +47,7 @@ describe('the start', () => {
       { FACEMATCH_PORT: 'http' },
       /FACEMATCH_PORT: expected a whole number from 0 to 65535 but received "http"/,
     ],
+    ['workers that die of their first image', { ...disturbedAddon, DIE_FILE: die }, /on purpose/],
     ['an unknown pack', { FACEMATCH_PACK: 'no-such-pack' }, /no model pack/],
     ['a net that was cut short', { FACEMATCH_PACK: damaged }, /embed\.onnx.*replaced, changed or cut short/],
     [
@@ -50,7 +57,7 @@ describe('the start', () => {
     ],
     [
       'an audit log that is a named pipe without a reader',
-      { FACEMATCH_AUDIT_LOG: pipe },
+      { FACEMATCH_AUDIT_LOG: namedPipe() },
       /FACEMATCH_AUDIT_LOG cannot be written to: nothing reads/,
     ],
     ...['uws', 'node'].map((FACEMATCH_HTTP): [string, Record<string, string>, RegExp] => [

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { createReadStream, existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -7,7 +6,7 @@ import { errorTable } from '../../src/errors.ts';
 import { Lines } from '../../src/telemetry/lines.ts';
 import { read } from '../../src/telemetry/metric-table.ts';
 import { Metrics, type Readings } from '../../src/telemetry/metrics.ts';
-import { newFolder } from '../support/folder.ts';
+import { namedPipe, newFolder } from '../support/folder.ts';
 
 /** The metric table, and what is read when a scrape comes; test/server/metrics.test.ts has the rest. */
 
@@ -74,11 +73,6 @@ test('every verdict of a key is counted: on two images, on each candidate, and n
 const line = `${'x'.repeat(1023)}\n`;
 /** More than may wait. */
 const sent = 10_000;
-const namedPipe = () => {
-  const pipe = join(newFolder(), 'pipe');
-  execFileSync('mkfifo', [pipe]);
-  return pipe;
-};
 
 /** Into a pipe whose reader stands still until the test reads from it. `blocks`: a write holds its thread up, as to standard error. */
 test.each([

@@ -45,16 +45,16 @@ class Image {
 
   // The whole image as it was decoded, a huge one shrunk where the constructor's `min_side`
   // allows it. Decodes nothing.
-  const View& whole();
+  View whole();
 
   // The whole image with a longer side of `max_side` pixels, or as many as the file has. Is made
   // once; decodes where what is decoded is coarser.
-  const View& shrink_whole(int max_side);
+  View shrink_whole(int max_side);
 
   // Pixels for a crop out of that part: at least one for each pixel of the crop, where the file has
   // as many. The view may show more, or the whole image. Decodes the part where what is decoded
   // is coarser.
-  const View& decode_part(const Part& part);
+  View decode_part(const Part& part);
 
   // Decodes what decode_part() will need for all of them, in one pass through the file.
   void decode_parts(std::span<const Part> parts);
@@ -62,6 +62,9 @@ class Image {
   // Pixels of the full image from dot to dot, where it is a print made of dots (see halftone.h), as
   // far as they show in a small copy; 0 elsewhere.
   float dot_pitch();
+
+  // The same of a print of two tones (see halftone.h). Decodes nothing.
+  float two_tone_pitch();
 
   // A copy, as large as it needs to be, in which dots of that pitch are merged into tones.
   Image without_dots(float pitch);

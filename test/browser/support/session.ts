@@ -55,7 +55,12 @@ export class Session {
   }
 
   /** With the server's key typed in, unless another is given. */
-  async open(options: BrowserContextOptions & { key?: string; server?: TestServer } = {}): Promise<DemoPage> {
+  async open(
+    options: BrowserContextOptions & {
+      key?: string;
+      server?: Pick<TestServer, 'address' | 'url' | 'key'>;
+    } = {},
+  ): Promise<DemoPage> {
     const { server = this.server, key = server.key, ...context } = options;
     const page = await DemoPage.open(this.browser, server, context);
     this.#pages.push(page);
