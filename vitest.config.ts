@@ -35,7 +35,7 @@ const slow = [
  * The contract over HTTP, which runs twice more: on node:http, and on the newest µWebSockets.js with Node 24 where this Node or C library
  * is too old for it.
  */
-const contract = '{connections,heads,refusals,switches,tls,tls-renewal,upload}';
+const contract = '{connections,heads,refusals,switches,tls,tls-renewal,unread,upload}';
 
 /** One fork for many files, so that what they share is imported once. */
 const together = (name: string, include: string[], rest: object = {}) => ({

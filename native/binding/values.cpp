@@ -99,6 +99,8 @@ Napi::Value from_analysis(Napi::Env env, const Analysis& analysis) {
   image.Set("format", kFormats[static_cast<size_t>(analysis.format)]);
   image.Set("orientation", analysis.orientation);
   image.Set("faces", faces);
+  image.Set("smallest_face", analysis.smallest_face);
+  if (analysis.faces_left_out > 0) image.Set("faces_left_out", analysis.faces_left_out);
   if (analysis.look_cut_short) image.Set("look_cut_short", true);
   auto object = Napi::Object::New(env);
   object.Set("ok", true);

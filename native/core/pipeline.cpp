@@ -1,11 +1,15 @@
 #include "pipeline.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "embed/quality.h"
 #include "error.h"
 #include "find/detection_passes.h"
+#include "find/first_look.h"
+#include "find/same_face.h"
 #include "image/contrast.h"
 #include "image/halftone.h"
 #include "image/image.h"
@@ -26,26 +30,34 @@ class Analyser {
         image_(bytes, options.limits, side_for_first_pass(engine.pack),
                Budget(options.picture_ms, options.cancelled)) {}
 
+  // What is searched does not depend on min_det_score: a lower one adds faces, a higher one leaves
+  // some out.
   Analysis run() {
-    faces_ = find(image_);
+    Finder finder(engine_, image_, options_);
+    faces_ = find(image_, finder);
+    smallest_side_ = finder.smallest_side();
     if (options_.use_heuristic_fallback) find_in_print();
+    add_doubtful(finder);
+    std::erase_if(faces_, [&](const FoundFace& found) {
+      return found.face.detection_score < options_.min_det_score;
+    });
     if (options_.detect_presentation_attack) liveness_stage();
     return report();
   }
 
  private:
   // The faces of an image, embedded.
-  std::vector<FoundFace> find(Image& image) {
+  std::vector<FoundFace> find(Image& image, Finder& finder) {
     std::vector<FoundFace> faces;
-    Finder finder(engine_, image, options_);
     const auto passes = detection_passes(options_.use_heuristic_fallback);
     for (const DetectionPass pass : passes) {
       run_pass(pass, finder, faces, timings_);
       const bool last = pass == passes.back() || finder.cut_short();
       // Faces that do not end the search are embedded only when there is no further pass.
       if (!last && !ends_search(pass, faces)) continue;
+      order(faces);
       align_stage(image, faces);
-      embed_stage(faces);
+      faces_left_out_ = embed_stage(faces, kMaxFaces);
       if (last || ends_search(pass, faces)) break;
     }
     look_cut_short_ = look_cut_short_ || finder.was_cut_short();
@@ -60,11 +72,29 @@ class Analyser {
     for (const FoundFace& found : faces_) pitch = std::max(pitch, found.dot_pitch);
     if (!(pitch > 0)) return;
     Image merged = image_.without_dots(pitch);
-    for (FoundFace& found : find(merged)) {
+    Finder finder(engine_, merged, options_);
+    for (FoundFace& found : find(merged, finder)) {
       found.face.found_by = FoundBy::kEnhanced;
       faces_.push_back(std::move(found));
     }
     keep_one_of_each(faces_, [](const FoundFace& found) { return found.dot_pitch; });
+    order(faces_);
+    if (faces_.size() > kMaxFaces) {
+      faces_left_out_ += static_cast<int>(faces_.size()) - kMaxFaces;
+      faces_.resize(kMaxFaces);
+    }
+  }
+
+  void add_doubtful(Finder& finder) {
+    if (look_cut_short_) return;
+    std::vector<FoundFace> all = faces_;
+    find_doubtful(finder, options_.min_det_score, all, timings_);
+    std::vector<FoundFace> more(std::make_move_iterator(all.begin() + std::ssize(faces_)),
+                                std::make_move_iterator(all.end()));
+    if (more.empty()) return;
+    align_stage(image_, more);
+    faces_left_out_ = embed_stage(more, static_cast<size_t>(kMaxFaces) - faces_.size());
+    std::move(more.begin(), more.end(), std::back_inserter(faces_));
     order(faces_);
   }
 
@@ -75,7 +105,6 @@ class Analyser {
 
   void align_stage(Image& image, std::vector<FoundFace>& faces) {
     const Timer timer(timings_.align, image.decode_ms());
-    order(faces);
     std::vector<Part> parts;
     for (const FoundFace& found : faces) {
       parts.push_back(engine_.embedder.part_for(found.detection.box));
@@ -105,22 +134,35 @@ class Analyser {
     found.chip = stretch_contrast(found.chip, kMinRange);
   }
 
-  // Embeds every face, because the human check needs the embedding, and drops what is not human.
-  void embed_stage(std::vector<FoundFace>& faces) {
+  // Embeds the faces in their order, because the human check needs the embedding, and drops what is
+  // not human, until `most` are human or the time is used up. Returns how many faces are left.
+  int embed_stage(std::vector<FoundFace>& faces, size_t most) {
     const Timer timer(timings_.embed);
     const bool mirror = options_.accuracy_mode == AccuracyMode::kBalance;
-    for (FoundFace& found : faces) {
+    size_t human = 0, next = 0;
+    for (; next < faces.size() && human < most; ++next) {
       image_.budget().check_cancelled();
+      if (human > 0 && image_.budget().spent()) {
+        look_cut_short_ = true;
+        break;
+      }
+      FoundFace& found = faces[next];
       Face& face = found.face;
       face.embedding = engine_.embedder.embed(found.chip, mirror);
       face.cohort_score = engine_.cohort.score(face.embedding);
       face.human_score = engine_.human.score(face.embedding);
       face.occlusion_score = engine_.occlusion.score(face.embedding);
+      if (is_human(found)) ++human;
     }
-    std::erase_if(faces, [&](const FoundFace& found) {
-      const auto& score = found.face.human_score;
-      return score && *score < engine_.pack.human->bar;
-    });
+    const int left = static_cast<int>(faces.size() - next);
+    faces.resize(next);
+    std::erase_if(faces, [&](const FoundFace& found) { return !is_human(found); });
+    return left;
+  }
+
+  bool is_human(const FoundFace& found) const {
+    const auto& score = found.face.human_score;
+    return !score || *score >= engine_.pack.human->bar;
   }
 
   // Of the faces that are left. Its time counts as embedding, that of a finer decoding as decoding.
@@ -139,16 +181,25 @@ class Analyser {
                       .format = image_.format(),
                       .orientation = image_.orientation(),
                       .faces = {},
+                      .faces_left_out = faces_left_out_,
                       .look_cut_short = look_cut_short_ || image_.was_cut_short(),
+                      .smallest_face = smallest_face(),
                       .timings_ms = timings_};
     for (FoundFace& found : faces_) analysis.faces.push_back(std::move(found.face));
     return analysis;
+  }
+
+  int smallest_face() const {
+    const auto longer = static_cast<float>(std::max(image_.width(), image_.height()));
+    return static_cast<int>(std::ceil(std::min(smallest_side_, longer)));
   }
 
   const Engine& engine_;
   const AnalyseOptions& options_;
   Image image_;
   std::vector<FoundFace> faces_;
+  int faces_left_out_ = 0;
+  float smallest_side_ = 0;
   bool look_cut_short_ = false;
   StageTimings timings_;
 };

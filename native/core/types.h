@@ -114,11 +114,14 @@ struct Analysis {
   Format format = Format::kJpeg;
   int orientation = 1;          // EXIF, 1..8
   std::vector<Face> faces;      // largest first (box area x detection score)
+  int faces_left_out = 0;       // beyond kMaxFaces
   bool look_cut_short = false;  // the time was used up before the search was complete
+  // Longer side of a face, pixels, from which faces were looked for in all of the image.
+  int smallest_face = 0;
   StageTimings timings_ms;
 };
 
 // Most faces an image; the largest are kept.
-constexpr int kMaxFaces = 20;
+constexpr int kMaxFaces = 100;
 
 }  // namespace facematch

@@ -8,6 +8,7 @@
 #include <opencv2/imgproc.hpp>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace facematch::testing {
 namespace {
@@ -179,6 +180,38 @@ ByteVector encode_png(const cv::Mat& image, PngOptions options) {
   return encode_png(ByteVector(rgb.datastart, rgb.dataend), options);
 }
 
+ByteVector encode_apng(const cv::Mat& hidden, const cv::Mat& frame, cv::Point at) {
+  ByteVector file = encode_png(hidden);
+  const ByteVector shown = encode_png(frame);
+  constexpr std::string_view kData = "IDAT";
+  const auto data = std::search(shown.begin(), shown.end(), kData.begin(), kData.end());
+  const auto u32 = [](ByteVector& out, size_t value) {
+    for (const int shift : {24, 16, 8, 0}) out.push_back(static_cast<uint8_t>(value >> shift));
+  };
+  const auto insert = [&](std::ptrdiff_t where, std::string_view name, const ByteVector& content) {
+    ByteVector chunk;
+    u32(chunk, content.size());
+    chunk.insert(chunk.end(), name.begin(), name.end());
+    chunk.insert(chunk.end(), content.begin(), content.end());
+    chunk.resize(chunk.size() + 4);
+    file.insert(file.begin() + where, chunk.begin(), chunk.end());
+  };
+  ByteVector animation, control, pixels;
+  for (const size_t value : {1, 0}) u32(animation, value);
+  for (const int value : {0, frame.cols, frame.rows, at.x, at.y, 0}) {
+    u32(control, static_cast<size_t>(value));
+  }
+  control.resize(26);
+  u32(pixels, 1);
+  // Without its checksum and the last chunk.
+  pixels.insert(pixels.end(), data + 4, shown.end() - 16);
+  insert(33, "acTL", animation);
+  insert(std::ssize(file) - 12, "fcTL", control);
+  insert(std::ssize(file) - 12, "fdAT", pixels);
+  repair_png_checksums(file);
+  return file;
+}
+
 void repair_png_checksums(ByteVector& file) {
   const auto u32 = [&](size_t at) {
     return uint32_t{file[at]} << 24 | uint32_t{file[at + 1]} << 16 | uint32_t{file[at + 2]} << 8 |
@@ -253,20 +286,24 @@ std::vector<uint8_t> ExifBlock::bytes() const {
       u16(static_cast<uint16_t>(value >> (little_endian ? shift : 16 - shift) & 0xFFFF));
     }
   };
-  // A value of type SHORT is in the first of the four bytes, in either byte order.
-  const auto entry = [&](uint16_t its_tag, uint16_t its_type, uint16_t value) {
+  // A value is in the first of the four bytes, in either byte order.
+  const auto entry = [&](uint16_t its_tag, uint16_t its_type, uint16_t value, uint32_t count) {
     u16(its_tag);
     u16(its_type);
-    u32(1);
-    u16(value);
+    u32(count);
+    const bool is_byte = its_type == 1 || its_type == 6, is_long = its_type == 4 || its_type == 9;
+    if (is_long) return u32(uint32_t{high} << 16 | value);
+    u16(is_byte && !little_endian ? static_cast<uint16_t>(value << 8) : value);
     u16(0);
   };
   u16(little_endian ? 0x4949 : 0x4D4D);
   u16(magic);
   u32(claimed_start.value_or(8));
-  u16(claimed_count.value_or(static_cast<uint16_t>(entries_before + 1)));
-  for (int i = 0; i < entries_before; ++i) entry(static_cast<uint16_t>(0x0100 + i), 3, 7);
-  entry(tag, type, orientation);
+  const size_t entries = static_cast<size_t>(entries_before) + orientations_before.size() + 1;
+  u16(claimed_count.value_or(static_cast<uint16_t>(entries)));
+  for (int i = 0; i < entries_before; ++i) entry(static_cast<uint16_t>(0x0100 + i), 3, 7, 1);
+  for (const uint16_t other : orientations_before) entry(tag, 3, other, 1);
+  entry(tag, type, orientation, values);
   u32(0);  // no further IFD
   return out;
 }
@@ -315,6 +352,7 @@ std::vector<Specimen> specimens() {
                                                  .colour_type = PNG_COLOR_TYPE_PALETTE,
                                                  .palette = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}},
                                                  .palette_alpha = {0, 128}})},
+      {"png, the first image hidden", encode_apng(image, bgra(cv::Rect(0, 0, 20, 10)), {8, 6})},
       {"webp, lossless", encode_webp(image, {.exif = exif})},
       {"webp, lossy", encode_webp(image, {.lossless = false})},
       {"webp, lossy with alpha", encode_webp(bgra, {.lossless = false})},

@@ -62,6 +62,10 @@ ByteVector encode_png(const std::vector<uint8_t>& rows, const PngOptions& option
 // CV_8UC3 BGR or CV_8UC4 BGRA, which says size and colour type.
 ByteVector encode_png(const cv::Mat& image, PngOptions options = {});
 
+// An animation of one frame, with its left top corner `at`, to which `hidden`, the file's first
+// image, does not belong.
+ByteVector encode_apng(const cv::Mat& hidden, const cv::Mat& frame, cv::Point at);
+
 // Computes the checksum of every chunk again.
 void repair_png_checksums(ByteVector& file);
 
@@ -82,11 +86,14 @@ ByteVector encode_webp_frame(const cv::Mat& image, cv::Size canvas, cv::Point at
 struct ExifBlock {
   uint16_t orientation = 1;
   bool little_endian = true;
-  bool jpeg_prefix = false;                    // "Exif\0\0" before the block, as JPEG has it
-  uint16_t magic = 42;                         // TIFF 6.0 section 2
-  uint16_t tag = 0x0112;                       // Orientation
-  uint16_t type = 3;                           // SHORT
-  int entries_before = 0;                      // other tags that precede it
+  bool jpeg_prefix = false;  // "Exif\0\0" before the block, as JPEG has it
+  uint16_t magic = 42;       // TIFF 6.0 section 2
+  uint16_t tag = 0x0112;     // Orientation
+  uint16_t type = 3;         // SHORT
+  uint32_t values = 1;       // how many it says it has
+  uint16_t high = 0;         // the upper half of a value of type LONG
+  int entries_before = 0;    // other tags that precede it
+  std::vector<uint16_t> orientations_before = {};
   std::optional<uint16_t> claimed_count = {};  // instead of the true number of entries
   std::optional<uint32_t> claimed_start = {};  // instead of the true offset of IFD0
 

@@ -86,7 +86,7 @@ TEST_CASE("parts that are decoded finer have the pixels of the whole, however it
       for (const Part& part : parts) {
         CAPTURE(orientation);
         CAPTURE(part.area.x);
-        const View& view = image.decode_part(part);
+        const View view = image.decode_part(part);
         CHECK(view.scale() == doctest::Approx(whole.scale()));
         CHECK(view.longer_side() < 700 * scale);
         const Similarity crop = square_crop(part.area.centre(), 60, 10, 60);
@@ -129,7 +129,7 @@ TEST_CASE("a huge image is read once: all levels come from one of 1600 pixels") 
   // Above that the pixels stay as they are.
   CHECK(Image(cv::Mat(20, 3199, CV_8UC3)).whole().longer_side() == 3199);
   Image image(cv::Mat(2400, 3200, CV_8UC3, cv::Scalar::all(100)));
-  const View& base = image.whole();
+  const View base = image.whole();
   CHECK(base.longer_side() == 1600);
   CHECK(image.shrink_whole(1600).bgr.data == base.bgr.data);
   CHECK(image.shrink_whole(480).scale() == doctest::Approx(480.0 / 3200));

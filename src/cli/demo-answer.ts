@@ -106,11 +106,11 @@ export function describeRate({
 }
 
 function describeImage(image: MatchAnswer['image1'], name: string): string {
-  const { width, height, faces, face_index } = image;
+  const { width, height, faces, face_index, smallest_face } = image;
   const { box } = faces.find(({ index }) => index === face_index)!;
   const [left, top, wide, high] = [box.x, box.y, box.width, box.height].map(Math.round);
   const place = `the one ${describePlace(box, image)}, ${wide}×${high} pixels at (${left}, ${top})`;
-  return `${name}, ${width}×${height}, ${count(faces.length, 'face')}: ${place}`;
+  return `${name}, ${width}×${height}, ${count(faces.length, 'face')} from ${smallest_face} px on: ${place}`;
 }
 
 /** Where the middle of a box is, in thirds of the image. Left and right are the viewer's. */

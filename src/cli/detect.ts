@@ -3,13 +3,14 @@ import { createWriteStream, writeFileSync } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { drawFaces } from '../lab/drawing.ts';
+import type { Warning } from '../scoring/answers.ts';
 import type { imageBody } from '../scoring/match.ts';
 import { drawingFiles } from './files.ts';
 import { addHelp } from './help.ts';
 import { givenOptions, matchFlag } from './match-flags.ts';
 import { type Colours, coloursFor, complain, count, printable, progressBar } from './terminal.ts';
 
-type ImageBody = ReturnType<typeof imageBody>;
+type ImageBody = ReturnType<typeof imageBody> & { warnings: readonly Warning[] };
 
 export function registerDetect(program: Command): void {
   const command = program
@@ -70,14 +71,15 @@ async function detect(files: string[], options: { draw?: string; json?: true }):
 /** A line for the image, and one for each face. */
 function describeFaces(
   file: string,
-  { width, height, format, faces }: ImageBody,
+  { width, height, format, faces, smallest_face, warnings }: ImageBody,
   drawing: string | undefined,
   colours: Colours,
 ): string {
   const found = faces.length === 0 ? 'no face' : count(faces.length, 'face');
   const drawn = drawing === undefined ? '' : `, drawn to ${printable(drawing)}`;
   return [
-    `${colours.bold(printable(file))}  ${width}×${height} ${format}, ${found}${drawn}`,
+    `${colours.bold(printable(file))}  ${width}×${height} ${format}, ${found} from ${smallest_face} px on${drawn}`,
+    ...warnings.map(({ detail }) => `  ${colours.yellow('warning')}  ${detail}`),
     ...faces.map((face) => describeFace(face, colours)),
   ].join('\n');
 }

@@ -11,7 +11,7 @@ import type { Many, Match } from '../scoring/answers.ts';
 import { calibrationOf } from '../scoring/calibration.ts';
 import { compare, faultsOf, problemOf } from '../scoring/compare.ts';
 import { manyAnswer, type Target } from '../scoring/many.ts';
-import { imageBody, matchAnswer } from '../scoring/match.ts';
+import { imageBody, incomplete, matchAnswer } from '../scoring/match.ts';
 import { readImage } from './files.ts';
 
 // match, detect and embed for files, in this process, without a server.
@@ -101,7 +101,8 @@ export async function* analyseFiles(files: readonly string[], given: Partial<Mat
     const result = analyse(bytes);
     if (result.ok) {
       const { image } = result;
-      yield { file, bytes, image, body: imageBody(image), model: { ...model, accuracy_mode } };
+      const body = { ...imageBody(image), warnings: incomplete('image', image) };
+      yield { file, bytes, image, body, model: { ...model, accuracy_mode } };
     } else {
       const { code, message, extras } = problemOf(faultsOf('image', result, -1), file);
       // The form's field means nothing here.

@@ -1,7 +1,7 @@
 /** The native addon: every native signature. Names are the same from the C++ struct to the JSON answer. */
 
 import type { PackDraft } from './manifest.ts';
-import type { Detected } from './not-an-image.ts';
+import type { Told } from './not-an-image.ts';
 
 export type ImageFormat = 'jpeg' | 'png' | 'webp';
 /** The detection steps in their order. */
@@ -41,6 +41,10 @@ export interface ImageReport {
   /** EXIF orientation 1..8 of the file, 1 when there is none. */
   orientation: number;
   faces: Face[];
+  /** The longer side of a face, in pixels of the image, from which faces were looked for in all of it. */
+  smallest_face: number;
+  /** How many faces were found beyond the most that are listed. */
+  faces_left_out?: number;
   /** The image's time limit ended the search for faces early. */
   look_cut_short?: true;
 }
@@ -83,8 +87,7 @@ export type NativeFailure = { ok: false } & Failure;
 
 /** Why an image has no analysis. */
 export type Failure =
-  /** `beginning`: of text, how it begins; src/engine/not-an-image.ts adds it. */
-  | { code: 'unsupported_image_format'; detected: Detected; beginning?: string }
+  | ({ code: 'unsupported_image_format' } & Told)
   /** `reason`: what its decoder says; for the log, never for the client. */
   | { code: 'image_decode_failed'; reason?: string }
   | { code: 'image_too_complex' }

@@ -36,6 +36,12 @@ export function handleRequest(context: Context, endpoint: Listed): Reply | Promi
 const unclearEnd =
   'Send one Content-Length, or Transfer-Encoding: chunked, and not both: it is not clear where the body ends.';
 
+const tooLarge = (bytes: number, limit_bytes: number) =>
+  new Problem('body_too_large', {
+    detail: `Send smaller images: the body has ${bytes} bytes; at most ${limit_bytes} are taken.`,
+    limit_bytes,
+  });
+
 /**
  * Checks a request by its head, in the contract's order, so that nothing is uploaded that cannot be served, but for its type, which
  * it gives. Throws Problem: `malformed` when it is not clear where the body ends.
@@ -46,7 +52,7 @@ function checkHead({ services, exchange, owner }: Context, limit_bytes: number, 
   const { framing, headers, typed_twice } = exchange.request;
   const declared = headers.get('content-length') ?? '';
   if (/^\d+$/.test(declared) && Number(declared) > limit_bytes) {
-    throw new Problem('body_too_large', { limit_bytes });
+    throw tooLarge(Number(declared), limit_bytes);
   }
   if (framing === 'unclear') throw malformed;
   // RFC 9110 section 8.4: a coding that the server does not accept is 415.
@@ -178,7 +184,7 @@ async function rank(
   const body = await uploaded;
   const arrived = performance.now();
   // A body that was held while a shared limiter was asked had the larger limit of a form.
-  if (body.length > limit_bytes) throw new Problem('body_too_large', { limit_bytes });
+  if (body.length > limit_bytes) throw tooLarge(body.length, limit_bytes);
   if (!context.exchange.open) throw new ClientLeft();
   const ticket = engine.rank({ body, ...model, dimensions: manifest.embedder.dimensions }, context);
   context.idle = ticket.idle;

@@ -39,6 +39,10 @@ export const extraSchemas = {
   width: z.int().min(0).describe('Width that the image declares, pixels'),
   height: z.int().min(0).describe('Height that the image declares, pixels'),
   detected: word(meaningOf, 'What the bytes look like.'),
+  jpeg_position: z
+    .int()
+    .min(1)
+    .describe('With `unsupported_image_format` only: the byte at which a JPEG begins, counted from 0'),
   faces_found: z.int().min(0).describe('How many faces were found in the image'),
 };
 
@@ -62,7 +66,7 @@ const targetFaults = [
 ] as const;
 
 /** The limit in native/core/types.h. */
-export const maxFaces = 20;
+export const maxFaces = 100;
 
 const formats: Record<ImageFormat, string> = { jpeg: 'JPEG', png: 'PNG', webp: 'WebP' };
 
@@ -163,6 +167,12 @@ export const image = {
   height: z.int().min(1).describe('Height of the upright image, pixels'),
   format: word(formats, 'As recognised by content.'),
   orientation: z.int().min(1).max(8).describe('EXIF orientation of the file; 1 when it has none'),
+  smallest_face: z
+    .int()
+    .min(1)
+    .describe(
+      'Faces were looked for in all of the image whose box has a longer side of at least as many pixels; of smaller ones only some are found',
+    ),
 };
 export const facesOf = <Shape extends z.ZodType>(face: Shape) =>
   z
@@ -201,6 +211,7 @@ export const Warning = object(
           'a field of the endpoint stands in the query of the address, where it counts for nothing',
         threshold_below_one: 'the threshold is above 0 and below 1 percent: a share of 1 may be meant',
         look_cut_short: 'the search for faces took too long and was stopped; there may be more faces',
+        faces_left_out: `the list of faces is not complete: there are more than ${maxFaces}, or time ran out`,
         not_the_largest_face:
           'the compared face is not the one with the largest box of its image, and was not chosen by its index',
         low_quality_face: 'the compared face is so poor that the same person is recognised less often',
@@ -211,10 +222,15 @@ export const Warning = object(
       'What it is about.',
     ),
     field: text(
-      'Name of the field; with `look_cut_short`, `not_the_largest_face` and `low_quality_face`, the image, whose `face_index` ' +
+      'Name of the field; with `look_cut_short`, `faces_left_out`, `not_the_largest_face` and `low_quality_face`, the image, whose `face_index` ' +
         'names the face; with `pack_not_calibrated`, `model`',
     ),
     face_index: count.describe('With `not_the_largest_face` only, the compared face').exactOptional(),
+    faces_left_out: z
+      .int()
+      .min(1)
+      .describe('With `faces_left_out` only, how many faces; absent where time ran out')
+      .exactOptional(),
     reason: word(qualityReasons, 'With `low_quality_face` only, what the face is.').exactOptional(),
     detail: text('What happened and what to do about it, for people'),
   },
@@ -314,7 +330,7 @@ export const Compared = object('An image that was compared with image1.', {
   warnings: z.array(Warning).describe('Warnings about this image'),
 });
 
-const { detected, height, limit_bytes, limit_pixels, width } = extraSchemas;
+const { detected, height, jpeg_position, limit_bytes, limit_pixels, width } = extraSchemas;
 export const Uncompared = object('An image that could not be compared.', {
   ...target,
   problem: object('What is wrong with it, like the problem of a match', {
@@ -322,7 +338,8 @@ export const Uncompared = object('An image that could not be compared.', {
     status: z.int().describe('The HTTP status that stands for it'),
     title: text('What is wrong, the same text each time'),
     detail: text('What to do about it, for people'),
-    ...z.object({ detected, width, height, limit_pixels, limit_bytes }).partial().shape,
+    ...z.object({ detected, position: jpeg_position, width, height, limit_pixels, limit_bytes }).partial()
+      .shape,
     reasons: optional(z.array(z.enum(qualityReasonNames)), 'With `low_quality_face` only, what the face is'),
     face_index: count.describe('With `presentation_attack` only, the face').exactOptional(),
     live_score: live_score.exactOptional(),

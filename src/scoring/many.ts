@@ -8,8 +8,8 @@ import { lowQuality, refusalOfFaces } from './face-quality.ts';
 import { notTheLargest } from './largest-face.ts';
 import {
   assessBest,
-  cutShort,
   imageBody,
+  incomplete,
   type Question,
   thresholdBelowOne,
   timingsBody,
@@ -63,7 +63,7 @@ export function manyAnswer(question: ManyQuestion): Many {
       ...question.warnings,
       ...thresholdBelowOne(threshold_percent),
       ...uncalibrated(question.calibration, model),
-      ...cutShort('image1', outcomes[0].image),
+      ...incomplete('image1', outcomes[0].image),
       // Where nothing was compared, no face was chosen.
       ...(best === undefined ? [] : notTheLargest('image1', image1, image1_face_index)),
       ...lowQuality('image1', image1.faces[image1.face_index]!),
@@ -103,7 +103,7 @@ function comparedTarget(
     image2,
     pairs_compared: result.pairs.length,
     warnings: [
-      ...cutShort('image2', result.image2),
+      ...incomplete('image2', result.image2),
       ...notTheLargest('image1', image1, options.image1_face_index),
       ...notTheLargest('image2', image2, -1),
       ...poor,

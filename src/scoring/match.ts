@@ -1,7 +1,15 @@
 import type { Analysis, ImageReport, StageTimings } from '../engine/addon.ts';
 import { base64 } from '../engine/cosine.ts';
 import type { MatchOptions } from '../engine/match-options.ts';
-import type { Detect, Embed, Image, Match, Timings, Warning } from './answers.ts';
+import {
+  type Detect,
+  type Embed,
+  type Image,
+  type Match,
+  maxFaces,
+  type Timings,
+  type Warning,
+} from './answers.ts';
 import type { Calibration } from './calibration.ts';
 import type { Comparison, ImageField, Pair } from './compare.ts';
 import { lowQuality, withQualityComponents } from './face-quality.ts';
@@ -51,8 +59,8 @@ export function matchAnswer(question: Question, result: Comparison, calibration:
       ...warnings,
       ...thresholdBelowOne(options.threshold_percent),
       ...uncalibrated(calibration, model),
-      ...cutShort('image1', result.image1),
-      ...cutShort('image2', result.image2),
+      ...incomplete('image1', result.image1),
+      ...incomplete('image2', result.image2),
       ...comparedFace('image1', image1, options.image1_face_index),
       ...comparedFace('image2', image2, options.image2_face_index),
     ],
@@ -69,7 +77,7 @@ export function detectAnswer(question: Question, analysis: Analysis): Detect {
     accuracy_mode: options.accuracy_mode,
     image: { ...image, faces: withQualityComponents(image.faces) },
     model,
-    warnings: [...warnings, ...cutShort('image', analysis.image)],
+    warnings: [...warnings, ...incomplete('image', analysis.image)],
     timings_ms: timingsBody(queue_ms, analysis.timings_ms, total_ms),
   };
 }
@@ -138,11 +146,20 @@ export function uncalibrated({ measured }: Calibration, { pack }: { pack: string
   return [{ code: 'pack_not_calibrated', field: 'model', detail }];
 }
 
-/** A warning when there may be faces that were not found. */
-export function cutShort(field: string, { look_cut_short }: ImageReport): Warning[] {
-  if (!look_cut_short) return [];
-  const detail = `The search for faces in ${field} took too long and was stopped: it may have faces that are not listed. Send a smaller image.`;
-  return [{ code: 'look_cut_short', field, detail }];
+/** Warnings when there are, or may be, faces that are not listed. */
+export function incomplete(field: string, { look_cut_short, faces_left_out }: ImageReport): Warning[] {
+  if (look_cut_short) {
+    const detail = `The search for faces in ${field} took too long and was stopped: it may have faces that are not listed. Send a smaller image.`;
+    return [
+      { code: 'look_cut_short', field, detail },
+      { code: 'faces_left_out', field, detail: `Not every face of ${field} may be listed: time ran out.` },
+    ];
+  }
+  if (faces_left_out === undefined) return [];
+  const detail =
+    `${field} has ${faces_left_out} faces more than the ${maxFaces} largest, which are listed: ` +
+    'send it in parts to have all of them.';
+  return [{ code: 'faces_left_out', field, faces_left_out, detail }];
 }
 
 /** A warning when the threshold looks like a share of 1, as other services take it. */
@@ -186,7 +203,8 @@ function rounded<T>(value: T, digits: number): T {
 }
 
 /** An image and its faces in the answer's form. */
-export function imageBody({ faces, look_cut_short: _, ...image }: ImageReport): Omit<Image, 'face_index'> {
+export function imageBody(report: ImageReport): Omit<Image, 'face_index'> {
+  const { faces, look_cut_short: _, faces_left_out: __, ...image } = report;
   return { ...image, faces: faces.map(({ embedding: _, cohort_score: __, ...face }) => rounded(face, 0)) };
 }
 

@@ -20,6 +20,7 @@ const match: Match = {
     height: 960,
     format: 'jpeg',
     orientation: 6,
+    smallest_face: 56,
     faces: [
       {
         index: 0,
@@ -46,6 +47,7 @@ const match: Match = {
     height: 640,
     format: 'webp',
     orientation: 1,
+    smallest_face: 38,
     faces: [
       {
         index: 0,
@@ -126,7 +128,7 @@ const many: Many = {
         code: 'unsupported_image_format',
         status: 415,
         title: 'The image is of a format that is not supported',
-        detail: `Send image2 as JPEG, PNG or WebP; this one ${kindWords('text', 'Notes of the meeting')}`,
+        detail: `Send image2 as JPEG, PNG or WebP; this one ${kindWords({ detected: 'text', beginning: 'Notes of the meeting' })}`,
         detected: 'text',
       },
     },

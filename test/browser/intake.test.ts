@@ -206,7 +206,7 @@ describe.skipIf(chromiumFile === undefined)('in the browser', () => {
       for (let orientation = 1; orientation <= 8; orientation++) {
         const buffer = await quarters(orientation, format);
         const [w, h] = orientation < 5 ? [width, height] : [height, width];
-        const image = { width: w, height: h, format, orientation, faces: [] };
+        const image = { width: w, height: h, format, orientation, smallest_face: 9, faces: [] };
         const svg = Buffer.from(drawFaces(buffer, image)).toString('base64');
         await page.setContent(`<img src="data:image/svg+xml;base64,${svg}">`);
         const drawn = await page.locator('img').evaluate(cornersOf);

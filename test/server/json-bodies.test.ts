@@ -168,14 +168,26 @@ describe('a fault is told', () => {
     expect(await server.logged(unknown.body.request_id)).not.toHaveProperty('field');
   });
 
+  test('a name is repeated in part only, and without what could control a line', async () => {
+    const name = `\u001b[31m${'é'.repeat(10_000)}`;
+    const twice = await ask(`{${JSON.stringify(name)}:1,${JSON.stringify(name)}:1}`);
+    expectProblem(twice, 'duplicate_field', { field: `${name.slice(0, 256)}…` });
+    expect(twice.body.detail).toBe(`Send \ufffd[31m${'é'.repeat(27)}… once.`);
+    const { body } = await json({ ...pair, [name]: 1 });
+    expect(body.warnings).toMatchObject([{ code: 'unknown_field', field: `${name.slice(0, 256)}…` }]);
+  });
+
   test('an image is measured by its bytes and not by its characters', async () => {
     const padded = (length: number) =>
       base64(Buffer.concat([samples.one, Buffer.alloc(length)]).subarray(0, length));
     expect((await json({ image1: padded(limit_bytes), image2: three })).status).toBe(200);
-    expectProblem(await json({ image1: padded(limit_bytes + 1), image2: three }), 'image_too_large', {
-      field: 'image1',
-      limit_bytes,
-    });
+    for (const text of [padded(limit_bytes + 1), padded(limit_bytes + 1).replaceAll('/', '\\/')]) {
+      const body = `{"image1":"${text}","image2":"${three}"}`;
+      const refused = await ask(body);
+      expectProblem(refused, 'image_too_large', { field: 'image1', limit_bytes });
+      expect(refused.body.detail).toContain(`${limit_bytes + 1} bytes and `);
+      expect(refused.body.detail).toContain(`at most ${limit_bytes} bytes are taken`);
+    }
   });
 });
 

@@ -94,7 +94,7 @@ beforeAll(() => {
 
 interface Sent {
   body?: Uint8Array;
-  headers?: Record<string, string>;
+  headers?: Record<string, string | string[]>;
   method?: Dispatcher.HttpMethod;
   path?: string;
 }
@@ -259,9 +259,28 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
   });
 });
 
-test.skipIf(!hasNginx || !hasOpenssl)(
-  'nginx with TLS to the server behind trusts what it is told to alone',
-  async () => {
+describe.each([
+  {
+    name: 'nginx',
+    has: hasNginx,
+    start: (server: TestServer, ca: string) =>
+      startNginx({ folder: newFolder(), pair, servers: [server.port], ca }),
+  },
+  {
+    name: 'HAProxy',
+    has: hasHaproxy,
+    start: (server: TestServer, ca: string) =>
+      startHaproxy({
+        folder: newFolder(),
+        servers: [server],
+        changes: [
+          ['# default-server ssl', 'default-server ssl'],
+          ['/etc/facematch/ca.crt', ca],
+        ],
+      }),
+  },
+])('$name with TLS to the server behind', ({ has, start }) => {
+  test.skipIf(!has || !hasOpenssl)('trusts what it is told to alone', async () => {
     const other = makePair(newFolder(), 'two');
     const env = { FACEMATCH_TLS_CERT: pair.cert, FACEMATCH_TLS_KEY: pair.key };
     const server = await TestServer.forTest({ env });
@@ -269,12 +288,12 @@ test.skipIf(!hasNginx || !hasOpenssl)(
       [pair.cert, 200],
       [other.cert, 503],
     ] as const) {
-      const nginx = await startNginx({ folder: newFolder(), pair, servers: [server.port], ca });
-      expect((await post(nginx.port, server.key)).status).toBe(status);
-      await nginx.stop();
+      const proxy = await start(server, ca);
+      expect((await post(proxy.port, server.key)).status).toBe(status);
+      await proxy.stop();
     }
-  },
-);
+  });
+});
 
 /** Of each answer to a page, whoever gives it. */
 function expectAnswered(answer: Awaited<ReturnType<typeof post>>, code: ErrorCode): void {
@@ -384,8 +403,10 @@ describe.each([
   test.skipIf(skipped)(
     'answers by itself, so that a page can read it, when no server is there or none answers',
     async () => {
-      const server = await TestServer.start({ env: { FACEMATCH_TRUSTED_HOPS: '1' }, gate: 'open' });
+      const env = { FACEMATCH_TRUSTED_HOPS: '1', FACEMATCH_CORS_ORIGINS: asPage.origin };
+      const server = await TestServer.start({ env, gate: 'open' });
       onTestFinished(() => server.stop());
+      const own = await post(server, 'wrong', ask);
       const proxy = await start({ folder: newFolder(), servers: [server], changes: [late] });
       onTestFinished(() => proxy.stop());
       server.gate.close();
@@ -393,8 +414,14 @@ describe.each([
       await server.stop();
       const answer = await post(proxy.port, server.key, ask);
       expectAnswered(answer, 'not_ready');
-      expect(answer.headers['retry-after']).toBe('1');
-      const elsewhere = await post(proxy.port, server.key, { headers: { origin: 'https://other.example' } });
+      expect(answer.headers).toMatchObject({
+        'retry-after': '1',
+        'access-control-expose-headers': own.headers['access-control-expose-headers'],
+      });
+      // No id that could break out of the JSON.
+      const headers = { origin: 'https://other.example', 'x-request-id': ['mine', '"'] };
+      const elsewhere = await post(proxy.port, server.key, { headers });
+      expect(elsewhere.body.request_id).toMatch(/^[0-9a-f-]{36}$/);
       expect(elsewhere.headers).not.toHaveProperty('access-control-allow-origin');
     },
   );

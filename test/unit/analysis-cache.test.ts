@@ -22,7 +22,7 @@ function picture(text: string): Uint8Array {
 
 const analysis = (width: number): Analysis => ({
   ok: true,
-  image: { width, height: 1, format: 'png', orientation: 1, faces: [] },
+  image: { width, height: 1, format: 'png', orientation: 1, smallest_face: 9, faces: [] },
   timings_ms: { decode: 1, detect: 2, align: 3, embed: 4 },
 });
 

@@ -19,7 +19,7 @@ function analysis(angles: readonly number[], cohort_scores: readonly number[] = 
   });
   return {
     ok: true,
-    image: { width: 8, height: 8, format: 'png', orientation: 1, faces },
+    image: { width: 8, height: 8, format: 'png', orientation: 1, smallest_face: 9, faces },
     timings_ms: { decode: 1, detect: 2, align: 3, embed: 4 },
   };
 }

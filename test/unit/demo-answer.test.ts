@@ -37,6 +37,7 @@ describe('an answer in words', () => {
     height: 1280,
     format: 'jpeg',
     orientation: 1,
+    smallest_face: 9,
     faces: [{ ...face, index: 0 }, face],
     face_index: 1,
   } satisfies MatchAnswer['image1'];

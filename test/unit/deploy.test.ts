@@ -230,8 +230,29 @@ test.each(['nginx.conf', 'replicas/nginx.conf'])(
   (file) => {
     const sizes = [...deployed(file).matchAll(/^ *client_(?:max_body|body_buffer)_size (\w+);$/gm)];
     expect(sizes.map(([, size]) => size)).toEqual([largestBody, largestBody]);
+    const exact = (bodyLimit(readConfig({}), true) / 1024 ** 2).toFixed(1);
+    expect(readFileSync(projectPath('docs/proxies.md'), 'utf8')).toContain(`64 KiB (${exact} MiB)`);
   },
 );
+
+test('the containers of the samples have the memory of which SECURITY.md has the sum, for the workers of their CPU limit', () => {
+  const [compose] = manifestsOf('compose.yaml');
+  const [, deployment] = manifestsOf('kubernetes/base/deployment.yaml');
+  const { cpus, mem_limit } = compose['x-facematch'];
+  const { cpu, memory } = deployment.spec.template.spec.containers[0].resources.limits;
+  const page = readFileSync(projectPath('SECURITY.md'), 'utf8');
+  const [, base, bytes] = /to (\d+) MiB \+ workers × `FACEMATCH_MAX_PIXELS` × (\d+) bytes/.exec(page)!;
+  for (const [workers, limit] of [
+    [cpus, mem_limit],
+    [cpu, memory],
+  ]) {
+    const { max_pixels, max_upload_bytes } = readConfig({ FACEMATCH_WORKERS: String(workers) });
+    const sum =
+      Number(base) + Math.ceil((workers * max_pixels * Number(bytes) + max_upload_bytes) / 1024 ** 2);
+    expect(page).toContain(`; ${sum.toLocaleString('en')} MiB with two workers and every default`);
+    expect(Number.parseInt(limit, 10)).toBeGreaterThan(sum);
+  }
+});
 
 /** No engine runs in the tests; deploy/prove-image runs the image with one. */
 test("the page's docker block builds, makes a key and serves it, one line after another", () => {

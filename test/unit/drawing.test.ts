@@ -14,7 +14,7 @@ const faceAt = (x: number, y: number, side: number, found_by: FoundBy = 'primary
   }) as unknown as Face;
 
 function draw(faces: Face[], width = 400, height = 300): string {
-  const image: ImageReport = { width, height, format: 'png', orientation: 1, faces };
+  const image: ImageReport = { width, height, format: 'png', orientation: 1, smallest_face: 9, faces };
   return drawFaces(Buffer.from('a file'), image);
 }
 

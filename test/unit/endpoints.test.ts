@@ -75,6 +75,7 @@ describe('answers', () => {
       format: fc.constantFrom<ImageFormat>('jpeg', 'png', 'webp'),
       orientation: fc.integer({ min: 1, max: 8 }),
       cut: fc.boolean(),
+      left: fc.integer({ min: 0, max: 2 }),
       timings: fc.record({
         decode: number(0, 9),
         detect: number(0, 9),
@@ -83,12 +84,13 @@ describe('answers', () => {
       }),
     })
     .map(
-      ({ faces, format, orientation, cut, timings }): Analysis => ({
+      ({ faces, format, orientation, cut, left, timings }): Analysis => ({
         ok: true,
         image: {
-          ...{ width: 640, height: 480, format, orientation },
+          ...{ width: 640, height: 480, format, orientation, smallest_face: 28 },
           faces: faces.map(({ scores, ...one }, index): Face => ({ ...one, ...scores, index })),
           ...(cut ? { look_cut_short: true } : {}),
+          ...(left > 0 ? { faces_left_out: left } : {}),
         },
         timings_ms: timings,
       }),

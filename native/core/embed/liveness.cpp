@@ -77,7 +77,7 @@ std::optional<float> Liveness::score(Image& image, const Box& box) const {
   cv::Rect largest;
   for (const Member& member : nets_) largest |= liveness_crop(box, whole, member.spec.scale);
   const cv::Rect2f area(largest);
-  const View& view = image.decode_part({{area.x, area.y, area.width, area.height}, 1});
+  const View view = image.decode_part({{area.x, area.y, area.width, area.height}, 1});
   thread_local std::vector<float> input;
   thread_local cv::Mat patch;
   float sum = 0;

@@ -23,14 +23,11 @@ void run_pass(DetectionPass pass, Finder& finder, std::vector<FoundFace>& faces,
 // Whether no further pass is needed: the first must have found an upright face, the others any.
 bool ends_search(DetectionPass pass, const std::vector<FoundFace>& faces);
 
-// Of detections of one face, by their boxes or their landmarks, keeps the one for which `badness`
-// is least, the first of equals.
-void keep_one_of_each(std::vector<FoundFace>& faces, float (*badness)(const FoundFace&));
-
 // Longer side, pixels, of the image that the first pass needs.
 int side_for_first_pass(const Pack& pack);
 
-// Largest first (box area x detection score), at most kMaxFaces.
+// Largest first (box area x detection score).
+void order(std::vector<Detection>& detections);
 void order(std::vector<FoundFace>& faces);
 
 }  // namespace facematch

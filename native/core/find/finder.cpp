@@ -64,8 +64,7 @@ std::vector<Detection> Finder::detect(const Detector& detector, const View& view
 
 std::optional<Detection> Finder::redetect(const Detector& detector, const View& view,
                                           const Box& expected) {
-  const float min_score = std::max(options_.min_det_score, detector.spec().second_look_score);
-  for (const Detection& seen : detect(detector, view, min_score)) {
+  for (const Detection& seen : detect(detector, view, detector.spec().second_look_score)) {
     if (intersection_over_union(square(seen.box), square(expected)) >= kMinIou) return seen;
   }
   return std::nullopt;
@@ -75,7 +74,7 @@ std::optional<Detection> Finder::redetect_close(const Box& expected) {
   return redetect(*engine_.close_detector, closeup(image_, expected, 0, kSmallCloseup), expected);
 }
 
-const View& Finder::pixels_of(const Box& box) {
+View Finder::pixels_of(const Box& box) {
   const Landmarker& landmarker = engine_.landmarker;
   const float scale = static_cast<float>(landmarker.crop_size()) / landmarker.crop_side(box);
   return image_.decode_part({around_face(box), scale});
@@ -185,20 +184,22 @@ std::optional<FoundFace> Finder::verify_close(const Detection& detection) {
   if (!seen) return std::nullopt;
   FoundFace face;
   face.detection = *seen;
-  const View& view = pixels_of(seen->box);
+  const View view = pixels_of(seen->box);
   face.points = engine_.landmarker.find(view, seen->box, false);
   face.instability = measure(view, face, thorough_perturbations());
-  if (face.instability > engine_.pack.landmarks.max_instability.close_detector) return std::nullopt;
+  if (*face.instability > engine_.pack.landmarks.max_instability.close_detector)
+    return std::nullopt;
   return face;
 }
 
-std::optional<FoundFace> Finder::verify(const Detection& detection, float roll,
-                                        bool contrast_stretched) {
+// In a close-up that shows it upright; `view` becomes that close-up.
+std::optional<FoundFace> Finder::redetect_upright(const Detection& detection, float roll,
+                                                  bool contrast_stretched, View& view) {
   FoundFace face;
   face.detection = detection;
   Box& box = face.detection.box;
   for (int attempt = 0; attempt < 2; ++attempt) {
-    View view = closeup(image_, box, roll, kCloseup);
+    view = closeup(image_, box, roll, kCloseup);
     if (contrast_stretched) view.bgr = stretch_contrast(view.bgr);
     const auto seen = redetect(engine_.detector, view, box);
     if (!seen) return std::nullopt;
@@ -207,19 +208,29 @@ std::optional<FoundFace> Finder::verify(const Detection& detection, float roll,
     if (std::max(box.width, box.height) < kMinFaceSide) return std::nullopt;
     face.points = engine_.landmarker.find(view, box, true, roll);
     const float seen_roll = eye_line_degrees(five_points(face.points));
-    const bool off = std::abs(std::remainder(seen_roll - roll, 360.0f)) > kMaxRoll;
-    if (attempt == 0 && off) {
-      roll = seen_roll;
-      continue;
-    }
-    face.instability = measure(view, face, thorough_perturbations());
-    if (face.instability > engine_.pack.landmarks.max_instability.closeup ||
-        !plausible_upright(face.points, box, seen_roll, engine_.pack.embedder)) {
-      return std::nullopt;
-    }
-    return face;
+    if (std::abs(std::remainder(seen_roll - roll, 360.0f)) <= kMaxRoll) break;
+    roll = seen_roll;
   }
-  return std::nullopt;
+  return face;
+}
+
+std::optional<FoundFace> Finder::verify(const Detection& detection, float roll,
+                                        bool contrast_stretched) {
+  View view;
+  auto face = redetect_upright(detection, roll, contrast_stretched, view);
+  if (!face) return std::nullopt;
+  face->instability = measure(view, *face, thorough_perturbations());
+  const float seen_roll = eye_line_degrees(five_points(face->points));
+  if (*face->instability > engine_.pack.landmarks.max_instability.closeup ||
+      !plausible_upright(face->points, face->detection.box, seen_roll, engine_.pack.embedder)) {
+    return std::nullopt;
+  }
+  return face;
+}
+
+std::optional<FoundFace> Finder::verify_beside(const Detection& detection, float roll) {
+  View view;
+  return redetect_upright(detection, roll, false, view);
 }
 
 }  // namespace facematch

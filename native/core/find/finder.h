@@ -1,6 +1,8 @@
 // Finds the faces of one image: runs the detector on views of it, and checks what it finds.
 #pragma once
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -15,17 +17,17 @@ namespace facematch {
 struct FoundFace {
   Detection detection;
   Points68 points;
-  float instability = 0;  // see landmark_check.h
-  cv::Mat chip;           // set by alignment
-  float dot_pitch = 0;    // the same: of dots it is printed with, pixels of the image
-  Face face;              // set by alignment and embedding
+  std::optional<float> instability;  // see landmark_check.h; where it was measured thoroughly
+  cv::Mat chip;                      // set by alignment
+  float dot_pitch = 0;  // the same: of dots it is printed with, pixels of the image
+  Face face;            // set by alignment and embedding
 };
 
 // The most detector runs on any image, and after how many the faces of the first pass are no
 // longer checked by the detector: those that need it are dropped. The rest is for the passes that
 // follow.
-constexpr int kMaxDetectorRuns = 121;
-constexpr int kMaxRunsToConfirm = 41;
+constexpr int kMaxDetectorRuns = 480;
+constexpr int kMaxRunsToConfirm = 240;
 
 // Holds what the detection passes over one image have in common. For one thread; engine, image
 // and options must outlive it.
@@ -46,6 +48,10 @@ class Finder {
   // are plausible and stable. Box, score and points of the result are those of the close-up.
   std::optional<FoundFace> verify(const Detection& detection, float roll, bool contrast_stretched);
 
+  // The same without a check of the landmarks, for a face beside others with that roll: blurred
+  // faces, half hidden ones and profiles, on which landmarks are unstable.
+  std::optional<FoundFace> verify_beside(const Detection& detection, float roll);
+
   // The same for a face that the close detector found, and by it: turned, covered or blurred, so
   // its landmarks may be less stable. Call it only where the engine has one.
   std::optional<FoundFace> verify_close(const Detection& detection);
@@ -54,6 +60,10 @@ class Finder {
   Image& image() { return image_; }
   const AnalyseOptions& options() const { return options_; }
   int detector_runs() const { return detector_runs_; }
+
+  // The whole image has been looked at for faces whose longer side is at least that many pixels.
+  void looked_for(float side) { smallest_side_ = std::min(smallest_side_, side); }
+  float smallest_side() const { return smallest_side_; }
 
   // Checks the budget: when it is used up, the search ends.
   bool cut_short();
@@ -64,7 +74,7 @@ class Finder {
   std::optional<Detection> redetect(const Detector& detector, const View& view,
                                     const Box& expected);
   std::optional<Detection> redetect_close(const Box& expected);
-  const View& pixels_of(const Box& box);
+  View pixels_of(const Box& box);
   float misfit(const FoundFace& face) const;
   float measure(const View& view, const FoundFace& face,
                 std::span<const Perturbation> perturbations) const;
@@ -73,6 +83,8 @@ class Finder {
   bool may_confirm_by_detector();
   std::optional<FoundFace> confirm_by_detector(FoundFace face);
   void predict_landmarks_again(FoundFace& face);
+  std::optional<FoundFace> redetect_upright(const Detection& detection, float roll,
+                                            bool contrast_stretched, View& view);
   std::optional<FoundFace> verify_likely_rolls(const Detection& detection);
 
   const Engine& engine_;
@@ -81,6 +93,7 @@ class Finder {
   bool cut_short_ = false;
   bool runs_used_up_ = false;
   int detector_runs_ = 0;
+  float smallest_side_ = std::numeric_limits<float>::infinity();
   bool upright_seen_ = false;
 };
 

@@ -59,8 +59,11 @@ void on_realize(j_common_ptr info) {
 // The warnings of libjpeg after which the image is right all the same: docs/images.md tells
 // why. After every other one libjpeg fills a gap with grey or with what it guesses, and faces must
 // not be compared on made-up pixels: that is damage.
-constexpr std::array kHarmless = {JWRN_ADOBE_XFORM, JWRN_EXTRANEOUS_DATA, JWRN_JFIF_MAJOR,
-                                  JWRN_NOT_SEQUENTIAL};
+constexpr std::array kHarmless = {JWRN_ADOBE_XFORM, JWRN_JFIF_MAJOR, JWRN_NOT_SEQUENTIAL};
+
+// Bytes that may stand before a restart marker. Webcams are known to write up to four; more are
+// left over where a wrong bit has moved what follows it.
+constexpr int kMostPadding = 8;
 
 bool is_harmless(const jpeg_decompress_struct& info, int warning) {
   switch (warning) {
@@ -68,6 +71,10 @@ bool is_harmless(const jpeg_decompress_struct& info, int warning) {
     // are missing are left to has_all_scans().
     case JWRN_JPEG_EOF:
       return info.input_scan_number > 0;
+    case JWRN_EXTRANEOUS_DATA: {
+      const int bytes = info.err->msg_parm.i[0], marker = info.err->msg_parm.i[1];
+      return marker < JPEG_RST0 || marker > JPEG_RST0 + 7 || bytes <= kMostPadding;
+    }
     // A first scan may be repeated or come late; bits that refine others need those others.
     case JWRN_BOGUS_PROGRESSION:
       return info.Ah == 0;
@@ -90,7 +97,7 @@ void on_progress(j_common_ptr info) {
   leave(info);
 }
 
-// Reads the first EXIF block in place. libjpeg's jpeg_save_markers keeps every block and walks
+// Reads EXIF blocks in place. libjpeg's jpeg_save_markers keeps every block and walks
 // through all of them for each new one: a file with a hundred thousand takes half a minute.
 boolean on_app1(j_decompress_ptr info) {
   jpeg_source_mgr* source = info->src;
@@ -102,8 +109,7 @@ boolean on_app1(j_decompress_ptr info) {
     client.damage = "the APP1 segment is longer than the file";
     leave(reinterpret_cast<j_common_ptr>(info));
   }
-  if (!client.has_exif && length >= 8 && std::equal(block + 2, block + 6, "Exif")) {
-    client.has_exif = true;
+  if (!client.orientation && length >= 8 && std::equal(block + 2, block + 6, "Exif")) {
     client.orientation = exif_orientation({block + 2, length - 2});
   }
   source->next_input_byte += length;
@@ -244,7 +250,7 @@ RawImage JpegDecoder::facts() const {
   RawImage raw;
   raw.width = static_cast<int>(info_.image_width);
   raw.height = static_cast<int>(info_.image_height);
-  raw.orientation = client_.orientation;
+  raw.orientation = client_.orientation.value_or(1);
   raw.eighths = static_cast<int>(info_.scale_num);
   return raw;
 }

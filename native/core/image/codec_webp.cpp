@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <optional>
 
 #include "../error.h"
 #include "codec.h"
@@ -49,10 +50,13 @@ class Demuxer {
 
   int orientation() const {
     WebPChunkIterator chunk;
-    if (WebPDemuxGetChunk(demuxer_, "EXIF", 1, &chunk) == 0) return 1;
-    const int value = exif_orientation({chunk.chunk.bytes, chunk.chunk.size});
+    std::optional<int> found;
+    for (int more = WebPDemuxGetChunk(demuxer_, "EXIF", 1, &chunk); more != 0 && !found;
+         more = WebPDemuxNextChunk(&chunk)) {
+      found = exif_orientation({chunk.chunk.bytes, chunk.chunk.size});
+    }
     WebPDemuxReleaseChunkIterator(&chunk);
-    return value;
+    return found.value_or(1);
   }
 
  private:

@@ -102,15 +102,15 @@ void Image::decode_whole(int min_side) {
 
 bool Image::is_huge() const { return decoded_.longer_side() >= 2 * kBase; }
 
-const View& Image::whole() {
-  return is_huge() && min_side_ <= kBase ? shrink_whole(kBase) : decoded_;
+View Image::whole() {
+  return is_huge() && min_side_ <= kBase ? shrink_whole(kBase) : View(decoded_);
 }
 
-const View& Image::shrink_whole(int max_side) {
+View Image::shrink_whole(int max_side) {
   const auto known = levels_.find(max_side);
   if (known != levels_.end()) return known->second;
   decode_whole(max_side);
-  const View& from = is_huge() && max_side < kBase ? shrink_whole(kBase) : decoded_;
+  const View from = is_huge() && max_side < kBase ? shrink_whole(kBase) : View(decoded_);
   return levels_[max_side] = shrunk(from, max_side, budget_);
 }
 
@@ -144,24 +144,24 @@ void Image::decode_parts(std::span<const Part> parts) {
   });
 }
 
-const View& Image::decode_part(const Part& part) {
+View Image::decode_part(const Part& part) {
   for (const auto& [side, view] : levels_) {
     if (view.scale() >= kAveraged * part.scale) return view;
   }
   decode_parts({&part, 1});
   const View* view = fine_enough(part);
-  return view == nullptr ? decoded_ : *view;
+  return view == nullptr ? View(decoded_) : *view;
 }
 
 float Image::dot_pitch() {
-  const View& small = shrink_whole(kSmallest);
+  const View small = shrink_whole(kSmallest);
   return facematch::dot_pitch(small.bgr) / small.scale();
 }
 
 Image Image::without_dots(float pitch) {
   const float longer = static_cast<float>(std::max(width(), height()));
   const float wanted = longer * kPixelsOfDot / pitch;
-  const View& view = shrink_whole(static_cast<int>(std::clamp<float>(wanted, kSmallest, kBase)));
+  const View view = shrink_whole(static_cast<int>(std::clamp<float>(wanted, kSmallest, kBase)));
   DecodedImage merged = decoded_;
   merged.bgr = facematch::without_dots(view.bgr, pitch * view.scale());
   merged.to_image = view.to_image;

@@ -45,16 +45,16 @@ class Image {
 
   // The whole image as it was decoded, a huge one shrunk where the constructor's `min_side`
   // allows it. Decodes nothing.
-  const View& whole();
+  View whole();
 
   // The whole image with a longer side of `max_side` pixels, or as many as the file has. Is made
   // once; decodes where what is decoded is coarser.
-  const View& shrink_whole(int max_side);
+  View shrink_whole(int max_side);
 
   // Pixels for a crop out of that part: at least one for each pixel of the crop, where the file has
   // as many. The view may show more, or the whole image. Decodes the part where what is decoded
   // is coarser.
-  const View& decode_part(const Part& part);
+  View decode_part(const Part& part);
 
   // Decodes what decode_part() will need for all of them, in one pass through the file.
   void decode_parts(std::span<const Part> parts);

@@ -102,6 +102,7 @@ Pack pack_of(const std::string& directory, const ManifestValue<Node>& manifest) 
   const auto most = marks["max_instability"];
   Pack pack;
   pack.directory = directory;
+  pack.min_det_score = manifest["min_det_score"];
   pack.detector = detector_of(manifest["detector"]);
   pack.landmarks = {.file = marks["file"],
                     .input = marks["input"],

@@ -95,6 +95,7 @@ struct LivenessSpec {
 
 struct Pack {
   std::string directory;
+  float min_det_score = 0;  // that a face needs where the caller does not say
   DetectorSpec detector;
   std::optional<DetectorSpec> close_detector;  // for faces that fill the image
   LandmarksSpec landmarks;

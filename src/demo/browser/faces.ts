@@ -19,10 +19,10 @@ export class Faces {
 
   /** @param image with a `face_index` of -1 where no face was compared */
   show(picture: Picture): void {
-    const { width, height, faces, face_index } = picture;
+    const { width, height, faces, face_index, smallest_face } = picture;
     // A click sends a new request, whose answer replaces the buttons: keep the focus on the same face.
     const focused = this.#buttons.indexOf(document.activeElement as HTMLButtonElement);
-    const caption = `${this.#slot.label}, ${width} × ${height}, ${count(faces.length, 'face')}`;
+    const caption = `${this.#slot.label}, ${width} × ${height}, ${count(faces.length, 'face')} from ${smallest_face} px on`;
     this.#buttons = faces.map((face) => this.#button(face, picture, caption));
     this.#layer.replaceChildren(...this.#buttons);
     this.#buttons[focused]?.focus({ preventScroll: true });

@@ -74,7 +74,7 @@ function meaning(answer: Answer): (Node | string)[] {
   return [share, `${beyond}${threshold}${pairs} Accuracy mode: ${accuracy_mode}.`];
 }
 
-/** Rows that are shown at first: two photos of twenty faces have 400 pairs. */
+/** Rows that are shown at first: two photos of a hundred faces have 10,000 pairs. */
 const rowsAtFirst = 6;
 
 /** The compared pairs, best first as in the answer. */

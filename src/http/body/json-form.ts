@@ -2,8 +2,8 @@ import type { ImageEndpoint } from '../../endpoints/endpoint.ts';
 import { JsonScan, unescaped, withoutCutEscape } from '../../engine/json-scan.ts';
 import { maxTargets, type PackDefaults, readOption } from '../../engine/match-options.ts';
 import { kindOfText, kinds } from '../../engine/not-an-image.ts';
-import { Problem, printable, sentWords } from '../../errors.ts';
-import { type Form, type FormLimits, SentFields } from './form.ts';
+import { Problem, printable, sentWords, shortName } from '../../errors.ts';
+import { type Form, type FormLimits, head_bytes, SentFields } from './form.ts';
 
 /** A form as an object, its images in base64, decoded where it lies; null is absent. Throws Problem for the first fault. */
 export function readJsonForm(
@@ -28,7 +28,10 @@ export function readJsonForm(
     });
   }
   json.object((name) => {
-    if (names.has(name)) throw new Problem('duplicate_field', { detail: `Send ${name} once.`, field: name });
+    if (names.has(name)) {
+      const detail = `Send ${printable(name)} once.`;
+      throw new Problem('duplicate_field', { detail, field: shortName(name) });
+    }
     if (names.size === limits.max_parts) {
       json.fail(undefined, `Send at most ${limits.max_parts} members; there are more at character`);
     }
@@ -61,10 +64,15 @@ function imageRange(body: Buffer, json: JsonScan, name: string, max_bytes: numbe
   const start = text.start + dataPrefix(body, text);
   const size = decodedSize(body, start, end);
   // Too large for its endpoint, and so not decoded; with escapes it is shorter.
-  if (size > max_bytes && !body.subarray(start, end).includes('\\')) return { start, end: start + size };
+  if (size > max_bytes && !body.subarray(start, end).includes('\\')) {
+    const head = Buffer.from(body.toString('latin1', start, Math.min(end, start + head_bytes)), 'base64');
+    return { start, end: start + size, head };
+  }
   const beginning = beginningOf(body, start, end);
   const decoded = decodeInPlace(body, start, end);
-  if ('end' in decoded) return { start, end: decoded.end };
+  if ('end' in decoded) {
+    return { start, end: decoded.end, head: body.subarray(start, Math.min(decoded.end, start + head_bytes)) };
+  }
   const position = json.positionOf(decoded.wrong);
   const detail = `Send ${expected} as ${name}, not ${printable(beginning, '"')}: character ${position} of the body is wrong.`;
   throw new Problem('invalid_field', {

@@ -125,9 +125,9 @@ class Sending implements UnreadAnswer {
     this.#hand();
   }
 
-  /** All that the kernel has taken of this connection, also of answers before this one. */
+  /** All that the kernel has taken of this connection, also of answers before this one. Node does not tell those behind that it has ended. */
   push(): number {
-    if (this.#taken) this.#unread.delete(this);
+    if (this.#taken || this.#socket.destroyed) this.#unread.delete(this);
     return this.#socket.bytesWritten - this.#socket.writableLength;
   }
 

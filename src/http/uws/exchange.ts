@@ -225,7 +225,7 @@ class Sending implements UnreadAnswer {
   /** With this the response stays open when all is sent, and then it is called. */
   readonly #onSent: (() => void) | undefined;
 
-  /** Sends what there is room for; the head was written. The response needs an abort handler that calls `over`. */
+  /** Sends what there is room for; the head was written in the same cork. The response needs an abort handler that calls `over`. */
   constructor(res: HttpResponse, body: string | Buffer, unread: UnreadAnswers, onSent?: () => void) {
     this.#res = res;
     this.#body = typeof body === 'string' ? Buffer.from(body) : body;
@@ -234,7 +234,7 @@ class Sending implements UnreadAnswer {
     this.#onSent = onSent;
     // Of a short body a part may have been sent.
     this.#sent = res.getWriteOffset();
-    this.push();
+    this.#send();
     if (this.#res === undefined) return;
     res.onWritable(() => {
       this.push();
@@ -243,11 +243,16 @@ class Sending implements UnreadAnswer {
     unread.add(this, this.#sent);
   }
 
+  push(): number {
+    this.#res?.cork(() => this.#send());
+    return this.#sent;
+  }
+
   /**
    * µWS sends the first total as Content-Length, and ends the response where that many bytes are sent. So one that stays open keeps a byte
    * back at first, and gives a larger total later.
    */
-  push(): number {
+  #send(): void {
     const size = this.#body.length;
     const stays = this.#onSent !== undefined;
     for (let ok = true; ok && this.#res !== undefined; ) {
@@ -261,7 +266,6 @@ class Sending implements UnreadAnswer {
       this.over();
       this.#onSent?.();
     }
-    return this.#sent;
   }
 
   giveUp(): void {

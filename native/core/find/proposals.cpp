@@ -1,0 +1,148 @@
+#include "proposals.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "contact_sheet.h"
+#include "same_face.h"
+
+namespace facematch {
+namespace {
+
+// Lower than a face needs: Finder::verify() decides.
+constexpr float kProposalScore = 0.5f;
+constexpr size_t kMaxProposals = 2 * kMaxFaces;  // of a pass, best first
+constexpr float kSameBox = 0.4f;                 // intersection over union
+
+// Side of a close-up on a contact sheet, pixels, half of which is the face: twelve of them fit into
+// a frame of 320 x 240.
+constexpr int kSlot = 80;
+
+constexpr float kSameRoll = 45;  // degrees apart
+
+bool is_known(const std::vector<Proposal>& proposals, const Proposal& one) {
+  return std::any_of(proposals.begin(), proposals.end(), [&](const Proposal& better) {
+    return better.roll == one.roll &&
+           intersection_over_union(better.detection.box, one.detection.box) > kSameBox;
+  });
+}
+
+bool is_known(const std::vector<FoundFace>& faces, const Proposal& proposal) {
+  return std::any_of(faces.begin(), faces.end(), [&](const FoundFace& face) {
+    return overlap(face.detection.box, proposal.detection.box);
+  });
+}
+
+bool has_roll(const FoundFace& face, float roll) {
+  const float seen = eye_line_degrees(five_points(face.points));
+  return std::abs(std::remainder(seen - roll, 360.0f)) <= kSameRoll;
+}
+
+}  // namespace
+
+void decode_parts_for(Finder& finder, const std::vector<Detection>& detections) {
+  std::vector<Part> parts;
+  for (const Detection& detection : detections) {
+    parts.push_back(finder.engine().embedder.part_for(detection.box));
+  }
+  finder.image().decode_parts(parts);
+}
+
+void verify_new(Finder& finder, const std::vector<Proposal>& proposals, FoundBy found_by,
+                std::vector<FoundFace>& faces) {
+  std::vector<Proposal> unknown, rejected;
+  std::vector<Detection> detections;
+  for (const Proposal& proposal : proposals) {
+    if (is_known(faces, proposal)) continue;
+    unknown.push_back(proposal);
+    detections.push_back(proposal.detection);
+  }
+  decode_parts_for(finder, detections);
+  for (const Proposal& proposal : unknown) {
+    if (finder.cut_short()) return;
+    if (is_known(faces, proposal)) continue;
+    auto face = finder.verify(proposal.detection, proposal.roll, false);
+    if (face) {
+      face->detection.found_by = found_by;
+      append_new(faces, {std::move(*face)});
+    } else {
+      rejected.push_back(proposal);
+    }
+  }
+  verify_beside(finder, rejected, found_by, faces);
+}
+
+void verify_beside(Finder& finder, const std::vector<Proposal>& proposals, FoundBy found_by,
+                   std::vector<FoundFace>& faces) {
+  const size_t known = faces.size();
+  for (const Proposal& proposal : proposals) {
+    const auto others = std::span(faces).first(known);
+    const bool beside = std::any_of(others.begin(), others.end(), [&](const FoundFace& face) {
+      return has_roll(face, proposal.roll);
+    });
+    if (!beside || is_known(faces, proposal) || finder.cut_short()) continue;
+    auto face = finder.verify_beside(proposal.detection, proposal.roll);
+    if (!face) continue;
+    face->detection.found_by = found_by;
+    append_new(faces, {std::move(*face)});
+  }
+}
+
+std::vector<Proposal> enlarged_hints(Finder& finder, const Detector& detector, const View& view,
+                                     const std::vector<Detection>& hints) {
+  const cv::Size frame(detector.spec().width, detector.spec().height);
+  std::vector<Proposal> kept;
+  for (size_t first = 0; first < hints.size();) {
+    ContactSheet sheet(frame, {kSlot, kSlot});
+    const size_t start = first;
+    for (; first < hints.size() && !sheet.full(); ++first) {
+      const Box& box = hints[first].box;
+      View closeup;
+      const Similarity crop =
+          square_crop(box.centre(), 2 * std::max(box.width, box.height), view.roll(), kSlot);
+      view.crop(crop, kSlot, closeup.bgr, Outside::kMean);
+      closeup.to_image = crop.inverse();
+      sheet.add(closeup);
+    }
+    const auto seen = sheet.detect(finder, detector, detector.spec().second_look_score);
+    for (size_t i = 0; i < seen.size(); ++i) {
+      for (const Detection& detection : seen[i]) {
+        if (!overlap(detection.box, hints[start + i].box)) continue;
+        kept.push_back({detection, view.roll()});
+        break;
+      }
+    }
+  }
+  return kept;
+}
+
+std::vector<Proposal> proposals_of(Finder& finder, const Detector& detector,
+                                   const std::vector<View>& views, Hints hints) {
+  std::vector<Proposal> all;
+  for (const View& view : views) {
+    const float least = hints == Hints::kEnlarged ? kHintScore : kProposalScore;
+    std::vector<Detection> unsure;
+    for (const Detection& detection : finder.detect(detector, view, least)) {
+      if (detection.score < kProposalScore) {
+        unsure.push_back(detection);
+      } else {
+        all.push_back({detection, view.roll()});
+      }
+    }
+    for (Proposal& proposal : enlarged_hints(finder, detector, view, unsure)) {
+      all.push_back(std::move(proposal));
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return a.detection.score > b.detection.score;
+  });
+  std::vector<Proposal> kept;
+  for (const Proposal& proposal : all) {
+    if (!is_known(kept, proposal)) kept.push_back(proposal);
+    if (kept.size() == kMaxProposals) break;
+  }
+  return kept;
+}
+
+}  // namespace facematch

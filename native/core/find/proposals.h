@@ -1,0 +1,41 @@
+// Where faces may be in views of an image: what the detector is sure enough of, and its hints that
+// hold when they are looked at enlarged.
+#pragma once
+
+#include <vector>
+
+#include "finder.h"
+
+namespace facematch {
+
+struct Proposal {
+  Detection detection;
+  float roll;  // of an upright face in the view, degrees
+};
+
+// The least score of a hint: of faces that are too small for the frame nearly all score as much,
+// of other places few.
+constexpr float kHintScore = 0.1f;
+
+// Decodes what the faces' landmarks and chips need, in one pass through the file.
+void decode_parts_for(Finder& finder, const std::vector<Detection>& detections);
+
+// Without hints what scores at least kProposalScore. Best first, each once.
+enum class Hints { kIgnored, kEnlarged };
+std::vector<Proposal> proposals_of(Finder& finder, const Detector& detector,
+                                   const std::vector<View>& views, Hints hints);
+
+// Verifies the proposals that are not known yet and appends the faces. Beside a face that is known
+// or verified, others with its roll need no stable landmarks.
+void verify_new(Finder& finder, const std::vector<Proposal>& proposals, FoundBy found_by,
+                std::vector<FoundFace>& faces);
+
+// The second half of that: for those that were not verified.
+void verify_beside(Finder& finder, const std::vector<Proposal>& proposals, FoundBy found_by,
+                   std::vector<FoundFace>& faces);
+
+// Those of the hints that the detector is sure of in close-ups, cut from that view.
+std::vector<Proposal> enlarged_hints(Finder& finder, const Detector& detector, const View& view,
+                                     const std::vector<Detection>& hints);
+
+}  // namespace facematch

@@ -1,0 +1,82 @@
+#include "same_face.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "detect.h"
+
+namespace facematch {
+namespace {
+
+// Both fitted on groups/dlib and groups/compreface: no two of their people are one, nobody is two.
+constexpr float kSameFace = 0.4f;  // intersection over union
+// Two people's landmarks are further apart than this share of the smaller box (root mean square).
+constexpr float kCoincide = 0.25f;
+constexpr float kOverlap = 0.5f;  // of the smaller box
+
+Point middle_of(const FoundFace& face) {
+  Point sum;
+  for (const Point point : face.points) sum += point;
+  return sum / static_cast<float>(face.points.size());
+}
+
+float longer_side_of(const FoundFace& face) {
+  return std::max(face.detection.box.width, face.detection.box.height);
+}
+
+bool landmarks_coincide(const FoundFace& a, const FoundFace& b) {
+  const auto of_a = five_points(a.points).points(), of_b = five_points(b.points).points();
+  float sum = 0;
+  for (size_t i = 0; i < of_a.size(); ++i) {
+    const Point apart = of_a[i] - of_b[i];
+    sum += apart.dot(apart);
+  }
+  const float side = std::min(longer_side_of(a), longer_side_of(b));
+  return std::sqrt(sum / static_cast<float>(of_a.size())) < kCoincide * side;
+}
+
+}  // namespace
+
+bool is_same_face(const FoundFace& a, const FoundFace& b) {
+  return intersection_over_union(a.detection.box, b.detection.box) > kSameFace ||
+         landmarks_coincide(a, b);
+}
+
+float off_centre(const FoundFace& face) {
+  return static_cast<float>(cv::norm(middle_of(face) - face.detection.box.centre())) /
+         longer_side_of(face);
+}
+
+bool overlap(const Box& a, const Box& b) {
+  const float width = std::min(a.x + a.width, b.x + b.width) - std::max(a.x, b.x);
+  const float height = std::min(a.y + a.height, b.y + b.height) - std::max(a.y, b.y);
+  return width > 0 && height > 0 && width * height > kOverlap * std::min(a.area(), b.area());
+}
+
+void keep_one_of_each(std::vector<FoundFace>& faces, float (*badness)(const FoundFace&)) {
+  std::stable_sort(faces.begin(), faces.end(),
+                   [&](const auto& a, const auto& b) { return badness(a) < badness(b); });
+  std::vector<FoundFace> kept;
+  for (FoundFace& face : faces) {
+    const auto better = std::find_if(kept.begin(), kept.end(), [&](const FoundFace& known) {
+      return is_same_face(known, face);
+    });
+    if (better == kept.end()) {
+      kept.push_back(std::move(face));
+    } else {
+      better->detection.score = std::max(better->detection.score, face.detection.score);
+    }
+  }
+  faces = std::move(kept);
+}
+
+void append_new(std::vector<FoundFace>& faces, std::vector<FoundFace> more) {
+  for (FoundFace& face : more) {
+    const bool known = std::any_of(faces.begin(), faces.end(), [&](const FoundFace& other) {
+      return is_same_face(other, face);
+    });
+    if (!known) faces.push_back(std::move(face));
+  }
+}
+
+}  // namespace facematch
