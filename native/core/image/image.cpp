@@ -158,6 +158,11 @@ float Image::dot_pitch() {
   return facematch::dot_pitch(small.bgr) / small.scale();
 }
 
+float Image::two_tone_pitch() {
+  const View& view = whole();
+  return facematch::two_tone_pitch(view.bgr) / view.scale();
+}
+
 Image Image::without_dots(float pitch) {
   const float longer = static_cast<float>(std::max(width(), height()));
   const float wanted = longer * kPixelsOfDot / pitch;

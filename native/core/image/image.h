@@ -63,6 +63,9 @@ class Image {
   // far as they show in a small copy; 0 elsewhere.
   float dot_pitch();
 
+  // The same of a print of two tones (see halftone.h). Decodes nothing.
+  float two_tone_pitch();
+
   // A copy, as large as it needs to be, in which dots of that pitch are merged into tones.
   Image without_dots(float pitch);
 
