@@ -6,6 +6,7 @@ import {
   expectProblem,
   getHead,
   getModels,
+  head,
   lastChunk,
   lengthHead,
   photoForm,
@@ -129,6 +130,29 @@ describe('a body that does not come', async () => {
     await client.closed;
     clearInterval(drip);
   });
+});
+
+test('what follows a head with an empty length is no request', async () => {
+  const server = await TestServer.forTest();
+  const client = connect(server);
+  // The field is the last one, where node:http takes it for none.
+  client.write(head(server, { 'content-length': '' }) + getHead(server));
+  expectProblem(await client.answer(), 'invalid_multipart');
+  await client.closed;
+  expect(await client.answers(0)).toHaveLength(1);
+  expect(await server.metric('facematch_requests_total{route="models",status="200",code="ok"}')).toBe(0);
+});
+
+test('a client that closes its sending side behind its request has left', async () => {
+  const server = await TestServer.forTest({ gate: 'open' });
+  server.gate.close();
+  const client = connect(server);
+  client.write(photoRequest(server, { 'x-request-id': 'half' }));
+  await server.metricBecomes('facematch_requests_unanswered', 1);
+  client.socket.end();
+  await client.closed;
+  expect(await server.logged('half')).toMatchObject({ status: 499, code: 'client_left' });
+  expect(client.text).toBe('');
 });
 
 describe('answers that do not go out at once', async () => {
