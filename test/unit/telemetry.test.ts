@@ -99,7 +99,7 @@ test.each([
     reader.on('data', (bytes) => {
       read += bytes.length;
     });
-    await expect.poll(() => read).toBe(8192 * line.length);
+    await expect.poll(() => read, { timeout: 30_000 }).toBe(8192 * line.length);
     expect(told).toBe(sent - 8192);
     await expect.poll(() => lines.flush(), { timeout: 20_000 }).toBe(true);
     lines.end();
