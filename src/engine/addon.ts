@@ -177,6 +177,11 @@ export interface Addon {
   /** Overwrites the first bytes of shared memory with zeros. Throws a TypeError unless there are as many. */
   wipe(bytes: Uint8Array, count: number): void;
   /**
+   * Decodes base64 where it lies, with the escapes of JSON, up to the first group of four letters that is not whole: the end, padding or a
+   * fault. Gives the bytes of text that were read, and those that were written from its start on.
+   */
+  decodeBase64(text: Uint8Array): { read: number; written: number };
+  /**
    * Overwrites the first `written` bytes with zeros and returns all whole pages to the system: shared memory is otherwise freed only after
    * garbage collection in every thread. Throws a TypeError unless `written` lies within the memory.
    */

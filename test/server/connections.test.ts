@@ -6,6 +6,7 @@ import {
   expectProblem,
   getHead,
   getModels,
+  head,
   lastChunk,
   lengthHead,
   photoForm,
@@ -35,6 +36,21 @@ test('beyond what the limit of open files allows are closed, and the others serv
   const kept = clients.find(({ socket }) => !socket.destroyed)!;
   kept.write(getHead(server));
   expect((await kept.answer()).status).toBe(200);
+});
+
+test('of the admin listener that are idle make way for a probe', async () => {
+  const server = await TestServer.forTest();
+  const port = Number(new URL(server.adminAddress).port);
+  const head = 'GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n';
+  const idle = Array.from({ length: 40 }, () => new RawClient(port));
+  onTestFinished(() => idle.forEach(({ socket }) => void socket.destroy()));
+  // Every other one has asked something and is kept.
+  for (const client of idle.filter((_, at) => at % 2 === 0)) client.write(head);
+  for (const client of idle.slice(0, 8)) await client.closed;
+  const late = idle.at(-1)!;
+  late.write(head);
+  expect((await late.answer()).body.status).toBe('ready');
+  expect((await server.probe())[0]).toBe(200);
 });
 
 test.skipIf(transport === 'node')('that are idle end on µWS well before those kept for 20 s', async () => {
@@ -114,6 +130,29 @@ describe('a body that does not come', async () => {
     await client.closed;
     clearInterval(drip);
   });
+});
+
+test('what follows a head with an empty length is no request', async () => {
+  const server = await TestServer.forTest();
+  const client = connect(server);
+  // The field is the last one, where node:http takes it for none.
+  client.write(head(server, { 'content-length': '' }) + getHead(server));
+  expectProblem(await client.answer(), 'invalid_multipart');
+  await client.closed;
+  expect(await client.answers(0)).toHaveLength(1);
+  expect(await server.metric('facematch_requests_total{route="models",status="200",code="ok"}')).toBe(0);
+});
+
+test('a client that closes its sending side behind its request has left', async () => {
+  const server = await TestServer.forTest({ gate: 'open' });
+  server.gate.close();
+  const client = connect(server);
+  client.write(photoRequest(server, { 'x-request-id': 'half' }));
+  await server.metricBecomes('facematch_requests_unanswered', 1);
+  client.socket.end();
+  await client.closed;
+  expect(await server.logged('half')).toMatchObject({ status: 499, code: 'client_left' });
+  expect(client.text).toBe('');
 });
 
 describe('answers that do not go out at once', async () => {
