@@ -25,7 +25,7 @@ const slow = [
   // Other programs: clients, shells, proxies, databases, several servers, whole commands.
   'test/server/{client-types,clients}.test.ts',
   'test/server/{documented-requests,identification}.test.ts',
-  'test/server/{limiter-shared,limits,proxies,systemd-unit,tls-renewal}.test.ts',
+  'test/server/{limiter-shared,limits,proxies,systemd-unit,tls-renewal,wiped-memory}.test.ts',
   'test/unit/deploy-alerts.test.ts',
   // Machines that lack something.
   'test/server/cli-doctor-machine.test.ts',

@@ -4,7 +4,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { watch } from 'node:fs';
 
-const compiler = spawn('node_modules/.bin/tsc', ['--watch', '--preserveWatchOutput'], { stdio: 'inherit' });
+// A group of its own: tsc is a script that starts the compiler.
+const compiler = spawn('node_modules/.bin/tsc', ['--watch', '--preserveWatchOutput'], {
+  stdio: 'inherit',
+  detached: true,
+});
 const nodeOptions = ['--enable-source-maps', '--inspect=127.0.0.1:0', '--max-semi-space-size=4'];
 let server;
 let starting;
@@ -31,7 +35,8 @@ watch('dist', { recursive: true }, (_, file) => {
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.once(signal, async () => {
     clearTimeout(starting);
-    for (const child of [compiler, server]) child.kill(signal);
+    process.kill(-compiler.pid);
+    server.kill(signal);
     if (server.exitCode === null) await once(server, 'exit');
     process.exit(0);
   });

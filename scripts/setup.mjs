@@ -25,6 +25,7 @@ import {
   unpackFromNextRelease,
 } from './lib/debian.mjs';
 import { apiReference, liftFiles, nextNode } from './lib/lift.mjs';
+import { takeLock } from './lib/lock.mjs';
 import { ask, hashOf, isStamped, run, SetupError, seconds, withProgress, writeStamp } from './lib/run.mjs';
 import { liftUws, uwsBuilds, uwsFolder } from './lib/uws.mjs';
 
@@ -331,27 +332,13 @@ const devSteps = [
   },
 ];
 
-/** Two set-ups in one folder at once would tread on each other: the second waits for the first. */
-async function takeLock() {
-  const lock = 'build/.setup-lock';
-  mkdirSync('build', { recursive: true });
-  for (;;) {
-    try {
-      writeFileSync(lock, String(process.pid), { flag: 'wx' });
-      process.on('exit', () => rmSync(lock, { force: true }));
-      return;
-    } catch {
-      const owner = existsSync(lock) ? readFileSync(lock, 'utf8') : '';
-      if (!owner || ask('kill', ['-0', owner]) === undefined) rmSync(lock, { force: true });
-      else await new Promise((resolve) => setTimeout(resolve, 300));
-    }
-  }
-}
-
 async function main() {
   const unfit = unmetRequirement();
   if (unfit !== undefined) throw new SetupError(unfit);
-  await takeLock();
+  mkdirSync('build', { recursive: true });
+  await takeLock('build/.setup-lock', (pid) =>
+    process.stderr.write(`• waits for another set-up of this folder (process ${pid})\n`),
+  );
   const wanted = dev ? [...steps, ...devSteps] : steps;
   const unknown = (only ?? []).filter((id) => !wanted.some((step) => step.id === id));
   if (unknown.length > 0) throw new SetupError(`--only: there is no step ${unknown.join(', ')}`);

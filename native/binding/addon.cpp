@@ -18,6 +18,7 @@
 #include "../core/engine.h"
 #include "../core/pipeline.h"
 #include "../core/runtime/onnx_runtime.h"
+#include "../core/system/base64.h"
 #include "../core/system/body_memory.h"
 #include "../core/system/process.h"
 #include "../core/system/reuseport.h"
@@ -143,6 +144,15 @@ void Wipe(const Napi::CallbackInfo& info) {
   std::fill_n(memory.data(), to_count(info[1], memory.size()), uint8_t{0});
 }
 
+// See base64.h. Returns how much of the text was read, and how many bytes were written.
+Napi::Value DecodeBase64(const Napi::CallbackInfo& info) {
+  const auto [read, written] = decode_base64_groups(to_memory(info, 0));
+  auto done = Napi::Object::New(info.Env());
+  done["read"] = static_cast<double>(read);
+  done["written"] = static_cast<double>(written);
+  return done;
+}
+
 // Zeroes what was written of a buffer and returns its pages to the system. Shared memory itself is
 // freed only after the garbage collector of every thread that saw it has run.
 void Discard(const Napi::CallbackInfo& info) {
@@ -208,6 +218,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("useHugePages", UseHugePages);
   add("copyBytes", CopyBytes);
   add("wipe", Wipe);
+  add("decodeBase64", DecodeBase64);
   add("discard", Discard);
   add("preferNewestListener", ChangeListeners<prefer_newest_listener>);
   add("dropNewConnections", ChangeListeners<drop_new_connections>);

@@ -25,8 +25,17 @@ export interface Face {
   live_score?: number;
   /** Degrees. */
   pose: { yaw: number; pitch: number; roll: number };
-  /** sharpness and brightness 0..1; face_pixels is the side of the aligned face in pixels of the image. */
-  quality: { sharpness: number; brightness: number; face_pixels: number };
+  /**
+   * sharpness and brightness 0..1; face_pixels is the side of the aligned face in pixels of the image; dot_pitch, of a print, its pixels
+   * from dot to dot, else 0; stretch, 1 or more, by how much the image was stretched along one axis.
+   */
+  quality: {
+    sharpness: number;
+    brightness: number;
+    face_pixels: number;
+    dot_pitch: number;
+    stretch: number;
+  };
   /** A unit vector. */
   embedding: Float32Array;
   /** For normalisation: the normalised similarity is the cosine minus the mean of both faces' scores. */
@@ -167,6 +176,11 @@ export interface Addon {
   copyBytes(to: Uint8Array, at: number, from: Uint8Array): void;
   /** Overwrites the first bytes of shared memory with zeros. Throws a TypeError unless there are as many. */
   wipe(bytes: Uint8Array, count: number): void;
+  /**
+   * Decodes base64 where it lies, with the escapes of JSON, up to the first group of four letters that is not whole: the end, padding or a
+   * fault. Gives the bytes of text that were read, and those that were written from its start on.
+   */
+  decodeBase64(text: Uint8Array): { read: number; written: number };
   /**
    * Overwrites the first `written` bytes with zeros and returns all whole pages to the system: shared memory is otherwise freed only after
    * garbage collection in every thread. Throws a TypeError unless `written` lies within the memory.

@@ -105,10 +105,15 @@ export function rankEmbeddings(
 ): RankedEmbeddings {
   // A copy in memory of this thread, which is read faster and has methods that shared memory lacks.
   const bytes = Buffer.from(body);
-  checkJson(bytes);
-  check();
-  const json = withoutEmpty(JSON.parse(bytes.toString()));
-  check();
+  let json: unknown;
+  try {
+    checkJson(bytes);
+    check();
+    json = withoutEmpty(JSON.parse(bytes.toString()));
+    check();
+  } finally {
+    bytes.fill(0);
+  }
   const parsed = embeddingsSchema.safeParse(json);
   if (!parsed.success) throw invalidMember(parsed.error.issues[0]!, json);
   const { embedding, candidates, searched = candidates.length, ...asked } = parsed.data;

@@ -32,6 +32,10 @@ const blanks = classOf(' \t\n\r');
 const digits = '0123456789';
 const inWord = classOf(`${digits}ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_.+-`);
 const hex = classOf(`${digits}ABCDEFabcdef`);
+/** ASCII without controls, quotes and backslashes. */
+const inPlainText = Uint8Array.from({ length: 256 }, (_, byte) =>
+  Number(byte >= 0x20 && byte < 0x80 && byte !== QUOTE && byte !== BACKSLASH),
+);
 /** What may follow a backslash, besides `u`. */
 const escapable = classOf('"\\/bfnrt');
 const U = codeOf('u');
@@ -39,6 +43,16 @@ const numeric = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const literals = { true: true, false: false, null: null } as const;
 
 type Scalar = string | number | boolean | null;
+
+/** Without a string, which could not be wiped. A copy is read faster than shared memory that may grow. */
+const piece = new Uint8Array(piece_bytes);
+function arePlain(bytes: Uint8Array): boolean {
+  piece.set(bytes);
+  let at = 0;
+  while (at < bytes.length && inPlainText[piece[at]!] === 1) at += 1;
+  piece.fill(0, 0, bytes.length);
+  return at === bytes.length;
+}
 
 /** JSON in ASCII, without quotes or backslashes that are escaped. */
 function isPlain(text: string): boolean {
@@ -163,7 +177,12 @@ export class JsonScan {
     const end = start + length;
     if (length < 0 || this.#body[end - 1] === BACKSLASH) return false;
     for (let from = start; from < end; ) {
-      const raw = this.#body.toString('latin1', from, Math.min(end, from + piece_bytes));
+      const to = Math.min(end, from + piece_bytes);
+      if (arePlain(this.#body.subarray(from, to))) {
+        from = to;
+        continue;
+      }
+      const raw = this.#body.toString('latin1', from, to);
       const piece = from + raw.length < end ? withoutCutEscape(raw) : raw;
       if (!isPlain(piece)) return false;
       from += piece.length;

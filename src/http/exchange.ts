@@ -220,13 +220,15 @@ export abstract class Exchange {
     );
   }
 
-  /** For the transport: bytes of the body have come. The chunk is copied or not needed any more when this returns. */
+  /** For the transport: bytes of the body have come. When this returns, the chunk is wiped. */
   protected data(chunk: Uint8Array, last: boolean): void {
     this.received += chunk.byteLength;
     this.#shortfall += this.#shortfallOf(chunk);
     if (last) this.arrived = true;
     this.#clocks?.touch();
     this.#sink(chunk, last);
+    // Nothing of a body stays in the transport's memory.
+    chunk.fill(0);
   }
 
   #shortfallOf({ byteLength }: Uint8Array): number {

@@ -110,7 +110,7 @@ export function bodyLimit(
 export const isJson = (contentType = '') => /^application\/json\s*(?:;|$)/i.test(contentType.trim());
 
 function withImages(context: Context, endpoint: ImageEndpoint): Promise<Reply> {
-  const { config, manifest } = context.services;
+  const { config, engine, manifest } = context.services;
   const json = isJson(context.exchange.request.headers.get('content-type'));
   const limit_bytes = bodyLimit(config, json);
   const malformed = json ? malformedJson : malformedForm;
@@ -119,7 +119,7 @@ function withImages(context: Context, endpoint: ImageEndpoint): Promise<Reply> {
   if (boundary === undefined) throw new Problem('unsupported_media_type');
   const read = (body: Buffer) =>
     json
-      ? readJsonForm(body, endpoint, config, manifest)
+      ? readJsonForm(body, endpoint, config, manifest, engine.addon.decodeBase64)
       : readForm(body, boundary, endpoint, config, manifest);
   const expected = json ? expectedJson : { malformed, isWhole: (bytes: Buffer) => endsForm(bytes, boundary) };
   return analyse(context, endpoint, read, receiveBody(context, limit_bytes, expected));

@@ -43,6 +43,8 @@ export interface ListenerOptions {
   certificate?: { cert: string; key: string } | undefined;
   limits: ExchangeLimits;
   connections: Connections;
+  /** Whether an idle connection ends for a new one beyond the limit; only node:http can. */
+  makesRoom?: boolean;
   /** How long a connection is kept for its next request; only node:http can choose it. */
   keep_alive_ms: number;
   handle(exchange: Exchange): void;

@@ -136,6 +136,18 @@ export const Face = object(
       ),
       brightness: share.describe('Mean luma of the face: 0 is black, 1 is white'),
       face_pixels: count.describe('Side of the aligned face, in pixels of the image'),
+      dot_pitch: z
+        .number()
+        .min(0)
+        .describe(
+          'Of a print, fax or photocopy, pixels of the image from dot to dot, about; 0 for any other',
+        ),
+      stretch: z
+        .number()
+        .min(1)
+        .describe(
+          'By how much the image seems stretched along one axis: 1 is not at all. Measured too large where the head is turned beyond 45 degrees',
+        ),
     }),
   },
 );

@@ -4,6 +4,7 @@ import { handleAdmin } from '../http/admin.ts';
 import type { Services } from '../http/context.ts';
 import type { Dispatcher } from '../http/dispatch.ts';
 import { Connections, descriptorsThatFit, type Listening, localAddress } from '../http/listening.ts';
+import { NodeListener } from '../http/node/listener.ts';
 import type { Transport } from '../http/transport.ts';
 import type { Log } from '../telemetry/telemetry.ts';
 import { CertificateWatch, certificateFiles } from './certificate.ts';
@@ -89,12 +90,14 @@ export async function openAdmin(
   const { config } = services;
   const { name: http, reason } = transport;
   const detail = http === 'node' && reason ? `HTTP is served by node:http: ${reason}` : undefined;
-  return transport.open({
+  // Whatever speaks HTTP to clients: idle scrapers must not turn a probe away.
+  return NodeListener.open({
     ...optionsOf(services, log),
     host: await localAddress(config.admin_host),
     port: config.admin_port,
     variables: 'FACEMATCH_ADMIN_HOST and FACEMATCH_ADMIN_PORT',
     connections,
+    makesRoom: true,
     handle: (exchange) => void handleAdmin(exchange, { ...services, http, detail }),
   });
 }

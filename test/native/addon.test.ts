@@ -21,7 +21,7 @@ const face = (index: number) => ({
   human_score: manifest.human && expect.any(Number),
   occlusion_score: manifest.occlusion && expect.any(Number),
   pose: numbers('yaw pitch roll'),
-  quality: numbers('sharpness brightness face_pixels'),
+  quality: numbers('sharpness brightness face_pixels dot_pitch stretch'),
   embedding: expect.any(Float32Array),
 });
 const timings_ms = numbers('decode detect align embed');

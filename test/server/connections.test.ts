@@ -38,6 +38,21 @@ test('beyond what the limit of open files allows are closed, and the others serv
   expect((await kept.answer()).status).toBe(200);
 });
 
+test('of the admin listener that are idle make way for a probe', async () => {
+  const server = await TestServer.forTest();
+  const port = Number(new URL(server.adminAddress).port);
+  const head = 'GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n';
+  const idle = Array.from({ length: 40 }, () => new RawClient(port));
+  onTestFinished(() => idle.forEach(({ socket }) => void socket.destroy()));
+  // Every other one has asked something and is kept.
+  for (const client of idle.filter((_, at) => at % 2 === 0)) client.write(head);
+  for (const client of idle.slice(0, 8)) await client.closed;
+  const late = idle.at(-1)!;
+  late.write(head);
+  expect((await late.answer()).body.status).toBe('ready');
+  expect((await server.probe())[0]).toBe(200);
+});
+
 test.skipIf(transport === 'node')('that are idle end on µWS well before those kept for 20 s', async () => {
   const [server, patient] = await Promise.all([
     TestServer.forTest(),

@@ -72,7 +72,8 @@ describe('an answer is that to the form', () => {
 
   test('many, of which a faulty one spoils no other', async () => {
     const large = Buffer.alloc(limit_bytes + 1);
-    const image2 = [samples.three, Buffer.from('no image'), Buffer.alloc(0), faceless, large];
+    const late = Buffer.concat([Buffer.from('\n'), samples.three]);
+    const image2 = [samples.three, Buffer.from('no image'), Buffer.alloc(0), faceless, large, late];
     const asForm = await match(server, { image1: samples.one, image2 }, { path: paths.many });
     const asJson = await json({ image1: one, image2: image2.map(base64) }, paths.many);
     const results = asForm.body.results.map(({ filename: _, ...result }: Json) => result);
@@ -84,6 +85,7 @@ describe('an answer is that to the form', () => {
       expect.objectContaining({ code: 'missing_field', status: 400 }),
       expect.objectContaining({ code: 'no_face_found', status: 422 }),
       expect.objectContaining({ code: 'image_too_large', status: 413, limit_bytes }),
+      expect.objectContaining({ code: 'unsupported_image_format', detected: 'unknown', position: 1 }),
     ]);
     expect(asForm.body.matches).toBe(1);
   });

@@ -60,7 +60,8 @@ Pose unflattened(Pose pose);
 // pixels, so image size and noise matter little. A sharp photo has 0.6 to 0.7; a Gaussian blur of
 // one fiftieth of the chip's side leaves about 0.5. A uniform image has 0.
 //
-// brightness: mean luma / 255 (ITU-R BT.601). face_pixels is copied; the others are left as they are.
+// brightness: mean luma / 255 (ITU-R BT.601). face_pixels is copied; the others are left as they
+// are.
 Quality measure_quality(const cv::Mat& chip, float face_pixels);
 
 }  // namespace facematch

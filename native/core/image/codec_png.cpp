@@ -91,7 +91,7 @@ class Decoder {
     png_set_chunk_cache_max(png_, 64);
     // As much as the file has: the orientation may lie in a chunk with a maker's megabytes. All
     // chunks that are kept have no more bytes together.
-    png_set_chunk_malloc_max(png_, std::max<size_t>(1 << 20, bytes.size()));
+    png_set_chunk_malloc_max(png_, std::max<size_t>(1 << 20, source_.rest.size()));
     // check_dimensions() limits the size, with an error of its own.
     png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
     png_read_info(png_, info_);

@@ -1,4 +1,5 @@
 import type { ImageEndpoint } from '../../endpoints/endpoint.ts';
+import type { Addon } from '../../engine/addon.ts';
 import { JsonScan, unescaped, withoutCutEscape } from '../../engine/json-scan.ts';
 import { maxTargets, type PackDefaults, readOption } from '../../engine/match-options.ts';
 import { kindOfText, kinds } from '../../engine/not-an-image.ts';
@@ -11,12 +12,13 @@ export function readJsonForm(
   taker: Pick<ImageEndpoint, 'fields' | 'advanced'>,
   limits: FormLimits,
   pack: PackDefaults,
+  decodeGroups?: Addon['decodeBase64'],
 ): Form {
   const json = new JsonScan(body);
   const sent = new SentFields(taker, limits);
   const names = new Set<string>();
   const readImage = (name: string) => {
-    sent.image({ name, ...imageRange(body, json, name, limits.max_image_bytes) });
+    sent.image({ name, ...imageRange(body, json, name, limits.max_image_bytes, decodeGroups) });
   };
   if (json.peek() !== '{') {
     json.skip();
@@ -57,7 +59,13 @@ export function readJsonForm(
 
 const expected = 'an image in base64 without blanks';
 
-function imageRange(body: Buffer, json: JsonScan, name: string, max_bytes: number) {
+function imageRange(
+  body: Buffer,
+  json: JsonScan,
+  name: string,
+  max_bytes: number,
+  decodeGroups: Addon['decodeBase64'] | undefined,
+) {
   if (json.peek() !== '"') throw invalidMember(name, expected, body, json);
   const text = json.rawText();
   const { end } = text;
@@ -68,8 +76,10 @@ function imageRange(body: Buffer, json: JsonScan, name: string, max_bytes: numbe
     const head = Buffer.from(body.toString('latin1', start, Math.min(end, start + head_bytes)), 'base64');
     return { start, end: start + size, head };
   }
-  const beginning = beginningOf(body, start, end);
-  const decoded = decodeInPlace(body, start, end);
+  const kept = Buffer.from(body.subarray(start, Math.min(end, start + shown_bytes)));
+  const decoded = decodeInPlace(body, start, end, decodeGroups);
+  const beginning = 'end' in decoded ? '' : kept.toString();
+  kept.fill(0);
   if ('end' in decoded) {
     return { start, end: decoded.end, head: body.subarray(start, Math.min(decoded.end, start + head_bytes)) };
   }
@@ -85,12 +95,17 @@ function imageRange(body: Buffer, json: JsonScan, name: string, max_bytes: numbe
 
 /** How long the head of a `data:` address (RFC 2397) is, whose type decides nothing; 0 where there is none. */
 function dataPrefix(body: Buffer, { start, end }: { start: number; end: number }): number {
+  // Not for every image: strings cannot be wiped.
+  if (!'dD'.includes(String.fromCharCode(body[start]!))) return 0;
   const head = /^data:[\w.+-]*(?:\\?\/[\w.+-]+)?(?:;[\w.+-]+=[\w.+-]*)*;base64,/i;
   return head.exec(beginningOf(body, start, end))?.[0].length ?? 0;
 }
 
+/** What a detail may show of a text. */
+const shown_bytes = 256;
+
 const beginningOf = (body: Buffer, start: number, end: number) =>
-  body.toString('utf8', start, Math.min(end, start + 256));
+  body.toString('utf8', start, Math.min(end, start + shown_bytes));
 
 /** What to do about text that is no base64, where it tells what it is. */
 function base64Advice(beginning: string): string {
@@ -125,12 +140,19 @@ export function decodedSize(body: Buffer, start: number, end: number): number {
 
 /**
  * Decodes base64 (RFC 4648 section 4) in place. Strict: no blanks, all of its padding or none, unused bits 0; JSON's escapes are taken,
- * because some libraries write `\/`. Gives where the bytes end, or the byte from which it is wrong.
+ * because some libraries write `\/`. Gives where the bytes end, or the byte from which it is wrong. `decodeGroups` does it, but for the
+ * end and what is wrong, without strings, which cannot be wiped.
  */
-export function decodeInPlace(body: Buffer, start: number, end: number): { end: number } | { wrong: number } {
-  let to = start;
+export function decodeInPlace(
+  body: Buffer,
+  start: number,
+  end: number,
+  decodeGroups: Addon['decodeBase64'] = () => ({ read: 0, written: 0 }),
+): { end: number } | { wrong: number } {
+  const { read, written } = decodeGroups(body.subarray(start, end));
+  let to = start + written;
   let carry = '';
-  for (let from = start; from < end; ) {
+  for (let from = start + read; from < end; ) {
     const raw = body.toString('latin1', from, Math.min(end, from + chunk));
     const whole = from + raw.length < end ? withoutCutEscape(raw) : raw;
     const plain = whole.includes('\\') ? (unescaped(whole) ?? roughlyUnescaped(whole)) : whole;

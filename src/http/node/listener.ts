@@ -74,8 +74,8 @@ function secureContext({ certificate }: ListenerOptions) {
 
 /** Makes the server hand every request to `handle`, and listen. */
 async function listen(server: Server, options: ListenerOptions): Promise<void> {
-  const { host, port, limits, handle, onFault, connections } = options;
-  count(server, connections);
+  const { host, port, limits, handle, onFault, connections, makesRoom = false } = options;
+  count(server, connections, makesRoom);
   // The size of the head limits how many there are; Node would drop the others silently.
   server.maxHeadersCount = 0;
   const handleRequest = (...[req, res]: ConstructorParameters<typeof NodeExchange>) => {
@@ -127,8 +127,23 @@ function hasRoom(socket: Socket, res: ServerResponse): boolean {
   return true;
 }
 
-function count(server: Server, connections: Connections): void {
-  if (Number.isFinite(connections.limit)) server.maxConnections = connections.limit;
+/** Beyond the limit the connection ends that is idle and the oldest, or the new one where none is idle. */
+function makeRoom(server: Server, connections: Connections): void {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    if (sockets.size <= connections.limit) return;
+    connections.refused += 1;
+    const idle = [...sockets].find((one) => exchangesOf(one).size === 0) ?? socket;
+    sockets.delete(idle);
+    idle.destroy();
+  });
+}
+
+function count(server: Server, connections: Connections, makesRoom: boolean): void {
+  if (makesRoom) makeRoom(server, connections);
+  else if (Number.isFinite(connections.limit)) server.maxConnections = connections.limit;
   server.on('drop', () => {
     connections.refused += 1;
   });
@@ -143,6 +158,9 @@ function count(server: Server, connections: Connections): void {
     connections.silent += 1;
   });
   server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
+    // Without a listener of ours node:http reads into memory that it keeps, with the last bodies, and gives us copies. With one,
+    // each packet comes here after its parser has read it.
+    socket.on('data', (packet: Buffer) => packet.fill(0));
     socket.once('close', () => {
       if (!heard.has(socket)) connections.silent += 1;
     });
