@@ -260,7 +260,8 @@ function readRequest({ method, url, rawHeaders, httpVersionMinor, socket }: Inco
  */
 export function readUnclear(packet: Buffer, seen: number, peer = ''): Request | undefined {
   const text = packet.toString('latin1');
-  const start = text.lastIndexOf('\r\n\r\n', seen - 1);
+  // An empty length is seen only at the end of its head, which is not the one before it.
+  const start = text.lastIndexOf('\r\n\r\n', seen - 5);
   const [first = '', ...lines] = text
     .slice(start < 0 ? 0 : start + 4)
     .split('\r\n\r\n', 1)[0]!
