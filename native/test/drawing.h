@@ -100,8 +100,8 @@ struct ExifBlock {
   std::vector<uint8_t> bytes() const;
 };
 
-// Whether a view of decode_parts() has the pixels of `whole`, which was decoded at the same scale,
-// and shows all of `part`, which is in pixels of the full image.
+// Whether a view of decode_parts() shows all of `part`, which is in pixels of the full image, with
+// the pixels of `whole`, which was decoded at the same scale.
 bool is_part_of(const View& view, const DecodedImage& whole, cv::Rect part);
 
 // Small valid images, one for each way in which a decoder reads a file: what the tests of damaged
