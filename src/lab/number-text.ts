@@ -42,7 +42,9 @@ export function rateText(rate: number): string {
 export function verdictText(figures: Figures | PeopleFigures, isNamed: boolean): string {
   const unread = 'by' in figures ? figures.not_compared : 0;
   const left =
-    unread === 0 ? '' : ` ${countText(unread)} pairs were not compared, because an image could not be read.`;
+    unread === 0
+      ? ''
+      : ` ${unread === 1 ? '1 pair was' : `${countText(unread)} pairs were`} not compared, because an image could not be read.`;
   return `${isNamed ? `${figures.set}: ` : ''}${outcomeText(figures)}${left}`;
 }
 
