@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { readConfig } from '../config/config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import { loadPack } from '../engine/load-addon.ts';
-import { packDirectory, readDraft, readManifest, verifyPack } from '../engine/manifest.ts';
+import { packDirectory, readDraft, verifyPack } from '../engine/manifest.ts';
 import {
   type AttackFigures,
   attackFigures,
@@ -66,8 +66,14 @@ export async function evaluateSets(files: readonly SetFiles[], options: Evaluate
   const { mode, people = [], groups, samePersonAbove = Number.POSITIVE_INFINITY, heldOutCohort } = options;
   const { pack, workers } = readConfig();
   const packDir = packDirectory(pack);
-  const manifest = readManifest(packDir);
+  const manifest = readDraft(packDir);
   const { name, version, min_det_score: minDetScore } = manifest;
+  const calibration = manifest.calibration && calibrationOf(manifest.calibration[mode]);
+  if (calibration === undefined && people.length > 0) {
+    throw new Error(
+      `The pack ${name} is not calibrated, so its percents have no rates: calibrate it first, or give lists of pairs.`,
+    );
+  }
   const sets = files.map(readSet);
   // What is wrong with the lists fails now rather than at the end: measuring takes minutes.
   const folders = people.map(({ folder }) => folder);
@@ -96,7 +102,6 @@ export async function evaluateSets(files: readonly SetFiles[], options: Evaluate
   const cohorts = heldOutCohort
     ? await withBar('cohorts', cohortTasks, (onTask) => fitHeldOut(embedded, peopleSets, { workers, onTask }))
     : undefined;
-  const calibration = calibrationOf(manifest.calibration[mode]);
   const judging = { mode, calibration, packCohort: manifest.cohort ? 'pack' : 'none', cohorts } as const;
   const evaluations = judgeSets(embedded, judging);
   const byGroup: PeopleEvaluation[] = [];
@@ -104,7 +109,7 @@ export async function evaluateSets(files: readonly SetFiles[], options: Evaluate
     const groupsOfSet = groupCount(set.people, set.groupings);
     byGroup.push(
       await withBar(`${set.people.name} by group`, groupsOfSet, (onGroup) =>
-        judgePeople(set, judging, samePersonAbove, onGroup),
+        judgePeople(set, { ...judging, calibration: calibration! }, samePersonAbove, onGroup),
       ),
     );
   }

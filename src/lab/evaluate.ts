@@ -29,7 +29,8 @@ export type PeopleFigures = PeopleEvaluation['figures'];
 
 interface JudgeOptions {
   mode: AccuracyMode;
-  calibration: Calibration;
+  /** Of the pack, which may have none. */
+  calibration: Calibration | undefined;
   /** Whether the pack has a cohort; used unless `cohorts` replace it. */
   packCohort: Exclude<CohortUse, 'held-out'>;
   cohorts: HeldOutCohorts | undefined;
@@ -107,7 +108,7 @@ const percents = [50, 60, 70];
 /** Calls `onGroup` after each group, for progress. */
 export async function judgePeople(
   { folder, groupings, people, images }: EmbeddedPeople,
-  { mode, calibration, packCohort, cohorts }: JudgeOptions,
+  { mode, calibration, packCohort, cohorts }: JudgeOptions & { calibration: Calibration },
   samePersonAbove: number,
   onGroup: () => void,
 ) {

@@ -40,7 +40,8 @@ interface Judged {
   /** How many others there are. */
   not_compared: number;
   images: ReadonlyMap<string, EmbeddedImage>;
-  calibration: Calibration;
+  /** Undefined for a pack without one: cosines and their rates alone. */
+  calibration: Calibration | undefined;
   seconds: number;
 }
 

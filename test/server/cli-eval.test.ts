@@ -2,6 +2,7 @@ import { cpSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { packDirectory, readManifest, verifyPack } from '../../src/engine/manifest.ts';
+import { uncalibratedPack } from '../fixtures/packs.ts';
 import { samples, sharedFolder } from '../fixtures/pictures.ts';
 import { expectFailure, facematch } from './support/cli.ts';
 import type { Json } from './support/client.ts';
@@ -13,7 +14,8 @@ beforeAll(async () => {
   folder = await evalFolder();
 });
 
-const evaluate = (line: string) => facematch(`eval --mode fast ${line}`, folder);
+const evaluate = (line: string, env?: NodeJS.ProcessEnv) =>
+  facematch(`eval --mode fast ${line}`, folder, env);
 
 describe('facematch eval', () => {
   test('in words begins with what happens at the percent of a match, and prints no rate that is not shown', async () => {
@@ -73,6 +75,18 @@ describe('facematch eval', () => {
     const gone = { 'gone.jpg': 'there is no such file' };
     expect([failures, people[0].failures, without_face, stderr]).toEqual([gone, gone, [], '']);
     expect([code, pairs.same + pairs.different, not_compared]).toEqual([1, lines.length, 1]);
+  });
+
+  test('measures the cosines of a pack that is not calibrated, and says that it has no percents', async () => {
+    const env = { FACEMATCH_PACK: uncalibratedPack(folder) };
+    const many = await evaluate('<b>.tsv --images images --report cosines', env);
+    expect(many.stdout).toMatch(
+      /^At a cosine of \d\.\d{3}: \d of 136 pairs of strangers passed, 10 of 10 pairs of one person were recognised\. 1 pair was not compared/,
+    );
+    expect(many.stdout).not.toContain('stated');
+    const few = await evaluate('few.tsv --images images', env);
+    expect(few.stdout).toMatch(/^No percents, because the pack is not calibrated, and too few pairs/);
+    expectFailure(await evaluate('--people staff=listed', env), 1, 'uncalibrated is not calibrated');
   });
 
   describe('of labelled people alone', () => {
