@@ -24,8 +24,8 @@ constexpr float kHintSide = 10;
 // Where a face is smaller than this in the frame, others may be too small for it: a finer look
 // follows.
 constexpr float kNearSide = 13;
-constexpr float kFiner = 2;            // times finer, at most
-constexpr int kFinest = 1600;          // longer side of the image in the finest look, pixels
+constexpr float kFiner = 2;    // times finer, at most
+constexpr int kFinest = 1600;  // longer side of the image in the finest look, pixels
 
 // Turned faces are looked for beside upright ones only where those cover less of the image.
 constexpr float kSmallPart = 0.1f;
@@ -67,8 +67,7 @@ void look_finer(Finder& finder, float scale, std::vector<FoundFace>& faces) {
     if (scale >= most || finder.cut_short()) return;
     known = faces.size();
     const View view = image.shrink_whole(static_cast<int>(std::ceil(next * longer)));
-    const auto proposals =
-        proposals_of(finder, detector, frames_of(view, frame), Hints::kEnlarged);
+    const auto proposals = proposals_of(finder, detector, frames_of(view, frame), Hints::kEnlarged);
     verify_new(finder, proposals, FoundBy::kTiled, faces);
     scale = next;
     next = std::min(kFiner * scale, most);
@@ -77,9 +76,8 @@ void look_finer(Finder& finder, float scale, std::vector<FoundFace>& faces) {
 }
 
 bool is_known(const std::vector<FoundFace>& faces, const Box& box) {
-  return std::any_of(faces.begin(), faces.end(), [&](const FoundFace& face) {
-    return overlap(face.detection.box, box);
-  });
+  return std::any_of(faces.begin(), faces.end(),
+                     [&](const FoundFace& face) { return overlap(face.detection.box, box); });
 }
 
 // Looks at the three rotations of the whole image on one sheet, and where that gives a hint at
@@ -97,9 +95,8 @@ void look_beside(Finder& finder, std::vector<FoundFace>& faces) {
   for (const View& view : views) sheet.add(view);
   const auto seen = sheet.detect(finder, detector, kHintScore);
   const bool hint = std::any_of(seen.begin(), seen.end(), [&](const auto& in_view) {
-    return std::any_of(in_view.begin(), in_view.end(), [&](const Detection& one) {
-      return !is_known(faces, one.box);
-    });
+    return std::any_of(in_view.begin(), in_view.end(),
+                       [&](const Detection& one) { return !is_known(faces, one.box); });
   });
   if (!hint) return;
   verify_new(finder, proposals_of(finder, detector, views, Hints::kEnlarged), FoundBy::kRotated,
@@ -124,9 +121,8 @@ void find_in_whole(Finder& finder, std::vector<FoundFace>& faces, StageTimings& 
     }
     order(sure);
     std::erase_if(unsure, [&](const Detection& hint) {
-      return std::any_of(sure.begin(), sure.end(), [&](const Detection& better) {
-        return overlap(better.box, hint.box);
-      });
+      return std::any_of(sure.begin(), sure.end(),
+                         [&](const Detection& better) { return overlap(better.box, hint.box); });
     });
     hints = enlarged_hints(finder, finder.engine().detector, whole, unsure);
   }
@@ -162,9 +158,8 @@ void find_doubtful(Finder& finder, float min_score, std::vector<FoundFace>& face
     const Timer timer(timings_ms.detect, image.decode_ms());
     detections = detect_in_whole(finder, image.whole(), min_score);
   }
-  std::erase_if(detections, [&](const Detection& one) {
-    return one.score >= bar || is_known(faces, one.box);
-  });
+  std::erase_if(detections,
+                [&](const Detection& one) { return one.score >= bar || is_known(faces, one.box); });
   const Timer timer(timings_ms.align, image.decode_ms());
   decode_parts_for(finder, detections);
   for (const Detection& detection : detections) {
