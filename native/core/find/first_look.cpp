@@ -63,7 +63,7 @@ float smallest_of(std::span<const FoundFace> faces) {
 bool is_rotated(const FoundFace& face) { return face.detection.found_by == FoundBy::kRotated; }
 
 // Looks at the image in finer and finer parts, as long as faces are found that are small in them.
-void look_finer(Finder& finder, float scale, std::vector<FoundFace>& faces) {
+void look_finer(Finder& finder, float scale, float decoded, std::vector<FoundFace>& faces) {
   Image& image = finder.image();
   const Detector& detector = finder.engine().detector;
   const cv::Size frame(detector.spec().width, detector.spec().height);
@@ -71,7 +71,7 @@ void look_finer(Finder& finder, float scale, std::vector<FoundFace>& faces) {
   const float most = std::min(1.0f, static_cast<float>(kFinest) / longer);
   if (scale >= most) return;
   // What is decoded already is fine enough at first.
-  float next = std::clamp(image.whole().scale(), scale, std::min(kFiner * scale, most));
+  float next = std::clamp(decoded, scale, std::min(kFiner * scale, most));
   for (size_t known = 0; smallest_of(std::span(faces).subspan(known)) * scale < kNearSide;) {
     if (scale >= most || finder.cut_short()) return;
     known = faces.size();
@@ -104,13 +104,13 @@ std::vector<View> hinted(Finder& finder, const std::vector<View>& views,
 }
 
 // Looks for turned faces.
-void look_beside(Finder& finder, std::vector<FoundFace>& faces) {
+void look_beside(Finder& finder, const View& whole, std::vector<FoundFace>& faces) {
   Image& image = finder.image();
   float covered = 0;
   for (const FoundFace& face : faces) covered += face.detection.box.area();
   covered /= static_cast<float>(image.width()) * static_cast<float>(image.height());
   if (covered > kSmallPart) return;
-  std::vector<View> views = rotations(image.whole(), 1);
+  std::vector<View> views = rotations(whole, 1);
   if (covered > kTinyPart) views = hinted(finder, views, faces);
   verify_new(finder, proposals_of(finder, finder.engine().detector, views, Hints::kEnlarged, faces),
              FoundBy::kRotated, faces);
@@ -124,11 +124,12 @@ void find_in_whole(Finder& finder, std::vector<FoundFace>& faces, StageTimings& 
   const bool complete = fallback && is_large(image);
   const float bar = finder.engine().pack.min_det_score;
   const float scale = scale_in_frame(finder.engine().detector, image);
+  // As decoded now: later it may be finer.
+  const View whole = image.whole();
   std::vector<Detection> sure, unsure;
   std::vector<Proposal> hints;
   {
     const Timer timer(timings_ms.detect, image.decode_ms());
-    const View whole = image.whole();
     for (const Detection& one : detect_in_whole(finder, whole, complete ? kHintScore : bar)) {
       (one.score >= bar ? sure : unsure).push_back(one);
     }
@@ -159,8 +160,8 @@ void find_in_whole(Finder& finder, std::vector<FoundFace>& faces, StageTimings& 
   if (!fallback) return;
   const Timer timer(timings_ms.detect, image.decode_ms());
   verify_new(finder, hints, FoundBy::kTiled, faces);
-  look_finer(finder, scale, faces);
-  if (complete && ends_search(DetectionPass::kWhole, faces)) look_beside(finder, faces);
+  look_finer(finder, scale, whole.scale(), faces);
+  if (complete && ends_search(DetectionPass::kWhole, faces)) look_beside(finder, whole, faces);
 }
 
 void find_doubtful(Finder& finder, float min_score, std::vector<FoundFace>& faces,
