@@ -200,7 +200,7 @@ class Analyser {
 
   int smallest_face() const {
     const auto longer = static_cast<float>(std::max(image_.width(), image_.height()));
-    return static_cast<int>(std::ceil(std::min(smallest_side_, longer)));
+    return static_cast<int>(std::ceil(std::min(std::max(smallest_side_, kMinFaceSide), longer)));
   }
 
   const Engine& engine_;

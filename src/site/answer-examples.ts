@@ -20,7 +20,7 @@ const match: Match = {
     height: 960,
     format: 'jpeg',
     orientation: 6,
-    smallest_face: 56,
+    smallest_face: 72,
     faces: [
       {
         index: 0,
@@ -47,7 +47,7 @@ const match: Match = {
     height: 640,
     format: 'webp',
     orientation: 1,
-    smallest_face: 38,
+    smallest_face: 48,
     faces: [
       {
         index: 0,

@@ -37,11 +37,11 @@ describe('facematch detect', () => {
     const lines = stdout.trimEnd().split('\n');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(lines).toHaveLength(5);
-    expect(lines[0]).toBe('group.jpg  1920×1280 jpeg, 3 faces');
+    expect(lines[0]).toBe('group.jpg  1920×1280 jpeg, 3 faces from 72 px on');
     expect(lines[1]).toMatch(
       /^ {3}0 {2}\d+×\d+ at \(\d+, \d+\) +score \d\.\d{3} {2}primary +human +-?\d+\.\d +covered +-?\d+\.\d +yaw +-?\d+° pitch +-?\d+° roll +-?\d+° {2}sharpness \d\.\d\d brightness \d\.\d\d face \d+ px$/,
     );
-    expect(lines[4]).toBe('blank.webp  80×60 webp, no face');
+    expect(lines[4]).toBe('blank.webp  80×60 webp, no face from 14 px on');
   });
 
   test('with --json prints what the server answers', async () => {
@@ -55,7 +55,7 @@ describe('facematch detect', () => {
       const pair = { image1: turned, image2: sample(1), ...fields };
       const { body } = await match(server, pair, { path: paths.advanced });
       const { face_index: _, ...image } = body.image1;
-      expect([code, JSON.parse(stdout)]).toEqual([0, [{ file: 'turned.jpg', ...image }]]);
+      expect([code, JSON.parse(stdout)]).toEqual([0, [{ file: 'turned.jpg', ...image, warnings: [] }]]);
       expect(image.orientation).toBe(6);
       expect(image.faces.length).toBeGreaterThan(0);
     }
@@ -116,7 +116,7 @@ describe('facematch detect', () => {
   test('shows no control character of a name', async () => {
     copyFileSync(join(folder, 'blank.webp'), join(folder, 'red\u001b[31m.webp'));
     const { stdout, stderr } = await detect('red\u001b[31m.webp none\u0007.jpg');
-    expect(stdout).toBe('red\ufffd[31m.webp  80×60 webp, no face\n');
+    expect(stdout).toBe('red\ufffd[31m.webp  80×60 webp, no face from 14 px on\n');
     expect(stderr).toContain('none\ufffd.jpg cannot be read');
   });
 });

@@ -66,8 +66,8 @@ describe('an answer in words', () => {
     expect(words().split('\n')).toEqual([
       'Match: the same person',
       '  confidence  78.0 % (the threshold is 70 %): 1 in 63,000 pairs of strangers scores this high',
-      '  image1      a.jpg, 1920×1280, 2 faces: the one at the top, 181×215 pixels at (712, 233)',
-      '  image2      b.jpg, 1920×1280, 1 face: the one at the top, 181×215 pixels at (712, 233)',
+      '  image1      a.jpg, 1920×1280, 2 faces from 9 px on: the one at the top, 181×215 pixels at (712, 233)',
+      '  image2      b.jpg, 1920×1280, 1 face from 9 px on: the one at the top, 181×215 pixels at (712, 233)',
       '  compared    2 pairs of faces, accuracy mode balance',
       '  time        25.6 ms in all; decode 3.1 · total 18.0',
       '',

@@ -34,8 +34,8 @@ std::vector<std::vector<Detection>> ContactSheet::detect(Finder& finder, const D
   std::vector<std::vector<Detection>> seen(views_.size());
   for (Detection detection : finder.detect(detector, View(sheet_), min_score)) {
     const Point centre = detection.box.centre();
-    const auto column = static_cast<size_t>(std::max(0.0f, centre.x)) /
-                        static_cast<size_t>(slot_.width);
+    const auto column =
+        static_cast<size_t>(std::max(0.0f, centre.x)) / static_cast<size_t>(slot_.width);
     const auto row =
         static_cast<size_t>(std::max(0.0f, centre.y)) / static_cast<size_t>(slot_.height);
     const size_t index = row * columns_ + column;

@@ -90,7 +90,8 @@ void find_in_views(DetectionPass pass, Finder& finder, std::vector<FoundFace>& f
   const Engine& engine = finder.engine();
   const Detector& detector = close ? *engine.close_detector : engine.detector;
   const auto [found_by, views] = views_of(pass, finder);
-  const bool hints = is_large(finder.image()) && (found_by == FoundBy::kRotated || pass == DetectionPass::kLargeTiles);
+  const bool hints = is_large(finder.image()) &&
+                     (found_by == FoundBy::kRotated || pass == DetectionPass::kLargeTiles);
   std::vector<Proposal> rejected;
   for (const Proposal& proposal :
        proposals_of(finder, detector, views, hints ? Hints::kEnlarged : Hints::kIgnored)) {

@@ -14,9 +14,6 @@ namespace {
 constexpr int kCloseup = 240;
 constexpr int kSmallCloseup = 128;  // BlazeFace's frame as well
 
-// Shortest longer side of the box, pixels: smaller faces cannot be compared, and noise passes for
-// faces.
-constexpr float kMinFaceSide = 14;
 constexpr float kMinIou = 0.3f;
 // A close-up with a larger roll is cut again, upright.
 constexpr float kMaxRoll = 20;
@@ -89,57 +86,70 @@ float Finder::measure(const View& view, const FoundFace& face,
   return instability(engine_.landmarker, view, face.detection.box, face.points, perturbations);
 }
 
-// Cheapest test first: the quick perturbation costs one run of the landmark net, the thorough ones
-// five, the likely rolls some 30 and up to six of the detector, the detector's word one of its.
+// The tests that accept a face of the first look, in this order until one does: the cheaper first.
+// Costs are runs of the landmark net and, at most, of a detector.
+struct Finder::Test {
+  bool (Finder::*accepts)(FoundFace& face);
+  int landmark_runs;
+  int detector_runs;
+  // Only until a face was accepted by a test that tells upright faces from others: rotated ones are
+  // rare beside them.
+  bool only_at_first;
+  bool tells_upright;
+};
+
+const std::array<Finder::Test, 5> Finder::kTests = {{
+    {&Finder::is_clear, 0, 0, false, true},
+    {&Finder::is_quickly_stable, 1, 0, false, true},
+    {&Finder::is_thoroughly_stable, 5, 0, true, true},
+    {&Finder::has_likely_roll, 30, 6, true, true},
+    // For blurred faces, half hidden ones and profiles, on which landmarks are unstable.
+    {&Finder::is_seen_again, 0, 1, false, false},
+}};
+
 std::optional<FoundFace> Finder::confirm(const Detection& detection) {
   if (cut_short()) return std::nullopt;
   FoundFace face;
   face.detection = detection;
   const bool refine = options_.accuracy_mode == AccuracyMode::kBalance;
   face.points = engine_.landmarker.find(pixels_of(detection.box), detection.box, refine);
-  const auto is_stable = [&](std::span<const Perturbation> perturbations, float limit) {
-    return measure(pixels_of(detection.box), face, perturbations) <= limit;
-  };
-  if (is_clear(face) ||
-      is_stable(quick_perturbations(), engine_.pack.landmarks.max_instability.quick)) {
-    return accept_upright(std::move(face));
+  for (const Test& test : kTests) {
+    if (test.only_at_first && upright_seen_) continue;
+    if (test.detector_runs > 0 && !may_confirm_by_detector()) return std::nullopt;
+    if (!(this->*test.accepts)(face)) continue;
+    if (face.detection.found_by == FoundBy::kRotated) return face;
+    upright_seen_ = upright_seen_ || test.tells_upright;
+    predict_landmarks_again(face);
+    return face;
   }
-  if (upright_seen_) return confirm_by_detector(std::move(face));
-  if (is_stable(thorough_perturbations(), engine_.pack.landmarks.max_instability.thorough))
-    return accept_upright(std::move(face));
-  if (!may_confirm_by_detector()) return std::nullopt;
-  if (auto verified = verify_likely_rolls(detection)) {
-    if (verified->detection.found_by == FoundBy::kRotated) return verified;
-    return accept_upright(std::move(*verified));
-  }
-  return confirm_by_detector(std::move(face));
+  return std::nullopt;
 }
 
-bool Finder::is_clear(const FoundFace& face) const {
+bool Finder::is_clear(FoundFace& face) {
   return face.detection.score >= engine_.pack.detector.clear_score &&
          std::abs(eye_line_degrees(five_points(face.points))) <= kMaxRoll &&
          misfit(face) <= engine_.pack.landmarks.clear_template_error;
 }
 
-FoundFace Finder::accept_upright(FoundFace face) {
-  upright_seen_ = true;
-  predict_landmarks_again(face);
-  return face;
+bool Finder::is_quickly_stable(FoundFace& face) {
+  return measure(pixels_of(face.detection.box), face, quick_perturbations()) <=
+         engine_.pack.landmarks.max_instability.quick;
+}
+
+bool Finder::is_thoroughly_stable(FoundFace& face) {
+  return measure(pixels_of(face.detection.box), face, thorough_perturbations()) <=
+         engine_.pack.landmarks.max_instability.thorough;
+}
+
+bool Finder::is_seen_again(FoundFace& face) {
+  const Box& box = face.detection.box;
+  return redetect(engine_.detector, closeup(image_, box, 0, kCloseup), box).has_value();
 }
 
 bool Finder::may_confirm_by_detector() {
   if (detector_runs_ < kMaxRunsToConfirm) return true;
   runs_used_up_ = true;
   return false;
-}
-
-// For blurred faces, half hidden ones and profiles, on which landmarks are unstable.
-std::optional<FoundFace> Finder::confirm_by_detector(FoundFace face) {
-  if (!may_confirm_by_detector()) return std::nullopt;
-  const Box& box = face.detection.box;
-  if (!redetect(engine_.detector, closeup(image_, box, 0, kCloseup), box)) return std::nullopt;
-  predict_landmarks_again(face);
-  return face;
 }
 
 // A face that does not fit the template is often turned or covered, and the box then fits it badly:
@@ -151,8 +161,10 @@ void Finder::predict_landmarks_again(FoundFace& face) {
   if (seen) face.points = engine_.landmarker.find(pixels_of(seen->box), seen->box, false);
 }
 
-// Tries the rolls whose landmarks are most stable. Of an upright face box and score stay.
-std::optional<FoundFace> Finder::verify_likely_rolls(const Detection& detection) {
+// Tries the rolls whose landmarks are most stable. Of an upright face box and score stay, of
+// another one everything changes.
+bool Finder::has_likely_roll(FoundFace& face) {
+  const Detection detection = face.detection;
   const View small = closeup(image_, detection.box, 0, kSmallCloseup);
   // Most promising first. Upright faces are much more common, so another rotation must have much
   // more stable landmarks.
@@ -174,9 +186,10 @@ std::optional<FoundFace> Finder::verify_likely_rolls(const Detection& detection)
     } else {
       verified->detection.found_by = FoundBy::kRotated;
     }
-    return verified;
+    face = std::move(*verified);
+    return true;
   }
-  return std::nullopt;
+  return false;
 }
 
 std::optional<FoundFace> Finder::verify_close(const Detection& detection) {

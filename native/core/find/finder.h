@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <optional>
 #include <span>
@@ -19,9 +20,13 @@ struct FoundFace {
   Points68 points;
   std::optional<float> instability;  // see landmark_check.h; where it was measured thoroughly
   cv::Mat chip;                      // set by alignment
-  float dot_pitch = 0;  // the same: of dots it is printed with, pixels of the image
-  Face face;            // set by alignment and embedding
+  float dot_pitch = 0;               // the same: of dots it is printed with, pixels of the image
+  Face face;                         // set by alignment and embedding
 };
+
+// Shortest longer side of the box, pixels: smaller faces cannot be compared, and noise passes for
+// faces.
+constexpr float kMinFaceSide = 14;
 
 // The most detector runs on any image, and after how many the faces of the first pass are no
 // longer checked by the detector: those that need it are dropped. The rest is for the passes that
@@ -71,6 +76,8 @@ class Finder {
   bool was_cut_short() const { return cut_short_ || runs_used_up_; }
 
  private:
+  struct Test;
+  static const std::array<Test, 5> kTests;
   std::optional<Detection> redetect(const Detector& detector, const View& view,
                                     const Box& expected);
   std::optional<Detection> redetect_close(const Box& expected);
@@ -78,14 +85,15 @@ class Finder {
   float misfit(const FoundFace& face) const;
   float measure(const View& view, const FoundFace& face,
                 std::span<const Perturbation> perturbations) const;
-  bool is_clear(const FoundFace& face) const;
-  FoundFace accept_upright(FoundFace face);
+  bool is_clear(FoundFace& face);
+  bool is_quickly_stable(FoundFace& face);
+  bool is_thoroughly_stable(FoundFace& face);
+  bool has_likely_roll(FoundFace& face);
+  bool is_seen_again(FoundFace& face);
   bool may_confirm_by_detector();
-  std::optional<FoundFace> confirm_by_detector(FoundFace face);
   void predict_landmarks_again(FoundFace& face);
   std::optional<FoundFace> redetect_upright(const Detection& detection, float roll,
                                             bool contrast_stretched, View& view);
-  std::optional<FoundFace> verify_likely_rolls(const Detection& detection);
 
   const Engine& engine_;
   Image& image_;

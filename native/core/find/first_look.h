@@ -1,5 +1,5 @@
-// The first look at an image, which finds nearly every face, and the looks that follow it in a large
-// image or where faces are small, so that one face that is found does not hide others.
+// The first look at an image, which finds nearly every face, and the looks that follow it in a
+// large image or where faces are small, so that one face that is found does not hide others.
 #pragma once
 
 #include <vector>

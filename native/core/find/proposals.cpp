@@ -28,18 +28,17 @@ bool is_known(const std::vector<Proposal>& proposals, const Proposal& one) {
   });
 }
 
-bool is_known(const std::vector<FoundFace>& faces, const Proposal& proposal) {
-  return std::any_of(faces.begin(), faces.end(), [&](const FoundFace& face) {
-    return overlap(face.detection.box, proposal.detection.box);
-  });
-}
-
 bool has_roll(const FoundFace& face, float roll) {
   const float seen = eye_line_degrees(five_points(face.points));
   return std::abs(std::remainder(seen - roll, 360.0f)) <= kSameRoll;
 }
 
 }  // namespace
+
+bool is_known(const std::vector<FoundFace>& faces, const Box& box) {
+  return std::any_of(faces.begin(), faces.end(),
+                     [&](const FoundFace& face) { return overlap(face.detection.box, box); });
+}
 
 void decode_parts_for(Finder& finder, const std::vector<Detection>& detections) {
   std::vector<Part> parts;
@@ -54,14 +53,14 @@ void verify_new(Finder& finder, const std::vector<Proposal>& proposals, FoundBy 
   std::vector<Proposal> unknown, rejected;
   std::vector<Detection> detections;
   for (const Proposal& proposal : proposals) {
-    if (is_known(faces, proposal)) continue;
+    if (is_known(faces, proposal.detection.box)) continue;
     unknown.push_back(proposal);
     detections.push_back(proposal.detection);
   }
   decode_parts_for(finder, detections);
   for (const Proposal& proposal : unknown) {
     if (finder.cut_short()) return;
-    if (is_known(faces, proposal)) continue;
+    if (is_known(faces, proposal.detection.box)) continue;
     auto face = finder.verify(proposal.detection, proposal.roll, false);
     if (face) {
       face->detection.found_by = found_by;
@@ -81,7 +80,7 @@ void verify_beside(Finder& finder, const std::vector<Proposal>& proposals, Found
     const bool beside = std::any_of(others.begin(), others.end(), [&](const FoundFace& face) {
       return has_roll(face, proposal.roll);
     });
-    if (!beside || is_known(faces, proposal) || finder.cut_short()) continue;
+    if (!beside || is_known(faces, proposal.detection.box) || finder.cut_short()) continue;
     auto face = finder.verify_beside(proposal.detection, proposal.roll);
     if (!face) continue;
     face->detection.found_by = found_by;
@@ -118,12 +117,14 @@ std::vector<Proposal> enlarged_hints(Finder& finder, const Detector& detector, c
 }
 
 std::vector<Proposal> proposals_of(Finder& finder, const Detector& detector,
-                                   const std::vector<View>& views, Hints hints) {
+                                   const std::vector<View>& views, Hints hints,
+                                   const std::vector<FoundFace>& known) {
   std::vector<Proposal> all;
   for (const View& view : views) {
     const float least = hints == Hints::kEnlarged ? kHintScore : kProposalScore;
     std::vector<Detection> unsure;
     for (const Detection& detection : finder.detect(detector, view, least)) {
+      if (is_known(known, detection.box)) continue;
       if (detection.score < kProposalScore) {
         unsure.push_back(detection);
       } else {

@@ -20,10 +20,15 @@ constexpr float kHintScore = 0.1f;
 // Decodes what the faces' landmarks and chips need, in one pass through the file.
 void decode_parts_for(Finder& finder, const std::vector<Detection>& detections);
 
-// Without hints what scores at least kProposalScore. Best first, each once.
+// Whether one of the faces is in that place.
+bool is_known(const std::vector<FoundFace>& faces, const Box& box);
+
+// Without hints what scores at least kProposalScore. Best first, each once,
+// without the places of faces that are known.
 enum class Hints { kIgnored, kEnlarged };
 std::vector<Proposal> proposals_of(Finder& finder, const Detector& detector,
-                                   const std::vector<View>& views, Hints hints);
+                                   const std::vector<View>& views, Hints hints,
+                                   const std::vector<FoundFace>& known = {});
 
 // Verifies the proposals that are not known yet and appends the faces. Beside a face that is known
 // or verified, others with its roll need no stable landmarks.

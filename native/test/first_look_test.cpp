@@ -1,0 +1,123 @@
+#include "../core/find/first_look.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <opencv2/imgproc.hpp>
+
+#include "../core/pipeline.h"
+#include "drawing.h"
+#include "support.h"
+
+namespace facematch::testing {
+namespace {
+
+// Sides of the portraits' faces.
+constexpr float kSides = 2.5f;
+
+// A photo of that size with portraits: of which sample, where, how high the face's box is, and how
+// often it is turned by a quarter.
+struct Placed {
+  int sample;
+  cv::Point corner;
+  int face;
+  int quarters = 0;
+};
+
+cv::Mat photo(cv::Size size, const std::vector<Placed>& people) {
+  cv::Mat image = gradient(size.width, size.height);
+  for (const auto& [number, corner, face, quarters] : people) {
+    const int side = static_cast<int>(kSides * static_cast<float>(face));
+    const cv::Mat upright = portrait(number, side, kSides);
+    rotated(View(upright), quarters).bgr.copyTo(image(cv::Rect(corner, cv::Size(side, side))));
+  }
+  return image;
+}
+
+Box box_of(const Placed& person) {
+  const auto face = static_cast<float>(person.face);
+  return {static_cast<float>(person.corner.x) + (kSides - 1) / 2 * face,
+          static_cast<float>(person.corner.y) + (kSides - 1) / 2 * face, face, face};
+}
+
+long found(const Analysis& analysis, const std::vector<Placed>& people) {
+  return std::count_if(people.begin(), people.end(), [&](const Placed& person) {
+    return std::any_of(analysis.faces.begin(), analysis.faces.end(), [&](const Face& face) {
+      return intersection_over_union(face.box, box_of(person)) > 0.3f;
+    });
+  });
+}
+
+// A page of that many people, as of a video call.
+std::vector<Placed> page(int columns, int rows, int face) {
+  std::vector<Placed> people;
+  const int step = static_cast<int>(kSides * static_cast<float>(face)) + 4;
+  for (int i = 0; i < columns * rows; ++i) {
+    people.push_back({i % 6 + 1, {i % columns * step, i / columns * step}, face});
+  }
+  return people;
+}
+
+cv::Size size_for(const std::vector<Placed>& people) {
+  const Placed& last = people.back();
+  const int side = static_cast<int>(kSides * static_cast<float>(last.face)) + 4;
+  return {last.corner.x + side, last.corner.y + side};
+}
+
+Analysis analysed(const cv::Mat& image, const AnalyseOptions& options = options_of()) {
+  return analyse(default_engine(), encode_jpeg(image), options);
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("first_look");
+
+TEST_CASE("everybody on a page of 49 is found") {
+  const AnalyseOptions fast = options_of(AccuracyMode::kFast);
+  for (const int face : {66, 100}) {
+    CAPTURE(face);
+    const auto people = page(7, 7, face);
+    const Analysis all = analysed(photo(size_for(people), people), fast);
+    CHECK(found(all, people) == 49);
+    CHECK(all.faces_left_out == 0);
+    CHECK_FALSE(all.look_cut_short);
+  }
+}
+
+TEST_CASE("of more faces than are listed the largest stay, and the number of the others is told") {
+  auto people = page(12, 9, 60);
+  const Analysis all = analysed(photo(size_for(people), people), options_of(AccuracyMode::kFast));
+  CHECK(all.faces.size() == kMaxFaces);
+  CHECK(all.faces_left_out >= 8);  // of 108
+}
+
+TEST_CASE("a large face in front does not hide small ones, nor an upright one a turned one") {
+  const std::vector<Placed> people = {{3, {100, 300}, 700},
+                                      {1, {2300, 300}, 150},
+                                      {4, {3000, 300}, 130},
+                                      {5, {2600, 1500}, 330, 1},
+                                      {6, {2000, 1000}, 160}};
+  const cv::Mat image = photo({4000, 2400}, people);
+  AnalyseOptions options = options_of();
+  const Analysis all = analysed(image, options);
+  CHECK(found(all, people) == std::ssize(people));
+  CHECK(all.smallest_face < 130);
+  options.use_heuristic_fallback = false;
+  const Analysis first = analysed(image, options);
+  CHECK(first.smallest_face > all.smallest_face);
+  for (const Face& face : first.faces) CHECK(face.found_by == FoundBy::kPrimary);
+}
+
+TEST_CASE("the size from which faces are looked for follows the image's, and is never below") {
+  const auto smallest = [](int width, int height) {
+    return analysed(gradient(width, height), options_of(AccuracyMode::kFast)).smallest_face;
+  };
+  CHECK(smallest(16, 16) == 14);
+  CHECK(smallest(320, 240) == 18);
+  CHECK(smallest(640, 480) > smallest(320, 240));
+  CHECK(smallest(480, 640) >= smallest(640, 480));
+}
+
+TEST_SUITE_END();
+
+}  // namespace facematch::testing
