@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { nextLibc } from './test/support/programs.mjs';
+import { nextNode } from './test/support/programs.mjs';
 
 /** A fork a file: these load nets or the addon into it, or change its environment, and a crash takes one file down. */
 const alone = {
@@ -25,16 +25,17 @@ const slow = [
   // Other programs: clients, shells, proxies, databases, several servers, whole commands.
   'test/server/{client-types,clients}.test.ts',
   'test/server/{documented-requests,identification}.test.ts',
-  'test/server/{limiter-shared,proxies,systemd-unit,tls-renewal}.test.ts',
+  'test/server/{limiter-shared,limits,proxies,systemd-unit,tls-renewal,wiped-memory}.test.ts',
   'test/unit/deploy-alerts.test.ts',
   // Machines that lack something.
   'test/server/cli-doctor-machine.test.ts',
 ];
 
-/** The contract over HTTP once more, with a setting of every server that these start. */
-const onNode = '{connections,heads,refusals,switches,tls,tls-renewal,upload}';
-/** On the newest µWebSockets.js, where the C library of this machine is too old for it. */
-const onNextUws = '{connections,heads,tls,upload}';
+/**
+ * The contract over HTTP, which runs twice more: on node:http, and on the newest µWebSockets.js with Node 24 where this Node or C library
+ * is too old for it.
+ */
+const contract = '{connections,heads,refusals,switches,tls,tls-renewal,unread,upload}';
 
 /** One fork for many files, so that what they share is imported once. */
 const together = (name: string, include: string[], rest: object = {}) => ({
@@ -60,10 +61,10 @@ export default defineConfig({
       { extends: true, test: { name: 'fast-alone', include: alone.fast, exclude: alone.slow } },
       together('slow', slow),
       { extends: true, test: { name: 'slow-alone', include: alone.slow } },
-      together('slow-node', servers(onNode), { env: { FACEMATCH_HTTP: 'node' } }),
-      ...(nextLibc() === undefined
+      together('slow-node', servers(contract), { env: { FACEMATCH_HTTP: 'node' } }),
+      ...(nextNode() === undefined
         ? []
-        : [together('slow-next', servers(onNextUws), { env: { FACEMATCH_TEST_LIBC: 'next' } })]),
+        : [together('slow-next', servers(contract), { env: { FACEMATCH_TEST_NODE: 'next' } })]),
     ],
   },
 });

@@ -1,7 +1,8 @@
 // What the main thread costs: CPU time for each request of small matches, of photos as phones take them, and of refusals. Four
 // servers run together and get load in turn: facematch on µWS, the same again (their ratio is the noise), facematch on node:http,
 // and the least that a main thread can do (contenders/least.mjs): the same bodies at the same rate, with busy threads beside it.
-//   node bench/transports.mjs [--turns 5] [--seconds 3] [--json]
+//   node bench/transports.mjs [--turns 5] [--seconds 3] [--own FOLDER] [--json]
+// --own  also the µWebSockets.js of a folder, as FACEMATCH_UWS names it
 import { Load, lasting } from '../test/support/load.mjs';
 import {
   cpuMsOf,
@@ -15,14 +16,15 @@ import { flags, progress, report } from '../test/support/report.mjs';
 import { scenarios as requests } from './compare/requests.mjs';
 import { median } from './compare/results.mjs';
 
-const options = flags({ turns: 5, seconds: 3, json: false });
+const options = flags({ turns: 5, seconds: 3, own: '', json: false });
 const clients = 8;
 
 endOnSignals();
 const workers = 2;
-const start = (http) =>
+const start = (http, env = {}) =>
   startServer({
     env: {
+      ...env,
       FACEMATCH_HTTP: http,
       FACEMATCH_WORKERS: String(workers),
       FACEMATCH_QUEUE: '64',
@@ -31,6 +33,7 @@ const start = (http) =>
     },
   });
 const servers = { uws: await start('uws'), again: await start('uws'), node: await start('node') };
+if (options.own !== '') servers.own = await start('uws', { FACEMATCH_UWS: options.own });
 
 const bodies = {
   small: await requests.small.bodies('fast'),
@@ -116,6 +119,7 @@ const facts = Object.fromEntries(
           }),
         'uws ÷ node': of(scenario, ({ uws, node }) => uws[figure] / node[figure]),
         'uws ÷ uws': of(scenario, ({ uws, again }) => uws[figure] / again[figure]),
+        ...(servers.own && { 'uws ÷ own': of(scenario, ({ uws, own }) => uws[figure] / own[figure]) }),
       },
     ]),
   ),

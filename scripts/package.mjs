@@ -59,8 +59,8 @@ function writePackage(folder, members, notices = ['LICENSE', 'THIRD_PARTY_NOTICE
 async function platformPackage(onLine) {
   const folder = join(out, platform);
   rmSync(folder, { recursive: true, force: true });
-  const forPlatform = (name) => name.startsWith(`uws_${process.platform}_${process.arch}_`);
-  for (const build of uwsBuilds) await liftUws(build, forPlatform, join(folder, uwsFolder), onLine);
+  for (const build of uwsBuilds.filter(({ system }) => system.startsWith(`${platform}-`)))
+    await liftUws(build, join(folder, uwsFolder), onLine);
   copy(`${out}/addon/Release/facematch.node`, folder, 'build/addon/Release/facematch.node');
   const ort = `node_modules/onnxruntime-node/bin/napi-v6/${process.platform}/${process.arch}/libonnxruntime.so.1`;
   copy(ort, folder, 'build/addon/Release/libonnxruntime.so.1');

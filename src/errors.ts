@@ -235,7 +235,9 @@ export interface ProblemExtras {
     reasons?: readonly string[];
     face_index?: number;
     live_score?: number;
-  } & Partial<Pick<ProblemExtras, 'detected' | 'width' | 'height' | 'limit_pixels' | 'faces_found'>>)[];
+  } & Partial<
+    Pick<ProblemExtras, 'detected' | 'position' | 'width' | 'height' | 'limit_pixels' | 'faces_found'>
+  >)[];
 }
 
 /** Most characters that a detail repeats of what a client sent. */
@@ -248,6 +250,12 @@ export function printable(text: string, quote = ''): string {
   const more = characters.length > maxRepeated ? '…' : '';
   return quote + kept.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\ufffd') + quote + more;
 }
+
+/** Most characters of a name that an answer repeats. */
+const maxName = 256;
+
+/** A name that a client chose, as `field` of an answer. */
+export const shortName = (name: string) => (name.length > maxName ? `${name.slice(0, maxName)}…` : name);
 
 export function sentWords(sent: unknown): string {
   if (typeof sent === 'string') return printable(sent, '"');

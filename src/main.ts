@@ -1,22 +1,52 @@
 import { constants } from 'node:os';
 import { readConfig, unknownVariables } from './config/config.ts';
+import { isStartedByNpx } from './config/environment.ts';
+import { loadAddon } from './engine/load-addon.ts';
+import { onEndSignals } from './server/signals.ts';
 import { type Server, startServer } from './server/start.ts';
-import { type Log, openLog } from './telemetry/telemetry.ts';
+import { Lines } from './telemetry/lines.ts';
+import { openLog } from './telemetry/telemetry.ts';
 
 /** The process: config → server → signals → exit code. One line goes to standard output, everything else to the log. */
 export async function main(): Promise<void> {
   const config = readConfig();
   const log = openLog(config.log_level);
+  // Not process.stdout, which would block for a reader that stands still, and throw at a full disk.
+  const out = new Lines({ dest: 1, onDropped: () => {} });
   for (const variable of unknownVariables()) {
     log.logger.warn({ variable }, 'this variable is not a setting and is ignored');
   }
+  const addon = loadAddon();
   let server: Server | undefined;
+  /** Resolves to whether no thread is stuck in a write. */
+  const flush = async (): Promise<boolean> => {
+    const written = await Promise.all([log.lines.flush(), out.flush(), server?.flush() ?? true]);
+    return written.every(Boolean);
+  };
+  const end = async (code: number, isHung = false): Promise<void> => {
+    if ((await flush()) && !isHung) process.exit(code);
+    // process.exit() would wait for the native call, or for the thread that is still trying to write the log.
+    addon.endNow(code);
+  };
   process.on('uncaughtException', (error) => {
     log.logger.fatal({ fault: error.stack ?? String(error) }, 'uncaught');
-    void end(log, 1, server?.flush());
+    void end(1);
   });
-  // Before the start, because a signal may come during it.
-  endOnSignals(log, () => server);
+  onEndSignals(
+    async () => {
+      // npx may end before this does.
+      addon.endWithParent(0);
+      const isClosed = (await server?.close()) ?? true;
+      await end(isClosed ? 0 : 1, !isClosed);
+    },
+    (signal) => {
+      process.removeAllListeners(signal);
+      process.kill(process.pid, signal);
+      // Only reached by PID 1 of a container, for which the kernel ignores signals without a handler (pid_namespaces(7)).
+      addon.endNow(128 + constants.signals[signal]);
+    },
+  );
+  if (isStartedByNpx()) addon.endWithParent(process.ppid);
   // Without an audit log SIGHUP keeps its default: it ends the process.
   if (config.audit_log !== '') process.on('SIGHUP', () => server?.reopenAuditLog());
   try {
@@ -24,36 +54,8 @@ export async function main(): Promise<void> {
     if (!(await server.ready)) return;
   } catch (error) {
     await server?.close();
-    await log.lines.flush();
+    if (!(await flush())) addon.endNow(1);
     throw error;
   }
-  process.stdout.write(`facematch listens on ${server.address} (admin ${server.adminAddress})\n`);
-}
-
-function endOnSignals(log: Log, server: () => Server | undefined): void {
-  let asked = false;
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.on(signal, () => {
-      if (asked) return killSelf(signal);
-      asked = true;
-      const closed = server()?.close() ?? Promise.resolve(true);
-      void closed.then((ended) => end(log, ended ? 0 : undefined));
-    });
-  }
-}
-
-/** `code`: undefined when a worker is in a native call that does not return. `further`: what else has to be written. */
-async function end(log: Log, code: number | undefined, further?: Promise<void>): Promise<void> {
-  const [written] = await Promise.all([log.lines.flush(), further]);
-  if (written && code !== undefined) process.exit(code);
-  // process.exit() would wait for that call, or for the thread that is still trying to write the log.
-  killSelf('SIGKILL');
-}
-
-/** Ends the process at once: process.exit() would wait for native calls in the workers. */
-function killSelf(signal: NodeJS.Signals): void {
-  process.removeAllListeners(signal);
-  process.kill(process.pid, signal);
-  // Only reached by PID 1 of a container, for which the kernel ignores signals without a handler (pid_namespaces(7)).
-  process.exit(128 + constants.signals[signal]);
+  out.write(`facematch listens on ${server.address} (admin ${server.adminAddress})\n`);
 }

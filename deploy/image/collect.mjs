@@ -15,6 +15,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { uwsBuilds } from '../../scripts/lib/uws.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const home = 'opt/facematch';
@@ -103,13 +104,16 @@ function collectPackages(target) {
   cpSync(join(root, 'build/package', platform), join(target, 'node_modules/@facematch', platform), {
     recursive: true,
     // One build of µWebSockets.js loads with this Node and the C library of the image.
-    filter: (file) =>
-      !file.includes('/build/uws/3.0.6') && (!isUwsBinary(file) || file.endsWith(loadedBinary)),
+    filter: (file) => {
+      const [, inUws = ''] = file.split('/build/uws/');
+      return loadedUws.startsWith(inUws) || inUws.startsWith(loadedUws);
+    },
   });
 }
 
-const isUwsBinary = (file) => /\/uws_\w+\.node$/.test(file);
-const loadedBinary = `_${process.arch}_${process.versions.modules}.node`;
+/** The newest for this Node, as the image's C library is new enough for all; without one no folder is left. */
+const ownSystem = `linux-${process.arch}-${process.versions.node.split('.')[0]}`;
+const loadedUws = uwsBuilds.find(({ system }) => system === ownSystem)?.folder ?? 'none';
 
 const licences = (place) =>
   readdirSync(join(root, place)).filter((name) => /^(?:LICEN[CS]E|ThirdPartyNotices|NOTICE)/i.test(name));

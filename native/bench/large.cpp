@@ -45,7 +45,7 @@ cv::Mat scene(cv::Size size, const std::vector<Placed>& people) {
 }
 
 ByteVector jpeg(const cv::Mat& bgr, bool progressive = false) {
-  return testing::encode_jpeg(bgr, {.quality = 90, .progressive = progressive, .subsample = true});
+  return testing::encode_jpeg(bgr, {.quality = 90, .progressive = progressive, .luma = {2, 2}});
 }
 
 ByteVector webp(const cv::Mat& image) { return testing::encode_webp(image, {.lossless = false}); }

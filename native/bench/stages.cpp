@@ -33,7 +33,7 @@ testing::ByteVector draw_image(const Engine& engine) {
     cv::Mat small;
     warp(photo.bgr, square_crop(detection.box.centre(), detection.box.width * 2.5f, 0, 250), 250,
          small);
-    return testing::encode_jpeg(small, {.quality = 90, .subsample = true});
+    return testing::encode_jpeg(small, {.quality = 90, .luma = {2, 2}});
   }
   throw std::runtime_error("no upright face in the sample");
 }

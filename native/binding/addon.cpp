@@ -18,7 +18,9 @@
 #include "../core/engine.h"
 #include "../core/pipeline.h"
 #include "../core/runtime/onnx_runtime.h"
+#include "../core/system/base64.h"
 #include "../core/system/body_memory.h"
+#include "../core/system/process.h"
 #include "../core/system/reuseport.h"
 #include "manifest.h"
 #include "node_api.h"
@@ -142,6 +144,15 @@ void Wipe(const Napi::CallbackInfo& info) {
   std::fill_n(memory.data(), to_count(info[1], memory.size()), uint8_t{0});
 }
 
+// See base64.h. Returns how much of the text was read, and how many bytes were written.
+Napi::Value DecodeBase64(const Napi::CallbackInfo& info) {
+  const auto [read, written] = decode_base64_groups(to_memory(info, 0));
+  auto done = Napi::Object::New(info.Env());
+  done["read"] = static_cast<double>(read);
+  done["written"] = static_cast<double>(written);
+  return done;
+}
+
 // Zeroes what was written of a buffer and returns its pages to the system. Shared memory itself is
 // freed only after the garbage collector of every thread that saw it has run.
 void Discard(const Napi::CallbackInfo& info) {
@@ -149,13 +160,27 @@ void Discard(const Napi::CallbackInfo& info) {
   discard(memory.data(), memory.size(), to_count(info[1], memory.size()));
 }
 
-// These two calls do not concern images: Node has no API for them.
+// The calls below do not concern images: Node has no API for them.
 template <bool (*change)(uint16_t port)>
 Napi::Value ChangeListeners(const Napi::CallbackInfo& info) {
   const double port = info[0].IsNumber() ? info[0].As<Napi::Number>().DoubleValue() : -1;
   if (!(port >= 0 && port <= 65535)) throw Napi::TypeError::New(info.Env(), "Expected a port");
   return Napi::Boolean::New(info.Env(), change(static_cast<uint16_t>(port)));
 }
+
+int to_int(const Napi::Value& value, int most) {
+  const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : -1;
+  if (!(number >= 0 && number <= most))
+    throw Napi::TypeError::New(value.Env(), "Expected a number");
+  return static_cast<int>(number);
+}
+
+Napi::Value EndWithParent(const Napi::CallbackInfo& info) {
+  const int parent = to_int(info[0], std::numeric_limits<int>::max());
+  return Napi::Boolean::New(info.Env(), end_with_parent(parent));
+}
+
+void EndNow(const Napi::CallbackInfo& info) { end_now(to_int(info[0], 255)); }
 
 std::string webp_version() {
   const int version = WebPGetDecoderVersion();
@@ -193,9 +218,12 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("useHugePages", UseHugePages);
   add("copyBytes", CopyBytes);
   add("wipe", Wipe);
+  add("decodeBase64", DecodeBase64);
   add("discard", Discard);
   add("preferNewestListener", ChangeListeners<prefer_newest_listener>);
   add("dropNewConnections", ChangeListeners<drop_new_connections>);
+  add("endWithParent", EndWithParent);
+  add("endNow", EndNow);
   add("versions", Versions);
   export_onnx_runtime(env, exports);
   return exports;

@@ -53,7 +53,9 @@ Napi::Object from_face(Napi::Env env, const Face& face, size_t index) {
              from_numbers(env, {{"yaw", pose.yaw}, {"pitch", pose.pitch}, {"roll", pose.roll}}));
   object.Set("quality", from_numbers(env, {{"sharpness", quality.sharpness},
                                            {"brightness", quality.brightness},
-                                           {"face_pixels", quality.face_pixels}}));
+                                           {"face_pixels", quality.face_pixels},
+                                           {"dot_pitch", quality.dot_pitch},
+                                           {"stretch", quality.stretch}}));
   // Owned by V8: an external buffer could not be transferred to another thread.
   auto numbers = Napi::Float32Array::New(env, embedding.size());
   std::copy(embedding.begin(), embedding.end(), numbers.Data());

@@ -15,7 +15,7 @@ enum class ErrorCode {
   kImageDecodeFailed,       // damaged: `message`, for the log
   kImageDimensions,         // checked in the header: `width`, `height`, `limit_pixels`
   kImageTooComplex,         // decoding took more time than an image may take
-  kInternalError,           // `message`, for the log
+  kInternalError,           // a fault of ours or of the machine: `message`, for the log
 };
 
 constexpr std::array<const char*, 5> kErrorCodes = {
@@ -37,6 +37,14 @@ struct Error : std::exception {
   const char* what() const noexcept override {
     return message.empty() ? kErrorCodes[static_cast<size_t>(code)] : message.c_str();
   }
+};
+
+// Thrown where memory ran out: never the fault of the image.
+inline Error out_of_memory() { return {ErrorCode::kInternalError, "out of memory"}; }
+
+// Another thread has cancelled the call: nobody waits for its outcome.
+struct Cancelled : std::exception {
+  const char* what() const noexcept override { return "cancelled"; }
 };
 
 // `detected`: what it is, a word of the API.

@@ -11,8 +11,8 @@
 #include "find/first_look.h"
 #include "find/same_face.h"
 #include "image/contrast.h"
+#include "image/halftone.h"
 #include "image/image.h"
-#include "image/screen.h"
 #include "runtime/timer.h"
 
 namespace facematch {
@@ -36,8 +36,10 @@ class Analyser {
     Finder finder(engine_, image_, options_);
     faces_ = find(image_, finder);
     smallest_side_ = finder.smallest_side();
-    if (options_.use_heuristic_fallback) find_in_print();
-    add_doubtful(finder);
+    const float pitch = image_.two_tone_pitch();
+    for (FoundFace& found : faces_) found.dot_pitch = std::max(found.dot_pitch, pitch);
+    if (options_.use_heuristic_fallback) find_in_print(pitch);
+    add_doubtful(finder, pitch);
     std::erase_if(faces_, [&](const FoundFace& found) {
       return found.face.detection_score < options_.min_det_score;
     });
@@ -65,16 +67,17 @@ class Analyser {
   }
 
   // Looks again with the dots merged where an image without a face, or a face, is printed with
-  // them.
-  void find_in_print() {
+  // them. `pitch`: of two tones.
+  void find_in_print(float pitch) {
     if (look_cut_short_) return;
-    float pitch = faces_.empty() ? pitch_of_image() : 0;
+    if (faces_.empty() || pitch > 0) pitch = std::max(pitch, pitch_of_image());
     for (const FoundFace& found : faces_) pitch = std::max(pitch, found.dot_pitch);
     if (!(pitch > 0)) return;
     Image merged = image_.without_dots(pitch);
     Finder finder(engine_, merged, options_);
     for (FoundFace& found : find(merged, finder)) {
       found.face.found_by = FoundBy::kEnhanced;
+      found.face.quality.dot_pitch = pitch;
       faces_.push_back(std::move(found));
     }
     keep_one_of_each(faces_, [](const FoundFace& found) { return found.dot_pitch; });
@@ -85,7 +88,7 @@ class Analyser {
     }
   }
 
-  void add_doubtful(Finder& finder) {
+  void add_doubtful(Finder& finder, float pitch) {
     if (look_cut_short_) return;
     std::vector<FoundFace> all = faces_;
     find_doubtful(finder, options_.min_det_score, all, timings_);
@@ -93,6 +96,7 @@ class Analyser {
                                 std::make_move_iterator(all.end()));
     if (more.empty()) return;
     align_stage(image_, more);
+    for (FoundFace& found : more) found.dot_pitch = std::max(found.dot_pitch, pitch);
     faces_left_out_ = embed_stage(more, static_cast<size_t>(kMaxFaces) - faces_.size());
     std::move(more.begin(), more.end(), std::back_inserter(faces_));
     order(faces_);
@@ -130,6 +134,7 @@ class Analyser {
                   // Of the original chip; only the embedding uses the stretched one.
                   .quality = measure_quality(found.chip, face_pixels),
                   .embedding = {}};
+    found.face.quality.stretch = stretch(found.points);
     found.dot_pitch = dot_pitch(found.chip) / alignment.scale();
     found.chip = stretch_contrast(found.chip, kMinRange);
   }
@@ -141,7 +146,7 @@ class Analyser {
     const bool mirror = options_.accuracy_mode == AccuracyMode::kBalance;
     size_t human = 0, next = 0;
     for (; next < faces.size() && human < most; ++next) {
-      if (image_.budget().cancelled()) throw Error(ErrorCode::kImageTooComplex);
+      image_.budget().check_cancelled();
       if (human > 0 && image_.budget().spent()) {
         look_cut_short_ = true;
         break;
@@ -185,7 +190,11 @@ class Analyser {
                       .look_cut_short = look_cut_short_ || image_.was_cut_short(),
                       .smallest_face = smallest_face(),
                       .timings_ms = timings_};
-    for (FoundFace& found : faces_) analysis.faces.push_back(std::move(found.face));
+    for (FoundFace& found : faces_) {
+      Quality& quality = found.face.quality;
+      quality.dot_pitch = std::max(quality.dot_pitch, found.dot_pitch);
+      analysis.faces.push_back(std::move(found.face));
+    }
     return analysis;
   }
 

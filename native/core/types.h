@@ -67,6 +67,8 @@ struct Quality {
   float sharpness = 0;    // 0..1, see quality.h
   float brightness = 0;   // 0..1, mean luma of the chip
   float face_pixels = 0;  // side of the face chip measured in pixels of the full image
+  float dot_pitch = 0;    // of a print, pixels of the full image from dot to dot; 0: no print
+  float stretch = 1;      // by how much the image was stretched along one axis, see quality.h
 };
 
 // A unit vector.

@@ -17,8 +17,8 @@ constexpr ImageLimits kLimits = {.max_pixels = 200'000, .min_side = 1};
 // Longer than any valid image of that size takes, even with the sanitizers. A decoder that does
 // not check its budget exceeds it by far, and libFuzzer's -timeout reports that.
 constexpr double kMilliseconds = 1000;
-// Pixels; less than 1/4 of most images.
-constexpr int kReducedSide = 48;
+// Shares of an image's longer side: parts of them are decoded at each scale that a JPEG has.
+constexpr int kShares[] = {1, 2, 4, 8};
 
 // libFuzzer reports an abort as a finding and keeps the bytes.
 void require(bool holds, const char* what) {
@@ -49,26 +49,21 @@ void check(const DecodedImage& image) {
   require(cv::norm(image.bgr, cv::NORM_L1) >= 0, "pixels are numbers");
 }
 
-// What is decoded in parts has the pixels of the whole.
-void check_parts(std::span<const uint8_t> bytes, const DecodedImage& full) {
-  const cv::Rect all({}, full.bgr.size());
-  const cv::Point middle(all.width / 2, all.height * 2 / 3);
-  const cv::Rect parts[] = {cv::Rect(0, 0, middle.x + 1, all.height / 3 + 1),
-                            cv::Rect(middle, all.br())};
+// What is decoded in parts has the pixels of the whole, which was decoded for that side.
+void check_parts(std::span<const uint8_t> bytes, const DecodedImage& whole, int side) {
+  const int across = whole.width / 3, down = whole.height / 3;
+  // In the middle third, so that columns are left out on both sides.
+  const cv::Rect parts[] = {cv::Rect(across, 0, across + 1, down + 1),
+                            cv::Rect(across, 2 * down, across + 1, whole.height - 2 * down)};
   std::vector<View> views;
   try {
-    views =
-        decode_parts(bytes, full, std::max(all.width, all.height), parts, Budget(kMilliseconds));
+    views = decode_parts(bytes, whole, side, parts, Budget(kMilliseconds));
   } catch (const Error& error) {
     return require(error.code == ErrorCode::kImageTooComplex, "what was decoded can be decoded");
   }
   require(views.size() == std::size(parts), "as many parts as were asked for");
   for (size_t i = 0; i < views.size(); ++i) {
-    const Similarity& place = views[i].to_image;
-    const cv::Rect seen(cv::Point(cvRound(place.tx), cvRound(place.ty)), views[i].bgr.size());
-    require((seen & parts[i]) == parts[i], "a part shows what was asked for");
-    const cv::Mat part = views[i].bgr(parts[i] - seen.tl());
-    require(cv::norm(part, full.bgr(parts[i]), cv::NORM_INF) <= 0, "a part has the whole's pixels");
+    require(is_part_of(views[i], whole, parts[i]), "a part has the whole's pixels");
   }
 }
 
@@ -78,22 +73,20 @@ void check_parts(std::span<const uint8_t> bytes, const DecodedImage& full) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace facematch::testing;
   const auto full = decoded({data, size}, 0);
-  if (full) {
-    check(*full);
-    require(full->bgr.cols == full->width && full->bgr.rows == full->height, "full size");
-    if (full->format == facematch::Format::kJpeg) check_parts({data, size}, *full);
-  }
-  const auto reduced = decoded({data, size}, kReducedSide);
-  if (reduced) {
+  if (!full) return 0;
+  check(*full);
+  require(full->bgr.cols == full->width && full->bgr.rows == full->height, "full size");
+  if (full->format != facematch::Format::kJpeg) return 0;
+  for (const int share : kShares) {
+    const int side = std::max(1, std::max(full->width, full->height) / share);
+    const auto reduced = decoded({data, size}, side);
+    if (!reduced) continue;
     check(*reduced);
-    require(std::max(reduced->bgr.cols, reduced->bgr.rows) >=
-                std::min(kReducedSide, std::max(reduced->width, reduced->height)),
-            "at least the side asked for");
-  }
-  if (full && reduced) {
+    require(reduced->longer_side() >= side, "at least the side asked for");
     require(full->width == reduced->width && full->height == reduced->height &&
-                full->format == reduced->format && full->orientation == reduced->orientation,
+                full->orientation == reduced->orientation,
             "the header is read alike at every scale");
+    check_parts({data, size}, *reduced, side);
   }
   return 0;
 }

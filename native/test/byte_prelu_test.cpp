@@ -1,4 +1,4 @@
-#include "../core/runtime/byte_prelu.h"
+#include "../core/runtime/int8/byte_prelu.h"
 
 #include <doctest/doctest.h>
 #include <onnxruntime_cxx_api.h>
@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "../core/runtime/int8/unsigned_weights.h"
 #include "../core/runtime/session.h"
-#include "../core/runtime/unsigned_weights.h"
 #include "support.h"
 
 namespace facematch::testing {

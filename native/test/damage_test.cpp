@@ -118,6 +118,14 @@ const Oddity kOddities[] = {
      [](ByteVector& file) { file[file.size() - 2] = file[file.size() - 1] = 0; }},
     {"a restart marker out of turn", "jpeg, restart markers", false,
      [](ByteVector& file) { file.begin()[find(file, kRestart) + 1] = 0xD4; }},
+    {"as many bytes before a restart marker as a camera may write", "jpeg, restart markers", true,
+     [](ByteVector& file) { insert(file, find(file, kRestart), "\0\1\2\3\4\5\6\7"sv); }},
+    {"one more", "jpeg, restart markers", false,
+     [](ByteVector& file) { insert(file, find(file, kRestart), "\0\1\2\3\4\5\6\7\x08"sv); }},
+    {"any number of fill bytes before it", "jpeg, restart markers", true,
+     [](ByteVector& file) {
+       insert(file, find(file, kRestart), "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"sv);
+     }},
     {"rows are missing before the end", "jpeg", false,
      [](ByteVector& file) {
        file.resize(file.size() * 9 / 10);

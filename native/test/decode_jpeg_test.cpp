@@ -1,7 +1,9 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <opencv2/imgproc.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "../core/image/decode.h"
@@ -11,7 +13,7 @@ namespace facematch::testing {
 namespace {
 
 // The inks of an image, each as strong as the image's channel is dark, and a little black; 255 is
-// full ink. `printed` becomes what they print.
+// no ink. `printed` becomes what they print.
 cv::Mat draw_inks(const cv::Mat& bgr, cv::Mat& printed) {
   constexpr int kBlack = 40;
   std::vector<cv::Mat> planes;
@@ -21,7 +23,7 @@ cv::Mat draw_inks(const cv::Mat& bgr, cv::Mat& printed) {
   cv::Mat inks;
   cv::merge(planes, inks);
   bgr.convertTo(printed, -1, (255.0 - kBlack) / 255);
-  return inks;
+  return cv::Mat(cv::Scalar::all(255) - inks);
 }
 
 // A scan of one component: coefficients `from` to `to`, bits `high` to `low`.
@@ -69,7 +71,7 @@ std::vector<ScanFile> scan_files() {
   cv::cvtColor(drawn, grey, cv::COLOR_BGR2GRAY);
   const cv::Mat inks = grain(48, 40, CV_8UC4);
   return {
-      {"libjpeg's progression", encode_jpeg(drawn, {.progressive = true, .subsample = true})},
+      {"libjpeg's progression", encode_jpeg(drawn, {.progressive = true, .luma = {2, 2}})},
       {"with restart markers", encode_jpeg(drawn, {.progressive = true, .restart_rows = 1})},
       {"grey", encode_jpeg(grey, {.progressive = true})},
       {"four inks", encode_jpeg(inks, {.progressive = true, .of_inks = JCS_YCCK})},
@@ -126,8 +128,8 @@ TEST_CASE("images are decoded as drawn, in every encoding and size") {
   const Case cases[] = {
       {"baseline", {}, 1.5},
       {"progressive", {.progressive = true}, 1.5},
-      {"4:2:0", {.subsample = true}, 2.5},
-      {"progressive 4:2:0", {.progressive = true, .subsample = true}, 2.5},
+      {"4:2:0", {.luma = {2, 2}}, 2.5},
+      {"progressive 4:2:0", {.progressive = true, .luma = {2, 2}}, 2.5},
       {"restart markers", {.restart_rows = 1}, 1.5},
   };
   for (const Case& c : cases) {
@@ -153,14 +155,58 @@ TEST_CASE("images are decoded as drawn, in every encoding and size") {
   }
 }
 
-TEST_CASE("CMYK and YCCK are decoded as printed, with Adobe's inverted inks and without") {
+TEST_CASE("CMYK and YCCK are decoded as printed, with Adobe's marker and without") {
   cv::Mat printed;
   const cv::Mat inks = draw_inks(gradient(60, 50), printed);
-  const cv::Mat inverted = cv::Scalar::all(255) - inks;
-  for (const ByteVector& file :
-       {encode_jpeg(inverted), encode_jpeg(inverted, {.of_inks = JCS_YCCK}),
-        encode_jpeg(inks, {.adobe_marker = false})}) {
+  for (const ByteVector& file : {encode_jpeg(inks), encode_jpeg(inks, {.adobe_marker = false}),
+                                 encode_jpeg(inks, {.of_inks = JCS_YCCK}),
+                                 encode_jpeg(inks, {.luma = {2, 2}, .of_inks = JCS_YCCK})}) {
     CHECK(mean_difference(decode(file, kAnySize, 0).bgr, printed) < 2.5);
+  }
+}
+
+TEST_CASE("four components are YCCK where Adobe's marker names a transform, and CMYK otherwise") {
+  cv::Mat printed;
+  const cv::Mat inks = draw_inks(gradient(60, 50), printed);
+  const auto shown = [](const ByteVector& file) { return decode(file, kAnySize, 0).bgr; };
+  for (const auto of_inks : {JCS_CMYK, JCS_YCCK}) {
+    const cv::Mat unmarked = shown(encode_jpeg(inks, {.of_inks = of_inks, .adobe_marker = false}));
+    ByteVector file = encode_jpeg(inks, {.of_inks = of_inks});
+    constexpr std::string_view kName = "Adobe";
+    const auto name = std::search(file.begin(), file.end(), kName.begin(), kName.end());
+    REQUIRE(name != file.end());
+    CHECK(name[11] == (of_inks == JCS_CMYK ? 0 : 2));
+    for (const int transform : {0, 1, 2, 9}) {
+      CAPTURE(transform);
+      name[11] = static_cast<uint8_t>(transform);
+      const bool is_as_unmarked = largest_difference(shown(file), unmarked) == 0;
+      CHECK(is_as_unmarked == (transform == 0));
+    }
+  }
+}
+
+TEST_CASE("parts have the pixels of the whole, at every scale and with every sampling") {
+  const cv::Mat drawn = grain(70, 50, CV_8UC3);
+  cv::Mat large;
+  cv::resize(drawn, large, {803, 406}, 0, 0, cv::INTER_CUBIC);
+  const cv::Rect parts[] = {{400, 203, 90, 70}, {650, 120, 153, 286}, {3, 380, 40, 20}};
+  for (const cv::Size luma : {cv::Size(1, 1), cv::Size(2, 1), cv::Size(1, 2), cv::Size(2, 2),
+                              cv::Size(4, 1), cv::Size(1, 4), cv::Size(4, 2), cv::Size(2, 4)}) {
+    for (const bool progressive : {false, true}) {
+      const ByteVector file = encode_jpeg(large, {.progressive = progressive, .luma = luma});
+      for (const int side : {803, 401, 200}) {
+        CAPTURE(luma);
+        CAPTURE(side);
+        const auto whole = decode(file, kAnySize, side);
+        const auto views = decode_parts(file, whole, side, parts);
+        REQUIRE(views.size() == std::size(parts));
+        for (size_t i = 0; i < views.size(); ++i) {
+          CHECK(is_part_of(views[i], whole, parts[i]));
+          // Alone it needs fewer columns.
+          CHECK(is_part_of(decode_parts(file, whole, side, {&parts[i], 1})[0], whole, parts[i]));
+        }
+      }
+    }
   }
 }
 

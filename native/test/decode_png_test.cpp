@@ -154,7 +154,46 @@ TEST_CASE("eXIf is read before the pixels and after them") {
   }
 }
 
-TEST_CASE("chunks of several megabytes are skipped, and an eXIf longer than the file is damage") {
+TEST_CASE("of an animation to which the first image does not belong, the first frame is decoded") {
+  const cv::Mat hidden = gradient(60, 40), white(40, 60, CV_8UC3, cv::Scalar::all(255));
+  for (const cv::Rect place : {cv::Rect(0, 0, 60, 40), cv::Rect(30, 20, 20, 10)}) {
+    const cv::Mat frame = grain(place.width, place.height, CV_8UC3);
+    cv::Mat expected = white.clone();
+    frame.copyTo(expected(place));
+    const ByteVector file = encode_apng(hidden, frame, place.tl());
+    const ImageLimits exact = {.max_pixels = 2400, .min_side = 40};
+    CHECK(largest_difference(decode(file, exact, 0).bgr, expected) == 0);
+    CHECK(refuses_with(ErrorCode::kImageDimensions,
+                       [&] { decode(file, {.max_pixels = 2399, .min_side = 1}, 0); }));
+    const auto changed = [&](std::string_view name, std::ptrdiff_t at, uint8_t value) {
+      ByteVector other = file;
+      std::search(other.begin(), other.end(), name.begin(), name.end())[at] = value;
+      repair_png_checksums(other);
+      return other;
+    };
+    // Browsers show the first image where there is no animation.
+    for (const ByteVector& still : {changed("acTL", 0, 'x'), changed("acTL", 7, 0)}) {
+      CHECK(largest_difference(decode(still, kAnySize, 0).bgr, hidden) == 0);
+    }
+    const ByteVector damaged[] = {
+        changed("fcTL", 7, 1),                                         // its number
+        changed("fdAT", 7, 2),                                         // its number
+        changed("fcTL", 11, 0),                                        // no width
+        changed("fcTL", 11, 61),                                       // wider than the canvas
+        changed("fcTL", 19, static_cast<uint8_t>(61 - place.width)),   // beyond its right side
+        changed("fcTL", 23, static_cast<uint8_t>(41 - place.height)),  // and below it
+        changed("fcTL", 16, 0x7F),
+        changed("fcTL", 16, 0xFF),  // far beyond
+        changed("fcTL", 0, 'x'),
+        changed("fdAT", 0, 'x'),
+    };
+    for (const ByteVector& bad : damaged) {
+      CHECK(refuses_with(ErrorCode::kImageDecodeFailed, [&] { decode(bad, kAnySize, 0); }));
+    }
+  }
+}
+
+TEST_CASE("an eXIf of several megabytes is read, and one longer than the file is damage") {
   ByteVector exif = ExifBlock{.orientation = 6}.bytes();
   exif.resize(size_t{2} << 20);
   const std::vector<uint8_t> rows(size_t{3} * kWidth * kHeight, 99);
@@ -162,8 +201,8 @@ TEST_CASE("chunks of several megabytes are skipped, and an eXIf longer than the 
       rows, {.width = kWidth, .height = kHeight, .exif = exif, .comment_bytes = 3 << 20});
   REQUIRE(file.size() > 5 << 20);
   const auto image = decode(file, kAnySize, 0);
-  CHECK(image.orientation == 1);
-  CHECK(image.bgr.at<cv::Vec3b>(kHeight - 1, kWidth - 1) == cv::Vec3b(99, 99, 99));
+  CHECK(image.orientation == 6);
+  CHECK(image.bgr.at<cv::Vec3b>(kWidth - 1, kHeight - 1) == cv::Vec3b(99, 99, 99));
   constexpr std::string_view kName = "eXIf";
   const auto name = std::search(file.begin(), file.end(), kName.begin(), kName.end());
   REQUIRE(name != file.end());

@@ -27,6 +27,19 @@ void claim(ByteVector& file, size_t at, uint16_t side, bool little_endian = fals
 // The start of an ISO base media file.
 std::string media(const char* type) { return std::string("\0\0\0\x20", 4) + type; }
 
+// A whole first box of it.
+std::string brands(const std::string& major, const std::vector<std::string>& compatible) {
+  std::string box = "ftyp" + major + std::string(4, '\0');
+  for (const std::string& brand : compatible) box += brand;
+  return std::string(3, '\0') + static_cast<char>(box.size() + 4) + box;
+}
+
+// Others are those from 0x0100 on.
+std::string tiff_with(uint16_t tag, int others = 0) {
+  const ByteVector block = ExifBlock{.tag = tag, .entries_before = others}.bytes();
+  return {block.begin(), block.end()};
+}
+
 constexpr int kUprightWidth = 45;  // of the upright image
 constexpr int kUprightHeight = 31;
 
@@ -61,11 +74,41 @@ TEST_CASE("a format is recognised by its first bytes, and named in the error") {
       {media("ftyphevc"), "heic"},
       {media("ftypmif1"), "heic"},
       {media("ftypmsf1"), "heic"},
+      {brands("mif1", {"mif1", "avif", "miaf"}), "avif"},
+      {brands("msf1", {"iso8", "avis"}), "avif"},
+      {brands("mif1", {"miaf", "heix"}), "heic"},
+      {brands("avif", {"mif1", "heic"}), "avif"},
+      {brands("isom", {"mp42"}) + "avif", "video"},
+      {brands("crx ", {"crx ", "isom"}), "raw"},
+      {brands("mp42", {"isom", "avc1"}), "video"},
+      {brands("qt  ", {}), "video"},
+      {brands("3gp5", {}), "video"},
+      {media("moovavif"), "video"},
+      {media("wide"), "video"},
+      {media("mdat"), "video"},
+      {"\x1A\x45\xDF\xA3", "video"},
+      {"RIFF....AVI LIST", "video"},
+      {std::string("\0\0\1\xBA", 4), "video"},
+      {"OggS", "video"},
       {"GIF87a", "gif"},
       {"GIF89a and more", "gif"},
       {"BM\x36", "bmp"},
       {std::string("II*\0", 4), "tiff"},
       {std::string("MM\0*", 4), "tiff"},
+      {tiff_with(0x010F), "tiff"},
+      {tiff_with(0x014A), "tiff"},
+      {tiff_with(0x014A, 15), "tiff"},
+      {tiff_with(0x014A, 16), "raw"},  // with the maker
+      {tiff_with(0xC612), "raw"},
+      {std::string("II*\0\x10\0\0\0CR\2\0", 12), "raw"},
+      {"FUJIFILMCCD-RAW 0201", "raw"},
+      {"IIRO\x08", "raw"},
+      {std::string("IIU\0\x18", 5), "raw"},
+      {"8BPS", "psd"},
+      {std::string("\0\5\x16\7\0\2\0\0", 8), "appledouble"},
+      {"PK\3\4", "zip"},
+      {"\x1F\x8B\x08", "gzip"},
+      {std::string("\x89PNG\r\n\x1A\n\0\0\0\4CgBI", 16), "xcode_png"},
       {"%PDF-1.7", "pdf"},
       {std::string("\0\0\0\x0CjP  \r\n\x87\n", 12), "jp2"},
       {"\xFF\x4F\xFF\x51", "jp2"},
@@ -81,12 +124,18 @@ TEST_CASE("a format is recognised by its first bytes, and named in the error") {
       {"RIFF....WEB", "unknown"},
       {"RIFF....WAVEfmt ", "unknown"},
       {"RIFX....WEBPVP8 ", "unknown"},
-      {media("ftypmp42"), "unknown"},
-      {media("moovavif"), "unknown"},
+      {std::string("\0\0\0\x20"
+                   "ftypavi",
+                   11),
+       "unknown"},
+      {media("free"), "unknown"},
+      {"PK\3", "unknown"},
+      {std::string("\0\5\x16\1", 4), "unknown"},
       {"<svg xmlns='http://www.w3.org/2000/svg'/>", "unknown"},
       {"hello, I am a photo.jpg", "unknown"},
       {"GIF", "unknown"},
       {std::string("II+\0", 4), "unknown"},
+      {"The wide world", "unknown"},
       {"\xFF\x4F\xFF\x52", "unknown"},
       {std::string("\0\0\0\x0CjP \n\n\x87\n", 11), "unknown"},
   };
@@ -217,6 +266,62 @@ TEST_CASE("pixels of a reduced decode lie where they were, whatever the size and
         CHECK(cv::norm(middle(reduced) - full) < 0.4);
       }
     }
+  }
+}
+
+TEST_CASE("the first EXIF block with an orientation counts, wherever it lies in the file") {
+  const auto block = [](uint16_t value) {
+    return ExifBlock{.orientation = value, .jpeg_prefix = true}.bytes();
+  };
+  const ByteVector empty = {'E', 'x', 'i', 'f', 0, 0}, zeros(64);
+  ByteVector garbage = empty;
+  garbage.insert(garbage.end(), 40, 0x5A);
+  const cv::Mat drawn = gradient(kUprightWidth, kUprightHeight);
+  struct Case {
+    std::vector<ByteVector> blocks;
+    int expected;
+  };
+  const Case cases[] = {{{empty, block(6)}, 6},    {{garbage, block(6)}, 6},
+                        {{zeros, block(6)}, 6},    {{block(0), block(6)}, 6},
+                        {{block(1), block(6)}, 1}, {{block(3), block(6)}, 3},
+                        {{block(6), empty}, 6}};
+  for (const Case& c : cases) {
+    for (const int fill : {0, 1, 3}) {
+      ByteVector jpeg;
+      for (const ByteVector& one : c.blocks) {
+        jpeg.insert(jpeg.end(), static_cast<size_t>(fill), 0xFF);
+        const size_t length = one.size() + 2;
+        for (const size_t byte : {size_t{0xFF}, size_t{0xE1}, length >> 8, length & 0xFF}) {
+          jpeg.push_back(static_cast<uint8_t>(byte));
+        }
+        jpeg.insert(jpeg.end(), one.begin(), one.end());
+      }
+      ByteVector file = encode_jpeg(drawn);
+      file.insert(file.begin() + 2, jpeg.begin(), jpeg.end());
+      CAPTURE(fill);
+      CHECK(decode(file, kAnySize, 0).orientation == c.expected);
+    }
+    const auto chunks = [&](ByteVector& file, size_t at, const char* name, bool little_endian) {
+      ByteVector all;
+      for (const ByteVector& one : c.blocks) {
+        for (size_t i = 0; i < 4; ++i) {
+          all.push_back(static_cast<uint8_t>(one.size() >> 8 * (little_endian ? i : 3 - i)));
+        }
+        const auto own = all.end() - (little_endian ? 4 : 0);
+        all.insert(own, name, name + 4);
+        all.insert(all.end(), one.begin(), one.end());
+        all.resize(all.size() + (little_endian ? one.size() % 2 : 4));
+      }
+      file.insert(file.begin() + static_cast<std::ptrdiff_t>(at), all.begin(), all.end());
+    };
+    ByteVector png = encode_png(drawn);
+    chunks(png, 33, "eXIf", false);
+    repair_png_checksums(png);
+    CHECK(decode(png, kAnySize, 0).orientation == c.expected);
+    ByteVector webp = encode_webp(drawn, {.exif = empty});
+    chunks(webp, webp.size(), "EXIF", true);
+    claim(webp, 4, static_cast<uint16_t>(webp.size() - 8), true);
+    CHECK(decode(webp, kAnySize, 0).orientation == c.expected);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <opencv2/imgproc.hpp>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace facematch::testing {
 namespace {
@@ -99,9 +100,11 @@ ByteVector encode_jpeg(const cv::Mat& image, const JpegOptions& options) {
     info.write_Adobe_marker = options.adobe_marker ? TRUE : FALSE;
   }
   jpeg_set_quality(&info, options.quality, TRUE);
-  for (int i = 0; i < info.num_components && !options.subsample; ++i) {
-    info.comp_info[i].h_samp_factor = 1;
-    info.comp_info[i].v_samp_factor = 1;
+  for (int i = 0; i < info.num_components; ++i) {
+    // The black of four inks is sampled as the first component is.
+    const cv::Size samples = i % 3 == 0 ? options.luma : cv::Size(1, 1);
+    info.comp_info[i].h_samp_factor = samples.width;
+    info.comp_info[i].v_samp_factor = samples.height;
   }
   if (options.progressive) jpeg_simple_progression(&info);
   info.arith_code = options.arithmetic ? TRUE : FALSE;
@@ -175,6 +178,38 @@ ByteVector encode_png(const cv::Mat& image, PngOptions options) {
   options.height = rgb.rows;
   options.colour_type = alpha ? PNG_COLOR_TYPE_RGB_ALPHA : PNG_COLOR_TYPE_RGB;
   return encode_png(ByteVector(rgb.datastart, rgb.dataend), options);
+}
+
+ByteVector encode_apng(const cv::Mat& hidden, const cv::Mat& frame, cv::Point at) {
+  ByteVector file = encode_png(hidden);
+  const ByteVector shown = encode_png(frame);
+  constexpr std::string_view kData = "IDAT";
+  const auto data = std::search(shown.begin(), shown.end(), kData.begin(), kData.end());
+  const auto u32 = [](ByteVector& out, size_t value) {
+    for (const int shift : {24, 16, 8, 0}) out.push_back(static_cast<uint8_t>(value >> shift));
+  };
+  const auto insert = [&](std::ptrdiff_t where, std::string_view name, const ByteVector& content) {
+    ByteVector chunk;
+    u32(chunk, content.size());
+    chunk.insert(chunk.end(), name.begin(), name.end());
+    chunk.insert(chunk.end(), content.begin(), content.end());
+    chunk.resize(chunk.size() + 4);
+    file.insert(file.begin() + where, chunk.begin(), chunk.end());
+  };
+  ByteVector animation, control, pixels;
+  for (const size_t value : {1, 0}) u32(animation, value);
+  for (const int value : {0, frame.cols, frame.rows, at.x, at.y, 0}) {
+    u32(control, static_cast<size_t>(value));
+  }
+  control.resize(26);
+  u32(pixels, 1);
+  // Without its checksum and the last chunk.
+  pixels.insert(pixels.end(), data + 4, shown.end() - 16);
+  insert(33, "acTL", animation);
+  insert(std::ssize(file) - 12, "fcTL", control);
+  insert(std::ssize(file) - 12, "fdAT", pixels);
+  repair_png_checksums(file);
+  return file;
 }
 
 void repair_png_checksums(ByteVector& file) {
@@ -251,22 +286,41 @@ std::vector<uint8_t> ExifBlock::bytes() const {
       u16(static_cast<uint16_t>(value >> (little_endian ? shift : 16 - shift) & 0xFFFF));
     }
   };
-  // A value of type SHORT is in the first of the four bytes, in either byte order.
-  const auto entry = [&](uint16_t its_tag, uint16_t its_type, uint16_t value) {
+  // A value is in the first of the four bytes, in either byte order.
+  const auto entry = [&](uint16_t its_tag, uint16_t its_type, uint16_t value, uint32_t count) {
     u16(its_tag);
     u16(its_type);
-    u32(1);
-    u16(value);
+    u32(count);
+    const bool is_byte = its_type == 1 || its_type == 6, is_long = its_type == 4 || its_type == 9;
+    if (is_long) return u32(uint32_t{high} << 16 | value);
+    u16(is_byte && !little_endian ? static_cast<uint16_t>(value << 8) : value);
     u16(0);
   };
   u16(little_endian ? 0x4949 : 0x4D4D);
   u16(magic);
   u32(claimed_start.value_or(8));
-  u16(claimed_count.value_or(static_cast<uint16_t>(entries_before + 1)));
-  for (int i = 0; i < entries_before; ++i) entry(static_cast<uint16_t>(0x0100 + i), 3, 7);
-  entry(tag, type, orientation);
+  const size_t entries = static_cast<size_t>(entries_before) + orientations_before.size() + 1;
+  u16(claimed_count.value_or(static_cast<uint16_t>(entries)));
+  for (int i = 0; i < entries_before; ++i) entry(static_cast<uint16_t>(0x0100 + i), 3, 7, 1);
+  for (const uint16_t other : orientations_before) entry(tag, 3, other, 1);
+  entry(tag, type, orientation, values);
   u32(0);  // no further IFD
   return out;
+}
+
+bool is_part_of(const View& view, const DecodedImage& whole, cv::Rect part) {
+  const Similarity back = whole.to_image.inverse(), place = view.to_image.then(back);
+  const cv::Rect seen(cv::Point(cvRound(place.tx), cvRound(place.ty)), view.bgr.size());
+  const Box wanted = moved(Box{static_cast<float>(part.x), static_cast<float>(part.y),
+                               static_cast<float>(part.width), static_cast<float>(part.height)},
+                           back);
+  const cv::Rect shown = cv::Rect(cv::Point(cvFloor(wanted.x + 0.01f), cvFloor(wanted.y + 0.01f)),
+                                  cv::Point(cvCeil(wanted.x + wanted.width - 0.01f),
+                                            cvCeil(wanted.y + wanted.height - 0.01f))) &
+                         cv::Rect({}, whole.bgr.size());
+  if (std::abs(place.scale() - 1) > 1e-4 || (seen & shown) != shown) return false;
+  // What it shows besides is interpolated from one side at its edge.
+  return cv::norm(view.bgr(shown - seen.tl()), whole.bgr(shown), cv::NORM_INF) <= 0;
 }
 
 std::vector<Specimen> specimens() {
@@ -281,7 +335,8 @@ std::vector<Specimen> specimens() {
   const cv::Mat inks(30, 40, CV_8UC4, cv::Scalar(10, 200, 30, 128));
   return {
       {"jpeg", encode_jpeg(image, {.app1 = app1})},
-      {"jpeg, progressive", encode_jpeg(image, {.progressive = true, .subsample = true})},
+      {"jpeg, progressive", encode_jpeg(image, {.progressive = true, .luma = {2, 2}})},
+      {"jpeg, 4:1:0", encode_jpeg(image, {.luma = {4, 2}})},
       {"jpeg, restart markers", encode_jpeg(image, {.restart_rows = 1})},
       {"jpeg, ycck", encode_jpeg(inks, {.of_inks = JCS_YCCK})},
       {"png", encode_png(image)},
@@ -297,6 +352,7 @@ std::vector<Specimen> specimens() {
                                                  .colour_type = PNG_COLOR_TYPE_PALETTE,
                                                  .palette = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}},
                                                  .palette_alpha = {0, 128}})},
+      {"png, the first image hidden", encode_apng(image, bgra(cv::Rect(0, 0, 20, 10)), {8, 6})},
       {"webp, lossless", encode_webp(image, {.exif = exif})},
       {"webp, lossy", encode_webp(image, {.lossless = false})},
       {"webp, lossy with alpha", encode_webp(bgra, {.lossless = false})},

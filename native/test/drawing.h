@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "../core/types.h"
+#include "../core/image/decode.h"
 #include "support.h"
 
 // After the standard headers: libjpeg's needs FILE.
@@ -32,11 +32,11 @@ struct JpegOptions {
   int quality = 97;
   bool progressive = false;
   bool arithmetic = false;
-  bool subsample = false;                  // 4:2:0 instead of 4:4:4
+  cv::Size luma = {1, 1};  // its samples for each of another component: {2, 2} is 4:2:0
   std::vector<jpeg_scan_info> scans = {};  // instead of one scan or the usual progression
   int restart_rows = 0;
   J_COLOR_SPACE of_inks = JCS_CMYK;  // or JCS_YCCK
-  bool adobe_marker = true;          // of inks, which are then inverted
+  bool adobe_marker = true;          // of inks
   ByteVector app1 = {};              // written as an APP1 marker when not empty
 };
 
@@ -62,6 +62,10 @@ ByteVector encode_png(const std::vector<uint8_t>& rows, const PngOptions& option
 // CV_8UC3 BGR or CV_8UC4 BGRA, which says size and colour type.
 ByteVector encode_png(const cv::Mat& image, PngOptions options = {});
 
+// An animation of one frame, with its left top corner `at`, to which `hidden`, the file's first
+// image, does not belong.
+ByteVector encode_apng(const cv::Mat& hidden, const cv::Mat& frame, cv::Point at);
+
 // Computes the checksum of every chunk again.
 void repair_png_checksums(ByteVector& file);
 
@@ -82,16 +86,23 @@ ByteVector encode_webp_frame(const cv::Mat& image, cv::Size canvas, cv::Point at
 struct ExifBlock {
   uint16_t orientation = 1;
   bool little_endian = true;
-  bool jpeg_prefix = false;                    // "Exif\0\0" before the block, as JPEG has it
-  uint16_t magic = 42;                         // TIFF 6.0 section 2
-  uint16_t tag = 0x0112;                       // Orientation
-  uint16_t type = 3;                           // SHORT
-  int entries_before = 0;                      // other tags that precede it
+  bool jpeg_prefix = false;  // "Exif\0\0" before the block, as JPEG has it
+  uint16_t magic = 42;       // TIFF 6.0 section 2
+  uint16_t tag = 0x0112;     // Orientation
+  uint16_t type = 3;         // SHORT
+  uint32_t values = 1;       // how many it says it has
+  uint16_t high = 0;         // the upper half of a value of type LONG
+  int entries_before = 0;    // other tags that precede it
+  std::vector<uint16_t> orientations_before = {};
   std::optional<uint16_t> claimed_count = {};  // instead of the true number of entries
   std::optional<uint32_t> claimed_start = {};  // instead of the true offset of IFD0
 
   std::vector<uint8_t> bytes() const;
 };
+
+// Whether a view of decode_parts() shows all of `part`, which is in pixels of the full image, with
+// the pixels of `whole`, which was decoded at the same scale.
+bool is_part_of(const View& view, const DecodedImage& whole, cv::Rect part);
 
 // Small valid images, one for each way in which a decoder reads a file: what the tests of damaged
 // images and the fuzzer change.

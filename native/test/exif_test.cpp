@@ -21,13 +21,16 @@ TEST_CASE("every orientation is read in both byte orders, with and without JPEG'
       }
     }
   }
+  ByteVector filled = ExifBlock{.orientation = 6, .jpeg_prefix = true}.bytes();
+  filled[5] = 0xFF;
+  CHECK(exif_orientation(filled) == 6);
 }
 
 TEST_CASE("the tag is found wherever it is; what is out of range, damaged or missing is upright") {
   struct Case {
     const char* what;
     ExifBlock block;
-    int expected = 1;
+    std::optional<int> expected = {};
   };
   const Case cases[] = {
       {"after other tags", {.orientation = 6, .entries_before = 11}, 6},
@@ -38,8 +41,23 @@ TEST_CASE("the tag is found wherever it is; what is out of range, damaged or mis
       {"value 65535", {.orientation = 0xFFFF}},
       {"value 0x0600, the right one in the wrong byte order", {.orientation = 0x0600}},
       {"another tag", {.orientation = 6, .tag = 0x0113}},
-      {"type BYTE", {.orientation = 6, .type = 1}},
-      {"type LONG", {.orientation = 6, .type = 4}},
+      {"type BYTE", {.orientation = 6, .type = 1}, 6},
+      {"type ASCII", {.orientation = 6, .type = 2}},
+      {"type LONG", {.orientation = 6, .type = 4}, 6},
+      {"type LONG beyond 16 bits", {.orientation = 6, .type = 4, .high = 1}},
+      {"type RATIONAL", {.orientation = 6, .type = 5}},
+      {"type SBYTE", {.orientation = 6, .type = 6}, 6},
+      {"type UNDEFINED", {.orientation = 6, .type = 7}},
+      {"type SSHORT", {.orientation = 6, .type = 8}, 6},
+      {"type SLONG", {.orientation = 6, .type = 9}, 6},
+      {"type FLOAT", {.orientation = 6, .type = 11}},
+      {"a type that there is not", {.orientation = 6, .type = 0}},
+      {"two values", {.orientation = 6, .values = 2}, 6},
+      {"no value", {.orientation = 6, .values = 0}},
+      {"more values than the entry holds", {.orientation = 6, .values = 3}},
+      {"two values of type LONG", {.orientation = 6, .type = 4, .values = 2}},
+      {"behind an entry that says 0", {.orientation = 6, .orientations_before = {0}}, 6},
+      {"behind an entry that says 3", {.orientation = 6, .orientations_before = {3}}, 3},
       {"another magic number", {.orientation = 6, .magic = 43}},
       {"no entries by its own count", {.orientation = 6, .claimed_count = 0}},
       {"IFD0 starts at the end", {.orientation = 6, .claimed_start = 26}},
@@ -76,7 +94,7 @@ TEST_CASE("a block cut at any byte is read up to its end, and never past it") {
         // Exactly that size, so that AddressSanitizer detects a read past the end.
         const ByteVector cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
         CAPTURE(size);
-        CHECK(exif_orientation(cut) == (size >= needed ? 6 : 1));
+        CHECK(exif_orientation(cut) == (size >= needed ? std::optional(6) : std::nullopt));
       }
     }
   }

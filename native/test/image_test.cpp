@@ -76,7 +76,7 @@ TEST_CASE("parts that are decoded finer have the pixels of the whole, however it
         orientation == 0
             ? encode_jpeg(inks, {.of_inks = JCS_YCCK})
             : encode_jpeg(rough,
-                          {.progressive = orientation % 3 == 0, .subsample = true, .app1 = exif});
+                          {.progressive = orientation % 3 == 0, .luma = {2, 2}, .app1 = exif});
     for (const float scale : {1.0f, 0.45f}) {
       const View whole = decode(file, kAnySize, static_cast<int>(1000 * scale));
       Image image(file, kAnySize, 100);
@@ -169,9 +169,9 @@ TEST_CASE("when cancelled, a finer decoding and a coarser copy end the call") {
   const ByteVector file = encode_jpeg(gradient(1600, 1200));
   Image image(file, kAnySize, 200, Budget(1e9, &cancelled));
   cancelled = 1;
-  CHECK(refuses_with(ErrorCode::kImageTooComplex, [&] { image.decode_part({kAll, 1}); }));
+  CHECK_THROWS_AS(image.decode_part({kAll, 1}), Cancelled);
   Image huge(cv::Mat(2400, 3200, CV_8UC3), Budget(1e9, &cancelled));
-  CHECK(refuses_with(ErrorCode::kImageTooComplex, [&] { huge.whole(); }));
+  CHECK_THROWS_AS(huge.whole(), Cancelled);
 }
 
 TEST_SUITE_END();

@@ -6,9 +6,10 @@
 #include <cmath>
 #include <numeric>
 #include <opencv2/imgproc.hpp>
+#include <tuple>
 
 #include "../core/image/decode.h"
-#include "../core/image/screen.h"
+#include "../core/image/halftone.h"
 #include "../core/image/view.h"
 #include "drawing.h"
 #include "support.h"
@@ -169,8 +170,74 @@ TEST_CASE("a face that is printed with coarse dots is found and matched; stripes
     REQUIRE(seen.faces.size() == 1);
     CHECK(seen.faces[0].found_by == FoundBy::kEnhanced);
     CHECK(intersection_over_union(seen.faces[0].box, reference.faces[0].box) > 0.7f);
+    CHECK(seen.faces[0].quality.dot_pitch == doctest::Approx(side / dots).epsilon(0.08));
     const Embedding &a = seen.faces[0].embedding, &b = reference.faces[0].embedding;
     CHECK(std::inner_product(a.begin(), a.end(), b.begin(), 0.0f) > kSamePerson);
+  }
+}
+
+namespace {
+
+// Each pixel black or white, and its error in those that follow (Floyd and Steinberg 1976).
+cv::Mat dithered(const cv::Mat& bgr) {
+  cv::Mat grey, out(bgr.size(), CV_8UC3);
+  cv::cvtColor(bgr, grey, cv::COLOR_BGR2GRAY);
+  cv::normalize(grey, grey, 0, 255, cv::NORM_MINMAX);
+  cv::copyMakeBorder(grey, grey, 0, 1, 1, 1, cv::BORDER_REPLICATE);
+  grey.convertTo(grey, CV_32F);
+  for (int y = 0; y < out.rows; ++y) {
+    auto *row = grey.ptr<float>(y), *below = grey.ptr<float>(y + 1);
+    for (int x = 1; x <= out.cols; ++x) {
+      const float tone = row[x] < 128 ? 0 : 255, error = row[x] - tone;
+      out.at<cv::Vec3b>(y, x - 1) = cv::Vec3b::all(static_cast<uint8_t>(tone));
+      row[x + 1] += error * 7 / 16;
+      below[x - 1] += error * 3 / 16;
+      below[x] += error * 5 / 16;
+      below[x + 1] += error / 16;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a face of two tones is found and matched, faint, in large dots and after JPEG too") {
+  const cv::Mat photo = portrait(1, 300);
+  const auto reference = analyse(default_engine(), encode_png(photo), options_of());
+  REQUIRE(reference.faces.size() == 1);
+  CHECK(reference.faces[0].quality.dot_pitch == 0);
+  cv::Mat light, large;
+  const cv::Mat fax = dithered(photo);
+  fax.convertTo(light, -1, 0.5, 110);
+  cv::resize(fax, large, {}, 2, 2, cv::INTER_NEAREST);
+  for (const ByteVector& file :
+       {encode_png(fax), encode_png(light), encode_png(large), encode_jpeg(fax, {.quality = 75})}) {
+    const auto seen = analyse(default_engine(), file, options_of());
+    REQUIRE(seen.faces.size() == 1);
+    CHECK(seen.faces[0].quality.dot_pitch > 2);
+    const Embedding &a = seen.faces[0].embedding, &b = reference.faces[0].embedding;
+    CHECK(std::inner_product(a.begin(), a.end(), b.begin(), 0.0f) > kSamePerson);
+  }
+  // Where nothing changes from pixel to pixel, no dots hide anything.
+  cv::Mat outline;
+  cv::GaussianBlur(photo, outline, {}, 3);
+  cv::threshold(outline, outline, 128, 255, cv::THRESH_BINARY);
+  CHECK(two_tone_pitch(outline) == 0);
+  CHECK(two_tone_pitch(cv::Mat(40, 40, CV_8UC3, cv::Scalar())) == 0);
+  CHECK(two_tone_pitch(cv::Mat(1, 1, CV_8UC3, cv::Scalar())) == 0);
+}
+
+TEST_CASE("a stretched image is told by its face, whichever way it was stretched") {
+  const cv::Mat photo = portrait(1, 400);
+  for (const auto& [size, least, most] :
+       {std::tuple{cv::Size(400, 400), 1.0f, 1.15f}, std::tuple{cv::Size(700, 400), 1.3f, 2.0f},
+        std::tuple{cv::Size(400, 720), 1.3f, 2.0f}}) {
+    cv::Mat stretched;
+    cv::resize(photo, stretched, size);
+    const auto seen = analyse(default_engine(), encode_png(stretched), options_of());
+    REQUIRE(seen.faces.size() == 1);
+    CHECK(seen.faces[0].quality.stretch >= least);
+    CHECK(seen.faces[0].quality.stretch <= most);
   }
 }
 

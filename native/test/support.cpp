@@ -102,7 +102,8 @@ std::vector<float> numbers(const Analysis& analysis) {
     all.insert(all.end(),
                {face.box.x, face.box.y, face.box.width, face.box.height, face.detection_score,
                 face.pose.yaw, face.pose.pitch, face.pose.roll, face.quality.sharpness,
-                face.quality.brightness, face.quality.face_pixels, face.cohort_score});
+                face.quality.brightness, face.quality.face_pixels, face.quality.dot_pitch,
+                face.quality.stretch, face.cohort_score});
     for (const Point p : face.landmarks.points()) all.insert(all.end(), {p.x, p.y});
     all.insert(all.end(), face.embedding.begin(), face.embedding.end());
   }

@@ -1,4 +1,4 @@
-#include "../core/runtime/unsigned_weights.h"
+#include "../core/runtime/int8/unsigned_weights.h"
 
 #include <doctest/doctest.h>
 

@@ -55,7 +55,7 @@ const thisRelease = () =>
   /^VERSION_CODENAME=(\S+)$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? 'stable';
 
 /**
- * Debian starts a service as soon as its package is there, and at every boot. The tests start redis-server, nginx and
+ * Debian starts a service as soon as its package is there, and at every boot. The tests start redis-server, nginx, haproxy and
  * caddy themselves, on ports of their own; so a policy refuses it during the installation (Debian Policy 9.3.3.1), and
  * the services that are new are switched off.
  */
@@ -68,8 +68,8 @@ if [ ! -e $policy ]; then
   chmod 755 $policy
 fi
 apt-get "$@"
-for service in redis-server nginx caddy; do
-  case " $* " in *" $service "*) ;; *) continue ;; esac
+for service in redis-server nginx caddy haproxy logrotate.timer; do
+  case " $* " in *" \${service%.timer} "*) ;; *) continue ;; esac
   if [ -e /etc/init.d/$service ]; then update-rc.d $service disable
   elif command -v systemctl > /dev/null; then systemctl disable $service
   fi

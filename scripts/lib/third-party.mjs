@@ -55,12 +55,12 @@ function packagesTable() {
     const platforms = count === 0 ? '' : `, and its ${count} builds for platforms`;
     return [[`\`${name}\`${alias}${platforms}`, entry.version, entry.license, named.join('; ')]];
   });
-  // Not in the lock file: set-up lifts single files out of their tarballs. The first two carry µWebSockets.js, whatever else they state.
+  // Not in the lock file: set-up lifts single files out of their tarballs.
   const uws = uwsBuilds.map((build) => [
-    `\`${build.package}\` (files of µWebSockets.js)`,
+    `\`${build.package}\` (a binary of µWebSockets.js)`,
     build.version,
     'Apache-2.0',
-    'Alex Hultman and contributors (headers of the files)',
+    'Alex Hultman and contributors (headers of its sources)',
   ]);
   const script = [
     `\`${apiReference.package}\` (its script, with what is bundled in it: below)`,

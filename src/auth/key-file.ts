@@ -1,4 +1,5 @@
 import {
+  accessSync,
   closeSync,
   constants,
   existsSync,
@@ -7,7 +8,6 @@ import {
   fstatSync,
   fsyncSync,
   openSync,
-  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -15,6 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { z } from 'zod';
+import { NotRegular, readRegular, withoutMark } from '../config/regular-file.ts';
 import { isKeyId, isLine, keyLimits, scopes } from './keys.ts';
 
 const moment = z.iso.datetime({ error: 'expected a time such as 2030-01-31T12:00:00.000Z' });
@@ -95,13 +96,22 @@ export function editKeyFile<T extends { records: KeyRecord[] }>(
     fchmodSync(descriptor, old === undefined ? 0o600 : old.stats.mode & 0o640);
     writeFileSync(descriptor, `${JSON.stringify({ version: 1, keys: result.records }, null, 2)}\n`);
     fsyncSync(descriptor);
-    renameSync(lock, target);
+    moveInto(file, lock, target);
     return result;
   } catch (error) {
     rmSync(lock, { force: true });
     throw error;
   } finally {
     closeSync(descriptor);
+  }
+}
+
+function moveInto(file: string, lock: string, target: string): void {
+  try {
+    renameSync(lock, target);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error;
+    throw new KeyFileError(file, 'is a mount of its own and cannot be replaced (EBUSY)', elsewhere);
   }
 }
 
@@ -118,52 +128,63 @@ function keepOwner(file: string, descriptor: number, old: Stats): void {
   }
 }
 
+const elsewhere =
+  'Run this command where the file is kept, outside the container, or mount the folder instead of the file.';
+
+const lockFaults: Readonly<Record<string, readonly [reason: string, cure: string]>> = {
+  EEXIST: [
+    'is being changed by another command',
+    'Try again; if no other command runs, one was interrupted: rm LOCK',
+  ],
+  EROFS: ['lies in a read-only folder (EROFS)', elsewhere],
+};
+
 function openLock(file: string, lock: string): number {
   try {
     return openSync(lock, 'wx', 0o600);
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
-    const [reason, cure] =
-      code === 'EEXIST'
-        ? [
-            'is being changed by another command',
-            `Try again; if no other command runs, one was interrupted: rm ${quote(lock)}`,
-          ]
-        : [`cannot be written (${code})`, 'Check that its folder exists and that you may write to it.'];
-    throw new KeyFileError(file, reason, cure);
+    const [reason, cure] = lockFaults[code] ?? [
+      `cannot be written (${code})`,
+      'Check that its folder exists and that you may write to it.',
+    ];
+    throw new KeyFileError(file, reason, cure.replace('LOCK', quote(lock)));
   }
 }
 
 function readPrivate(file: string): { text: string; stats: Stats } {
-  let descriptor: number;
+  let read: { text: string; stats: Stats };
   try {
-    // Without O_NONBLOCK (which Windows lacks) opening a named pipe would wait for a writer.
-    descriptor = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    read = readRegular(file);
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    if (error instanceof NotRegular) throw new KeyFileError(file, error.message, howToCreate);
     if (code === 'ENOENT') throw new KeyFileError(file, 'does not exist', howToCreate, true);
     throw new KeyFileError(file, `cannot be read (${code})`, 'Check who owns it and its folder.');
   }
-  try {
-    // fstat on the open file, so that the file that is checked is the one that is read.
-    const stats = fstatSync(descriptor);
-    if (!stats.isFile()) throw new KeyFileError(file, 'is not a regular file', howToCreate);
-    // The group may read: Kubernetes and systemd give secrets to processes other than root that way.
-    // Windows has no such bits: Node reports 0o666 for every file there.
-    if (process.platform !== 'win32' && (stats.mode & 0o037) !== 0) {
-      throw new KeyFileError(file, 'is open to other users', `Close it with: chmod 600 ${quote(file)}`);
-    }
-    return { text: readFileSync(descriptor, 'utf8'), stats };
-  } finally {
-    closeSync(descriptor);
+  // The group may read: Kubernetes and systemd give secrets to processes other than root that way.
+  // Windows has no such bits: Node reports 0o666 for every file there.
+  if (process.platform !== 'win32' && (read.stats.mode & 0o037) !== 0 && !isOnReadOnlyMount(file)) {
+    throw new KeyFileError(file, 'is open to other users', `Close it with: chmod 600 ${quote(file)}`);
   }
+  return read;
+}
+
+/** Secrets of Docker and Kubernetes are mounted so, by default open to all users of the container, and nobody there can close them. */
+function isOnReadOnlyMount(file: string): boolean {
+  try {
+    accessSync(file, constants.W_OK);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EROFS';
+  }
+  return false;
 }
 
 function recordsOf(file: string, text: string): KeyRecord[] {
   const cure = 'Correct it, or restore it from a backup.';
   let json: unknown;
   try {
-    json = JSON.parse(text);
+    json = JSON.parse(withoutMark(text));
   } catch {
     // Without V8's own message: it quotes the text, and hashes do not belong in a log.
     throw new KeyFileError(file, 'is not valid JSON', cure);

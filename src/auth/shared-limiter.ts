@@ -25,6 +25,9 @@ interface SharedLimiterOptions {
   onDecision(seconds: number): void;
 }
 
+/** A connection that was closed sooner is not opened again at once: something refuses it. */
+const minLife_ms = 500;
+
 /** The pause before a new connection is random, so that replicas that lost Redis together do not reconnect together. */
 const minPause_ms = 100;
 const maxPause_ms = 1000;
@@ -37,8 +40,10 @@ const maxPause_ms = 1000;
 export class SharedLimiter implements RateLimiter {
   readonly #options: SharedLimiterOptions;
   readonly #mirrors: Limiter;
-  /** undefined while Redis is not reachable. */
+  /** undefined while Redis is not reachable, or is reached anew. */
   #client: RedisClient | undefined;
+  /** While a connection that Redis closed, as it does with idle ones, is opened again: requests wait for it. */
+  #reopening: Promise<RedisClient> | undefined;
   /** onDown was called, so that it is called once for each outage. */
   #down = false;
   #ended = false;
@@ -51,18 +56,18 @@ export class SharedLimiter implements RateLimiter {
   }
 
   get up(): boolean {
-    return this.#client !== undefined;
+    return (this.#client ?? this.#reopening) !== undefined;
   }
 
   take(caller: string, quota: Quota, cost: number, now_ms: number, paid = 0): Admission | Promise<Admission> {
     const mirrored = this.#mirrors.take(caller, quota, cost, now_ms, paid);
-    if (this.#client === undefined) {
+    if (!this.up) {
       this.#options.onFallback();
       return mirrored;
     }
     if (!mirrored.admitted) return mirrored;
     const asked = performance.now();
-    return this.#client.take(caller, quota, cost).then(
+    return this.#ask(caller, quota, cost).then(
       (decision) => {
         this.#options.onDecision((performance.now() - asked) / 1000);
         // With the time of the question: a mirror slightly ahead of the shared bucket refuses nobody wrongly.
@@ -73,6 +78,13 @@ export class SharedLimiter implements RateLimiter {
         return mirrored;
       },
     );
+  }
+
+  /** Rejects when Redis does not answer. */
+  async #ask(caller: string, quota: Quota, cost: number): Promise<BucketDecision> {
+    const client = this.#client ?? (await this.#reopening);
+    if (client === undefined) throw new Error('Redis is not reachable');
+    return client.take(caller, quota, cost);
   }
 
   giveBack(caller: string, quota: Quota, tokens: number, now_ms: number): RateState {
@@ -87,9 +99,13 @@ export class SharedLimiter implements RateLimiter {
   }
 
   async #keepConnected(): Promise<void> {
+    let again = false;
     while (!this.#ended) {
-      const reason = await this.#useConnection();
+      const { reason, life_ms } = await this.#useConnection(again);
       if (this.#ended) return;
+      // The first one after another is allowed a short life.
+      again = life_ms > (again ? minLife_ms : 0);
+      if (again) continue;
       if (!this.#down) this.#options.onDown(reason.message);
       this.#down = true;
       const pause_ms = minPause_ms + Math.random() * (maxPause_ms - minPause_ms);
@@ -97,48 +113,66 @@ export class SharedLimiter implements RateLimiter {
     }
   }
 
-  /** Opens a connection and uses it until it ends. Resolves to the reason. */
-  async #useConnection(): Promise<Error> {
+  /**
+   * Opens a connection and uses it until it ends. Resolves to the reason, and to how long it worked until Redis closed it; 0 where
+   * it ended otherwise. `again`: in place of one that Redis closed.
+   */
+  async #useConnection(again: boolean): Promise<{ reason: Error; life_ms: number }> {
     try {
-      const client = await RedisClient.open(this.#options.address);
+      const opening = RedisClient.open(this.#options.address, again ? answerLimit_ms : connectLimit_ms);
+      if (again) this.#reopening = opening;
+      const client = await opening;
+      const opened = performance.now();
       if (this.#ended) client.close();
       else {
         this.#client = client;
         this.#down = false;
-        this.#options.onUp();
+        if (!again) this.#options.onUp();
       }
-      return await client.closed;
+      const reason = await client.closed;
+      return { reason, life_ms: client.dropped ? performance.now() - opened : 0 };
     } catch (error) {
-      return error as Error;
+      return { reason: error as Error, life_ms: 0 };
     } finally {
       this.#client = undefined;
+      this.#reopening = undefined;
     }
   }
 }
 
 /**
  * TokenBucket of limiter.ts as a Redis script, with the same steps. A bucket is one string, "tokens at_ms rate burst", each with the 17
- * digits that a double needs. A missing one counts as full, so it is kept until it is full, and for a day at least: a replica with
- * another key file may find a larger burst or a slower rate there.
+ * digits that a double needs. A missing one counts as full, so it is kept until it is full, for a day at least and a century at most:
+ * a replica with another key file may find a larger burst or a slower rate there.
  */
 export const bucketFunction = `
 local epsilon = 1e-9
 local day_ms = 86400000
+local longest_ms = 100 * 366 * day_ms
+
+local function finite(text)
+  local number = tonumber(text)
+  return number and math.abs(number) < math.huge and number
+end
 
 local function take(key, now_ms, rate, burst, cost)
   local tokens = burst
-  local kept = redis.call('GET', key)
-  if kept then
+  -- Whatever cannot be read counts as missing: one key's bucket must not end the limits of all.
+  local kept = redis.pcall('GET', key)
+  if type(kept) == 'string' then
     local held, at_ms, old_rate, old_burst = kept:match('^(%S+) (%S+) (%S+) (%S+)$')
-    held, at_ms, old_rate, old_burst = tonumber(held), tonumber(at_ms), tonumber(old_rate), tonumber(old_burst)
-    local elapsed_ms = now_ms - at_ms
-    if elapsed_ms > 0 then held = math.min(old_burst, held + elapsed_ms * math.min(old_rate, rate) / 1000) end
-    tokens = math.min(held, burst)
+    held, at_ms, old_rate, old_burst = finite(held), finite(at_ms), finite(old_rate), finite(old_burst)
+    if held and at_ms and old_rate and old_burst and old_rate > 0 and held >= 0 and held <= old_burst then
+      local elapsed_ms = now_ms - at_ms
+      if elapsed_ms > 0 then held = math.min(old_burst, held + elapsed_ms * math.min(old_rate, rate) / 1000) end
+      tokens = math.min(held, burst)
+    end
   end
   local admitted = tokens + epsilon >= cost
   if admitted then tokens = math.min(burst, math.max(0, tokens - cost)) end
-  local kept_ms = math.max(day_ms, math.ceil((burst - tokens) * 1000 / rate))
-  redis.call('SET', key, string.format('%.17g %.17g %.17g %.17g', tokens, now_ms, rate, burst), 'PX', kept_ms)
+  local kept_ms = math.min(longest_ms, math.max(day_ms, math.ceil((burst - tokens) * 1000 / rate)))
+  local bucket = string.format('%.17g %.17g %.17g %.17g', tokens, now_ms, rate, burst)
+  redis.call('SET', key, bucket, 'PX', string.format('%.0f', kept_ms))
   return {admitted and 1 or 0, string.format('%.17g', tokens)}
 end
 `;
@@ -167,6 +201,9 @@ const probeCaller = 'probe';
 export class RedisClient {
   readonly #redis: Redis;
   readonly #password: string | undefined;
+  /** The connection ended, not because of this process or of an answer. */
+  dropped = false;
+  #closed = false;
   #close: (fault: Error) => void = () => {};
   /** Resolves with the reason when the connection can no longer be used. */
   readonly closed = new Promise<Error>((resolve) => {
@@ -176,15 +213,15 @@ export class RedisClient {
   private constructor(redis: Redis, password: string | undefined) {
     this.#redis = redis;
     this.#password = password;
-    redis.on('error', (error: Error) => this.#fail(error));
-    redis.on('close', () => this.#fail(new Error('the connection was closed')));
+    redis.on('error', (error: Error) => this.#fail(error, true));
+    redis.on('close', () => this.#fail(new Error('the connection was closed'), true));
   }
 
   /**
    * Connects, logs in, and runs the script on a test bucket: Redis may be loading, read-only or full, or this user lack rights. Rejects
    * with an Error of one line without a password.
    */
-  static async open(address: RedisAddress): Promise<RedisClient> {
+  static async open(address: RedisAddress, limit_ms = connectLimit_ms): Promise<RedisClient> {
     const { host, port, db, tls, username, password } = address;
     // Imported here, so that a server without a shared limiter does not load it.
     const { Redis } = await import('ioredis');
@@ -213,7 +250,7 @@ export class RedisClient {
       return client;
     };
     const failed = client.closed.then((fault) => Promise.reject(fault));
-    return client.#within(connectLimit_ms, Promise.race([start(), failed]));
+    return client.#within(limit_ms, Promise.race([start(), failed]));
   }
 
   /** A cost below 0 gives tokens back. Rejects when Redis does not answer in time or as it should, and closes the client. */
@@ -265,7 +302,9 @@ export class RedisClient {
   }
 
   /** Only the first fault counts: later ones are its consequences. */
-  #fail({ message }: Error): void {
+  #fail({ message }: Error, dropped = false): void {
+    if (!this.#closed) this.dropped = dropped || this.#redis.status !== 'ready';
+    this.#closed = true;
     this.#close(new Error(this.#presentable(message)));
     // ioredis hears only the first error of its socket; TLS may report another after the end, which would end the process.
     this.#redis.stream?.on('error', () => {});

@@ -73,7 +73,7 @@ export function registerEval(program: Command): void {
     });
   addHelp(evaluate, {
     notes: `Lists may be as Windows writes them: with a byte-order mark, in UTF-16 or Latin-1, with backslashes in paths. An image that is not
-there counts as one that cannot be read: it never matches, and is named.
+there is one that cannot be read: its pairs are in no rate, it is named, and the command ends with 1.
 If the pack's cohort was made of people of a set, its figures are biased. --held-out-cohort takes the first folder of an
 image's path for the person, and refits the cohort without the people of each pair.
 Groups come from people.tsv in a folder of --people, or beside it: a table with the columns image, person where one has several

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { readConfig } from '../config/config.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import { loadPack } from '../engine/load-addon.ts';
-import { packDirectory, readDraft, readManifest, verifyPack } from '../engine/manifest.ts';
+import { packDirectory, readDraft, verifyPack } from '../engine/manifest.ts';
 import {
   type AttackFigures,
   attackFigures,
@@ -40,6 +40,7 @@ import { type Results, resultsJson, sharedThresholds } from '../lab/results.ts';
 import { differentialTables, setTables, sharedTables, type TextTable } from '../lab/tables.ts';
 import { calibrationOf } from '../scoring/calibration.ts';
 import type { SetFolder } from './calibrate-pack.ts';
+import { exitCodes } from './help.ts';
 import { columns, printable, withBar } from './terminal.ts';
 
 interface SetFiles {
@@ -65,8 +66,14 @@ export async function evaluateSets(files: readonly SetFiles[], options: Evaluate
   const { mode, people = [], groups, samePersonAbove = Number.POSITIVE_INFINITY, heldOutCohort } = options;
   const { pack, workers } = readConfig();
   const packDir = packDirectory(pack);
-  const manifest = readManifest(packDir);
+  const manifest = readDraft(packDir);
   const { name, version, min_det_score: minDetScore } = manifest;
+  const calibration = manifest.calibration && calibrationOf(manifest.calibration[mode]);
+  if (calibration === undefined && people.length > 0) {
+    throw new Error(
+      `The pack ${name} is not calibrated, so its percents have no rates: calibrate it first, or give lists of pairs.`,
+    );
+  }
   const sets = files.map(readSet);
   // What is wrong with the lists fails now rather than at the end: measuring takes minutes.
   const folders = people.map(({ folder }) => folder);
@@ -95,7 +102,6 @@ export async function evaluateSets(files: readonly SetFiles[], options: Evaluate
   const cohorts = heldOutCohort
     ? await withBar('cohorts', cohortTasks, (onTask) => fitHeldOut(embedded, peopleSets, { workers, onTask }))
     : undefined;
-  const calibration = calibrationOf(manifest.calibration[mode]);
   const judging = { mode, calibration, packCohort: manifest.cohort ? 'pack' : 'none', cohorts } as const;
   const evaluations = judgeSets(embedded, judging);
   const byGroup: PeopleEvaluation[] = [];
@@ -103,7 +109,7 @@ export async function evaluateSets(files: readonly SetFiles[], options: Evaluate
     const groupsOfSet = groupCount(set.people, set.groupings);
     byGroup.push(
       await withBar(`${set.people.name} by group`, groupsOfSet, (onGroup) =>
-        judgePeople(set, judging, samePersonAbove, onGroup),
+        judgePeople(set, { ...judging, calibration: calibration! }, samePersonAbove, onGroup),
       ),
     );
   }
@@ -112,6 +118,13 @@ export async function evaluateSets(files: readonly SetFiles[], options: Evaluate
   if (report) report.write(results, new Date());
   console.log(options.json ? resultsJson(results) : describeResults(results));
   if (report) console.error(`The report is ${report.page}`);
+  const measured = [...evaluations, ...byGroup].map(({ figures }) => figures);
+  failWhereUnread(...measured);
+}
+
+/** Figures that leave out a part of what was given are no success. */
+function failWhereUnread(...figures: readonly { failures: Readonly<Record<string, string>> }[]): void {
+  if (figures.some(({ failures }) => Object.keys(failures).length > 0)) process.exitCode = exitCodes.failure;
 }
 
 /** An image that is not there counts as one that cannot be read. Without any, the folder is a wrong one: throws an Error. */
@@ -148,6 +161,7 @@ export async function evaluateAttacks(
   const figures = attackFigures(presentations, images, liveness.live_threshold);
   if (json) console.log(JSON.stringify({ pack: { name, version }, ...figures }, null, 2));
   else console.log(describeAttacks(`${name} ${version}`, figures));
+  failWhereUnread(figures);
 }
 
 function describeAttacks(pack: string, { threshold, attacks, live, acer, failures }: AttackFigures): string {

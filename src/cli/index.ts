@@ -1,29 +1,7 @@
-import { CommanderError } from 'commander';
-import { silenceOnnxRuntime } from '../config/environment.ts';
-import { exitCodes } from './help.ts';
-import { buildProgram } from './program.ts';
-import { coloursFor } from './terminal.ts';
+import { holdSignals } from '../server/signals.ts';
 
-silenceOnnxRuntime();
+// First, and all else after it: loading it takes a moment, in which a signal may come.
+if (process.argv[2] === 'serve') holdSignals();
 
-// Ignore EPIPE: a reader such as `head` may close the pipe early, and a server must not stop for it.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-  });
-}
-
+const { run } = await import('./run.ts');
 process.exitCode = await run(process.argv);
-
-async function run(argv: readonly string[]): Promise<number> {
-  try {
-    await buildProgram().parseAsync(argv);
-    return Number(process.exitCode ?? exitCodes.success);
-  } catch (error) {
-    // Commander has already printed its message. Requested help is an error with exit code 0.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.success : exitCodes.usage;
-    const { red } = coloursFor('stderr');
-    console.error(`${red('error:')} ${error instanceof Error ? error.message : String(error)}`);
-    return exitCodes.failure;
-  }
-}

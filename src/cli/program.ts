@@ -75,7 +75,7 @@ function registerServe(program: Command): void {
   FACEMATCH_CONFIG                 JSON file of such settings
 
 The log goes to standard error, one JSON object a line; standard output says where it listens.
-SIGTERM or SIGINT lets running requests finish; a second signal ends it at once.`,
+SIGTERM or SIGINT lets running requests finish; another one, a second later or more, ends it at once.`,
     examples: ['facematch serve', 'FACEMATCH_HOST=0.0.0.0 FACEMATCH_WORKERS=4 facematch serve'],
   });
 }

@@ -2,16 +2,16 @@
 // built-ins only, and JavaScript: scripts/setup.mjs asks it before there are packages or a compiler.
 
 /**
- * The releases of Node: the first version that runs facematch, the number in the names of native binaries, and the least glibc for
- * which a package of µWebSockets.js has one; without it HTTP is served by node:http. The table of docs/deployment.md and `engines`
- * say the same; test/unit/system-requirements.test.ts compares all of them with the packages.
+ * The releases of Node: the first version that runs facematch, and the least glibc with which set-up has a binary of µWebSockets.js for it on
+ * x64; elsewhere HTTP is served by node:http. The table of docs/deployment.md and `engines` say the same;
+ * test/unit/system-requirements.test.ts compares all of them with the packages.
  */
 export const releases = [
-  { node: '20.17', abi: 115, uws: '2.28' },
-  { node: '22.9', abi: 127, uws: '2.38' },
-  { node: '24.0', abi: 137, uws: '2.38' },
-  { node: '25.0', abi: 141, uws: '2.38' },
-  { node: '26.0', abi: 147, uws: undefined },
+  { node: '20.17', uws: '2.28' },
+  { node: '22.9', uws: '2.28' },
+  { node: '24.0', uws: '2.38' },
+  { node: '25.0', uws: undefined },
+  { node: '26.0', uws: '2.38' },
 ];
 export const processors = ['x64', 'arm64'];
 /** That of ONNX Runtime. */

@@ -63,8 +63,9 @@ export async function progressBar(title: string, total: number) {
     barCompleteChar: '█',
     barIncompleteChar: '░',
     barsize: 30,
-    // A hidden cursor would have to be restored before Ctrl-C ends the process.
+    // A hidden cursor and a terminal that wraps no lines would have to be restored before Ctrl-C ends the process.
     hideCursor: false,
+    linewrap: true,
     clearOnComplete: true,
   });
   bar.start(total, 0);

@@ -1,6 +1,6 @@
 import { cpuLimit } from './cpus.ts';
 import { readSettingsFile } from './file.ts';
-import { choice, integer, list, type Setting, text } from './kinds.ts';
+import { address, choice, integer, list, type Setting, text } from './kinds.ts';
 import { RedisAddress } from './redis-address.ts';
 
 /**
@@ -41,9 +41,9 @@ export const settings = {
     'JSON file of settings, by the names of this table; a variable in the environment wins. Cannot be set in the file itself',
   ),
 
-  host: text('127.0.0.1', 'Address that the service listens on; 0.0.0.0 or :: for every interface'),
+  host: address('127.0.0.1', 'Address that the service listens on; 0.0.0.0 or :: for every interface'),
   port: integer(0, 65_535, 8080, 'Port of the service; 0 takes a free one'),
-  admin_host: text('127.0.0.1', 'Address of the admin listener (health, readiness, metrics)'),
+  admin_host: address('127.0.0.1', 'Address of the admin listener (health, readiness, metrics)'),
   admin_hosts: list(
     (item) => /^[\w.-]+$/.test(item),
     'a comma-separated list of names without ports, such as server,facematch-admin',
@@ -204,7 +204,9 @@ export function surveySettings(env: NodeJS.ProcessEnv = process.env): SettingsSu
       const value = setting.parse(received);
       if (value === undefined) {
         const shown = setting.shown ? 'a text that may hold a secret' : JSON.stringify(received);
-        faults.push(`${variable}: expected ${setting.expected} but received ${shown}${place}`);
+        faults.push(
+          `${variable}: expected ${setting.expected} but received ${shown}${place}${linkCure(received)}`,
+        );
       }
       return value;
     };
@@ -219,6 +221,12 @@ export function surveySettings(env: NodeJS.ProcessEnv = process.env): SettingsSu
     .map(variableOf)
     .filter((variable) => env[variable] || file.values.get(variable));
   return { config: filled, faults, sources: Object.freeze(sources) as SettingsSurvey['sources'], set };
+}
+
+/** Kubernetes tells every pod the address of a Service called facematch in FACEMATCH_PORT. */
+function linkCure(received: string): string {
+  if (!/^(tcp|udp):\/\//.test(received)) return '';
+  return ', which Kubernetes sets for a Service of this name. Say enableServiceLinks: false in the spec of the pod, or give the Service another name';
 }
 
 function relationFaults({ max_upload_bytes, max_body_bytes, tls_cert, tls_key, provider }: Config): string[] {

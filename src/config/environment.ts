@@ -18,13 +18,23 @@ export function uwsFolder(env: NodeJS.ProcessEnv = process.env): string | undefi
   return env.FACEMATCH_UWS || undefined;
 }
 
+/** `npx facematch …`; npx does not pass every signal on, and may end alone. */
+export function isStartedByNpx(env: NodeJS.ProcessEnv = process.env): boolean {
+  return env.npm_command === 'exec';
+}
+
 /** Where files are kept that can be had again, as the XDG Base Directory Specification says. */
 export function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
   const base = env.XDG_CACHE_HOME || join(homedir(), '.cache');
   return join(base, 'facematch');
 }
 
-/** Whether HTTP or HTTPS goes through a proxy. */
-export function hasProxy(env: NodeJS.ProcessEnv = process.env): boolean {
-  return ['https_proxy', 'http_proxy'].some((name) => env[name] || env[name.toUpperCase()]);
+/** The proxies of HTTPS_PROXY, HTTP_PROXY and NO_PROXY; undefined without any. As curl does, `host:port` is one of HTTP. */
+export function proxies(env: NodeJS.ProcessEnv = process.env) {
+  const read = (name: string) => env[name] || env[name.toUpperCase()] || '';
+  const [httpsProxy, httpProxy] = ['https_proxy', 'http_proxy'].map((name) =>
+    read(name).replace(/^(?![a-z]+:\/\/)(?=.)/i, 'http://'),
+  ) as [string, string];
+  if (!httpsProxy && !httpProxy) return undefined;
+  return { httpsProxy, httpProxy, noProxy: read('no_proxy') };
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { NotRegular, readRegular, withoutMark } from './regular-file.ts';
 
 /** The file that FACEMATCH_CONFIG names: one JSON object whose members are variables. */
 export interface SettingsFile {
@@ -17,7 +17,7 @@ export function readSettingsFile(file: string, known: readonly string[]): Settin
   if (file === '') return { values, faults };
   const fault = (name: string, what: string) => faults.push(`${name}: ${what} (${file})`);
   try {
-    const content = parseJson(readFileSync(file, 'utf8'));
+    const content = parseJson(readRegular(file).text);
     if (typeof content !== 'object' || content === null || Array.isArray(content)) {
       throw new SyntaxError('expected one JSON object { }');
     }
@@ -32,7 +32,8 @@ export function readSettingsFile(file: string, known: readonly string[]): Settin
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const reason = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
-    fault(variable, error instanceof SyntaxError ? message : `the file ${reason}`);
+    if (error instanceof SyntaxError) fault(variable, message);
+    else fault(variable, `the file ${error instanceof NotRegular ? message : reason}`);
   }
   return { values, faults };
 }
@@ -40,8 +41,7 @@ export function readSettingsFile(file: string, known: readonly string[]): Settin
 /** Throws a SyntaxError that quotes nothing of the text, as V8's own would: it may hold a password. */
 function parseJson(text: string): unknown {
   try {
-    // Some editors write a byte order mark first.
-    return JSON.parse(text.replace(/^\ufeff/, ''));
+    return JSON.parse(withoutMark(text));
   } catch (error) {
     const [, position] = / at position (\d+)/.exec((error as SyntaxError).message) ?? [];
     const lines = text.slice(0, Number(position)).split('\n');

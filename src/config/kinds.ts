@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+
 /** The kinds of settings: how the text of a variable becomes a value. */
 
 export interface Setting<T> {
@@ -16,6 +18,15 @@ export function text(fallback: string, description: string): Setting<string> {
   return {
     parse: (value) => (value.trim() === value && !value.includes('\0') ? value : undefined),
     expected: 'text without leading or trailing spaces',
+    fallback: () => fallback,
+    description,
+  };
+}
+
+export function address(fallback: string, description: string): Setting<string> {
+  return {
+    parse: (value) => (isIP(value) !== 0 || /^[\w.-]{1,253}$/.test(value) ? value : undefined),
+    expected: 'an IP address without brackets, such as 127.0.0.1 or ::1, or a host name; without a port',
     fallback: () => fallback,
     description,
   };

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { maxCandidates } from '../engine/cosine.ts';
 import type { embeddingsSchema } from '../engine/embeddings.ts';
+import { shortName } from '../errors.ts';
 import { assessPair, round, thresholdBelowOne, uncalibrated } from '../scoring/match.ts';
 import { define, key, prefix, type Ranked, type Schemas } from './endpoint.ts';
 
@@ -44,7 +45,7 @@ function bodyOf({ question, ranked, calibration }: Ranked): Embeddings {
     model,
     warnings: [
       ...question.warnings,
-      ...ranked.unknown.map((name) => ({ ...unknownMember, field: `/${name}` })),
+      ...ranked.unknown.map((name) => ({ ...unknownMember, field: shortName(`/${name}`) })),
       ...thresholdBelowOne(threshold_percent),
       ...uncalibrated(calibration, model),
     ],

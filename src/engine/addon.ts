@@ -1,7 +1,7 @@
 /** The native addon: every native signature. Names are the same from the C++ struct to the JSON answer. */
 
 import type { PackDraft } from './manifest.ts';
-import type { Detected } from './not-an-image.ts';
+import type { Told } from './not-an-image.ts';
 
 export type ImageFormat = 'jpeg' | 'png' | 'webp';
 /** The detection steps in their order. */
@@ -25,8 +25,17 @@ export interface Face {
   live_score?: number;
   /** Degrees. */
   pose: { yaw: number; pitch: number; roll: number };
-  /** sharpness and brightness 0..1; face_pixels is the side of the aligned face in pixels of the image. */
-  quality: { sharpness: number; brightness: number; face_pixels: number };
+  /**
+   * sharpness and brightness 0..1; face_pixels is the side of the aligned face in pixels of the image; dot_pitch, of a print, its pixels
+   * from dot to dot, else 0; stretch, 1 or more, by how much the image was stretched along one axis.
+   */
+  quality: {
+    sharpness: number;
+    brightness: number;
+    face_pixels: number;
+    dot_pitch: number;
+    stretch: number;
+  };
   /** A unit vector. */
   embedding: Float32Array;
   /** For normalisation: the normalised similarity is the cosine minus the mean of both faces' scores. */
@@ -87,13 +96,12 @@ export type NativeFailure = { ok: false } & Failure;
 
 /** Why an image has no analysis. */
 export type Failure =
-  /** `beginning`: of text, how it begins; src/engine/not-an-image.ts adds it. */
-  | { code: 'unsupported_image_format'; detected: Detected; beginning?: string }
+  | ({ code: 'unsupported_image_format' } & Told)
   /** `reason`: what its decoder says; for the log, never for the client. */
   | { code: 'image_decode_failed'; reason?: string }
   | { code: 'image_too_complex' }
   | { code: 'image_dimensions'; width: number; height: number; limit_pixels: number }
-  /** `message` is for the log, never for the client. */
+  /** Also where memory ran out. `message` is for the log, never for the client. */
   | { code: 'internal_error'; message: string };
 
 /** ONNX Runtime as the process uses it. Providers are named without "ExecutionProvider", in lower case. */
@@ -169,6 +177,11 @@ export interface Addon {
   /** Overwrites the first bytes of shared memory with zeros. Throws a TypeError unless there are as many. */
   wipe(bytes: Uint8Array, count: number): void;
   /**
+   * Decodes base64 where it lies, with the escapes of JSON, up to the first group of four letters that is not whole: the end, padding or a
+   * fault. Gives the bytes of text that were read, and those that were written from its start on.
+   */
+  decodeBase64(text: Uint8Array): { read: number; written: number };
+  /**
    * Overwrites the first `written` bytes with zeros and returns all whole pages to the system: shared memory is otherwise freed only after
    * garbage collection in every thread. Throws a TypeError unless `written` lies within the memory.
    */
@@ -183,6 +196,16 @@ export interface Addon {
    * the socket closes. Returns false when the system cannot; throws a TypeError for an invalid port.
    */
   dropNewConnections(port: number): boolean;
+  /**
+   * Sends SIGTERM to this process when its parent, of that number, ends, or at once if it has ended; 0 takes that back. Returns false when
+   * the system cannot; throws a TypeError for what is no number of a process.
+   */
+  endWithParent(parent: number): boolean;
+  /**
+   * Ends the process with this exit code, whatever its threads do: process.exit() waits for a native call and for a write to a pipe that
+   * nobody reads. Throws a TypeError for what is no exit code.
+   */
+  endNow(code: number): never;
   /** `libjpeg` is libjpeg-turbo's. It and `opencv` are what the addon was compiled with, the others what is loaded. */
   versions(): { onnxruntime: string; opencv: string; libjpeg: string; libpng: string; libwebp: string };
 }

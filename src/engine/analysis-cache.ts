@@ -62,8 +62,11 @@ export class AnalysisCache {
   }
 }
 
-/** Hashed on a libuv thread. The copy is needed because WebCrypto does not accept shared memory. */
+/** Hashed on a libuv thread. The copy is needed because WebCrypto does not accept shared memory; it takes one of its own at once. */
 async function keyOf(image: Uint8Array, options: AnalyseOptions): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new Uint8Array(image));
+  const copy = new Uint8Array(image);
+  const hashed = crypto.subtle.digest('SHA-256', copy);
+  copy.fill(0);
+  const digest = await hashed;
   return `${Buffer.from(digest).toString('base64')} ${JSON.stringify(options)}`;
 }

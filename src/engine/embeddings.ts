@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
 import { Problem, sentWords } from '../errors.ts';
 import { type AccuracyMode, accuracyModes } from './addon.ts';
@@ -19,6 +18,8 @@ const base64 = z
   .describe('Numbers in the encoding that embed gives: little-endian 32-bit floats, in base64');
 const { threshold_percent } = optionRules;
 
+const candidatesExpected = `a list of 1 to ${maxCandidates} candidates`;
+
 /** The request's body; the docs are generated from it too. */
 export const embeddingsSchema = z.object(
   {
@@ -34,10 +35,10 @@ export const embeddingsSchema = z.object(
           },
           { error: 'an object with "id" and "embedding"' },
         ),
-        { error: `a list of 1 to ${maxCandidates} candidates` },
+        { error: candidatesExpected },
       )
-      .min(1, { error: `a list of 1 to ${maxCandidates} candidates` })
-      .max(maxCandidates, { error: `a list of 1 to ${maxCandidates} candidates` })
+      .min(1, { error: candidatesExpected })
+      .max(maxCandidates, { error: candidatesExpected })
       .describe('What it is compared with'),
     pack: text(200, "the model pack's name, as embed answered").describe('The pack that all of them are of'),
     version: text(200, "the model pack's version, as embed answered").describe('Its version'),
@@ -62,6 +63,9 @@ export const embeddingsSchema = z.object(
 
 /** How far the length of a unit vector may be from 1. */
 const lengthTolerance = 1e-3;
+
+/** Members and items of the whole body: some hundred for each candidate, of which two are read. */
+const maxValues = 100 * maxCandidates;
 
 /** At most this many unknown members are named, so that the answer stays smaller than the request. */
 const maxNamed = 16;
@@ -93,12 +97,23 @@ export interface RankedEmbeddings {
   candidates: { id: string; similarity: number; normalised_similarity: number }[];
 }
 
-/** Throws Problem. `cohortScores` takes vectors that follow each other in one array. */
+/** Throws Problem. `cohortScores` takes vectors that follow each other in one array; `check` throws when nobody waits any more. */
 export function rankEmbeddings(
   { body, pack, version, dimensions }: EmbeddingsJob,
   cohortScores: (embeddings: Float32Array) => Float32Array,
+  check = () => {},
 ): RankedEmbeddings {
-  const json = withoutEmpty(parseJson(body));
+  // A copy in memory of this thread, which is read faster and has methods that shared memory lacks.
+  const bytes = Buffer.from(body);
+  let json: unknown;
+  try {
+    checkJson(bytes);
+    check();
+    json = withoutEmpty(JSON.parse(bytes.toString()));
+    check();
+  } finally {
+    bytes.fill(0);
+  }
   const parsed = embeddingsSchema.safeParse(json);
   if (!parsed.success) throw invalidMember(parsed.error.issues[0]!, json);
   const { embedding, candidates, searched = candidates.length, ...asked } = parsed.data;
@@ -112,6 +127,7 @@ export function rankEmbeddings(
   const of = (row: number) => vectors.subarray(row * dimensions, (row + 1) * dimensions);
   readVector(embedding, of(0), '/embedding');
   for (const [index, candidate] of candidates.entries()) {
+    check();
     readVector(candidate.embedding, of(index + 1), `/candidates/${index}/embedding`);
   }
   const scores = cohortScores(vectors);
@@ -123,49 +139,62 @@ export function rankEmbeddings(
   return {
     ok: true,
     values: { accuracy_mode, threshold_percent, searched, min_percent, limit },
-    unknown: Object.keys(json as object)
-      .filter((name) => !Object.hasOwn(embeddingsSchema.shape, name))
-      .slice(0, maxNamed),
+    unknown: unknownMembers(json as object),
     candidates: ranked.sort((a, b) => b.normalised_similarity - a.normalised_similarity),
   };
 }
 
-/** Throws Problem invalid_json with the position of the first fault, which V8 does not always report. */
-function parseJson(body: Uint8Array): unknown {
-  // A copy, because isUtf8 does not accept shared memory.
-  const bytes = Buffer.from(body);
-  if (isUtf8(bytes)) {
-    try {
-      return JSON.parse(bytes.toString());
-    } catch {}
-  }
-  const json = new JsonScan(bytes, Number.POSITIVE_INFINITY);
-  json.skip();
+/**
+ * Form, depth and count are checked before anything is made of the body: to parse millions of tokens, or as many levels, takes a worker
+ * a second. Throws Problem with the position of the first fault, which V8 does not always tell.
+ */
+function checkJson(bytes: Buffer): void {
+  const json = new JsonScan(bytes, Number.POSITIVE_INFINITY, maxValues);
+  const readCandidates = () => {
+    let count = 0;
+    json.array(() => {
+      if (++count > maxCandidates) throw wrongMember('/candidates', candidatesExpected);
+      json.skip();
+    });
+  };
+  if (json.peek() !== '{') json.skip();
+  else json.object((name) => (name === 'candidates' && json.peek() === '[' ? readCandidates() : json.skip()));
   json.end();
-  return json.fail();
 }
 
 /** An optional member that is empty means its default. */
 function withoutEmpty(json: unknown): unknown {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return json;
-  const { shape } = embeddingsSchema;
-  const isOptional = (name: string) =>
-    Object.hasOwn(shape, name) && shape[name as keyof typeof shape].safeParse(undefined).success;
-  return Object.fromEntries(
-    Object.entries(json).filter(([name, value]) => (value !== null && value !== '') || !isOptional(name)),
-  );
+  const members = json as Record<string, unknown>;
+  for (const [name, rule] of Object.entries(embeddingsSchema.shape)) {
+    const value = Object.hasOwn(members, name) ? members[name] : undefined;
+    if ((value === null || value === '') && rule.safeParse(undefined).success) delete members[name];
+  }
+  return json;
 }
+
+function unknownMembers(json: object): string[] {
+  const unknown: string[] = [];
+  for (const name in json) {
+    if (!Object.hasOwn(embeddingsSchema.shape, name)) unknown.push(name);
+    if (unknown.length === maxNamed) break;
+  }
+  return unknown;
+}
+
+const wrongMember = (field: string, expected: string, instead = '') =>
+  new Problem('invalid_field', {
+    detail: `Send ${expected} as ${field === '' ? 'the body' : field}${instead}.`,
+    field,
+    expected,
+  });
 
 function invalidMember({ path, message }: z.core.$ZodIssue, json: unknown): Problem {
   const field = path.map((step) => `/${String(step)}`).join('');
   // biome-ignore lint/suspicious/noExplicitAny: whatever was sent
   const sent = path.reduce((value: any, step) => value?.[step], json);
   const instead = sent === undefined || field === '' ? '' : `, not ${sentWords(sent)}`;
-  return new Problem('invalid_field', {
-    detail: `Send ${message} as ${field === '' ? 'the body' : field}${instead}.`,
-    field,
-    expected: message,
-  });
+  return wrongMember(field, message, instead);
 }
 
 /** Decodes base64 into `vector`. Throws Problem invalid_embedding unless it is a unit vector of the same length. */

@@ -151,7 +151,9 @@ function noteOf(image: Uint8Array): ImageNote {
   const bytes = Buffer.from(image);
   const start = bytes.toString('latin1', 0, 12);
   const [format] = beginnings.find(([, beginning]) => beginning.test(start)) ?? ['unknown' as const];
-  return { bytes: bytes.length, format, sha256: hash('sha256', bytes).slice(0, 16) };
+  const sha256 = hash('sha256', bytes).slice(0, 16);
+  bytes.fill(0);
+  return { bytes: bytes.length, format, sha256 };
 }
 
 const beginnings = [

@@ -8,33 +8,45 @@ interface Waiting {
   readonly untouched: boolean;
 }
 
-/** What one key has in the queue. */
+/** What one key has in the queue, and what it has had. */
 interface Owner<R> {
   name: string;
   /** Places that it takes, running or waiting. */
   held: number;
   /** Requests with waiting images, the oldest first. */
   requests: R[];
-  /** Images that it may still start in this turn; 0 when it has none. */
-  deficit: number;
-  /** It has a place in the round. It keeps that when nothing is left of it, until the place comes up again. */
-  placed: boolean;
-  /** It has not had its first turn. */
-  fresh: boolean;
+  /** Images that run. */
+  running: number;
+  /** The virtual time up to which it is served: that of its first image, and what its images have taken since. */
+  served_ms: number;
+  /** What one of its images takes, about: the newer ones count more. */
+  image_ms: number;
+  /** The number of its last turn. */
+  turn: number;
 }
 
 /** Images that a key may start in a turn: those of a match, so that they stay together. */
 const quantum = 2;
 
+/** Where an image of a key takes longer, a turn is one image, so that nobody waits for two. */
+const long_ms = 50;
+
 /**
- * Whose image is next: deficit round robin by key over images (Shreedhar and Varghese, 1995), and within a key the order of
- * arrival. So the wait of a key depends on how many other keys wait, and not on how much they have sent. A key that had nothing
- * waiting comes before those that had, but once a round (as in FQ-CoDel, RFC 8290 section 4.2).
+ * Whose image is next: fair queueing by the time that workers spend on a key's images, as the virtual time of start-time fair queueing
+ * (Goyal, Vin and Cheng, 1996), and within a key the order of arrival. So the wait of a key depends on how many other keys wait, and
+ * neither on how much they have sent nor on what it costs. Time is known only when an image is done; until then it counts as much
+ * as the key's images before. A key that had nothing waiting saves no time up: it begins at the virtual time.
  */
 export class FairQueue<R extends Waiting> {
   readonly #owners = new Map<string, Owner<R>>();
-  /** The next one first. */
-  readonly #round: Owner<R>[] = [];
+  /** What each key that had always something waiting would have had of the workers' time. */
+  #virtual_ms = 0;
+  /** Of an image of any key. */
+  #image_ms = 1;
+  #turns = 0;
+  /** Whose turn it is, and how many images it may still start in it. */
+  #current: Owner<R> | undefined;
+  #left = 0;
   /** Waiting images of all keys. */
   waiting = 0;
   /** Requests with waiting images. */
@@ -42,27 +54,20 @@ export class FairQueue<R extends Waiting> {
 
   /** The request whose image is next, and how many of its images may be taken now. */
   get next(): { request: R; allowed: number } | undefined {
-    let owner = this.#round[0];
-    while (owner?.requests.length === 0) {
-      this.#round.shift();
-      owner.placed = false;
-      this.#give(owner, 0);
-      owner = this.#round[0];
-    }
-    const request = owner?.requests[0];
-    if (owner === undefined || request === undefined) return undefined;
-    if (owner.deficit === 0) owner.deficit = quantum;
-    return { request, allowed: Math.min(owner.deficit, request.waiting) };
+    if (this.#left === 0 || this.#current?.requests.length === 0) this.#begin(this.#leastServed());
+    const request = this.#current?.requests[0];
+    return request && { request, allowed: Math.min(this.#left, request.waiting) };
   }
 
   add(request: R): void {
     let owner = this.#owners.get(request.owner);
     if (owner === undefined) {
-      owner = { name: request.owner, held: 0, requests: [], deficit: 0, placed: false, fresh: false };
+      const [served_ms, image_ms] = [this.#virtual_ms, this.#image_ms];
+      owner = { name: request.owner, held: 0, requests: [], running: 0, served_ms, image_ms, turn: 0 };
       this.#owners.set(request.owner, owner);
     }
+    if (owner.requests.length === 0) owner.served_ms = Math.max(owner.served_ms, this.#virtual_ms);
     owner.requests.push(request);
-    if (!owner.placed) this.#place(owner);
     owner.held += request.waiting;
     this.waiting += request.waiting;
     this.requests += 1;
@@ -71,18 +76,24 @@ export class FairQueue<R extends Waiting> {
   /** Images of the next request were given to one worker, which is one place; `request.waiting` is already without them. */
   started(request: R, images: number): void {
     const owner = this.#owners.get(request.owner)!;
+    this.#virtual_ms = Math.max(this.#virtual_ms, servedBy(owner));
     owner.held -= images - 1;
-    owner.deficit -= images;
+    owner.running += images;
+    this.#left -= images;
     this.waiting -= images;
     if (request.waiting === 0) this.#forget(owner, request);
-    if (owner.deficit > 0) return;
-    owner.fresh = false;
-    this.#round.push(this.#round.shift()!);
   }
 
-  /** The worker is free again. */
-  release(name: string): void {
-    this.#give(this.#owners.get(name)!, 1);
+  /** The worker that had these images is free again, after `ms`. */
+  release(name: string, images: number, ms: number): void {
+    const owner = this.#owners.get(name)!;
+    owner.running -= images;
+    owner.served_ms += ms;
+    owner.image_ms = (owner.image_ms + ms / images) / 2;
+    this.#image_ms = (this.#image_ms + ms / images) / 2;
+    const active = [...this.#owners.values()].filter(({ held }) => held > 0);
+    this.#virtual_ms += ms / active.length;
+    this.#give(owner, 1);
   }
 
   /** Its waiting images will not be taken. */
@@ -121,20 +132,38 @@ export class FairQueue<R extends Waiting> {
   #forget(owner: Owner<R>, request: R): void {
     owner.requests.splice(owner.requests.indexOf(request), 1);
     this.requests -= 1;
-    if (owner.requests.length === 0) owner.deficit = 0;
   }
 
-  /** In front, but behind a turn that has begun and other fresh ones. */
-  #place(owner: Owner<R>): void {
-    let at = (this.#round[0]?.deficit ?? 0) > 0 ? 1 : 0;
-    while (this.#round[at]?.fresh) at += 1;
-    this.#round.splice(at, 0, owner);
-    owner.placed = true;
-    owner.fresh = true;
+  /** Of those with something waiting; among equals, the one whose last turn was first. */
+  #leastServed(): Owner<R> | undefined {
+    let least: Owner<R> | undefined;
+    for (const owner of this.#owners.values()) {
+      if (owner.requests.length === 0) continue;
+      const ahead = least === undefined ? -1 : servedBy(owner) - servedBy(least) || owner.turn - least.turn;
+      if (ahead < 0) least = owner;
+    }
+    return least;
   }
 
+  #begin(owner: Owner<R> | undefined): void {
+    this.#current = owner;
+    this.#left = owner === undefined ? 0 : owner.image_ms > long_ms ? 1 : quantum;
+    if (owner !== undefined) owner.turn = ++this.#turns;
+  }
+
+  /** A key that had more than its share is remembered until the others have had theirs, or nobody has anything. */
   #give(owner: Owner<R>, places: number): void {
     owner.held -= places;
-    if (owner.held === 0 && !owner.placed) this.#owners.delete(owner.name);
+    const isIdle = (one: Owner<R>) => one.held === 0;
+    const all = [...this.#owners.values()];
+    const forgotten = all.every(isIdle)
+      ? all
+      : all.filter((one) => isIdle(one) && one.served_ms <= this.#virtual_ms);
+    for (const { name } of forgotten) this.#owners.delete(name);
   }
+}
+
+/** With what its running images will have taken. */
+function servedBy({ served_ms, running, image_ms }: Owner<unknown>): number {
+  return served_ms + running * image_ms;
 }

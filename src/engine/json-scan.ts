@@ -25,11 +25,34 @@ const maxDepth = 32;
 const codeOf = (char: string) => char.charCodeAt(0);
 const QUOTE = codeOf('"');
 const BACKSLASH = codeOf('\\');
-const blanks = [...' \t\n\r'].map(codeOf);
+/** By byte: 1 for those of a class. A body may be millions of any of them. */
+const classOf = (chars: string) =>
+  Uint8Array.from({ length: 256 }, (_, byte) => Number(chars.includes(String.fromCharCode(byte))));
+const blanks = classOf(' \t\n\r');
+const digits = '0123456789';
+const inWord = classOf(`${digits}ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_.+-`);
+const hex = classOf(`${digits}ABCDEFabcdef`);
+/** ASCII without controls, quotes and backslashes. */
+const inPlainText = Uint8Array.from({ length: 256 }, (_, byte) =>
+  Number(byte >= 0x20 && byte < 0x80 && byte !== QUOTE && byte !== BACKSLASH),
+);
+/** What may follow a backslash, besides `u`. */
+const escapable = classOf('"\\/bfnrt');
+const U = codeOf('u');
 const numeric = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const literals = { true: true, false: false, null: null } as const;
 
 type Scalar = string | number | boolean | null;
+
+/** Without a string, which could not be wiped. A copy is read faster than shared memory that may grow. */
+const piece = new Uint8Array(piece_bytes);
+function arePlain(bytes: Uint8Array): boolean {
+  piece.set(bytes);
+  let at = 0;
+  while (at < bytes.length && inPlainText[piece[at]!] === 1) at += 1;
+  piece.fill(0, 0, bytes.length);
+  return at === bytes.length;
+}
 
 /** JSON in ASCII, without quotes or backslashes that are escaped. */
 function isPlain(text: string): boolean {
@@ -44,23 +67,30 @@ function isPlain(text: string): boolean {
 export class JsonScan {
   readonly #body: Buffer;
   readonly #max_bytes: number;
+  readonly #max_values: number;
   #at = 0;
+  #values = 0;
   /** Bytes so far that the limit is not for. */
   #exempt = 0;
   /** By how many the bytes so far are more than the UTF-16 characters. */
   #surplus = 0;
   #depth = 0;
 
-  /** `max_bytes`: of all that is neither an image nor could be one. */
-  constructor(body: Buffer, max_bytes = maxOther_bytes) {
+  /** `max_bytes`: of all that is neither an image nor could be one. `max_values`: of the members and items of all lists and objects. */
+  constructor(body: Buffer, max_bytes = maxOther_bytes, max_values = Number.POSITIVE_INFINITY) {
     this.#body = body;
     this.#max_bytes = max_bytes;
+    this.#max_values = max_values;
   }
 
   /** The first character of what comes next, without reading it; a null character at the end. */
   peek(): string {
-    while (blanks.includes(this.#byte())) this.#at += 1;
-    return String.fromCharCode(this.#byte());
+    let byte = this.#byte();
+    while (blanks[byte] === 1) {
+      this.#at += 1;
+      byte = this.#byte();
+    }
+    return String.fromCharCode(byte);
   }
 
   /** Calls `each` for every member, which has to read its value. */
@@ -123,6 +153,9 @@ export class JsonScan {
     if (++this.#depth > maxDepth) this.fail(this.#at - 1);
     if (this.peek() !== close) {
       for (;;) {
+        if (++this.#values > this.#max_values) {
+          this.fail(undefined, `Send at most ${this.#max_values} values; there are more at character`);
+        }
         each();
         if (this.peek() !== ',') break;
         this.#at += 1;
@@ -144,7 +177,12 @@ export class JsonScan {
     const end = start + length;
     if (length < 0 || this.#body[end - 1] === BACKSLASH) return false;
     for (let from = start; from < end; ) {
-      const raw = this.#body.toString('latin1', from, Math.min(end, from + piece_bytes));
+      const to = Math.min(end, from + piece_bytes);
+      if (arePlain(this.#body.subarray(from, to))) {
+        from = to;
+        continue;
+      }
+      const raw = this.#body.toString('latin1', from, to);
       const piece = from + raw.length < end ? withoutCutEscape(raw) : raw;
       if (!isPlain(piece)) return false;
       from += piece.length;
@@ -156,7 +194,7 @@ export class JsonScan {
 
   #word(): number | boolean | null {
     const start = this.#at;
-    while (/[\w.+-]/.test(String.fromCharCode(this.#byte()))) this.#at += 1;
+    while (inWord[this.#byte()] === 1) this.#at += 1;
     const text = this.#body.toString('latin1', start, this.#at);
     if (Object.hasOwn(literals, text)) return literals[text as keyof typeof literals];
     if (!numeric.test(text)) this.fail(start);
@@ -178,23 +216,29 @@ export class JsonScan {
   }
 
   #escape(): void {
-    const [found] = /^\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})/.exec(
-      this.#body.toString('latin1', this.#at, this.#at + 6),
-    ) ?? [''];
-    if (found === '') this.fail();
-    this.#at += found.length;
+    const [body, at] = [this.#body, this.#at];
+    const next = body[at + 1] ?? 0;
+    const isHex = (byte: number | undefined) => hex[byte ?? 0] === 1;
+    const isUnicode =
+      next === U && isHex(body[at + 2]) && isHex(body[at + 3]) && isHex(body[at + 4]) && isHex(body[at + 5]);
+    if (!isUnicode && escapable[next] !== 1) this.fail();
+    this.#at += isUnicode ? 6 : 2;
   }
 
   /** A character of two to four bytes (RFC 3629 section 4). */
   #wide(lead: number): void {
+    const [body, at] = [this.#body, this.#at];
     const length = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
-    const [, second = 0, ...others] = this.#body.subarray(this.#at, this.#at + length);
+    const second = body[at + 1] ?? 0;
     const least = lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80;
     const most = lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf;
-    const fits = second >= least && second <= most && others.every((byte) => byte >> 6 === 2);
-    if (!fits || this.#at + length > this.#body.length) {
-      this.fail(this.#at, 'Send JSON in UTF-8, which it is not at character');
-    }
+    const follows = (byte = 0) => byte >> 6 === 2;
+    const fits =
+      second >= least &&
+      second <= most &&
+      (length < 3 || follows(body[at + 2])) &&
+      (length < 4 || follows(body[at + 3]));
+    if (length === 0 || !fits) this.fail(at, 'Send JSON in UTF-8, which it is not at character');
     this.#at += length;
     this.#surplus += length === 2 ? 1 : 2;
   }

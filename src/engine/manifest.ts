@@ -195,9 +195,8 @@ function readAs<T>(schema: z.ZodType<T>, directory: string): T {
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    throw new Error(`There is no model pack in ${directory}: cannot read ${file} (${codeOf(error)})`, {
-      cause: error,
-    });
+    const what = `There is no model pack in ${directory}: cannot read ${file} (${codeOf(error)})`;
+    throw new Error(`${what}. Those that are here: facematch packs list`, { cause: error });
   }
   let json: unknown;
   try {

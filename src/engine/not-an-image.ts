@@ -11,6 +11,7 @@ interface Kind {
   advice?: string;
 }
 
+const asPng = 'Save it as PNG or JPEG.';
 const asBytes = 'read the file as bytes, and send these';
 
 export const kinds = {
@@ -19,11 +20,11 @@ export const kinds = {
     is: 'looks like heic',
     advice: 'An iPhone converts it for a file input with accept="image/jpeg"; elsewhere use heif-convert.',
   },
-  avif: { meaning: 'AVIF', is: 'looks like avif' },
-  gif: { meaning: 'GIF', is: 'looks like gif' },
-  bmp: { meaning: 'BMP', is: 'looks like bmp' },
-  tiff: { meaning: 'TIFF', is: 'looks like tiff' },
-  pdf: { meaning: 'PDF', is: 'looks like pdf' },
+  avif: { meaning: 'AVIF', is: 'looks like avif', advice: 'Convert it, as avifdec does.' },
+  gif: { meaning: 'GIF', is: 'looks like gif', advice: asPng },
+  bmp: { meaning: 'BMP', is: 'looks like bmp', advice: asPng },
+  tiff: { meaning: 'TIFF', is: 'looks like tiff', advice: asPng },
+  pdf: { meaning: 'PDF', is: 'looks like pdf', advice: 'Take the image out of it, as pdfimages does.' },
   jp2: {
     meaning: 'JPEG 2000, as on the chips of passports',
     is: 'is JPEG 2000',
@@ -37,6 +38,29 @@ export const kinds = {
   unusual_jpeg: {
     meaning: 'a lossless or hierarchical JPEG, or one of 12 bits a sample',
     advice: 'Save it again as an ordinary JPEG.',
+  },
+  video: {
+    meaning: 'a film, such as MP4 or MOV',
+    advice: 'Send one image of it: ffmpeg -i film.mp4 -frames:v 1 image.png writes the first.',
+  },
+  raw: {
+    meaning: 'what a camera calls RAW, such as CR3, NEF, RAF or DNG',
+    advice: 'Let the camera write JPEG too, or develop it, as dcraw_emu and every photo editor do.',
+  },
+  appledouble: {
+    meaning: 'AppleDouble, what macOS knows of a file and keeps beside it as ._NAME',
+    advice: 'Send the file of that name without the "._".',
+  },
+  psd: { meaning: 'a Photoshop document', advice: 'Export it as JPEG or PNG.' },
+  zip: { meaning: 'a ZIP archive', advice: 'Unpack it, and send the image.' },
+  gzip: { meaning: 'compressed by gzip', advice: 'Unpack it, as gunzip does, and send the image.' },
+  svg: {
+    meaning: 'SVG, a drawing',
+    advice: 'Send a photo; a browser or rsvg-convert turns a drawing into PNG.',
+  },
+  xcode_png: {
+    meaning: 'a PNG that Xcode packed into an app, which other programs cannot read',
+    advice: 'Send the PNG from before, or unpack it: pngcrush -revert-iphone-optimizations does.',
   },
   jpeg_as_text: {
     meaning: 'a JPEG that a program read or wrote as text',
@@ -78,35 +102,62 @@ const objectAdvice =
   'A program wrote an object as text: give it a Blob, a File or a Buffer, or in React Native an object with uri, type and name.';
 
 /** Ends "Send … as JPEG, PNG or WebP; this one …". */
-export function kindWords(detected: Detected, beginning = ''): string {
+export function kindWords({ detected, beginning = '', position }: Told): string {
   const { meaning, is = `is ${meaning}`, quoted, advice }: Kind = kinds[detected];
   const words = quoted && beginning !== '' ? `${is}, ${printable(beginning, '"')}.` : `${is}.`;
+  if (position !== undefined) {
+    const found = `A JPEG begins at its byte ${position}, counted from 0: send it from there.`;
+    return detected === 'unknown' ? `does not begin as an image. ${found}` : `${words} ${found}`;
+  }
   const told = beginning.startsWith('[object ') ? objectAdvice : advice;
   return told === undefined ? words : `${words} ${told}`;
 }
 
 /** Tells what bytes are that no decoder knows, where they are text: clients send that in place of an image. */
 
-interface Told {
+export interface Told {
   detected: Detected;
   /** Of text, how it begins. */
   beginning?: string;
+  /** The byte at which a JPEG begins all the same. */
+  position?: number;
 }
 
-/** The outcome of an image, in which text is told apart from other bytes that no decoder knows. */
+/** The outcome of an image, in which text, and what stands before a JPEG, are told apart from other bytes that no decoder knows. */
 export function tellText<T extends { ok: boolean; code?: string; detected?: string }>(
   outcome: T,
   bytes: Uint8Array,
 ): T {
   if (outcome.code !== 'unsupported_image_format' || outcome.detected !== 'unknown') return outcome;
+  const position = jpegAt(bytes);
   // A copy: TextDecoder takes no shared memory.
-  const text = decoded(Uint8Array.from(bytes.subarray(0, sample_bytes)));
+  const text = decoded(Uint8Array.from(bytes.subarray(0, Math.min(position ?? Infinity, sample_bytes))));
+  if (position !== undefined) {
+    const before = text !== undefined && text.trim() !== '' && isPlain(text) ? kindOfText(text) : {};
+    return { ...outcome, ...before, position };
+  }
   if (text === undefined) return outcome;
   if (isJpegAsText(text)) return { ...outcome, detected: 'jpeg_as_text' };
   return isPlain(text) || imageAsText.test(text) ? { ...outcome, ...kindOfText(text) } : outcome;
 }
 
 const sample_bytes = 1024;
+
+/** More is no newline, warning of a script or head of a part. */
+const mostBefore_bytes = 64 * 1024;
+
+/** Where a JPEG begins: SOI, the whole segment of a marker that comes first, and another marker (ITU-T T.81, B.1.1). */
+function jpegAt(bytes: Uint8Array): number | undefined {
+  const { length } = bytes;
+  for (let at = 0; at < Math.min(length - 6, mostBefore_bytes); at++) {
+    if (bytes[at] !== 0xff || bytes[at + 1] !== 0xd8 || bytes[at + 2] !== 0xff) continue;
+    const marker = bytes[at + 3]!;
+    const next = at + 4 + bytes[at + 4]! * 256 + bytes[at + 5]!;
+    const isFirst = marker >= 0xe0 || marker === 0xdb || marker === 0xdd || (marker & 0xf0) === 0xc0;
+    if (isFirst && (next >= length || bytes[next] === 0xff)) return at;
+  }
+  return undefined;
+}
 
 /** What a text is that was sent in place of an image. */
 export function kindOfText(text: string): Told {
@@ -161,6 +212,8 @@ const base64Image = /^(?:b?['"])?(?:(?:[/_]|%2F)9j(?:[/_]|%2F)|iVBORw0KGgo|UklGR
 /** Tags that a page begins with (WHATWG MIME Sniffing, section 7.1). */
 const htmlTag =
   /^(?:<\?xml[^>]*>\s*)?<(?:!--|(?:!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p)[\s>/])/i;
+/** Behind declarations and comments. */
+const svgTag = /^(?:<\?[^>]*>\s*|<!--(?:(?!-->)[\s\S])*-->\s*)*<(?:!doctype svg|(?:svg:)?svg)[\s>/]/i;
 const scheme = /^["']?(?:[a-z][a-z\d+.-]+:\/\/|(?:blob|file|content|ph|asset|cid):|www\.)\S+$/i;
 const rooted = /^["']?(?:@\S|~?\/|\.{1,2}[\\/]|\\\\|[a-z]:[\\/])/i;
 const imageName =
@@ -171,6 +224,7 @@ const isLine = (text: string) => !/[\r\n]/.test(text) && text.length < sample_by
 /** The first that matches counts. */
 const textKinds: readonly (readonly [Detected, (text: string) => boolean])[] = [
   ['data_url', (text) => /^["']?data:[\w.+-]*[/;,]/i.test(text)],
+  ['svg', (text) => svgTag.test(text)],
   ['html', (text) => htmlTag.test(text)],
   ['base64', (text) => base64Image.test(text) || isBase64(text)],
   ['url', (text) => scheme.test(text)],

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
-import type { ErrorCode, ProblemExtras } from '../errors.ts';
+import { type ErrorCode, Problem, type ProblemExtras } from '../errors.ts';
 import type { AnalyseOptions, Analysis, NativeFailure } from './addon.ts';
 import type { EmbeddingsJob, RankedEmbeddings } from './embeddings.ts';
 
@@ -61,6 +61,8 @@ export class Pool {
   #healing: NodeJS.Timeout | undefined;
   #pause_ms = heal_ms.first;
   #closing = false;
+  /** Resolves when the threads of a pool that was ended are gone. */
+  readonly #ended = new WeakMap<Piscina, Promise<void>>();
 
   private constructor(options: PoolOptions) {
     this.#options = options;
@@ -71,7 +73,13 @@ export class Pool {
   /** Resolves when every worker has done its first inference, rejects when one cannot. */
   static async start(options: PoolOptions): Promise<Pool> {
     const pool = new Pool(options);
-    await pool.#allUp(pool.#piscina);
+    try {
+      await pool.#allUp(pool.#piscina);
+    } catch (error) {
+      // Nothing is healed that has never been well.
+      await pool.close();
+      throw error;
+    }
     return pool;
   }
 
@@ -79,12 +87,24 @@ export class Pool {
     return this.#piscina.threads.filter(({ threadId }) => this.#up.has(threadId)).length;
   }
 
-  /** Outcomes in the order of its images; one for embeddings. Rejects when the worker dies; it is replaced. */
+  /**
+   * Outcomes in the order of its images; one for embeddings. Rejects when the worker dies, which is replaced, or the pool closes. When
+   * it has settled, no thread reads the images.
+   */
   run(task: ImagesJob): Promise<Outcome[]>;
   run(task: EmbeddingsTask): Promise<EmbeddingsOutcome[]>;
-  run(task: ImagesJob | EmbeddingsTask): Promise<Outcome[] | EmbeddingsOutcome[]> {
+  async run(task: ImagesJob | EmbeddingsTask): Promise<Outcome[] | EmbeddingsOutcome[]> {
+    // Piscina would start a thread for it.
+    if (this.#closing) throw new Problem('shutting_down');
     Atomics.store(this.#flags, task.slot, 0);
-    return this.#piscina.run(task);
+    const piscina = this.#piscina;
+    try {
+      return await piscina.run(task);
+    } catch (error) {
+      // Piscina rejects at once what runs on the threads that it ends, and they still read it.
+      await this.#ended.get(piscina);
+      throw error;
+    }
   }
 
   /** Makes the job of that slot end soon, with any outcome. */
@@ -92,11 +112,18 @@ export class Pool {
     Atomics.store(this.#flags, slot, 1);
   }
 
-  /** Ends the workers after native calls in progress. */
+  /** Cancels what runs, and ends the workers after it. */
   async close(): Promise<void> {
     this.#closing = true;
     clearTimeout(this.#healing);
-    await this.#piscina.destroy();
+    for (const slot of this.#flags.keys()) this.cancel(slot);
+    await this.#end(this.#piscina);
+  }
+
+  #end(piscina: Piscina): Promise<void> {
+    const ended = piscina.destroy();
+    this.#ended.set(piscina, ended);
+    return ended;
   }
 
   #make(): Piscina {
@@ -126,22 +153,29 @@ export class Pool {
   /** Resolves when all threads have started. When one cannot, rejects and ends the others. */
   #allUp(piscina: Piscina): Promise<void> {
     return new Promise((resolve, reject) => {
+      const settle = () => {
+        piscina.off('message', onMessage);
+        piscina.off('error', fail);
+        piscina.off('workerDestroy', onDestroy);
+      };
       const onMessage = () => {
         if (!piscina.threads.every(({ threadId }) => this.#up.has(threadId))) return;
-        piscina.off('message', onMessage);
-        piscina.off('error', onError);
+        settle();
         piscina.on('error', this.#options.onWorkerError);
         resolve();
       };
       // Piscina emits this when a worker throws while it starts.
-      const onError = (error: Error) => {
-        piscina.off('message', onMessage);
+      const fail = (error: Error) => {
+        settle();
         piscina.on('error', () => {});
         reject(error);
-        void piscina.destroy();
+        void this.#end(piscina);
       };
+      // Such as for want of memory. The error of one that threw comes in the same turn, and says more.
+      const onDestroy = () => setImmediate(fail, new Error('A worker thread ended while it started'));
       piscina.on('message', onMessage);
-      piscina.on('error', onError);
+      piscina.on('error', fail);
+      piscina.on('workerDestroy', onDestroy);
     });
   }
 
@@ -167,8 +201,10 @@ export class Pool {
     this.#piscina = fresh;
     this.#pause_ms = heal_ms.first;
     // Running jobs are finished; with no worker left, queued jobs are discarded.
-    await (old.threads.length > 0 ? old.close() : old.destroy());
-    if (this.#closing) await fresh.destroy();
+    const ended = old.threads.length > 0 ? old.close() : old.destroy();
+    this.#ended.set(old, ended);
+    await ended;
+    if (this.#closing) await this.#end(fresh);
   }
 }
 

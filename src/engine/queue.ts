@@ -39,7 +39,8 @@ export interface JobFault<Image> {
 /**
  * A bounded queue of images in front of the pool, fair between keys (fair-queue.ts). One key alone may use all places; when others
  * come to a full queue, the key that holds most makes room. The images of a request go to any free workers: two idle ones
- * take one each. While other requests wait too, a worker gets two images of a request at once, which saves a message.
+ * take one each. While other requests wait too, a worker gets two images of a request at once, which saves a message, unless
+ * they take long.
  * Piscina gets images only when a worker is free, because its own queue moves its head to the tail when none is.
  *
  * Only requests whose body has arrived take places in the queue: a slow upload would otherwise keep workers idle in front of
@@ -63,6 +64,8 @@ interface QueueOptions<Image, Outcome> {
   cancel(slot: number): void;
   /** Whether or not anybody waits for the answer. */
   onJobFault?(fault: JobFault<Image>): void;
+  /** The time in milliseconds that images are charged by; performance.now() by default. */
+  now?(): number;
 }
 
 const nowhere: Origin = { owner: '', request_id: '' };
@@ -186,6 +189,8 @@ export class ImageQueue<Image, Outcome> {
   /** The slot is held until `run` returns, even when the client already got a 504. */
   async #run(request: Request<Image, Outcome>, from: number, to: number): Promise<void> {
     this.#count();
+    const { now = () => performance.now() } = this.#options;
+    const began = now();
     const slot = this.#free.shift()!;
     const images = request.images.slice(from, to);
     request.running.set(slot, images);
@@ -199,7 +204,7 @@ export class ImageQueue<Image, Outcome> {
     }
     this.#count();
     this.#free.push(slot);
-    this.#fair.release(request.owner);
+    this.#fair.release(request.owner, images.length, now() - began);
     request.running.delete(slot);
     this.#wedged.delete(slot);
     if (fault) {

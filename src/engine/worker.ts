@@ -38,8 +38,14 @@ export default function run(task: ImagesJob | EmbeddingsTask): Outcome[] | Promi
 async function rank({ embeddings }: EmbeddingsTask, cancelled: Uint8Array): Promise<EmbeddingsOutcome[]> {
   // Loaded when needed: the packages that check the JSON take some MB in each worker.
   const { rankEmbeddings } = await import('./embeddings.ts');
+  const check = () => {
+    // Nobody is told.
+    if (Atomics.load(cancelled, 0) !== 0) throw new Problem('deadline_exceeded');
+  };
   try {
-    return [rankEmbeddings(embeddings, (vectors) => addon.cohortScores(pack_directory, vectors, cancelled))];
+    check();
+    const scores = (vectors: Float32Array) => addon.cohortScores(pack_directory, vectors, cancelled);
+    return [rankEmbeddings(embeddings, scores, check)];
   } catch (error) {
     if (error instanceof Problem) return [{ ok: false, code: error.code, extras: error.extras }];
     throw error;

@@ -14,6 +14,7 @@ import type { Upload, Uploads } from './body/upload.ts';
 import type { Exchange } from './exchange.ts';
 import { requestId, traceOf } from './request.ts';
 import type { Document } from './responses.ts';
+import type { UnreadAnswers } from './unread.ts';
 
 /** Everything that requests use; made once, by src/server/start.ts. */
 export interface Services {
@@ -25,6 +26,7 @@ export interface Services {
   readonly calibrations: Readonly<Record<AccuracyMode, Calibration>>;
   readonly engine: Engine;
   readonly uploads: Uploads;
+  readonly unread: UnreadAnswers;
   readonly readiness: Readiness;
   readonly telemetry: Telemetry;
   /** A page of the site, by the id of its endpoint and the request's query. */

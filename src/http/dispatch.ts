@@ -53,7 +53,7 @@ export class Dispatcher {
   #route(context: Context): Reply | Promise<Reply> {
     const { request } = context.exchange;
     for (const header of this.#cors.headers(request)) context.headers.push(header);
-    if (request.method === 'OPTIONS') {
+    if (request.method === 'OPTIONS' && request.framing !== 'unclear') {
       const preflight = this.#cors.preflight(request, this.#router.methods(request.path));
       if (preflight) return { status: 204, headers: preflight, body: '' };
     }

@@ -1,10 +1,12 @@
 import { Problem } from '../errors.ts';
 import { type Upload, UploadClocks } from './body/upload.ts';
 import type { Request } from './request.ts';
+import type { UnreadAnswers } from './unread.ts';
 
 export interface Reply {
   status: number;
   headers: Headers;
+  /** A Buffer is that of a document: all answers share it, and nobody changes it. */
   body: string | Buffer;
 }
 
@@ -15,6 +17,7 @@ export interface ExchangeLimits {
   idle_ms: number;
   /** Most bytes that are read and discarded after an answer. */
   drain_bytes: number;
+  unread: UnreadAnswers;
 }
 
 /** What is asked of a body while it is received, besides its bytes. */
@@ -59,6 +62,7 @@ export abstract class Exchange {
   readonly started = performance.now();
   received = 0;
   protected arrived: boolean;
+  protected readonly unread: UnreadAnswers;
   readonly #limits: ExchangeLimits;
   #sink: (chunk: Uint8Array, last: boolean) => void = never;
   #clocks: UploadClocks | undefined;
@@ -78,6 +82,7 @@ export abstract class Exchange {
   constructor(request: Request, limits: ExchangeLimits) {
     this.request = request;
     this.#limits = limits;
+    this.unread = limits.unread;
     this.arrived = request.framing === 'none';
   }
 
@@ -215,13 +220,15 @@ export abstract class Exchange {
     );
   }
 
-  /** For the transport: bytes of the body have come. The chunk is copied or not needed any more when this returns. */
+  /** For the transport: bytes of the body have come. When this returns, the chunk is wiped. */
   protected data(chunk: Uint8Array, last: boolean): void {
     this.received += chunk.byteLength;
     this.#shortfall += this.#shortfallOf(chunk);
     if (last) this.arrived = true;
     this.#clocks?.touch();
     this.#sink(chunk, last);
+    // Nothing of a body stays in the transport's memory.
+    chunk.fill(0);
   }
 
   #shortfallOf({ byteLength }: Uint8Array): number {

@@ -2,6 +2,7 @@ import type { Config } from '../config/config.ts';
 import type { Answered, EmbeddingsEndpoint, ImageEndpoint } from '../endpoints/endpoint.ts';
 import type { Listed } from '../endpoints/index.ts';
 import { maxJson_bytes } from '../engine/cosine.ts';
+import { JsonScan } from '../engine/json-scan.ts';
 import { packFiles } from '../engine/manifest.ts';
 import { analysisOptions } from '../engine/match-options.ts';
 import { Problem } from '../errors.ts';
@@ -16,6 +17,8 @@ import { documentReply, json, serverTiming } from './responses.ts';
 /** Head, body, work, answer, in the contract's order. Throws a Problem, also later. Asks for the body before its first await. */
 export function handleRequest(context: Context, endpoint: Listed): Reply | Promise<Reply> {
   const { exchange, services } = context;
+  // What takes a body checks this in its order; any other answer could be cut short, as the connection ends with it.
+  if (endpoint.method === 'GET' && exchange.request.framing === 'unclear') throw malformedForm;
   if ('document' in endpoint)
     return documentReply(context, services.documents(endpoint.id, exchange.request.query));
   switch (endpoint.takes) {
@@ -33,6 +36,12 @@ export function handleRequest(context: Context, endpoint: Listed): Reply | Promi
 const unclearEnd =
   'Send one Content-Length, or Transfer-Encoding: chunked, and not both: it is not clear where the body ends.';
 
+const tooLarge = (bytes: number, limit_bytes: number) =>
+  new Problem('body_too_large', {
+    detail: `Send smaller images: the body has ${bytes} bytes; at most ${limit_bytes} are taken.`,
+    limit_bytes,
+  });
+
 /**
  * Checks a request by its head, in the contract's order, so that nothing is uploaded that cannot be served, but for its type, which
  * it gives. Throws Problem: `malformed` when it is not clear where the body ends.
@@ -43,7 +52,7 @@ function checkHead({ services, exchange, owner }: Context, limit_bytes: number, 
   const { framing, headers, typed_twice } = exchange.request;
   const declared = headers.get('content-length') ?? '';
   if (/^\d+$/.test(declared) && Number(declared) > limit_bytes) {
-    throw new Problem('body_too_large', { limit_bytes });
+    throw tooLarge(Number(declared), limit_bytes);
   }
   if (framing === 'unclear') throw malformed;
   // RFC 9110 section 8.4: a coding that the server does not accept is 415.
@@ -73,8 +82,11 @@ const expectedJson: Expected = {
   malformed: malformedJson,
   isWhole: (bytes) => {
     if (bytes.length > maxJsonLook_bytes || bytes.at(-1) !== 0x7d) return false;
+    // Bounded, unlike JSON.parse, which takes long for many values or levels.
+    const json = new JsonScan(bytes);
     try {
-      JSON.parse(bytes.toString());
+      json.skip();
+      json.end();
       return true;
     } catch {
       return false;
@@ -98,7 +110,7 @@ export function bodyLimit(
 export const isJson = (contentType = '') => /^application\/json\s*(?:;|$)/i.test(contentType.trim());
 
 function withImages(context: Context, endpoint: ImageEndpoint): Promise<Reply> {
-  const { config, manifest } = context.services;
+  const { config, engine, manifest } = context.services;
   const json = isJson(context.exchange.request.headers.get('content-type'));
   const limit_bytes = bodyLimit(config, json);
   const malformed = json ? malformedJson : malformedForm;
@@ -107,7 +119,7 @@ function withImages(context: Context, endpoint: ImageEndpoint): Promise<Reply> {
   if (boundary === undefined) throw new Problem('unsupported_media_type');
   const read = (body: Buffer) =>
     json
-      ? readJsonForm(body, endpoint, config, manifest)
+      ? readJsonForm(body, endpoint, config, manifest, engine.addon.decodeBase64)
       : readForm(body, boundary, endpoint, config, manifest);
   const expected = json ? expectedJson : { malformed, isWhole: (bytes: Buffer) => endsForm(bytes, boundary) };
   return analyse(context, endpoint, read, receiveBody(context, limit_bytes, expected));
@@ -172,7 +184,7 @@ async function rank(
   const body = await uploaded;
   const arrived = performance.now();
   // A body that was held while a shared limiter was asked had the larger limit of a form.
-  if (body.length > limit_bytes) throw new Problem('body_too_large', { limit_bytes });
+  if (body.length > limit_bytes) throw tooLarge(body.length, limit_bytes);
   if (!context.exchange.open) throw new ClientLeft();
   const ticket = engine.rank({ body, ...model, dimensions: manifest.embedder.dimensions }, context);
   context.idle = ticket.idle;

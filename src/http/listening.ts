@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns/promises';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { Exchange, ExchangeLimits } from './exchange.ts';
@@ -24,7 +25,7 @@ const descriptorsPerWorker = 8;
  * How many connections there is room for below the limit of open files; Infinity where that is not known. A process without a descriptor
  * left can neither accept nor refuse a connection, and µWS asks for it again and again.
  */
-export function connectionsThatFit(workers: number): number {
+export function descriptorsThatFit(workers: number): number {
   // Only Linux has it. Node raises the soft limit to the hard one when it starts.
   const limits = existsSync('/proc/self/limits') ? readFileSync('/proc/self/limits', 'utf8') : '';
   const [, limit] = /^Max open files\s+(\d+)/m.exec(limits) ?? [];
@@ -42,6 +43,8 @@ export interface ListenerOptions {
   certificate?: { cert: string; key: string } | undefined;
   limits: ExchangeLimits;
   connections: Connections;
+  /** Whether an idle connection ends for a new one beyond the limit; only node:http can. */
+  makesRoom?: boolean;
   /** How long a connection is kept for its next request; only node:http can choose it. */
   keep_alive_ms: number;
   handle(exchange: Exchange): void;
@@ -68,6 +71,8 @@ const listenFaults: Record<string, string> = {
   EADDRINUSE: 'the port is taken',
   EACCES: 'the port needs more rights',
   EADDRNOTAVAIL: "the address is not one of this machine's",
+  EAFNOSUPPORT: 'there is no IPv6 here',
+  ENOTFOUND: 'no address is known of this name',
 };
 
 /** The error for people when listening failed with `code`, such as EADDRINUSE. */
@@ -83,6 +88,14 @@ export function listenError(host: string, port: number): Promise<string | undefi
     server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
     server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
   });
+}
+
+/** The first address of a name that can be listened on: `localhost` may stand for ::1 first on a machine without IPv6. */
+export async function localAddress(host: string): Promise<string> {
+  const found = await lookup(host, { all: true, order: 'verbatim' }).catch(() => []);
+  for (const { address } of found) if ((await listenError(address, 0)) === undefined) return address;
+  // What is wrong with it, listening will tell.
+  return host;
 }
 
 export function urlOf({ host, certificate }: ListenerOptions, port: number): string {

@@ -51,7 +51,7 @@ export function requestOf(
     typed_twice,
     framing,
     content_length: framing === 'length' ? Number(headers.get('content-length')) : undefined,
-    closes: headers.get('connection')?.toLowerCase() === 'close',
+    closes: /(?:^|,)\s*close\s*(?:,|$)/i.test(headers.get('connection') ?? ''),
     peer,
   };
 }

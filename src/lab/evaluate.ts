@@ -29,7 +29,8 @@ export type PeopleFigures = PeopleEvaluation['figures'];
 
 interface JudgeOptions {
   mode: AccuracyMode;
-  calibration: Calibration;
+  /** Of the pack, which may have none. */
+  calibration: Calibration | undefined;
   /** Whether the pack has a cohort; used unless `cohorts` replace it. */
   packCohort: Exclude<CohortUse, 'held-out'>;
   cohorts: HeldOutCohorts | undefined;
@@ -82,8 +83,21 @@ export function judgeSets(
 ) {
   const cohort: CohortUse = cohorts ? 'held-out' : packCohort;
   return embedded.map(({ set, images, seconds }) => {
-    const pairs = set.pairs.map((pair) => judge(pair, images, cohorts));
-    const figures = figuresOf({ set: set.name, mode, cohort, pairs, images, calibration, seconds });
+    const wasRead = (name: string) => images.get(name)!.failure === undefined;
+    // Of an image that could not be read nothing is known: its pairs are in no rate.
+    const read = set.pairs.filter(({ image1, image2 }) => wasRead(image1) && wasRead(image2));
+    const pairs = read.map((pair) => judge(pair, images, cohorts));
+    const not_compared = set.pairs.length - read.length;
+    const figures = figuresOf({
+      set: set.name,
+      mode,
+      cohort,
+      pairs,
+      not_compared,
+      images,
+      calibration,
+      seconds,
+    });
     return { set, images, pairs, figures };
   });
 }
@@ -94,7 +108,7 @@ const percents = [50, 60, 70];
 /** Calls `onGroup` after each group, for progress. */
 export async function judgePeople(
   { folder, groupings, people, images }: EmbeddedPeople,
-  { mode, calibration, packCohort, cohorts }: JudgeOptions,
+  { mode, calibration, packCohort, cohorts }: JudgeOptions & { calibration: Calibration },
   samePersonAbove: number,
   onGroup: () => void,
 ) {

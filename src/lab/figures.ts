@@ -35,9 +35,13 @@ interface Judged {
   set: string;
   mode: AccuracyMode;
   cohort: CohortUse;
+  /** Those whose images could be read. */
   pairs: readonly JudgedPair[];
+  /** How many others there are. */
+  not_compared: number;
   images: ReadonlyMap<string, EmbeddedImage>;
-  calibration: Calibration;
+  /** Undefined for a pack without one: cosines and their rates alone. */
+  calibration: Calibration | undefined;
   seconds: number;
 }
 

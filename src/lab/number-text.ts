@@ -40,25 +40,46 @@ export function rateText(rate: number): string {
 
 /** What happens at the highest of the percents, in a sentence; nothing of pairs that there are none of. */
 export function verdictText(figures: Figures | PeopleFigures, isNamed: boolean): string {
-  const { percent, strangers, mated } = 'by' in figures ? ofPairs(figures) : ofPeople(figures);
+  const unread = 'by' in figures ? figures.not_compared : 0;
+  const left =
+    unread === 0
+      ? ''
+      : ` ${unread === 1 ? '1 pair was' : `${countText(unread)} pairs were`} not compared, because an image could not be read.`;
+  return `${isNamed ? `${figures.set}: ` : ''}${outcomeText(figures)}${left}`;
+}
+
+function outcomeText(figures: Figures | PeopleFigures): string {
+  const seen = 'by' in figures ? ofPairs(figures) : ofPeople(figures);
+  if (seen === undefined)
+    return 'No percents, because the pack is not calibrated, and too few pairs for rates.';
   const told = [
-    { ...strangers, what: 'pairs of strangers passed' },
-    { ...mated, what: 'pairs of one person were recognised' },
+    { ...seen.strangers, what: 'pairs of strangers passed' },
+    { ...seen.mated, what: 'pairs of one person were recognised' },
   ].flatMap(({ rate, trials, what }) =>
     trials === 0 ? [] : [`${countText(rate * trials)} of ${countText(trials)} ${what}`],
   );
-  return `${isNamed ? `${figures.set}, at` : 'At'} ${percent} %: ${told.join(', ')}.`;
+  return `At ${seen.at}: ${told.join(', ') || 'nothing was compared'}.`;
 }
 
 function ofPairs({ by, pairs }: Figures) {
-  const { confidence_percent: percent, measured_fmr, tar } = by.normalised.percent_points.at(-1)!;
+  const { percent_points, operating_points } = by.normalised;
+  // A pack without a calibration has no percents; too few pairs have no rates.
+  const point = percent_points.at(-1) ?? operating_points.at(-1);
+  if (point === undefined) return undefined;
+  const { confidence_percent, threshold, measured_fmr, tar } = point;
+  const at =
+    confidence_percent === undefined ? `a cosine of ${scoreText(threshold)}` : `${confidence_percent} %`;
   const strangers = { rate: measured_fmr, trials: pairs.different };
-  return { percent, strangers, mated: { rate: tar, trials: pairs.same } };
+  return { at, strangers, mated: { rate: tar, trials: pairs.same } };
 }
 
 function ofPeople({ everybody: { by_percent } }: PeopleFigures) {
   const { percent, false_match, false_non_match } = by_percent.at(-1)!;
-  return { percent, strangers: false_match, mated: { ...false_non_match, rate: 1 - false_non_match.rate } };
+  return {
+    at: `${percent} %`,
+    strangers: false_match,
+    mated: { ...false_non_match, rate: 1 - false_non_match.rate },
+  };
 }
 
 /** How many times as large, with as many digits as matter. */

@@ -80,14 +80,15 @@ export interface WorstPair {
   image2: string;
   normalised: number;
   cosine: number;
-  confidence_percent: number;
+  /** Undefined for a pack without a calibration. */
+  confidence_percent: number | undefined;
 }
 
 /** Most pairs of a kind. */
 const shown = 12;
 
 /** The pairs closest to an error, or beyond. Pairs without a score, because an image has no face, are left out. */
-export function worstPairs(pairs: readonly JudgedPair[], calibration: Calibration) {
+export function worstPairs(pairs: readonly JudgedPair[], calibration: Calibration | undefined) {
   const seen = new WorstPairsSeen();
   for (const { same, image1, image2, normalised, cosine } of pairs) {
     if (Number.isFinite(normalised)) seen.add(same, image1, image2, normalised, cosine);
@@ -113,9 +114,9 @@ export class WorstPairsSeen {
   }
 
   /** Different people, most similar first; one person, least similar first. */
-  judged(calibration: Calibration) {
+  judged(calibration: Calibration | undefined) {
     const judge = (pair: ScoredPair): WorstPair => {
-      return { ...pair, confidence_percent: percentOf(pair.normalised, calibration)! };
+      return { ...pair, confidence_percent: percentOf(pair.normalised, calibration) };
     };
     return { different: this.#different.map(judge), same: this.#same.map(judge) };
   }

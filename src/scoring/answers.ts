@@ -39,6 +39,10 @@ export const extraSchemas = {
   width: z.int().min(0).describe('Width that the image declares, pixels'),
   height: z.int().min(0).describe('Height that the image declares, pixels'),
   detected: word(meaningOf, 'What the bytes look like.'),
+  jpeg_position: z
+    .int()
+    .min(1)
+    .describe('With `unsupported_image_format` only: the byte at which a JPEG begins, counted from 0'),
   faces_found: z.int().min(0).describe('How many faces were found in the image'),
 };
 
@@ -132,6 +136,18 @@ export const Face = object(
       ),
       brightness: share.describe('Mean luma of the face: 0 is black, 1 is white'),
       face_pixels: count.describe('Side of the aligned face, in pixels of the image'),
+      dot_pitch: z
+        .number()
+        .min(0)
+        .describe(
+          'Of a print, fax or photocopy, pixels of the image from dot to dot, about; 0 for any other',
+        ),
+      stretch: z
+        .number()
+        .min(1)
+        .describe(
+          'By how much the image seems stretched along one axis: 1 is not at all. Measured too large where the head is turned beyond 45 degrees',
+        ),
     }),
   },
 );
@@ -326,7 +342,7 @@ export const Compared = object('An image that was compared with image1.', {
   warnings: z.array(Warning).describe('Warnings about this image'),
 });
 
-const { detected, height, limit_bytes, limit_pixels, width } = extraSchemas;
+const { detected, height, jpeg_position, limit_bytes, limit_pixels, width } = extraSchemas;
 export const Uncompared = object('An image that could not be compared.', {
   ...target,
   problem: object('What is wrong with it, like the problem of a match', {
@@ -334,7 +350,8 @@ export const Uncompared = object('An image that could not be compared.', {
     status: z.int().describe('The HTTP status that stands for it'),
     title: text('What is wrong, the same text each time'),
     detail: text('What to do about it, for people'),
-    ...z.object({ detected, width, height, limit_pixels, limit_bytes }).partial().shape,
+    ...z.object({ detected, position: jpeg_position, width, height, limit_pixels, limit_bytes }).partial()
+      .shape,
     reasons: optional(z.array(z.enum(qualityReasonNames)), 'With `low_quality_face` only, what the face is'),
     face_index: count.describe('With `presentation_attack` only, the face').exactOptional(),
     live_score: live_score.exactOptional(),

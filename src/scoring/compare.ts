@@ -158,7 +158,7 @@ function detailsOf(faults: readonly ImageFault[], name: string | undefined): str
 function detailOf(fault: Exclude<ImageFault, { code: 'no_face_found' }>, name = fault.field): string {
   switch (fault.code) {
     case 'unsupported_image_format':
-      return `Send ${name} as JPEG, PNG or WebP; this one ${kindWords(fault.detected, fault.beginning)}`;
+      return `Send ${name} as JPEG, PNG or WebP; this one ${kindWords(fault)}`;
     case 'image_decode_failed':
       return `Send ${name} again: the image is damaged or cut short.`;
     case 'image_dimensions':

@@ -29,6 +29,8 @@ interface QualityLimit {
   cure: string;
 }
 
+const maxYaw = 45;
+
 /** Beyond each limit the same person is missed two to three times as often, or more; docs/images.md has the figures. */
 const limits = [
   {
@@ -61,7 +63,7 @@ const limits = [
     words: 'turned to the side',
     member: 'yaw',
     measured: ({ pose }) => Math.abs(pose.yaw),
-    max: 45,
+    max: maxYaw,
     unit: ' degrees',
     cure: 'Send an image in which the person looks into the camera',
   },
@@ -72,6 +74,24 @@ const limits = [
     measured: ({ occlusion_score }) => occlusion_score ?? 0,
     max: 0,
     cure: 'Send an image without a mask, a scarf or a hand over nose and mouth',
+  },
+  {
+    reason: 'printed',
+    words: 'printed with dots',
+    member: 'dot_pitch',
+    measured: ({ quality }) => quality.dot_pitch,
+    max: 0,
+    unit: ' pixels',
+    cure: 'Send a photo of the person, not one of a print, a fax or a photocopy',
+  },
+  {
+    reason: 'distorted',
+    words: 'squeezed or stretched',
+    member: 'stretch',
+    // Landmarks of faces that are turned further are too flat for it, and those are warned of anyway.
+    measured: ({ pose, quality }) => (Math.abs(pose.yaw) > maxYaw ? 1 : quality.stretch),
+    max: 1.3,
+    cure: 'Send the image with its own ratio of width to height',
   },
 ] as const satisfies readonly QualityLimit[];
 

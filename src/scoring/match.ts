@@ -189,6 +189,8 @@ const decimals: Readonly<Record<string, number>> = {
   sharpness: 2,
   brightness: 2,
   face_pixels: 0,
+  dot_pitch: 1,
+  stretch: 2,
 };
 
 /** A value with all numbers in it rounded. */

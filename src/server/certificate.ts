@@ -1,7 +1,8 @@
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { FileFollower, type FollowerLog } from '../config/file-watch.ts';
+import { NotRegular, readRegular, withoutMark } from '../config/regular-file.ts';
 
 /** Paths of two PEM files: the certificate followed by its signers, and its private key. */
 export interface CertificateFiles {
@@ -62,15 +63,21 @@ export function readCertificate(files: CertificateFiles, now_ms: number): Certif
 }
 
 function readText(variable: 'FACEMATCH_TLS_CERT' | 'FACEMATCH_TLS_KEY', file: string): string {
+  let text: string;
   try {
-    return readFileSync(file, 'utf8');
+    ({ text } = readRegular(file));
   } catch (error) {
-    const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    const { code = 'unknown', message } = error as NodeJS.ErrnoException;
+    if (error instanceof NotRegular) throw new CertificateError(variable, file, message, 'Correct the path.');
     const missing = code === 'ENOENT';
     const what = missing ? 'does not exist' : `cannot be read (${code})`;
     const cure = missing ? 'Correct the path.' : 'Check who owns it and its folder.';
     throw new CertificateError(variable, file, what, cure);
   }
+  if (text === withoutMark(text)) return text;
+  // µWS reads the file itself, and would not see the first block.
+  const cure = 'Remove its first three bytes, or save it again as UTF-8 without that mark.';
+  throw new CertificateError(variable, file, 'begins with a byte order mark', cure);
 }
 
 const pemCertificate = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;

@@ -9,9 +9,9 @@ import { readConfig } from '../config/config.ts';
 /** Less than the HEALTHCHECK's own limit, so that the message is printed. */
 const timeout_ms = 2000;
 
-/** A wildcard address can be listened on, but connecting to it does not work on every system. */
+/** Where a listener on this address can be asked: a wildcard takes connections of IPv4 also where there is no IPv6. */
 export function reachable(host: string): string {
-  return { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
+  return ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host;
 }
 
 async function main(): Promise<void> {

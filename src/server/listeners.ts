@@ -1,8 +1,10 @@
 import type { Config } from '../config/config.ts';
+import { moreFiles } from '../config/limits.ts';
 import { handleAdmin } from '../http/admin.ts';
 import type { Services } from '../http/context.ts';
 import type { Dispatcher } from '../http/dispatch.ts';
-import { Connections, connectionsThatFit, type Listening } from '../http/listening.ts';
+import { Connections, descriptorsThatFit, type Listening, localAddress } from '../http/listening.ts';
+import { NodeListener } from '../http/node/listener.ts';
 import type { Transport } from '../http/transport.ts';
 import type { Log } from '../telemetry/telemetry.ts';
 import { CertificateWatch, certificateFiles } from './certificate.ts';
@@ -13,18 +15,23 @@ import { CertificateWatch, certificateFiles } from './certificate.ts';
 const adminConnections = 32;
 
 /** Fewer than this are worth a warning: a load that is not unusual would be refused. */
-const fewConnections = 1000;
+export const fewConnections = 1000;
+
+/** Room for the connections of clients, below the limit of open files. */
+export const connectionsThatFit = (workers: number) => descriptorsThatFit(workers) - adminConnections;
 
 /** Room for the connections of both listeners. Throws an Error for people when there is none. */
 export function openConnections(
   { workers }: Pick<Config, 'workers'>,
   { logger }: Log,
 ): { front: Connections; admin: Connections } {
-  const fitting = connectionsThatFit(workers) - adminConnections;
-  const cure = 'raise it: ulimit -n, LimitNOFILE of systemd, --ulimit nofile of a container';
-  if (fitting < 1) throw new Error(`The limit of open files leaves no room for connections; ${cure}`);
+  const fitting = connectionsThatFit(workers);
+  if (fitting < 1) throw new Error(`The limit of open files leaves no room for connections; ${moreFiles}`);
   if (fitting < fewConnections) {
-    logger.warn({ connections: fitting }, `the limit of open files leaves room for few connections; ${cure}`);
+    logger.warn(
+      { connections: fitting },
+      `the limit of open files leaves room for few connections; ${moreFiles}`,
+    );
   }
   return { front: new Connections(fitting), admin: new Connections(adminConnections) };
 }
@@ -39,12 +46,13 @@ export function openCertificate(
 }
 
 /** What both listeners have. */
-const optionsOf = (config: Config, { logger }: Log) => ({
+const optionsOf = ({ config, unread }: Services, { logger }: Log) => ({
   limits: {
     upload_timeout_ms: config.upload_timeout_ms,
     idle_ms: config.idle_timeout_s * 1000,
     // A client that sends too large a body still gets the answer, for up to twice the bytes that it might have sent.
     drain_bytes: 2 * config.max_body_bytes,
+    unread,
   },
   keep_alive_ms: config.keep_alive_s * 1000,
   onFault: (error: unknown) => logger.error({ fault: String(error) }, 'unexpected'),
@@ -52,15 +60,16 @@ const optionsOf = (config: Config, { logger }: Log) => ({
 
 export async function openFront(
   transport: Transport,
-  { config, engine }: Services,
+  services: Services,
   dispatcher: Dispatcher,
   certificate: CertificateWatch | undefined,
   connections: Connections,
   log: Log,
 ): Promise<Listening> {
+  const { config, engine } = services;
   const listener = await transport.open({
-    ...optionsOf(config, log),
-    host: config.host,
+    ...optionsOf(services, log),
+    host: await localAddress(config.host),
     port: config.port,
     variables: 'FACEMATCH_HOST and FACEMATCH_PORT',
     connections,
@@ -72,7 +81,7 @@ export async function openFront(
   return listener;
 }
 
-export function openAdmin(
+export async function openAdmin(
   transport: Transport,
   services: Services,
   connections: Connections,
@@ -81,12 +90,14 @@ export function openAdmin(
   const { config } = services;
   const { name: http, reason } = transport;
   const detail = http === 'node' && reason ? `HTTP is served by node:http: ${reason}` : undefined;
-  return transport.open({
-    ...optionsOf(config, log),
-    host: config.admin_host,
+  // Whatever speaks HTTP to clients: idle scrapers must not turn a probe away.
+  return NodeListener.open({
+    ...optionsOf(services, log),
+    host: await localAddress(config.admin_host),
     port: config.admin_port,
     variables: 'FACEMATCH_ADMIN_HOST and FACEMATCH_ADMIN_PORT',
     connections,
+    makesRoom: true,
     handle: (exchange) => void handleAdmin(exchange, { ...services, http, detail }),
   });
 }

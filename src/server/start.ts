@@ -12,6 +12,7 @@ import type { Services } from '../http/context.ts';
 import { Dispatcher } from '../http/dispatch.ts';
 import type { Listening } from '../http/listening.ts';
 import { chooseTransport, type Transport } from '../http/transport.ts';
+import { UnreadAnswers } from '../http/unread.ts';
 import { calibrationOf } from '../scoring/calibration.ts';
 import { publications } from '../site/publications.ts';
 import { AuditLog } from '../telemetry/audit.ts';
@@ -27,8 +28,8 @@ export interface Server {
   readonly ready: Promise<boolean>;
   /** For log rotation: call it after the file has been moved away. */
   reopenAuditLog(): void;
-  /** For an end without `close`: waits until the audit log is written, a second at most. */
-  flush(): Promise<void>;
+  /** For an end without `close`: as `flush` of the audit log's lines. */
+  flush(): Promise<boolean>;
   /**
    * Refuses new requests, waits for running ones as long as the configuration allows, and frees everything. Resolves to
    * whether the workers have ended: process.exit() would wait for those that have not.
@@ -75,6 +76,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
     },
     engine,
     uploads: new Uploads(config, engine.addon),
+    unread: new UnreadAnswers(),
     readiness: { stage: 'starting' },
     telemetry,
     documents: publications(config),
@@ -99,7 +101,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
     adminAddress: admin.url,
     ready,
     reopenAuditLog: () => audit?.lines.reopen(),
-    flush: async () => void (await audit?.lines.flush()),
+    flush: async () => (await audit?.lines.flush()) ?? true,
     close: () => shutDown(services, dispatcher, front, opened, ready, log),
   };
 }

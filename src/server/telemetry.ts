@@ -7,7 +7,7 @@ import type { CertificateWatch } from './certificate.ts';
 
 /** Where the metrics are read from, by their names. */
 export function readingsOf(
-  { config, engine, gate, uploads, readiness }: Services,
+  { config, engine, gate, uploads, unread, readiness }: Services,
   dispatcher: Dispatcher,
   connections: Connections,
   certificate: CertificateWatch | undefined,
@@ -20,6 +20,7 @@ export function readingsOf(
     ...engine.readings(),
     upload_bytes: () => uploads.used_bytes,
     upload_kept_bytes: () => uploads.kept_bytes,
+    answers_unread_bytes: () => unread.held_bytes,
     upload_capacity_bytes: () => config.max_upload_bytes,
     requests_unanswered: () => dispatcher.unanswered,
     connections: () => connections.open,

@@ -120,7 +120,7 @@ function bodyOf(endpoint: Listed): { requestBody?: RequestBody } {
     case 'embeddings': {
       const schema = ref('schemas', 'EmbeddingsRequest');
       const description =
-        'JSON of at most 4 MiB. A member that is not known is ignored and named in `warnings`; an optional one that is null is absent.';
+        'JSON of at most 4 MiB, 32 levels and 100,000 values. A member that is not known is ignored and named in `warnings`; an optional one that is null is absent.';
       return { requestBody: { description, required: true, content: { 'application/json': { schema } } } };
     }
   }
@@ -143,7 +143,7 @@ function formBody({ fields }: ImageEndpoint): RequestBody {
     description:
       'A form as multipart/form-data (RFC 7578), with its parts in any order and each field at most once' +
       `${repeated === undefined ? '' : `, except ${repeated}`}. Booleans are true and false in any case, or 1 and 0; a field ` +
-      'that is empty, or null in JSON, has its default. Or the same as JSON: images are base64 (RFC 4648 section 4, with or ' +
+      'that is empty, or null in JSON, has its default. Or the same as JSON: images are base64 (RFC 4648 section 4, alone or as a data: address, with or ' +
       'without padding), numbers and booleans are those of JSON or the texts of a form, and limits count the bytes of an image, ' +
       'not its characters. A field that the endpoint does not know is ignored and named in `warnings`, as is one that stands in ' +
       'the query of the address.',

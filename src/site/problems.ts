@@ -39,11 +39,12 @@ const imageList = (fault: z.ZodRawShape, description: string) =>
     .max(2)
     .describe(description);
 
-const { detected, width, height, limit_pixels, faces_found } = extraSchemas;
+const { detected, jpeg_position, width, height, limit_pixels, faces_found } = extraSchemas;
 const faultList = imageList(
   {
     code: z.enum(imageFaults).describe('What is wrong with it'),
     detected: detected.optional(),
+    position: jpeg_position.optional(),
     width: width.optional(),
     height: height.optional(),
     limit_pixels: limit_pixels.optional(),
@@ -60,6 +61,7 @@ const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
       .describe('In an image in base64, the character of the body that is wrong')
       .optional(),
   },
+  unsupported_image_format: { position: jpeg_position.optional() },
   embedding_mismatch: { expected: z.string().describe('Pack and version of this server') },
   invalid_embedding: { field: z.string().describe('A pointer to the embedding (RFC 6901)') },
   duplicate_field: { field: field(fieldNames) },

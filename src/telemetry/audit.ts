@@ -1,4 +1,3 @@
-import { closeSync, openSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { Decision } from '../endpoints/endpoint.ts';
 import { endpoints } from '../endpoints/index.ts';
@@ -21,21 +20,19 @@ export class AuditLog {
 
   /** Appends to the file, which only its owner can read. Throws an Error with a message for people. */
   constructor(path: string, pack: string, logger: Logger) {
-    const mode = 0o600;
-    try {
-      closeSync(openSync(path, 'a', mode));
-    } catch (error) {
-      throw new Error(`FACEMATCH_AUDIT_LOG cannot be written to: ${(error as Error).message}`, {
-        cause: error,
-      });
-    }
     this.#pack = pack;
-    this.lines = new Lines({
-      dest: path,
-      mode,
-      onError: ({ message }) => logger.error({ fault: message }, 'the audit log cannot be written'),
-      onDropped: (dropped) => logger.error({ dropped }, 'audit lines were dropped: the disk was too slow'),
-    });
+    try {
+      this.lines = new Lines({
+        dest: path,
+        mode: 0o600,
+        onError: ({ message }) => logger.error({ fault: message }, 'the audit log cannot be written'),
+        onDropped: (dropped) => logger.error({ dropped }, 'audit lines were dropped: the disk was too slow'),
+      });
+    } catch (cause) {
+      const { code, message } = cause as NodeJS.ErrnoException;
+      const why = code === 'ENXIO' ? 'nothing reads the other end of the named pipe or socket' : message;
+      throw new Error(`FACEMATCH_AUDIT_LOG cannot be written to: ${why}`, { cause });
+    }
   }
 
   write({ request_id, key_id, route, code, decisions }: RequestRecord): void {

@@ -105,6 +105,7 @@ export const read = {
   upload_capacity_bytes: {
     help: 'Most memory that these bodies may take; more is refused as overloaded',
   },
+  answers_unread_bytes: { help: 'Memory that answers take which their clients have not read yet' },
   requests_unanswered: { help: 'Requests that wait for their answer' },
   connections: { help: 'Connections of clients' },
   connections_refused_total: {

@@ -1,4 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { blank, samples } from '../fixtures/pictures.ts';
 import { jpeg } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';
@@ -24,6 +27,35 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
     expect(text).toContain('1 in 10,000 strangers would pass');
     for (const stage of Object.keys(answer.timings_ms)) expect(text.toLowerCase()).toContain(stage);
     expect(await demo.status.textContent()).toMatch(/^Match\. .* 9 pairs compared\.$/);
+  });
+
+  test('are compared where a proxy serves the page below a path of its own', async () => {
+    const { server } = session;
+    const proxy = createServer((incoming, outgoing) => {
+      const { method, url = '', headers } = incoming;
+      const path = url.startsWith('/faces/') ? url.slice('/faces'.length) : '/not-below-it';
+      const onward = request(server.url(path), { method, headers }, (answer) => {
+        outgoing.writeHead(answer.statusCode!, answer.headers);
+        answer.pipe(outgoing);
+      });
+      incoming.pipe(onward);
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void proxy.close());
+    await once(proxy, 'listening');
+    const address = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const below = { address, url: (path: string) => `${address}/faces${path}`, key: server.key };
+    const demo = await session.open({ server: below });
+    await demo.page
+      .getByRole('button', { name: /sample/i })
+      .first()
+      .click();
+    await demo.preview(2).waitFor();
+    expect((await demo.compare()).match).toBeTypeOf('boolean');
+    expect(await demo.curl.textContent()).toContain(`${address}/faces/API`);
+    await demo.give(2, jpeg(await blank(400, 300, 'jpeg')));
+    await demo.compare();
+    const help = demo.problem.getByRole('link', { name: 'What this means' });
+    expect(await help.getAttribute('href')).toMatch(/^\/faces\/API\/.*docs#./);
   });
 
   test('have every face boxed where the answer says, and nothing of it when one is taken away', async () => {

@@ -21,7 +21,7 @@ const face = (index: number) => ({
   human_score: manifest.human && expect.any(Number),
   occlusion_score: manifest.occlusion && expect.any(Number),
   pose: numbers('yaw pitch roll'),
-  quality: numbers('sharpness brightness face_pixels'),
+  quality: numbers('sharpness brightness face_pixels dot_pitch stretch'),
   embedding: expect.any(Float32Array),
 });
 const timings_ms = numbers('decode detect align embed');
@@ -60,7 +60,7 @@ describe('answers', () => {
     const analyse = (slot: number) =>
       addon.analyse(pack, one, analyseOptions, flags.subarray(slot, slot + 1));
     expect(analyse(0)).toMatchObject({ ok: true, image: { faces: { length: 3 } } });
-    expect(analyse(1)).toEqual({ ok: false, code: 'image_too_complex' });
+    expect(analyse(1)).toEqual({ ok: false, code: 'internal_error', message: 'cancelled' });
   });
 
   it('discarded memory is zero, up to the last byte of the view and not beyond', () => {
@@ -227,6 +227,14 @@ describe('misuse is an exception with a message, never a crash', () => {
     expect(() => addon.preferNewestListener(value as number)).toThrow(TypeError);
     expect(() => addon.dropNewConnections(value as number)).toThrow(TypeError);
   });
+
+  it.each([undefined, null, '1', -1, 2 ** 31, Number.NaN])(
+    '%s instead of a process or an exit code',
+    (value) => {
+      expect(() => addon.endWithParent(value as number)).toThrow(TypeError);
+      expect(() => addon.endNow(value as number)).toThrow(TypeError);
+    },
+  );
 
   it('a pack that failed to load leaves the loaded one in use', () => {
     expect(() => addon.loadPack(join(pack, 'missing'), manifest)).toThrow();

@@ -12,6 +12,7 @@ const ways: [way: string, ending: Partial<Ending>, kill?: NodeJS.Signals][] = [
   ['loading twice in one thread gives one working addon', clean],
   ['process.exit keeps its code', { ...clean, code: 3 }],
   ['process.exit while two workers are in a call keeps its code', { ...clean, code: 5 }],
+  ['endNow keeps its code while a thread is stuck in a write', { ...clean, code: 4 }],
   [
     'an uncaught throw while a worker is in a call ends with code 1 and its own message',
     { code: 1, signal: null, stderr: expect.stringMatching(/Error: on purpose/) },

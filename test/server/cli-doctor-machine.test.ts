@@ -4,7 +4,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { projectPath } from '../../src/config/paths.ts';
+import { liftedUws } from '../../src/http/uws/uws.ts';
 import { newFolder } from '../support/folder.ts';
 import { run } from './support/cli.ts';
 import { copyProgram, diagnose } from './support/doctor.ts';
@@ -93,7 +93,7 @@ describe('a copy of the program', () => {
     writeFileSync(join(own, 'package.json'), JSON.stringify({ version, main: 'uws.js' }));
     const found = (await diagnose(folder)).of('HTTP').value;
     const [, lifted] = /µWebSockets\.js (\S+),/.exec(found) ?? [];
-    const module = JSON.stringify(projectPath(`build/uws/${lifted}`));
+    const module = JSON.stringify(liftedUws(`${lifted}`));
     writeFileSync(join(own, 'uws.js'), `module.exports = require(${module});`);
     const taken = (await diagnose(folder, { FACEMATCH_UWS: own })).of('HTTP');
     const absent = (await diagnose(folder, { FACEMATCH_UWS: folder })).of('HTTP');

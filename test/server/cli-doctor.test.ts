@@ -29,6 +29,7 @@ const everything = [
     'OpenCV',
     'CPU',
     'workers',
+    'open files',
   ],
   ...['model pack', 'detector', 'close_detector', 'landmarks', 'embedder', 'cohort', 'human', 'occlusion'],
   ...['nets', 'key file', 'limiter', 'TLS', 'port', 'admin port'],

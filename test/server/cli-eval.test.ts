@@ -2,6 +2,7 @@ import { cpSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { packDirectory, readManifest, verifyPack } from '../../src/engine/manifest.ts';
+import { uncalibratedPack } from '../fixtures/packs.ts';
 import { samples, sharedFolder } from '../fixtures/pictures.ts';
 import { expectFailure, facematch } from './support/cli.ts';
 import type { Json } from './support/client.ts';
@@ -13,7 +14,8 @@ beforeAll(async () => {
   folder = await evalFolder();
 });
 
-const evaluate = (line: string) => facematch(`eval --mode fast ${line}`, folder);
+const evaluate = (line: string, env?: NodeJS.ProcessEnv) =>
+  facematch(`eval --mode fast ${line}`, folder, env);
 
 describe('facematch eval', () => {
   test('in words begins with what happens at the percent of a match, and prints no rate that is not shown', async () => {
@@ -68,16 +70,29 @@ describe('facematch eval', () => {
       '\ufeffimage\tsex\ngone.jpg\tF\nimages\\nobody\\blank.png\tF\n',
     );
     const sets = 'windows/few.tsv --images windows/images --people p=windows';
-    const { stdout, stderr } = await evaluate(`${sets} --json`);
-    const { failures, without_face, people }: Json = JSON.parse(stdout);
+    const { code, stdout, stderr } = await evaluate(`${sets} --json`);
+    const { failures, without_face, people, pairs, not_compared }: Json = JSON.parse(stdout);
     const gone = { 'gone.jpg': 'there is no such file' };
     expect([failures, people[0].failures, without_face, stderr]).toEqual([gone, gone, [], '']);
+    expect([code, pairs.same + pairs.different, not_compared]).toEqual([1, lines.length, 1]);
+  });
+
+  test('measures the cosines of a pack that is not calibrated, and says that it has no percents', async () => {
+    const env = { FACEMATCH_PACK: uncalibratedPack(folder) };
+    const many = await evaluate('<b>.tsv --images images --report cosines', env);
+    expect(many.stdout).toMatch(
+      /^At a cosine of \d\.\d{3}: \d of 136 pairs of strangers passed, 10 of 10 pairs of one person were recognised\. 1 pair was not compared/,
+    );
+    expect(many.stdout).not.toContain('stated');
+    const few = await evaluate('few.tsv --images images', env);
+    expect(few.stdout).toMatch(/^No percents, because the pack is not calibrated, and too few pairs/);
+    expectFailure(await evaluate('--people staff=listed', env), 1, 'uncalibrated is not calibrated');
   });
 
   describe('of labelled people alone', () => {
     test('says how often each group meets each error', async () => {
       const { code, stdout, stderr } = await evaluate('--people staff=listed --groups age*sex,sex');
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
       expect(stdout).toContain('staff: 11 people, 21 images; mode fast');
       expect(stdout).toMatch(/^without a face +1 of 21 images: images\/nobody\/blank\.png$/m);
       expect(stdout).toMatch(
@@ -92,7 +107,7 @@ describe('facematch eval', () => {
 
     test('as JSON has the same, with what was taken for one person', async () => {
       const { code, stdout } = await evaluate('--people staff=listed --same-person-above 0.01 --json');
-      expect(code).toBe(0);
+      expect(code).toBe(1);
       const { pack, people }: Json = JSON.parse(stdout);
       expect(pack.name).toBe('default');
       const [{ everybody, groupings, same_person_above }] = people;
@@ -109,7 +124,7 @@ describe('facematch eval', () => {
 
     test('in folders, without a list, is one group', async () => {
       const { code, stdout } = await evaluate('few.tsv --images images --people staff=images --json');
-      expect(code).toBe(0);
+      expect(code).toBe(1);
       const { set, people }: Json = JSON.parse(stdout);
       expect(set).toBe('few');
       expect(people[0].groupings).toEqual([]);

@@ -1,12 +1,12 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { newFolder } from '../support/folder.ts';
-import { expectFailure, facematch, program } from './support/cli.ts';
+import { execute, expectFailure, facematch, program } from './support/cli.ts';
 
 let folder: string;
 let file: string;
@@ -156,5 +156,43 @@ describe('facematch keys with --json', () => {
   test.each(['revoke', 'rotate'])('%s of a key that is not there prints nothing', async (command) => {
     await createKey();
     expectFailure(await keys(`${command} abcdefghijkl --json`), 1, 'There is no key');
+  });
+});
+
+/** As Docker and Kubernetes mount a file: `mount` is told what to do with it. */
+const mounted = (command: string, options: string) => {
+  const script = `mount --bind "$1" "$1" && ${options} && shift && exec "$@"`;
+  const args = ['--user', '--map-root-user', '--mount', 'sh', '-c', script, 'sh', file, process.execPath];
+  return execute('unshare', [...args, program, 'keys', ...command.split(' '), '--file', file], folder, {
+    ...process.env,
+  });
+};
+const mayMount = spawnSync('unshare', ['--user', '--map-root-user', '--mount', 'true']).status === 0;
+if (!mayMount) process.stderr.write('No key file is mounted: unshare may not make namespaces here\n');
+
+describe.skipIf(!mayMount)('a key file that is a mount of its own', () => {
+  beforeEach(async () => {
+    await createKey();
+  });
+
+  test('may be open to other users when it is read-only', async () => {
+    chmodSync(file, 0o444);
+    const { code, stdout, stderr } = await mounted('list', 'mount -o remount,bind,ro "$1"');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('app');
+    expectFailure(await keys('list'), 1, 'chmod 600');
+  });
+
+  test('cannot be changed, and says where it can', async () => {
+    const before = readFileSync(file, 'utf8');
+    const outcome = await mounted('create --name b', 'true');
+    expectFailure(outcome, 1, 'cannot be replaced (EBUSY). Run this command where the file is kept');
+    expect(readFileSync(file, 'utf8')).toBe(before);
+    expect(readdirSync(folder)).toEqual(['keys.json']);
+    const readOnly = await mounted(
+      'create --name b',
+      `mount --bind ${folder} ${folder} && mount -o remount,bind,ro ${folder}`,
+    );
+    expectFailure(readOnly, 1, 'a read-only folder (EROFS). Run this command where the file is kept');
   });
 });

@@ -1,9 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { projectPath } from '../../src/config/paths.ts';
 import { sample, smallSample } from '../fixtures/pictures.ts';
+import { newFolder } from '../support/folder.ts';
 import { facematch, program } from './support/cli.ts';
 import { evalFolder } from './support/eval-folder.ts';
 
@@ -111,7 +113,7 @@ describe.skipIf(!hasTerminals)('on a terminal', () => {
     expect(JSON.parse(readFileSync(join(folder, 'out.json'), 'utf8'))).toBeTypeOf('object');
   });
 
-  test('Ctrl-C ends it at once, with 130 and the cursor in sight', async () => {
+  test('Ctrl-C ends it at once, with 130, and never hid the cursor nor turned off wrapping', async () => {
     const pictures = Array.from({ length: 300 }, () => 'a.jpg').join(' ');
     const terminal = new Terminal(`exec ${command} detect --json ${pictures} > out.json`, folder);
     await terminal.shows('1/300');
@@ -119,8 +121,18 @@ describe.skipIf(!hasTerminals)('on a terminal', () => {
     const { code, text } = await terminal.end();
     expect(code).toBe(130);
     expect(text).not.toContain('300/300');
-    const [hidden, shown] = ['\u001b[?25l', '\u001b[?25h'].map((sequence) => text.lastIndexOf(sequence));
-    expect(hidden).toBeLessThanOrEqual(shown!);
+    for (const changed of ['\u001b[?25l', '\u001b[?7l']) expect(text).not.toContain(changed);
+  });
+
+  test('Ctrl-C ends `packs add` with 130, and leaves no copies of the nets behind', async () => {
+    const packs = newFolder();
+    const embedder = projectPath('models/packs/default/embed.onnx');
+    const made = once(watch(packs), 'change');
+    const terminal = new Terminal(`exec ${command} packs add ./mine --embedder ${embedder}`, packs);
+    await made;
+    terminal.type('\u0003');
+    expect((await terminal.end()).code).toBe(130);
+    expect(readdirSync(packs)).toEqual([]);
   });
 
   test('Ctrl-C ends a demo with 130, after its server and its folder', async () => {

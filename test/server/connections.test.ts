@@ -6,6 +6,7 @@ import {
   expectProblem,
   getHead,
   getModels,
+  head,
   lastChunk,
   lengthHead,
   photoForm,
@@ -35,6 +36,36 @@ test('beyond what the limit of open files allows are closed, and the others serv
   const kept = clients.find(({ socket }) => !socket.destroyed)!;
   kept.write(getHead(server));
   expect((await kept.answer()).status).toBe(200);
+});
+
+test('of the admin listener that are idle make way for a probe', async () => {
+  const server = await TestServer.forTest();
+  const port = Number(new URL(server.adminAddress).port);
+  const head = 'GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n';
+  const idle = Array.from({ length: 40 }, () => new RawClient(port));
+  onTestFinished(() => idle.forEach(({ socket }) => void socket.destroy()));
+  // Every other one has asked something and is kept.
+  for (const client of idle.filter((_, at) => at % 2 === 0)) client.write(head);
+  for (const client of idle.slice(0, 8)) await client.closed;
+  const late = idle.at(-1)!;
+  late.write(head);
+  expect((await late.answer()).body.status).toBe('ready');
+  expect((await server.probe())[0]).toBe(200);
+});
+
+test.skipIf(transport === 'node')('that are idle end on µWS well before those kept for 20 s', async () => {
+  const [server, patient] = await Promise.all([
+    TestServer.forTest(),
+    TestServer.forTest({ env: { FACEMATCH_HTTP: 'node', FACEMATCH_KEEP_ALIVE_S: '20' } }),
+  ]);
+  const [kept, answered, begun, silent] = [patient, server, server, server].map(connect);
+  kept!.write(getHead(patient));
+  await kept!.answer();
+  answered!.write(getHead(server));
+  begun!.write(getHead(server).slice(0, 20));
+  const ends = [answered!, begun!, silent!].map((client) => client.closed);
+  const first = Promise.race([kept!.closed.then(() => 'kept'), Promise.all(ends).then(() => 'idle')]);
+  expect(await first).toBe('idle');
 });
 
 test('at a shutdown uploads that are under way are answered, and what comes after them is refused without a reset', async () => {
@@ -99,6 +130,32 @@ describe('a body that does not come', async () => {
     await client.closed;
     clearInterval(drip);
   });
+});
+
+test('what follows a head with an empty length is no request', async () => {
+  const server = await TestServer.forTest();
+  const client = connect(server);
+  // The field is the last one, where node:http takes it for none.
+  client.write(head(server, { 'content-length': '' }) + getHead(server));
+  expectProblem(await client.answer(), 'invalid_multipart');
+  await client.closed;
+  expect(await client.answers(0)).toHaveLength(1);
+  const counted = (await server.metrics()).match(/^facematch_requests_total{.*/gm);
+  expect(counted).toEqual([
+    'facematch_requests_total{route="match",status="400",code="invalid_multipart"} 1',
+  ]);
+});
+
+test('a client that closes its sending side behind its request has left', async () => {
+  const server = await TestServer.forTest({ gate: 'open' });
+  server.gate.close();
+  const client = connect(server);
+  client.write(photoRequest(server, { 'x-request-id': 'half' }));
+  await server.metricBecomes('facematch_requests_unanswered', 1);
+  client.socket.end();
+  await client.closed;
+  expect(await server.logged('half')).toMatchObject({ status: 499, code: 'client_left' });
+  expect(client.text).toBe('');
 });
 
 describe('answers that do not go out at once', async () => {

@@ -107,7 +107,7 @@ test('a member that is not known is named, as is one in the query, and a thresho
 });
 
 test('of members that are not known some are named, however many there are', async () => {
-  const many = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`x${index}`, 0]));
+  const many = Object.fromEntries(Array.from({ length: 90_000 }, (_, index) => [`x${index}`, 0]));
   const { status, body } = await ask(many);
   expect([status, body.warnings.length]).toEqual([200, 16]);
 });
@@ -142,10 +142,26 @@ test.each<[string, Json, ErrorCode, object]>([
 test.each<[string, string | Uint8Array<ArrayBuffer>, Json]>([
   ['nothing', '', { code: 'invalid_json', position: 0 }],
   ['what is not UTF-8', Buffer.from('{"pack": "\xff"}', 'latin1'), { code: 'invalid_json', position: 10 }],
-  ['a depth that nobody needs', '['.repeat(1_000_000), { code: 'invalid_json' }],
+  ['a depth that nobody needs', '['.repeat(1_000_000), { code: 'invalid_json', position: 32 }],
+  [
+    'too many candidates of what is no JSON at its end',
+    `{"candidates":[${'0,'.repeat(maxCandidates)}0,!`,
+    { code: 'invalid_field', field: '/candidates', expected: expect.stringContaining('1000') },
+  ],
   ['a list', '[]', { code: 'invalid_field', field: '', expected: 'an object' }],
 ])('%s is refused', async (_what, text, body) => {
   expect(await post(text)).toMatchObject({ status: 400, body });
+});
+
+test('as many values are taken as candidates with a hundred each have, and not one more', async () => {
+  const countOf = (value: unknown): number =>
+    typeof value !== 'object' || value === null
+      ? 0
+      : Object.values(value).reduce((sum: number, each) => sum + 1 + countOf(each), 0);
+  const rest = 100 * maxCandidates - countOf(question()) - 1;
+  expect((await ask({ rest: Array(rest).fill(0) })).status).toBe(200);
+  const refused = await ask({ rest: Array(rest + 1).fill(0) });
+  expectProblem(refused, 'invalid_json', { detail: expect.stringContaining('at most 100000 values') });
 });
 
 test('a body that is too large is refused, whether it says so or not', async () => {

@@ -48,7 +48,8 @@ const figures = (errors: number, scored: number, non_responses: number) => ({
 describe('facematch eval --attacks', () => {
   test('has both rates, by type the worst first, and images without a face apart', async () => {
     const { code, stdout } = await evaluate('--attacks set --json');
-    expect(code).toBe(0);
+    // One cannot be read.
+    expect(code).toBe(1);
     expect(JSON.parse(stdout)).toEqual({
       pack: { name: 'live', version: expect.any(String) },
       threshold: 0.5,

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -8,9 +8,11 @@ import { describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import { addKey } from '../fixtures/key-files.ts';
 import { newFolder } from '../support/folder.ts';
-import { run } from './support/cli.ts';
+import { execute, program, run } from './support/cli.ts';
 import { match, twoPhotos } from './support/client.ts';
 import { readiness, TestServer } from './support/server.ts';
+
+const { inherited } = await import(projectPath('test/support/programs.mjs'));
 
 /** Who starts the server: npm, or as process 1 of a container the kernel, which spares it every signal that it does not handle. */
 
@@ -31,18 +33,58 @@ describe.skipIf(!allowed)('as process 1', () => {
     expect(await server.ended).toEqual({ code: 0, signal: null });
   });
 
-  test('a second signal ends it at once, whatever runs', async () => {
+  test('a signal after the first second ends it at once, whatever runs', async () => {
     const server = await TestServer.start({ under: namespaces, gate: 'open' });
     server.gate.close();
     const running = match(server, twoPhotos()).catch((error: Error) => error);
     await server.metricBecomes('facematch_workers_busy', 1);
-    process.kill(firstProcess(server), 'SIGTERM');
-    await server.line(server.stderr, /shutting down/);
-    process.kill(firstProcess(server), 'SIGINT');
+    const first = firstProcess(server);
+    process.kill(first, 'SIGTERM');
+    // Until it is gone.
+    const sending = setInterval(() => existsSync(`/proc/${first}`) && process.kill(first, 'SIGINT'), 50);
+    void server.ended.then(() => clearInterval(sending));
     expect(await server.ended).toEqual({ code: 130, signal: null });
     expect(await running).toBeInstanceOf(Error);
   });
+
+  const signal = "process.kill(process.pid,'SIGTERM')";
+  test.each([
+    ['before the program is loaded', signal],
+    [
+      'as soon as it listens to it',
+      `process.on('newListener',(name)=>{if(name==='SIGTERM')setImmediate(()=>${signal})})`,
+    ],
+  ])('SIGTERM %s ends it with 0', async (_when, statement) => {
+    const node = ['--import', `data:text/javascript,${encodeURIComponent(statement)}`];
+    const [command = '', ...args] = [...namespaces, process.execPath, ...node, program, 'serve'];
+    const outcome = await execute(command, args, newFolder(), inherited);
+    expect(outcome).toEqual({ code: 0, stdout: '', stderr: '' });
+  });
 });
+
+/** Names in the machine's own file lead to ::1 first, and there is no ::1. */
+const hosts = join(newFolder(), 'hosts');
+writeFileSync(hosts, '::1 localhost\n127.0.0.1 localhost\n');
+const withoutIpv6 = [
+  ...['unshare', '--user', '--map-root-user', '--net', '--mount', 'sh', '-c'],
+  `ip link set lo up && ip -6 addr del ::1/128 dev lo && mount --bind ${hosts} /etc/hosts && exec "$@"`,
+  'sh',
+];
+const [lackingCommand = '', ...lackingArgs] = [...withoutIpv6, 'true'];
+
+test.skipIf(spawnSync(lackingCommand, lackingArgs).status !== 0)(
+  'without IPv6 it listens on localhost, and on :: the HEALTHCHECK finds it',
+  async () => {
+    const env = { FACEMATCH_HOST: 'localhost', FACEMATCH_ADMIN_HOST: '::' };
+    const server = await TestServer.forTest({ under: withoutIpv6, env });
+    expect(server.address).toMatch(/^http:..127\.0\.0\.1:\d+$/);
+    const enter = ['--target', String(server.child.pid), '--user', '--net', '--preserve-credentials'];
+    const health = [process.execPath, projectPath('dist/src/server/health.js')];
+    const settings = { ...inherited, ...env, FACEMATCH_ADMIN_PORT: portOf(server) };
+    const outcome = await execute('nsenter', [...enter, ...health], newFolder(), settings);
+    expect(outcome).toEqual({ code: 0, stdout: told('ready'), stderr: '' });
+  },
+);
 
 test('npm start serves until SIGTERM, and the server ends with it', async () => {
   const file = join(newFolder(), 'keys.json');

@@ -37,6 +37,12 @@ describe('an answer is that to the form', () => {
   test.each<[string, string, Fields, object]>([
     ['match', paths.match, twoPhotos(), { image1: one, image2: three }],
     [
+      'match of data: addresses, whose type decides nothing',
+      paths.match,
+      twoPhotos(),
+      { image1: `data:image/jpeg;base64,${one}`, image2: `DATA:text/plain;charset=utf-8;BASE64,${three}` },
+    ],
+    [
       'advanced',
       paths.advanced,
       { ...twoPhotos(), ...chosen, image1_face_index: '1', auto_pair_best: 'false' },
@@ -66,7 +72,8 @@ describe('an answer is that to the form', () => {
 
   test('many, of which a faulty one spoils no other', async () => {
     const large = Buffer.alloc(limit_bytes + 1);
-    const image2 = [samples.three, Buffer.from('no image'), Buffer.alloc(0), faceless, large];
+    const late = Buffer.concat([Buffer.from('\n'), samples.three]);
+    const image2 = [samples.three, Buffer.from('no image'), Buffer.alloc(0), faceless, large, late];
     const asForm = await match(server, { image1: samples.one, image2 }, { path: paths.many });
     const asJson = await json({ image1: one, image2: image2.map(base64) }, paths.many);
     const results = asForm.body.results.map(({ filename: _, ...result }: Json) => result);
@@ -78,6 +85,7 @@ describe('an answer is that to the form', () => {
       expect.objectContaining({ code: 'missing_field', status: 400 }),
       expect.objectContaining({ code: 'no_face_found', status: 422 }),
       expect.objectContaining({ code: 'image_too_large', status: 413, limit_bytes }),
+      expect.objectContaining({ code: 'unsupported_image_format', detected: 'unknown', position: 1 }),
     ]);
     expect(asForm.body.matches).toBe(1);
   });
@@ -113,10 +121,11 @@ describe('a fault is told', () => {
     ['a number for an image', { image1: 1 }, 'invalid_field', told(/ as image1, not 1\.$/)],
     ['a list for an image', { image1: [small] }, 'invalid_field', { field: 'image1', expected }],
     ['a blank in it', { image1: 'AAA ' }, 'invalid_field', { field: 'image1', expected, position: 14 }],
+    ['a blank behind a data: address', { image1: 'data:;base64,AAA ' }, 'invalid_field', { position: 27 }],
     ['base64url', { é: 'é', image1: 'AA-_' }, 'invalid_field', { field: 'image1', position: 21 }],
     [
       'an address',
-      { image1: 'data:image/png;base64,AAAA' },
+      { image1: 'data:image/png,AAAA' },
       'invalid_field',
       told(/not "data:.*AAAA": character 15 .* behind its comma/),
     ],
@@ -161,14 +170,26 @@ describe('a fault is told', () => {
     expect(await server.logged(unknown.body.request_id)).not.toHaveProperty('field');
   });
 
+  test('a name is repeated in part only, and without what could control a line', async () => {
+    const name = `\u001b[31m${'é'.repeat(10_000)}`;
+    const twice = await ask(`{${JSON.stringify(name)}:1,${JSON.stringify(name)}:1}`);
+    expectProblem(twice, 'duplicate_field', { field: `${name.slice(0, 256)}…` });
+    expect(twice.body.detail).toBe(`Send \ufffd[31m${'é'.repeat(27)}… once.`);
+    const { body } = await json({ ...pair, [name]: 1 });
+    expect(body.warnings[0]).toMatchObject({ code: 'unknown_field', field: `${name.slice(0, 256)}…` });
+  });
+
   test('an image is measured by its bytes and not by its characters', async () => {
     const padded = (length: number) =>
       base64(Buffer.concat([samples.one, Buffer.alloc(length)]).subarray(0, length));
     expect((await json({ image1: padded(limit_bytes), image2: three })).status).toBe(200);
-    expectProblem(await json({ image1: padded(limit_bytes + 1), image2: three }), 'image_too_large', {
-      field: 'image1',
-      limit_bytes,
-    });
+    for (const text of [padded(limit_bytes + 1), padded(limit_bytes + 1).replaceAll('/', '\\/')]) {
+      const body = `{"image1":"${text}","image2":"${three}"}`;
+      const refused = await ask(body);
+      expectProblem(refused, 'image_too_large', { field: 'image1', limit_bytes });
+      expect(refused.body.detail).toContain(`${limit_bytes + 1} bytes and `);
+      expect(refused.body.detail).toContain(`at most ${limit_bytes} bytes are taken`);
+    }
   });
 });
 

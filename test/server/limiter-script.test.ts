@@ -98,6 +98,58 @@ describe.skipIf(!redisInstalled)('the bucket in Redis', () => {
     await redis.del(bucketKey('kept'));
   });
 
+  const quota = { rate: 0.001, burst: 10 };
+  const set = (value: string | Buffer) => () => redis.set(bucketKey('odd'), value);
+  test.each<[string, () => Promise<unknown>]>([
+    ['another type: a list', () => redis.rpush(bucketKey('odd'), 'x')],
+    ['another type: a hash', () => redis.hset(bucketKey('odd'), 'tokens', '1')],
+    ['another type: a set', () => redis.sadd(bucketKey('odd'), 'x')],
+    ['another type: a stream', () => redis.xadd(bucketKey('odd'), '*', 'a', 'b')],
+    ['nothing', set('')],
+    ['words', set('garbage')],
+    ['four words', set('a b c d')],
+    ['bytes', set(Buffer.from([0, 255, 32, 128, 32, 1, 32, 2]))],
+    ['a member less', set('0 1 1')],
+    ['a member more', set('0 1 1 10 5')],
+    ['JSON', set('{"tokens": 0, "at_ms": 1, "rate": 1, "burst": 10}')],
+    ...['nan', '-nan', 'inf', '-inf', '1e999', '-1'].map((tokens): [string, () => Promise<unknown>] => [
+      `${tokens} tokens`,
+      set(`${tokens} 1 0.001 10`),
+    ]),
+    ['more tokens than its burst', set('11 1 0.001 10')],
+    ['no time', set('0 nan 0.001 10')],
+    ['a time that never comes', set('0 inf 0.001 10')],
+    ['no rate', set('0 1 0 10')],
+    ['a rate below 0', set('5 1 -1 10')],
+    ['no burst', set('0 1 0.001 nan')],
+  ])('is taken for a missing one where it holds %s', async (_what, spoil) => {
+    await redis.del(bucketKey('odd'));
+    await spoil();
+    const values = [quota.rate, quota.burst, 1].map(String);
+    expect(await redis.eval(bucketScript, 1, bucketKey('odd'), ...values)).toEqual([1, '9']);
+    expect(await redis.get(bucketKey('odd'))).toMatch(/^9 \S+ 0\.001\d* 10$/);
+  });
+
+  test.each([
+    ['a time to come, which is that of a clock that was set back', '4 9e15 0.001 10', '3'],
+    ['a time long past', '0 -9e300 0.001 10', '9'],
+  ])('goes on from %s', async (_what, held, tokens) => {
+    await redis.set(bucketKey('odd'), held);
+    const values = [quota.rate, quota.burst, 1].map(String);
+    expect(await redis.eval(bucketScript, 1, bucketKey('odd'), ...values)).toEqual([1, tokens]);
+  });
+
+  test.each([
+    [1e6, 1e6],
+    [1e6, 1],
+    [Number.MIN_VALUE, 1e6],
+    [1e-12, 1],
+  ])('is kept at any rate and burst: %d, %d', async (rate, burst) => {
+    expect(await take('any', { rate, burst }, burst)).toBe(1);
+    expect(await redis.pttl(bucketKey('any'))).toBeGreaterThan(0);
+    await redis.del(bucketKey('any'));
+  });
+
   test('is charged exactly once by each of many askers at once', async () => {
     const askers = Array.from({ length: 4 }, () => redis.duplicate());
     const quota = { rate: 0.0001, burst: 50 };

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { Redis } from 'ioredis';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import { makePair } from '../fixtures/certificates.ts';
@@ -117,6 +118,34 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
     expect(await server.metric(fallbacks)).toBe(0);
   });
 
+  const connection = async () =>
+    /^id=(\d+) .* cmd=eval/m.exec(await redis.tell((told) => told.client('LIST') as Promise<string>))?.[1];
+
+  test('goes on without a word when Redis closes the connection, because it was idle', async () => {
+    const server = await serveShared();
+    await redis.tell((told) => told.config('SET', 'timeout', '1'));
+    for (let closed = 0; closed < 2; closed++) {
+      const before = await connection();
+      const isNew = async () => ![undefined, before].includes(await connection());
+      await expect.poll(isNew, { timeout: 20_000 }).toBe(true);
+    }
+    expect(await statuses(20, () => ask(server))).toEqual(Array(20).fill(200));
+    expect(await server.metric(decisions)).toBe(20);
+    expect(await server.metric(fallbacks)).toBe(0);
+    await changesBecome(server, [words.shared]);
+  });
+
+  test('goes on when its script is no longer known, or when a bucket cannot be read', async () => {
+    const key = home.key(slow);
+    const server = await serveShared();
+    await redis.tell((told) => told.script('FLUSH'));
+    await redis.tell((told) => told.hset(`facematch:bucket:${idOf(key)}`, 'tokens', '1'));
+    await redis.tell((told) => told.set(`facematch:bucket:${idOf(server.key)}`, 'garbage'));
+    expect(await statuses(6, () => ask(server, key))).toEqual([200, 200, 200, 200, 200, 429]);
+    expect(await ask(server)).toBe(200);
+    expect(await server.metric(fallbacks)).toBe(0);
+  });
+
   test('is reached through TLS', async () => {
     const { cert, key } = makePair(home.folder, 'redis');
     const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', cert];
@@ -156,6 +185,8 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
 });
 
 describe.skipIf(!redisInstalled)('a Redis that is away', () => {
+  let other: Redis | undefined;
+  const killOthers = (told: Redis) => told.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
   const faults: readonly [what: string, reason: RegExp, away: () => unknown, back: () => unknown][] = [
     ['killed', /ECONNREFUSED|closed/, () => redis.kill(), () => redis.start()],
     ['stopped', /no answer within 200 ms/, () => redis.pause(), () => redis.resume()],
@@ -164,6 +195,25 @@ describe.skipIf(!redisInstalled)('a Redis that is away', () => {
       /^READONLY/,
       () => redis.tell((told) => told.replicaof('127.0.0.1', 1)),
       () => redis.tell((told) => told.replicaof('NO', 'ONE')),
+    ],
+    [
+      'full',
+      /^OOM/,
+      () => redis.tell((told) => told.config('SET', 'maxmemory', '1')),
+      () => redis.tell((told) => told.config('SET', 'maxmemory', '0')),
+    ],
+    [
+      'taken by others',
+      /max number of clients/,
+      async () => {
+        other = redis.connect();
+        await other.config('SET', 'maxclients', '1');
+        await killOthers(other);
+      },
+      async () => {
+        await other!.config('SET', 'maxclients', '100');
+        other!.disconnect();
+      },
     ],
   ];
 

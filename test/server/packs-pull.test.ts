@@ -1,10 +1,12 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { zipSync } from 'fflate';
 import { afterAll, describe, expect, test } from 'vitest';
 import { readDraft, sha256 } from '../../src/engine/manifest.ts';
+import { pathOf } from '../../src/lab/download.ts';
 import { catalogue, type PublishedPack } from '../../src/lab/packs/catalogue.ts';
 import { pullPack } from '../../src/lab/packs/pull.ts';
 import { standIn } from '../model/support/standin.ts';
@@ -41,6 +43,14 @@ const cut: RequestListener = (_, response) => {
   // Once the client has them.
   cutOff = () => response.destroy();
 };
+const page = Buffer.alloc(300_000, '<p>');
+const portal: RequestListener = (_, response) =>
+  response.writeHead(200, { 'content-type': 'text/html', 'content-length': 6 }).end('<html>');
+const portalInBits: RequestListener = (_, response) => {
+  response.writeHead(200, { 'content-type': 'text/html' }).write('<html>');
+  response.end();
+};
+const refusesRanges: RequestListener = (_, response) => response.writeHead(416).end(page);
 const inBits: RequestListener = async (_, response) => {
   for (let at = 0; at < net.length; at += 4096) {
     await new Promise<void>((resolve) => response.write(net.subarray(at, at + 4096), () => resolve()));
@@ -107,8 +117,13 @@ describe('facematch packs pull', () => {
       {},
       /SHA-256 .*: it is not used/,
     ],
-    ['too many bytes', whole, { bytes: 100 }, /more than the 100 bytes/],
+    ['too many bytes', whole, { bytes: 100 }, /has \d+ bytes, not the 100/],
+    ['too many bytes, unannounced', inBits, { bytes: 100 }, /more than the 100 bytes/],
     ['an error', (_, response) => response.writeHead(404).end(), {}, /answered 404/],
+    // More than a client takes before somebody reads it.
+    ['a long page of an error', (_, response) => response.writeHead(404).end(page), {}, /answered 404/],
+    ['the page of a login', portal, {}, /text\/html: is it the page of a network that wants a login/],
+    ['the page of a login, of no stated length', portalInBits, {}, /has 6 bytes, not the/],
     [
       'a way to an address that is not HTTPS',
       (request, response) =>
@@ -118,12 +133,61 @@ describe('facematch packs pull', () => {
       {},
       /leads to http:.*, which is not HTTPS/,
     ],
+    [
+      'a way to a long page that is not HTTPS',
+      (request, response) =>
+        request.headers.host!.startsWith('localhost')
+          ? response.end(page)
+          : response.writeHead(302, elsewhere).end(),
+      {},
+      /leads to http:.*, which is not HTTPS/,
+    ],
   ])('%s makes no pack, and says why', async (_, how, change, message) => {
     answer = how;
     const folder = newFolder();
     const nets = { embedder: { ...embedder, ...change } };
-    await expect(pull(folder, { ...published, nets })).rejects.toThrow(message);
-    expect(existsSync(join(folder, 'mine'))).toBe(false);
+    const fault = await pull(folder, { ...published, nets }).catch((error: Error) => error);
+    expect((fault as Error).message).toMatch(message);
+    expect((fault as Error).message).not.toContain('kept');
+    expect(readdirSync(folder, { recursive: true, withFileTypes: true }).filter((it) => it.isFile())).toEqual(
+      [],
+    );
+  });
+
+  test.each<[string, Buffer, RequestListener[]]>([
+    ['of another file', Buffer.from('<html>'), [ranged, whole]],
+    ['that the server does not continue', net.subarray(0, half), [refusesRanges, whole]],
+  ])('a beginning %s is given up in the same run', async (_, beginning, answers) => {
+    const folder = newFolder();
+    const path = pathOf(join(folder, 'cache'), embedder);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(`${path}.part`, beginning);
+    ranges.length = 0;
+    answer = (request, response) => answers.shift()!(request, response);
+    await pull(folder);
+    expect(ranges).toEqual([`bytes=${beginning.length}-`, undefined]);
+  });
+
+  test('one command at a time downloads a file, and one that was killed is in nobody’s way', async () => {
+    const folder = newFolder();
+    let first: Promise<unknown> | undefined;
+    const begun = new Promise<void>((resolve) => {
+      answer = (request, response) => {
+        resolve();
+        whole(request, response);
+      };
+      first = pull(folder);
+    });
+    await expect(
+      begun.then(() => pullPack(published, { target: join(folder, 'other'), folder: join(folder, 'cache') })),
+    ).rejects.toThrow(`by process ${process.pid}`);
+    await first;
+    const { pid } = spawnSync(process.execPath, ['--version']);
+    rmSync(join(folder, 'mine'), { recursive: true });
+    const path = pathOf(join(folder, 'cache'), embedder);
+    rmSync(path);
+    writeFileSync(`${path}.lock`, String(pid));
+    await pull(folder);
   });
 
   test('a name that is taken is told before anything is downloaded', async () => {

@@ -54,9 +54,25 @@ describe('two workers', () => {
     setTimeout(() => pool.cancel(1), 20);
     const outcome = await running;
     if (outcome.ok) expect(outcome.image.look_cut_short).toBe(true);
-    else expect(outcome.code).toBe('image_too_complex');
+    else expect(outcome).toMatchObject({ code: 'internal_error', message: 'cancelled' });
     expect(faces(await one(shared(samples.one), 1))).toBe(3);
   });
+});
+
+test('what runs or comes when the pool closes ends with the workers, not before', async () => {
+  loadPack(pack, manifest);
+  const onWorkerError = () => {};
+  const pool = await Pool.start({ workers: 1, pack_directory: pack, onWorkerError });
+  const images = [shared(faceless)];
+  const order: string[] = [];
+  const job = () => pool.run({ images, options: analyseOptions, slot: 0 });
+  // The worker reads its image while the pool closes.
+  const running = job().catch(() => order.push('job'));
+  await pool.close().then(() => order.push('workers'));
+  await running;
+  expect(order).toEqual(['workers', 'job']);
+  await expect(job()).rejects.toMatchObject({ code: 'shutting_down' });
+  expect(pool.answering).toBe(0);
 });
 
 test('a pack that is not loaded rejects the start with the reason', async () => {

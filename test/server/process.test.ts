@@ -1,11 +1,20 @@
 import { once } from 'node:events';
-import { cpSync, readFileSync, truncateSync } from 'node:fs';
+import { closeSync, cpSync, openSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
-import { newFolder } from '../support/folder.ts';
-import { getHead, head, match, paths, RawClient, twoPhotos } from './support/client.ts';
-import { failingStart, readiness, type StartOptions, TestServer } from './support/server.ts';
+import { namedPipe, newFolder } from '../support/folder.ts';
+import { form, getHead, head, match, paths, RawClient, twoPhotos } from './support/client.ts';
+import {
+  disturbedAddon,
+  failingStart,
+  Home,
+  readiness,
+  type StartOptions,
+  TestServer,
+} from './support/server.ts';
+
+const { freePorts, inherited, launch, serve } = await import(projectPath('test/support/programs.mjs'));
 
 /** From the start of the process to its end, in every way. */
 
@@ -18,8 +27,17 @@ async function startBusy(options: StartOptions = {}) {
   return { server, running };
 }
 
+/** Sends it again and again, until the server has ended. */
+async function insist(server: TestServer, send: () => void): Promise<void> {
+  const sending = setInterval(send, 50);
+  await server.ended;
+  clearInterval(sending);
+}
+
 describe('the start', () => {
   const file = projectPath('package.json');
+  const die = join(newFolder(), 'die');
+  writeFileSync(die, '');
   const damaged = newFolder();
   cpSync(projectPath('models/packs/default'), damaged, { recursive: true });
   truncateSync(join(damaged, 'embed.onnx'), 1000);
@@ -29,12 +47,18 @@ describe('the start', () => {
       { FACEMATCH_PORT: 'http' },
       /FACEMATCH_PORT: expected a whole number from 0 to 65535 but received "http"/,
     ],
+    ['workers that die of their first image', { ...disturbedAddon, DIE_FILE: die }, /on purpose/],
     ['an unknown pack', { FACEMATCH_PACK: 'no-such-pack' }, /no model pack/],
     ['a net that was cut short', { FACEMATCH_PACK: damaged }, /embed\.onnx.*replaced, changed or cut short/],
     [
       'an audit log that cannot be written to',
       { FACEMATCH_AUDIT_LOG: '/no/such/folder/audit.jsonl' },
       /FACEMATCH_AUDIT_LOG cannot be written to: ENOENT/,
+    ],
+    [
+      'an audit log that is a named pipe without a reader',
+      { FACEMATCH_AUDIT_LOG: namedPipe() },
+      /FACEMATCH_AUDIT_LOG cannot be written to: nothing reads/,
     ],
     ...['uws', 'node'].map((FACEMATCH_HTTP): [string, Record<string, string>, RegExp] => [
       `an address of another machine (${FACEMATCH_HTTP})`,
@@ -138,13 +162,42 @@ describe('the end', () => {
     expect(await server.line(server.stderr, /"cut":1/)).toContain('stopped');
   });
 
-  test('a second signal ends it at once, whatever runs', async () => {
+  test('a signal after the first second ends it at once, whatever runs', async () => {
     const { server, running } = await startBusy();
     server.child.kill('SIGTERM');
-    await server.line(server.stderr, /shutting down/);
-    server.child.kill('SIGINT');
+    await insist(server, () => server.child.kill('SIGINT'));
     expect(await server.ended).toEqual({ code: null, signal: 'SIGINT' });
     expect(await running).toBeInstanceOf(Error);
+  });
+
+  test('a second signal right after the first is the same one', async () => {
+    const { server, running } = await startBusy();
+    server.child.kill('SIGINT');
+    await server.line(server.stderr, /shutting down/);
+    server.child.kill('SIGINT');
+    server.child.kill('SIGTERM');
+    server.gate.open();
+    expect(await running).toMatchObject({ status: 200 });
+    expect(await server.ended).toEqual({ code: 0, signal: null });
+  });
+
+  test('comes with that of the shell that npx starts it by', async () => {
+    const server = await TestServer.forTest({
+      env: { npm_command: 'exec' },
+      // The command after it keeps the shell from becoming node.
+      under: ['sh', '-c', '"$@"; true', 'sh'],
+    });
+    server.child.kill('SIGKILL');
+    expect(await server.line(server.stderr, /"msg":"stopped"/)).toContain('"cut":0');
+  });
+
+  test('is not SIGUSR1, which opens no debugger either', async () => {
+    const server = await TestServer.forTest();
+    server.child.kill('SIGUSR1');
+    await match(server, twoPhotos());
+    await server.stop();
+    expect(await server.ended).toEqual({ code: 0, signal: null });
+    expect(server.stderr.join()).not.toContain('ebugger');
   });
 
   test('a signal during the start ends it with 0', async () => {
@@ -186,6 +239,34 @@ test('a log that nobody reads any more does not stop the service', async () => {
   expect((await server.ended).code).toBe(0);
 });
 
+test('output to a full disk stops neither the service nor its end', async () => {
+  const home = new Home();
+  const key = home.key();
+  const [port, admin] = await freePorts(2);
+  const full = openSync('/dev/full', 'w');
+  const { child, ended } = launch(process.execPath, serve, {
+    stdio: ['ignore', full, full],
+    env: {
+      ...inherited,
+      FACEMATCH_PORT: String(port),
+      FACEMATCH_ADMIN_PORT: String(admin),
+      FACEMATCH_KEYS_FILE: home.keysFile,
+      FACEMATCH_AUDIT_LOG: '/dev/full',
+    },
+  });
+  closeSync(full);
+  const status = (url: string, init?: RequestInit) =>
+    fetch(`http://127.0.0.1:${url}`, init).then(
+      (answer) => answer.status,
+      () => 0,
+    );
+  await expect.poll(() => status(`${admin}/readyz`), { timeout: 30_000 }).toBe(200);
+  const asked = { method: 'POST', headers: { 'x-api-key': key }, body: form(twoPhotos()) };
+  expect(await status(port + paths.match, asked)).toBe(200);
+  child.kill('SIGTERM');
+  expect(await ended).toEqual({ code: 0, signal: null });
+});
+
 test('a log whose reader stands still stops neither the service nor its end', async () => {
   const audit = join(newFolder(), 'audit.jsonl');
   const server = await TestServer.forTest({ env: { FACEMATCH_AUDIT_LOG: audit } });
@@ -201,9 +282,8 @@ test('a log whose reader stands still stops neither the service nor its end', as
   const { body } = await match(server, twoPhotos());
   expect(body.match).toBe(true);
   server.child.kill('SIGTERM');
-  // It cannot end as usual, because the log is not written.
   await once(server.child, 'exit');
-  expect(server.child.signalCode).toBe('SIGKILL');
+  expect(server.child.exitCode).toBe(0);
   // The audit log does not depend on it.
   expect(readFileSync(audit, 'utf8')).toContain(body.request_id);
 });

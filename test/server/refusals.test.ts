@@ -160,6 +160,7 @@ describe('types', () => {
     ['avif', () => blank(20, 20, 'avif')],
     ['unknown', () => Buffer.from([0, 1, 2, 3])],
     ['text', () => Buffer.from('This is a text file named .jpg')],
+    ['video', () => Buffer.from('\0\0\0\x18ftypmp42\0\0\0\0isommp42', 'latin1')],
   ])('an image that looks like %s is unsupported_image_format', async (detected, picture) => {
     const answer = await match(server, { image1: samples.one, image2: await picture() });
     expectProblem(answer, 'unsupported_image_format', { field: 'image2', detected });

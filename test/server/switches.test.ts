@@ -9,27 +9,46 @@ const server = await TestServer.forFile({
 });
 
 describe('a page of another origin', () => {
-  const preflight = (origin: string, path: string = paths.match) =>
+  const preflight = (origin: string, asked?: string) =>
     send(server, {
       method: 'OPTIONS',
-      path,
+      path: paths.match,
       key: null,
       headers: {
         origin,
         'access-control-request-method': 'POST',
-        'access-control-request-headers': 'x-api-key',
+        ...(asked !== undefined && { 'access-control-request-headers': asked }),
       },
     });
+  const own = 'x-api-key, authorization, x-request-id, traceparent, content-type';
 
-  test('may ask before it sends, and is told what it may send', async () => {
+  test('may ask before it sends', async () => {
     const { status, headers } = await preflight('https://app.example');
     expect(status).toBe(204);
     expect(Object.fromEntries(headers)).toMatchObject({
       'access-control-allow-origin': 'https://app.example',
       'access-control-allow-methods': 'POST',
-      'access-control-allow-headers': expect.stringContaining('x-api-key'),
-      vary: 'Origin',
+      'access-control-allow-headers': own,
+      vary: 'Access-Control-Request-Headers, Origin',
     });
+  });
+
+  const longest = `${Array.from({ length: 256 }, (_, at) => `x-header-${1000 + at}-x`).join()}y`;
+  test.each([
+    ['what its libraries add', 'baggage,cache-control,tracestate,x-api-key,x-requested-with'],
+    ['names with blanks around them, or none between commas', " x-a ,, X_b!#$%&'*+.^`|~9\t,"],
+    ['as much as is taken', longest],
+    ['more than is taken', `${longest}x`, own],
+    ['what is no name', 'x-api-key,x a', own],
+    ['what is no name anywhere', 'x-api-key,"x"', own],
+    ['nothing', ' ,', own],
+  ])('is allowed to send the headers it asks for: %s', async (_what, asked, expected = asked) => {
+    const { status, headers } = await preflight('https://app.example', asked);
+    const names = expected.split(',').map((name) => name.trim());
+    expect([status, headers.get('access-control-allow-headers')]).toEqual([
+      204,
+      names.filter(Boolean).join(', '),
+    ]);
   });
 
   test('reads answers and refusals alike', async () => {
@@ -47,9 +66,10 @@ describe('a page of another origin', () => {
   });
 
   test('that is not allowed gets no leave, and a plain 405 for its question', async () => {
-    const answer = await preflight('https://evil.example');
+    const answer = await preflight('https://evil.example', 'x-requested-with');
     expect(answer.status).toBe(405);
     expect(answer.headers.get('access-control-allow-origin')).toBeNull();
+    expect(answer.headers.get('access-control-allow-headers')).toBeNull();
   });
 
   test('is not thought of by answers to requests without an origin, but caches are told', async () => {

@@ -1,9 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { projectPath } from '../../src/config/paths.ts';
+import { pages } from '../support/doc-commands.ts';
 import { newFolder } from '../support/folder.ts';
 import { match, twoPhotos } from './support/client.ts';
 import { Home, TestServer } from './support/server.ts';
@@ -68,6 +70,100 @@ describe('the unit', () => {
     expect(status).toBe(0);
   });
 });
+
+const { PATH } = await import(projectPath('test/support/nginx.mjs'));
+/** Whether machine.sh can be: as root, with namespaces, and a Node that other users may run. */
+const machine = fileURLToPath(new URL('./support/machine.sh', import.meta.url));
+const asOther = ['--reuid', '65534', '--clear-groups', process.execPath, '--version'];
+const hasMachine =
+  spawnSync('unshare', ['--mount', '--net', '--pid', '--fork', 'setpriv', ...asOther]).status === 0;
+if (!hasMachine) process.stderr.write('The blocks of docs/deployment.md are not run: that needs root\n');
+
+const hasLogrotate = spawnSync('logrotate', ['--version'], { env: { PATH } }).status === 0;
+if (!hasLogrotate) process.stderr.write('The audit log is not rotated: logrotate is not there\n');
+
+interface Block {
+  heading: string;
+  kind: string;
+  code: string;
+}
+
+/** Every block of a page, in order, with the heading that it is under. */
+function blocksOf(page: string): Block[] {
+  let heading = '';
+  return [...pages.get(page)!.matchAll(/^#+ (.*)$|^```(\w*)\n((?:.*\n)*?)```$/gm)].flatMap(
+    ([, title, kind, code]) => {
+      heading = title ?? heading;
+      return code === undefined ? [] : [{ heading, kind: kind!, code }];
+    },
+  );
+}
+
+/** Not here: packages come from a registry, and the last needs labelled photos. */
+const elsewhere = ['From packages, without a compiler', "When the pack's version changes"];
+
+const ready =
+  'curl -sS --retry 30 --retry-delay 1 --retry-connrefused http://127.0.0.1:9090/readyz >/dev/null';
+
+/** What a reader does with a block. */
+function typed({ heading, kind, code }: Block): string {
+  // What `systemctl edit facematch` opens.
+  if (kind === 'ini')
+    return `mkdir $etc/facematch.service.d
+cat >$etc/facematch.service.d/override.conf <<'INI'\n${code}INI\nsudo systemctl restart facematch\n${ready}\n`;
+  if (heading !== 'From a clone') return code;
+  // The last line does not end by itself.
+  return `${code.replace(/serve\n$/, 'serve &\n')}${ready}\nkill $!\nwait $!\n`;
+}
+
+const photo = 'node_modules/@vladmandic/face-api/demo/sample1.jpg';
+const matched = `${ready}
+curl -sS -H "x-api-key: $KEY" -F image1=@${photo} -F image2=@${photo} http://127.0.0.1:8080/API/v1.0/face/match/upload >>answers
+echo >>answers`;
+
+test.skipIf(!hasMachine || !hasLogrotate)(
+  'the blocks of docs/deployment.md run one after another, and the audit log of docs/privacy.md is kept and rotated under the unit',
+  { timeout: 180_000 },
+  () => {
+    const folder = newFolder();
+    const blocks = blocksOf('docs/deployment.md').filter(({ heading }) => !elsewhere.includes(heading));
+    expect(blocks.length).toBeGreaterThan(7);
+    const rotate = blocksOf('docs/privacy.md').find(({ code }) => code.includes('postrotate'))!.code;
+    // A refusal of the server is a failure of the command that is shown.
+    const script = `curl() { command curl --fail-with-body "$@"; }
+${blocks.map(typed).join('')}
+cd $folder/clone
+${matched}
+cat >/etc/logrotate.d/facematch <<'ROTATE'\n${rotate}ROTATE
+logrotate --force --state $folder/rotated /etc/logrotate.d/facematch
+${matched}
+sudo systemctl restart facematch
+${matched}
+echo
+stat --format 'file %U %a %n' /var/log/facematch /var/log/facematch/*
+sed 's/^/old /' /var/log/facematch/audit.jsonl.1
+sed 's/^/new /' /var/log/facematch/audit.jsonl
+sed 's/^/answer /' answers
+`;
+    const file = join(newFolder(), 'commands');
+    writeFileSync(file, script);
+    const options = { encoding: 'utf8', env: { PATH } } as const;
+    const { status, stdout, stderr } = spawnSync('bash', [machine, projectPath('.'), folder, file], options);
+    expect(status, `${stdout}\n${stderr}`).toBe(0);
+    const said = (word: string) =>
+      [...stdout.matchAll(new RegExp(`^${word} (.+)$`, 'gm'))].map(([, line]) => line!);
+    const idsOf = (word: string) => said(word).map((line) => JSON.parse(line).request_id);
+    const [first, ...later] = idsOf('answer');
+    expect(later).toHaveLength(2);
+    // The first decision is in the file that was moved away, and those after it in the new one, also after a restart.
+    expect([idsOf('old'), idsOf('new')]).toEqual([[first], later]);
+    expect(said('file')).toEqual([
+      'facematch 700 /var/log/facematch',
+      'facematch 600 /var/log/facematch/audit.jsonl',
+      'facematch 600 /var/log/facematch/audit.jsonl.1',
+    ]);
+  },
+);
 
 /** Names of a group and of the groups in it. */
 function callsOf(group: string): string[] {

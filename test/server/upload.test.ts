@@ -131,11 +131,14 @@ describe('a connection', () => {
     await server.metricBecomes('facematch_requests_unanswered', 0);
   });
 
-  test('is closed after the answer when the client asks for it', async () => {
-    client.write(photoRequest(server, { connection: 'close' }));
-    expect((await client.answer()).body).toMatchObject({ match: true });
-    await client.closed;
-  });
+  test.each(['close', 'TE, Close'])(
+    'is closed after the answer when the client asks for it: %s',
+    async (connection) => {
+      client.write(photoRequest(server, { connection }));
+      expect((await client.answer()).body).toMatchObject({ match: true });
+      await client.closed;
+    },
+  );
 });
 
 describe('a head whose body could be read in two ways', () => {

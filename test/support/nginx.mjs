@@ -8,17 +8,17 @@ import { freePorts, root, startProgram } from './programs.mjs';
 export const PATH = `${process.env.PATH}:/usr/sbin`;
 export const hasNginx = spawnSync('nginx', ['-v'], { env: { PATH } }).status === 0;
 
-/** The sample with each pattern replaced; throws an Error for one that is not there, so that both stay alike. */
-function sample(replacements) {
-  let text = readFileSync(join(root, 'deploy/nginx.conf'), 'utf8');
+/** A sample of deploy with each text replaced; throws an Error for one that is not there, so that both stay alike. */
+export function sample(file, replacements) {
+  let text = readFileSync(join(root, 'deploy', file), 'utf8');
   for (const [from, to] of replacements) {
-    if (!text.includes(from)) throw new Error(`deploy/nginx.conf no longer has: ${from}`);
+    if (!text.includes(from)) throw new Error(`deploy/${file} no longer has: ${from}`);
     text = text.replaceAll(from, to);
   }
   return text;
 }
 
-function write({ folder, port, pair, servers, ca }) {
+function write({ folder, port, pair, servers, ca, changes = [] }) {
   for (const name of ['body', 'proxy']) mkdirSync(join(folder, `nginx-${name}`), { recursive: true });
   const tls = [
     ['proxy_pass http://facematch;', 'proxy_pass https://facematch;'],
@@ -31,12 +31,13 @@ function write({ folder, port, pair, servers, ca }) {
   const behind = servers.map((one) => `server 127.0.0.1:${one} max_fails=0;`).join('\n    ');
   writeFileSync(
     join(folder, 'facematch.conf'),
-    sample([
+    sample('nginx.conf', [
       ['server 127.0.0.1:8080 max_fails=0;', behind],
       ['listen 443 ssl http2;', `listen 127.0.0.1:${port} ssl http2;`],
       ['/etc/facematch/tls.crt', pair.cert],
       ['/etc/facematch/tls.key', pair.key],
       ...(ca === undefined ? [] : tls),
+      ...changes,
     ]),
   );
   const scratch = ['fastcgi', 'uwsgi', 'scgi', 'proxy'].map(
@@ -61,7 +62,8 @@ function write({ folder, port, pair, servers, ca }) {
 
 /**
  * Starts it in `folder` with a certificate (`pair`: { cert, key }) in front of `servers` (ports of this machine). With `ca`, a
- * file, it speaks TLS to them and trusts what that signed. Answers { port, address, pid, stop() }.
+ * file, it speaks TLS to them and trusts what that signed; `changes` are further pairs of a text of the sample and what takes
+ * its place. Answers { port, address, pid, stop() }.
  */
 export async function startNginx(options) {
   const [port] = await freePorts(1);

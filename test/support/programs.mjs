@@ -48,16 +48,17 @@ export function launch(command, args, options) {
   return { child, ended };
 }
 
-/** The command before a program that runs it on the C library of Debian's next release, which set-up unpacks; undefined without. */
-export function nextLibc() {
+/** The command that is Node 24 on the C library of Debian's next release, both of which set-up unpacks; undefined without. */
+export function nextNode() {
   const folder = join(root, '.cache/next-libc/usr/lib');
+  const node = join(root, '.cache/next-node/bin/node');
   const found = existsSync(folder)
     ? readdirSync(folder).find((name) => name.endsWith('-linux-gnu'))
     : undefined;
-  if (found === undefined) return undefined;
+  if (found === undefined || !existsSync(node)) return undefined;
   const libraries = join(folder, found);
   const loader = readdirSync(libraries).find((name) => /^ld-linux.*\.so\.\d+$/.test(name));
-  return [join(libraries, loader), '--library-path', libraries];
+  return [join(libraries, loader), '--library-path', libraries, node];
 }
 
 /** Value of the series whose name and labels start a line of an exposition; 0 when there is none yet. */

@@ -17,7 +17,7 @@ import {
   overwrite,
   type Pair,
 } from '../fixtures/certificates.ts';
-import { newFolder } from '../support/folder.ts';
+import { namedPipe, newFolder } from '../support/folder.ts';
 
 let folder: string;
 let pair: Pair;
@@ -124,6 +124,12 @@ describe.skipIf(!hasOpenssl)('files that cannot be used', () => {
       () => changed('cert', (all) => all.slice(0, 300)),
       /CERT holds no certificate in PEM/,
     ],
+    [
+      'a key after a byte order mark',
+      () => changed('key', (all) => `\ufeff${all}`),
+      /KEY begins with a byte/,
+    ],
+    ['a named pipe', () => ({ ...pair, cert: namedPipe(folder) }), /CERT is not a regular file/],
     ['a damaged key', () => changed('key', damage), /KEY holds a damaged private key/],
     [
       'an encrypted key',

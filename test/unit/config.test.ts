@@ -11,8 +11,9 @@ import {
   variableOf,
 } from '../../src/config/config.ts';
 import { cgroupQuota, cpuLimit } from '../../src/config/cpus.ts';
+import { proxies } from '../../src/config/environment.ts';
 import { RedisAddress } from '../../src/config/redis-address.ts';
-import { newFolder } from '../support/folder.ts';
+import { namedPipe, newFolder } from '../support/folder.ts';
 
 describe('readConfig', () => {
   test('gives what cannot be changed afterwards', () => {
@@ -25,6 +26,8 @@ describe('readConfig', () => {
     ['FACEMATCH_PORT', '0', 'port', 0],
     ['FACEMATCH_PORT', '65535', 'port', 65_535],
     ['FACEMATCH_HOST', '::', 'host', '::'],
+    ['FACEMATCH_HOST', 'localhost', 'host', 'localhost'],
+    ['FACEMATCH_HOST', 'fe80::1%eth0', 'host', 'fe80::1%eth0'],
     ['FACEMATCH_LOG_LEVEL', 'silent', 'log_level', 'silent'],
     ['FACEMATCH_ENDPOINTS', 'match, models,match', 'endpoints', ['match', 'models']],
     ['FACEMATCH_CORS_ORIGINS', 'https://a.b,http://b:8080', 'cors_origins', ['https://a.b', 'http://b:8080']],
@@ -40,6 +43,10 @@ describe('readConfig', () => {
     ['FACEMATCH_PORT', '0x50'],
     ['FACEMATCH_PORT', '٨٠'],
     ['FACEMATCH_HOST', ' localhost'],
+    ['FACEMATCH_HOST', '[::1]'],
+    ['FACEMATCH_HOST', '127.0.0.1:8080'],
+    ['FACEMATCH_ADMIN_HOST', 'http://127.0.0.1'],
+    ['FACEMATCH_HOST', '/run/facematch.sock'],
     ['FACEMATCH_LOG_LEVEL', 'INFO'],
     ['FACEMATCH_ENDPOINTS', 'match,macth'],
     ['FACEMATCH_CORS_ORIGINS', 'example.org'],
@@ -48,7 +55,14 @@ describe('readConfig', () => {
     ['FACEMATCH_PROVIDER', 'cpu,cuda'],
   ])('%s=%s stops the start with one line that names both', (variable, text) => {
     const read = () => readConfig({ [variable]: text });
-    expect(read).toThrow(new RegExp(`^${variable}: expected .+ but received ${JSON.stringify(text)}$`));
+    expect(read).toThrow(
+      new RegExp(`^${variable}: expected .+ but received ${JSON.stringify(text).replace('[', '\\[')}$`),
+    );
+  });
+
+  test("a link of Kubernetes' to a Service called facematch is known as one", () => {
+    const read = () => readConfig({ FACEMATCH_PORT: 'tcp://10.96.0.7:8080' });
+    expect(read).toThrow(/^FACEMATCH_PORT: expected .* received "tcp:.*enableServiceLinks: false/);
   });
 
   test('the memory for uploads rises with the largest body, and may not be set to less', () => {
@@ -154,10 +168,13 @@ describe('a file with faults', () => {
 
   test.each([
     { what: 'is not there', path: () => join(folder, 'nowhere.json'), fault: 'the file does not exist' },
-    { what: 'is a folder', path: () => folder, fault: 'the file cannot be read (EISDIR)' },
+    { what: 'is a folder', path: () => folder, fault: 'the file is not a regular file' },
+    { what: 'is a device', path: () => '/dev/zero', fault: 'the file is not a regular file' },
+    { what: 'is a named pipe', path: namedPipe, fault: 'the file is not a regular file' },
   ])('that $what is told', ({ path, fault }) => {
-    const { faults } = surveySettings({ FACEMATCH_CONFIG: path() });
-    expect(faults).toEqual([`FACEMATCH_CONFIG: ${fault} (${path()})`]);
+    const named = path();
+    const { faults } = surveySettings({ FACEMATCH_CONFIG: named });
+    expect(faults).toEqual([`FACEMATCH_CONFIG: ${fault} (${named})`]);
   });
 });
 
@@ -250,4 +267,20 @@ test.each<[name: string, files: Record<string, string>, cpus: number]>([
 test('this machine grants at least one CPU and no more than it has', () => {
   expect(cpuLimit()).toBeGreaterThanOrEqual(1);
   expect(cpuLimit()).toBeLessThanOrEqual(availableParallelism());
+});
+
+test.each<[what: string, env: NodeJS.ProcessEnv, found: ReturnType<typeof proxies>]>([
+  ['none', { NO_PROXY: 'example.org' }, undefined],
+  [
+    'one of HTTP without a scheme, as curl takes it',
+    { HTTP_PROXY: 'proxy:3128', no_proxy: 'a,b' },
+    { httpProxy: 'http://proxy:3128', httpsProxy: '', noProxy: 'a,b' },
+  ],
+  [
+    'one of HTTPS with its scheme; small letters win',
+    { https_proxy: 'https://user@proxy', HTTPS_PROXY: 'other:1' },
+    { httpProxy: '', httpsProxy: 'https://user@proxy', noProxy: '' },
+  ],
+])('the proxies of the environment: %s', (_, env, found) => {
+  expect(proxies(env)).toEqual(found);
 });

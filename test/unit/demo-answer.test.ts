@@ -30,7 +30,7 @@ describe('an answer in words', () => {
     detection_score: 0.9,
     found_by: 'primary',
     pose: { yaw: 0, pitch: 0, roll: 0 },
-    quality: { sharpness: 1, brightness: 1, face_pixels: 150 },
+    quality: { sharpness: 1, brightness: 1, face_pixels: 150, dot_pitch: 0, stretch: 1 },
   } satisfies MatchAnswer['image1']['faces'][number];
   const image = {
     width: 1920,

@@ -9,6 +9,7 @@ import { parse } from 'yaml';
 import { readKeyFile } from '../../src/auth/key-file.ts';
 import { readConfig, unknownVariables } from '../../src/config/config.ts';
 import { projectPath } from '../../src/config/paths.ts';
+import { bodyLimit } from '../../src/http/handler.ts';
 import { metricName, metricTable } from '../../src/telemetry/metric-table.ts';
 import { deployed, type Manifest, manifestsOf } from '../support/deployed.ts';
 import { newFolder } from '../support/folder.ts';
@@ -47,6 +48,9 @@ function typeFaults(manifests: readonly Manifest[]): string {
   rmSync(folder, { recursive: true });
   return stdout;
 }
+
+/** The body limit of every proxy: the most that the server takes by default, in whole MiB and nginx's words. */
+const largestBody = `${Math.ceil(bodyLimit(readConfig({}), true) / 1024 ** 2)}m`;
 
 /** deploy/kubernetes, deploy/compose.yaml and .github/workflows, each by its schema or parser, and what must fit together. */
 
@@ -166,7 +170,7 @@ describe('Kubernetes', () => {
     const { metadata, spec } = only('Ingress');
     const annotation = (name: string) => metadata.annotations[`nginx.ingress.kubernetes.io/${name}`];
     for (const size of ['proxy-body-size', 'client-body-buffer-size'])
-      expect(Number.parseInt(annotation(size), 10) * 1024 ** 2).toBe(config.max_body_bytes);
+      expect([size, annotation(size)]).toEqual([size, largestBody]);
     expect(annotation('proxy-read-timeout') * 1000).toBeGreaterThan(config.deadline_ms);
     expect(annotation('proxy-send-timeout') * 1000).toBeGreaterThanOrEqual(config.upload_timeout_ms);
     const [{ path, backend }] = spec.rules[0].http.paths;
@@ -184,6 +188,13 @@ describe('Kubernetes', () => {
       expect.stringContaining('--kustomize deploy/kubernetes/monitoring'),
     ]);
     expect(manifestsOf('kubernetes/base/kustomization.yaml')[0].resources[0]).toBe('namespace.yaml');
+    // The Secret is made of the file that the line before makes here, under the name that the pods read.
+    const [, file] = /--from-file=(\S+)/.exec(applied[1]!)!;
+    expect(join('.', readConfig({}).keys_file)).toBe(file);
+    expect(config.keys_file.endsWith(`/${file}`)).toBe(true);
+    expect(page).toMatch(/^npx facematch keys create .*\nkubectl /m);
+    for (const [, path] of applied.join('\n').matchAll(/(deploy\/\S+)/g))
+      expect([path, existsSync(projectPath(path!))]).toEqual([path, true]);
   });
 
   test('what the Prometheus operator reads gets the label by which kube-prometheus-stack selects', () => {
@@ -212,6 +223,64 @@ describe('Kubernetes', () => {
     const capacity = readConfig({ ...env, FACEMATCH_WORKERS: server.resources.limits.cpu }).queue;
     expect(Number(target.averageValue)).toBeLessThan(capacity);
   });
+});
+
+test.each(['nginx.conf', 'replicas/nginx.conf'])(
+  '%s lets in what the server takes, and holds it in memory',
+  (file) => {
+    const sizes = [...deployed(file).matchAll(/^ *client_(?:max_body|body_buffer)_size (\w+);$/gm)];
+    expect(sizes.map(([, size]) => size)).toEqual([largestBody, largestBody]);
+    const exact = (bodyLimit(readConfig({}), true) / 1024 ** 2).toFixed(1);
+    expect(readFileSync(projectPath('docs/proxies.md'), 'utf8')).toContain(`64 KiB (${exact} MiB)`);
+  },
+);
+
+test('the containers of the samples have the memory of which SECURITY.md has the sum, for the workers of their CPU limit', () => {
+  const [compose] = manifestsOf('compose.yaml');
+  const [, deployment] = manifestsOf('kubernetes/base/deployment.yaml');
+  const { cpus, mem_limit } = compose['x-facematch'];
+  const { cpu, memory } = deployment.spec.template.spec.containers[0].resources.limits;
+  const page = readFileSync(projectPath('SECURITY.md'), 'utf8');
+  const [, base, bytes] = /to (\d+) MiB \+ workers × `FACEMATCH_MAX_PIXELS` × (\d+) bytes/.exec(page)!;
+  for (const [workers, limit] of [
+    [cpus, mem_limit],
+    [cpu, memory],
+  ]) {
+    const { max_pixels, max_upload_bytes } = readConfig({ FACEMATCH_WORKERS: String(workers) });
+    const sum =
+      Number(base) + Math.ceil((workers * max_pixels * Number(bytes) + max_upload_bytes) / 1024 ** 2);
+    expect(page).toContain(`; ${sum.toLocaleString('en')} MiB with two workers and every default`);
+    expect(Number.parseInt(limit, 10)).toBeGreaterThan(sum);
+  }
+});
+
+/** No engine runs in the tests; deploy/prove-image runs the image with one. */
+test("the page's docker block builds, makes a key and serves it, one line after another", () => {
+  const page = readFileSync(projectPath('docs/container.md'), 'utf8');
+  const [, block] = /^```sh\n(docker [^`]*)```$/m.exec(page)!;
+  const [build, create, serve] = block!.trimEnd().split('\n') as [string, string, string];
+  const [, tag] = /^docker build --pull --tag (\S+) \.$/.exec(build)!;
+  const image = readFileSync(projectPath('Dockerfile'), 'utf8');
+  const set = Object.fromEntries(
+    [...image.matchAll(/(FACEMATCH_\w+)=(\S+)/g)].map(([, name, to]) => [name, to]),
+  );
+  expect(unknownVariables(set)).toEqual([]);
+  const config = readConfig(set);
+
+  const [made, run] = create.split(' && ') as [string, string];
+  const user = '--user "$(id -u):$(id -g)"';
+  const keys = `--volume "$PWD/${made.replace('mkdir -p ', '')}:${dirname(config.keys_file)}`;
+  expect(run).toBe(`docker run --rm ${user} ${keys}" ${tag} keys create --name shop`);
+  expect(image).toMatch(/^ENTRYPOINT .*"\/opt\/facematch\/scripts\/facematch\.mjs"\]$/m);
+  expect(image).toMatch(/^CMD \["serve"\]$/m);
+
+  // What is made is what is read, by the same user; the admin port is never published.
+  expect(serve).toContain(` ${user} ${keys}:ro" `);
+  expect([...serve.matchAll(/--publish (\S+)/g)].map(([, port]) => port)).toEqual([
+    `127.0.0.1:${config.port}:${config.port}`,
+  ]);
+  expect(Number(/--stop-timeout (\d+)/.exec(serve)![1]) * 1000).toBeGreaterThan(config.shutdown_ms);
+  expect(serve.endsWith(` ${tag}`)).toBe(true);
 });
 
 describe('Compose', () => {
@@ -259,6 +328,32 @@ describe('Compose', () => {
       expect(folder.target).toBe(dirname(config.keys_file));
       expect(service.user).toBe(server.user);
     }
+  });
+
+  test('the first lines of the file say how to make a key and start', () => {
+    const lines = [...deployed('compose.yaml').matchAll(/^# {3}(.*)$/gm)].map(([, line]) => line!);
+    expect(lines[0]).toBe('echo "RUN_AS=$(id -u):$(id -g)" > .env && mkdir -p keys');
+    expect(server.user).toMatch(/^\$\{RUN_AS:-\d+:\d+\}$/);
+    const [, service, args] = /^docker compose run --rm (\w+) (.*)$/.exec(lines[1]!)!;
+    expect(compose.services[service!]).toBe(keys);
+    expect(keys.profiles).toEqual(['tools']);
+    const typed = [...keys.entrypoint.slice(2), ...args!.split(' ')];
+    expect(typed).toEqual(['keys', 'create', '--name', 'my-app']);
+    expect(lines[2]).toBe('docker compose up --detach');
+  });
+
+  test('Grafana finds the dashboard and Prometheus where the file puts them', () => {
+    const { grafana } = compose.services;
+    const [{ options }] = parse(deployed('grafana/provisioning/dashboards/facematch.yml')).providers;
+    const [{ url }] = parse(deployed('grafana/provisioning/datasources/prometheus.yml')).datasources;
+    const targets = grafana.volumes.map(({ target }: Manifest) => dirname(target));
+    expect(targets).toContain(options.path);
+    expect(dirname(grafana.environment.GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH)).toBe(options.path);
+    const { hostname, port } = new URL(url);
+    expect(compose.services[hostname].ports[0]).toMatch(new RegExp(`:${port}$`));
+    expect(compose.services[hostname].networks.some((name: string) => grafana.networks.includes(name))).toBe(
+      true,
+    );
   });
 
   test('Prometheus scrapes the admin port of the server under the name that the rules expect', () => {

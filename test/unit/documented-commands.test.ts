@@ -56,9 +56,9 @@ test.each([...linking.keys()])('every file and every heading that %s links to is
   expect(broken.map(([link]) => link)).toEqual([]);
 });
 
-test('the documentation is at most 22 pages, and its index names each', () => {
+test('the documentation is at most 24 pages, and its index names each', () => {
   const docs = [...pages.keys()].filter((file) => file.startsWith('docs/'));
-  expect(docs.length).toBeLessThanOrEqual(22);
+  expect(docs.length).toBeLessThanOrEqual(24);
   const index = pages.get('docs/README.md')!;
   const unnamed = docs.filter((file) => !index.includes(`(${file.slice('docs/'.length)})`));
   expect(unnamed).toEqual(['docs/README.md']);

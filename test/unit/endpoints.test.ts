@@ -15,6 +15,7 @@ import type { Services } from '../../src/http/context.ts';
 import { Dispatcher } from '../../src/http/dispatch.ts';
 import { Exchange } from '../../src/http/exchange.ts';
 import type { Request } from '../../src/http/request.ts';
+import { UnreadAnswers } from '../../src/http/unread.ts';
 import * as answers from '../../src/scoring/answers.ts';
 import { Calibration } from '../../src/scoring/calibration.ts';
 import { answerExamples } from '../../src/site/answer-examples.ts';
@@ -64,6 +65,7 @@ describe('answers', () => {
     pose: fc.record({ yaw: number(-90, 90), pitch: number(-90, 90), roll: number(-180, 180) }),
     quality: fc.record({
       ...{ sharpness: number(0, 1), brightness: number(0, 1), face_pixels: number(1, 2000) },
+      ...{ dot_pitch: number(0, 50), stretch: number(1, 3) },
     }),
     embedding: number(0, 6.3).map((angle) => Float32Array.of(Math.cos(angle), Math.sin(angle))),
     cohort_score: number(-0.2, 0.2),
@@ -337,7 +339,7 @@ test.each([
     const dispatcher = new Dispatcher(services);
     const { method, path } = endpoints.find(({ id }) => id === wanted)!;
     const request = { method, path, headers: new Map([['x-api-key', 'any']]), framing: 'none' } as const;
-    const limits = { upload_timeout_ms: 1000, idle_ms: 1000, drain_bytes: 1000 };
+    const limits = { upload_timeout_ms: 1000, idle_ms: 1000, drain_bytes: 1000, unread: new UnreadAnswers() };
     const exchange = new Broken(request as unknown as Request, limits);
     dispatcher.handle(exchange);
     await vi.waitFor(() => expect(records).toHaveLength(1));

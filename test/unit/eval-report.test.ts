@@ -36,7 +36,16 @@ function setOf(set: string, same: number[], different: number[]) {
     [0.4, 1e-5],
   ]);
   const pairs = [...same.map(pairOf(true)), ...different.map(pairOf(false))];
-  return figuresOf({ set, mode: 'fast', cohort: 'none', pairs, images: new Map(), calibration, seconds: 1 });
+  return figuresOf({
+    set,
+    mode: 'fast',
+    cohort: 'none',
+    pairs,
+    not_compared: 0,
+    images: new Map(),
+    calibration,
+    seconds: 1,
+  });
 }
 
 const strangers = Array.from({ length: 100 }, (_, i) => i / 200);

@@ -10,7 +10,7 @@ import {
 const good = {
   occlusion_score: -5,
   pose: { yaw: 3, pitch: -5, roll: 2 },
-  quality: { sharpness: 0.66, brightness: 0.5, face_pixels: 120 },
+  quality: { sharpness: 0.66, brightness: 0.5, face_pixels: 120, dot_pitch: 0, stretch: 1.05 },
 };
 
 type Member = keyof typeof good.pose | keyof typeof good.quality | 'occlusion_score';
@@ -37,6 +37,8 @@ describe('a face', () => {
     pitch: 0.1,
     roll: 0.1,
     occlusion_score: 0.1,
+    dot_pitch: 0.1,
+    stretch: 0.01,
   };
 
   test.each(qualityLimits)(
@@ -54,7 +56,7 @@ describe('a face', () => {
   const poor = {
     occlusion_score: 3,
     pose: { yaw: 70, pitch: 0, roll: 0 },
-    quality: { sharpness: 0, brightness: 1, face_pixels: 1 },
+    quality: { sharpness: 0, brightness: 1, face_pixels: 1, dot_pitch: 3, stretch: 1.5 },
   };
   // Leaning is turned upright; darkness and looking up or down cost too few matches for a warning.
   test.each([
@@ -62,7 +64,8 @@ describe('a face', () => {
     ['leaning', [-180, -90, 45, 179.9].map((roll) => face('roll', roll)), []],
     ['dark, or looking up or down', [face('brightness', 0.03), face('pitch', 40), face('pitch', -40)], []],
     ['of a pack that cannot tell what is covered', [unknown], []],
-    ['poor for several reasons', [poor], ['small', 'blurred', 'bright', 'turned', 'occluded']],
+    // How far one that is turned is stretched cannot be told.
+    ['poor for several reasons', [poor], ['small', 'blurred', 'bright', 'turned', 'occluded', 'printed']],
   ])('that is %s', (_, faces, expected) => {
     for (const one of faces) expect(reasons(one)).toEqual(expected);
   });

@@ -151,13 +151,17 @@ describe('base64', () => {
         const changed = text.slice(0, at) + char + text.slice(at + 1);
         const { body, start, end } = placed(changed);
         const decoded = decodeInPlace(body, start, end);
-        expect('end' in decoded).toBe(isCanonical(changed));
+        // What a backslash made an escape of says something else.
+        const inJson = /\\(?:(\/)|u00([2-7][0-9a-f]))/i;
+        const said = changed.replace(
+          inJson,
+          (_, slash, hex) => slash ?? String.fromCharCode(Number.parseInt(hex, 16)),
+        );
+        expect('end' in decoded).toBe(isCanonical(said));
         if ('end' in decoded) return;
         let fault = at - (at % 4);
         while (fault < changed.length && goesOn(changed.slice(at - (at % 4), fault + 1))) fault += 1;
-        // What a backslash made an escape of says something else.
-        const escaped = /\\(?:\/|u00[2-7][0-9a-f])/i.test(changed);
-        if (!escaped) expect(decoded.wrong).toBe(start + fault);
+        if (said === changed) expect(decoded.wrong).toBe(start + fault);
       }),
       { numRuns: 300 },
     );

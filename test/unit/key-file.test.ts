@@ -125,6 +125,11 @@ describe('reading the key file', () => {
     expect(error.message).toContain(`chmod 600 ${file}`);
   });
 
+  test('takes a byte order mark', () => {
+    write(`\ufeff${JSON.stringify({ version: 1, keys: [good] })}`);
+    expect(readKeyFile(file)).toEqual([good]);
+  });
+
   test.each<[what: string, content: unknown, reason: string]>([
     ['half a file', JSON.stringify({ version: 1, keys: [good] }).slice(0, 99), 'is not valid JSON'],
     ['another version', { version: 2, keys: [] }, 'at version'],

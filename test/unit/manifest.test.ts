@@ -91,7 +91,7 @@ test('nets are listed in the order of their work, and come from their own source
 describe('a manifest', () => {
   test('that is not there is named with the pack’s directory', () => {
     expect(() => readManifest(directory)).toThrow(
-      `There is no model pack in ${directory}: cannot read ${join(directory, 'manifest.json')} (ENOENT)`,
+      `There is no model pack in ${directory}: cannot read ${join(directory, 'manifest.json')} (ENOENT). Those that are here: facematch packs list`,
     );
   });
 

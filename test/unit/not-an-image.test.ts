@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { NativeFailure } from '../../src/engine/addon.ts';
-import { tellText } from '../../src/engine/not-an-image.ts';
+import { kinds, tellText } from '../../src/engine/not-an-image.ts';
 import { problemOf } from '../../src/scoring/compare.ts';
 import { sample } from '../fixtures/pictures.ts';
 
@@ -21,8 +21,14 @@ const url64 = jpeg.toString('base64url');
 const cases: Record<string, [words: RegExp, texts: string, ...others: Buffer[]]> = {
   text: [
     /is text, "(?!\[object).*the file as bytes|"\[object Object\]"\. A program wrote an object/,
-    `[object Object] | undefined | <svg xmlns="x"/> | <?xml version="1.0"?><svg/> | {"image":1} | GIF | ${long}`,
+    `[object Object] | undefined | <svgs/> | <?xml version="1.0"?><x/> | {"image":1} | GIF | ${long}`,
     ...[png.toString(), png.toString('latin1'), webp.toString(), 'No photo.\nSee one.jpg'].map(utf8),
+  ],
+  svg: [
+    /a drawing.*into PNG/,
+    '<svg xmlns="x"/> | <?xml version="1.0"?>\n<!-- a --><!--b-->\n<svg>',
+    ...[utf16('<svg/>'), utf8('<!DOCTYPE svg PUBLIC "x" [<!ENTITY a "b">]><svg/>')],
+    utf8('\ufeff<svg:svg xmlns:svg="x">'),
   ],
   html: [
     /HTML page/,
@@ -59,11 +65,46 @@ const cases: Record<string, [words: RegExp, texts: string, ...others: Buffer[]]>
   ],
 };
 
+/** The members of the problem that bytes get which no decoder knows. */
+function told(bytes: Uint8Array) {
+  const unknown = { ok: false, code: 'unsupported_image_format', detected: 'unknown' } as const;
+  const { ok: _, ...fault } = tellText<NativeFailure>(unknown, bytes) as typeof unknown;
+  return problemOf([{ field: 'image1', ...fault }]).extras;
+}
+
+const head = '--x\r\nContent-Disposition: form-data; name="image1"\r\n\r\n';
+const notices = 'Notice: x\n'.repeat(6553);
+test.each<[bytes: number, detected: string, before: string | Buffer]>([
+  [1, 'unknown', '\n'],
+  [2, 'unknown', utf16('\ufeff')],
+  [3, 'unknown', '\ufeff'],
+  [4, 'unknown', '\0\x01\xff'],
+  [head.length, 'text', head],
+  [52, 'html', '<br />\n<b>Warning</b>:  x in /y.php on line 3<br />\n'],
+  [65_535, 'text', `${notices}12345`],
+])('where %i bytes (%s) stand before a JPEG, the problem says so', (position, detected, before) => {
+  const extras = told(Buffer.concat([Buffer.from(before as string), jpeg]));
+  expect(extras).toMatchObject({ detected, position, field: 'image1' });
+  expect(extras.detail).toContain(
+    `A JPEG begins at its byte ${position}, counted from 0: send it from there.`,
+  );
+});
+
+test.each([
+  ['what only looks like one', '\n\xff\xd8\xff\xe0\0\x10JFIF\0\0\0\0\0\0\0\0\0\0\0\0', 'unknown'],
+  ['one beyond 64 KiB', `${notices}123456${jpeg.toString('latin1')}`, 'text'],
+])('%s is not told', (_what, text, detected) => {
+  expect(told(latin1(text))).toEqual({ field: 'image1', detected, detail: expect.any(String) });
+});
+
+test('each kind but the unknown says what to do', () => {
+  const silent = Object.entries(kinds).filter(([, kind]) => !('advice' in kind));
+  expect(silent.map(([detected]) => detected)).toEqual(['unknown']);
+});
+
 test.each(Object.entries(cases))('what is no image is told as %s', (detected, [words, texts, ...others]) => {
   for (const bytes of [...texts.split(' | ').map(utf8), ...others]) {
-    const unknown = { ok: false, code: 'unsupported_image_format', detected: 'unknown' } as const;
-    const { ok: _, ...fault } = tellText<NativeFailure>(unknown, bytes) as typeof unknown;
-    const { extras } = problemOf([{ field: 'image1', ...fault }]);
+    const extras = told(bytes);
     const sent = bytes.toString('utf8', 0, 30);
     expect({ ...extras, sent }).toEqual({
       detail: expect.stringMatching(words),

@@ -8,6 +8,7 @@ function held(options: Partial<Record<'workers' | 'capacity' | 'deadline_ms' | '
   const started: string[] = [];
   const cancelled: string[] = [];
   const slots = new Map<number, string>();
+  let now_ms = 0;
   const ends = new Map<string, { resolve(value: undefined): void; reject(error: Error): void }>();
   const queue = new ImageQueue<string, string>({
     workers: 1,
@@ -15,6 +16,7 @@ function held(options: Partial<Record<'workers' | 'capacity' | 'deadline_ms' | '
     // Some requests are never done; none may be overdue while other tests run.
     deadline_ms: 2 ** 31 - 1,
     wedged_ms: 5,
+    now: () => now_ms,
     ...options,
     run: (pictures, slot) => {
       const picture = pictures.join('+');
@@ -36,7 +38,9 @@ function held(options: Partial<Record<'workers' | 'capacity' | 'deadline_ms' | '
     onJobFault: ({ kind, images, request_id, reason }) =>
       faults.push([kind, ...images, request_id, ...(reason ? [(reason as Error).message] : [])].join(' ')),
   });
-  const end = async (picture: string) => {
+  /** After so much time more; by default each image takes 1 ms. */
+  const end = async (picture: string, ms = picture.split('+').length) => {
+    now_ms += ms;
     ends.get(picture)!.resolve(undefined);
     await new Promise(setImmediate);
   };
@@ -49,7 +53,7 @@ const isIdle = async (ticket: { idle: Promise<void> }) =>
   Promise.race([ticket.idle.then(() => true), new Promise((resolve) => setImmediate(() => resolve(false)))]);
 
 describe('handing over', () => {
-  // OWNER:PICTURES is submitted, !JOB ends.
+  // OWNER:PICTURES is submitted, !JOB ends, after 1 ms for each image or @MS.
   test.each([
     ['to as many workers as are free', 2, 'a:a1,a2,a3', 'a1 a2'],
     ['in the order they came in', 1, 'k:a1,a2 k:b1 k:c1,c2 !a1 !a2 !b1 !c1', 'a1 a2 b1 c1 c2'],
@@ -68,14 +72,39 @@ describe('handing over', () => {
     [
       'first to a key that had nothing waiting, but only once a round',
       1,
-      'flood:a1,a2 flood:b1,b2 flood:c1,c2 flood:d1,d2 !a1 !a2 one:x1 !b1+b2 two:y1 !x1 one:x2 !y1 two:y2 !c1+c2 !x2 !y2',
-      'a1 a2 b1+b2 x1 y1 c1+c2 x2 y2 d1',
+      'flood:a1,a2 flood:b1,b2 flood:c1,c2 flood:d1,d2 !a1 !a2 one:x1,x2 !b1+b2 two:y1,y2 !x1+x2 one:x3 !y1+y2 two:y3 !c1+c2 !x3 !y3',
+      'a1 a2 b1+b2 x1+x2 y1+y2 c1+c2 x3 y3 d1',
+    ],
+    [
+      'one at a time where they take long, so that nobody waits for two',
+      1,
+      'big:a1,a2 big:b1,b2 big:c1,c2 !a1@300 one:x1,x2 !a2@300 !x1@300 !b1@300',
+      'a1 a2 x1 b1 x2',
+    ],
+    [
+      'without what a key has saved up while nothing of it waited',
+      2,
+      'old:o1 flood:a1 flood:b1 flood:c1 flood:d1 flood:e1 !a1@40 !b1@40 !c1@40 old:o2 old:o3 old:o4 old:o5 !d1@40 !o2@40 !o3@40 !e1@40',
+      'o1 a1 b1 c1 d1 o2 o3 e1 o4',
+    ],
+    [
+      'last to a key that had more than its share, although nothing of it waited for a while',
+      1,
+      'big:a1 one:w1,w2 one:x1,x2 one:y1,y2 one:z1,z2 !a1@300 big:b1 !w1+w2@80 !x1+x2@80 !y1+y2@80',
+      'a1 w1+w2 x1+x2 y1+y2 z1+z2',
+    ],
+    [
+      'to a key with much to do, however many others come one after another',
+      1,
+      'flood:a1,a2 flood:b1,b2 !a1 k1:k1 k2:k2 !a2 k3:k3 !k1 k4:k4 !k2 k5:k5 !k3 k6:k6 !k4 k7:k7 !k5 k8:k8',
+      'a1 a2 k1 k2 k3 k4 k5 b1+b2',
     ],
   ])('images go %s', async (_what, workers, script, expected) => {
     const { queue, started, end } = held({ workers, capacity: 99 });
     for (const step of script.split(' ')) {
       const [owner, pictures] = step.split(':');
-      if (pictures === undefined) await end(step.slice(1));
+      const [job, ms] = step.slice(1).split('@');
+      if (pictures === undefined) await end(job!, ms === undefined ? ms : Number(ms));
       else queue.submit(pictures.split(','), { owner: owner!, request_id: '' });
     }
     expect(started.join(' ')).toBe(expected);
@@ -108,6 +137,85 @@ describe('handing over', () => {
     expect((await ticket.done).outcomes).toEqual([]);
     expect(await isIdle(ticket)).toBe(true);
   });
+});
+
+/** Keys of which each has so many matches open all the time, and whose images take so long. */
+async function share(workers: number, keys: Record<string, { image_ms: number; matches: number }>) {
+  let now_ms = 0;
+  const running: { owner: string; end_ms: number; resolve(): void }[] = [];
+  const queue = new ImageQueue<string, undefined>({
+    workers,
+    capacity: 999,
+    deadline_ms: 2 ** 31 - 1,
+    wedged_ms: 5,
+    now: () => now_ms,
+    run: (images) =>
+      new Promise((resolve) => {
+        const [owner] = images;
+        const end_ms = now_ms + keys[owner!]!.image_ms * images.length;
+        running.push({ owner: owner!, end_ms, resolve: () => resolve(images.map(() => undefined)) });
+      }),
+    cancel: () => {},
+  });
+  const waits = new Map(Object.keys(keys).map((owner) => [owner, [] as number[]]));
+  const send = (owner: string) => {
+    const sent_ms = now_ms;
+    void queue.submit([owner, owner], { owner, request_id: '' }).done.then(() => {
+      waits.get(owner)!.push(now_ms - sent_ms);
+      send(owner);
+    });
+  };
+  for (const [owner, { matches }] of Object.entries(keys)) for (let n = 0; n < matches; n++) send(owner);
+  while (now_ms < 60_000) {
+    running.sort((a, b) => a.end_ms - b.end_ms);
+    const next = running.shift()!;
+    now_ms = next.end_ms;
+    next.resolve();
+    await new Promise(setImmediate);
+  }
+  return Object.fromEntries(
+    [...waits].map(([owner, all]) => {
+      const sorted = all.sort((a, b) => a - b);
+      const busy_ms = 2 * all.length * keys[owner]!.image_ms;
+      return [owner, { part: busy_ms / (workers * now_ms), median_ms: sorted[sorted.length >> 1]! }];
+    }),
+  );
+}
+
+describe("the workers' time", () => {
+  test.each([
+    [1, 20, 20],
+    [1, 20, 400],
+    [2, 20, 400],
+    [2, 20, 2000],
+    [4, 5, 600],
+  ])('of %i is halved between two keys that flood, whose images take %i and %i ms', async (...given) => {
+    const [workers, small_ms, large_ms] = given;
+    const matches = 4 * workers;
+    const parts = await share(workers, {
+      small: { image_ms: small_ms, matches },
+      large: { image_ms: large_ms, matches },
+    });
+    expect(parts.small!.part).toBeGreaterThan(0.45);
+    expect(parts.large!.part).toBeGreaterThan(0.45);
+  });
+
+  test.each([
+    [1, 20, 20],
+    [1, 20, 2000],
+    [2, 20, 20],
+    [2, 20, 2000],
+  ])(
+    'of %i leaves a key that sends one match at a time, %i ms an image, twice that and a job of %i',
+    async (...given) => {
+      const [workers, image_ms, flood_ms] = given;
+      const parts = await share(workers, {
+        one: { image_ms, matches: 1 },
+        flood: { image_ms: flood_ms, matches: 8 * workers },
+      });
+      expect(parts.one!.median_ms).toBeLessThanOrEqual(2 * 2 * image_ms + Math.max(flood_ms, 40));
+    },
+  );
 });
 
 describe('admission', () => {

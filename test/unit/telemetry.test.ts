@@ -1,13 +1,12 @@
-import { execFileSync } from 'node:child_process';
-import { createReadStream } from 'node:fs';
+import { createReadStream, existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { errorTable } from '../../src/errors.ts';
 import { Lines } from '../../src/telemetry/lines.ts';
 import { read } from '../../src/telemetry/metric-table.ts';
 import { Metrics, type Readings } from '../../src/telemetry/metrics.ts';
-import { newFolder } from '../support/folder.ts';
+import { namedPipe, newFolder } from '../support/folder.ts';
 
 /** The metric table, and what is read when a scrape comes; test/server/metrics.test.ts has the rest. */
 
@@ -69,22 +68,30 @@ test('every verdict of a key is counted: on two images, on each candidate, and n
     'facematch_key_comparisons_total{key="shop"} 41',
   ]);
 });
-/** Into a pipe whose reader stands still until the test reads from it. */
-test.each([0, 10])(
-  'lines gathered for %d ms take a bounded memory, and the dropped are told',
-  async (gather_ms) => {
-    const pipe = join(newFolder(), 'pipe');
-    execFileSync('mkfifo', [pipe]);
+
+/** 1 KiB. */
+const line = `${'x'.repeat(1023)}\n`;
+/** More than may wait. */
+const sent = 10_000;
+
+/** Into a pipe whose reader stands still until the test reads from it. `blocks`: a write holds its thread up, as to standard error. */
+test.each([
+  [0, false],
+  [10, false],
+  [10, true],
+])(
+  'lines gathered for %d ms take a bounded memory, and the dropped are told (%s)',
+  async (gather_ms, blocks) => {
+    const pipe = namedPipe();
     const held = await open(pipe, 'r+');
-    let onTold = (_: number) => {};
-    const told = new Promise<number>((resolve) => {
-      onTold = resolve;
-    });
-    const lines = new Lines({ dest: pipe, gather_ms, onDropped: (count) => onTold(count) });
-    const line = `${'x'.repeat(1023)}\n`;
-    const sent = 10_000;
+    let told = 0;
+    const onDropped = (count: number) => {
+      told += count;
+    };
+    const lines = new Lines({ dest: blocks ? held.fd : pipe, gather_ms, onDropped });
     for (let written = 0; written < sent; written++) lines.write(line);
-    expect(await lines.flush()).toBe(false);
+    // A busy machine may look in the middle of a write.
+    await expect.poll(() => lines.flush(), { timeout: 20_000 }).toBe(!blocks);
     // 8 MiB, of lines of 1 KiB.
     expect(lines.dropped).toBe(sent - 8192);
     let read = 0;
@@ -92,11 +99,75 @@ test.each([0, 10])(
     reader.on('data', (bytes) => {
       read += bytes.length;
     });
-    expect(await told).toBe(sent - 8192);
-    await expect.poll(() => read).toBe(8192 * line.length);
-    expect(await lines.flush()).toBe(true);
+    await expect.poll(() => read, { timeout: 30_000 }).toBe(8192 * line.length);
+    expect(told).toBe(sent - 8192);
+    await expect.poll(() => lines.flush(), { timeout: 20_000 }).toBe(true);
     lines.end();
     reader.destroy();
     await held.close();
   },
 );
+
+describe('lines that cannot be written', () => {
+  test('are told once, take a bounded memory, and hold up no end', async () => {
+    const faults: string[] = [];
+    const onError = ({ code }: NodeJS.ErrnoException) => faults.push(code!);
+    const lines = new Lines({ dest: '/dev/full', onError, onDropped: () => {} });
+    for (let written = 0; written < sent; written++) lines.write(line);
+    expect(await lines.flush()).toBe(true);
+    expect(await lines.flush()).toBe(true);
+    lines.end();
+    expect(faults).toEqual(['ENOSPC']);
+    expect(lines.dropped).toBe(sent - 8192);
+  });
+
+  test('go whole into the file that is opened next', async () => {
+    const pipe = namedPipe();
+    const held = await open(pipe, 'r+');
+    const lines = new Lines({ dest: pipe, onDropped: () => {} });
+    // The pipe takes the first of them and a part of another.
+    const many = Array.from({ length: 100 }, (_, at) => `${String(at).padEnd(998, '.')}\n`);
+    lines.write(many.join(''));
+    await lines.flush();
+    renameSync(pipe, `${pipe}.1`);
+    lines.reopen();
+    await expect.poll(() => existsSync(pipe) && readFileSync(pipe, 'utf8').endsWith(many.at(-1)!)).toBe(true);
+    const { bytesRead, buffer } = await held.read(Buffer.alloc(100_000));
+    const before = buffer.toString('latin1', 0, bytesRead).split('\n').slice(0, -1);
+    const after = readFileSync(pipe, 'utf8').split('\n').slice(0, -1);
+    expect([...before, ...after].map((text) => `${text}\n`)).toEqual(many);
+    lines.end();
+    await held.close();
+  });
+});
+
+test('a path that cannot be opened again costs no descriptor, and the file before it stays in use', async () => {
+  const folder = newFolder();
+  const [dest, moved] = [join(folder, 'in', 'log'), join(folder, 'moved')];
+  mkdirSync(dirname(dest));
+  let faults = 0;
+  const onError = () => {
+    faults += 1;
+  };
+  const lines = new Lines({ dest, onError, onDropped: () => {} });
+  const descriptors = () => readdirSync('/proc/self/fd').length;
+  const before = descriptors();
+  renameSync(dirname(dest), moved);
+  for (let tried = 1; tried <= 5; tried++) {
+    lines.reopen();
+    await expect.poll(() => faults).toBe(tried);
+  }
+  lines.write('first\n');
+  expect(await lines.flush()).toBe(true);
+  mkdirSync(dirname(dest));
+  // Two at once are one too many, and no fault.
+  lines.reopen();
+  lines.reopen();
+  await expect.poll(() => existsSync(dest)).toBe(true);
+  await expect.poll(descriptors).toBe(before);
+  lines.write('second\n');
+  expect(await lines.flush()).toBe(true);
+  expect(readFileSync(dest, 'utf8')).toBe('second\n');
+  expect(readFileSync(join(moved, 'log'), 'utf8')).toBe('first\n');
+  lines.end();
+});

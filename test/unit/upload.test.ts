@@ -4,9 +4,16 @@ import { Uploads } from '../../src/http/body/upload.ts';
 
 const MiB = 1024 * 1024;
 
-function uploadsOf({ limit_bytes = 100 * MiB, share_bytes = 100 * MiB } = {}) {
+function uploadsOf({
+  limit_bytes = 100 * MiB,
+  share_bytes = 100 * MiB,
+  onCopy = (_bytes: number): void => {},
+} = {}) {
   const memory = {
-    copyBytes: (to: Uint8Array, at: number, from: Uint8Array) => to.set(from, at),
+    copyBytes: (to: Uint8Array, at: number, from: Uint8Array) => {
+      to.set(from, at);
+      onCopy(from.length);
+    },
     wipe: (bytes: Uint8Array, count: number) => bytes.fill(0, 0, count),
     useHugePages: () => {},
     discard: (bytes: Uint8Array) => bytes.fill(0),
@@ -54,6 +61,21 @@ describe('Upload', () => {
       }),
       { numRuns: 50 },
     );
+  });
+
+  test('of a body of unknown length that is larger than any memory that is kept, no byte is copied often', () => {
+    let copied = 0;
+    const uploads = uploadsOf({
+      onCopy: (bytes) => {
+        copied += bytes;
+      },
+    });
+    const upload = uploads.open('a', undefined, 90 * MiB);
+    const piece = new Uint8Array(MiB / 2);
+    for (let sent = 0; sent < 80 * MiB; sent += piece.length) upload.add(piece);
+    expect(upload.bytes.length).toBe(80 * MiB);
+    expect(copied).toBeLessThanOrEqual(3 * 80 * MiB);
+    upload.release();
   });
 
   test('what is released is wiped, and takes nothing any more', () => {

@@ -188,7 +188,7 @@ class Quantiser {
   }
 }
 
-/** Where operators beyond ONNX's own come from: the runtime, and native/core/runtime/byte_prelu.cpp. */
+/** Where operators beyond ONNX's own come from: the runtime, and native/core/runtime/int8/byte_prelu.cpp. */
 export const domains = { runtime: 'com.microsoft', own: 'facematch' } as const;
 
 export const bytePreluName = 'BytePRelu';

@@ -82,7 +82,7 @@ std::optional<float> Liveness::score(Image& image, const Box& box) const {
   thread_local cv::Mat patch;
   float sum = 0;
   for (const auto& [spec, net] : nets_) {
-    if (image.budget().cancelled()) throw Error(ErrorCode::kImageTooComplex);
+    image.budget().check_cancelled();
     cv::resize(pixels_of(view, liveness_crop(box, whole, spec.scale)), patch,
                {spec.size, spec.size}, 0, 0, cv::INTER_LINEAR);
     input.resize(net.input_size());

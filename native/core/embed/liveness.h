@@ -24,8 +24,7 @@ class Liveness {
 
   // 0..1, higher: more likely live; the mean over the nets, nothing without any. Takes the pixels
   // of the full image, where its time suffices: the nets are trained on crops that are not
-  // averaged. Throws Error kImageTooComplex when the call is cancelled, kInternalError when a net's
-  // numbers are not finite.
+  // averaged. Throws Cancelled, and Error kInternalError when a net's numbers are not finite.
   std::optional<float> score(Image& image, const Box& box) const;
 
  private:

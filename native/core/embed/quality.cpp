@@ -66,7 +66,14 @@ float sharpness(const cv::Mat& grey) {
 
 }  // namespace
 
-Pose estimate_pose(const Points68& points) {
+namespace {
+
+// The axes of the head that run along the rows and the columns of the image, of the affine camera.
+struct Axes {
+  cv::Vec3f right, down;
+};
+
+Axes axes_of(const Points68& points) {
   // Columns of the affine camera by least squares: [x y] = [X Y Z 1] * camera.
   static const cv::Matx<float, 4, kPoints> solver = solve_for_camera();
   cv::Matx<float, kPoints, 2> seen;
@@ -76,8 +83,22 @@ Pose estimate_pose(const Points68& points) {
     seen(row, 1) = point.y;
   }
   const cv::Matx<float, 4, 2> camera = solver * seen;
-  const cv::Vec3f right(camera(0, 0), camera(1, 0), camera(2, 0));
-  const cv::Vec3f down(camera(0, 1), camera(1, 1), camera(2, 1));
+  return {{camera(0, 0), camera(1, 0), camera(2, 0)}, {camera(0, 1), camera(1, 1), camera(2, 1)}};
+}
+
+}  // namespace
+
+float stretch(const Points68& points) {
+  const auto [right, down] = axes_of(points);
+  // Of the matrix of their products the roots of the eigenvalues are how long the longest and the
+  // shortest axis in the image are.
+  const float half = (right.dot(right) + down.dot(down)) / 2;
+  const float apart = std::hypot((right.dot(right) - down.dot(down)) / 2, right.dot(down));
+  return apart < half ? std::sqrt((half + apart) / (half - apart)) : 1;
+}
+
+Pose estimate_pose(const Points68& points) {
+  const auto [right, down] = axes_of(points);
   // The nearest pair of orthonormal axes is A^(-1/2) [right; down], A their matrix of products; the
   // inverse root of a symmetric 2 x 2 matrix is the adjugate of A + sqrt(det A), up to a scale,
   // which does not matter here.
@@ -115,7 +136,9 @@ Quality measure_quality(const cv::Mat& chip, float face_pixels) {
                cv::COLOR_BGR2GRAY);
   return {.sharpness = sharpness(grey),
           .brightness = static_cast<float>(cv::mean(grey)[0] / 255.0),
-          .face_pixels = face_pixels};
+          .face_pixels = face_pixels,
+          .dot_pitch = 0,
+          .stretch = 1};
 }
 
 }  // namespace facematch

@@ -44,6 +44,10 @@ constexpr std::array<HeadPoint, 13> kHead = {{
 // nothing else. Landmarks on one line have no pose: all angles are 0.
 Pose estimate_pose(const Points68& points);
 
+// By how much the image was stretched along one axis, 1 or more: under weak perspective the axes of
+// the affine camera above are at right angles and of one length, however the head is turned.
+float stretch(const Points68& points);
+
 // The pose with the yaw that such landmarks stand for, above 20 degrees: the net has seen few
 // profiles and draws turned faces flatter than they are.
 Pose unflattened(Pose pose);
@@ -56,7 +60,8 @@ Pose unflattened(Pose pose);
 // pixels, so image size and noise matter little. A sharp photo has 0.6 to 0.7; a Gaussian blur of
 // one fiftieth of the chip's side leaves about 0.5. A uniform image has 0.
 //
-// brightness: mean luma / 255 (ITU-R BT.601). face_pixels is copied.
+// brightness: mean luma / 255 (ITU-R BT.601). face_pixels is copied; the others are left as they
+// are.
 Quality measure_quality(const cv::Mat& chip, float face_pixels);
 
 }  // namespace facematch

@@ -1,7 +1,7 @@
 // The three decoders behind decode(). Each reads the header, calls check_dimensions, then decodes
 // into `bgr` in the orientation of the file and checks the budget every few rows; decode() rotates
-// the result upright. Each throws Error kImageDimensions, kImageDecodeFailed or kImageTooComplex,
-// that of JPEG also kUnsupportedImageFormat.
+// the result upright. Each throws Error kImageDimensions, kImageDecodeFailed, kImageTooComplex or
+// kInternalError (no memory), and Cancelled; that of JPEG also kUnsupportedImageFormat.
 #pragma once
 
 #include <cstdint>

@@ -59,8 +59,11 @@ void on_realize(j_common_ptr info) {
 // The warnings of libjpeg after which the image is right all the same: docs/images.md tells
 // why. After every other one libjpeg fills a gap with grey or with what it guesses, and faces must
 // not be compared on made-up pixels: that is damage.
-constexpr std::array kHarmless = {JWRN_ADOBE_XFORM, JWRN_EXTRANEOUS_DATA, JWRN_JFIF_MAJOR,
-                                  JWRN_NOT_SEQUENTIAL};
+constexpr std::array kHarmless = {JWRN_ADOBE_XFORM, JWRN_JFIF_MAJOR, JWRN_NOT_SEQUENTIAL};
+
+// Bytes that may stand before a restart marker. Webcams are known to write up to four; more are
+// left over where a wrong bit has moved what follows it.
+constexpr int kMostPadding = 8;
 
 bool is_harmless(const jpeg_decompress_struct& info, int warning) {
   switch (warning) {
@@ -68,6 +71,10 @@ bool is_harmless(const jpeg_decompress_struct& info, int warning) {
     // are missing are left to has_all_scans().
     case JWRN_JPEG_EOF:
       return info.input_scan_number > 0;
+    case JWRN_EXTRANEOUS_DATA: {
+      const int bytes = info.err->msg_parm.i[0], marker = info.err->msg_parm.i[1];
+      return marker < JPEG_RST0 || marker > JPEG_RST0 + 7 || bytes <= kMostPadding;
+    }
     // A first scan may be repeated or come late; bits that refine others need those others.
     case JWRN_BOGUS_PROGRESSION:
       return info.Ah == 0;
@@ -90,7 +97,7 @@ void on_progress(j_common_ptr info) {
   leave(info);
 }
 
-// Reads the first EXIF block in place. libjpeg's jpeg_save_markers keeps every block and walks
+// Reads EXIF blocks in place. libjpeg's jpeg_save_markers keeps every block and walks
 // through all of them for each new one: a file with a hundred thousand takes half a minute.
 boolean on_app1(j_decompress_ptr info) {
   jpeg_source_mgr* source = info->src;
@@ -102,8 +109,7 @@ boolean on_app1(j_decompress_ptr info) {
     client.damage = "the APP1 segment is longer than the file";
     leave(reinterpret_cast<j_common_ptr>(info));
   }
-  if (!client.has_exif && length >= 8 && std::equal(block + 2, block + 6, "Exif")) {
-    client.has_exif = true;
+  if (!client.orientation && length >= 8 && std::equal(block + 2, block + 6, "Exif")) {
     client.orientation = exif_orientation({block + 2, length - 2});
   }
   source->next_input_byte += length;
@@ -113,15 +119,22 @@ boolean on_app1(j_decompress_ptr info) {
 
 void ignore_text(j_common_ptr) {}
 
-// Adobe's CMYK is stored inverted: 255 is no ink.
-void cmyk_to_bgr(const uint8_t* cmyk, uint8_t* bgr, int width, bool inverted) {
+// 255 is no ink, as Adobe writes it. Browsers and the other decoders read it so whether or not
+// Adobe's marker is there.
+void cmyk_to_bgr(const uint8_t* cmyk, uint8_t* bgr, int width) {
   for (int x = 0; x < width; ++x, cmyk += 4, bgr += 3) {
-    const int k = inverted ? cmyk[3] : 255 - cmyk[3];
     for (int c = 0; c < 3; ++c) {
-      const int ink = inverted ? cmyk[c] : 255 - cmyk[c];
-      bgr[2 - c] = static_cast<uint8_t>((ink * k + 127) / 255);
+      bgr[2 - c] = static_cast<uint8_t>((cmyk[c] * cmyk[3] + 127) / 255);
     }
   }
+}
+
+// libjpeg-turbo before 3.0 crops a component to too few columns where it is enlarged by a finer
+// transform and by interpolation, as the colours of 4:1:0 are at a reduced scale.
+bool is_enlarged_twice(const jpeg_decompress_struct& info, const jpeg_component_info& component) {
+  const int times = component.DCT_scaled_size / info.min_DCT_scaled_size;
+  return times > 1 && (component.h_samp_factor * times < info.max_h_samp_factor ||
+                       component.v_samp_factor * times < info.max_v_samp_factor);
 }
 
 // Whether every scan has come. libjpeg shows what it has without a warning: a missing component is
@@ -188,6 +201,13 @@ bool JpegDecoder::start(int min_side) {
 }
 
 bool JpegDecoder::crop(int& left, int& width) {
+  const auto* const component = info_.comp_info;
+  if (std::any_of(component, component + info_.num_components,
+                  [&](const auto& one) { return is_enlarged_twice(info_, one); })) {
+    left = 0;
+    width = static_cast<int>(info_.output_width);
+    return true;
+  }
   if (setjmp(errors_.jump) != 0) return false;
   auto from = static_cast<JDIMENSION>(left), count = static_cast<JDIMENSION>(width);
   jpeg_crop_scanline(&info_, &from, &count);
@@ -220,7 +240,7 @@ bool JpegDecoder::read_rows(cv::Mat& bgr) {
     }
     uint8_t* from = cmyk_row_.data();
     jpeg_read_scanlines(&info_, &from, 1);
-    cmyk_to_bgr(from, row, bgr.cols, info_.saw_Adobe_marker != 0);
+    cmyk_to_bgr(from, row, bgr.cols);
   }
   // Without jpeg_finish_decompress(): what follows the last row is no part of the image.
   return true;
@@ -230,7 +250,7 @@ RawImage JpegDecoder::facts() const {
   RawImage raw;
   raw.width = static_cast<int>(info_.image_width);
   raw.height = static_cast<int>(info_.image_height);
-  raw.orientation = client_.orientation;
+  raw.orientation = client_.orientation.value_or(1);
   raw.eighths = static_cast<int>(info_.scale_num);
   return raw;
 }
@@ -256,7 +276,8 @@ const char* JpegDecoder::refused_kind() const {
 
 Error JpegDecoder::fault() {
   if (const char* kind = refused_kind()) return unsupported_format(kind);
-  if (progress_.budget_spent) return Error(ErrorCode::kImageTooComplex);
+  if (progress_.budget_spent) progress_.budget->stop();
+  if (errors_.base.msg_code == JERR_OUT_OF_MEMORY) return out_of_memory();
   char text[JMSG_LENGTH_MAX] = "";
   errors_.base.format_message(reinterpret_cast<j_common_ptr>(&info_), text);
   return Error(ErrorCode::kImageDecodeFailed, client_.damage != nullptr ? client_.damage : text);

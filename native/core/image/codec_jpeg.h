@@ -8,6 +8,7 @@
 
 #include <array>
 #include <csetjmp>
+#include <optional>
 #include <vector>
 
 #include "../error.h"
@@ -29,9 +30,8 @@ struct JpegCoefficients {
 
 // What callbacks find in client_data.
 struct JpegClient {
-  int orientation = 1;  // of the first EXIF block
-  bool has_exif = false;
-  jpeg_memory_mgr memory;  // libjpeg's own methods
+  std::optional<int> orientation;  // of the first EXIF block that has one
+  jpeg_memory_mgr memory;          // libjpeg's own methods
   std::array<JpegCoefficients, MAX_COMPONENTS> coefficients;
   size_t arrays = 0;
   const char* damage = nullptr;  // of which libjpeg has no message

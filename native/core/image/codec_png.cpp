@@ -1,10 +1,14 @@
-// PNG through libpng.
+// PNG through libpng; of an animation, the canvas after its first frame.
 #include <png.h>
 
 #include <algorithm>
 #include <array>
 #include <csetjmp>
+#include <cstdlib>
 #include <cstring>
+#include <optional>
+#include <string_view>
+#include <vector>
 
 #include "../error.h"
 #include "codec.h"
@@ -23,6 +27,7 @@ struct Source {
   const Budget& budget;
   size_t unchecked = 0;  // bytes read since the last check
   bool budget_spent = false;
+  bool no_memory = false;             // an allocation failed
   std::array<char, 100> damage = {};  // what libpng says, cut
 };
 
@@ -41,6 +46,13 @@ void read_bytes(png_structp png, png_bytep out, size_t count) {
   if (source->budget_spent) png_error(png, "budget");
 }
 
+// For libpng and zlib. Neither always says so when memory is missing.
+png_voidp allocate(png_structp png, png_alloc_size_t bytes) {
+  void* memory = std::malloc(bytes);
+  if (memory == nullptr) static_cast<Source*>(png_get_mem_ptr(png))->no_memory = true;
+  return memory;
+}
+
 [[noreturn]] void on_error(png_structp png, png_const_charp text) {
   auto& damage = static_cast<Source*>(png_get_error_ptr(png))->damage;
   std::strncpy(damage.data(), text, damage.size() - 1);
@@ -54,13 +66,18 @@ class Decoder {
  public:
   Decoder(std::span<const uint8_t> bytes, const Budget& budget)
       : source_{.rest = bytes, .budget = budget},
-        png_(png_create_read_struct(PNG_LIBPNG_VER_STRING, &source_, on_error, on_warning)) {
-    if (png_ == nullptr) throw std::bad_alloc();
+        png_(png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &source_, on_error, on_warning,
+                                      &source_, allocate, nullptr)) {
+    if (png_ == nullptr) throw out_of_memory();
+  }
+  ~Decoder() { png_destroy_read_struct(&png_, &info_, nullptr); }
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
+
+  bool read_header() {
+    if (setjmp(png_jmpbuf(png_)) != 0) return false;
     info_ = png_create_info_struct(png_);
-    if (info_ == nullptr) {
-      png_destroy_read_struct(&png_, nullptr, nullptr);
-      throw std::bad_alloc();
-    }
+    if (info_ == nullptr) return false;
     png_set_read_fn(png_, &source_, read_bytes);
     // Of the ancillary chunks only transparency and orientation are needed; others may be wrong, or
     // decompression bombs.
@@ -72,16 +89,11 @@ class Decoder {
     // Some encoders state a smaller window than they used.
     png_set_option(png_, PNG_MAXIMUM_INFLATE_WINDOW, PNG_OPTION_ON);
     png_set_chunk_cache_max(png_, 64);
-    png_set_chunk_malloc_max(png_, 1 << 20);
+    // As much as the file has: the orientation may lie in a chunk with a maker's megabytes. All
+    // chunks that are kept have no more bytes together.
+    png_set_chunk_malloc_max(png_, std::max<size_t>(1 << 20, source_.rest.size()));
     // check_dimensions() limits the size, with an error of its own.
     png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
-  }
-  ~Decoder() { png_destroy_read_struct(&png_, &info_, nullptr); }
-  Decoder(const Decoder&) = delete;
-  Decoder& operator=(const Decoder&) = delete;
-
-  bool read_header() {
-    if (setjmp(png_jmpbuf(png_)) != 0) return false;
     png_read_info(png_, info_);
     return true;
   }
@@ -108,13 +120,13 @@ class Decoder {
     return passes_ == 1 ? 1 : height();
   }
 
-  bool read_rows(cv::Mat& bgra, cv::Mat& bgr) {
+  bool read_rows(cv::Mat& bgra, cv::Mat bgr) {
     const auto in_budget = [&](int y) {
       source_.budget_spent = y % kRowsBetweenChecks == 0 && source_.budget.spent();
       return !source_.budget_spent;
     };
     // What follows the pixels may be wrong or absent, unless it says how the image is turned.
-    if (setjmp(png_jmpbuf(png_)) != 0) return has_pixels_ && !source_.budget_spent && !in_exif();
+    if (setjmp(png_jmpbuf(png_)) != 0) return is_complete() && !in_exif();
     for (int pass = 0; pass < passes_; ++pass) {
       for (int y = 0; y < bgr.rows; ++y) {
         if (!in_budget(y)) return false;
@@ -129,13 +141,14 @@ class Decoder {
     }
     has_pixels_ = true;
     png_read_end(png_, info_);
-    return true;
+    return is_complete();
   }
 
   int width() const { return static_cast<int>(png_get_image_width(png_, info_)); }
   int height() const { return static_cast<int>(png_get_image_height(png_, info_)); }
   Error fault() const {
-    if (source_.budget_spent) return Error(ErrorCode::kImageTooComplex);
+    if (source_.budget_spent) source_.budget.stop();
+    if (source_.no_memory) return out_of_memory();
     return Error(ErrorCode::kImageDecodeFailed, source_.damage.data());
   }
 
@@ -143,14 +156,18 @@ class Decoder {
   int orientation() const {
     png_unknown_chunkp chunks = nullptr;
     const int count = png_get_unknown_chunks(png_, info_, &chunks);
-    for (int i = 0; i < count; ++i) {
+    std::optional<int> found;
+    for (int i = 0; i < count && !found; ++i) {
       if (std::memcmp(chunks[i].name, kExif, sizeof kExif) != 0) continue;
-      return exif_orientation({chunks[i].data, chunks[i].size});
+      found = exif_orientation({chunks[i].data, chunks[i].size});
     }
-    return 1;
+    return found.value_or(1);
   }
 
  private:
+  // Without memory libpng may drop the orientation with no more than a warning.
+  bool is_complete() const { return has_pixels_ && !source_.budget_spent && !source_.no_memory; }
+
   // Whether the chunk that was being read has the orientation.
   bool in_exif() const { return png_get_io_chunk_type(png_) == kExifType; }
 
@@ -162,20 +179,155 @@ class Decoder {
   bool has_pixels_ = false;  // all rows have been read, and the checksums of their chunks are right
 };
 
+using Bytes = std::vector<uint8_t>;
+
+uint32_t u32(std::span<const uint8_t> bytes, size_t at) {
+  return uint32_t{bytes[at]} << 24 | uint32_t{bytes[at + 1]} << 16 | uint32_t{bytes[at + 2]} << 8 |
+         bytes[at + 3];
+}
+
+// Two numbers that follow each other; negative beyond 31 bits, which PNG does not allow.
+cv::Size size_at(std::span<const uint8_t> bytes, size_t at) {
+  return {static_cast<int>(u32(bytes, at)), static_cast<int>(u32(bytes, at + 4))};
+}
+
+void append_u32(Bytes& out, uint32_t value) {
+  for (const int shift : {24, 16, 8, 0}) out.push_back(static_cast<uint8_t>(value >> shift));
+}
+
+// The checksum of a chunk's name and data (PNG specification, third edition, annex D).
+uint32_t checksum(std::span<const uint8_t> bytes) {
+  static constexpr auto kTable = [] {
+    std::array<uint32_t, 256> table = {};
+    for (uint32_t i = 0; i < table.size(); ++i) {
+      table[i] = i;
+      for (int bit = 0; bit < 8; ++bit) table[i] = table[i] >> 1 ^ (table[i] & 1) * 0xEDB88320;
+    }
+    return table;
+  }();
+  uint32_t sum = 0xFFFFFFFF;
+  for (const uint8_t byte : bytes) sum = kTable[(sum ^ byte) & 0xFF] ^ sum >> 8;
+  return ~sum;
+}
+
+struct Chunk {
+  std::span<const uint8_t> whole;  // length, name, data, checksum
+  std::string_view name() const { return {reinterpret_cast<const char*>(&whole[4]), 4}; }
+  std::span<const uint8_t> data() const { return whole.subspan(8, whole.size() - 12); }
+  bool is_intact() const {
+    return checksum(whole.subspan(4, whole.size() - 8)) == u32(whole, whole.size() - 4);
+  }
+};
+
+// Takes the first chunk off the rest of a file; false when there is no whole one.
+bool next_chunk(std::span<const uint8_t>& rest, Chunk& chunk) {
+  if (rest.size() < 12 || u32(rest, 0) > rest.size() - 12) return false;
+  chunk.whole = rest.first(12 + size_t{u32(rest, 0)});
+  rest = rest.subspan(chunk.whole.size());
+  return true;
+}
+
+void append_chunk(Bytes& out, std::string_view name, std::span<const uint8_t> data) {
+  append_u32(out, static_cast<uint32_t>(data.size()));
+  const size_t begin = out.size();
+  out.insert(out.end(), name.begin(), name.end());
+  out.insert(out.end(), data.begin(), data.end());
+  append_u32(out, checksum(std::span(out).subspan(begin)));
+}
+
+constexpr size_t kSignature = 8;
+
+// Whether there is an animation to which the first image of the file does not belong: browsers show
+// only the animation (PNG specification, third edition, section 4.9).
+bool is_first_image_hidden(std::span<const uint8_t> bytes) {
+  bool animated = false;
+  Chunk chunk;
+  for (auto rest = bytes.subspan(kSignature); next_chunk(rest, chunk);) {
+    if (chunk.name() == "IDAT") return animated;
+    if (chunk.name() == "fcTL") return false;
+    if (chunk.name() != "acTL" || chunk.data().size() != 8 || !chunk.is_intact()) continue;
+    animated = u32(chunk.data(), 0) > 0;
+  }
+  return false;
+}
+
+bool is_within(int from, int length, int most) {
+  return from >= 0 && length > 0 && int64_t{from} + length <= most;
+}
+
+// The first frame of such an animation as a PNG of its own, and its place on the canvas.
+struct Frame {
+  Bytes png;
+  cv::Size canvas;
+  cv::Rect place;
+};
+
+Frame first_frame(std::span<const uint8_t> bytes) {
+  const auto require = [](bool holds) {
+    if (!holds) throw Error(ErrorCode::kImageDecodeFailed, "the first frame is damaged");
+  };
+  Frame frame;
+  Bytes header, others;
+  uint32_t number = 0;  // of the animation's next chunk
+  bool is_over = false;
+  auto rest = bytes.subspan(kSignature);
+  for (Chunk chunk; next_chunk(rest, chunk);) {
+    const auto data = chunk.data();
+    if (chunk.name() == "IHDR") {
+      require(header.empty() && data.size() == 13 && chunk.is_intact());
+      header.assign(data.begin(), data.end());
+      frame.canvas = size_at(header, 0);
+    } else if (chunk.name() == "fcTL") {
+      is_over = number > 0;
+      if (is_over) continue;
+      require(!header.empty() && data.size() == 26 && chunk.is_intact() && u32(data, 0) == 0);
+      const cv::Size size = size_at(data, 4), from = size_at(data, 12);
+      require(is_within(from.width, size.width, frame.canvas.width) &&
+              is_within(from.height, size.height, frame.canvas.height));
+      frame.place = cv::Rect(cv::Point(from), size);
+      // Width and height are written alike in both chunks.
+      std::copy_n(data.begin() + 4, 8, header.begin());
+      ++number;
+    } else if (chunk.name() == "fdAT" && !is_over) {
+      require(number > 0 && data.size() >= 4 && chunk.is_intact() && u32(data, 0) == number);
+      append_chunk(others, "IDAT", data.subspan(4));
+      ++number;
+    } else if (chunk.name() != "fdAT" && chunk.name() != "IDAT" && chunk.name() != "acTL") {
+      others.insert(others.end(), chunk.whole.begin(), chunk.whole.end());
+    }
+  }
+  require(number > 0);
+  frame.png.assign(bytes.begin(), bytes.begin() + kSignature);
+  append_chunk(frame.png, "IHDR", header);
+  frame.png.insert(frame.png.end(), others.begin(), others.end());
+  // What is cut short is damage or not, as in any PNG.
+  frame.png.insert(frame.png.end(), rest.begin(), rest.end());
+  return frame;
+}
+
 }  // namespace
 
 RawImage decode_png(std::span<const uint8_t> bytes, const ImageLimits& limits,
                     const Budget& budget) {
+  Frame frame;
+  if (is_first_image_hidden(bytes)) {
+    frame = first_frame(bytes);
+    bytes = frame.png;
+  }
   Decoder decoder(bytes, budget);
   if (!decoder.read_header()) throw decoder.fault();
+  const cv::Size size(decoder.width(), decoder.height());
+  const cv::Size canvas = frame.png.empty() ? size : frame.canvas;
   RawImage raw;
-  raw.width = decoder.width();
-  raw.height = decoder.height();
+  raw.width = canvas.width;
+  raw.height = canvas.height;
   check_dimensions(raw.width, raw.height, limits);
   if (!decoder.start()) throw decoder.fault();
-  raw.bgr = new_pixels({raw.width, raw.height}, CV_8UC3);
-  cv::Mat bgra = new_pixels({raw.width, decoder.buffered_rows()}, CV_8UC4);
-  if (!decoder.read_rows(bgra, raw.bgr)) throw decoder.fault();
+  raw.bgr = new_pixels(canvas, CV_8UC3);
+  // White, as transparency.
+  if (size != canvas) raw.bgr.setTo(cv::Scalar::all(255));
+  cv::Mat bgra = new_pixels({size.width, decoder.buffered_rows()}, CV_8UC4);
+  if (!decoder.read_rows(bgra, raw.bgr(cv::Rect(frame.place.tl(), size)))) throw decoder.fault();
   raw.orientation = decoder.orientation();
   return raw;
 }

@@ -3,7 +3,9 @@
 #include <webp/demux.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
+#include <optional>
 
 #include "../error.h"
 #include "codec.h"
@@ -12,7 +14,11 @@
 namespace facematch {
 namespace {
 
-Error damaged(const char* what) { return Error(ErrorCode::kImageDecodeFailed, what); }
+// What libwebp does not take. It calls some files damaged for which it finds no memory; malloc()
+// then has set errno.
+Error damaged(const char* what) {
+  return errno == ENOMEM ? out_of_memory() : Error(ErrorCode::kImageDecodeFailed, what);
+}
 
 class Demuxer {
  public:
@@ -44,10 +50,13 @@ class Demuxer {
 
   int orientation() const {
     WebPChunkIterator chunk;
-    if (WebPDemuxGetChunk(demuxer_, "EXIF", 1, &chunk) == 0) return 1;
-    const int value = exif_orientation({chunk.chunk.bytes, chunk.chunk.size});
+    std::optional<int> found;
+    for (int more = WebPDemuxGetChunk(demuxer_, "EXIF", 1, &chunk); more != 0 && !found;
+         more = WebPDemuxNextChunk(&chunk)) {
+      found = exif_orientation({chunk.chunk.bytes, chunk.chunk.size});
+    }
     WebPDemuxReleaseChunkIterator(&chunk);
-    return value;
+    return found.value_or(1);
   }
 
  private:
@@ -74,14 +83,15 @@ constexpr int kRowsBlended = 64;
 void decode_frame(std::span<const uint8_t> frame, WebPDecoderConfig& config, const Budget& budget) {
   const std::unique_ptr<WebPIDecoder, decltype(&WebPIDelete)> decoder(
       WebPIDecode(nullptr, 0, &config), WebPIDelete);
-  if (!decoder) throw std::bad_alloc();
+  if (!decoder) throw out_of_memory();
   const size_t part = std::max<size_t>(64, frame.size() / kParts);
   for (size_t arrived = 0; arrived < frame.size();) {
-    if (budget.spent()) throw Error(ErrorCode::kImageTooComplex);
+    if (budget.spent()) budget.stop();
     arrived = std::min(frame.size(), arrived + part);
     const VP8StatusCode status = WebPIUpdate(decoder.get(), frame.data(), arrived);
     if (status == VP8_STATUS_OK) return;
-    if (status != VP8_STATUS_SUSPENDED) break;
+    // libwebp 1.2 waits for more data after some allocations that fail, and then crashes.
+    if (status != VP8_STATUS_SUSPENDED || errno == ENOMEM) break;
   }
   throw damaged("the data of the frame are damaged or cut short");
 }
@@ -90,6 +100,7 @@ void decode_frame(std::span<const uint8_t> frame, WebPDecoderConfig& config, con
 
 RawImage decode_webp(std::span<const uint8_t> bytes, const ImageLimits& limits,
                      const Budget& budget) {
+  errno = 0;
   Demuxer demuxer(bytes);
   const auto frame = demuxer.first_frame();
   WebPDecoderConfig config;
@@ -121,7 +132,7 @@ RawImage decode_webp(std::span<const uint8_t> bytes, const ImageLimits& limits,
   decode_frame(frame, config, budget);
   if (!alpha) return raw;
   for (int y = 0; y < place.height; ++y) {
-    if (y % kRowsBlended == 0 && budget.spent()) throw Error(ErrorCode::kImageTooComplex);
+    if (y % kRowsBlended == 0 && budget.spent()) budget.stop();
     flatten_onto_white(bgra.ptr(y), bgr.ptr(y), place.width);
   }
   return raw;

@@ -7,6 +7,7 @@
 #include "../error.h"
 #include "../system/body_memory.h"
 #include "codec.h"
+#include "exif.h"
 
 namespace facematch {
 namespace {
@@ -16,36 +17,92 @@ bool starts_with(std::span<const uint8_t> bytes, size_t at, std::string_view mag
          std::memcmp(bytes.data() + at, magic.data(), magic.size()) == 0;
 }
 
-struct Magic {
-  size_t at;
-  std::string_view bytes;
-  const char* format;
-};
-
 using std::string_view_literals::operator""sv;
 
-// The first match counts. ISO base media files (HEIC, AVIF) have their brand after "ftyp"; JPEG
-// 2000 and JPEG XL are files of boxes or bare codestreams.
-constexpr std::array kMagics = {
-    Magic{0, "\xFF\xD8"sv, "jpeg"},
-    Magic{0, "\x89PNG\r\n\x1A\n"sv, "png"},
-    Magic{8, "WEBP"sv, "webp"},
-    Magic{4, "ftypavif"sv, "avif"},
-    Magic{4, "ftypavis"sv, "avif"},
-    Magic{4, "ftyphei"sv, "heic"},
-    Magic{4, "ftyphev"sv, "heic"},
-    Magic{4, "ftypmif1"sv, "heic"},
-    Magic{4, "ftypmsf1"sv, "heic"},
-    Magic{0, "GIF8"sv, "gif"},
-    Magic{0, "BM"sv, "bmp"},
-    Magic{0, "II*\0"sv, "tiff"},
-    Magic{0, "MM\0*"sv, "tiff"},
-    Magic{0, "%PDF"sv, "pdf"},
-    Magic{0, "\0\0\0\x0CjP  \r\n\x87\n"sv, "jp2"},
-    Magic{0, "\xFF\x4F\xFF\x51"sv, "jp2"},
-    Magic{0, "\0\0\0\x0CJXL \r\n\x87\n"sv, "jxl"},
-    Magic{0, "\xFF\x0A"sv, "jxl"},
+// How a file begins, and what it has further on.
+struct Magic {
+  std::string_view begin;
+  const char* format;
+  size_t at = 0;
+  std::string_view then = ""sv;
 };
+
+constexpr auto kPng = "\x89PNG\r\n\x1A\n"sv;
+
+// The first match counts. JPEG 2000 and JPEG XL are files of boxes or bare codestreams.
+constexpr std::array kMagics = {
+    Magic{"\xFF\xD8"sv, "jpeg"},
+    // Apple's tools pack PNGs into apps so that no other program reads them.
+    Magic{kPng, "xcode_png", 12, "CgBI"sv},
+    Magic{kPng, "png"},
+    Magic{"RIFF"sv, "webp", 8, "WEBP"sv},
+    Magic{"GIF8"sv, "gif"},
+    Magic{"BM"sv, "bmp"},
+    Magic{"%PDF"sv, "pdf"},
+    Magic{"\0\0\0\x0CjP  \r\n\x87\n"sv, "jp2"},
+    Magic{"\xFF\x4F\xFF\x51"sv, "jp2"},
+    Magic{"\0\0\0\x0CJXL \r\n\x87\n"sv, "jxl"},
+    Magic{"\xFF\x0A"sv, "jxl"},
+    // Canon's, Fujifilm's, Olympus's, Panasonic's, Minolta's and Sigma's.
+    Magic{"II*\0"sv, "raw", 8, "CR"sv},
+    Magic{"II\x1A\0"sv, "raw", 6, "HEAPCCDR"sv},
+    Magic{"FUJIFILMCCD-RAW"sv, "raw"},
+    Magic{"IIRO"sv, "raw"},
+    Magic{"IIRS"sv, "raw"},
+    Magic{"MMOR"sv, "raw"},
+    Magic{"IIU\0"sv, "raw"},
+    Magic{"\0MRM"sv, "raw"},
+    Magic{"FOVb"sv, "raw"},
+    Magic{"II*\0"sv, "tiff"},
+    Magic{"MM\0*"sv, "tiff"},
+    Magic{"8BPS"sv, "psd"},
+    Magic{"\0\5\x16\7"sv, "appledouble"},
+    Magic{"\0\5\x16\0"sv, "appledouble"},
+    Magic{"PK\3\4"sv, "zip"},
+    Magic{"PK\5\6"sv, "zip"},
+    Magic{"PK\7\x08"sv, "zip"},
+    Magic{"\x1F\x8B"sv, "gzip"},
+    // QuickTime without "ftyp", Matroska and WebM, AVI, MPEG, Flash, Windows Media, Ogg.
+    Magic{"\0"sv, "video", 4, "moov"sv},
+    Magic{"\0"sv, "video", 4, "mdat"sv},
+    Magic{"\0"sv, "video", 4, "wide"sv},
+    Magic{"\x1A\x45\xDF\xA3"sv, "video"},
+    Magic{"RIFF"sv, "video", 8, "AVI "sv},
+    Magic{"\0\0\1\xBA"sv, "video"},
+    Magic{"\0\0\1\xB3"sv, "video"},
+    Magic{"FLV\1"sv, "video"},
+    Magic{"\x30\x26\xB2\x75\x8E\x66\xCF\x11"sv, "video"},
+    Magic{"OggS"sv, "video"},
+};
+
+// Brands of ISO base media files (ISO/IEC 14496-12, section 4.3; 23008-12; AV1 image file format).
+// Those of the second group are of every coding; others are of films.
+struct Brand {
+  std::string_view begin;
+  const char* format;
+  bool any_coding = false;
+};
+constexpr std::array kBrands = {
+    Brand{"avi"sv, "avif"},        Brand{"hei"sv, "heic"},        Brand{"hev"sv, "heic"},
+    Brand{"avci"sv, "heic"},       Brand{"crx "sv, "raw"},        Brand{"mif"sv, "heic", true},
+    Brand{"msf1"sv, "heic", true}, Brand{"miaf"sv, "heic", true},
+};
+
+// Of a file whose first box lists brands, the major one first.
+const char* sniff_brands(std::span<const uint8_t> bytes) {
+  const size_t length = size_t{bytes[2]} << 8 | bytes[3];
+  const size_t end = std::min(bytes.size(), std::max<size_t>(12, length));
+  for (const bool any_coding : {false, true}) {
+    for (size_t at = 8; at + 4 <= end; at += at == 8 ? 8 : 4) {
+      for (const Brand& brand : kBrands) {
+        if (brand.any_coding == any_coding && starts_with(bytes, at, brand.begin)) {
+          return brand.format;
+        }
+      }
+    }
+  }
+  return "video";
+}
 
 // Where an EXIF orientation moves columns and rows. Applied in this order: swap, then reverse.
 struct Turn {
@@ -122,7 +179,7 @@ cv::Mat upright(const cv::Mat& raw, int orientation, const Budget& budget) {
   const bool from_end = swapped ? turn.from_right : turn.from_bottom;
   cv::Mat out = new_pixels(swapped ? cv::Size(raw.rows, raw.cols) : raw.size(), raw.type());
   for (int first = 0; first < raw.rows; first += kStrip) {
-    if (budget.spent()) throw Error(ErrorCode::kImageTooComplex);
+    if (budget.spent()) budget.stop();
     const int last = std::min(first + kStrip, raw.rows);
     const cv::Range place =
         from_end ? cv::Range(raw.rows - last, raw.rows - first) : cv::Range(first, last);
@@ -135,10 +192,11 @@ cv::Mat upright(const cv::Mat& raw, int orientation, const Budget& budget) {
 }  // namespace
 
 const char* sniff(std::span<const uint8_t> bytes) {
+  if (starts_with(bytes, 4, "ftyp") && bytes.size() >= 12) return sniff_brands(bytes);
   for (const Magic& magic : kMagics) {
-    if (!starts_with(bytes, magic.at, magic.bytes)) continue;
-    if (magic.at == 8 && !starts_with(bytes, 0, "RIFF")) continue;
-    return magic.format;
+    if (!starts_with(bytes, 0, magic.begin) || !starts_with(bytes, magic.at, magic.then)) continue;
+    const bool is_raw = magic.format == "tiff"sv && is_camera_raw(bytes);
+    return is_raw ? "raw" : magic.format;
   }
   return "unknown";
 }

@@ -28,7 +28,7 @@ struct DecodedImage : View {
 //
 // Throws Error: kUnsupportedImageFormat (also for a JPEG of a kind that is not taken),
 // kImageDimensions (before any pixel is decoded), kImageDecodeFailed, kImageTooComplex (the budget
-// was used up).
+// was used up), kInternalError (no memory), and Cancelled.
 DecodedImage decode(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
                     const Budget& budget = {});
 

@@ -6,7 +6,7 @@
 
 #include "../error.h"
 #include "../runtime/timer.h"
-#include "screen.h"
+#include "halftone.h"
 
 namespace facematch {
 namespace {
@@ -89,7 +89,7 @@ void Image::decode_in_time(Decode decode) {
     // The coarser copy is kept until the finer one is complete.
     decode();
   } catch (const Error& error) {
-    if (error.code != ErrorCode::kImageTooComplex || budget_.cancelled()) throw;
+    if (error.code != ErrorCode::kImageTooComplex) throw;
     cut_short_ = true;
   }
 }
@@ -156,6 +156,11 @@ View Image::decode_part(const Part& part) {
 float Image::dot_pitch() {
   const View small = shrink_whole(kSmallest);
   return facematch::dot_pitch(small.bgr) / small.scale();
+}
+
+float Image::two_tone_pitch() {
+  const View& view = whole();
+  return facematch::two_tone_pitch(view.bgr) / view.scale();
 }
 
 Image Image::without_dots(float pitch) {

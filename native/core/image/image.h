@@ -59,9 +59,12 @@ class Image {
   // Decodes what decode_part() will need for all of them, in one pass through the file.
   void decode_parts(std::span<const Part> parts);
 
-  // Pixels of the full image from dot to dot, where it is a print made of dots (see screen.h), as
+  // Pixels of the full image from dot to dot, where it is a print made of dots (see halftone.h), as
   // far as they show in a small copy; 0 elsewhere.
   float dot_pitch();
+
+  // The same of a print of two tones (see halftone.h). Decodes nothing.
+  float two_tone_pitch();
 
   // A copy, as large as it needs to be, in which dots of that pitch are merged into tones.
   Image without_dots(float pitch);

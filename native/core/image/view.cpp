@@ -5,8 +5,6 @@
 #include <cmath>
 #include <opencv2/imgproc.hpp>
 
-#include "../error.h"
-
 namespace facematch {
 namespace {
 
@@ -48,7 +46,7 @@ View shrunk(const View& view, int max_side, const Budget& budget) {
     const cv::Size size(view.bgr.cols / times, view.bgr.rows / times);
     const View whole(cv::Mat(size, view.bgr.type()), enlarged(as_float(times)).then(view.to_image));
     for (int first = 0; first < size.height; first += kRowsAtOnce) {
-      if (budget.cancelled()) throw Error(ErrorCode::kImageTooComplex);
+      budget.check_cancelled();
       const int rows = std::min(kRowsAtOnce, size.height - first);
       cv::Mat strip = whole.bgr.rowRange(first, first + rows);
       cv::resize(view.bgr({0, first * times, size.width * times, rows * times}), strip,

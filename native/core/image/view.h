@@ -34,8 +34,8 @@ struct View {
   }
 };
 
-// The same view with a longer side of at most `max_side` pixels. Throws Error kImageTooComplex when
-// the call is cancelled; ignores the budget's time.
+// The same view with a longer side of at most `max_side` pixels. Throws Cancelled; ignores the
+// budget's time.
 View shrunk(const View& view, int max_side, const Budget& budget = {});
 
 // The view rotated clockwise by multiples of 90 degrees.

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "../error.h"
+
 namespace facematch {
 
 // Counts the CPU time of the thread that created it; only that thread may use it. Each check is a
@@ -24,6 +26,17 @@ class Budget {
 
   bool cancelled() const {
     return cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed) != 0;
+  }
+
+  // Throws Cancelled when the call was cancelled.
+  void check_cancelled() const {
+    if (cancelled()) throw Cancelled();
+  }
+
+  // What follows once it is spent: throws Cancelled, or Error kImageTooComplex.
+  [[noreturn]] void stop() const {
+    check_cancelled();
+    throw Error(ErrorCode::kImageTooComplex);
   }
 
  private:

@@ -8,7 +8,7 @@
 #include <memory>
 #include <mutex>
 
-#include "byte_prelu.h"
+#include "int8/byte_prelu.h"
 #include "session.h"
 
 namespace facematch {

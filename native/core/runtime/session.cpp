@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "../error.h"
+#include "int8/unsigned_weights.h"
 #include "onnx_runtime.h"
-#include "unsigned_weights.h"
 
 namespace facematch {
 namespace {

@@ -8,7 +8,9 @@ import { fileURLToPath } from 'node:url';
 import { surveySettings, unknownVariables, uwsKeepAlive_s } from '../../config/config.ts';
 import { cpuLimit } from '../../config/cpus.ts';
 import { addonFile, uwsFolder } from '../../config/environment.ts';
+import { moreFiles } from '../../config/limits.ts';
 import { projectPath } from '../../config/paths.ts';
+import { connectionsThatFit, fewConnections } from '../../server/listeners.ts';
 import { judge, thisMachine } from '../system-requirements.mjs';
 import { count } from '../terminal.ts';
 import { type Checks, type Finding, firstLine, ok, unknown, warning, wrong } from './finding.ts';
@@ -124,6 +126,14 @@ export const machineChecks: Checks = {
     if (config.workers <= usable) return [ok('workers', value)];
     const cure = 'Unset FACEMATCH_WORKERS: one for each CPU';
     return [warning('workers', `${value}: more workers than CPUs`, cure)];
+  },
+
+  /** Each connection takes one. */
+  'open files'() {
+    const fitting = connectionsThatFit(surveySettings().config.workers);
+    if (fitting >= fewConnections) return [ok('open files', 'their limit leaves room for connections')];
+    const value = `their limit leaves room for ${Math.max(0, fitting)} connections`;
+    return [(fitting < 1 ? wrong : warning)('open files', value, `It is too low; ${moreFiles}`)];
   },
 };
 

@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { surveySettings } from '../../config/config.ts';
 import type { PackFile } from '../../engine/manifest.ts';
-import { listenError } from '../../http/listening.ts';
+import { listenError, localAddress } from '../../http/listening.ts';
 import { reachable } from '../../server/health.ts';
 import { type Checks, type Finding, firstLine, ok, unknown, warning, wrong } from './finding.ts';
 import { probe, settingCure } from './machine.ts';
@@ -163,7 +163,7 @@ async function listening(
   { tls, prefix }: { tls: boolean; prefix: string },
 ): Promise<Finding> {
   const place = `${host.includes(':') ? `[${host}]` : host}:${port}`;
-  const code = await listenError(host, port);
+  const code = await listenError(await localAddress(host), port);
   if (code === undefined) return ok(what, port === 0 ? `${host}, any free one` : `${place} is free`);
   if (code === 'EADDRINUSE') {
     const cure = `Stop it, or set ${prefix}PORT`;

@@ -14,7 +14,7 @@ export async function* checkPack(nameOrPath: string): AsyncGenerator<Finding> {
     yield ok('manifest', `${draft.name} ${draft.version} in ${directory}`);
     await verifyPack(directory, draft);
     yield ok('files', 'have the SHA-256 of the manifest');
-    trial = tryPack(directory, draft);
+    trial = await tryPack(directory, draft);
     yield ok('nets', 'load, and have the shapes that the manifest says');
   } catch (error) {
     yield wrong('pack', (error as Error).message.replaceAll(/\s*\n\s*/g, ' '), 'See docs/packs.md');
@@ -23,7 +23,7 @@ export async function* checkPack(nameOrPath: string): AsyncGenerator<Finding> {
   yield* judgeTrial(trial);
   if (draft.liveness !== undefined) yield livenessFinding(draft.liveness, trial);
   if (typeof draft.embedder.from === 'string') {
-    const better = betterFeeding(directory, draft, trial);
+    const better = await betterFeeding(directory, draft, trial);
     if (better !== undefined) yield feedingWarning(better);
   }
   yield await timing(directory, draft);

@@ -69,5 +69,13 @@ export class Fault {
   }
 }
 
-/** What the server wrote into the page: enabled endpoints, fields, limits. */
-export const settings: Settings = JSON.parse(byId('settings').textContent ?? '');
+const written: Settings = JSON.parse(byId('settings').textContent ?? '');
+const own = written.paths.demo ?? '';
+/** Where a proxy serves this page below a path of its own, what stands before the server's paths. */
+const prefix = location.pathname.endsWith(own) ? location.pathname.slice(0, -own.length) : '';
+
+/** What the server wrote into the page: enabled endpoints, fields, limits. The paths are as this page can ask for them. */
+export const settings: Settings = {
+  ...written,
+  paths: Object.fromEntries(Object.entries(written.paths).map(([id, path]) => [id, prefix + path])),
+};

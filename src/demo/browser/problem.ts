@@ -55,7 +55,8 @@ function sourceOf({ status, code, request_id, type }: Problem): HTMLElement {
   line.append(status === undefined ? '' : `HTTP ${status} `, element('code', {}, code));
   if (request_id !== undefined) line.append(', request ', element('code', {}, request_id));
   if (type !== undefined && settings.paths.docs !== undefined) {
-    line.append(' · ', element('a', { href: type, target: '_blank' }, 'What this means'));
+    const href = settings.paths.docs + new URL(type, location.href).hash;
+    line.append(' · ', element('a', { href, target: '_blank' }, 'What this means'));
   }
   return line;
 }

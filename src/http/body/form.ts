@@ -11,9 +11,10 @@ import {
   type PackDefaults,
   readOption,
 } from '../../engine/match-options.ts';
-import { Problem, printable } from '../../errors.ts';
+import { Problem, printable, shortName } from '../../errors.ts';
 import type { Warning } from '../../scoring/answers.ts';
 import type { Target } from '../../scoring/many.ts';
+import { declaredSize } from './image-size.ts';
 import { parseMultipart } from './multipart.ts';
 
 /** The bytes of an image in the body, from `start` up to, not including, `end`. */
@@ -41,8 +42,13 @@ type Taker = Pick<ImageEndpoint, 'fields' | 'advanced'>;
 /** An image that was sent; its filename is only a label. */
 interface SentImage extends ByteRange {
   name: string;
+  /** Its first bytes, which say how many pixels it has. */
+  head: Buffer;
   filename?: string | undefined;
 }
+
+/** Enough for the blocks of a camera that precede the size. */
+export const head_bytes = 256 * 1024;
 
 /** More than a detail repeats of a field that is too long. */
 const shown_bytes = 256;
@@ -64,7 +70,8 @@ export function readForm(
     const text = () =>
       body.toString('utf8', start, Math.min(end, start + Math.max(limits.max_field_bytes, shown_bytes)));
     // Decided by its name: a part without a filename is an image too.
-    if (rule?.kind === 'image') sent.image(part);
+    if (rule?.kind === 'image')
+      sent.image({ ...part, head: body.subarray(start, Math.min(end, start + head_bytes)) });
     else if (rule !== undefined && end - start > limits.max_field_bytes)
       throw invalidOption(name, rule, text());
     else if (rule !== undefined) sent.choose(name, readOption(name, rule, text()));
@@ -146,11 +153,15 @@ export class SentFields {
     }
   }
 
-  #measured({ name, start, end }: SentImage): ByteRange {
+  #measured({ name, start, end, head }: SentImage): ByteRange {
     const { max_image_bytes } = this.#limits;
     if (end - start > max_image_bytes) {
+      const size = declaredSize(head);
+      const pixels = size
+        ? ` and ${size.width} × ${size.height} pixels, ${((size.width * size.height) / 1e6).toFixed(1)} megapixels`
+        : '';
       throw new Problem('image_too_large', {
-        detail: `Send a smaller image as ${name}; "limit_bytes" is the most an image may have.`,
+        detail: `Send a smaller image as ${name}: this one has ${end - start} bytes${pixels}; at most ${max_image_bytes} bytes are taken.`,
         limit_bytes: max_image_bytes,
         field: name,
       });
@@ -167,7 +178,7 @@ function unknownField(field: string, { advanced = {} }: Taker): Warning {
     : ruleOf(field, known)
       ? 'This endpoint ignored the field: it belongs to other endpoints.'
       : 'The field was ignored: no endpoint knows it. Look for a mistake in its name.';
-  return { code: 'unknown_field', field, detail };
+  return { code: 'unknown_field', field: shortName(field), detail };
 }
 
 /** Most names of fields that a detail repeats. */

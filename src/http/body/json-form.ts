@@ -1,9 +1,10 @@
 import type { ImageEndpoint } from '../../endpoints/endpoint.ts';
+import type { Addon } from '../../engine/addon.ts';
 import { JsonScan, unescaped, withoutCutEscape } from '../../engine/json-scan.ts';
 import { maxTargets, type PackDefaults, readOption } from '../../engine/match-options.ts';
 import { kindOfText, kinds } from '../../engine/not-an-image.ts';
-import { Problem, printable, sentWords } from '../../errors.ts';
-import { type Form, type FormLimits, SentFields } from './form.ts';
+import { Problem, printable, sentWords, shortName } from '../../errors.ts';
+import { type Form, type FormLimits, head_bytes, SentFields } from './form.ts';
 
 /** A form as an object, its images in base64, decoded where it lies; null is absent. Throws Problem for the first fault. */
 export function readJsonForm(
@@ -11,12 +12,13 @@ export function readJsonForm(
   taker: Pick<ImageEndpoint, 'fields' | 'advanced'>,
   limits: FormLimits,
   pack: PackDefaults,
+  decodeGroups?: Addon['decodeBase64'],
 ): Form {
   const json = new JsonScan(body);
   const sent = new SentFields(taker, limits);
   const names = new Set<string>();
   const readImage = (name: string) => {
-    sent.image({ name, ...imageRange(body, json, name, limits.max_image_bytes) });
+    sent.image({ name, ...imageRange(body, json, name, limits.max_image_bytes, decodeGroups) });
   };
   if (json.peek() !== '{') {
     json.skip();
@@ -28,7 +30,10 @@ export function readJsonForm(
     });
   }
   json.object((name) => {
-    if (names.has(name)) throw new Problem('duplicate_field', { detail: `Send ${name} once.`, field: name });
+    if (names.has(name)) {
+      const detail = `Send ${printable(name)} once.`;
+      throw new Problem('duplicate_field', { detail, field: shortName(name) });
+    }
     if (names.size === limits.max_parts) {
       json.fail(undefined, `Send at most ${limits.max_parts} members; there are more at character`);
     }
@@ -54,15 +59,30 @@ export function readJsonForm(
 
 const expected = 'an image in base64 without blanks';
 
-function imageRange(body: Buffer, json: JsonScan, name: string, max_bytes: number) {
+function imageRange(
+  body: Buffer,
+  json: JsonScan,
+  name: string,
+  max_bytes: number,
+  decodeGroups: Addon['decodeBase64'] | undefined,
+) {
   if (json.peek() !== '"') throw invalidMember(name, expected, body, json);
-  const { start, end } = json.rawText();
+  const text = json.rawText();
+  const { end } = text;
+  const start = text.start + dataPrefix(body, text);
   const size = decodedSize(body, start, end);
   // Too large for its endpoint, and so not decoded; with escapes it is shorter.
-  if (size > max_bytes && !body.subarray(start, end).includes('\\')) return { start, end: start + size };
-  const beginning = beginningOf(body, start, end);
-  const decoded = decodeInPlace(body, start, end);
-  if ('end' in decoded) return { start, end: decoded.end };
+  if (size > max_bytes && !body.subarray(start, end).includes('\\')) {
+    const head = Buffer.from(body.toString('latin1', start, Math.min(end, start + head_bytes)), 'base64');
+    return { start, end: start + size, head };
+  }
+  const kept = Buffer.from(body.subarray(start, Math.min(end, start + shown_bytes)));
+  const decoded = decodeInPlace(body, start, end, decodeGroups);
+  const beginning = 'end' in decoded ? '' : kept.toString();
+  kept.fill(0);
+  if ('end' in decoded) {
+    return { start, end: decoded.end, head: body.subarray(start, Math.min(decoded.end, start + head_bytes)) };
+  }
   const position = json.positionOf(decoded.wrong);
   const detail = `Send ${expected} as ${name}, not ${printable(beginning, '"')}: character ${position} of the body is wrong.`;
   throw new Problem('invalid_field', {
@@ -73,8 +93,19 @@ function imageRange(body: Buffer, json: JsonScan, name: string, max_bytes: numbe
   });
 }
 
+/** How long the head of a `data:` address (RFC 2397) is, whose type decides nothing; 0 where there is none. */
+function dataPrefix(body: Buffer, { start, end }: { start: number; end: number }): number {
+  // Not for every image: strings cannot be wiped.
+  if (!'dD'.includes(String.fromCharCode(body[start]!))) return 0;
+  const head = /^data:[\w.+-]*(?:\\?\/[\w.+-]+)?(?:;[\w.+-]+=[\w.+-]*)*;base64,/i;
+  return head.exec(beginningOf(body, start, end))?.[0].length ?? 0;
+}
+
+/** What a detail may show of a text. */
+const shown_bytes = 256;
+
 const beginningOf = (body: Buffer, start: number, end: number) =>
-  body.toString('utf8', start, Math.min(end, start + 256));
+  body.toString('utf8', start, Math.min(end, start + shown_bytes));
 
 /** What to do about text that is no base64, where it tells what it is. */
 function base64Advice(beginning: string): string {
@@ -109,12 +140,19 @@ export function decodedSize(body: Buffer, start: number, end: number): number {
 
 /**
  * Decodes base64 (RFC 4648 section 4) in place. Strict: no blanks, all of its padding or none, unused bits 0; JSON's escapes are taken,
- * because some libraries write `\/`. Gives where the bytes end, or the byte from which it is wrong.
+ * because some libraries write `\/`. Gives where the bytes end, or the byte from which it is wrong. `decodeGroups` does it, but for the
+ * end and what is wrong, without strings, which cannot be wiped.
  */
-export function decodeInPlace(body: Buffer, start: number, end: number): { end: number } | { wrong: number } {
-  let to = start;
+export function decodeInPlace(
+  body: Buffer,
+  start: number,
+  end: number,
+  decodeGroups: Addon['decodeBase64'] = () => ({ read: 0, written: 0 }),
+): { end: number } | { wrong: number } {
+  const { read, written } = decodeGroups(body.subarray(start, end));
+  let to = start + written;
   let carry = '';
-  for (let from = start; from < end; ) {
+  for (let from = start + read; from < end; ) {
     const raw = body.toString('latin1', from, Math.min(end, from + chunk));
     const whole = from + raw.length < end ? withoutCutEscape(raw) : raw;
     const plain = whole.includes('\\') ? (unescaped(whole) ?? roughlyUnescaped(whole)) : whole;

@@ -68,7 +68,7 @@ interface UploadOptions {
 const hugeFrom_bytes = 256 * 1024;
 const hugePage_bytes = 2 * 1024 * 1024;
 
-/** What a body of unknown length begins with; it moves whenever its memory is full. */
+/** What a body of unknown length begins with; it moves to twice as much whenever its memory is full. */
 const first_bytes = 64 * 1024;
 
 const nothing = Buffer.alloc(0);
@@ -128,13 +128,14 @@ export class Upload {
 
   /** Memory with so many bytes that holds what has come, charged for them. Throws Problem overloaded. */
   #room(filled: number): BodyBuffer {
-    const { length, buffers } = this.#options;
+    const { length, limit, buffers } = this.#options;
     const before = this.#buffer;
     if (before !== undefined && filled <= before.bytes.length) {
       this.#charge(before, filled);
       return before;
     }
-    const buffer = buffers.acquire(length ?? Math.max(first_bytes, filled));
+    const grown = Math.min(2 * (before?.bytes.length ?? 0), limit);
+    const buffer = buffers.acquire(length ?? Math.max(first_bytes, filled, grown));
     try {
       this.#charge(buffer, filled);
     } catch (error) {

@@ -2,9 +2,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net';
 import { Exchange, type ExchangeLimits, type Headers, isBodiless, type Reply } from '../exchange.ts';
 import { framingOf, HeaderFields, type Request, requestOf } from '../request.ts';
-
-/** A client that does not read its answer for this long is let go, as by µWS. */
-const unread_ms = 10_000;
+import { piece_bytes, type UnreadAnswer, type UnreadAnswers } from '../unread.ts';
 
 /** How long the rest of a request that could not be read is discarded before its connection is ended. */
 const discard_ms = 1000;
@@ -67,9 +65,11 @@ export class NodeExchange extends Exchange {
     }
     // Ended now, Node would close the connection and the kernel send a reset, which clients report instead of the answer. So the
     // rest of the body is discarded first (RFC 9112 section 9.6).
-    if (bytes.length > 0) res.write(bytes);
-    else res.flushHeaders();
-    this.drain(() => this.#end(nothing));
+    const sending = new Sending(res, this.#socket, bytes, this.unread, false);
+    this.drain(() => {
+      this.#over();
+      sending.end();
+    });
   }
 
   protected override drop(): void {
@@ -79,17 +79,84 @@ export class NodeExchange extends Exchange {
 
   #end(bytes: string | Buffer): void {
     if (this.arrived || this.#state === 'open') this.#over();
-    const [res, socket] = [this.#res, this.#socket];
-    res.end(bytes);
-    if (res.socket === null || socket.writableLength === 0) return;
-    socket.setTimeout(unread_ms);
-    // Before Node's own listener, which sets the time for which the connection is kept.
-    res.prependListener('finish', () => socket.setTimeout(0));
+    new Sending(this.#res, this.#socket, bytes, this.unread, true);
   }
 
   #over(): void {
     this.#state = 'over';
     exchangesOf(this.#socket).delete(this);
+  }
+}
+
+/** A body on its way to its client, a long one in pieces: TLS would copy all of it. */
+class Sending implements UnreadAnswer {
+  readonly held_bytes: number;
+  readonly #res: ServerResponse;
+  readonly #socket: Socket;
+  readonly #body: string | Buffer;
+  readonly #unread: UnreadAnswers;
+  #handed = 0;
+  #ends: boolean;
+
+  /** `ends`: with its last byte; otherwise the response stays open until `end`. */
+  constructor(
+    res: ServerResponse,
+    socket: Socket,
+    body: string | Buffer,
+    unread: UnreadAnswers,
+    ends: boolean,
+  ) {
+    this.#res = res;
+    this.#socket = socket;
+    this.#body = typeof body === 'string' && body.length > piece_bytes ? Buffer.from(body) : body;
+    this.held_bytes = typeof body === 'string' ? Buffer.byteLength(body) : 0;
+    this.#unread = unread;
+    this.#ends = ends;
+    if (body.length === 0 && !ends) res.flushHeaders();
+    else this.#hand();
+    if (this.#taken) return;
+    res.on('drain', () => this.#hand());
+    for (const event of ['finish', 'close']) res.once(event, () => unread.delete(this));
+    unread.add(this, this.push());
+  }
+
+  end(): void {
+    this.#ends = true;
+    this.#hand();
+  }
+
+  /** All that the kernel has taken of this connection, also of answers before this one. Node does not tell those behind that it has ended. */
+  push(): number {
+    if (this.#taken || this.#socket.destroyed) this.#unread.delete(this);
+    return this.#socket.bytesWritten - this.#socket.writableLength;
+  }
+
+  giveUp(): void {
+    this.#socket.destroy();
+  }
+
+  /** Whether the kernel has all of it. */
+  get #taken(): boolean {
+    return (
+      this.#handed === this.#body.length && this.#res.socket !== null && this.#socket.writableLength === 0
+    );
+  }
+
+  #hand(): void {
+    const [res, body] = [this.#res, this.#body];
+    if (typeof body === 'string') {
+      const rest = body.slice(this.#handed);
+      this.#handed = body.length;
+      if (this.#ends) res.end(rest);
+      else res.write(rest);
+      return;
+    }
+    while (this.#handed < body.length) {
+      const piece = body.subarray(this.#handed, this.#handed + piece_bytes);
+      this.#handed += piece.length;
+      if (!res.write(piece)) return;
+    }
+    if (this.#ends) res.end();
   }
 }
 
@@ -193,7 +260,8 @@ function readRequest({ method, url, rawHeaders, httpVersionMinor, socket }: Inco
  */
 export function readUnclear(packet: Buffer, seen: number, peer = ''): Request | undefined {
   const text = packet.toString('latin1');
-  const start = text.lastIndexOf('\r\n\r\n', seen - 1);
+  // An empty length is seen only at the end of its head, which is not the one before it.
+  const start = text.lastIndexOf('\r\n\r\n', seen - 5);
   const [first = '', ...lines] = text
     .slice(start < 0 ? 0 : start + 4)
     .split('\r\n\r\n', 1)[0]!

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { type Connections, cannotListen, type ListenerOptions, type Listening, urlOf } from '../listening.ts';
@@ -74,14 +74,18 @@ function secureContext({ certificate }: ListenerOptions) {
 
 /** Makes the server hand every request to `handle`, and listen. */
 async function listen(server: Server, options: ListenerOptions): Promise<void> {
-  const { host, port, limits, handle, onFault, connections } = options;
-  count(server, connections);
+  const { host, port, limits, handle, onFault, connections, makesRoom = false } = options;
+  count(server, connections, makesRoom);
   // The size of the head limits how many there are; Node would drop the others silently.
   server.maxHeadersCount = 0;
   const handleRequest = (...[req, res]: ConstructorParameters<typeof NodeExchange>) => {
     heard.add(req.socket);
+    // What follows a body whose end is unclear may be no request of this client's.
+    if (ended.has(req.socket) || !hasRoom(req.socket, res)) return;
     try {
-      handle(new NodeExchange(req, res, limits));
+      const exchange = new NodeExchange(req, res, limits);
+      if (exchange.request.framing === 'unclear') ended.add(req.socket);
+      handle(exchange);
     } catch (error) {
       onFault(error);
       req.socket.destroy();
@@ -106,9 +110,40 @@ async function listen(server: Server, options: ListenerOptions): Promise<void> {
 }
 
 const heard = new WeakSet<Socket>();
+const ended = new WeakSet<Socket>();
 
-function count(server: Server, connections: Connections): void {
-  if (Number.isFinite(connections.limit)) server.maxConnections = connections.limit;
+/** Most requests of one connection whose answers are not sent: each takes some KiB, and the kernel hands over a thousand at once. */
+const maxPipelined = 32;
+
+const pipelined = new WeakMap<Socket, number>();
+
+/** False, and the connection is closed, where too many requests of it wait, as µWS closes it at the first that has to. */
+function hasRoom(socket: Socket, res: ServerResponse): boolean {
+  const waiting = pipelined.get(socket) ?? 0;
+  if (waiting >= maxPipelined) socket.destroy();
+  if (socket.destroyed) return false;
+  pipelined.set(socket, waiting + 1);
+  res.once('close', () => pipelined.set(socket, pipelined.get(socket)! - 1));
+  return true;
+}
+
+/** Beyond the limit the connection ends that is idle and the oldest, or the new one where none is idle. */
+function makeRoom(server: Server, connections: Connections): void {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    if (sockets.size <= connections.limit) return;
+    connections.refused += 1;
+    const idle = [...sockets].find((one) => exchangesOf(one).size === 0) ?? socket;
+    sockets.delete(idle);
+    idle.destroy();
+  });
+}
+
+function count(server: Server, connections: Connections, makesRoom: boolean): void {
+  if (makesRoom) makeRoom(server, connections);
+  else if (Number.isFinite(connections.limit)) server.maxConnections = connections.limit;
   server.on('drop', () => {
     connections.refused += 1;
   });
@@ -123,6 +158,9 @@ function count(server: Server, connections: Connections): void {
     connections.silent += 1;
   });
   server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
+    // Without a listener of ours node:http reads into memory that it keeps, with the last bodies, and gives us copies. With one,
+    // each packet comes here after its parser has read it.
+    socket.on('data', (packet: Buffer) => packet.fill(0));
     socket.once('close', () => {
       if (!heard.has(socket)) connections.silent += 1;
     });

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { Exchange, type ExchangeLimits, isBodiless, type Reply } from '../exchange.ts';
 import { framingOf, HeaderFields, type Request, requestOf } from '../request.ts';
+import { piece_bytes, type UnreadAnswer, type UnreadAnswers } from '../unread.ts';
 import type { HttpRequest, HttpResponse } from './uws.ts';
 
 /** A write that is larger than µWS's cork buffer of 16 KiB goes to the socket at once. */
@@ -16,6 +17,7 @@ export class UwsExchange extends Exchange {
   /** Answered, while the rest of the body is discarded. */
   #draining: HttpResponse | undefined;
   #inCallback = true;
+  #sending: Sending | undefined;
   /** An interim response was written, so µWS takes the status as written. */
   #interim = false;
 
@@ -34,11 +36,7 @@ export class UwsExchange extends Exchange {
     this.#inCallback = false;
     const res = this.#res ?? this.#draining;
     if (res === undefined) return;
-    res.onAborted(() => {
-      this.#res = undefined;
-      this.#draining = undefined;
-      this.left();
-    });
+    this.#listen(res);
     if (this.arrived) return;
     res.onData((chunk, last) => this.data(new Uint8Array(chunk), last));
     if (this.#res !== undefined && this.#waitsForContinue()) this.#continue(res);
@@ -46,8 +44,9 @@ export class UwsExchange extends Exchange {
 
   protected override answer(reply: Reply, close: boolean): void {
     const res = this.#res!;
-    // µWS reads chunks leniently, so what follows such a body may be no request of this client's.
-    const last = close || this.request.framing === 'chunked';
+    // µWS reads chunks leniently, so what follows such a body may be no request of this client's. It sees that a client closes only
+    // where Connection has nothing else.
+    const last = close || this.request.closes || this.request.framing === 'chunked';
     this.#writing = res;
     if (this.request.framing === 'unclear') this.#answerAndClose(res, reply);
     else if (this.arrived || this.skips(last)) this.#answer(res, reply, last);
@@ -94,80 +93,191 @@ export class UwsExchange extends Exchange {
   }
 
   #answer(res: HttpResponse, reply: Reply, close: boolean): void {
-    const { status, body } = reply;
     this.#res = undefined;
-    const bodiless = isBodiless(status);
-    this.#cork(res, () => {
-      this.#writeHead(res, reply);
-      if (this.request.method !== 'HEAD' && !bodiless) {
-        this.#end(res, body, close);
+    const { body } = reply;
+    const bodiless = isBodiless(reply.status);
+    if (this.request.method === 'HEAD' || bodiless) {
+      if (close) {
+        this.#answerOpen(res, reply, () => closeSoon(res));
         return;
       }
-      if (!bodiless) res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
-      if (close) res.writeHeader('Connection', 'close');
-      // Without arguments: with a length, µWS waits for that many bytes of body.
-      res.endWithoutBody();
+      this.#cork(res, () => {
+        this.#writeHead(res, reply);
+        if (!bodiless) res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
+        // Without arguments: with a length, µWS waits for that many bytes of body.
+        res.endWithoutBody();
+      });
+      return;
+    }
+    const size = Buffer.byteLength(body);
+    if (close && size > piece_bytes) {
+      this.#answerOpen(res, reply, () => closeSoon(res));
+      return;
+    }
+    this.#cork(res, () => {
+      this.#writeHead(res, reply);
+      this.#end(res, body, size, close);
     });
   }
 
   /**
    * `end` of µWS loses the body when its cork buffer cannot be written, and ends the process unless there is an abort handler. `tryEnd` reports
-   * it, and the rest is sent when there is room. Only `end` can close the connection, so a client that does not read may miss the last body.
+   * it, and the rest is sent when there is room. A short body that is the last may be missed by a client that does not read.
    */
-  #end(res: HttpResponse, body: string | Buffer, close: boolean): void {
-    res.onAborted(never);
+  #end(res: HttpResponse, body: string | Buffer, size: number, close: boolean): void {
+    this.#listen(res);
     if (close) {
       res.end(body, close);
       return;
     }
-    const size = Buffer.byteLength(body);
-    if (res.tryEnd(body, size)[0]) return;
-    const bytes = Buffer.from(body as string);
-    res.onWritable((offset) => res.tryEnd(bytes.subarray(offset), size)[0]);
+    if (size <= piece_bytes && res.tryEnd(body, size)[0]) return;
+    this.#sending = new Sending(res, body, this.unread);
   }
 
   /** Closing now would reset the connection, and clients report that instead of the answer (RFC 9112 section 9.6). */
   #answerAndDrain(res: HttpResponse, reply: Reply): void {
-    this.#writeWhole(res, reply, 0);
     this.#res = undefined;
     this.#draining = res;
-    this.drain(() => {
-      // Not at once: µWS goes on reading from a connection that is closed between two chunks of one packet.
-      setImmediate(() => {
-        this.#draining?.close();
-        this.#draining = undefined;
-      });
+    let waiting = 2;
+    const close = () => {
+      waiting -= 1;
+      if (waiting > 0 || this.#draining === undefined) return;
+      this.#draining = undefined;
+      closeSoon(res);
+    };
+    this.#answerOpen(res, reply, close);
+    this.drain(close);
+  }
+
+  /** Sends an answer, the connection's last, and leaves its exchange open, for which µWS has no call; then calls back. */
+  #answerOpen(res: HttpResponse, reply: Reply, onSent: () => void): void {
+    const { body, status } = reply;
+    const bodiless = isBodiless(status);
+    this.#listen(res);
+    this.#cork(res, () => {
+      this.#writeHead(res, reply);
+      if (this.request.method !== 'HEAD' && !bodiless && body.length > 0) {
+        res.writeHeader('Connection', 'close');
+        this.#sending = new Sending(res, body, this.unread, onSent);
+        return;
+      }
+      res.writeHeader('Date', new Date().toUTCString());
+      if (!bodiless) res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
+      // writeHeader sends any text: this ends the head.
+      res.writeHeader('Connection', 'close\r\n');
+      onSent();
     });
   }
 
-  /** µWS drops its buffer when it closes such a connection, so the answer is padded to be larger than the buffer. */
-  #answerAndClose(res: HttpResponse, reply: Reply): void {
-    this.#res = undefined;
-    res.onAborted(never);
-    this.#writeWhole(res, reply, beyondCork_bytes);
-    res.close();
+  #listen(res: HttpResponse): void {
+    res.onAborted(() => {
+      this.#sending?.over();
+      if (this.#res === undefined && this.#draining === undefined) return;
+      this.#res = undefined;
+      this.#draining = undefined;
+      this.left();
+    });
   }
 
   /**
-   * Writes a complete answer and leaves the exchange open, for which µWS has no call. Its writeHeader sends any text, so the value of the
-   * last header carries the body.
+   * µWS drops its buffer when it closes such a connection, so the answer, a problem, is padded to be larger than the buffer. writeHeader
+   * sends any text, so the value of the last header carries the body; the CRLF that µWS appends counts as its last two bytes.
    */
-  #writeWhole(res: HttpResponse, reply: Reply, min_bytes: number): void {
-    // writeHeader adds CRLF after its value. JSON and text may end with it; it is counted below.
-    const text = this.request.method === 'HEAD' ? '' : reply.body.toString().padEnd(min_bytes);
-    const length = Buffer.byteLength(text) + 2;
+  #answerAndClose(res: HttpResponse, reply: Reply): void {
+    this.#res = undefined;
+    res.onAborted(never);
+    const text = this.request.method === 'HEAD' ? '' : reply.body.toString().padEnd(beyondCork_bytes);
     this.#cork(res, () => {
       this.#writeHead(res, reply);
       res.writeHeader('Date', new Date().toUTCString());
       res.writeHeader('Connection', 'close');
-      res.writeHeader('Content-Length', `${length}\r\n\r\n${text}`);
+      res.writeHeader('Content-Length', `${Buffer.byteLength(text) + 2}\r\n\r\n${text}`);
     });
+    res.close();
   }
 
   /** Puts everything that `write` writes into one packet; inside the request callback µWS does that itself. */
   #cork(res: HttpResponse, write: () => void): void {
     if (this.#inCallback) write();
     else res.cork(write);
+  }
+}
+
+/** Not at once: µWS goes on reading from a connection that is closed between two chunks of one packet, and drops its cork buffer. */
+function closeSoon(res: HttpResponse): void {
+  let open = true;
+  res.onAborted(() => {
+    open = false;
+  });
+  setImmediate(() => {
+    if (open) res.close();
+  });
+}
+
+/** A body on its way to its client, in pieces: µWS copies nothing of it. */
+class Sending implements UnreadAnswer {
+  readonly held_bytes: number;
+  readonly #body: Buffer;
+  readonly #unread: UnreadAnswers;
+  /** Undefined once it is sent or the connection has ended: µWS's object must not be used after that. */
+  #res: HttpResponse | undefined;
+  #sent: number;
+  /** With this the response stays open when all is sent, and then it is called. */
+  readonly #onSent: (() => void) | undefined;
+
+  /** Sends what there is room for; the head was written in the same cork. The response needs an abort handler that calls `over`. */
+  constructor(res: HttpResponse, body: string | Buffer, unread: UnreadAnswers, onSent?: () => void) {
+    this.#res = res;
+    this.#body = typeof body === 'string' ? Buffer.from(body) : body;
+    this.held_bytes = typeof body === 'string' ? this.#body.length : 0;
+    this.#unread = unread;
+    this.#onSent = onSent;
+    // Of a short body a part may have been sent.
+    this.#sent = res.getWriteOffset();
+    this.#send();
+    if (this.#res === undefined) return;
+    res.onWritable(() => {
+      this.push();
+      return this.#res === undefined;
+    });
+    unread.add(this, this.#sent);
+  }
+
+  push(): number {
+    this.#res?.cork(() => this.#send());
+    return this.#sent;
+  }
+
+  /**
+   * µWS sends the first total as Content-Length, and ends the response where that many bytes are sent. So one that stays open keeps a byte
+   * back at first, and gives a larger total later.
+   */
+  #send(): void {
+    const size = this.#body.length;
+    const stays = this.#onSent !== undefined;
+    for (let ok = true; ok && this.#res !== undefined; ) {
+      const from = this.#sent;
+      const to = Math.min(from + piece_bytes, stays && from === 0 ? size - 1 : size);
+      const total = stays && from > 0 ? size + 1 : size;
+      const [written, done] = this.#res.tryEnd(this.#body.subarray(from, to), total);
+      ok = written;
+      this.#sent = done ? size : this.#res.getWriteOffset();
+      if (this.#sent < size) continue;
+      this.over();
+      this.#onSent?.();
+    }
+  }
+
+  giveUp(): void {
+    const res = this.#res;
+    this.over();
+    res?.close();
+  }
+
+  /** The connection has ended, or all is sent. */
+  over(): void {
+    this.#res = undefined;
+    this.#unread.delete(this);
   }
 }
 

@@ -4,10 +4,16 @@ import { dirname, join, resolve } from 'node:path';
 import { uwsFolder } from '../../config/environment.ts';
 import { productPath } from '../../config/paths.ts';
 
-/** Finds a µWebSockets.js that loads here: that of FACEMATCH_UWS, or one of two builds that set-up lifts out of npm packages. */
+/** Finds a µWebSockets.js that loads here: that of FACEMATCH_UWS, or one of the two versions that set-up lifts out of npm packages. */
 
-/** The newest first; its binary needs glibc 2.38. Set-up lifts the one that loads (scripts/lib/uws.mjs). */
-const candidates = ['build/uws/20.57.0', 'build/uws/3.0.6'] as const;
+/** The newest first; its binaries need glibc 2.38. Set-up lifts the one that loads (scripts/lib/uws.mjs). */
+const versions = ['20.69.0', '20.51.4'] as const;
+
+/** The binary of a version for this platform, processor and release of Node. */
+export function liftedUws(version: string): string {
+  const system = `${process.platform}-${process.arch}-${process.versions.node.split('.')[0]}`;
+  return productPath(`build/uws/${version}/${system}/uws.node`);
+}
 
 /** Largest head that may come in several packets, in bytes: that of node:http. µWS reads it when it is loaded; its own is 4 KiB. */
 const maxHead_bytes = 16 * 1024;
@@ -27,6 +33,8 @@ export interface HttpResponse {
   endWithoutBody(): this;
   /** Whether all has been sent, and whether the response is over. */
   tryEnd(body: string | Uint8Array, totalSize: number): [ok: boolean, done: boolean];
+  /** How many bytes of the body are sent. */
+  getWriteOffset(): number;
   close(): this;
   cork(write: () => void): this;
   pause(): void;
@@ -90,12 +98,12 @@ interface Unlisted {
 export function loadUws(own = uwsFolder()): Uws {
   process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(maxHead_bytes);
   const passedOver: string[] = [];
-  const tried = own === undefined ? [] : [{ name: resolve(own), folder: resolve(own), isOwn: true }];
-  for (const path of candidates) tried.push({ name: path, folder: productPath(path), isOwn: false });
-  for (const { name, folder, isOwn } of tried) {
-    const loaded = tryLoad(folder, isOwn);
+  const tried: { path: string; version?: string }[] = own === undefined ? [] : [{ path: resolve(own) }];
+  for (const version of versions) tried.push({ path: liftedUws(version), version });
+  for (const { path, version } of tried) {
+    const loaded = tryLoad(path, version);
     if (typeof loaded !== 'string') return { ...loaded, passedOver };
-    passedOver.push(`${name}: ${loaded}`);
+    passedOver.push(`${version ?? path}: ${loaded}`);
   }
   throw new Error(
     `µWebSockets.js has no binary that runs here (Node ${process.version}, ${process.platform} ${process.arch})\n` +
@@ -103,14 +111,13 @@ export function loadUws(own = uwsFolder()): Uws {
   );
 }
 
-function tryLoad(folder: string, isOwn: boolean): Omit<Uws, 'passedOver'> | string {
+/** `known`: the version of a build that set-up lifted; that of one's own stands beside it. */
+function tryLoad(path: string, known?: string): Omit<Uws, 'passedOver'> | string {
   const require = createRequire(import.meta.url);
   try {
-    const file = require.resolve(folder);
-    const version = versionOf(file);
-    if (isOwn && !isKnown(version))
-      return `its version ${version} is not 20.${oldestKnown} or a later one of 20`;
-    const loaded = require(folder) as Omit<Uws, 'version' | 'passedOver'> & Unlisted;
+    const version = known ?? versionOf(require.resolve(path));
+    if (!isKnown(version)) return `its version ${version} is not 20.${oldestKnown} or a later one of 20`;
+    const loaded = require(path) as Omit<Uws, 'version' | 'passedOver'> & Unlisted;
     // Some republications fall back to a slow server in JavaScript, which has neither.
     if (typeof loaded.SSLApp !== 'function' || typeof loaded.getParts !== 'function') {
       return 'its binary did not load and it fell back to JavaScript, which is refused';
@@ -125,8 +132,8 @@ function tryLoad(folder: string, isOwn: boolean): Omit<Uws, 'passedOver'> | stri
   }
 }
 
-/** The oldest whose rules docs/uws-lifecycle.md has: before it, heads that it does not take meet silence. */
-const oldestKnown = 57;
+/** The oldest whose rules docs/uws-lifecycle.md has. */
+const oldestKnown = 51;
 const isKnown = (version: string) => Number(/^20\.(\d+)\./.exec(version)?.[1]) >= oldestKnown;
 
 /** Some packages export no package.json, so it is looked for above the file that was loaded. */

@@ -76,6 +76,8 @@ export async function addPack(nameOrPath: string, options: AddOptions) {
 
   mkdirSync(dirname(directory), { recursive: true });
   const made = join(dirname(directory), `.adding-${randomUUID()}`);
+  const remove = () => rmSync(made, { recursive: true, force: true });
+  const forget = onInterrupt(remove);
   mkdirSync(made);
   const takeShared = (file: string) => copyFileSync(join(base, file), join(made, file));
   const takeOwn = (path: string, file: string) => {
@@ -129,8 +131,9 @@ export async function addPack(nameOrPath: string, options: AddOptions) {
     };
     writeFileSync(join(made, 'manifest.json'), manifestText(manifest));
     const draft = readDraft(made);
-    const trial = tryPack(made, draft);
-    const better_feeding = options.embedder === undefined ? undefined : betterFeeding(made, draft, trial);
+    const trial = await tryPack(made, draft);
+    const better_feeding =
+      options.embedder === undefined ? undefined : await betterFeeding(made, draft, trial);
     renameSync(made, directory);
     // By the default pack's tables.
     const calibrated = draft.calibration !== undefined;
@@ -140,8 +143,24 @@ export async function addPack(nameOrPath: string, options: AddOptions) {
       cause: error,
     });
   } finally {
-    rmSync(made, { recursive: true, force: true });
+    forget();
+    remove();
   }
+}
+
+/** Does it when Ctrl-C or a signal to end comes, which then ends the process as ever. Returns what takes that back. */
+function onInterrupt(act: () => void): () => void {
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  const forget = () => {
+    for (const signal of signals) process.off(signal, end);
+  };
+  const end = (signal: NodeJS.Signals) => {
+    act();
+    forget();
+    process.kill(process.pid, signal);
+  };
+  for (const signal of signals) process.on(signal, end);
+  return forget;
 }
 
 /** What the manifest says of the user's nets, each with the path of its file. */

@@ -1,13 +1,7 @@
+import type { Download } from '../download.ts';
 import type { AddOptions } from './add.ts';
 
 /** Published nets that `facematch packs pull` knows by name. */
-
-/** A file at its publisher's own address. */
-export interface Download {
-  url: string;
-  bytes: number;
-  sha256: string;
-}
 
 /** An ONNX file, or one inside a ZIP archive. */
 export type PublishedNet = Download | { archive: Download; member: string; sha256: string };

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { samples } from '../../config/samples.ts';
 import type { Analysis, Face, Point, StageTimings } from '../../engine/addon.ts';
 import { cosine } from '../../engine/cosine.ts';
@@ -18,18 +19,20 @@ const woman: readonly [Point, Point] = [
   [1138, 389],
 ];
 
-export type Trial = ReturnType<typeof tryPack>;
+export type Trial = Awaited<ReturnType<typeof tryPack>>;
 
 /**
  * The faces found in each photo, the cosine of the woman with herself (undefined when she was not found), the highest one of two
- * different people, and the live scores of all faces, lowest first. Throws an Error when the pack does not load or run.
+ * different people, and the live scores of all faces, lowest first. Rejects with an Error when the pack does not load or run. Signals are heard between the photos.
  */
-export function tryPack(directory: string, draft: PackDraft) {
+export async function tryPack(directory: string, draft: PackDraft) {
   loadPack(directory, draft);
-  const [a, b] = samples.map((file) => analysed(directory, draft, readFileSync(file)).image.faces) as [
-    Face[],
-    Face[],
-  ];
+  const found: Face[][] = [];
+  for (const file of samples) {
+    await setImmediate();
+    found.push(analysed(directory, draft, readFileSync(file)).image.faces);
+  }
+  const [a, b] = found as [Face[], Face[]];
   const [herA, herB] = [a, b].map((faces, i) => faces.find(({ box }) => contains(box, woman[i]!)));
   const pairs = a.flatMap((one) => b.map((other) => ({ one, other })));
   const cosines = (isHer: boolean) =>
@@ -56,25 +59,30 @@ export function margin({ same, strangers }: Trial): number {
 const clearly = 0.15;
 
 /** Another way to feed the embedder by which the people of the photos are told apart much better; undefined for none. */
-export function betterFeeding(directory: string, draft: PackDraft, now: Trial): Feeding | undefined {
-  const tried = (Object.keys(feedings) as Feeding[]).map((name) => {
+export async function betterFeeding(
+  directory: string,
+  draft: PackDraft,
+  now: Trial,
+): Promise<Feeding | undefined> {
+  const tried: { name: Feeding; gain: number }[] = [];
+  for (const name of Object.keys(feedings) as Feeding[]) {
     const { channels, mean, scale } = feedings[name];
     const embedder = { ...draft.embedder, channels, mean, scale };
-    return { name, gain: margin(tryAs(directory, { ...draft, embedder })) - margin(now) };
-  });
+    tried.push({ name, gain: margin(await tryAs(directory, { ...draft, embedder })) - margin(now) });
+  }
   const best = tried.reduce((most, one) => (one.gain > most.gain ? one : most));
   return best.gain > clearly ? best.name : undefined;
 }
 
 /** With another manifest, and without what was made for the pack's embeddings or does not change them. */
-function tryAs(directory: string, draft: PackDraft): Trial {
+async function tryAs(directory: string, draft: PackDraft): Promise<Trial> {
   const { cohort: _, human: __, occlusion: ___, liveness: ____, ...rest } = draft;
   // The addon keeps what it has loaded of a directory: another name makes it another pack.
   const folder = mkdtempSync(join(tmpdir(), 'facematch-pack-'));
   const link = join(folder, 'pack');
   try {
     symlinkSync(resolve(directory), link);
-    return tryPack(link, rest);
+    return await tryPack(link, rest);
   } finally {
     rmSync(folder, { recursive: true });
   }

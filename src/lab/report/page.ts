@@ -96,7 +96,7 @@ function setView(figures: Figures, id: string, gallery: Gallery): Html {
 <h2 id="${id}-name"><bdi>${set}</bdi></h2>
 <p><strong>${verdictText(figures, false)}</strong></p>
 <p>${countText(pairs.same)} pairs of one person, ${countText(pairs.different)} of different people, ${countText(figures.pictures)} images;
-${countText(figures.without_face.length)} without a face, ${countText(Object.keys(figures.failures).length)} that could not be read. A pair that lacks a face counts as no match.</p>
+${countText(figures.without_face.length)} without a face, ${countText(Object.keys(figures.failures).length)} that could not be read. A pair that lacks a face counts as no match; ${countText(figures.not_compared)} pairs of images that could not be read are in no rate.</p>
 ${tableView(accuracy!)}
 <div class="charts">
 ${detChart(curves)}

@@ -25,7 +25,7 @@ export class DemoPage {
   readonly problem: Locator;
   readonly curl: Locator;
 
-  private constructor(page: Page, server: TestServer) {
+  private constructor(page: Page, server: Pick<TestServer, 'address'>) {
     this.page = page;
     this.key = page.getByLabel('API key');
     this.status = page.getByRole('status');
@@ -47,7 +47,7 @@ export class DemoPage {
 
   static async open(
     browser: Browser,
-    server: TestServer,
+    server: Pick<TestServer, 'address' | 'url'>,
     options: BrowserContextOptions = {},
     path = demoPath,
   ) {

@@ -18,15 +18,9 @@ function findChromium(): string | undefined {
   return found;
 }
 
-let launched: Promise<Browser> | undefined;
-
-/** One for all files of this process, with which it ends. */
-function launch(): Promise<Browser> {
-  // A moving test image in place of a camera; who may see it is asked as ever.
-  const args = ['--use-fake-device-for-media-stream'];
-  launched ??= chromium.launch({ executablePath: chromiumFile!, args });
-  return launched;
-}
+/** A moving test image in place of a camera; who may see it is asked as ever. */
+const launch = () =>
+  chromium.launch({ executablePath: chromiumFile!, args: ['--use-fake-device-for-media-stream'] });
 
 /** A browser, and a server for the tests of one file. Whatever a page did that no page may do fails its test. */
 export class Session {
@@ -43,11 +37,13 @@ export class Session {
       [this.browser, this.server] = await Promise.all([launch(), TestServer.start(options, this.home)]);
     });
     afterEach(async () => {
+      expect(this.browser.isConnected(), 'Chromium is still there').toBe(true);
       const pages = this.#pages.splice(0);
       await Promise.all(pages.map((page) => page.close()));
       expect(pages.flatMap(({ faults }) => faults)).toEqual([]);
     });
-    afterAll(() => this.server?.stop());
+    // The folder of a browser's profile is removed with the run, so the browser has to be gone by then.
+    afterAll(() => Promise.all([this.browser?.close(), this.server?.stop()]));
   }
 
   /** A new key that the server knows. */
@@ -59,7 +55,12 @@ export class Session {
   }
 
   /** With the server's key typed in, unless another is given. */
-  async open(options: BrowserContextOptions & { key?: string; server?: TestServer } = {}): Promise<DemoPage> {
+  async open(
+    options: BrowserContextOptions & {
+      key?: string;
+      server?: Pick<TestServer, 'address' | 'url' | 'key'>;
+    } = {},
+  ): Promise<DemoPage> {
     const { server = this.server, key = server.key, ...context } = options;
     const page = await DemoPage.open(this.browser, server, context);
     this.#pages.push(page);

@@ -1,7 +1,10 @@
 // Ends in the way that its argument names. Its worker threads analyse a photo `workerData.rounds` times
 // without returning to their event loop.
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { writeSync } from 'node:fs';
+import { mkdtempSync, openSync, rmSync, write, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { analyseOnce, load } from './addon.mjs';
 
@@ -42,6 +45,14 @@ const ways = {
   'process.exit while two workers are in a call keeps its code': async () => {
     await Promise.all([busyWorker(), busyWorker()]);
     process.exit(5);
+  },
+  'endNow keeps its code while a thread is stuck in a write': () => {
+    const folder = mkdtempSync(join(tmpdir(), 'facematch-exit-'));
+    execFileSync('mkfifo', [join(folder, 'pipe')]);
+    const pipe = openSync(join(folder, 'pipe'), 'r+');
+    rmSync(folder, { recursive: true });
+    write(pipe, Buffer.alloc(1024 * 1024), () => {});
+    load().endNow(4);
   },
   'an uncaught throw while a worker is in a call ends with code 1 and its own message': async () => {
     await busyWorker();

@@ -13,7 +13,7 @@ import { pack } from '../../fixtures/pictures.ts';
 import { newFolder } from '../../support/folder.ts';
 import { facematch } from './cli.ts';
 
-const { inherited, launch, nextLibc, serve, seriesValue } = await import(
+const { inherited, launch, nextNode, serve, seriesValue } = await import(
   projectPath('test/support/programs.mjs')
 );
 
@@ -87,9 +87,9 @@ export class TestServer {
     const GATE_FILE = join(home.folder, 'gate');
     this.gate = { close: () => writeFileSync(GATE_FILE, ''), open: () => rmSync(GATE_FILE, { force: true }) };
     if (gate === 'closed') this.gate.close();
-    // The newest µWebSockets.js, where the C library of this machine is too old for it.
-    const loader = process.env.FACEMATCH_TEST_LIBC === 'next' ? nextLibc() : [];
-    const [command, ...args] = [...under, ...loader, process.execPath, ...node, ...serve];
+    // With the newest µWebSockets.js, where this Node or C library is too old for it.
+    const runtime = process.env.FACEMATCH_TEST_NODE === 'next' ? nextNode() : [process.execPath];
+    const [command, ...args] = [...under, ...runtime, ...node, ...serve];
     ({ child: this.child, ended: this.ended } = launch(command, args, {
       cwd: home.folder,
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -7,6 +7,7 @@ import { loadAddon } from '../../../dist/src/engine/load-addon.js';
 import { Connections } from '../../../dist/src/http/listening.js';
 import { json } from '../../../dist/src/http/responses.js';
 import { chooseTransport } from '../../../dist/src/http/transport.js';
+import { UnreadAnswers } from '../../../dist/src/http/unread.js';
 
 const folder = process.argv[2];
 const addon = loadAddon();
@@ -21,7 +22,7 @@ const listener = await chooseTransport(process.env.FACEMATCH_HTTP ?? 'auto').ope
   host: '127.0.0.1',
   port: 0,
   variables: '',
-  limits: { upload_timeout_ms: 1000, idle_ms: 1000, drain_bytes: 1000 },
+  limits: { upload_timeout_ms: 1000, idle_ms: 1000, drain_bytes: 1000, unread: new UnreadAnswers() },
   connections: new Connections(Number.POSITIVE_INFINITY),
   keep_alive_ms: 10_000,
   handle: (exchange) => exchange.reply(json(200, {})),

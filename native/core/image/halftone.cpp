@@ -1,6 +1,7 @@
-#include "screen.h"
+#include "halftone.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <opencv2/imgproc.hpp>
 #include <vector>
@@ -36,6 +37,26 @@ constexpr int kPeakArea = (2 * kPeak + 1) * (2 * kPeak + 1);
 // Standard deviation of the blur, in pitches: what is left of the screen is a fiftieth, of a wave
 // of four dots two thirds.
 constexpr double kBlur = 0.45;
+
+// Rows of the sample in which two tones are looked for, and pixels of each.
+constexpr int kSampleRows = 48;
+constexpr int kSampleColumns = 128;
+
+// Levels that two tones are apart, at least.
+constexpr int kLeastApart = 64;
+
+// The pixels between two tones and the changes from one to the other, as shares of the pixels of
+// the rarer. Of 13,000 photos none has both of the first 2.1 at most and of the second 0.5 at
+// least.
+constexpr double kMostBetween = 1.5;
+constexpr double kLeastChanges = 0.5;
+
+// Of the runs of one tone, the share that is as short as a dot, at least.
+constexpr double kShareOfDots = 0.2;
+constexpr int kLargestDot = 8;
+
+// From dot to dot of a medium grey, in sizes of the dot.
+constexpr float kPitchOfDot = 2.7f;
 
 class Spectrum {
  public:
@@ -144,6 +165,62 @@ float pitch_in(const cv::Mat& grey) {
   return static_cast<float>(kTile / length(is_overtone ? diagonal : peak));
 }
 
+// Pieces of rows from all over the image, grey.
+cv::Mat sample_of(const cv::Mat& bgr) {
+  const int rows = std::min(kSampleRows, bgr.rows), columns = std::min(kSampleColumns, bgr.cols);
+  cv::Mat sample(rows, columns, CV_8U);
+  for (int i = 0; i < rows; ++i) {
+    // Across the image five times on the way down.
+    const int x = (5 * i % rows) * (bgr.cols - columns) / rows;
+    const int y = i * bgr.rows / rows;
+    cv::cvtColor(bgr(cv::Rect(x, y, columns, 1)), sample.row(i), cv::COLOR_BGR2GRAY);
+  }
+  return sample;
+}
+
+bool is_two_toned(const cv::Mat& grey) {
+  double low = 0, high = 0;
+  cv::minMaxLoc(grey, &low, &high);
+  if (high - low < kLeastApart) return false;
+  const auto share_above = [&](double quarters) {
+    return cv::countNonZero(grey > low + quarters / 4 * (high - low)) /
+           static_cast<double>(grey.total());
+  };
+  const double light = share_above(3), dark = 1 - share_above(1);
+  const double rarer = std::min(light, dark);
+  if (1 - light - dark > kMostBetween * rarer) return false;
+  const cv::Mat tones = grey > (low + high) / 2;
+  const int rest = grey.cols - 1;
+  const double changes = cv::countNonZero(tones.colRange(0, rest) != tones.colRange(1, grey.cols));
+  return changes >= kLeastChanges * rarer * static_cast<double>(grey.total());
+}
+
+// Pixels, along the rows and the columns.
+float dot_size(const cv::Mat& bgr) {
+  cv::Mat grey, tones;
+  cv::cvtColor(bgr, grey, cv::COLOR_BGR2GRAY);
+  cv::threshold(grey, tones, 0, 255, cv::THRESH_BINARY | cv::THRESH_OTSU);
+  const auto size_along_rows = [](const cv::Mat& of) {
+    std::array<int, kLargestDot + 1> runs{};  // by length
+    int all = 0;
+    for (int y = 0; y < of.rows; ++y) {
+      const uint8_t* row = of.ptr(y);
+      for (int x = 1, from = 0; x < of.cols; ++x) {
+        if (row[x] == row[x - 1]) continue;
+        ++all;
+        ++runs[static_cast<size_t>(std::min(x - from, kLargestDot))];
+        from = x;
+      }
+    }
+    int size = 1;
+    for (double seen = runs[1]; size < kLargestDot && seen < kShareOfDots * all; ++size) {
+      seen += runs[static_cast<size_t>(size + 1)];
+    }
+    return size;
+  };
+  return std::sqrt(static_cast<float>(size_along_rows(tones) * size_along_rows(tones.t())));
+}
+
 }  // namespace
 
 float dot_pitch(const cv::Mat& bgr) {
@@ -169,6 +246,10 @@ float dot_pitch(const cv::Mat& bgr) {
   cv::Mat half;
   cv::resize(bgr, half, {bgr.cols / 2, bgr.rows / 2}, 0, 0, cv::INTER_AREA);
   return 2 * dot_pitch(half);
+}
+
+float two_tone_pitch(const cv::Mat& bgr) {
+  return is_two_toned(sample_of(bgr)) ? kPitchOfDot * dot_size(bgr) : 0;
 }
 
 cv::Mat without_dots(const cv::Mat& bgr, float pitch) {

@@ -1,0 +1,42 @@
+import { CommanderError } from 'commander';
+import { silenceOnnxRuntime } from '../config/environment.ts';
+import { moreFiles, moreThreads } from '../config/limits.ts';
+import { exitCodes } from './help.ts';
+import { buildProgram } from './program.ts';
+import { coloursFor } from './terminal.ts';
+
+silenceOnnxRuntime();
+
+// Ignore EPIPE: a reader such as `head` may close the pipe early.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+}
+
+/** Runs a command line; resolves to the exit code. */
+export async function run(argv: readonly string[]): Promise<number> {
+  try {
+    await buildProgram().parseAsync(argv);
+    return Number(process.exitCode ?? exitCodes.success);
+  } catch (error) {
+    // Commander has already printed its message. Requested help is an error with exit code 0.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.success : exitCodes.usage;
+    const { red } = coloursFor('stderr');
+    console.error(
+      `${red('error:')} ${error instanceof Error ? error.message : String(error)}${cureOf(error)}`,
+    );
+    return exitCodes.failure;
+  }
+}
+
+/** By the codes of errors of the system, whose messages do not say what to do. */
+const cures: Readonly<Record<string, string>> = {
+  EMFILE: `Too few files may be open; ${moreFiles}.`,
+  ERR_WORKER_INIT_FAILED: `No further thread may be started; ${moreThreads}.`,
+};
+
+function cureOf(error: unknown): string {
+  const cure = cures[(error as NodeJS.ErrnoException).code ?? ''];
+  return cure === undefined ? '' : `. ${cure}`;
+}

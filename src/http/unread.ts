@@ -1,0 +1,72 @@
+/** Answers that their clients have not taken yet. */
+
+export interface UnreadAnswer {
+  /** Memory that only this answer takes: 0 for a document, which all answers share. */
+  readonly held_bytes: number;
+  /** Sends what there is room for. How many bytes have been taken so far; any measure that grows will do. */
+  push(): number;
+  /** Ends the connection. */
+  giveUp(): void;
+}
+
+/** An answer of which nothing is taken for so long is given up. */
+const unread_ms = 30_000;
+
+/** Well under µWS's timeout of 10 s, which each try begins anew. */
+const look_ms = 2000;
+
+/** Most that may be held for clients which do not read: some hundreds of answers to a match, some tens of the largest. */
+const held_limit_bytes = 32 * 1024 * 1024;
+
+/** More of an answer than this goes out in pieces, so that neither transport copies the rest. */
+export const piece_bytes = 64 * 1024;
+
+/** Limits unread answers in time, and all together in bytes. Who does not read is closed. */
+export class UnreadAnswers {
+  /** Of all of them together. */
+  held_bytes = 0;
+  /** What was taken when, the one of which nothing was taken for longest first. */
+  readonly #answers = new Map<UnreadAnswer, { taken: number; at_ms: number }>();
+  readonly #limit_bytes: number;
+  #looks: NodeJS.Timeout | undefined;
+
+  constructor(limit_bytes = held_limit_bytes) {
+    this.#limit_bytes = limit_bytes;
+  }
+
+  /** Call `delete` when it is sent or its connection has ended. */
+  add(answer: UnreadAnswer, taken: number): void {
+    this.#answers.set(answer, { taken, at_ms: performance.now() });
+    this.held_bytes += answer.held_bytes;
+    this.#looks ??= setInterval(() => this.#look(), look_ms).unref();
+    for (const other of this.#answers.keys()) {
+      if (this.held_bytes <= this.#limit_bytes) break;
+      if (other.held_bytes > 0) this.#giveUp(other);
+    }
+  }
+
+  delete(answer: UnreadAnswer): void {
+    if (!this.#answers.delete(answer)) return;
+    this.held_bytes -= answer.held_bytes;
+    if (this.#answers.size > 0) return;
+    clearInterval(this.#looks);
+    this.#looks = undefined;
+  }
+
+  #look(): void {
+    const now_ms = performance.now();
+    for (const [answer, { taken, at_ms }] of [...this.#answers]) {
+      const reached = answer.push();
+      if (!this.#answers.has(answer)) continue;
+      if (reached > taken) {
+        this.#answers.delete(answer);
+        this.#answers.set(answer, { taken: reached, at_ms: now_ms });
+      } else if (now_ms - at_ms >= unread_ms) this.#giveUp(answer);
+    }
+  }
+
+  #giveUp(answer: UnreadAnswer): void {
+    this.delete(answer);
+    answer.giveUp();
+  }
+}
