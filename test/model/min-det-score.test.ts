@@ -22,14 +22,14 @@ const folders = [
   'rmfd-dev',
 ];
 
-/** Up to twelve images, evenly spread. */
+/** Up to four images, evenly spread. */
 function someOf(folder: string): [string, Uint8Array][] {
   const path = shared && join(shared, 'data', folder);
   if (!path || !existsSync(path)) return [];
   const files = readdirSync(path, { recursive: true, encoding: 'utf8' })
     .filter((file) => /\.(?:jpe?g|png)$/i.test(file))
     .sort();
-  const every = Math.ceil(files.length / 12);
+  const every = Math.ceil(files.length / 4);
   return files
     .filter((_, index) => index % every === 0)
     .map((file) => [`${folder}/${file}`, readFileSync(join(path, file))]);
