@@ -71,6 +71,7 @@ TinyNet liveness(std::vector<float> logits, float gain = 0) {
 
 Json manifest() {
   return Json::parse(R"({
+    "min_det_score": 0.5,
     "detector": {"file": "detect.onnx", "family": "rfb", "input": "input", "scores": "scores",
                  "offsets": "offsets", "width": 64, "height": 64, "channels": "rgb", "mean": 127,
                  "scale": 0.0078125, "nms_iou": 0.4, "second_look_score": 0.9,

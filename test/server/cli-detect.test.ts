@@ -39,7 +39,7 @@ describe('facematch detect', () => {
     expect(lines).toHaveLength(5);
     expect(lines[0]).toBe('group.jpg  1920×1280 jpeg, 3 faces from 72 px on');
     expect(lines[1]).toMatch(
-      /^ {3}0 {2}\d+×\d+ at \(\d+, \d+\) +score \d\.\d{3} {2}primary +human +-?\d+\.\d +covered +-?\d+\.\d +yaw +-?\d+° pitch +-?\d+° roll +-?\d+° {2}sharpness \d\.\d\d brightness \d\.\d\d face \d+ px$/,
+      /^ {3}0 {2}\d+×\d+ at \(\d+, \d+\) +score \d\.\d{3} {2}primary +human +-?\d+\.\d +covered +-?\d+\.\d +yaw +-?\d+° pitch +-?\d+° roll +-?\d+° {2}sharpness \d\.\d\d brightness \d\.\d\d face \d+ px stretch \d\.\d\d$/,
     );
     expect(lines[4]).toBe('blank.webp  80×60 webp, no face from 14 px on');
   });

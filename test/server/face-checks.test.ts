@@ -14,6 +14,7 @@ import {
   type Json,
   match,
   paths,
+  send,
   twoPhotos,
 } from './support/client.ts';
 import { TestServer } from './support/server.ts';
@@ -175,18 +176,44 @@ describe('faces are listed', () => {
     }
   });
 
-  test('up to 20, the smallest being left out', async () => {
-    const collage = await collageOf(22, 4);
-    const first = { image1: collage.bytes, image2_face_index: '0' };
+  test('all that there are, largest first, and an index beyond them is refused', async () => {
+    const first = { image1: await collageOf(22), image2_face_index: '0' };
     const { body } = await advanced(first);
-    expect(body.image1.faces).toHaveLength(20);
+    expect(body.image1.faces).toHaveLength(22);
     expectOrder(body.image1);
-    expect(body.pairs_compared).toBe(20);
-    for (const { y, height } of boxes(body.image1)) expect(y + height / 2).toBeLessThan(collage.smallFrom);
-    // There are 20, so 19 is the last index.
-    expect((await advanced({ ...first, image1_face_index: '19' })).body.image1.face_index).toBe(19);
-    const beyond = await advanced({ ...first, image1_face_index: '20' });
-    expectProblem(beyond, 'face_index_out_of_range', { field: 'image1', faces_found: 20 });
+    expect(body.pairs_compared).toBe(22);
+    expect((await advanced({ ...first, image1_face_index: '21' })).body.image1.face_index).toBe(21);
+    const beyond = await advanced({ ...first, image1_face_index: '22' });
+    expectProblem(beyond, 'face_index_out_of_range', { field: 'image1', faces_found: 22 });
+  });
+
+  test('the hundred largest, and how many are left out, is told on every path', async () => {
+    const patient = await TestServer.forTest({
+      env: { FACEMATCH_PICTURE_MS: '60000', FACEMATCH_DEADLINE_MS: '60000' },
+    });
+    const crowd = await collageOf(108);
+    const told = (field: string) => ({ code: 'faces_left_out', field, faces_left_out: expect.any(Number) });
+    const fast = { accuracy_mode: 'fast' };
+    const base64 = Buffer.from(crowd).toString('base64');
+    for (const fields of [
+      { image: crowd, ...fast },
+      { image: base64, ...fast },
+    ] as const) {
+      const asJson = typeof fields.image === 'string';
+      const json = { body: JSON.stringify(fields), headers: { 'content-type': 'application/json' } };
+      const { body } = asJson
+        ? await send(patient, { path: paths.detect, ...json })
+        : await match(patient, fields as Fields, { path: paths.detect });
+      expect(body.image.faces).toHaveLength(100);
+      expect(body.warnings).toContainEqual(expect.objectContaining(told('image')));
+    }
+    const pair = { image1: crowd, image2: good, ...fast };
+    const one = await match(patient, pair, { path: paths.advanced });
+    expect(one.body.warnings).toContainEqual(expect.objectContaining(told('image1')));
+    const targets = await match(patient, { image1: good, image2: crowd, ...fast }, { path: paths.many });
+    expect(targets.body.results[0].warnings ?? targets.body.warnings).toContainEqual(
+      expect.objectContaining(told('image2')),
+    );
   });
 });
 
@@ -241,23 +268,19 @@ test('a compared face that is not the largest is told, unless the caller chose i
   expect([of, of.results[0], among, among.results[0]].map(warned)).toEqual([first, first, [], second]);
 });
 
-/** Faces out of the samples, `large` ones and below them `small` ones of half the size. */
-async function collageOf(large: number, small: number): Promise<{ bytes: Buffer; smallFrom: number }> {
+/** Faces out of the samples, in rows of twelve. */
+async function collageOf(count: number): Promise<Buffer> {
   const faces = await Promise.all(portraits);
-  const [columns, tile] = [6, 200];
-  const smallFrom = Math.ceil(large / columns) * tile;
-  const tiles = Array.from({ length: large + small }, async (_, i) => {
-    const size = i < large ? tile : tile / 2;
+  const [columns, tile] = [12, 120];
+  const tiles = Array.from({ length: count }, async (_, i) => {
     const input = await sharp(faces[i % faces.length])
-      .resize(size)
+      .resize(tile)
       .toBuffer();
-    if (i < large) return { input, left: (i % columns) * tile, top: Math.floor(i / columns) * tile };
-    return { input, left: (i - large) * size, top: smallFrom };
+    return { input, left: (i % columns) * tile, top: Math.floor(i / columns) * tile };
   });
-  const [width, height] = [columns * tile, smallFrom + tile / 2];
-  const bytes = await sharp({ create: { width, height, channels: 3, background: '#789' } })
+  const [width, height] = [columns * tile, Math.ceil(count / columns) * tile];
+  return sharp({ create: { width, height, channels: 3, background: '#789' } })
     .composite(await Promise.all(tiles))
     .jpeg({ quality: 95 })
     .toBuffer();
-  return { bytes, smallFrom };
 }
