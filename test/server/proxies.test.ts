@@ -185,7 +185,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
     const { detail, ...others } = ours.body;
     expect(detail).toContain(String(large.body.length));
     expect(refused).toMatchObject({ status: 413, body: others });
-    expect(Object.keys(refused.body)).toEqual(Object.keys(ours.body));
+    expect(Object.keys(refused.body).sort()).toEqual(Object.keys(ours.body).sort());
     for (const name of lastingHeaders)
       expect([name, refused.headers[name]]).toEqual([name, ours.headers[name]]);
     expect(refused.headers['strict-transport-security']).toContain('max-age=');
