@@ -8,7 +8,7 @@
 namespace facematch {
 namespace {
 
-// Both fitted on groups/dlib and groups/compreface: no two of their people are one, nobody is two.
+// Chosen by looking at group photos; no set of photos fixes them.
 constexpr float kSameFace = 0.4f;  // intersection over union
 // Two people's landmarks are further apart than this share of the smaller box (root mean square).
 constexpr float kCoincide = 0.25f;

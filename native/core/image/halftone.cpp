@@ -46,8 +46,8 @@ constexpr int kSampleColumns = 128;
 constexpr int kLeastApart = 64;
 
 // The pixels between two tones and the changes from one to the other, as shares of the pixels of
-// the rarer. Of 13,000 photos none has both of the first 2.1 at most and of the second 0.5 at
-// least.
+// the rarer. None of 2,300 faces in samples of lfw-dev, web-dev, cfp-dev, ages-dev and origin-dev
+// was taken for a print; the whole sets were not counted.
 constexpr double kMostBetween = 1.5;
 constexpr double kLeastChanges = 0.5;
 
