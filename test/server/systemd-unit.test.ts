@@ -121,6 +121,9 @@ const matched = `${ready}
 curl -sS -H "x-api-key: $KEY" -F image1=@${photo} -F image2=@${photo} http://127.0.0.1:8080/API/v1.0/face/match/upload >>answers
 echo >>answers`;
 
+/** A line is written shortly after its answer, and a signal is taken a moment after it was sent. */
+const until = (condition: string) => `timeout 10 bash -c 'until ${condition}; do sleep 0.02; done'`;
+
 test.skipIf(!hasMachine || !hasLogrotate)(
   'the blocks of docs/deployment.md run one after another, and the audit log of docs/privacy.md is kept and rotated under the unit',
   { timeout: 180_000 },
@@ -134,8 +137,10 @@ test.skipIf(!hasMachine || !hasLogrotate)(
 ${blocks.map(typed).join('')}
 cd $folder/clone
 ${matched}
+${until('[ -s /var/log/facematch/audit.jsonl ]')}
 cat >/etc/logrotate.d/facematch <<'ROTATE'\n${rotate}ROTATE
 logrotate --force --state $folder/rotated /etc/logrotate.d/facematch
+${until('[ -e /var/log/facematch/audit.jsonl ]')}
 ${matched}
 sudo systemctl restart facematch
 ${matched}
