@@ -1,12 +1,13 @@
 // npm run package: what an installation without a compiler needs, as npm packages in build/package:
-//   facematch             the program, its docs and licences; no install script
-//   @facematch/linux-x64  addon, ONNX Runtime's library, µWebSockets.js for each Node, prepared nets, sample photos: an optional
-//                         dependency of the first
+//   facematch             the program, its docs and licences, samples of deployments; no install script
+//   @facematch/linux-x64  addon, ONNX Runtime's library, µWebSockets.js for each Node, prepared nets, sample photos
 //   @facematch/client     the client for Node alone
 // One addon for every Node (Node-API), with OpenCV and the codecs linked in from pinned sources. Nothing is published.
-//   node scripts/package.mjs [--only STEP,STEP…]
-// --only  these of libraries, addon, platform, program, client: the Dockerfile's layers
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+//   node scripts/package.mjs [--only STEP,STEP…] [--registry]
+// --only      these of libraries, addon, platform, program, client: the Dockerfile's layers
+// --registry  facematch asks for the packages of all platforms by name. Without it nobody else's registry is asked for one:
+//             whoever owned such a name there could run code here
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -29,8 +30,12 @@ const samples = ['sample1.jpg', 'sample3.jpg'];
 /** What it reads while it runs, and what people read. */
 const programFiles = [
   ...['dist/src', 'dist/client', 'scripts/facematch.mjs'],
-  ...['docs', 'README.md', 'CHANGELOG.md', 'SECURITY.md'],
+  ...['docs', 'deploy', 'README.md', 'CHANGELOG.md', 'SECURITY.md'],
 ];
+/** Of `deploy`, what needs a clone. */
+const proofs = ['image', 'replicas', 'prove-arm64', 'prove-image', 'prove-replicas'].map(
+  (name) => `deploy/${name}`,
+);
 /** Needed to build, not to run. */
 const built = ['onnxruntime-node'];
 
@@ -49,8 +54,9 @@ async function addon(onLine) {
 }
 
 function writePackage(folder, members, notices = ['LICENSE', 'THIRD_PARTY_NOTICES.md']) {
-  const { version, license } = own;
-  const text = JSON.stringify({ ...members, version, license }, null, 2);
+  const { version, license, repository, homepage, bugs, keywords } = own;
+  const common = { version, license, repository, homepage, bugs, keywords };
+  const text = JSON.stringify({ ...members, ...common }, null, 2);
   writeFileSync(join(folder, 'package.json'), `${text}\n`);
   for (const file of notices) copy(file, folder);
 }
@@ -81,19 +87,23 @@ async function platformPackage(onLine) {
 }
 
 /** JavaScript, for any platform. */
-function programPackage() {
+function programPackage(forRegistry) {
   const folder = join(out, 'facematch');
   rmSync(folder, { recursive: true, force: true });
   for (const path of programFiles) copy(path, folder);
-  rmSync(join(folder, 'docs/examples'), { recursive: true, force: true });
+  for (const path of ['docs/examples', ...proofs])
+    rmSync(join(folder, path), { recursive: true, force: true });
   const dependencies = Object.entries(own.dependencies).filter(([name]) => !built.includes(name));
   const { name, description, type, engines, exports, bin } = own;
   writePackage(folder, {
     ...{ name, description, type, engines, exports, bin },
-    files: ['dist', 'scripts', 'docs', 'THIRD_PARTY_NOTICES.md', 'CHANGELOG.md', 'SECURITY.md'],
+    files: ['dist', 'scripts', 'docs', 'deploy', 'THIRD_PARTY_NOTICES.md', 'CHANGELOG.md', 'SECURITY.md'],
     dependencies: Object.fromEntries(dependencies),
-    optionalDependencies: Object.fromEntries(platforms.map((one) => [`@facematch/${one}`, own.version])),
+    ...(forRegistry && {
+      optionalDependencies: Object.fromEntries(platforms.map((one) => [`@facematch/${one}`, own.version])),
+    }),
   });
+  linkToRepository(folder);
   return folder;
 }
 
@@ -116,6 +126,19 @@ function clientPackage() {
   return folder;
 }
 
+/** Links of the pages to what only a clone has lead to the repository. */
+function linkToRepository(folder) {
+  const pages = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.md'));
+  for (const page of pages) {
+    const file = join(folder, page);
+    const text = readFileSync(file, 'utf8').replaceAll(/\]\((?!\w+:|#)([^)#]+)/g, (link, to) => {
+      const path = join(dirname(page), to);
+      return existsSync(join(folder, path)) ? link : `](${own.homepage}/tree/v${own.version}/${path}`;
+    });
+    writeFileSync(file, text);
+  }
+}
+
 function npmPack(folder) {
   const args = ['pack', '--json', '--pack-destination', out, `./${folder}`];
   const [{ filename, size, unpackedSize }] = JSON.parse(ask('npm', args) ?? '[]');
@@ -129,15 +152,16 @@ const steps = {
   libraries: () => withProgress('static libraries', staticLibraries),
   addon: () => withProgress('addon', addon),
   platform: async () => npmPack(await withProgress('package of the platform', platformPackage)),
-  program: () => npmPack(programPackage()),
+  program: (forRegistry) => npmPack(programPackage(forRegistry)),
   client: () => npmPack(clientPackage()),
 };
 
 try {
-  const { only } = parseArgs({ options: { only: { type: 'string' } } }).values;
+  const options = { only: { type: 'string' }, registry: { type: 'boolean', default: false } };
+  const { only, registry } = parseArgs({ options }).values;
   for (const step of only?.split(',') ?? Object.keys(steps)) {
     if (!(step in steps)) throw new SetupError(`--only: there is no step ${step}`);
-    await steps[step]();
+    await steps[step](registry);
   }
 } catch (error) {
   if (!(error instanceof SetupError)) throw error;
