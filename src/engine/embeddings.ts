@@ -4,6 +4,7 @@ import { type AccuracyMode, accuracyModes } from './addon.ts';
 import { cosine, maxCandidates } from './cosine.ts';
 import { JsonScan } from './json-scan.ts';
 import { optionRules } from './match-options.ts';
+import type { WorkerTools } from './pool.ts';
 
 const maxId_characters = 128;
 
@@ -70,6 +71,9 @@ const maxValues = 100 * maxCandidates;
 /** At most this many unknown members are named, so that the answer stays smaller than the request. */
 const maxNamed = 16;
 
+/** What a worker loads. */
+export const rankingModule = new URL('./embeddings.js', import.meta.url).href;
+
 export interface EmbeddingsJob {
   /** JSON, in shared memory. */
   body: Uint8Array;
@@ -89,7 +93,6 @@ interface EmbeddingsValues {
 }
 
 export interface RankedEmbeddings {
-  ok: true;
   values: EmbeddingsValues;
   /** Unknown members, the first 16 of them. */
   unknown: string[];
@@ -97,11 +100,10 @@ export interface RankedEmbeddings {
   candidates: { id: string; similarity: number; normalised_similarity: number }[];
 }
 
-/** Throws Problem. `cohortScores` takes vectors that follow each other in one array; `check` throws when nobody waits any more. */
-export function rankEmbeddings(
+/** For `Engine.work`. Throws Problem. */
+export function work(
   { body, pack, version, dimensions }: EmbeddingsJob,
-  cohortScores: (embeddings: Float32Array) => Float32Array,
-  check = () => {},
+  { cohortScores, check }: WorkerTools,
 ): RankedEmbeddings {
   // A copy in memory of this thread, which is read faster and has methods that shared memory lacks.
   const bytes = Buffer.from(body);
@@ -137,7 +139,6 @@ export function rankEmbeddings(
   });
   const { accuracy_mode, threshold_percent, min_percent, limit } = asked;
   return {
-    ok: true,
     values: { accuracy_mode, threshold_percent, searched, min_percent, limit },
     unknown: unknownMembers(json as object),
     candidates: ranked.sort((a, b) => b.normalised_similarity - a.normalised_similarity),

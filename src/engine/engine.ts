@@ -3,10 +3,9 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import type { Addon, AnalyseOptions } from './addon.ts';
 import { AnalysisCache } from './analysis-cache.ts';
-import type { EmbeddingsJob } from './embeddings.ts';
 import { loadAddon } from './load-addon.ts';
 import { type PackDraft, verifyPack } from './manifest.ts';
-import { type EmbeddingsOutcome, type Outcome, Pool } from './pool.ts';
+import { type Outcome, Pool, type WorkJob, type WorkOutcome } from './pool.ts';
 import { ImageQueue, type Origin, type Ticket } from './queue.ts';
 
 /** The words of a JobFault for the log. */
@@ -17,7 +16,7 @@ const jobFaults = {
 };
 
 /** What one place in the queue stands for. */
-type Job = { image: Uint8Array; options: AnalyseOptions } | { embeddings: EmbeddingsJob };
+type Job = { image: Uint8Array; options: AnalyseOptions } | WorkJob;
 
 /** Queue settings and metrics count matches of two images; the queue itself counts images. */
 const images_in_match = 2;
@@ -28,7 +27,7 @@ const minWedged_ms = 5000;
 /** A model pack with its workers, the queue in front of them, and the cache of analyses. */
 export class Engine {
   readonly addon: Addon;
-  readonly #queue: ImageQueue<Job, Outcome | EmbeddingsOutcome>;
+  readonly #queue: ImageQueue<Job, Outcome | WorkOutcome>;
   readonly #cache: AnalysisCache | undefined;
   readonly #config: Config;
   readonly #logger: Pick<Logger, 'warn' | 'error'>;
@@ -104,15 +103,15 @@ export class Engine {
     return this.#cache.analyse(images, options, submit);
   }
 
-  /** Compares embeddings. The job takes one place in the queue. */
-  rank(embeddings: EmbeddingsJob, origin: Origin): Ticket<EmbeddingsOutcome> {
-    return this.#queue.submit([{ embeddings }], origin) as Ticket<EmbeddingsOutcome>;
+  /** Calculates in a worker. The job takes one place in the queue. */
+  work<Result>(job: WorkJob, origin: Origin): Ticket<WorkOutcome<Result>> {
+    return this.#queue.submit([job], origin) as Ticket<WorkOutcome<Result>>;
   }
 
   /** All jobs belong to one request, and so are of one kind. */
-  #run(jobs: readonly Job[], slot: number): Promise<(Outcome | EmbeddingsOutcome)[]> {
+  #run(jobs: readonly Job[], slot: number): Promise<(Outcome | WorkOutcome)[]> {
     const first = jobs[0]!;
-    if ('embeddings' in first) return this.#pool!.run({ ...first, slot });
+    if ('module' in first) return this.#pool!.run({ ...first, slot });
     const images = jobs.flatMap((job) => ('image' in job ? [job.image] : []));
     return this.#pool!.run({ images, options: first.options, slot });
   }

@@ -2,7 +2,6 @@ import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import { type ErrorCode, Problem, type ProblemExtras } from '../errors.ts';
 import type { AnalyseOptions, Analysis, NativeFailure } from './addon.ts';
-import type { EmbeddingsJob, RankedEmbeddings } from './embeddings.ts';
 
 // Messages between the threads.
 
@@ -17,12 +16,29 @@ export interface ImagesJob {
 /** Failures are plain data: structured clone drops an error's class and code. */
 export type Outcome = Analysis | NativeFailure;
 
-export interface EmbeddingsTask {
-  embeddings: EmbeddingsJob;
+/** A calculation that would hold the main thread up. */
+export interface WorkJob {
+  /** The URL of a module with a function `work`, which is loaded when it is needed: its packages may take some MB in each worker. */
+  module: string;
+  /** Plain data, and shared memory. */
+  input: unknown;
+}
+
+/** What `work` gets besides its input. It throws a Problem for what is wrong with that. */
+export interface WorkerTools {
+  /** The cohort scores of vectors that follow each other in one array. */
+  cohortScores(embeddings: Float32Array): Float32Array;
+  /** Throws when nobody waits any more. */
+  check(): void;
+}
+
+export interface WorkTask extends WorkJob {
   slot: number;
 }
 
-export type EmbeddingsOutcome = RankedEmbeddings | { ok: false; code: ErrorCode; extras: ProblemExtras };
+export type WorkOutcome<Result = unknown> =
+  | { ok: true; result: Result }
+  | { ok: false; code: ErrorCode; extras: ProblemExtras };
 
 export interface WorkerData {
   pack_directory: string;
@@ -88,12 +104,12 @@ export class Pool {
   }
 
   /**
-   * Outcomes in the order of its images; one for embeddings. Rejects when the worker dies, which is replaced, or the pool closes. When
+   * Outcomes in the order of its images; one for a calculation. Rejects when the worker dies, which is replaced, or the pool closes. When
    * it has settled, no thread reads the images.
    */
   run(task: ImagesJob): Promise<Outcome[]>;
-  run(task: EmbeddingsTask): Promise<EmbeddingsOutcome[]>;
-  async run(task: ImagesJob | EmbeddingsTask): Promise<Outcome[] | EmbeddingsOutcome[]> {
+  run(task: WorkTask): Promise<WorkOutcome[]>;
+  async run(task: ImagesJob | WorkTask): Promise<Outcome[] | WorkOutcome[]> {
     // Piscina would start a thread for it.
     if (this.#closing) throw new Problem('shutting_down');
     Atomics.store(this.#flags, task.slot, 0);

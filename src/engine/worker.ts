@@ -2,7 +2,7 @@ import { parentPort, threadId, workerData } from 'node:worker_threads';
 import { Problem } from '../errors.ts';
 import { loadAddon } from './load-addon.ts';
 import { tellText } from './not-an-image.ts';
-import type { EmbeddingsOutcome, EmbeddingsTask, ImagesJob, Outcome, WorkerData, WorkerUp } from './pool.ts';
+import type { ImagesJob, Outcome, WorkerData, WorkerTools, WorkerUp, WorkOutcome, WorkTask } from './pool.ts';
 
 /** Runs in a worker thread: a synchronous native call for each image. */
 
@@ -28,24 +28,23 @@ const first = addon.analyse(pack_directory, drawnFace, {
 if (!first.ok) throw new Error(`The first inference failed: ${JSON.stringify(first)}`);
 parentPort?.postMessage({ worker_up: threadId } satisfies WorkerUp);
 
-export default function run(task: ImagesJob | EmbeddingsTask): Outcome[] | Promise<EmbeddingsOutcome[]> {
+export default function run(task: ImagesJob | WorkTask): Outcome[] | Promise<WorkOutcome[]> {
   const cancelled = flags.subarray(task.slot, task.slot + 1);
-  if ('embeddings' in task) return rank(task, cancelled);
+  if ('module' in task) return calculate(task, cancelled);
   const { images, options } = task;
   return images.map((image) => tellText(addon.analyse(pack_directory, image, options, cancelled), image));
 }
 
-async function rank({ embeddings }: EmbeddingsTask, cancelled: Uint8Array): Promise<EmbeddingsOutcome[]> {
-  // Loaded when needed: the packages that check the JSON take some MB in each worker.
-  const { rankEmbeddings } = await import('./embeddings.ts');
+async function calculate({ module, input }: WorkTask, cancelled: Uint8Array): Promise<WorkOutcome[]> {
+  const { work }: { work(input: unknown, tools: WorkerTools): unknown } = await import(module);
   const check = () => {
     // Nobody is told.
     if (Atomics.load(cancelled, 0) !== 0) throw new Problem('deadline_exceeded');
   };
   try {
     check();
-    const scores = (vectors: Float32Array) => addon.cohortScores(pack_directory, vectors, cancelled);
-    return [rankEmbeddings(embeddings, scores, check)];
+    const cohortScores = (vectors: Float32Array) => addon.cohortScores(pack_directory, vectors, cancelled);
+    return [{ ok: true, result: work(input, { cohortScores, check }) }];
   } catch (error) {
     if (error instanceof Problem) return [{ ok: false, code: error.code, extras: error.extras }];
     throw error;

@@ -2,6 +2,7 @@ import type { Config } from '../config/config.ts';
 import type { Answered, EmbeddingsEndpoint, ImageEndpoint } from '../endpoints/endpoint.ts';
 import type { Listed } from '../endpoints/index.ts';
 import { maxJson_bytes } from '../engine/cosine.ts';
+import { type EmbeddingsJob, type RankedEmbeddings, rankingModule } from '../engine/embeddings.ts';
 import { JsonScan } from '../engine/json-scan.ts';
 import { packFiles } from '../engine/manifest.ts';
 import { analysisOptions } from '../engine/match-options.ts';
@@ -186,12 +187,14 @@ async function rank(
   // A body that was held while a shared limiter was asked had the larger limit of a form.
   if (body.length > limit_bytes) throw tooLarge(body.length, limit_bytes);
   if (!context.exchange.open) throw new ClientLeft();
-  const ticket = engine.rank({ body, ...model, dimensions: manifest.embedder.dimensions }, context);
+  const input: EmbeddingsJob = { body, ...model, dimensions: manifest.embedder.dimensions };
+  const ticket = engine.work<RankedEmbeddings>({ module: rankingModule, input }, context);
   context.idle = ticket.idle;
   context.exchange.onLeft(() => ticket.cancel(new ClientLeft()));
   const { outcomes, queue_ms } = await ticket.done;
-  const ranked = outcomes[0]!;
-  if (!ranked.ok) throw new Problem(ranked.code, ranked.extras);
+  const outcome = outcomes[0]!;
+  if (!outcome.ok) throw new Problem(outcome.code, outcome.extras);
+  const ranked = outcome.result;
   const { request_id } = context;
   const warnings = ignoredQuery(context.exchange.request.query, endpoint.members);
   const answered = endpoint.answer({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { rankEmbeddings } from '../../src/engine/embeddings.ts';
+import { work } from '../../src/engine/embeddings.ts';
 
 /** What a worker does with embeddings that nobody waits for any more; the answers are in test/server/embeddings.test.ts. */
 
@@ -12,12 +12,12 @@ const job = (candidates: number) => {
 };
 
 test('ends at whichever step is next', () => {
-  const scores = (vectors: Float32Array) => new Float32Array(vectors.length / dimensions);
+  const cohortScores = (vectors: Float32Array) => new Float32Array(vectors.length / dimensions);
   let checks = 0;
   const count = () => {
     checks += 1;
   };
-  expect(rankEmbeddings(job(10), scores, count).candidates).toHaveLength(10);
+  expect(work(job(10), { cohortScores, check: count }).candidates).toHaveLength(10);
   const all = checks;
   expect(all).toBeGreaterThan(10);
   for (let last = 1; last <= all; last++) {
@@ -26,7 +26,7 @@ test('ends at whichever step is next', () => {
       left -= 1;
       if (left === 0) throw new Error('left');
     };
-    expect(() => rankEmbeddings(job(10), scores, leave)).toThrow('left');
+    expect(() => work(job(10), { cohortScores, check: leave })).toThrow('left');
     expect(left).toBe(0);
   }
 });
