@@ -1,8 +1,10 @@
+import type { Image } from '../endpoints/face.ts';
+import { largestWords } from '../endpoints/largest-face.ts';
+import type { Many } from '../endpoints/match-many.ts';
+import type { Warning } from '../endpoints/warnings.ts';
 import type { Face } from '../engine/addon.ts';
-import type { Image, Many, Warning } from '../scoring/answers.ts';
 import { measuredUpTo } from '../scoring/calibration.ts';
 import type { ImageField } from '../scoring/compare.ts';
-import { largestWords } from '../scoring/largest-face.ts';
 import { type Colours, count, printable } from './terminal.ts';
 
 /** The part of a 200 answer that is described in words; the JSON below it has the rest. */

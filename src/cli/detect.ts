@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { createWriteStream, writeFileSync } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import type { Command } from 'commander';
+import type { imageBody } from '../endpoints/face.ts';
+import type { Warning } from '../endpoints/warnings.ts';
 import { drawFaces } from '../lab/drawing.ts';
-import type { Warning } from '../scoring/answers.ts';
-import type { imageBody } from '../scoring/match.ts';
 import { drawingFiles } from './files.ts';
 import { addHelp } from './help.ts';
 import { givenOptions, matchFlag } from './match-flags.ts';
@@ -126,7 +126,7 @@ cannot be read is a failure, but only after the others are done.`,
 
 async function embed(files: string[], { out, ...options }: { out?: string }): Promise<void> {
   const { analyseFiles } = await import('./image-files.ts');
-  const { base64 } = await import('../engine/cosine.ts');
+  const { base64 } = await import('../endpoints/embed.ts');
   // Opened before the work begins. An existing file is not overwritten.
   const target = out === undefined ? process.stdout : createWriteStream(out, { flags: 'wx', mode: 0o600 });
   if (out !== undefined) await once(target, 'open');

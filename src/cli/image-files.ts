@@ -1,17 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { readConfig } from '../config/config.ts';
+import { compare } from '../endpoints/comparison.ts';
+import type { Target } from '../endpoints/endpoint.ts';
+import { imageBody } from '../endpoints/face.ts';
+import { faultsOf, problemOf } from '../endpoints/faults.ts';
+import type { Match } from '../endpoints/match.ts';
+import { matchAnswer } from '../endpoints/match.ts';
+import type { Many } from '../endpoints/match-many.ts';
+import { manyAnswer } from '../endpoints/match-many.ts';
+import { analysisOptions, completeOptions, type MatchOptions } from '../endpoints/options.ts';
+import { incomplete } from '../endpoints/warnings.ts';
 import type { Analysis } from '../engine/addon.ts';
+import { tellText } from '../engine/file-kind.ts';
 import { loadPack } from '../engine/load-addon.ts';
 import { packDirectory, readDraft, verifyPack } from '../engine/manifest.ts';
-import { analysisOptions, completeOptions, type MatchOptions } from '../engine/match-options.ts';
-import { tellText } from '../engine/not-an-image.ts';
 import type { Outcome } from '../engine/pool.ts';
 import { Problem } from '../errors.ts';
-import type { Many, Match } from '../scoring/answers.ts';
 import { calibrationOf } from '../scoring/calibration.ts';
-import { compare, faultsOf, problemOf } from '../scoring/compare.ts';
-import { manyAnswer, type Target } from '../scoring/many.ts';
-import { imageBody, incomplete, matchAnswer } from '../scoring/match.ts';
 import { readImage } from './files.ts';
 
 // match, detect and embed for files, in this process, without a server.

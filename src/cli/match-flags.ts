@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { type MatchOptions, optionRules, parseOption, type ValueRule } from '../engine/match-options.ts';
+import { type MatchOptions, optionRules, parseOption, type ValueRule } from '../endpoints/options.ts';
 
 /** The options of a match as flags of commands. Type, default and rule are the option's own. */
 const flags = {

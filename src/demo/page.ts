@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import { projectPath } from '../config/paths.ts';
 import { samples } from '../config/samples.ts';
 import { endpoints } from '../endpoints/index.ts';
-import { maxTargets, optionEntries, optionRules } from '../engine/match-options.ts';
+import { maxTargets, optionEntries, optionRules } from '../endpoints/options.ts';
 import type { Settings } from './browser/types.ts';
 
 /** The demo page: HTML, style and script in one document, which needs no further request. */

@@ -1,10 +1,38 @@
+import type { z } from 'zod';
 import type { Analysis } from '../engine/addon.ts';
-import { faultsOf } from '../scoring/compare.ts';
-import { detectAnswer } from '../scoring/match.ts';
+import { withQualityComponents } from '../scoring/quality-components.ts';
+import { accuracy_mode, type Question, request_id, rest, timingsBody } from './answer.ts';
 import { define, key, prefix } from './endpoint.ts';
+import { DetectedFace, facesOf, image, imageBody } from './face.ts';
+import { faultsOf } from './faults.ts';
 import { imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
+import { object } from './schema.ts';
+import { incomplete } from './warnings.ts';
 
 /** The faces of one image. No face is an empty list. */
+
+export const Detect = object('The faces of one image.', {
+  request_id,
+  accuracy_mode,
+  image: object('The image and its faces.', { ...image, faces: facesOf(DetectedFace) }),
+  ...rest,
+});
+
+export type Detect = z.infer<typeof Detect>;
+
+/** The analysis of one image → the answer of detect. */
+export function detectAnswer(question: Question, analysis: Analysis): Detect {
+  const { request_id, options, warnings, model, queue_ms, total_ms } = question;
+  const image = imageBody(analysis.image);
+  return {
+    request_id,
+    accuracy_mode: options.accuracy_mode,
+    image: { ...image, faces: withQualityComponents(image.faces) },
+    model,
+    warnings: [...warnings, ...incomplete('image', analysis.image)],
+    timings_ms: timingsBody(queue_ms, analysis.timings_ms, total_ms),
+  };
+}
 
 export const detect = define({
   id: 'detect',
@@ -15,7 +43,7 @@ export const detect = define({
   takes: 'images',
   fields: { image: imageRule('The'), ...optionsOf('detect') },
   values: 'DetectValues',
-  success: { description: 'The faces, if any', name: 'Detect', schema: ({ Detect }) => Detect },
+  success: { description: 'The faces, if any', name: 'Detect', schema: Detect },
   errors: [],
   docs: {
     tag: 'faces',

@@ -1,10 +1,67 @@
-import type { Analysis } from '../engine/addon.ts';
-import { faultsOf } from '../scoring/compare.ts';
-import { embedAnswer } from '../scoring/match.ts';
+import { z } from 'zod';
+import { type Analysis, accuracyModes, type Face } from '../engine/addon.ts';
+import type { Question } from './answer.ts';
+import { Detect, detectAnswer } from './detect.ts';
 import { define, key, prefix } from './endpoint.ts';
+import { EmbeddedFace, facesOf, image } from './face.ts';
+import { lowQuality } from './face-quality.ts';
+import { faultsOf } from './faults.ts';
 import { answerUnlessRefused, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
+import { object, text } from './schema.ts';
 
 /** The faces of one image with their embeddings. No face is a refusal. */
+
+export const Embed = Detect.extend({
+  image: object('The image and its faces.', { ...image, faces: facesOf(EmbeddedFace).min(1) }),
+  embedding: object(
+    'What is needed to compare the embeddings: only those of the same pack, version and mode can be compared',
+    {
+      pack: text('Name of the model pack'),
+      version: text('Its version'),
+      accuracy_mode: z.enum(accuracyModes).describe('The mode that they were made in'),
+      dimensions: z.int().min(1).describe('How many numbers each has'),
+      encoding: z.literal('float32-le-base64').describe('Little-endian 32-bit floats, in base64'),
+      normalised: z.literal(true).describe('Each is of length 1'),
+    },
+  ),
+}).describe('The faces of one image, with embeddings.');
+
+export type Embed = z.infer<typeof Embed>;
+
+/** Base64 of little-endian 32-bit floats, on every processor. */
+export function base64({ embedding }: Pick<Face, 'embedding'>): string {
+  const bytes = Buffer.alloc(4 * embedding.length);
+  for (const [index, value] of embedding.entries()) bytes.writeFloatLE(value, 4 * index);
+  return bytes.toString('base64');
+}
+
+/** The same with embeddings, of a length. Faces that were not asked for get no embedding and no quality warnings. */
+export function embedAnswer(question: Question, analysis: Analysis, dimensions: number): Embed {
+  const body = detectAnswer(question, analysis);
+  const { face_index, accuracy_mode } = question.options;
+  const wanted = (index: number) => face_index < 0 || index === face_index;
+  return {
+    ...body,
+    image: {
+      ...body.image,
+      faces: body.image.faces.map((face, index) =>
+        wanted(index) ? { ...face, embedding: base64(analysis.image.faces[index]!) } : face,
+      ),
+    },
+    /** Needed to compare the embeddings. */
+    embedding: {
+      ...question.model,
+      accuracy_mode,
+      dimensions,
+      encoding: 'float32-le-base64',
+      normalised: true,
+    },
+    warnings: [
+      ...body.warnings,
+      ...body.image.faces.filter(({ index }) => wanted(index)).flatMap((face) => lowQuality('image', face)),
+    ],
+  };
+}
 
 export const embed = define({
   id: 'embed',
@@ -17,7 +74,7 @@ export const embed = define({
   takes: 'images',
   fields: { image: imageRule('The'), ...optionsOf('embed') },
   values: 'EmbedValues',
-  success: { description: 'The faces were embedded', name: 'Embed', schema: ({ Embed }) => Embed },
+  success: { description: 'The faces were embedded', name: 'Embed', schema: Embed },
   errors: ['faces', 'choice'],
   docs: {
     tag: 'faces',

@@ -1,19 +1,15 @@
 import type { z } from 'zod';
 import type { EndpointId } from '../config/config.ts';
 import type { FoundBy, OnnxRuntime } from '../engine/addon.ts';
-import type { RankedEmbeddings } from '../engine/embeddings.ts';
 import type { PackDraft, PackFile } from '../engine/manifest.ts';
-import type { ValueRule } from '../engine/match-options.ts';
 import type { Outcome } from '../engine/pool.ts';
 import type { Problem } from '../errors.ts';
 import type { Calibration } from '../scoring/calibration.ts';
-import type { Target } from '../scoring/many.ts';
-import type { Question } from '../scoring/match.ts';
+import type { Question } from './answer.ts';
+import type { ValueRule } from './options.ts';
+import type { RankedEmbeddings } from './rank-embeddings.ts';
 
-/**
- * An endpoint is one value, from which server, settings, metrics and documents are derived. These files load nothing heavy, because
- * programs read the list for its names only.
- */
+/** An endpoint is one value, from which server, settings, metrics and documents are derived. */
 export type Endpoint = ImageEndpoint | EmbeddingsEndpoint | PlainEndpoint | DocumentEndpoint;
 
 export const prefix = '/API/v1.0';
@@ -50,15 +46,12 @@ export const tags = {
   documents: 'This documentation',
 } as const;
 
-/** zod, and the schemas that answers share; they are loaded for documents only. */
-export type Schemas = typeof import('../scoring/answers.ts') & { z: typeof z };
-
 /** The 200 answer, in JSON. */
 export interface Success {
   description: string;
   /** Of its component; the clients' type of it ends with `Answer`. */
   name: string;
-  schema: (schemas: Schemas) => z.ZodType;
+  schema: z.ZodType;
 }
 
 /** What a handler gives: an answer, or a refusal. Both are counted. */
@@ -91,6 +84,15 @@ export interface Decision {
 }
 
 type Answer = object & { timings_ms?: Readonly<Record<string, number>> };
+
+export interface Target {
+  /** As sent; only a label. */
+  filename: string | undefined;
+  /** Its index among the images, or why it is not there. */
+  image: number | Problem;
+  /** The name of the image in problems; by default the form's field. */
+  name?: string;
+}
 
 /** Images with their faces, as they were asked for. */
 export interface Analysed {

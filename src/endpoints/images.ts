@@ -1,9 +1,11 @@
 import type { EndpointId } from '../config/config.ts';
-import { type MatchOptions, optionEntries, type ValueRule } from '../engine/match-options.ts';
-import type { Image, Timings, Warning } from '../scoring/answers.ts';
-import { type ImageFault, problemOf } from '../scoring/compare.ts';
-import { type AskedFace, refusalOfFaces } from '../scoring/face-quality.ts';
+import type { Timings } from './answer.ts';
 import type { Answered, Decision, FieldRule, Fields, ImageCounts, ImageRule } from './endpoint.ts';
+import type { Image } from './face.ts';
+import { type AskedFace, refusalOfFaces } from './face-quality.ts';
+import { type ImageFault, problemOf } from './faults.ts';
+import { type MatchOptions, optionEntries, type ValueRule } from './options.ts';
+import type { Warning } from './warnings.ts';
 
 /** What endpoints that take images have in common: their fields, and what is counted and refused. */
 

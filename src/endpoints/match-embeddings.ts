@@ -1,32 +1,34 @@
-import type { z } from 'zod';
-import { maxCandidates } from '../engine/cosine.ts';
-import type { embeddingsSchema } from '../engine/embeddings.ts';
+import { z } from 'zod';
 import { shortName } from '../errors.ts';
-import { assessPair, round, thresholdBelowOne, uncalibrated } from '../scoring/match.ts';
-import { define, key, prefix, type Ranked, type Schemas } from './endpoint.ts';
+import { accuracy_mode, request_id, rest, threshold_percent } from './answer.ts';
+import { assessPair, verdict } from './comparison.ts';
+import { define, key, prefix, type Ranked } from './endpoint.ts';
+import { round } from './face.ts';
+import { EmbeddingsRequest, maxCandidates } from './rank-embeddings.ts';
+import { count, milliseconds, object, text } from './schema.ts';
+import { thresholdBelowOne, uncalibrated } from './warnings.ts';
 
 /** One embedding against many, as a worker ranked them. */
 
-const schema = ({ z, object, text, count, milliseconds, verdict, ...shared }: Schemas) =>
-  object('One embedding against many.', {
-    request_id: shared.request_id,
-    threshold_percent: shared.threshold_percent,
-    accuracy_mode: shared.accuracy_mode,
-    searched: z.int().min(1).describe('The number that each false_match_rate is multiplied by'),
-    results: z
-      .array(object('A candidate.', { id: text('As sent'), ...verdict }))
-      .max(maxCandidates)
-      .describe('Best first: at most `limit`, and none below `min_percent`'),
-    matches: count.describe('How many candidates match, including those that `limit` leaves out'),
-    model: shared.rest.model,
-    warnings: shared.rest.warnings,
-    timings_ms: object('Where the time went; in the Server-Timing header as well', {
-      queue: milliseconds('Waiting for a worker'),
-      total: milliseconds('From the last byte of the request to the answer'),
-    }),
-  });
+const Embeddings = object('One embedding against many.', {
+  request_id,
+  threshold_percent,
+  accuracy_mode,
+  searched: z.int().min(1).describe('The number that each false_match_rate is multiplied by'),
+  results: z
+    .array(object('A candidate.', { id: text('As sent'), ...verdict }))
+    .max(maxCandidates)
+    .describe('Best first: at most `limit`, and none below `min_percent`'),
+  matches: count.describe('How many candidates match, including those that `limit` leaves out'),
+  model: rest.model,
+  warnings: rest.warnings,
+  timings_ms: object('Where the time went; in the Server-Timing header as well', {
+    queue: milliseconds('Waiting for a worker'),
+    total: milliseconds('From the last byte of the request to the answer'),
+  }),
+});
 
-export type Embeddings = z.infer<ReturnType<typeof schema>>;
+export type Embeddings = z.infer<typeof Embeddings>;
 
 function bodyOf({ question, ranked, calibration }: Ranked): Embeddings {
   const { request_id, model, queue_ms, total_ms } = question;
@@ -59,19 +61,6 @@ const unknownMember = {
   detail: 'The member was ignored: this endpoint does not know it. Look for a mistake in its name.',
 } as const;
 
-/** Not read from the schema, which loads much. */
-const members: Record<keyof typeof embeddingsSchema.shape, true> = {
-  embedding: true,
-  candidates: true,
-  pack: true,
-  version: true,
-  accuracy_mode: true,
-  threshold_percent: true,
-  searched: true,
-  min_percent: true,
-  limit: true,
-};
-
 export const matchEmbeddings = define({
   id: 'match_embeddings',
   method: 'POST',
@@ -80,8 +69,8 @@ export const matchEmbeddings = define({
   price: 1,
   audited: true,
   takes: 'embeddings',
-  members: Object.keys(members),
-  success: { description: 'The embeddings were compared', name: 'Embeddings', schema },
+  members: Object.keys(EmbeddingsRequest.shape),
+  success: { description: 'The embeddings were compared', name: 'Embeddings', schema: Embeddings },
   docs: {
     tag: 'match',
     summary: 'Compare one embedding with many',

@@ -1,13 +1,193 @@
+import { z } from 'zod';
 import type { Analysis } from '../engine/addon.ts';
-import { maxTargets } from '../engine/match-options.ts';
 import type { Outcome } from '../engine/pool.ts';
-import type { Many } from '../scoring/answers.ts';
-import { faultsOf } from '../scoring/compare.ts';
-import { manyAnswer } from '../scoring/many.ts';
-import { type Decision, define, type ImageCounts, key, prefix } from './endpoint.ts';
+import { errorTable, Problem } from '../errors.ts';
+import type { Calibration } from '../scoring/calibration.ts';
+import { sum } from '../scoring/compare.ts';
+import { accuracy_mode, type Question, request_id, rest, threshold_percent, timingsBody } from './answer.ts';
+import { assessBest, compare, pairs_compared, verdict } from './comparison.ts';
+import { type Decision, define, type ImageCounts, key, prefix, type Target } from './endpoint.ts';
+import { Image, imageBody, live_score } from './face.ts';
+import { lowQuality, refusalOfFaces } from './face-quality.ts';
+import { faultsOf, imageFaults, problemOf } from './faults.ts';
 import { answerUnlessRefused, askedFace, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
+import { maxTargets } from './options.ts';
+import { extraSchemas, qualityReasonNames } from './problem-members.ts';
+import { count, object, optional, text } from './schema.ts';
+import {
+  bestOfMany,
+  incomplete,
+  notTheLargest,
+  thresholdBelowOne,
+  uncalibrated,
+  Warning,
+} from './warnings.ts';
 
 /** One image against several. A fault of image1 refuses the request; a fault of a target is reported in its result. */
+
+/** The problems that one of several images may have. */
+const targetFaults = [
+  'missing_field',
+  'image_too_large',
+  ...imageFaults.filter((code) => code !== 'face_index_out_of_range'),
+  'low_quality_face',
+  'presentation_attack',
+] as const;
+
+const target = {
+  index: count.describe('Its position among those sent'),
+  filename: text('Its name, as sent').exactOptional(),
+};
+
+export const Compared = object('An image that was compared with image1.', {
+  ...target,
+  ...verdict,
+  image1_face_index: count.describe('The face of image1 that it is most similar to'),
+  image2: Image,
+  pairs_compared,
+  warnings: z.array(Warning).describe('Warnings about this image'),
+});
+
+const { detected, height, jpeg_position, limit_bytes, limit_pixels, width } = extraSchemas;
+export const Uncompared = object('An image that could not be compared.', {
+  ...target,
+  problem: object('What is wrong with it, like the problem of a match', {
+    code: z.enum(targetFaults).describe('For programs'),
+    status: z.int().describe('The HTTP status that stands for it'),
+    title: text('What is wrong, the same text each time'),
+    detail: text('What to do about it, for people'),
+    ...z.object({ detected, position: jpeg_position, width, height, limit_pixels, limit_bytes }).partial()
+      .shape,
+    reasons: optional(z.array(z.enum(qualityReasonNames)), 'With `low_quality_face` only, what the face is'),
+    face_index: count.describe('With `presentation_attack` only, the face').exactOptional(),
+    live_score: live_score.exactOptional(),
+  }),
+});
+
+export const Many = object(
+  'One image against several. `face_index` of image1 names the face of the best result.',
+  {
+    request_id,
+    threshold_percent,
+    accuracy_mode,
+    image1: Image,
+    results: z
+      .array(z.xor([Compared, Uncompared]))
+      .min(1)
+      .max(maxTargets)
+      .describe('One for each image2, in the order sent'),
+    matches: count.describe('How many of them match'),
+    ...rest,
+  },
+);
+
+export type Many = z.infer<typeof Many>;
+export type Compared = z.infer<typeof Compared>;
+export type Uncompared = z.infer<typeof Uncompared>;
+
+/** One image against several. */
+interface ManyQuestion extends Question {
+  targets: readonly Target[];
+  /** In the order of the images; the first, image1, has no fault. */
+  outcomes: readonly [Analysis, ...Outcome[]];
+  calibration: Calibration;
+}
+
+/** One image against several → the answer of the contract. Each target gets a result of its own. */
+export function manyAnswer(question: ManyQuestion): Many {
+  const { request_id, options, targets, outcomes, model, queue_ms, total_ms } = question;
+  const { threshold_percent, accuracy_mode, image1_face_index } = options;
+  const results = targets.map((target, index) => ({
+    index,
+    ...(target.filename === undefined ? {} : { filename: target.filename }),
+    ...resultOf(question, target),
+  }));
+  const best = results
+    .filter((result) => 'match' in result)
+    .toSorted((a, b) => b.confidence_percent - a.confidence_percent)[0];
+  const matches = results.filter((result) => 'match' in result && result.match).length;
+  const image1 = {
+    ...imageBody(outcomes[0].image),
+    face_index: best?.image1_face_index ?? Math.max(0, image1_face_index),
+  };
+  const analysed = outcomes.filter((outcome) => outcome.ok).map(({ timings_ms }) => timings_ms);
+  return {
+    request_id,
+    threshold_percent,
+    accuracy_mode,
+    image1,
+    results,
+    matches,
+    model,
+    warnings: [
+      ...question.warnings,
+      ...thresholdBelowOne(threshold_percent),
+      ...uncalibrated(question.calibration, model),
+      ...incomplete('image1', outcomes[0].image),
+      // Where nothing was compared, no face was chosen.
+      ...(best === undefined ? [] : notTheLargest('image1', image1, image1_face_index)),
+      ...lowQuality('image1', image1.faces[image1.face_index]!),
+      ...(matches > 1 ? [bestOfMany(targets.length)] : []),
+    ],
+    timings_ms: timingsBody(queue_ms, analysed.reduce(sum), total_ms),
+  };
+}
+
+/** The result of a target, or its problem. */
+function resultOf(question: ManyQuestion, target: Target) {
+  try {
+    return comparedTarget(question, target);
+  } catch (error) {
+    if (error instanceof Problem) return { problem: problemBody(error) };
+    throw error;
+  }
+}
+
+function comparedTarget(
+  { options, outcomes, calibration }: ManyQuestion,
+  { image, name }: Target,
+): Omit<Compared, 'index' | 'filename'> {
+  if (image instanceof Problem) throw image;
+  const result = compare([outcomes[0], outcomes[image]!], { ...options, image2_face_index: -1 });
+  if (Array.isArray(result)) throw problemOf(result, name);
+  const { best, ...verdict } = assessBest(result.pairs, calibration, options.threshold_percent);
+  const image1 = { ...imageBody(result.image1), face_index: best.image1_face_index };
+  const image2 = { ...imageBody(result.image2), face_index: best.image2_face_index };
+  const poor = lowQuality('image2', image2.faces[image2.face_index]!);
+  const asked = [{ field: 'image2', face: image2.faces[image2.face_index]! }];
+  const refusal = refusalOfFaces(options, poor, asked);
+  if (refusal) throw refusal;
+  return {
+    ...verdict,
+    image1_face_index: best.image1_face_index,
+    image2,
+    pairs_compared: result.pairs.length,
+    warnings: [
+      ...incomplete('image2', result.image2),
+      ...notTheLargest('image1', image1, options.image1_face_index),
+      ...notTheLargest('image2', image2, -1),
+      ...poor,
+    ],
+  };
+}
+
+/** Like the problem of a request, without the field, which is clear from its place. */
+function problemBody({ code, message, extras }: Problem): Uncompared['problem'] {
+  const { detail: _, field: __, errors, ...members } = extras;
+  const { status, title } = errorTable[code];
+  const reasons = errors?.flatMap(({ reasons = [] }) => reasons) ?? [];
+  const attack = errors?.find(({ live_score }) => live_score !== undefined);
+  const problem = {
+    code,
+    status,
+    title,
+    detail: message,
+    ...members,
+    ...(reasons.length > 0 ? { reasons } : {}),
+    ...(attack ? { face_index: attack.face_index, live_score: attack.live_score } : {}),
+  };
+  return problem as Uncompared['problem'];
+}
 
 function countsOf({ image1, results }: Many): ImageCounts[] {
   const others = results.flatMap((result): Pick<Many['image1'], 'faces'>[] => {
@@ -44,7 +224,7 @@ export const matchMany = define({
   success: {
     description: 'The image was compared with those that could be compared',
     name: 'Many',
-    schema: ({ Many }) => Many,
+    schema: Many,
   },
   errors: ['faces', 'choice'],
   docs: {

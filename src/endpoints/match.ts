@@ -1,15 +1,90 @@
+import { z } from 'zod';
 import type { Outcome } from '../engine/pool.ts';
-import { compare } from '../scoring/compare.ts';
-import { matchAnswer } from '../scoring/match.ts';
+import type { Calibration } from '../scoring/calibration.ts';
+import { accuracy_mode, type Question, request_id, rest, threshold_percent, timingsBody } from './answer.ts';
+import { assessBest, type Comparison, compare, pairs_compared, verdict } from './comparison.ts';
 import { type Analysed, type Answered, define, key, photos, prefix, type Success } from './endpoint.ts';
+import { Image, imageBody, round } from './face.ts';
 import { answerUnlessRefused, askedFace, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
+import { cosine, count, object, percent } from './schema.ts';
+import { comparedFace, incomplete, thresholdBelowOne, uncalibrated } from './warnings.ts';
 
 /** Two images against each other: with the threshold alone, and with all controls. */
+
+export const Pair = object('Two faces that were compared.', {
+  image1_face_index: count.describe('A face of image1'),
+  image2_face_index: count.describe('A face of image2'),
+  similarity: cosine.describe('As in the answer, for this pair'),
+  confidence_percent: percent.describe('As in the answer, for this pair'),
+});
+
+export const Match = object(
+  'Whether the two images show the same person. A non-match is an answer like any other, not an error.',
+  {
+    request_id,
+    match: verdict.match,
+    confidence_percent: verdict.confidence_percent,
+    threshold_percent,
+    similarity: verdict.similarity,
+    false_match_rate: verdict.false_match_rate,
+    extrapolated: verdict.extrapolated,
+    accuracy_mode,
+    image1: Image,
+    image2: Image,
+    pairs_compared,
+    pairs: z.array(Pair).min(1).describe('Every pair that was compared, best first'),
+    ...rest,
+  },
+);
+
+export type Match = z.infer<typeof Match>;
+
+/** A comparison → the answer of the contract. Matching uses exact numbers; they are rounded afterwards. */
+export function matchAnswer(question: Question, result: Comparison, calibration: Calibration): Match {
+  const { request_id, options, warnings, model, queue_ms, total_ms } = question;
+  const { pairs } = result;
+  const { best, ...verdict } = assessBest(pairs, calibration, options.threshold_percent);
+  const image1 = { ...imageBody(result.image1), face_index: best.image1_face_index };
+  const image2 = { ...imageBody(result.image2), face_index: best.image2_face_index };
+  return {
+    request_id,
+    match: verdict.match,
+    confidence_percent: verdict.confidence_percent,
+    threshold_percent: options.threshold_percent,
+    similarity: verdict.similarity,
+    false_match_rate: verdict.false_match_rate,
+    extrapolated: verdict.extrapolated,
+    accuracy_mode: options.accuracy_mode,
+    image1,
+    image2,
+    pairs_compared: pairs.length,
+    pairs: pairs.map((pair) => ({
+      image1_face_index: pair.image1_face_index,
+      image2_face_index: pair.image2_face_index,
+      similarity: round(pair.similarity, 4),
+      confidence_percent: round(
+        calibration.assess(pair.normalised_similarity, pairs.length).confidence_percent,
+        1,
+      ),
+    })),
+    model,
+    warnings: [
+      ...warnings,
+      ...thresholdBelowOne(options.threshold_percent),
+      ...uncalibrated(calibration, model),
+      ...incomplete('image1', result.image1),
+      ...incomplete('image2', result.image2),
+      ...comparedFace('image1', image1, options.image1_face_index),
+      ...comparedFace('image2', image2, options.image2_face_index),
+    ],
+    timings_ms: timingsBody(queue_ms, result.timings_ms, total_ms),
+  };
+}
 
 const success: Success = {
   description: 'The images were compared, whether they match or not',
   name: 'Match',
-  schema: ({ Match }) => Match,
+  schema: Match,
 };
 
 const images = { image1: imageRule('First'), image2: imageRule('Second') };

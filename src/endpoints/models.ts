@@ -1,7 +1,8 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { OnnxRuntime } from '../engine/addon.ts';
 import type { PackDraft, PackFile } from '../engine/manifest.ts';
-import { define, key, prefix, type Schemas } from './endpoint.ts';
+import { define, key, prefix } from './endpoint.ts';
+import { object, text, word } from './schema.ts';
 
 /** The loaded pack, so that a client can tell when it changes. */
 
@@ -21,55 +22,75 @@ const sources: Record<PackDraft['source']['kind'], string> = {
   project: 'a project that publishes its files elsewhere',
 };
 
-const schema = ({ z, object, text, word, Calibration }: Schemas) => {
-  const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
-  return object('The model pack that is loaded.', {
-    pack: text('Name of the model pack'),
-    version: text('Its version; answers may differ between versions'),
-    description: text('What it consists of'),
-    source: object("The origin of the pack's own nets", {
-      kind: word(sources, 'What it is.'),
-      name: text('Its name'),
-      version: text('Its version or commit'),
-      licence: text('Its licence, as stated by it'),
-    }),
-    runtime: object('What runs the nets', {
-      onnxruntime: text('Version of ONNX Runtime'),
-      providers: z
-        .array(z.string())
-        .min(1)
-        .describe(
-          'Its execution providers, in order of preference: `cpu` alone unless FACEMATCH_PROVIDER says otherwise',
-        ),
-    }),
-    files: z
-      .array(
-        z.object({
-          role: word(roles, 'What the net is for.'),
-          file: text('Name of the file'),
-          pack: text('The model pack that it belongs to: this one, or the one that it was taken over from'),
-          licence: text('Its licence'),
-          sha256: sha256.describe('SHA-256 of the file that is loaded'),
-          source_sha256: sha256.describe('SHA-256 of the file as its authors published it'),
-        }),
-      )
-      .describe('The nets in the order in which they process an image, then the other files'),
-    min_det_score: z.number().min(0).max(1).describe('Default of the form field `min_det_score`'),
-    human: object('The check for human faces; absent when the pack takes every face', {
-      bar: z.number().describe('The threshold: faces with a lower `human_score` are dropped'),
-      fitted_on: text('The images that it was made from'),
-    }).exactOptional(),
-    liveness: object('The hint at presentation attacks; absent when the pack has none', {
-      live_threshold: z.number().min(0).max(1).describe('Default of the form field `live_threshold`'),
-    }).exactOptional(),
-    calibration: object(
-      'One table for each accuracy mode; absent when the pack is not calibrated: its answers then have the warning `pack_not_calibrated`',
-      { fast: Calibration, balance: Calibration },
-    ).exactOptional(),
-  });
-};
+export const Calibration = object('The table from similarity to false-match rate.', {
+  fitted_on: text('The pairs of images that the table was made from'),
+  points: z
+    .array(
+      z
+        .tuple([
+          z.number().describe('Similarity, normalised as the model pack does it'),
+          z.number().positive().max(1).describe('False-match rate'),
+        ])
+        .describe('A similarity, and how often two different people score at least this high'),
+    )
+    .min(2)
+    .describe('Rising similarities, falling rates; between points the logarithm of the rate is linear'),
+  floor: z
+    .number()
+    .positive()
+    .max(0.1)
+    .describe(
+      'The lowest false-match rate that the people of the fit can show; below it an answer is `extrapolated`',
+    ),
+});
 
-export type Models = z.infer<ReturnType<typeof schema>>;
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+const Models = object('The model pack that is loaded.', {
+  pack: text('Name of the model pack'),
+  version: text('Its version; answers may differ between versions'),
+  description: text('What it consists of'),
+  source: object("The origin of the pack's own nets", {
+    kind: word(sources, 'What it is.'),
+    name: text('Its name'),
+    version: text('Its version or commit'),
+    licence: text('Its licence, as stated by it'),
+  }),
+  runtime: object('What runs the nets', {
+    onnxruntime: text('Version of ONNX Runtime'),
+    providers: z
+      .array(z.string())
+      .min(1)
+      .describe(
+        'Its execution providers, in order of preference: `cpu` alone unless FACEMATCH_PROVIDER says otherwise',
+      ),
+  }),
+  files: z
+    .array(
+      z.object({
+        role: word(roles, 'What the net is for.'),
+        file: text('Name of the file'),
+        pack: text('The model pack that it belongs to: this one, or the one that it was taken over from'),
+        licence: text('Its licence'),
+        sha256: sha256.describe('SHA-256 of the file that is loaded'),
+        source_sha256: sha256.describe('SHA-256 of the file as its authors published it'),
+      }),
+    )
+    .describe('The nets in the order in which they process an image, then the other files'),
+  min_det_score: z.number().min(0).max(1).describe('Default of the form field `min_det_score`'),
+  human: object('The check for human faces; absent when the pack takes every face', {
+    bar: z.number().describe('The threshold: faces with a lower `human_score` are dropped'),
+    fitted_on: text('The images that it was made from'),
+  }).exactOptional(),
+  liveness: object('The hint at presentation attacks; absent when the pack has none', {
+    live_threshold: z.number().min(0).max(1).describe('Default of the form field `live_threshold`'),
+  }).exactOptional(),
+  calibration: object(
+    'One table for each accuracy mode; absent when the pack is not calibrated: its answers then have the warning `pack_not_calibrated`',
+    { fast: Calibration, balance: Calibration },
+  ).exactOptional(),
+});
+
+export type Models = z.infer<typeof Models>;
 
 function bodyOf(manifest: PackDraft, files: PackFile[], runtime: OnnxRuntime): Models {
   const { name, version, description, human, liveness, min_det_score, calibration, source } = manifest;
@@ -97,7 +118,7 @@ export const models = define({
   scope: 'any',
   price: 1,
   takes: 'nothing',
-  success: { description: 'The model pack', name: 'Models', schema },
+  success: { description: 'The model pack', name: 'Models', schema: Models },
   docs: {
     tag: 'about',
     summary: 'Show the model pack',

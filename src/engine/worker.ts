@@ -1,7 +1,7 @@
 import { parentPort, threadId, workerData } from 'node:worker_threads';
 import { Problem } from '../errors.ts';
+import { tellText } from './file-kind.ts';
 import { loadAddon } from './load-addon.ts';
-import { tellText } from './not-an-image.ts';
 import type { ImagesJob, Outcome, WorkerData, WorkerTools, WorkerUp, WorkOutcome, WorkTask } from './pool.ts';
 
 /** Runs in a worker thread: a synchronous native call for each image. */

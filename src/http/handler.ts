@@ -1,11 +1,15 @@
 import type { Config } from '../config/config.ts';
 import type { Answered, EmbeddingsEndpoint, ImageEndpoint } from '../endpoints/endpoint.ts';
 import type { Listed } from '../endpoints/index.ts';
-import { maxJson_bytes } from '../engine/cosine.ts';
-import { type EmbeddingsJob, type RankedEmbeddings, rankingModule } from '../engine/embeddings.ts';
+import { analysisOptions } from '../endpoints/options.ts';
+import {
+  type EmbeddingsJob,
+  maxJson_bytes,
+  type RankedEmbeddings,
+  rankingModule,
+} from '../endpoints/rank-embeddings.ts';
 import { JsonScan } from '../engine/json-scan.ts';
 import { packFiles } from '../engine/manifest.ts';
-import { analysisOptions } from '../engine/match-options.ts';
 import { Problem } from '../errors.ts';
 import { type Form, readForm } from './body/form.ts';
 import { readJsonForm } from './body/json-form.ts';

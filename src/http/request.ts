@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto';
-import type { Warning } from '../scoring/answers.ts';
+import type { Warning } from '../endpoints/warnings.ts';
 
 /** RFC 9112 section 6.3. `unclear`: two parsers could differ, or µWS gives up; the connection closes after the answer. */
 type Framing = 'none' | 'length' | 'chunked' | 'unclear';

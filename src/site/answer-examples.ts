@@ -1,8 +1,11 @@
+import type { Detect } from '../endpoints/detect.ts';
+import type { Embed } from '../endpoints/embed.ts';
+import type { Match } from '../endpoints/match.ts';
 import type { Embeddings } from '../endpoints/match-embeddings.ts';
+import type { Many } from '../endpoints/match-many.ts';
 import type { Models } from '../endpoints/models.ts';
-import { kindWords } from '../engine/not-an-image.ts';
-import type { Detect, Embed, Many, Match } from '../scoring/answers.ts';
-import { withQualityComponents } from '../scoring/face-quality.ts';
+import { kindWords } from '../engine/file-kind.ts';
+import { withQualityComponents } from '../scoring/quality-components.ts';
 
 /** Answers, as documents show them. */
 

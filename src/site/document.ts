@@ -1,11 +1,15 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Config } from '../config/config.ts';
 import { demo } from '../endpoints/documents.ts';
 import { type Success, tags } from '../endpoints/endpoint.ts';
+import { DetectedFace, EmbeddedFace, Face, Image } from '../endpoints/face.ts';
 import { endpoints } from '../endpoints/index.ts';
-import { embeddingsSchema } from '../engine/embeddings.ts';
+import { Pair } from '../endpoints/match.ts';
+import { Compared, Uncompared } from '../endpoints/match-many.ts';
+import { Calibration } from '../endpoints/models.ts';
+import { EmbeddingsRequest } from '../endpoints/rank-embeddings.ts';
+import { Warning } from '../endpoints/warnings.ts';
 import { errorCodes, errorTable } from '../errors.ts';
-import * as answerParts from '../scoring/answers.ts';
 import { answerExamples } from './answer-examples.ts';
 import { type ComponentKind, jsonSchemas, ref } from './json-schema.ts';
 import { type Header, headers, type Operation, operationOf, requestIdPattern } from './operations.ts';
@@ -72,10 +76,23 @@ function successes(): Success[] {
   return endpoints.flatMap((endpoint) => ('success' in endpoint ? [endpoint.success] : []));
 }
 
+/** Schemas that several answers have, by the names of their components. */
+const shared = {
+  Compared,
+  Uncompared,
+  Image,
+  Face,
+  DetectedFace,
+  EmbeddedFace,
+  Pair,
+  Warning,
+  Calibration,
+};
+
 /** All schemas by the names of their components. */
 function answerSchemas(): Record<string, z.ZodType> {
-  const own = successes().map(({ name, schema }) => [name, schema({ ...answerParts, z })] as const);
-  return { ...Object.fromEntries(own), EmbeddingsRequest: embeddingsSchema, ...answerParts.shared };
+  const own = successes().map(({ name, schema }) => [name, schema] as const);
+  return { ...Object.fromEntries(own), EmbeddingsRequest, ...shared };
 }
 
 /** The components that `from` refers to, directly or not. Those of endpoints that are off are left out. */

@@ -1,7 +1,7 @@
 import type { FieldRule, ImageEndpoint } from '../endpoints/endpoint.ts';
 import { imageFields, repeatedField } from '../endpoints/images.ts';
 import type { Listed } from '../endpoints/index.ts';
-import { maxTargets, type NumberRule } from '../engine/match-options.ts';
+import { maxTargets, type NumberRule } from '../endpoints/options.ts';
 import { type ErrorCode, errorCodes, errorTable } from '../errors.ts';
 import { ref, type Schema } from './json-schema.ts';
 import { problemDocs, type Requests } from './problem-examples.ts';

@@ -1,15 +1,11 @@
 import { z } from 'zod';
+import { live_score, maxFaces } from '../endpoints/face.ts';
+import { imageFaults } from '../endpoints/faults.ts';
 import { endpoints } from '../endpoints/index.ts';
+import { extraSchemas, qualityReasonNames } from '../endpoints/problem-members.ts';
+import { count } from '../endpoints/schema.ts';
 import { type ErrorCode, errorCodes, errorTable, type ProblemExtras } from '../errors.ts';
 import { problemTypes } from '../http/responses.ts';
-import {
-  count,
-  extraSchemas,
-  imageFaults,
-  live_score,
-  maxFaces,
-  qualityReasonNames,
-} from '../scoring/answers.ts';
 import { jsonSchemas, type Schema } from './json-schema.ts';
 import { problemDocs } from './problem-examples.ts';
 

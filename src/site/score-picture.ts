@@ -1,6 +1,6 @@
 import { axisX, axisY, gridY, line, rect, ruleY, text } from '@observablehq/plot';
+import { defaults } from '../endpoints/options.ts';
 import type { PackManifest } from '../engine/manifest.ts';
-import { defaults } from '../engine/match-options.ts';
 import { Calibration, promisedRate } from '../scoring/calibration.ts';
 import { drawSvg } from './plot.ts';
 

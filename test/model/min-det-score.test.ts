@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { maxFaces } from '../../src/endpoints/face.ts';
 import type { Face } from '../../src/engine/addon.ts';
 import { loadPack } from '../../src/engine/load-addon.ts';
 import { packDirectory, readManifest } from '../../src/engine/manifest.ts';
-import { maxFaces } from '../../src/scoring/answers.ts';
 import { analyseOptions, sample, sharedFolder } from '../fixtures/pictures.ts';
 
 /** A lower min_det_score never removes a face: each list has all of the one before it. The samples, and images of ../shared. */

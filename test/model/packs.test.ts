@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { compare } from '../../src/endpoints/comparison.ts';
 import type { AccuracyMode } from '../../src/engine/addon.ts';
 import { loadPack } from '../../src/engine/load-addon.ts';
 import { packDirectory, readManifest } from '../../src/engine/manifest.ts';
 import { Calibration } from '../../src/scoring/calibration.ts';
-import { compare } from '../../src/scoring/compare.ts';
 import { packs } from '../fixtures/packs.ts';
 import { analyseOptions, sample, sharedFolder } from '../fixtures/pictures.ts';
 import { program, run } from '../server/support/cli.ts';

@@ -2,9 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import type { AccuracyMode } from '../../src/engine/addon.ts';
-import { cosine } from '../../src/engine/cosine.ts';
 import { loadPack } from '../../src/engine/load-addon.ts';
 import { packDirectory, readManifest } from '../../src/engine/manifest.ts';
+import { cosine } from '../../src/scoring/similarity.ts';
 import { analyseOptions, sample } from '../fixtures/pictures.ts';
 
 /**

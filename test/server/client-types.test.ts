@@ -10,9 +10,9 @@ import type {
   Problem,
 } from '../../dist/client/types.d.ts';
 import { projectPath } from '../../src/config/paths.ts';
-import type { MatchOptions } from '../../src/engine/match-options.ts';
+import type { Match } from '../../src/endpoints/match.ts';
+import type { MatchOptions } from '../../src/endpoints/options.ts';
 import type { errorTable, ErrorCode as OwnErrorCode, ProblemExtras } from '../../src/errors.ts';
-import type { Match } from '../../src/scoring/answers.ts';
 import { blank, samples } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
 import { run } from './support/cli.ts';

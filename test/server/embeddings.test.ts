@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { maxCandidates } from '../../src/engine/cosine.ts';
+import { maxCandidates } from '../../src/endpoints/rank-embeddings.ts';
 import type { ErrorCode } from '../../src/errors.ts';
 import { samples } from '../fixtures/pictures.ts';
 import {

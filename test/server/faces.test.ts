@@ -1,9 +1,9 @@
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import type { AccuracyMode } from '../../src/engine/addon.ts';
-import { cosine } from '../../src/engine/cosine.ts';
 import { loadPack } from '../../src/engine/load-addon.ts';
-import { withQualityComponents } from '../../src/scoring/face-quality.ts';
+import { withQualityComponents } from '../../src/scoring/quality-components.ts';
+import { cosine } from '../../src/scoring/similarity.ts';
 import { analyseOptions, blank, manifest, pack, samples } from '../fixtures/pictures.ts';
 import { type Answer, expectProblem, type Fields, type Json, match, paths } from './support/client.ts';
 import { TestServer } from './support/server.ts';

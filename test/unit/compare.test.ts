@@ -1,12 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { type Comparison, compare } from '../../src/endpoints/comparison.ts';
+import { type ImageFault, problemOf } from '../../src/endpoints/faults.ts';
 import type { Analysis, Face, NativeFailure } from '../../src/engine/addon.ts';
-import {
-  type Comparison,
-  compare,
-  type FaceChoice,
-  type ImageFault,
-  problemOf,
-} from '../../src/scoring/compare.ts';
+import type { FaceChoice } from '../../src/scoring/compare.ts';
 
 const automatic: FaceChoice = { image1_face_index: -1, image2_face_index: -1, auto_pair_best: true };
 

@@ -1,11 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  lowQuality,
-  qualityComponents,
-  qualityLimits,
-  refusalOfFaces,
-} from '../../src/scoring/face-quality.ts';
+import { lowQuality, qualityLimits, refusalOfFaces } from '../../src/endpoints/face-quality.ts';
+import { qualityComponents } from '../../src/scoring/quality-components.ts';
 
 const good = {
   occlusion_score: -5,

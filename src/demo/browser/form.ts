@@ -1,4 +1,4 @@
-import type { ValueRule } from '../../engine/match-options.ts';
+import type { ValueRule } from '../../endpoints/options.ts';
 import { byId, element, find, settings } from './dom.ts';
 import type { Fields } from './types.ts';
 import { capital, percentText, thresholdWords } from './words.ts';

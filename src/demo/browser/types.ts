@@ -1,6 +1,8 @@
 import type { EndpointId } from '../../config/config.ts';
-import type { ChoiceRule, MatchOptions, NumberRule, ValueRule } from '../../engine/match-options.ts';
-import type { Detect, Many, Match } from '../../scoring/answers.ts';
+import type { Detect } from '../../endpoints/detect.ts';
+import type { Match } from '../../endpoints/match.ts';
+import type { Many } from '../../endpoints/match-many.ts';
+import type { ChoiceRule, MatchOptions, NumberRule, ValueRule } from '../../endpoints/options.ts';
 
 /** Types that server and page share. */
 

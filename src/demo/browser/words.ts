@@ -1,5 +1,5 @@
+import { largestWords } from '../../endpoints/largest-face.ts';
 import { measuredUpTo } from '../../scoring/calibration.ts';
-import { largestWords } from '../../scoring/largest-face.ts';
 import type { Plan, Warning } from './types.ts';
 
 /** Texts of the page: numbers for people, and the request as a command. */

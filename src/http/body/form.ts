@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts';
-import type { FieldRule, Fields, ImageEndpoint } from '../../endpoints/endpoint.ts';
+import type { FieldRule, Fields, ImageEndpoint, Target } from '../../endpoints/endpoint.ts';
 import { imageFields, repeatedField, ruleOf } from '../../endpoints/images.ts';
 import { endpoints } from '../../endpoints/index.ts';
 import {
@@ -10,10 +10,9 @@ import {
   type OptionValue,
   type PackDefaults,
   readOption,
-} from '../../engine/match-options.ts';
+} from '../../endpoints/options.ts';
+import type { Warning } from '../../endpoints/warnings.ts';
 import { Problem, printable, shortName } from '../../errors.ts';
-import type { Warning } from '../../scoring/answers.ts';
-import type { Target } from '../../scoring/many.ts';
 import { declaredSize } from './image-size.ts';
 import { parseMultipart } from './multipart.ts';
 

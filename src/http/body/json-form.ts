@@ -1,8 +1,8 @@
 import type { ImageEndpoint } from '../../endpoints/endpoint.ts';
+import { maxTargets, type PackDefaults, readOption } from '../../endpoints/options.ts';
 import type { Addon } from '../../engine/addon.ts';
+import { kindOfText, kinds } from '../../engine/file-kind.ts';
 import { JsonScan, unescaped, withoutCutEscape } from '../../engine/json-scan.ts';
-import { maxTargets, type PackDefaults, readOption } from '../../engine/match-options.ts';
-import { kindOfText, kinds } from '../../engine/not-an-image.ts';
 import { Problem, printable, sentWords, shortName } from '../../errors.ts';
 import { type Form, type FormLimits, head_bytes, SentFields } from './form.ts';
 

@@ -4,10 +4,10 @@ import { join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { samples } from '../../config/samples.ts';
 import type { Analysis, Face, Point, StageTimings } from '../../engine/addon.ts';
-import { cosine } from '../../engine/cosine.ts';
 import { type Feeding, feedings } from '../../engine/families.ts';
 import { loadAddon, loadPack } from '../../engine/load-addon.ts';
 import type { PackDraft } from '../../engine/manifest.ts';
+import { cosine } from '../../scoring/similarity.ts';
 
 /** A pack on the sample photos. */
 

@@ -1,7 +1,7 @@
 import type { EndpointId } from '../config/config.ts';
+import { type AnalyseOptions, accuracyModes } from '../engine/addon.ts';
+import type { PackDraft } from '../engine/manifest.ts';
 import { Problem, sentWords } from '../errors.ts';
-import { type AnalyseOptions, accuracyModes } from './addon.ts';
-import type { PackDraft } from './manifest.ts';
 
 /**
  * What a caller may choose. A field of the endpoints is a line of `optionRules`, from which types, forms, JSON, documents, the demo and the

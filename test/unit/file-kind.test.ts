@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { problemOf } from '../../src/endpoints/faults.ts';
 import type { NativeFailure } from '../../src/engine/addon.ts';
-import { kinds, tellText } from '../../src/engine/not-an-image.ts';
-import { problemOf } from '../../src/scoring/compare.ts';
+import { kinds, tellText } from '../../src/engine/file-kind.ts';
 import { sample } from '../fixtures/pictures.ts';
 
 /** What clients send in place of an image gets a name, and words that say what to do. */

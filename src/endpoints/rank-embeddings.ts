@@ -1,10 +1,14 @@
 import { z } from 'zod';
+import { type AccuracyMode, accuracyModes } from '../engine/addon.ts';
+import { JsonScan } from '../engine/json-scan.ts';
+import type { WorkerTools } from '../engine/pool.ts';
 import { Problem, sentWords } from '../errors.ts';
-import { type AccuracyMode, accuracyModes } from './addon.ts';
-import { cosine, maxCandidates } from './cosine.ts';
-import { JsonScan } from './json-scan.ts';
-import { optionRules } from './match-options.ts';
-import type { WorkerTools } from './pool.ts';
+import { cosine } from '../scoring/similarity.ts';
+import { optionRules } from './options.ts';
+
+/** Most candidates that an embedding is compared with at once. */
+export const maxCandidates = 1000;
+export const maxJson_bytes = 4 * 1024 * 1024;
 
 const maxId_characters = 128;
 
@@ -22,7 +26,7 @@ const { threshold_percent } = optionRules;
 const candidatesExpected = `a list of 1 to ${maxCandidates} candidates`;
 
 /** The request's body; the docs are generated from it too. */
-export const embeddingsSchema = z.object(
+export const EmbeddingsRequest = z.object(
   {
     embedding: base64,
     candidates: z
@@ -72,7 +76,7 @@ const maxValues = 100 * maxCandidates;
 const maxNamed = 16;
 
 /** What a worker loads. */
-export const rankingModule = new URL('./embeddings.js', import.meta.url).href;
+export const rankingModule = new URL('./rank-embeddings.js', import.meta.url).href;
 
 export interface EmbeddingsJob {
   /** JSON, in shared memory. */
@@ -116,7 +120,7 @@ export function work(
   } finally {
     bytes.fill(0);
   }
-  const parsed = embeddingsSchema.safeParse(json);
+  const parsed = EmbeddingsRequest.safeParse(json);
   if (!parsed.success) throw invalidMember(parsed.error.issues[0]!, json);
   const { embedding, candidates, searched = candidates.length, ...asked } = parsed.data;
   if (asked.pack !== pack || asked.version !== version) {
@@ -167,7 +171,7 @@ function checkJson(bytes: Buffer): void {
 function withoutEmpty(json: unknown): unknown {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return json;
   const members = json as Record<string, unknown>;
-  for (const [name, rule] of Object.entries(embeddingsSchema.shape)) {
+  for (const [name, rule] of Object.entries(EmbeddingsRequest.shape)) {
     const value = Object.hasOwn(members, name) ? members[name] : undefined;
     if ((value === null || value === '') && rule.safeParse(undefined).success) delete members[name];
   }
@@ -177,7 +181,7 @@ function withoutEmpty(json: unknown): unknown {
 function unknownMembers(json: object): string[] {
   const unknown: string[] = [];
   for (const name in json) {
-    if (!Object.hasOwn(embeddingsSchema.shape, name)) unknown.push(name);
+    if (!Object.hasOwn(EmbeddingsRequest.shape, name)) unknown.push(name);
     if (unknown.length === maxNamed) break;
   }
   return unknown;

@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import type { Analysis, ImageReport, NativeFailure, StageTimings } from '../engine/addon.ts';
+import type { Calibration } from '../scoring/calibration.ts';
+import { comparePairs, type FaceChoice, type Pair, sum } from '../scoring/compare.ts';
+import { round } from './face.ts';
+import { faultsOf, type ImageFault } from './faults.ts';
+import { cosine, flag, percent, share } from './schema.ts';
+
+/** Two images that were compared, and what is said of the best of the pairs. */
+
+export interface Comparison {
+  image1: ImageReport;
+  image2: ImageReport;
+  /** Every pair that was compared, best first; at least one. */
+  pairs: Pair[];
+  /** Both images together; 0 for one that was in the embedding cache. */
+  timings_ms: StageTimings;
+}
+
+/** Compares two images, or returns their faults in the form's order. Throws an Error for an internal failure. */
+export function compare(
+  outcomes: readonly [Analysis | NativeFailure, Analysis | NativeFailure],
+  choice: FaceChoice,
+): Comparison | ImageFault[] {
+  const [first, second] = outcomes;
+  const faults = [
+    ...faultsOf('image1', first, choice.image1_face_index),
+    ...faultsOf('image2', second, choice.image2_face_index),
+  ];
+  if (faults.length > 0 || !first.ok || !second.ok) return faults;
+  return {
+    image1: first.image,
+    image2: second.image,
+    pairs: comparePairs(first.image, second.image, choice),
+    timings_ms: sum(first.timings_ms, second.timings_ms),
+  };
+}
+
+/** What is said of the best of the compared pairs. */
+export const verdict = {
+  match: flag('Whether confidence_percent, before it is rounded, reaches threshold_percent'),
+  confidence_percent: percent.describe(
+    'Confidence that both are the same person. From 40 on: 30 + 10 × −log10 of the false-match rate, so that ten points ' +
+      'more are ten times fewer false matches',
+  ),
+  similarity: cosine.describe('Cosine of the two embeddings; not comparable between model packs'),
+  false_match_rate: share.describe(
+    'How often two different people score at least this high, corrected for the number of compared pairs; ' +
+      "for each pair never below the floor of the pack's table, see GET models; 1 when the pack has no table",
+  ),
+  extrapolated: flag(
+    "true when the score is beyond what the pack's people can show: false_match_rate is then an upper bound (the floor times the number of pairs), " +
+      'and confidence_percent is extrapolated. Always true when the pack is not calibrated',
+  ),
+};
+
+export const pairs_compared = z.int().min(1).describe('How many pairs of faces were compared');
+
+/** The best of the pairs, and what the answer says of it. */
+export function assessBest(pairs: readonly Pair[], calibration: Calibration, threshold_percent: number) {
+  const best = pairs[0]!;
+  return { best, ...assessPair(best, calibration, pairs.length, threshold_percent) };
+}
+
+/** What the answer says of the best of `pairs` pairs, rounded. */
+export function assessPair(
+  { similarity, normalised_similarity }: Pick<Pair, 'similarity' | 'normalised_similarity'>,
+  calibration: Calibration,
+  pairs: number,
+  threshold_percent: number,
+) {
+  const verdict = calibration.assess(normalised_similarity, pairs);
+  return {
+    match: verdict.confidence_percent >= threshold_percent,
+    confidence_percent: round(verdict.confidence_percent, 1),
+    similarity: round(similarity, 4),
+    false_match_rate: Number(verdict.false_match_rate.toPrecision(2)),
+    extrapolated: verdict.extrapolated,
+  };
+}

@@ -1,0 +1,176 @@
+import { z } from 'zod';
+import type { FoundBy, ImageFormat, ImageReport } from '../engine/addon.ts';
+import { count, object, optional, share, word } from './schema.ts';
+
+/** An image and its faces, as answers have them. */
+
+/** The limit in native/core/types.h. */
+export const maxFaces = 100;
+
+const formats: Record<ImageFormat, string> = { jpeg: 'JPEG', png: 'PNG', webp: 'WebP' };
+
+const foundBy: Record<FoundBy, string> = {
+  primary: 'the first one, on the whole image',
+  tiled: 'on overlapping tiles, for small faces',
+  rotated: 'on the rotated image',
+  padded: 'with a border around the image, for faces larger than the frame',
+  enhanced: 'with the contrast raised, or the dots of a print merged',
+};
+
+export const live_score = share.describe(
+  'How likely the face stands before the camera itself, rather than on a photo or a screen: a hint, never a verdict alone',
+);
+const degrees = z.number().min(-180).max(180);
+const point = (what: string) =>
+  z.tuple([z.number().describe('x'), z.number().describe('y')]).describe(`${what}, pixels`);
+
+export const Face = object(
+  'A face. Coordinates are pixels of the upright image, that is after its EXIF orientation; the origin is top left.',
+  {
+    index: count.describe('Position in the list; what a face index in the form counts'),
+    box: object('Where the face is, pixels', {
+      x: z.number().describe('Left edge; negative when the face begins outside the image'),
+      y: z.number().describe('Upper edge; negative when the face begins outside the image'),
+      width: z.number().positive().describe('Width'),
+      height: z.number().positive().describe('Height'),
+    }),
+    landmarks: object("Five points; left and right are the person's own", {
+      right_eye: point('Middle of the right eye'),
+      left_eye: point('Middle of the left eye'),
+      nose: point('Tip of the nose'),
+      mouth_right: point('Right corner of the mouth'),
+      mouth_left: point('Left corner of the mouth'),
+    }),
+    detection_score: share.describe(
+      'How sure the detector is that this is a face; for a face that the first detection step did not find, in an enlarged crop',
+    ),
+    found_by: word(foundBy, 'Which detection step found the face:'),
+    human_score: optional(
+      z.number(),
+      "How certainly this is a human face: faces below the pack's threshold are dropped, see `human.bar` in GET models",
+    ),
+    occlusion_score: optional(
+      z.number(),
+      'Above 0 nose and mouth are covered, as by a mask; absent when the pack cannot tell',
+    ),
+    live_score: live_score
+      .describe(
+        `${live_score.description}. Only where \`detect_presentation_attack\` or \`reject_presentation_attack\` asks for it`,
+      )
+      .exactOptional(),
+    pose: object('How the head is turned, degrees; all zero is straight into the camera', {
+      yaw: degrees.describe('Positive: the person looks to their own left'),
+      pitch: degrees.describe('Positive: upwards'),
+      roll: degrees.describe('Positive: the head leans towards their own left shoulder'),
+    }),
+    quality: object('Measured quality of the image of the face', {
+      sharpness: share.describe(
+        'How much detail a further blur would remove (Crete et al. 2007), independent of size, contrast and brightness: ' +
+          '0.6 to 0.7 is a sharp photo, below 0.5 is clearly blurred',
+      ),
+      brightness: share.describe('Mean luma of the face: 0 is black, 1 is white'),
+      face_pixels: count.describe('Side of the aligned face, in pixels of the image'),
+      dot_pitch: z
+        .number()
+        .min(0)
+        .describe(
+          'Of a print, fax or photocopy, pixels of the image from dot to dot, about; 0 for any other',
+        ),
+      stretch: z
+        .number()
+        .min(1)
+        .describe(
+          'By how much the image seems stretched along one axis: 1 is not at all. Measured too large where the head is turned beyond 45 degrees',
+        ),
+    }),
+  },
+);
+
+const component = (description: string) => z.int().min(0).max(100).describe(description);
+
+export const DetectedFace = Face.extend({
+  quality_components: object(
+    'Quality by the names and mappings of ISO/IEC 29794-5 (OFIQ 1.0.3), 100 is best; not conformant, because OFIQ has other landmarks',
+    {
+      inter_eye_distance: component(
+        'Pixels between the eyes, as if the face looked straight: 50 at 70 pixels',
+      ),
+      head_pose_yaw: component('cos² of the yaw: 50 at 45 degrees'),
+      head_pose_roll: component('cos² of the roll: 50 at 45 degrees'),
+    },
+  ),
+}).describe('A face with its quality components.');
+
+export const EmbeddedFace = DetectedFace.extend({
+  embedding: optional(
+    z.base64(),
+    'Only for the faces that were asked for: numbers in the form that `embedding` of the answer describes',
+  ),
+}).describe('A face with its embedding.');
+
+export const image = {
+  width: z.int().min(1).describe('Width of the upright image, pixels'),
+  height: z.int().min(1).describe('Height of the upright image, pixels'),
+  format: word(formats, 'As recognised by content.'),
+  orientation: z.int().min(1).max(8).describe('EXIF orientation of the file; 1 when it has none'),
+  smallest_face: z
+    .int()
+    .min(1)
+    .describe(
+      'Faces were looked for in all of the image whose box has a longer side of at least as many pixels; of smaller ones only some are found',
+    ),
+};
+export const facesOf = <Shape extends z.ZodType>(face: Shape) =>
+  z
+    .array(face)
+    .max(maxFaces)
+    .describe(`Largest first (area of the box × detection score), at most ${maxFaces}`);
+
+export const Image = object('An image and its faces.', {
+  ...image,
+  faces: facesOf(Face).min(1),
+  face_index: count.describe('The face that the answer is about'),
+});
+
+export type Face = z.infer<typeof Face>;
+export type Image = z.infer<typeof Image>;
+
+/** Decimals of the numbers in a face, by the member that they are, or are in. */
+const decimals: Readonly<Record<string, number>> = {
+  index: 0,
+  box: 1,
+  landmarks: 1,
+  detection_score: 3,
+  human_score: 1,
+  occlusion_score: 1,
+  live_score: 3,
+  pose: 1,
+  sharpness: 2,
+  brightness: 2,
+  face_pixels: 0,
+  dot_pitch: 1,
+  stretch: 2,
+};
+
+/** A value with all numbers in it rounded. */
+export function rounded<T>(value: T, digits: number): T {
+  if (typeof value === 'number') return round(value, digits) as T;
+  if (Array.isArray(value)) return value.map((item) => rounded(item, digits)) as T;
+  if (typeof value !== 'object') return value;
+  const members = Object.entries(value as object);
+  return Object.fromEntries(
+    members.map(([name, member]) => [name, rounded(member, decimals[name] ?? digits)]),
+  ) as T;
+}
+
+/** An image and its faces in the answer's form. */
+export function imageBody(report: ImageReport): Omit<Image, 'face_index'> {
+  const { faces, look_cut_short: _, faces_left_out: __, ...image } = report;
+  return { ...image, faces: faces.map(({ embedding: _, cohort_score: __, ...face }) => rounded(face, 0)) };
+}
+
+export function round(value: number, digits: number): number {
+  const scale = 10 ** digits;
+  // Adding 0 turns -0 into 0.
+  return Math.round(value * scale) / scale + 0;
+}

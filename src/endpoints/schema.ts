@@ -1,0 +1,22 @@
+import { z } from 'zod';
+
+/** Shorthands for the schemas of what a client sends and is told; each schema has a description. */
+
+export const object = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
+  z.object(shape).describe(description);
+export const text = (description: string) => z.string().describe(description);
+export const flag = (description: string) => z.boolean().describe(description);
+export const optional = <Schema extends z.ZodType>(schema: Schema, description: string) =>
+  schema.exactOptional().describe(description);
+
+/** One of the words, each with its meaning. */
+export function word<Word extends string>(words: Readonly<Record<Word, string>>, description: string) {
+  const meanings = Object.entries(words).map(([value, meaning]) => `\`${value}\`: ${meaning}`);
+  return z.enum(Object.keys(words) as Word[]).describe(`${description} ${meanings.join('; ')}.`);
+}
+
+export const count = z.int().min(0);
+export const share = z.number().min(0).max(1);
+export const percent = z.number().min(0).max(100);
+export const cosine = z.number().min(-1).max(1);
+export const milliseconds = (what: string) => z.number().min(0).describe(`${what}, milliseconds`);

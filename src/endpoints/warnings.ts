@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import type { ImageReport } from '../engine/addon.ts';
+import type { Calibration } from '../scoring/calibration.ts';
+import type { ImageField } from '../scoring/compare.ts';
+import { type Face, type Image, maxFaces, round } from './face.ts';
+import { lowQuality, type QualityReason, qualityLimits } from './face-quality.ts';
+import { largestWords } from './largest-face.ts';
+import { count, object, text, word } from './schema.ts';
+
+/** What was accepted but may not be what the client meant. */
+
+/** Each reason with its limit, by the member's name. */
+const qualityReasons = Object.fromEntries(
+  qualityLimits.map(({ reason, words, member, min, max }) => {
+    const limit = min === undefined ? `beyond ${max}` : `below ${min}`;
+    return [reason, `${words} (${member} ${limit})`];
+  }),
+) as Record<QualityReason, string>;
+
+export const Warning = object(
+  'Something that was accepted but may not be what you meant. It never changes the verdict.',
+  {
+    code: word(
+      {
+        unknown_field: 'the endpoint does not know the field, and ignored it',
+        query_ignored:
+          'a field of the endpoint stands in the query of the address, where it counts for nothing',
+        threshold_below_one: 'the threshold is above 0 and below 1 percent: a share of 1 may be meant',
+        look_cut_short: 'the search for faces took too long and was stopped; there may be more faces',
+        faces_left_out: `the list of faces is not complete: there are more than ${maxFaces}, or time ran out`,
+        not_the_largest_face:
+          'the compared face is not the one with the largest box of its image, and was not chosen by its index',
+        low_quality_face: 'the compared face is so poor that the same person is recognised less often',
+        best_of_many: 'several images match: if you take only the best, the number of images counts',
+        pack_not_calibrated:
+          'nobody measured how often strangers score this high with the model pack: the percent is 40 × the similarity and cannot pass 40',
+      },
+      'What it is about.',
+    ),
+    field: text(
+      'Name of the field; with `look_cut_short`, `faces_left_out`, `not_the_largest_face` and `low_quality_face`, the image, whose `face_index` ' +
+        'names the face; with `pack_not_calibrated`, `model`',
+    ),
+    face_index: count.describe('With `not_the_largest_face` only, the compared face').exactOptional(),
+    faces_left_out: z
+      .int()
+      .min(1)
+      .describe('With `faces_left_out` only, how many faces; absent where time ran out')
+      .exactOptional(),
+    reason: word(qualityReasons, 'With `low_quality_face` only, what the face is.').exactOptional(),
+    detail: text('What happened and what to do about it, for people'),
+  },
+);
+export type Warning = z.infer<typeof Warning>;
+
+/** A warning when the pack has no table: the answer does not pretend to have one. */
+export function uncalibrated({ measured }: Calibration, { pack }: { pack: string }): Warning[] {
+  if (measured) return [];
+  const detail =
+    `The pack ${pack} is not calibrated: how often strangers score this high is not known. ` +
+    'confidence_percent is 40 × the similarity and cannot pass 40; facematch calibrate measures a table.';
+  return [{ code: 'pack_not_calibrated', field: 'model', detail }];
+}
+
+/** Warnings when there are, or may be, faces that are not listed. */
+export function incomplete(field: string, { look_cut_short, faces_left_out }: ImageReport): Warning[] {
+  if (look_cut_short) {
+    const detail = `The search for faces in ${field} took too long and was stopped: it may have faces that are not listed. Send a smaller image.`;
+    return [
+      { code: 'look_cut_short', field, detail },
+      { code: 'faces_left_out', field, detail: `Not every face of ${field} may be listed: time ran out.` },
+    ];
+  }
+  if (faces_left_out === undefined) return [];
+  const detail =
+    `${field} has ${faces_left_out} faces more than the ${maxFaces} largest, which are listed: ` +
+    'send it in parts to have all of them.';
+  return [{ code: 'faces_left_out', field, faces_left_out, detail }];
+}
+
+/** A warning when the threshold looks like a share of 1, as other services take it. */
+export function thresholdBelowOne(threshold_percent: number): Warning[] {
+  if (threshold_percent <= 0 || threshold_percent >= 1) return [];
+  const detail =
+    `The threshold is ${threshold_percent} %, which nearly all strangers reach. It runs from 0 to 100: ` +
+    `if you mean ${threshold_percent} of 1, it is ${round(100 * threshold_percent, 4)}.`;
+  return [{ code: 'threshold_below_one', field: 'threshold_percent', detail }];
+}
+
+const area = ({ box }: Face) => box.width * box.height;
+
+/** When a face with a larger box was passed over. `chosen` is the index that the caller gave, -1 for none. */
+export function notTheLargest(field: ImageField, { faces, face_index }: Image, chosen: number): Warning[] {
+  const compared = area(faces[face_index]!);
+  if (chosen >= 0 || faces.every((face) => area(face) <= compared)) return [];
+  const detail = `${largestWords(field)} auto_pair_best=false, of the advanced endpoint, compares the first face of each image alone.`;
+  return [{ code: 'not_the_largest_face', field, face_index, detail }];
+}
+
+/** Warnings about the face that was compared; `chosen` is the index that the caller gave, -1 for none. */
+export function comparedFace(field: ImageField, image: Image, chosen: number): Warning[] {
+  return [...notTheLargest(field, image, chosen), ...lowQuality(field, image.faces[image.face_index]!)];
+}
+
+export function bestOfMany(targets: number): Warning {
+  const detail =
+    'Each result stands for one comparison. If you take only the best of them, multiply its false_match_rate by ' +
+    `${targets}: there were several chances of a false match.`;
+  return { code: 'best_of_many', field: 'image2', detail };
+}
