@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import { moreFiles } from '../config/limits.ts';
 import { handleAdmin } from '../http/admin.ts';
 import type { Services } from '../http/context.ts';
-import type { Dispatcher } from '../http/dispatch.ts';
+import type { Pipeline } from '../http/pipeline.ts';
 import { Connections, descriptorsThatFit, type Listening, localAddress } from '../http/listening.ts';
 import { NodeListener } from '../http/node/listener.ts';
 import type { Transport } from '../http/transport.ts';
@@ -61,7 +61,7 @@ const optionsOf = ({ config, unread }: Services, { logger }: Log) => ({
 export async function openFront(
   transport: Transport,
   services: Services,
-  dispatcher: Dispatcher,
+  pipeline: Pipeline,
   certificate: CertificateWatch | undefined,
   connections: Connections,
   log: Log,
@@ -73,7 +73,7 @@ export async function openFront(
     port: config.port,
     variables: 'FACEMATCH_HOST and FACEMATCH_PORT',
     connections,
-    handle: (exchange) => dispatcher.handle(exchange),
+    handle: (exchange) => pipeline.handle(exchange),
     certificate: certificate?.files,
     preferNewest: (port) => void engine.addon.preferNewestListener(port),
   });

@@ -9,7 +9,7 @@ import { Engine } from '../engine/engine.ts';
 import { packDirectory, readDraft } from '../engine/manifest.ts';
 import { Uploads } from '../http/body/upload.ts';
 import type { Services } from '../http/context.ts';
-import { Dispatcher } from '../http/dispatch.ts';
+import { Pipeline } from '../http/pipeline.ts';
 import type { Listening } from '../http/listening.ts';
 import { chooseTransport, type Transport } from '../http/transport.ts';
 import { UnreadAnswers } from '../http/unread.ts';
@@ -81,10 +81,10 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
     telemetry,
     documents: publications(config),
   };
-  const dispatcher = new Dispatcher(services);
-  telemetry.read(readingsOf(services, dispatcher, connections.front, certificate, limiter));
+  const pipeline = new Pipeline(services);
+  telemetry.read(readingsOf(services, pipeline, connections.front, certificate, limiter));
   const front = opening(
-    await openFront(transport, services, dispatcher, certificate, connections.front, log),
+    await openFront(transport, services, pipeline, certificate, connections.front, log),
   );
   const admin = opening(await openAdmin(transport, services, connections.admin, log));
   // After the listeners: it records their last requests.
@@ -102,7 +102,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
     ready,
     reopenAuditLog: () => audit?.lines.reopen(),
     flush: async () => (await audit?.lines.flush()) ?? true,
-    close: () => shutDown(services, dispatcher, front, opened, ready, log),
+    close: () => shutDown(services, pipeline, front, opened, ready, log),
   };
 }
 
@@ -180,7 +180,7 @@ const minForWorkers_ms = 1000;
 
 async function shutDown(
   { config, engine, readiness }: Services,
-  dispatcher: Dispatcher,
+  pipeline: Pipeline,
   front: Listening,
   opened: Opened,
   ready: Promise<boolean>,
@@ -188,9 +188,9 @@ async function shutDown(
 ): Promise<boolean> {
   const end = performance.now() + config.shutdown_ms;
   readiness.stage = 'draining';
-  logger.info({ unanswered: dispatcher.unanswered }, 'shutting down');
-  await within(config.shutdown_ms, drain(front, engine.addon, dispatcher));
-  const cut = dispatcher.unanswered;
+  logger.info({ unanswered: pipeline.unanswered }, 'shutting down');
+  await within(config.shutdown_ms, drain(front, engine.addon, pipeline));
+  const cut = pipeline.unanswered;
   const closing = opened.splice(0).map((thing) => thing.close());
   // A start that failed has already reported it and ended its workers.
   const ended = await within(
@@ -218,13 +218,13 @@ const check_ms = 25;
 export async function drain(
   front: Listening,
   addon: Pick<Addon, 'dropNewConnections'>,
-  dispatcher: Pick<Dispatcher, 'quiet_ms'>,
+  pipeline: Pick<Pipeline, 'quiet_ms'>,
 ): Promise<void> {
   addon.dropNewConnections(front.port);
   await pause(handshake_ms);
   front.stopListening();
   const since = performance.now();
-  const isQuiet = () => Math.min(dispatcher.quiet_ms, performance.now() - since + handshake_ms) >= quiet_ms;
+  const isQuiet = () => Math.min(pipeline.quiet_ms, performance.now() - since + handshake_ms) >= quiet_ms;
   while (front.connections.open > 0 && !isQuiet()) await pause(check_ms);
 }
 

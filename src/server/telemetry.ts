@@ -1,14 +1,14 @@
 import { totalmem } from 'node:os';
 import type { SharedLimiter } from '../auth/shared-limiter.ts';
 import type { Services } from '../http/context.ts';
-import type { Dispatcher } from '../http/dispatch.ts';
+import type { Pipeline } from '../http/pipeline.ts';
 import type { Connections } from '../http/listening.ts';
 import type { CertificateWatch } from './certificate.ts';
 
 /** Where the metrics are read from, by their names. */
 export function readingsOf(
   { config, engine, gate, uploads, unread, readiness }: Services,
-  dispatcher: Dispatcher,
+  pipeline: Pipeline,
   connections: Connections,
   certificate: CertificateWatch | undefined,
   limiter: SharedLimiter | undefined,
@@ -22,7 +22,7 @@ export function readingsOf(
     upload_kept_bytes: () => uploads.kept_bytes,
     answers_unread_bytes: () => unread.held_bytes,
     upload_capacity_bytes: () => config.max_upload_bytes,
-    requests_unanswered: () => dispatcher.unanswered,
+    requests_unanswered: () => pipeline.unanswered,
     connections: () => connections.open,
     connections_refused_total: () => connections.refused,
     connections_silent_total: () => connections.silent,

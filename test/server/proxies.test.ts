@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { projectPath } from '../../src/config/paths.ts';
 import { type ErrorCode, errorTable } from '../../src/errors.ts';
-import { bodyLimit } from '../../src/http/handler.ts';
+import { bodyLimit } from '../../src/http/body/kinds.ts';
 import { problemTypes } from '../../src/http/responses.ts';
 import { hasOpenssl, makePair, type Pair } from '../fixtures/certificates.ts';
 import { newFolder } from '../support/folder.ts';

@@ -9,7 +9,7 @@ import { parse } from 'yaml';
 import { readKeyFile } from '../../src/auth/key-file.ts';
 import { readConfig, unknownVariables } from '../../src/config/config.ts';
 import { projectPath } from '../../src/config/paths.ts';
-import { bodyLimit } from '../../src/http/handler.ts';
+import { bodyLimit } from '../../src/http/body/kinds.ts';
 import { metricName, metricTable } from '../../src/telemetry/metric-table.ts';
 import { deployed, type Manifest, manifestsOf } from '../support/deployed.ts';
 import { newFolder } from '../support/folder.ts';

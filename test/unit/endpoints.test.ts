@@ -13,7 +13,7 @@ import { Problem } from '../../src/errors.ts';
 import { readForm } from '../../src/http/body/form.ts';
 import { readJsonForm } from '../../src/http/body/json-form.ts';
 import type { Services } from '../../src/http/context.ts';
-import { Dispatcher } from '../../src/http/dispatch.ts';
+import { Pipeline } from '../../src/http/pipeline.ts';
 import { Exchange } from '../../src/http/exchange.ts';
 import type { Request } from '../../src/http/request.ts';
 import { UnreadAnswers } from '../../src/http/unread.ts';
@@ -333,12 +333,12 @@ test.each([
       telemetry: { finished: (record: RequestRecord) => records.push(record) },
       ...own,
     } as unknown as Services;
-    const dispatcher = new Dispatcher(services);
+    const pipeline = new Pipeline(services);
     const { method, path } = endpoints.find(({ id }) => id === wanted)!;
     const request = { method, path, headers: new Map([['x-api-key', 'any']]), framing: 'none' } as const;
     const limits = { upload_timeout_ms: 1000, idle_ms: 1000, drain_bytes: 1000, unread: new UnreadAnswers() };
     const exchange = new Broken(request as unknown as Request, limits);
-    dispatcher.handle(exchange);
+    pipeline.handle(exchange);
     await vi.waitFor(() => expect(records).toHaveLength(1));
     expect(exchange.dropped).toBe(1);
     const fault = expect.stringContaining('cannot be written');
