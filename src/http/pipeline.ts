@@ -1,25 +1,18 @@
-import type { Answered, EmbeddingsEndpoint, ImageEndpoint } from '../endpoints/endpoint.ts';
-import type { Listed } from '../endpoints/index.ts';
+import type { Answered } from '../endpoints/endpoint.ts';
 import { analysisOptions } from '../endpoints/options.ts';
-import {
-  type EmbeddingsJob,
-  maxJson_bytes,
-  type RankedEmbeddings,
-  rankingModule,
-} from '../endpoints/rank-embeddings.ts';
+import { type EmbeddingsJob, type RankedEmbeddings, rankingModule } from '../endpoints/rank-embeddings.ts';
 import { packFiles } from '../engine/manifest.ts';
+import type { Done, Ticket } from '../engine/queue.ts';
 import { Problem } from '../errors.ts';
-import { type Form, readForm } from './body/form.ts';
-import { readJsonForm } from './body/json-form.ts';
-import { bodyLimit, expectedJson, isJson, malformedForm, malformedJson, tooLarge } from './body/kinds.ts';
-import { boundaryOf, endsForm } from './body/multipart.ts';
+import type { Form } from './body/form.ts';
+import { type Body, malformedForm } from './body/kinds.ts';
 import { Context, type Services } from './context.ts';
-import { ClientLeft, type Exchange, type Expected, type Reply } from './exchange.ts';
+import { ClientLeft, type Exchange, type Reply } from './exchange.ts';
 import { ignoredQuery } from './request.ts';
 import { Cors, documentReply, json, problem, serverTiming } from './responses.ts';
-import { Router } from './router.ts';
+import { type EmbeddingsRoute, type ImagesRoute, type Route, Router } from './router.ts';
 
-/** Checks each request in the contract's order (endpoint, key, scope, rate), handles it, and answers, logs and counts it once. */
+/** A request in the contract's order: head, key, scope, price, body, form, work, answer, record. */
 export class Pipeline {
   readonly #services: Services;
   readonly #router: Router;
@@ -31,7 +24,7 @@ export class Pipeline {
 
   constructor(services: Services) {
     this.#services = services;
-    this.#router = new Router(services.config.endpoints);
+    this.#router = new Router(services);
     this.#cors = new Cors(services.config.cors_origins);
   }
 
@@ -41,100 +34,90 @@ export class Pipeline {
     return isBusy ? 0 : performance.now() - this.#lastHead_ms;
   }
 
-  /** Never throws. */
+  /** Answers, logs and counts a request once. Never throws. */
   handle(exchange: Exchange): void {
     this.unanswered += 1;
     this.#lastHead_ms = exchange.started;
     const context = new Context(exchange, this.#services);
     try {
-      const reply = this.#route(context);
+      const reply = this.#admit(context);
       if (reply instanceof Promise) {
         reply.then(
-          (late) => this.#send(context, late),
-          (error: unknown) => this.#fail(context, error),
+          (late) => this.#reply(context, late),
+          (error: unknown) => this.#refuse(context, error),
         );
       } else {
-        this.#send(context, reply);
+        this.#reply(context, reply);
       }
     } catch (error) {
-      this.#fail(context, error);
+      this.#refuse(context, error);
     }
   }
 
-  /** Throws a Problem, or rejects with it. */
-  #route(context: Context): Reply | Promise<Reply> {
+  /** Head, key, scope and price. Throws a Problem, or rejects with it. */
+  #admit(context: Context): Reply | Promise<Reply> {
     const { request } = context.exchange;
-    for (const header of this.#cors.headers(request)) context.headers.push(header);
+    context.headers.push(...this.#cors.headers(request));
     if (request.method === 'OPTIONS' && request.framing !== 'unclear') {
       const preflight = this.#cors.preflight(request, this.#router.methods(request.path));
       if (preflight) return { status: 204, headers: preflight, body: '' };
     }
-    const endpoint = this.#router.find(request.method, request.path);
-    context.endpoint = endpoint;
+    const route = this.#router.find(request.method, request.path);
+    context.endpoint = route.endpoint;
     if (this.#services.readiness.stage === 'draining') throw new Problem('shutting_down');
     // RFC 9110 section 10.1.1.
     const expect = request.headers.get('expect') ?? '100-continue';
     if (expect.toLowerCase() !== '100-continue') throw new Problem('expectation_failed');
-    if (endpoint.scope === 'none') return handleRequest(context, endpoint);
-    const admission = context.charge.take(endpoint.scope, endpoint.price);
-    if (admission === undefined) return handleRequest(context, endpoint);
-    if (request.framing === 'unclear' && endpoint.method === 'POST') {
-      // µWS closes the connection right after this callback; handling it refuses such a request in any case.
+    const { scope, price } = route.endpoint;
+    if (scope === 'none') return serve(context, route);
+    const admission = context.charge.take(scope, price);
+    if (admission === undefined) return serve(context, route);
+    if (request.framing === 'unclear' && route.takes !== 'nothing') {
+      // µWS closes the connection right after this callback; serving it refuses such a request in any case.
       admission.catch(() => {});
-      return handleRequest(context, endpoint);
+      return serve(context, route);
     }
-    return this.#handleAdmitted(context, endpoint, admission);
+    holdBody(context, route);
+    return admission.then(() => serve(context, route));
   }
 
-  /** Waits for a shared limiter; meanwhile the arriving body is kept. */
-  async #handleAdmitted(context: Context, endpoint: Listed, admission: Promise<void>): Promise<Reply> {
-    const { config, uploads } = this.#services;
-    const { content_length, headers } = context.exchange.request;
-    const limit = bodyLimit(config, isJson(headers.get('content-type')));
-    if (endpoint.method === 'POST' && (content_length ?? 0) <= limit) {
-      try {
-        context.upload = uploads.open(context.owner, content_length, limit);
-        context.exchange.hold(context.upload);
-      } catch (error) {
-        // A body without room is not kept, and the request is refused later.
-        if (!(error instanceof Problem)) throw error;
-      }
-    }
-    await admission;
-    return handleRequest(context, endpoint);
-  }
-
-  #fail(context: Context, error: unknown): void {
+  #refuse(context: Context, error: unknown): void {
     const refusal = error instanceof Problem ? error : new Problem('internal_error');
     const fault = error === refusal || error instanceof ClientLeft ? undefined : error;
     if (refusal.code === 'method_not_allowed') {
       context.headers.push(['Allow', this.#router.methods(context.exchange.request.path).join(', ')]);
     }
     if (refusal.status === 503) context.charge.giveBack();
-    this.#send(context, problem(refusal, context.request_id, context.charge.retry_s), refusal, fault);
+    this.#reply(context, problem(refusal, context.request_id, context.charge.retry_s), refusal, fault);
   }
 
-  #send(context: Context, reply: Reply, refusal?: Problem, fault?: unknown): void {
+  #reply(context: Context, reply: Reply, refusal?: Problem, fault?: unknown): void {
     const { charge, endpoint, exchange, headers } = context;
-    let { status } = reply;
-    let code: string | undefined = refusal?.code;
     headers.push(['Cache-Control', endpoint && 'document' in endpoint && !refusal ? cacheable : 'no-store']);
     headers.push(...charge.headers);
-    // After a 408 the rest of the body may come at any time or never (RFC 9110 section 15.5.9).
-    const close = this.#services.readiness.stage === 'draining' || code === 'upload_timeout';
     charge.leave();
+    // After a 408 the rest of the body may come at any time or never (RFC 9110 section 15.5.9).
+    const close = this.#services.readiness.stage === 'draining' || refusal?.code === 'upload_timeout';
+    const told: Told = { status: reply.status, code: refusal?.code, refusal, fault };
     try {
-      if (!exchange.reply(reply, headers, close)) {
-        // nginx's status for a client that left.
-        status = 499;
-        code = 'client_left';
-      }
+      // nginx's status for a client that left.
+      if (!exchange.reply(reply, headers, close)) Object.assign(told, { status: 499, code: 'client_left' });
     } catch (error) {
       // The connection has ended; the request is still counted, and nothing is thrown into nowhere.
-      status = 500;
-      code = 'internal_error';
-      fault = error;
+      Object.assign(told, { status: 500, code: 'internal_error', fault: error });
     }
+    this.#record(context, told);
+    void context.idle.then(() => context.upload?.release());
+    this.unanswered -= 1;
+    if (!exchange.discarding) return;
+    this.#discarding += 1;
+    exchange.onDiscarded(() => {
+      this.#discarding -= 1;
+    });
+  }
+
+  #record(context: Context, { status, code, refusal, fault }: Told): void {
+    const { charge, endpoint, exchange } = context;
     this.#services.telemetry.finished({
       request_id: context.request_id,
       trace_id: context.trace_id,
@@ -154,14 +137,15 @@ export class Pipeline {
       counts: context.counts,
       decisions: context.decisions,
     });
-    void context.idle.then(() => context.upload?.release());
-    this.unanswered -= 1;
-    if (!exchange.discarding) return;
-    this.#discarding += 1;
-    exchange.onDiscarded(() => {
-      this.#discarding -= 1;
-    });
   }
+}
+
+/** What a client was told, for the record. */
+interface Told {
+  status: number;
+  code: string | undefined;
+  refusal: Problem | undefined;
+  fault: unknown;
 }
 
 /** Unlike other answers, a document may be cached: it changes only when the server restarts. */
@@ -177,36 +161,80 @@ function faultOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** Head, body, work, answer, in the contract's order. Throws a Problem, also later. Asks for the body before its first await. */
-function handleRequest(context: Context, endpoint: Listed): Reply | Promise<Reply> {
-  const { exchange, services } = context;
-  // What takes a body checks this in its order; any other answer could be cut short, as the connection ends with it.
-  if (endpoint.method === 'GET' && exchange.request.framing === 'unclear') throw malformedForm;
-  if ('document' in endpoint)
-    return documentReply(context, services.documents(endpoint.id, exchange.request.query));
-  switch (endpoint.takes) {
-    case 'nothing': {
-      const { manifest, engine } = services;
-      return replyOf(context, endpoint.answer(manifest, packFiles(manifest), engine.addon.onnxRuntime()));
-    }
-    case 'images':
-      return withImages(context, endpoint);
-    case 'embeddings':
-      return withEmbeddings(context, endpoint);
+/** Keeps the arriving body while a shared limiter is waited for. */
+function holdBody(context: Context, route: Route): void {
+  const { services, exchange, owner } = context;
+  const { content_length, headers } = exchange.request;
+  if (route.takes === 'nothing') return;
+  const { limit_bytes } = route.body(headers.get('content-type'));
+  if ((content_length ?? 0) > limit_bytes) return;
+  try {
+    context.upload = services.uploads.open(owner, content_length, limit_bytes);
+    exchange.hold(context.upload);
+  } catch (error) {
+    // A body without room is not kept, and the request is refused later.
+    if (!(error instanceof Problem)) throw error;
   }
 }
 
-/**
- * Checks a request by its head, in the contract's order, so that nothing is uploaded that cannot be served, but for its type, which
- * it gives. Throws Problem: `malformed` when it is not clear where the body ends.
- */
-function checkHead({ services, exchange, owner }: Context, limit_bytes: number, malformed: Problem): string {
+/** Body, form, work and answer. Throws a Problem, or rejects with it. */
+function serve(context: Context, route: Route): Reply | Promise<Reply> {
+  const { exchange, services } = context;
+  const { request } = exchange;
+  switch (route.takes) {
+    case 'images':
+      return readBody(context, route, analyse);
+    case 'embeddings':
+      return readBody(context, route, rank);
+    case 'nothing': {
+      // Any other answer could be cut short, as the connection ends with it.
+      if (request.framing === 'unclear') throw malformedForm;
+      const { endpoint } = route;
+      if ('document' in endpoint)
+        return documentReply(request, services.documents(endpoint.id, request.query));
+      const { manifest, engine } = services;
+      return replyOf(context, endpoint.answer(manifest, packFiles(manifest), engine.addon.onnxRuntime()));
+    }
+  }
+}
+
+interface Received<Sent> {
+  sent: Sent;
+  bytes: Buffer;
+  /** performance.now() when its last byte had come. */
+  arrived: number;
+}
+
+/** Receives a body whose head is right, reads it, and works on what was sent. */
+function readBody<Sent, R extends { body(type: string | undefined): Body<Sent> }>(
+  context: Context,
+  route: R,
+  work: (context: Context, route: R, received: Received<Sent>) => Promise<Reply>,
+): Promise<Reply> {
+  const { services, exchange, owner } = context;
+  const { headers, content_length } = exchange.request;
+  const type = headers.get('content-type');
+  const body = route.body(type);
+  checkHead(context, body);
+  const { isWhole, read } = body.reader(type ?? '');
+  context.upload ??= services.uploads.open(owner, content_length, body.limit_bytes);
+  // Before the first await: µWS drops a body that has no reader by then.
+  const received = exchange.receive(context.upload, { malformed: body.malformed, isWhole });
+  return received.then((bytes) => {
+    const arrived = performance.now();
+    return work(context, route, { sent: read(bytes), bytes, arrived });
+  });
+}
+
+/** In the contract's order, so that nothing is uploaded that cannot be served. Throws a Problem. */
+function checkHead({ services, exchange, owner }: Context, { limit_bytes, malformed }: Body<unknown>): void {
   if (services.readiness.stage !== 'ready') throw new Problem('not_ready');
   if (services.engine.isFull(owner)) throw new Problem('overloaded');
   const { framing, headers, typed_twice } = exchange.request;
   const declared = headers.get('content-length') ?? '';
   if (/^\d+$/.test(declared) && Number(declared) > limit_bytes) {
-    throw tooLarge(Number(declared), limit_bytes);
+    const detail = `Send smaller images: the body has ${Number(declared)} bytes; at most ${limit_bytes} are taken.`;
+    throw new Problem('body_too_large', { detail, limit_bytes });
   }
   if (framing === 'unclear') throw malformed;
   // RFC 9110 section 8.4: a coding that the server does not accept is 415.
@@ -216,62 +244,32 @@ function checkHead({ services, exchange, owner }: Context, limit_bytes: number, 
   }
   // A proxy may have read the other one.
   if (typed_twice) throw new Problem(malformed.code, { detail: 'Send one Content-Type header.' });
-  return headers.get('content-type') ?? '';
-}
-
-/** Call it before the first await: µWS drops a body that has no reader by then. */
-function receiveBody(context: Context, limit_bytes: number, expected: Expected): Promise<Buffer> {
-  const { services, exchange } = context;
-  context.upload ??= services.uploads.open(context.owner, exchange.request.content_length, limit_bytes);
-  return exchange.receive(context.upload, expected);
-}
-
-function withImages(context: Context, endpoint: ImageEndpoint): Promise<Reply> {
-  const { config, engine, manifest } = context.services;
-  const json = isJson(context.exchange.request.headers.get('content-type'));
-  const limit_bytes = bodyLimit(config, json);
-  const malformed = json ? malformedJson : malformedForm;
-  const type = checkHead(context, limit_bytes, malformed);
-  const boundary = json ? '' : boundaryOf(type);
-  if (boundary === undefined) throw new Problem('unsupported_media_type');
-  const read = (body: Buffer) =>
-    json
-      ? readJsonForm(body, endpoint, config, manifest, engine.addon.decodeBase64)
-      : readForm(body, boundary, endpoint, config, manifest);
-  const expected = json ? expectedJson : { malformed, isWhole: (bytes: Buffer) => endsForm(bytes, boundary) };
-  return analyse(context, endpoint, read, receiveBody(context, limit_bytes, expected));
 }
 
 async function analyse(
   context: Context,
-  endpoint: ImageEndpoint,
-  read: (body: Buffer) => Form,
-  uploaded: Promise<Buffer>,
+  { endpoint, rules }: ImagesRoute,
+  { sent, bytes, arrived }: Received<Form>,
 ): Promise<Reply> {
   const { services, exchange, request_id } = context;
   const { config, manifest, engine, model } = services;
-  const body = await uploaded;
-  const arrived = performance.now();
-  const { images, targets, options, warnings } = read(body);
-  const { scope } = context.endpoint!;
+  const { images, targets, options, warnings } = sent;
   // The endpoint's price is that of one target.
-  if (targets.length > 1 && scope !== 'none') await context.charge.take(scope, targets.length - 1);
-  if (!exchange.open) throw new ClientLeft();
-  const names = Object.keys({ ...endpoint.fields, ...endpoint.advanced });
-  const ignored = ignoredQuery(exchange.request.query, names);
+  if (targets.length > 1 && endpoint.scope !== 'none')
+    await context.charge.take(endpoint.scope, targets.length - 1);
   const { max_pixels, min_side, picture_ms } = config;
-  const ticket = engine.analyse(
-    images.map(({ start, end }) => body.subarray(start, end)),
-    { ...analysisOptions(options), max_pixels, min_side, picture_ms },
-    !endpoint.sensitive,
-    context,
+  const { outcomes, queue_ms } = await workOn(context, () =>
+    engine.analyse(
+      images.map(({ start, end }) => bytes.subarray(start, end)),
+      { ...analysisOptions(options), max_pixels, min_side, picture_ms },
+      !endpoint.sensitive,
+      context,
+    ),
   );
-  context.idle = ticket.idle;
-  exchange.onLeft(() => ticket.cancel(new ClientLeft()));
-  const { outcomes, queue_ms } = await ticket.done;
   context.images = outcomes.length;
   context.timings_ms = { queue: Math.round(queue_ms * 10) / 10 };
   const total_ms = performance.now() - arrived;
+  const ignored = ignoredQuery(exchange.request.query, rules.names);
   const answered = endpoint.answer({
     question: { request_id, options, warnings: [...ignored, ...warnings], model, queue_ms, total_ms },
     targets,
@@ -282,43 +280,38 @@ async function analyse(
   return replyOf(context, answered);
 }
 
-function withEmbeddings(context: Context, endpoint: EmbeddingsEndpoint): Promise<Reply> {
-  const limit_bytes = Math.min(maxJson_bytes, context.services.config.max_body_bytes);
-  if (!isJson(checkHead(context, limit_bytes, malformedJson))) {
-    throw new Problem('unsupported_media_type', { detail: 'Send the body as application/json.' });
-  }
-  return rank(context, endpoint, limit_bytes, receiveBody(context, limit_bytes, expectedJson));
-}
-
 /** A worker parses the body and compares. */
 async function rank(
   context: Context,
-  endpoint: EmbeddingsEndpoint,
-  limit_bytes: number,
-  uploaded: Promise<Buffer>,
+  { endpoint }: EmbeddingsRoute,
+  { bytes: body, arrived }: Received<undefined>,
 ): Promise<Reply> {
-  const { engine, manifest, model, calibrations } = context.services;
-  const body = await uploaded;
-  const arrived = performance.now();
-  // A body that was held while a shared limiter was asked had the larger limit of a form.
-  if (body.length > limit_bytes) throw tooLarge(body.length, limit_bytes);
-  if (!context.exchange.open) throw new ClientLeft();
+  const { services, exchange, request_id } = context;
+  const { engine, manifest, model, calibrations } = services;
   const input: EmbeddingsJob = { body, ...model, dimensions: manifest.embedder.dimensions };
-  const ticket = engine.work<RankedEmbeddings>({ module: rankingModule, input }, context);
-  context.idle = ticket.idle;
-  context.exchange.onLeft(() => ticket.cancel(new ClientLeft()));
-  const { outcomes, queue_ms } = await ticket.done;
+  const { outcomes, queue_ms } = await workOn(context, () =>
+    engine.work<RankedEmbeddings>({ module: rankingModule, input }, context),
+  );
   const outcome = outcomes[0]!;
   if (!outcome.ok) throw new Problem(outcome.code, outcome.extras);
   const ranked = outcome.result;
-  const { request_id } = context;
-  const warnings = ignoredQuery(context.exchange.request.query, endpoint.members);
+  const warnings = ignoredQuery(exchange.request.query, endpoint.members);
   const answered = endpoint.answer({
     question: { request_id, warnings, model, queue_ms, total_ms: performance.now() - arrived },
     ranked,
     calibration: calibrations[ranked.values.accuracy_mode],
   });
   return replyOf(context, answered);
+}
+
+/** Hands a job to the workers, and takes it back when the client leaves. */
+function workOn<Outcome>(context: Context, submit: () => Ticket<Outcome>): Promise<Done<Outcome>> {
+  const { exchange } = context;
+  if (!exchange.open) throw new ClientLeft();
+  const ticket = submit();
+  context.idle = ticket.idle;
+  exchange.onLeft(() => ticket.cancel(new ClientLeft()));
+  return ticket.done;
 }
 
 /** Notes what is recorded of an answer. Throws it when it is a refusal. */

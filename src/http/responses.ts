@@ -1,6 +1,6 @@
 import { prefix } from '../endpoints/endpoint.ts';
 import { type ErrorCode, errorTable, type Problem, waitWords } from '../errors.ts';
-import type { Exchange, Headers, Reply } from './exchange.ts';
+import type { Headers, Reply } from './exchange.ts';
 import type { Request } from './request.ts';
 
 /** Turns results and problems into replies with their headers. No other file does. */
@@ -68,10 +68,9 @@ export interface Document {
 
 /** At once where it can be: on µWS an answer that is late ends a pipeline. */
 export function documentReply(
-  { exchange }: { exchange: Exchange },
+  { headers }: Request,
   document: Document | Promise<Document>,
 ): Reply | Promise<Reply> {
-  const { headers } = exchange.request;
   const reply = (made: Document) => made.reply(headers.get('if-none-match'), headers.get('accept-encoding'));
   return document instanceof Promise ? document.then(reply) : reply(document);
 }

@@ -1,16 +1,59 @@
-import type { EndpointId } from '../config/config.ts';
 import { prefix } from '../endpoints/endpoint.ts';
 import { endpoints, type Listed } from '../endpoints/index.ts';
 import { Problem } from '../errors.ts';
+import { type Form, FormRules } from './body/form.ts';
+import { type Body, embeddingsBody, imagesBody } from './body/kinds.ts';
+import type { Services } from './context.ts';
+
+/** An endpoint as requests reach it: with what its body may be, by its Content-Type, and who reads it. */
+export type Route = ImagesRoute | EmbeddingsRoute | PlainRoute;
+
+type Taking<T extends Listed['takes']> = Extract<Listed, { takes: T }>;
+
+export interface ImagesRoute {
+  takes: 'images';
+  endpoint: Taking<'images'>;
+  rules: FormRules;
+  body(type: string | undefined): Body<Form>;
+}
+
+export interface EmbeddingsRoute {
+  takes: 'embeddings';
+  endpoint: Taking<'embeddings'>;
+  body(type: string | undefined): Body<undefined>;
+}
+
+interface PlainRoute {
+  takes: 'nothing';
+  endpoint: Taking<'nothing'>;
+}
+
+function routeOf(endpoint: Listed, services: Services): Route {
+  switch (endpoint.takes) {
+    case 'nothing':
+      return { takes: 'nothing', endpoint };
+    case 'images': {
+      const rules = new FormRules(endpoint);
+      return { takes: 'images', endpoint, rules, body: imagesBody(rules, services) };
+    }
+    case 'embeddings': {
+      const body = embeddingsBody(services.config);
+      return { takes: 'embeddings', endpoint, body: () => body };
+    }
+  }
+}
 
 /** Finds endpoints among those that are switched on. HEAD works wherever GET does (RFC 9110 section 9.1). */
 export class Router {
-  readonly #open: ReadonlyMap<string, readonly Listed[]>;
+  readonly #open: ReadonlyMap<string, readonly Route[]>;
   readonly #hint: string;
 
-  constructor(enabled: readonly EndpointId[]) {
-    const open = endpoints.filter(({ id }) => enabled.includes(id));
-    this.#open = new Map(endpoints.map(({ path }) => [path, open.filter((one) => one.path === path)]));
+  constructor(services: Services) {
+    const open = endpoints.filter(({ id }) => services.config.endpoints.includes(id));
+    const routes = open.map((endpoint) => routeOf(endpoint, services));
+    this.#open = new Map(
+      endpoints.map(({ path }) => [path, routes.filter(({ endpoint }) => endpoint.path === path)]),
+    );
     const pages = open.filter((one) => 'document' in one && one.document.type.startsWith('text/html'));
     this.#hint =
       (pages.length > 0 ? `To read and to try: ${pages.map(({ path }) => path).join(', ')}. ` : '') +
@@ -19,12 +62,12 @@ export class Router {
   }
 
   /** Throws Problem not_found, endpoint_disabled or method_not_allowed. */
-  find(method: string, path: string): Listed {
+  find(method: string, path: string): Route {
     const open = this.#open.get(path);
     if (open === undefined) throw new Problem('not_found', { detail: this.#hint });
     if (open.length === 0) throw new Problem('endpoint_disabled');
     const wanted = method === 'HEAD' ? 'GET' : method;
-    const found = open.find((candidate) => candidate.method === wanted);
+    const found = open.find(({ endpoint }) => endpoint.method === wanted);
     if (found === undefined) throw new Problem('method_not_allowed');
     return found;
   }
@@ -32,6 +75,6 @@ export class Router {
   /** Methods that a path takes, for Allow; empty when there is no such path. */
   methods(path: string): readonly string[] {
     const open = this.#open.get(path) ?? [];
-    return open.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+    return open.flatMap(({ endpoint: { method } }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
   }
 }

@@ -9,8 +9,8 @@ import { Engine } from '../engine/engine.ts';
 import { packDirectory, readDraft } from '../engine/manifest.ts';
 import { Uploads } from '../http/body/upload.ts';
 import type { Services } from '../http/context.ts';
-import { Pipeline } from '../http/pipeline.ts';
 import type { Listening } from '../http/listening.ts';
+import { Pipeline } from '../http/pipeline.ts';
 import { chooseTransport, type Transport } from '../http/transport.ts';
 import { UnreadAnswers } from '../http/unread.ts';
 import { calibrationOf } from '../scoring/calibration.ts';
@@ -83,9 +83,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
   };
   const pipeline = new Pipeline(services);
   telemetry.read(readingsOf(services, pipeline, connections.front, certificate, limiter));
-  const front = opening(
-    await openFront(transport, services, pipeline, certificate, connections.front, log),
-  );
+  const front = opening(await openFront(transport, services, pipeline, certificate, connections.front, log));
   const admin = opening(await openAdmin(transport, services, connections.admin, log));
   // After the listeners: it records their last requests.
   opening(audit);

@@ -1,8 +1,8 @@
 import { totalmem } from 'node:os';
 import type { SharedLimiter } from '../auth/shared-limiter.ts';
 import type { Services } from '../http/context.ts';
-import type { Pipeline } from '../http/pipeline.ts';
 import type { Connections } from '../http/listening.ts';
+import type { Pipeline } from '../http/pipeline.ts';
 import type { CertificateWatch } from './certificate.ts';
 
 /** Where the metrics are read from, by their names. */

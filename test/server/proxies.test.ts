@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { projectPath } from '../../src/config/paths.ts';
 import { type ErrorCode, errorTable } from '../../src/errors.ts';
-import { bodyLimit } from '../../src/http/body/kinds.ts';
+import { jsonLimit } from '../../src/http/body/kinds.ts';
 import { problemTypes } from '../../src/http/responses.ts';
 import { hasOpenssl, makePair, type Pair } from '../fixtures/certificates.ts';
 import { newFolder } from '../support/folder.ts';
@@ -114,7 +114,7 @@ const asJson = { 'content-type': 'application/json' };
 const asPage = { origin: 'https://app.example' };
 const config = readConfig({});
 /** The largest body that the server takes, with default settings. */
-const largestJson = bodyLimit(config, true);
+const largestJson = jsonLimit(config);
 
 /** What wrong keys hear through a proxy, from these addresses as the client says. */
 async function guesses(port: number, addresses: readonly string[]): Promise<Set<number>> {

@@ -9,7 +9,7 @@ import { parse } from 'yaml';
 import { readKeyFile } from '../../src/auth/key-file.ts';
 import { readConfig, unknownVariables } from '../../src/config/config.ts';
 import { projectPath } from '../../src/config/paths.ts';
-import { bodyLimit } from '../../src/http/body/kinds.ts';
+import { jsonLimit } from '../../src/http/body/kinds.ts';
 import { metricName, metricTable } from '../../src/telemetry/metric-table.ts';
 import { deployed, type Manifest, manifestsOf } from '../support/deployed.ts';
 import { newFolder } from '../support/folder.ts';
@@ -50,7 +50,7 @@ function typeFaults(manifests: readonly Manifest[]): string {
 }
 
 /** The body limit of every proxy: the most that the server takes by default, in whole MiB and nginx's words. */
-const largestBody = `${Math.ceil(bodyLimit(readConfig({}), true) / 1024 ** 2)}m`;
+const largestBody = `${Math.ceil(jsonLimit(readConfig({})) / 1024 ** 2)}m`;
 
 /** deploy/kubernetes, deploy/compose.yaml and .github/workflows, each by its schema or parser, and what must fit together. */
 
@@ -230,7 +230,7 @@ test.each(['nginx.conf', 'replicas/nginx.conf'])(
   (file) => {
     const sizes = [...deployed(file).matchAll(/^ *client_(?:max_body|body_buffer)_size (\w+);$/gm)];
     expect(sizes.map(([, size]) => size)).toEqual([largestBody, largestBody]);
-    const exact = (bodyLimit(readConfig({}), true) / 1024 ** 2).toFixed(1);
+    const exact = (jsonLimit(readConfig({})) / 1024 ** 2).toFixed(1);
     expect(readFileSync(projectPath('docs/proxies.md'), 'utf8')).toContain(`64 KiB (${exact} MiB)`);
   },
 );

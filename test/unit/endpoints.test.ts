@@ -10,11 +10,11 @@ import { defaults, expectation, type PackDefaults } from '../../src/endpoints/op
 import type { Analysis, Face, FoundBy, ImageFormat, NativeFailure } from '../../src/engine/addon.ts';
 import { packDirectory, packFiles, readManifest } from '../../src/engine/manifest.ts';
 import { Problem } from '../../src/errors.ts';
-import { readForm } from '../../src/http/body/form.ts';
+import { FormRules, readForm } from '../../src/http/body/form.ts';
 import { readJsonForm } from '../../src/http/body/json-form.ts';
 import type { Services } from '../../src/http/context.ts';
-import { Pipeline } from '../../src/http/pipeline.ts';
 import { Exchange } from '../../src/http/exchange.ts';
+import { Pipeline } from '../../src/http/pipeline.ts';
 import type { Request } from '../../src/http/request.ts';
 import { UnreadAnswers } from '../../src/http/unread.ts';
 import { Calibration } from '../../src/scoring/calibration.ts';
@@ -184,7 +184,7 @@ const formOf = (
   endpoint: ImageEndpoint,
   texts: Readonly<Record<string, string>>,
   itsPack: PackDefaults = pack,
-) => readForm(bodyOf(endpoint, texts), 'b', endpoint, limits, itsPack);
+) => readForm(bodyOf(endpoint, texts), 'b', new FormRules(endpoint), limits, itsPack);
 
 function jsonOf(endpoint: ImageEndpoint, members: object) {
   const picture = Buffer.from('picture').toString('base64');
@@ -194,7 +194,7 @@ function jsonOf(endpoint: ImageEndpoint, members: object) {
     name === repeatedField(fields) ? [picture] : picture,
   ]);
   const body = JSON.stringify({ ...Object.fromEntries(images), ...members });
-  return readJsonForm(Buffer.from(body), endpoint, limits, pack);
+  return readJsonForm(Buffer.from(body), new FormRules(endpoint), limits, pack);
 }
 
 function anyOf(rule: FieldRule): fc.Arbitrary<string | number | boolean> {
@@ -288,7 +288,13 @@ describe('fields', () => {
     const part = (name: string) =>
       `--b\r\ncontent-disposition: form-data; name="${name}"; filename=a\r\n\r\n\r\n`;
     const ask = (...names: string[]) =>
-      readForm(Buffer.from(`${names.map(part).join('')}--b--\r\n`), 'b', endpoint, limits, pack);
+      readForm(
+        Buffer.from(`${names.map(part).join('')}--b--\r\n`),
+        'b',
+        new FormRules(endpoint),
+        limits,
+        pack,
+      );
     expect(() => ask('img1', 'img2', 'img1')).toThrow('; you sent img1, img2.');
     expect(() => ask('', '\u202e', 'c'.repeat(40), 'd', 'e')).toThrow(
       `"", \ufffd, ${'c'.repeat(32)}…, d, ….`,
@@ -299,7 +305,7 @@ describe('fields', () => {
     const names = new Set(['colour', '__proto__', ...takers.flatMap(({ fields }) => Object.keys(fields))]);
     const foreign = [...names].filter((name) => !Object.hasOwn(endpoint.fields, name));
     const body = bodyOf(endpoint, Object.fromEntries(foreign.map((name) => [name, 'x'])));
-    const { options, warnings } = readForm(body, 'b', endpoint, limits, pack);
+    const { options, warnings } = readForm(body, 'b', new FormRules(endpoint), limits, pack);
     expect(options).toEqual({ ...defaults, ...own });
     expect(warnings.map(({ field }) => field)).toEqual(foreign);
   });

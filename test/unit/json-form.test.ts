@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { matchMany } from '../../src/endpoints/match-many.ts';
 import { JsonScan } from '../../src/engine/json-scan.ts';
 import { Problem } from '../../src/errors.ts';
+import { FormRules } from '../../src/http/body/form.ts';
 import { decodedSize, decodeInPlace, readJsonForm } from '../../src/http/body/json-form.ts';
 
 /** JSON is read as JSON.parse reads it, and base64 as Node writes it; what they would not take is refused. */
@@ -194,7 +195,9 @@ test('whatever comes, there is a form or a problem of the table', () => {
       const text = list.map(([key, item]) => `${JSON.stringify(key)}:${JSON.stringify(item)}`).join();
       const body = Buffer.from(`{${text}}`);
       try {
-        const { images, targets } = readJsonForm(body, matchMany, limits, { min_det_score: 0.7 });
+        const { images, targets } = readJsonForm(body, new FormRules(matchMany), limits, {
+          min_det_score: 0.7,
+        });
         expect(images.length).toBeGreaterThan(0);
         expect(targets.length).toBeGreaterThan(0);
         for (const { start, end } of images) expect(end - start).toBeLessThanOrEqual(30);

@@ -36,7 +36,25 @@ export type FormLimits = Pick<
   'max_parts' | 'max_part_header_bytes' | 'max_field_bytes' | 'max_image_bytes'
 >;
 
-type Taker = Pick<ImageEndpoint, 'fields' | 'advanced'>;
+/** What the form of an endpoint may hold. Made once for each. */
+export class FormRules {
+  readonly fields: Fields;
+  readonly advanced: Fields;
+  /** The images that are sent once, in the order in which they are checked. */
+  readonly single: readonly string[];
+  /** The image that may be sent several times, if any. */
+  readonly repeated: string | undefined;
+  /** Every field, also those of the advanced endpoint. */
+  readonly names: readonly string[];
+
+  constructor({ fields, advanced = {} }: Pick<ImageEndpoint, 'fields' | 'advanced'>) {
+    this.fields = fields;
+    this.advanced = advanced;
+    this.repeated = repeatedField(fields);
+    this.single = imageFields(fields).filter((name) => name !== this.repeated);
+    this.names = Object.keys({ ...fields, ...advanced });
+  }
+}
 
 /** An image that was sent; its filename is only a label. */
 interface SentImage extends ByteRange {
@@ -56,12 +74,12 @@ const shown_bytes = 256;
 export function readForm(
   body: Buffer,
   boundary: string,
-  taker: Taker,
+  rules: FormRules,
   limits: FormLimits,
   pack: PackDefaults,
 ): Form {
-  const sent = new SentFields(taker, limits);
-  const parts = limits.max_parts + (repeatedField(taker.fields) ? maxTargets : 0);
+  const sent = new SentFields(rules, limits);
+  const parts = limits.max_parts + (rules.repeated === undefined ? 0 : maxTargets);
   const header_bytes = limits.max_part_header_bytes;
   for (const part of parseMultipart(body, boundary, { parts, header_bytes })) {
     const { name, filename, start, end } = part;
@@ -80,9 +98,8 @@ export function readForm(
 }
 
 export class SentFields {
-  readonly #taker: Taker;
+  readonly #rules: FormRules;
   readonly #limits: FormLimits;
-  readonly #repeated: string | undefined;
   readonly #claimed = new Set<string>();
   readonly #images = new Map<string, ByteRange>();
   readonly #several: SentImage[] = [];
@@ -90,18 +107,17 @@ export class SentFields {
   readonly #unknown = new Set<string>();
   readonly #strays = new Set<string>();
 
-  constructor(taker: Taker, limits: FormLimits) {
-    this.#taker = taker;
+  constructor(rules: FormRules, limits: FormLimits) {
+    this.#rules = rules;
     this.#limits = limits;
-    this.#repeated = repeatedField(taker.fields);
   }
 
   /** The rule of a field, once its name is read; undefined where the endpoint does not know it. Throws Problem. */
   claim(name: string): FieldRule | undefined {
-    const rule = ruleOf(name, this.#taker.fields);
+    const rule = ruleOf(name, this.#rules.fields);
     if (rule === undefined) {
       this.#unknown.add(name);
-    } else if (name === this.#repeated) {
+    } else if (name === this.#rules.repeated) {
       if (this.#several.length === maxTargets) throw new Problem('too_many_images', { limit: maxTargets });
     } else if (this.#claimed.has(name)) {
       throw new Problem('duplicate_field', { detail: `Send ${name} once.`, field: name });
@@ -111,7 +127,7 @@ export class SentFields {
   }
 
   image(image: SentImage): void {
-    if (image.name === this.#repeated) this.#several.push(image);
+    if (image.name === this.#rules.repeated) this.#several.push(image);
     else this.#images.set(image.name, this.#measured(image));
   }
 
@@ -127,17 +143,15 @@ export class SentFields {
 
   /** Throws Problem when an image is missing, or the pack cannot do what was asked. */
   form(pack: PackDefaults): Form {
-    const { fields } = this.#taker;
+    const { single, repeated } = this.#rules;
     const options = completeOptions(this.#options, pack);
-    const single = imageFields(fields).filter((name) => name !== this.#repeated);
     const images = single.map((name) => required(this.#images.get(name), name, this.#strays));
-    if (this.#repeated !== undefined && this.#several.length === 0)
-      required(undefined, this.#repeated, this.#strays);
+    if (repeated !== undefined && this.#several.length === 0) required(undefined, repeated, this.#strays);
     return {
       images,
       targets: this.#several.map((image) => this.#target(image, images)),
       options,
-      warnings: [...this.#unknown].map((name) => unknownField(name, this.#taker)),
+      warnings: [...this.#unknown].map((name) => unknownField(name, this.#rules)),
     };
   }
 
@@ -171,7 +185,7 @@ export class SentFields {
 
 const known: Fields = Object.assign({}, ...endpoints.map((one) => ('fields' in one ? one.fields : {})));
 
-function unknownField(field: string, { advanced = {} }: Taker): Warning {
+function unknownField(field: string, { advanced }: FormRules): Warning {
   const detail = ruleOf(field, advanced)
     ? 'This endpoint ignored the field; send it to the advanced one.'
     : ruleOf(field, known)

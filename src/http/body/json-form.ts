@@ -1,21 +1,20 @@
-import type { ImageEndpoint } from '../../endpoints/endpoint.ts';
 import { maxTargets, type PackDefaults, readOption } from '../../endpoints/options.ts';
 import type { Addon } from '../../engine/addon.ts';
 import { kindOfText, kinds } from '../../engine/file-kind.ts';
 import { JsonScan, unescaped, withoutCutEscape } from '../../engine/json-scan.ts';
 import { Problem, printable, sentWords, shortName } from '../../errors.ts';
-import { type Form, type FormLimits, head_bytes, SentFields } from './form.ts';
+import { type Form, type FormLimits, type FormRules, head_bytes, SentFields } from './form.ts';
 
 /** A form as an object, its images in base64, decoded where it lies; null is absent. Throws Problem for the first fault. */
 export function readJsonForm(
   body: Buffer,
-  taker: Pick<ImageEndpoint, 'fields' | 'advanced'>,
+  rules: FormRules,
   limits: FormLimits,
   pack: PackDefaults,
   decodeGroups?: Addon['decodeBase64'],
 ): Form {
   const json = new JsonScan(body);
-  const sent = new SentFields(taker, limits);
+  const sent = new SentFields(rules, limits);
   const names = new Set<string>();
   const readImage = (name: string) => {
     sent.image({ name, ...imageRange(body, json, name, limits.max_image_bytes, decodeGroups) });

@@ -1,52 +1,99 @@
 import type { Config } from '../../config/config.ts';
+import { maxJson_bytes } from '../../endpoints/rank-embeddings.ts';
 import { JsonScan } from '../../engine/json-scan.ts';
 import { Problem } from '../../errors.ts';
-import type { Expected } from '../exchange.ts';
+import type { Services } from '../context.ts';
+import { type Form, type FormRules, readForm } from './form.ts';
+import { readJsonForm } from './json-form.ts';
+import { boundaryOf, endsForm } from './multipart.ts';
 
-/** What a body may be: how long, of which type, and what is wrong with one whose end is unclear. */
+/** What an endpoint takes as its body: how long it may be, and who reads it. */
+
+export interface Body<Sent> {
+  /** Most bytes, declared or sent. */
+  readonly limit_bytes: number;
+  /** Thrown when it is not clear where the body ends. */
+  readonly malformed: Problem;
+  /** By Content-Type, empty where it is absent. Throws Problem unsupported_media_type or invalid_multipart. */
+  reader(type: string): Reader<Sent>;
+}
+
+export interface Reader<Sent> {
+  /** Whether these bytes are a whole body, although the transport waits for more: then it is refused soon. */
+  isWhole(bytes: Buffer): boolean;
+  /** Throws Problem. */
+  read(bytes: Buffer): Sent;
+}
+
+type BodyLimits = Pick<Config, 'max_body_bytes' | 'max_upload_bytes'>;
 
 const unclearEnd =
   'Send one Content-Length, or Transfer-Encoding: chunked, and not both: it is not clear where the body ends.';
-
-export const tooLarge = (bytes: number, limit_bytes: number) =>
-  new Problem('body_too_large', {
-    detail: `Send smaller images: the body has ${bytes} bytes; at most ${limit_bytes} are taken.`,
-    limit_bytes,
-  });
-
 export const malformedForm = new Problem('invalid_multipart', { detail: unclearEnd });
-export const malformedJson = new Problem('invalid_json', { detail: unclearEnd, position: 0 });
+const malformedJson = new Problem('invalid_json', { detail: unclearEnd, position: 0 });
 
-/** Larger bodies are not read to see whether they have ended: that would take too long. */
-const maxJsonLook_bytes = 1024 * 1024;
+const isJson = (type = '') => /^application\/json\s*(?:;|$)/i.test(type.trim());
 
-export const expectedJson: Expected = {
-  malformed: malformedJson,
-  isWhole: (bytes) => {
-    if (bytes.length > maxJsonLook_bytes || bytes.at(-1) !== 0x7d) return false;
-    // Bounded, unlike JSON.parse, which takes long for many values or levels.
-    const json = new JsonScan(bytes);
-    try {
-      json.skip();
-      json.end();
-      return true;
-    } catch {
-      return false;
-    }
-  },
-};
+/** A form, or the same fields as members of an object, whichever Content-Type says. */
+export function imagesBody(rules: FormRules, services: Services): (type: string | undefined) => Body<Form> {
+  const { config } = services;
+  const form: Body<Form> = {
+    limit_bytes: config.max_body_bytes,
+    malformed: malformedForm,
+    reader(type) {
+      const boundary = boundaryOf(type);
+      if (boundary === undefined) throw new Problem('unsupported_media_type');
+      return {
+        isWhole: (bytes) => endsForm(bytes, boundary),
+        read: (bytes) => readForm(bytes, boundary, rules, config, services.manifest),
+      };
+    },
+  };
+  const json: Body<Form> = {
+    limit_bytes: jsonLimit(config),
+    malformed: malformedJson,
+    reader: () => ({
+      isWhole: endsJson,
+      read: (bytes) =>
+        readJsonForm(bytes, rules, config, services.manifest, services.engine.addon.decodeBase64),
+    }),
+  };
+  return (type) => (isJson(type) ? json : form);
+}
+
+/** JSON, which a worker reads. */
+export function embeddingsBody({ max_body_bytes }: BodyLimits): Body<undefined> {
+  return {
+    limit_bytes: Math.min(maxJson_bytes, max_body_bytes),
+    malformed: malformedJson,
+    reader(type) {
+      if (isJson(type)) return { isWhole: endsJson, read: () => undefined };
+      throw new Problem('unsupported_media_type', { detail: 'Send the body as application/json.' });
+    },
+  };
+}
 
 /** Members of a JSON body besides its images. */
 const jsonMembers_bytes = 64 * 1024;
 
 /** Base64 makes four bytes of three: the same images fit in a form and in JSON. No more than one key may have in memory. */
-export function bodyLimit(
-  { max_body_bytes, max_upload_bytes }: Pick<Config, 'max_body_bytes' | 'max_upload_bytes'>,
-  json: boolean,
-): number {
-  if (!json) return max_body_bytes;
+export function jsonLimit({ max_body_bytes, max_upload_bytes }: BodyLimits): number {
   const share_bytes = Math.max(Math.floor(max_upload_bytes / 2), max_body_bytes);
   return Math.min(Math.ceil((max_body_bytes / 3) * 4) + jsonMembers_bytes, share_bytes);
 }
 
-export const isJson = (contentType = '') => /^application\/json\s*(?:;|$)/i.test(contentType.trim());
+/** Larger bodies are not read to see whether they have ended: that would take too long. */
+const maxJsonLook_bytes = 1024 * 1024;
+
+function endsJson(bytes: Buffer): boolean {
+  if (bytes.length > maxJsonLook_bytes || bytes.at(-1) !== 0x7d) return false;
+  // Bounded, unlike JSON.parse, which takes long for many values or levels.
+  const json = new JsonScan(bytes);
+  try {
+    json.skip();
+    json.end();
+    return true;
+  } catch {
+    return false;
+  }
+}
