@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { nextNode } from './test/support/programs.mjs';
 
@@ -5,12 +6,14 @@ import { nextNode } from './test/support/programs.mjs';
 const alone = {
   fast: [
     'test/native/*.test.ts',
-    'test/server/{cli-packs,cli-pictures,faces,packs-pull,pool,provider}.test.ts',
+    'test/server/{cli-pictures,faces,pool,provider}.test.ts',
+    'lab/test/{describe-net,packs,pull}.test.ts',
   ],
   slow: [
     'test/model/*.test.ts',
     'test/native/afterimage.test.ts',
-    'test/server/{cli-eval,cli-terminal,eval-report}.test.ts',
+    'test/server/cli-terminal.test.ts',
+    'lab/test/slow/*.test.ts',
     // The contract's answers once more, on other packs.
     'test/server/{int8,yunet}.test.ts',
   ],
@@ -48,6 +51,8 @@ const servers = (names: string) => [`test/server/${names}.test.ts`];
 process.env.ORT_DISABLE_TELEMETRY = '1';
 
 export default defineConfig({
+  // As tsconfig.json has it.
+  resolve: { alias: { 'facematch/for-lab': fileURLToPath(new URL('src/for-lab.ts', import.meta.url)) } },
   test: {
     pool: 'forks',
     // Most tests wait for programs that they start: one more than two cores.
@@ -57,7 +62,9 @@ export default defineConfig({
     globalSetup: 'test/support/compile.ts',
     // A project's name begins with its tier.
     projects: [
-      together('fast', ['test/**/*.test.ts'], { exclude: [...slow, ...alone.slow, ...alone.fast] }),
+      together('fast', ['test/**/*.test.ts', 'lab/test/*.test.ts'], {
+        exclude: [...slow, ...alone.slow, ...alone.fast],
+      }),
       { extends: true, test: { name: 'fast-alone', include: alone.fast, exclude: alone.slow } },
       together('slow', slow),
       { extends: true, test: { name: 'slow-alone', include: alone.slow } },

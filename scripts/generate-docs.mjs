@@ -4,22 +4,22 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { scorePicture } from '../dist/lab/score-picture.js';
 import { commandLineMarkdown } from '../dist/src/cli/command-line-page.js';
 import { readConfig } from '../dist/src/config/config.js';
 import { packDirectory, readManifest } from '../dist/src/engine/manifest.js';
 import { openApiDocument } from '../dist/src/site/document.js';
 import { metricsTable, settingsTable } from '../dist/src/site/markdown.js';
-import { scorePicture } from '../dist/src/site/score-picture.js';
 import { thirdPartyTables } from './lib/third-party.mjs';
 
 /** Text by path. Reads the project in the working directory. */
-export function generatedDocs() {
+export async function generatedDocs() {
   return {
     'docs/openapi.json': `${JSON.stringify(openApiDocument(readConfig({})), null, 2)}\n`,
     'docs/configuration.md': filled('docs/configuration.md', { settings: settingsTable() }),
     'docs/monitoring.md': filled('docs/monitoring.md', { metrics: metricsTable() }),
     'docs/scores/percent.svg': scorePicture(readManifest(packDirectory('default'))),
-    'docs/command-line.md': commandLineMarkdown(),
+    'docs/command-line.md': await commandLineMarkdown(),
     'THIRD_PARTY_NOTICES.md': filled('THIRD_PARTY_NOTICES.md', thirdPartyTables()),
     'deploy/kubernetes/monitoring/prometheus-rule.yaml': prometheusRule(),
   };
@@ -56,7 +56,7 @@ function prometheusRule() {
 const program = fileURLToPath(import.meta.url);
 if (realpathSync(process.argv[1]) === program) {
   process.chdir(dirname(dirname(program)));
-  const docs = generatedDocs();
+  const docs = await generatedDocs();
   for (const [path, text] of Object.entries(docs)) writeFileSync(path, text);
 
   // The linter has its own view of where JSON breaks its lines.

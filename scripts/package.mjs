@@ -2,9 +2,10 @@
 //   facematch             the program, its docs and licences, samples of deployments; no install script
 //   @facematch/linux-x64  addon, ONNX Runtime's library, µWebSockets.js for each Node, prepared nets, sample photos
 //   @facematch/client     the client for Node alone
+//   @facematch/lab        the laboratory's commands, for whoever installs it beside the first
 // One addon for every Node (Node-API), with OpenCV and the codecs linked in from pinned sources. Nothing is published.
 //   node scripts/package.mjs [--only STEP,STEP…] [--registry]
-// --only      these of libraries, addon, platform, program, client: the Dockerfile's layers
+// --only      these of libraries, addon, platform, program, client, lab: the Dockerfile's layers
 // --registry  facematch asks for the packages of all platforms by name. Without it nobody else's registry is asked for one:
 //             whoever owned such a name there could run code here
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -101,6 +102,8 @@ function programPackage(forRegistry) {
     dependencies: Object.fromEntries(dependencies),
     ...(forRegistry && {
       optionalDependencies: Object.fromEntries(platforms.map((one) => [`@facematch/${one}`, own.version])),
+      peerDependencies: { '@facematch/lab': own.version },
+      peerDependenciesMeta: { '@facematch/lab': { optional: true } },
     }),
   });
   linkToRepository(folder);
@@ -139,6 +142,21 @@ function linkToRepository(folder) {
   }
 }
 
+/** The laboratory: its commands, and their dependencies, which a server does without. */
+function labPackage(forRegistry) {
+  const folder = join(out, 'lab');
+  rmSync(folder, { recursive: true, force: true });
+  copy('dist/lab', folder, 'dist');
+  const { name, description, type, dependencies } = JSON.parse(readFileSync('lab/package.json', 'utf8'));
+  writePackage(folder, {
+    ...{ name, description, type, engines: own.engines, exports: './dist/index.js' },
+    files: ['dist', 'THIRD_PARTY_NOTICES.md'],
+    dependencies,
+    ...(forRegistry && { peerDependencies: { [own.name]: own.version } }),
+  });
+  return folder;
+}
+
 function npmPack(folder) {
   const args = ['pack', '--json', '--pack-destination', out, `./${folder}`];
   const [{ filename, size, unpackedSize }] = JSON.parse(ask('npm', args) ?? '[]');
@@ -154,6 +172,7 @@ const steps = {
   platform: async () => npmPack(await withProgress('package of the platform', platformPackage)),
   program: (forRegistry) => npmPack(programPackage(forRegistry)),
   client: () => npmPack(clientPackage()),
+  lab: (forRegistry) => npmPack(labPackage(forRegistry)),
 };
 
 try {

@@ -81,6 +81,9 @@ const wantedPackages = () =>
       !Object.entries(ownInstead).some(([variable, own]) => process.env[variable] && name.startsWith(own)),
   );
 
+/** The laboratory's folder; an image is made without. */
+const lab = ['lab'].filter((folder) => existsSync(folder));
+
 const addonFile = 'build/addon/Release/facematch.node';
 const addonHash = () =>
   hashOf(
@@ -89,7 +92,7 @@ const addonHash = () =>
   );
 const programHash = () =>
   hashOf([
-    ...['src', 'models/prepare', 'tsconfig.json', 'package-lock.json'],
+    ...['src', ...lab, 'models/prepare', 'tsconfig.json', 'package-lock.json'],
     ...['scripts/lib/client-types.mjs', 'scripts/lib/lift.mjs'],
   ]);
 const packagesHash = (which) =>
@@ -98,6 +101,13 @@ const packagesStamp = 'node_modules/.facematch-stamp';
 /** The tests' packages are those of the workspace `test/tools`. */
 const arePackagesThere = () =>
   isStamped(packagesStamp, packagesHash('all')) || (!dev && isStamped(packagesStamp, packagesHash('own')));
+
+/** Those of the program, and of the laboratory where it is here. */
+const ownPackages = dev
+  ? []
+  : lab.length > 0
+    ? ['--workspace=lab', '--include-workspace-root']
+    : ['--workspaces=false'];
 
 /** onnxruntime-node has the libraries of every system: 250 MB that nothing here loads. */
 function dropOtherSystems() {
@@ -146,9 +156,9 @@ function netsOf(pack) {
 /** Markup, styles and script of the pages, where these are read. */
 const pages = [
   ...['page.html', 'page.css', 'main.ts'].map((name) => `src/demo/browser/${name}`),
-  ...['src/site/page.css', 'src/lab/report/report.css'],
+  ...['src/site/page.css', ...lab.map((folder) => `${folder}/report/report.css`)],
   ...['--minify', '--format=esm', '--charset=utf8', '--loader:.html=copy'],
-  ...['--outbase=src', '--outdir=dist/src'],
+  ...['--outbase=.', '--outdir=dist'],
 ];
 
 /** What makes the types of `facematch/client-types`. */
@@ -188,8 +198,7 @@ const steps = [
     title: 'npm packages',
     missing: () => (arePackagesThere() ? undefined : 'npm ci'),
     make: async (onLine) => {
-      const own = dev ? [] : ['--workspaces=false'];
-      await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', ...own], {
+      await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', ...ownPackages], {
         cure: "npm ci failed. Check the network and npm's registry setting (npm config get registry), then run: npm run setup",
         onLine,
       });

@@ -31,7 +31,7 @@ const chosen = (folder, ending) =>
     .map((file) => join(folder, file))
     .filter((file) => file.endsWith(ending) && names.some((name) => hasName(file, name)));
 const suites = chosen('native/test', '_test.cpp');
-const files = chosen('test', '.test.ts');
+const files = [...chosen('test', '.test.ts'), ...chosen('lab/test', '.test.ts')];
 
 function isChosen(check) {
   if (chosenChecks.length > 0 && !chosenChecks.includes(check)) return false;

@@ -1,15 +1,18 @@
 import type { Command } from 'commander';
 import { page, table } from '../site/markdown.ts';
 import { everyCommand, exitCodeWords, helpOf, subcommands } from './help.ts';
+import { openLab } from './laboratory.ts';
 import { buildProgram } from './program.ts';
 
 /** docs/command-line.md, generated from the definitions of the commands. */
-export function commandLineMarkdown(): string {
-  const commands = everyCommand(buildProgram()).slice(1);
+export async function commandLineMarkdown(): Promise<string> {
+  const commands = everyCommand(buildProgram(await openLab())).slice(1);
   return page(
     '# Command line',
     'In the project’s folder: `npx facematch COMMAND`. After `npm link`, run there once, `facematch COMMAND` anywhere; the ' +
-      'examples are written so. Settings come from the [environment or a file](configuration.md).',
+      'examples are written so. Settings come from the [environment or a file](configuration.md). `eval`, `calibrate`, `packs add` ' +
+      'and `packs pull` are a package of their own, which a server does without: `npm install @facematch/lab` beside facematch; a ' +
+      'clone has it.',
     table(
       ['command', 'does'],
       commands.map(({ path, command }) => [

@@ -4,7 +4,7 @@ import { finished } from 'node:stream/promises';
 import type { Command } from 'commander';
 import type { imageBody } from '../endpoints/face.ts';
 import type { Warning } from '../endpoints/warnings.ts';
-import { drawFaces } from '../lab/drawing.ts';
+import { drawFaces } from './drawing.ts';
 import { drawingFiles } from './files.ts';
 import { addHelp } from './help.ts';
 import { givenOptions, matchFlag } from './match-flags.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync, realpathSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
-import { codeOf, openable } from '../lab/file-names.ts';
+import { codeOf, openable } from './file-names.ts';
 
 export interface ImageFile {
   name: string;

@@ -18,11 +18,14 @@ interface HelpText {
   examples: readonly string[];
 }
 
-const texts = new WeakMap<Command, HelpText>();
+/** On the command itself: the laboratory's commands may have been defined by another copy of this file. */
+const key = Symbol.for('facematch.help');
+
+type Told = Command & { [key]?: HelpText };
 
 /** Puts notes and examples below the help of `command`, which is returned. */
 export function addHelp(command: Command, text: HelpText): Command {
-  texts.set(command, text);
+  (command as Told)[key] = text;
   const { notes, examples } = text;
   const heading = examples.length === 1 ? 'Example:' : 'Examples:';
   const listed = [heading, ...examples.map((line) => `  ${line}`)].join('\n');
@@ -31,7 +34,7 @@ export function addHelp(command: Command, text: HelpText): Command {
 
 /** The text that addHelp set; throws an Error when there is none. */
 export function helpOf(command: Command): HelpText {
-  const text = texts.get(command);
+  const text = (command as Told)[key];
   if (text === undefined) throw new Error(`The command ${command.name()} has no examples: give it addHelp()`);
   return text;
 }

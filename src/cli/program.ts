@@ -1,34 +1,33 @@
 import { Command } from 'commander';
 import { version } from '../config/paths.ts';
-import { registerCalibrate } from './calibrate.ts';
 import { registerConfig } from './config.ts';
 import { registerDemo } from './demo.ts';
 import { registerDetect, registerEmbed } from './detect.ts';
 import { registerDoctor } from './doctor/index.ts';
-import { registerEval } from './eval.ts';
 import { addHelp, exitCodeWords } from './help.ts';
 import { registerKeys } from './keys.ts';
+import { type LabCommands, labCommand } from './laboratory.ts';
 import { registerMatch } from './match.ts';
 import { registerPacks } from './packs/index.ts';
 import { coloursFor } from './terminal.ts';
 
 /** In the order of `--help`. Each file imports what its command needs only when the command runs, so that help is fast. */
-const commands = [
+const commands: readonly ((program: Command, lab: LabCommands | undefined) => void)[] = [
   registerServe,
   registerDemo,
   registerMatch,
   registerDetect,
   registerEmbed,
   registerKeys,
-  registerEval,
-  registerCalibrate,
+  labCommand('eval'),
+  labCommand('calibrate'),
   registerPacks,
   registerConfig,
   registerDoctor,
 ];
 
-/** The definitions of all commands, for running, help and docs. */
-export function buildProgram(): Command {
+/** The definitions of all commands, for running, help and docs; `lab` has those of the laboratory, where it is installed. */
+export function buildProgram(lab: LabCommands | undefined): Command {
   // Before the commands, which inherit these settings when they are made.
   const program = new Command('facematch')
     .description('Do these two photos show the same person?')
@@ -38,7 +37,7 @@ export function buildProgram(): Command {
     .configureOutput({
       outputError: (text, write) => write(text.replace(/^error:/, coloursFor('stderr').red('error:'))),
     });
-  for (const register of commands) register(program);
+  for (const register of commands) register(program, lab);
   const codes = exitCodeWords.map(([code, meaning]) => `${code} ${meaning}`).join(', ');
   return addHelp(program, {
     notes: `Exit codes: ${codes}. Results go to standard output, all else to standard error.`,

@@ -2,6 +2,7 @@ import { CommanderError } from 'commander';
 import { silenceOnnxRuntime } from '../config/environment.ts';
 import { moreFiles, moreThreads } from '../config/limits.ts';
 import { exitCodes } from './help.ts';
+import { openLab } from './laboratory.ts';
 import { buildProgram } from './program.ts';
 import { coloursFor } from './terminal.ts';
 
@@ -17,7 +18,9 @@ for (const stream of [process.stdout, process.stderr]) {
 /** Runs a command line; resolves to the exit code. */
 export async function run(argv: readonly string[]): Promise<number> {
   try {
-    await buildProgram().parseAsync(argv);
+    // A server's start does not wait for what it never runs.
+    const lab = argv[2] === 'serve' ? undefined : await openLab();
+    await buildProgram(lab).parseAsync(argv);
     return Number(process.exitCode ?? exitCodes.success);
   } catch (error) {
     // Commander has already printed its message. Requested help is an error with exit code 0.

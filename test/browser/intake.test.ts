@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { drawFaces } from '../../src/lab/drawing.ts';
+import { drawFaces } from '../../src/cli/drawing.ts';
 import { blank, samples } from '../fixtures/pictures.ts';
 import { type DemoPage, jpeg } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';

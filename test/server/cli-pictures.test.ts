@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { imagesBelow } from '../../lab/people.ts';
 import { loadPack } from '../../src/engine/load-addon.ts';
-import { imagesBelow } from '../../src/lab/people.ts';
 import { analyseOptions, blank, manifest, pack, sample } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
 import { execute, expectFailure, facematch, program } from './support/cli.ts';

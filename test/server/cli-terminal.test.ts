@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { evalFolder } from '../../lab/test/support/eval-folder.ts';
 import { projectPath } from '../../src/config/paths.ts';
 import { sample, smallSample } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
 import { facematch, program } from './support/cli.ts';
-import { evalFolder } from './support/eval-folder.ts';
 
 /** Commands on a terminal of their own: a real one, which util-linux's `script` opens. */
 

@@ -2,6 +2,7 @@ import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { everyCommand } from '../../src/cli/help.ts';
+import { openLab } from '../../src/cli/laboratory.ts';
 import { buildProgram } from '../../src/cli/program.ts';
 import { settings, variableOf } from '../../src/config/config.ts';
 import { projectPath } from '../../src/config/paths.ts';
@@ -58,8 +59,9 @@ test.each<[what: string, files: string[], message: string]>([
   expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `${message}\n` });
 });
 
-test('every command that tells something has --json', () => {
-  const leaves = everyCommand(buildProgram()).filter(({ command }) => command.commands.length === 0);
+test('every command that tells something has --json', async () => {
+  const program = buildProgram(await openLab());
+  const leaves = everyCommand(program).filter(({ command }) => command.commands.length === 0);
   const without = leaves.filter(({ command }) => command.options.every(({ long }) => long !== '--json'));
   // A server's log and embeddings are JSON anyway.
   expect(without.map(({ path }) => path)).toEqual(['facematch serve', 'facematch embed']);

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
+import { openLab } from '../../src/cli/laboratory.ts';
 import { buildProgram } from '../../src/cli/program.ts';
 import { projectPath } from '../../src/config/paths.ts';
 import { documentedCommands, pages } from '../support/doc-commands.ts';
@@ -9,6 +10,7 @@ import { documentedCommands, pages } from '../support/doc-commands.ts';
 /** Commands and links in the pages lead to something. What can be run is run by test/server/documented-requests.test.ts. */
 
 const commands = documentedCommands();
+const lab = await openLab();
 
 /** Every command of the tree, made to do nothing. */
 function idle(program: Command): Command {
@@ -21,7 +23,7 @@ const ours = commands.flatMap(
 );
 test.each(ours)('the program takes: facematch %s', (words) => {
   const typed = [...words.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare!);
-  expect(() => idle(buildProgram()).parse(typed, { from: 'user' })).not.toThrow();
+  expect(() => idle(buildProgram(lab)).parse(typed, { from: 'user' })).not.toThrow();
 });
 
 test('every npm script that is shown is there', () => {
@@ -74,7 +76,7 @@ test('versions of the default pack in the pages are of the pack that there is', 
 
 process.chdir(projectPath('.'));
 const { generatedDocs } = await import(projectPath('scripts/generate-docs.mjs'));
-const docs: Record<string, string> = generatedDocs();
+const docs: Record<string, string> = await generatedDocs();
 
 test.each(Object.keys(docs))('%s is up to date; if not, run: npm run docs', (path) => {
   // Line breaks in JSON are the formatter's business.

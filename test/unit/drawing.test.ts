@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { drawFaces } from '../../src/cli/drawing.ts';
 import type { Face, FoundBy, ImageReport } from '../../src/engine/addon.ts';
-import { drawFaces } from '../../src/lab/drawing.ts';
 
 // That images are upright in every orientation is seen in a browser: test/browser/intake.test.ts.
 

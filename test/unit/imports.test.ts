@@ -6,7 +6,7 @@ import { projectPath } from '../../src/config/paths.ts';
 /** From the top down: a room imports from its own floor and from those below. */
 const floors = [
   ['cli'],
-  ['lab', 'server'],
+  ['server'],
   ['site', 'demo'],
   ['http'],
   ['auth', 'telemetry'],
@@ -32,4 +32,19 @@ test('imports run down the floors of src', () => {
       .map((pair) => pair.map((file) => relative(src, file)).join(' imports ')),
   );
   expect(upward).toEqual([]);
+});
+
+test('the laboratory sees of src its door alone, and src nothing of the laboratory', () => {
+  const sources = (folder: string) =>
+    readdirSync(projectPath(folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.m?ts$/.test(name) && !name.startsWith('test/'))
+      .map((name) => readFileSync(join(projectPath(folder), name), 'utf8'));
+  const own = JSON.parse(readFileSync(projectPath('lab/package.json'), 'utf8'));
+  const { dependencies } = JSON.parse(readFileSync(projectPath('package.json'), 'utf8'));
+  const alone = Object.keys(own.dependencies).filter((name) => !(name in dependencies));
+  expect(alone).toContain('undici');
+  const inside = sources('src').flatMap((text) => text.match(/(?<=from '|import\(')[^']+/g) ?? []);
+  expect(inside.filter((path) => /(?:^|\/)lab\//.test(path) || alone.includes(path))).toEqual([]);
+  const outside = sources('lab').flatMap((text) => text.match(/(?<=from '|import\(')[^']*src\/[^']*/g) ?? []);
+  expect(outside).toEqual([]);
 });

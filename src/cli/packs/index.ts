@@ -1,14 +1,12 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import { feedings, usualFamilies } from '../../engine/families.ts';
-import type { Added, AddOptions, LivenessFile } from '../../lab/packs/add.ts';
-import type { PublishedPack } from '../../lab/packs/catalogue.ts';
+import type { Command } from 'commander';
 import { addHelp, exitCodes } from '../help.ts';
+import { type LabCommands, labCommand } from '../laboratory.ts';
 
-export function registerPacks(program: Command): void {
+export function registerPacks(program: Command, lab: LabCommands | undefined): void {
   const packs = program.command('packs').description('list, add, pull and check packs of nets');
   registerList(packs);
-  registerAdd(packs);
-  registerPull(packs);
+  labCommand('add')(packs, lab);
+  labCommand('pull')(packs, lab);
   registerCheck(packs);
   addHelp(packs, {
     notes: 'A server loads the pack that FACEMATCH_PACK names. docs/packs.md has recipes for published nets.',
@@ -40,100 +38,6 @@ function registerList(packs: Command): void {
   addHelp(command, { examples: ['facematch packs list', 'facematch packs list --json'] });
 }
 
-function registerAdd(packs: Command): void {
-  const command = packs
-    .command('add')
-    .description('make a pack of nets of your own: look into the files, write the manifest, try it')
-    .argument('<name>', 'its name, or a path such as ./mine')
-    .option('--detector <file>', "ONNX file of the net that finds faces; the default pack's when absent")
-    .option(
-      '--embedder <file>',
-      "ONNX file of the net that turns faces into vectors; the default pack's when absent",
-    )
-    .option('--landmarks <file>', "ONNX file of a net of 68 landmarks; the default pack's when absent")
-    .addOption(
-      new Option('--family <family>', 'family of the detector, when its outputs do not tell').choices(
-        usualFamilies,
-      ),
-    )
-    .addOption(
-      new Option('--feeding <name>', 'whose embedders are fed like yours').choices(Object.keys(feedings)),
-    )
-    .option(
-      '--liveness <file:scale>',
-      'ONNX file of a net for presentation attacks, and the sides of its crop in sides of the face, such as 2.7; may be given several times',
-      addLiveness,
-    )
-    .option('--output <name>', "name of the embedder's output, when it has several vectors")
-    .option('--licence <text>', 'under which you have the files', 'not stated')
-    .option('--project <text>', 'where they come from', 'files of the operator')
-    .option('--json', 'print what was made as JSON')
-    .action(async (name: string, options: AddOptions & JsonOption) => {
-      const { detector, embedder, landmarks, liveness } = options;
-      if ([detector, embedder, landmarks, liveness].every((one) => one === undefined)) {
-        command.error('error: expected at least one of --detector, --embedder, --landmarks and --liveness');
-      }
-      const { addPack } = await import('../../lab/packs/add.ts');
-      const { activity } = await import('../terminal.ts');
-      const done = activity('The nets are looked into and tried');
-      await tell(name, await addPack(name, options).finally(done), options);
-    });
-  addHelp(command, {
-    notes: `Files are copied and used as they are. What a file does not say is assumed and told; correct it in manifest.json.
-A pack with another detector, embedder or landmarks is not calibrated: it serves, but no answer passes 40 percent until facematch
-calibrate has measured a table.`,
-    examples: [
-      "facematch packs add buffalo_l --detector det_10g.onnx --embedder w600k_r50.onnx --licence 'non-commercial research'",
-      'facematch packs add sface --embedder face_recognition_sface_2021dec.onnx --licence Apache-2.0',
-      'facematch packs add ./mine --detector yunet.onnx --family yunet',
-      'facematch packs add ./live --liveness MiniFASNetV2.onnx:2.7 --liveness MiniFASNetV1SE.onnx:4',
-    ],
-  });
-}
-
-function registerPull(packs: Command): void {
-  const command = packs
-    .command('pull')
-    .description(
-      'download a published pack from its publisher, verify it, and add it; without a name, list them',
-    )
-    .argument('[name]', 'of a published pack')
-    .option('--as <name>', 'name of the pack here, or a path to it; the same when absent')
-    .option('--accept-licence <licence>', 'for a pack whose licence allows less than any use')
-    .option('--json', 'print what was made, or the list, as JSON')
-    .action(
-      async (name: string | undefined, options: JsonOption & { as?: string; acceptLicence?: string }) => {
-        const { catalogue } = await import('../../lab/packs/catalogue.ts');
-        if (name === undefined) {
-          const { describePublished } = await import('./list.ts');
-          if (options.json) console.log(JSON.stringify(catalogue, null, 2));
-          else for (const entry of Object.entries(catalogue)) console.log(describePublished(...entry));
-          return;
-        }
-        const pack = catalogue[name];
-        if (pack === undefined) {
-          const names = Object.keys(catalogue).join(', ');
-          return command.error(`error: no published pack is named ${name}; there are ${names}`);
-        }
-        if (pack.accept !== undefined && options.acceptLicence !== pack.accept) {
-          command.error(
-            `error: ${name} is for ${pack.licence} use; if yours is, add --accept-licence ${pack.accept}`,
-          );
-        }
-        await pull(options.as ?? name, pack, options);
-      },
-    );
-  addHelp(command, {
-    notes: `Nothing is downloaded but by this command. It uses HTTPS, and the proxy of HTTPS_PROXY and NO_PROXY. What was cut off is
-resumed; files are verified by their SHA-256 and kept below $XDG_CACHE_HOME, or ~/.cache.`,
-    examples: [
-      'facematch packs pull',
-      'facematch packs pull sface',
-      'facematch packs pull buffalo_l --accept-licence non-commercial',
-    ],
-  });
-}
-
 function registerCheck(packs: Command): void {
   const command = packs
     .command('check')
@@ -159,51 +63,4 @@ function registerCheck(packs: Command): void {
       'Exit code 1 when something is wrong: a file, a net, or what it says of the photos. What is only missing is a warning.',
     examples: ['facematch packs check yunet', 'facematch packs check ./mine --json'],
   });
-}
-
-/** FILE:SCALE, added to those before. */
-function addLiveness(text: string, before: LivenessFile[] = []): LivenessFile[] {
-  const [, file, digits] = /^(.+):(\d+(?:\.\d+)?)$/.exec(text) ?? [];
-  const scale = Number(digits);
-  if (file !== undefined && scale > 1 && scale <= 1000) return [...before, { file, scale }];
-  throw new InvalidArgumentError('Expected FILE:SCALE, with a scale above 1, such as net.onnx:2.7.');
-}
-
-async function tell(name: string, added: Added, { json }: JsonOption): Promise<void> {
-  if (json) {
-    console.log(JSON.stringify(added, null, 2));
-    return;
-  }
-  const { feedingWarning, judgeTrial, livenessFinding } = await import('./check.ts');
-  const { coloursFor } = await import('../terminal.ts');
-  const { describeFinding } = await import('../doctor/finding.ts');
-  const { trial, better_feeding, assumed, directory, liveness, calibrated } = added;
-  console.log(`Added ${added.pack} in ${directory}\n\nAssumed, because the files do not say it:`);
-  for (const line of assumed) console.log(`  ${line}`);
-  console.log('');
-  const findings = [
-    ...judgeTrial(trial),
-    ...(liveness ? [livenessFinding(liveness, trial)] : []),
-    ...(better_feeding ? [feedingWarning(better_feeding)] : []),
-  ];
-  for (const finding of findings) console.log(describeFinding(finding, coloursFor('stdout')));
-  console.log(`\nNext: facematch packs check ${name}`);
-  if (!calibrated)
-    console.log(
-      'Then calibrate it on photos of your own: facematch calibrate (docs/packs.md). Until then no answer passes 40 percent.',
-    );
-}
-
-async function pull(target: string, pack: PublishedPack, options: JsonOption): Promise<void> {
-  const { pullPack } = await import('../../lab/packs/pull.ts');
-  const { downloadsOf } = await import('../../lab/packs/catalogue.ts');
-  const { progressBar } = await import('../terminal.ts');
-  const total = downloadsOf(pack).reduce((sum, { bytes }) => sum + bytes, 0);
-  const bar = await progressBar('Bytes', total);
-  let before = 0;
-  const onProgress = (bytes: number) => {
-    bar.advance(bytes - before);
-    before = bytes;
-  };
-  await tell(target, await pullPack(pack, { target, onProgress }).finally(bar.stop), options);
 }

@@ -3,7 +3,6 @@ import { basename, dirname, join } from 'node:path';
 import { readConfig } from '../../config/config.ts';
 import { projectPath } from '../../config/paths.ts';
 import { type PackDraft, packDirectory, packFiles, readDraft, verifyPack } from '../../engine/manifest.ts';
-import { downloadsOf, type PublishedPack } from '../../lab/packs/catalogue.ts';
 import type { Colours } from '../terminal.ts';
 
 /** An installed pack. Part of the output of --json. */
@@ -82,13 +81,4 @@ export function describeListed(pack: ListedPack, { bold, yellow }: Colours): str
   );
   if (not_ready !== undefined) lines.push(flaw('not ready', not_ready));
   return [...lines, ''].join('\n');
-}
-
-/** A pack of the catalogue, for the terminal. */
-export function describePublished(name: string, pack: PublishedPack): string {
-  const files = downloadsOf(pack).map(
-    ({ url, bytes, sha256 }) => `  ${url}\n    ${(bytes / 1e6).toFixed(1)} MB, SHA-256 ${sha256}`,
-  );
-  const accept = pack.accept === undefined ? '' : ` (--accept-licence ${pack.accept})`;
-  return [`${name}: ${pack.description}`, `  licence ${pack.licence}${accept}`, ...files].join('\n');
 }

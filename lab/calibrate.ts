@@ -1,0 +1,181 @@
+import { Calibration, type CalibrationPoint, promisedRate } from 'facematch/for-lab';
+import { allowedRate, binOf, bins, canShow, floorOf, fmrTable } from './fmr-table.ts';
+import { foldPair, foldPairs, folds, type HeldOutCohorts, heldOutFits } from './held-out.ts';
+import type { Interval } from './metrics.ts';
+import { PairRate } from './pairs.ts';
+import { foldOf, type LabelledImage, type PeopleSet } from './people.ts';
+import { eachStrangers, numberPeople } from './strangers.ts';
+
+type Strangers = ReturnType<typeof strangersOf>[number];
+
+/** How often the strangers of a group reach a percent. */
+export interface CalibrationCheck {
+  group: string;
+  percent: number;
+  /** The false-match rate that the percent states, and the one that was measured. */
+  promised: number;
+  observed: number;
+  /** 95 % confidence interval of `observed`. */
+  interval: Interval;
+  pairs: number;
+  people: number;
+}
+
+/** A stated rate that the check contradicts. */
+export interface BrokenPromise extends CalibrationCheck {
+  /** About how many more people of the group it takes, in tens. */
+  more_people: number;
+}
+
+/** The lowest rate that is judged below the floor of a table: that of 70 percent, which a match needs by default. */
+const leastJudged = 1e-4;
+
+/** How many times the stated rate is tolerated: one point of percent, because the fit allows for small numbers. */
+const tolerated = 10 ** 0.1;
+
+/** The rows of a check whose whole interval lies above what is tolerated; of each group the one that takes the most people. */
+export function brokenPromises(check: readonly CalibrationCheck[], floor: number): BrokenPromise[] {
+  const broken = check
+    .filter(
+      ({ promised, interval }) =>
+        interval[0] > tolerated * promised && promised > 0.99 * Math.min(floor, leastJudged),
+    )
+    .map((row) => ({ ...row, more_people: Math.ceil((peopleNeeded(row) - row.people) / 10) * 10 }))
+    .sort((a, b) => b.more_people - a.more_people);
+  return broken.filter(({ group }, i) => broken.findIndex((other) => other.group === group) === i);
+}
+
+/**
+ * The size of group from which on what the table allows for small numbers is within the interval of the check, whose logarithm
+ * narrows with the root of the number of people.
+ */
+function peopleNeeded({ promised, observed, interval, people }: CalibrationCheck): number {
+  const spread = Math.log(observed / interval[0]);
+  let needed = people + 1;
+  const isEnough = () => {
+    // The tables of a check are fitted without two of the folds.
+    const fitted = Math.floor((needed * (folds - 2)) / folds);
+    const excess = Math.log(allowedRate(promised, fitted) / (tolerated * promised));
+    return canShow(promised, fitted) && excess <= spread * Math.sqrt(people / needed);
+  };
+  while (needed < mostPeople && !isEnough()) needed++;
+  return needed;
+}
+
+/** People of a group are numbered in 16 bits. */
+const mostPeople = 2 ** 16;
+
+/**
+ * Fits the table from similarity to false-match rate, and its floor: the lowest rate that its people can show. `cohorts` are made
+ * of the same people as `sets`, and each pair is normalised with the cohort without its two people; without cohorts the cosine is
+ * used. `check` has, for each of `percents`, the rates of each group with tables that were fitted without the two people of each
+ * pair; `taken_for_one_person` the pairs that were left out, because their cosine was above `samePersonAbove`.
+ */
+export function fitTable(
+  sets: readonly PeopleSet[],
+  cohorts: HeldOutCohorts | undefined,
+  percents: readonly number[] = [],
+  samePersonAbove = Number.POSITIVE_INFINITY,
+) {
+  const groups = sets.flatMap((set) => strangersOf(set, heldOutScores(cohorts), samePersonAbove));
+  const counts = groups.map(countsByFolds);
+  const tableWithout = (...left: readonly number[]) =>
+    fmrTable(
+      groups.map(({ foldOfPerson }, i) => ({
+        counts: sumWithout(counts[i]!, left),
+        people: foldOfPerson.filter((fold) => !left.includes(fold)).length,
+      })),
+    );
+  const points: CalibrationPoint[] = tableWithout();
+  // Indexed by foldPair: the similarity of each percent when these two folds are left out.
+  const thresholds: number[][] = [];
+  for (const [low, high] of percents.length > 0 ? foldPairs : []) {
+    const calibration = new Calibration(tableWithout(low, high));
+    thresholds[foldPair(low, high)] = percents.map((percent) =>
+      calibration.similarityAt(promisedRate(percent)),
+    );
+  }
+  return {
+    points,
+    floor: floorOf(Math.max(...groups.map(({ foldOfPerson }) => foldOfPerson.length))),
+    check: groups.flatMap((group) =>
+      percents.map((percent, column) => checkOf(group, percent, (pair) => thresholds[pair]![column]!)),
+    ),
+    taken_for_one_person: groups.map(({ group, taken_for_one_person: pairs }) => ({ group, pairs })),
+  };
+}
+
+function checkOf(
+  { group, scores, first, second, folds: pairFolds, foldOfPerson }: Strangers,
+  percent: number,
+  thresholdOf: (folds: number) => number,
+): CalibrationCheck {
+  const people = foldOfPerson.length;
+  const seen = new PairRate(people);
+  for (const [i, score] of scores.entries()) {
+    seen.add(first[i]!, second[i]!, score >= thresholdOf(pairFolds[i]!));
+  }
+  const { rate: observed, interval, pairs } = seen;
+  return { group, percent, promised: promisedRate(percent), observed, interval, pairs, people };
+}
+
+/** The cohort score of an image, for a pair with a person of fold `other`. */
+export type CohortScore = (image: LabelledImage, other: number) => number;
+
+/**
+ * Scores of all pairs of different people who share a label, with the numbers of each pair's two people and foldPair of their folds;
+ * and how many pairs were left out.
+ */
+function strangersOf({ images }: PeopleSet, scoreOf: CohortScore, samePersonAbove: number) {
+  return [...new Set(images.flatMap(({ labels }) => labels))].map((group) => {
+    const own = numberPeople(images.filter(({ labels }) => labels.includes(group)));
+    const { images: kept, numbers, people } = own;
+    const foldOfPerson = people.map((person) => foldOf(person, folds));
+    const most = (kept.length * (kept.length - 1)) / 2;
+    const scores = new Float32Array(most);
+    const first = new Uint16Array(most);
+    const second = new Uint16Array(most);
+    const pairFolds = new Uint8Array(most);
+    let count = 0;
+    const taken_for_one_person = eachStrangers(own, { samePersonAbove }, (a, b, cosine) => {
+      const [numberOfA, numberOfB] = [numbers[a]!, numbers[b]!];
+      const [foldOfA, foldOfB] = [foldOfPerson[numberOfA]!, foldOfPerson[numberOfB]!];
+      const common = scoreOf(kept[a]!, foldOfB) + scoreOf(kept[b]!, foldOfA);
+      scores[count] = cosine - common / 2;
+      first[count] = numberOfA;
+      second[count] = numberOfB;
+      pairFolds[count++] = foldPair(foldOfA, foldOfB);
+    });
+    return {
+      group,
+      taken_for_one_person,
+      scores: scores.subarray(0, count),
+      first: first.subarray(0, count),
+      second: second.subarray(0, count),
+      folds: pairFolds.subarray(0, count),
+      foldOfPerson,
+    };
+  });
+}
+
+/** 0 without cohorts, so that the cosine is used. */
+export function heldOutScores(cohorts: HeldOutCohorts | undefined): CohortScore {
+  return ({ embedding }, other) => (cohorts ? cohorts.score(embedding, other) : 0);
+}
+
+/** Histograms of the scores, indexed by foldPair. */
+function countsByFolds({ scores, folds: pairFolds }: Strangers): Uint32Array[] {
+  const counts = Array.from({ length: heldOutFits }, () => new Uint32Array(bins));
+  for (const [i, score] of scores.entries()) counts[pairFolds[i]!]![binOf(score)]!++;
+  return counts;
+}
+
+function sumWithout(counts: readonly Uint32Array[], left: readonly number[]): Float64Array {
+  const sum = new Float64Array(bins);
+  for (const [low, high] of foldPairs) {
+    if (left.includes(low) || left.includes(high)) continue;
+    const some = counts[foldPair(low, high)]!;
+    for (let bin = 0; bin < bins; bin++) sum[bin]! += some[bin]!;
+  }
+  return sum;
+}

@@ -1,0 +1,166 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { addHelp, Calibration, columns } from 'facematch/for-lab';
+import type { BrokenPromise, CalibrationCheck } from '../calibrate.ts';
+import type { Tally } from '../linear-score.ts';
+import { countText, percentText, rateText, timesText } from '../number-text.ts';
+import { parseGroupings } from '../people.ts';
+import type { CalibrateOptions, calibratePack, ModeFit, SetFolder } from './calibrate-pack.ts';
+
+export function registerCalibrate(program: Command): void {
+  const command = program
+    .command('calibrate')
+    .description("fit a pack's cohort, human check and false-match rates to images of labelled people")
+    .argument(
+      '<set...>',
+      'NAME=FOLDER; in the folder, a folder of images for each person, or images alone, each of another person, or with a list people.tsv the images that it lists (columns image, perhaps person, and any labels)',
+      parseSetFolder,
+    )
+    .option(
+      '--cohort-only <name=dir...>',
+      'more people, for the cohort and the human check: the table is not fitted to them',
+      parseSetFolder,
+    )
+    .option(
+      '--occluded <name=dir...>',
+      "people whose nose and mouth are covered, for cohort and table and for the occlusion score; images of another set's people have that set's name",
+      parseSetFolder,
+    )
+    .option(
+      '--without-people <dir...>',
+      'folders of images without people: every face found in them is false',
+    )
+    .addOption(groupsOption())
+    .addOption(samePersonOption())
+    .option('--write', 'write the result into the pack; without it only the table is shown')
+    .option(
+      '--check',
+      'also cross-validate over people: stated and measured false-match rates of each group, with and without the cohort',
+    )
+    .option('--force', 'with --check and --write, write also a table that the check contradicts')
+    .option('--json', 'print what was fitted as JSON')
+    .action(async (sets: SetFolder[], { json, ...options }: CalibrateOptions & { json?: true }) => {
+      const { calibratePack } = await import('./calibrate-pack.ts');
+      const fit = await calibratePack(sets, options);
+      console.log(json ? JSON.stringify(fit, null, 2) : describeFit(fit).join('\n'));
+      if (fit.written) console.error(`Written into the pack ${fit.pack}`);
+      else if (options.write) {
+        throw new Error(
+          'Nothing was written, because the check contradicts the table. --force writes it nevertheless.',
+        );
+      }
+    });
+  addHelp(command, {
+    notes: `The table is fitted to the group with the most false matches: a set, or all who share a label of its people.tsv, or several with --groups.
+With --check, --write refuses a table that people without a part in it contradict: where the whole 95 % interval of the measured rate
+of a group lies above the stated one, by more than a point of percent (1.26 times). It says about how many more people it takes.`,
+    examples: [
+      'facematch calibrate lfw=lfw/images ages=ages/images --without-people animals --check',
+      "facematch calibrate staff=staff/photos --groups 'origin*sex,age' --check",
+      'facematch calibrate strangers=photos --check  # one image a person is enough',
+      'FACEMATCH_PACK=./my-pack facematch calibrate staff=staff/photos --write',
+    ],
+  });
+}
+
+/** For eval too. */
+export function groupsOption(): Option {
+  const text =
+    'columns of people.tsv that make groups, crossed with *, such as origin*sex,age (default: each by itself)';
+  return new Option('--groups <columns>', text).argParser((columns) => {
+    try {
+      return parseGroupings(columns);
+    } catch (error) {
+      throw new InvalidArgumentError((error as Error).message);
+    }
+  });
+}
+
+/** For eval too. */
+export function samePersonOption(): Option {
+  const text =
+    'take images of two people for one person above this cosine, and leave the pair out: for uncertain labels';
+  return new Option('--same-person-above <cosine>', text).argParser((cosine) => {
+    const value = Number(cosine);
+    if (value > 0 && value <= 1) return value;
+    throw new InvalidArgumentError('Expected a cosine above 0, and at most 1.');
+  });
+}
+
+export function parseSetFolder(text: string, before: SetFolder[] | undefined): SetFolder[] {
+  const match = /^([\w-]+)=(.+)$/.exec(text);
+  if (!match) throw new InvalidArgumentError('Expected NAME=FOLDER.');
+  return [...(before ?? []), { name: match[1]!, folder: match[2]! }];
+}
+
+function describeFit({
+  centres,
+  modes,
+  human,
+  occlusion,
+}: Awaited<ReturnType<typeof calibratePack>>): string[] {
+  return [
+    `${centres} centres`,
+    ...modes.flatMap(describeMode),
+    ...(human ? describeTally('The human check', human) : []),
+    ...(occlusion ? describeTally('Faces taken for covered', occlusion) : []),
+  ];
+}
+
+function describeMode({ mode, points, floor, taken_for_one_person, check }: ModeFit): string[] {
+  const percent = Math.round(new Calibration(points).confidencePercent(floor));
+  const left = taken_for_one_person?.map(({ group, pairs }) => [group, countText(pairs)]) ?? [];
+  return [
+    `${mode}:`,
+    ...columns(
+      ['similarity', 'false-match rate'],
+      points.map(([similarity, rate]) => [similarity.toFixed(5), rateText(rate)]),
+    ),
+    `Floor ${rateText(floor)}, ${percent} percent: these people show nothing rarer, so answers above it are "extrapolated".`,
+    ...(left.length === 0
+      ? []
+      : [
+          'Pairs of two people that were taken for one person, and left out:',
+          ...columns(['group', 'pairs'], left),
+        ]),
+    ...(check === undefined
+      ? []
+      : [
+          ...describeCheck(`${mode}, with the cohort`, check.with_cohort),
+          ...describeCheck(`${mode}, without it`, check.without_cohort),
+          ...check.broken.map((row) => `${mode}: ${brokenText(row)}`),
+        ]),
+  ];
+}
+
+function describeCheck(title: string, rows: readonly CalibrationCheck[]): string[] {
+  return [
+    `Cross-validated over people, ${title}:`,
+    ...columns(
+      ['group', 'percent', 'stated', 'measured', '95 % interval', 'measured / stated', 'pairs'],
+      rows.map(({ group, percent, promised, observed, interval, pairs }) => [
+        ...[group, String(percent), promised.toPrecision(2), observed.toPrecision(2)],
+        interval.map((rate) => rate.toPrecision(2)).join(' – '),
+        ...[(observed / promised).toFixed(2), countText(pairs)],
+      ]),
+    ),
+  ];
+}
+
+function brokenText(row: BrokenPromise): string {
+  const { group, percent, promised, observed, interval, people, more_people } = row;
+  const times = [observed, ...interval].map((rate) => timesText(rate / promised));
+  return `the check contradicts the table: strangers of ${group} reach ${percent} percent ${times[0]} times as often as the stated ${rateText(promised)} (95 %: ${times[1]} to ${times[2]} times). It takes about ${countText(more_people)} more people than its ${countText(people)}.`;
+}
+
+function describeTally(title: string, rows: readonly Tally[]): string[] {
+  return [
+    `${title}, cross-validated over people and images, both modes:`,
+    ...columns(
+      ['set', 'faces', 'passed', 'share', 'people or images', 'of them with a face that passed'],
+      rows.map(({ set, faces, passed, sources, sources_passed }) => [
+        ...[set, countText(faces), countText(passed), percentText(passed / faces)],
+        ...[countText(sources), countText(sources_passed)],
+      ]),
+    ),
+  ];
+}

@@ -1,0 +1,99 @@
+import { basename, extname } from 'node:path';
+import type { Command } from 'commander';
+import { addHelp, matchFlag } from 'facematch/for-lab';
+import { groupsOption, parseSetFolder, samePersonOption } from './calibrate.ts';
+import type { EvaluateOptions } from './evaluate.ts';
+
+interface EvalOptions extends EvaluateOptions {
+  images?: string;
+  attacks?: string;
+}
+
+type SetArgument = ReturnType<typeof parseSet>;
+
+export function registerEval(program: Command): void {
+  const evaluate = program
+    .command('eval')
+    .description('measure accuracy on lists of labelled pairs, and error rates by group of labelled people')
+    .argument(
+      '[set...]',
+      'PAIRS.tsv, or NAME=PAIRS.tsv:DIR; tab-separated, with the columns image1, image2, same (1 or 0) and optionally fold',
+      (text, before: SetArgument[] | undefined) => [...(before ?? []), parseSet(text)],
+    )
+    .option('--images <dir>', "folder that a list's paths start from, for sets that do not name their own")
+    .addOption(matchFlag('accuracy_mode'))
+    .option(
+      '--people <name=dir...>',
+      'labelled people as for calibrate: false matches within each group, false non-matches and images without a face, at 50, 60 and 70 percent',
+      parseSetFolder,
+    )
+    .addOption(groupsOption())
+    .addOption(samePersonOption())
+    .option(
+      '--attacks <dir>',
+      'images of presentation attacks in DIR/attack, or DIR/attack/TYPE, and of live people in DIR/live: how often the live score is wrong',
+    )
+    .option(
+      '--held-out-cohort',
+      "normalise with cohorts made of the sets' own people and of --people, without those of the compared pair",
+    )
+    .option('--report <dir>', 'write a page with curves, thresholds and the worst pairs into this folder')
+    .option('--json', 'print the figures as JSON')
+    .action(async (args: SetArgument[], options: EvalOptions, command: Command) => {
+      const { people = [], groups, samePersonAbove } = options;
+      if (options.attacks !== undefined) {
+        const { attacks, mode: _, json: __, ...others } = options;
+        if (args.length + Object.keys(others).length > 0)
+          command.error('error: --attacks goes with --mode and --json only');
+        const { evaluateAttacks } = await import('./evaluate.ts');
+        return evaluateAttacks(attacks, options);
+      }
+      if (args.length + people.length === 0)
+        command.error('error: give a list of pairs, or --people NAME=DIR, or --attacks DIR');
+      if (people.length === 0 && (groups ?? samePersonAbove) !== undefined) {
+        command.error('error: --groups and --same-person-above are about --people NAME=DIR');
+      }
+      const sets = args.map(({ name, pairsFile, folder = options.images }) => {
+        if (folder !== undefined) return { name, pairsFile, folder };
+        return command.error(
+          `error: where are the images of ${name}? Add --images, or give ${name}=${pairsFile}:DIR`,
+        );
+      });
+      for (const [kind, named] of [
+        ['NAME=PAIRS.tsv:DIR', sets],
+        ['--people NAME=DIR', people],
+      ] as const) {
+        const names = named.map(({ name }) => name);
+        const twice = names.find((name, index) => names.indexOf(name) !== index);
+        if (twice !== undefined) command.error(`error: two sets are named ${twice}; name them: ${kind}`);
+      }
+      const { evaluateSets } = await import('./evaluate.ts');
+      return evaluateSets(sets, options);
+    });
+  addHelp(evaluate, {
+    notes: `Lists may be as Windows writes them: with a byte-order mark, in UTF-16 or Latin-1, with backslashes in paths. An image that is not
+there is one that cannot be read: its pairs are in no rate, it is named, and the command ends with 1.
+If the pack's cohort was made of people of a set, its figures are biased. --held-out-cohort takes the first folder of an
+image's path for the person, and refits the cohort without the people of each pair.
+Groups come from people.tsv in a folder of --people, or beside it: a table with the columns image, person where one has several
+images, and any labels. Rates are in the terms of ISO/IEC 19795-10: strangers are two people of one group.
+--attacks measures the liveness nets of the pack, in the terms of ISO/IEC 30107-3: APCER, attacks taken for live people, of each type;
+BPCER, live people taken for attacks; APNRR and BPNRR, images without a face. The face is the one in the middle.
+The report holds copies of photos: protect it as you protect them. It opens without a network.`,
+    examples: [
+      'facematch eval pairs.tsv --images photos',
+      'facematch eval pairs.tsv --images photos --mode fast --json',
+      'facematch eval lfw=lfw/pairs.tsv:lfw/images staff=staff.tsv:photos --report report',
+      "facematch eval --people staff=staff/photos --groups 'origin*sex,age' --report report",
+      'FACEMATCH_PACK=./live facematch eval --attacks presentations',
+      'facematch eval lfw=lfw/pairs.tsv:lfw/images --people ages=ages/images --held-out-cohort',
+    ],
+  });
+}
+
+/** NAME=PAIRS.tsv:DIR, or a file only; a file whose name looks like NAME=… can be given as ./NAME=…. */
+function parseSet(text: string) {
+  const [, name = basename(text, extname(text)), pairsFile = text, folder] =
+    /^([\w-]+)=([^:]+)(?::(.+))?$/.exec(text) ?? [];
+  return { name, pairsFile, folder };
+}

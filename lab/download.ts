@@ -1,0 +1,190 @@
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  createReadStream,
+  existsSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { proxies } from 'facematch/for-lab';
+import { Agent, type Dispatcher, EnvHttpProxyAgent, fetch, type Response } from 'undici';
+
+/** Files of other people, downloaded once, verified, and kept. */
+
+/** A file at its publisher's own address. */
+export interface Download {
+  url: string;
+  bytes: number;
+  sha256: string;
+}
+
+/** A file of that hash below `folder`, where verified files are kept. */
+export const pathFor = (folder: string, sha: string, name: string) => join(folder, sha.slice(0, 16), name);
+
+export const pathOf = (folder: string, download: Download) =>
+  pathFor(folder, download.sha256, basename(new URL(download.url).pathname));
+
+/** The SHA-256 of a file; undefined without one. */
+export async function hashOf(path: string): Promise<string | undefined> {
+  if (!existsSync(path)) return undefined;
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
+  return hash.digest('hex');
+}
+
+/**
+ * Downloads what is missing of a file, verifies it, and resolves to its path. What was cut off is resumed, by the next call.
+ * `onProgress` is told the bytes that are there. Rejects with an Error with a message for people.
+ */
+export async function download(
+  file: Download,
+  folder: string,
+  onProgress: (bytes: number) => void,
+): Promise<string> {
+  const path = pathOf(folder, file);
+  if ((await hashOf(path)) === file.sha256) {
+    onProgress(file.bytes);
+    return path;
+  }
+  mkdirSync(dirname(path), { recursive: true });
+  const unlock = lock(`${path}.lock`, file.url);
+  try {
+    const part = `${path}.part`;
+    const isResumed = sizeOf(part) > 0;
+    let fault = await fetchInto(part, file, onProgress);
+    // What lay there may have been another file's beginning.
+    if (fault !== undefined && isResumed) fault = await fetchInto(part, file, onProgress);
+    if (fault !== undefined) throw new Error(fault);
+    renameSync(part, path);
+    return path;
+  } finally {
+    unlock();
+  }
+}
+
+const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+/** One process at a time. A lock of a process that is gone is taken over. */
+function lock(path: string, url: string): () => void {
+  const owner = Number(existsSync(path) && readFileSync(path, 'utf8'));
+  if (owner > 0 && !isAlive(owner)) rmSync(path, { force: true });
+  try {
+    writeFileSync(path, String(process.pid), { flag: 'wx' });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    throw new Error(
+      `${url} is being downloaded by process ${owner || 'of another command'}. Wait until that has ended.`,
+    );
+  }
+  return () => rmSync(path, { force: true });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** No byte for so long ends a download. */
+const stalled_ms = 60_000;
+
+/**
+ * Appends what is missing. Resolves to what is wrong where the file that came is another one, of which nothing is kept; rejects
+ * where the connection failed or the server refused.
+ */
+async function fetchInto(
+  part: string,
+  file: Download,
+  onProgress: (bytes: number) => void,
+): Promise<string | undefined> {
+  const { url, bytes, sha256 } = file;
+  let have = sizeOf(part);
+  if (have < bytes) {
+    const dispatcher = newDispatcher();
+    const target = openSync(part, 'a');
+    const drop = (fault: string) => {
+      ftruncateSync(target, 0);
+      return fault;
+    };
+    try {
+      const headers = have > 0 ? { range: `bytes=${have}-` } : {};
+      const response = await fetch(url, { headers, dispatcher });
+      if (!isSafe(response.url)) throw new Error(`${url} leads to ${response.url}, which is not HTTPS.`);
+      if (response.status === 416) return drop(`${url} has no byte ${have}.`);
+      if (!response.ok || response.body === null) throw new Error(`${url} answered ${response.status}.`);
+      // The server may not know ranges.
+      if (response.status !== 206) have = 0;
+      if (have === 0) ftruncateSync(target, 0);
+      const fault = otherLength(response, have, file);
+      if (fault !== undefined) return drop(fault);
+      for await (const chunk of response.body) {
+        have += chunk.length;
+        if (have > bytes) return drop(`${url} has more than the ${bytes} bytes that it should have.`);
+        writeSync(target, chunk);
+        onProgress(have);
+      }
+      // A connection that is cut off is an error; this server says that there is no more.
+      if (have < bytes) return drop(`${url} has ${have} bytes, not the ${bytes} that it should have.`);
+    } catch (error) {
+      // fetch hides why a connection failed in the error's cause.
+      const { message, cause } = error as Error;
+      const reason = cause instanceof Error ? `${message}: ${cause.message}` : message;
+      const kept = sizeOf(part);
+      const next = kept > 0 ? `\n${kept} of ${bytes} bytes are kept; run the command again to go on.` : '';
+      throw new Error(`${reason}${next}`, { cause: error });
+    } finally {
+      closeSync(target);
+      // Also the connection of an answer that nobody read to its end.
+      await dispatcher.destroy();
+      if (sizeOf(part) === 0) rmSync(part, { force: true });
+    }
+  }
+  const hash = await hashOf(part);
+  if (hash === sha256) return undefined;
+  rmSync(part);
+  return `${url} has the SHA-256 ${hash}, not ${sha256}: it is not used.`;
+}
+
+/** What is wrong with the length that an answer states, before a byte of it is kept. */
+function otherLength({ headers }: Response, have: number, { url, bytes }: Download): string | undefined {
+  const length = headers.get('content-length');
+  // Of what is encoded the length says nothing.
+  if (length === null || headers.has('content-encoding')) return undefined;
+  const whole = have + Number(length);
+  if (whole === bytes) return undefined;
+  const type = headers.get('content-type') ?? '';
+  const page = type.startsWith('text/')
+    ? ` It is ${type}: is it the page of a network that wants a login?`
+    : '';
+  return `${url} has ${whole} bytes, not the ${bytes} that it should have.${page}`;
+}
+
+function newDispatcher(): Dispatcher {
+  const timeouts = { headersTimeout: stalled_ms, bodyTimeout: stalled_ms };
+  const through = proxies();
+  if (through === undefined) return new Agent(timeouts);
+  // It warns that its interface may change, which is no concern of a user.
+  const { emitWarning } = process;
+  process.emitWarning = () => {};
+  try {
+    return new EnvHttpProxyAgent({ ...timeouts, ...through });
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+function isSafe(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'https:' || hostname === '127.0.0.1';
+}

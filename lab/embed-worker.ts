@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs';
+import { type AccuracyMode, type Face, type ImageReport, loadAddon, openable } from 'facematch/for-lab';
+
+export interface EmbedTask {
+  packDirectory: string;
+  file: string;
+  mode: AccuracyMode;
+  minDetScore: number;
+  liveScores?: true;
+}
+
+/** What the engine found in an image. */
+export interface EmbeddedImage {
+  /** The embedding of the face that is compared; undefined when there is no face. */
+  embedding: Float32Array | undefined;
+  /** The cohort score of the face that is compared. */
+  cohort_score: number;
+  faces: Face[];
+  /** Index of the face that is compared. */
+  chosen: number;
+  /** Undefined when the image could not be read. */
+  image: Omit<ImageReport, 'faces'> | undefined;
+  /** Why the image could not be read: an error code, or words where the file itself could not. */
+  failure: string | undefined;
+}
+
+const addon = loadAddon();
+
+/**
+ * The index of the face to compare. Sets label the person in the middle of the image, and bystanders may be nearer to the
+ * camera, so it is the largest face, weighted by its distance from the middle.
+ */
+function centralFace(faces: readonly Face[], width: number, height: number): number {
+  const weight = ({ box }: Face): number => {
+    const dx = (box.x + box.width / 2) / width - 0.5;
+    const dy = (box.y + box.height / 2) / height - 0.5;
+    return box.width * box.height * Math.max(0, 1 - 2 * Math.hypot(dx, dy)) ** 2;
+  };
+  return faces.reduce((best, face, i) => (weight(face) > weight(faces[best]!) ? i : best), 0);
+}
+
+function failed(failure: string): EmbeddedImage {
+  const nothing = { embedding: undefined, cohort_score: 0, faces: [], chosen: 0 };
+  return { ...nothing, image: undefined, failure };
+}
+
+export default function embed({
+  packDirectory,
+  file,
+  mode,
+  minDetScore,
+  liveScores,
+}: EmbedTask): EmbeddedImage {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(openable(file));
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return failed('there is no such file');
+    return failed(code === undefined ? message : `the file cannot be read: ${code}`);
+  }
+  const result = addon.analyse(packDirectory, bytes, {
+    accuracy_mode: mode,
+    min_det_score: minDetScore,
+    use_heuristic_fallback: true,
+    detect_presentation_attack: liveScores ?? false,
+    max_pixels: 64_000_000,
+    min_side: 16,
+  });
+  if (!result.ok) {
+    // A fault of ours, not of the image.
+    if (result.code === 'internal_error') throw new Error(result.message);
+    return failed(result.code);
+  }
+  const { faces, ...image } = result.image;
+  const chosen = centralFace(faces, image.width, image.height);
+  const { embedding, cohort_score = 0 } = faces[chosen] ?? {};
+  return { embedding, cohort_score, faces, chosen, image, failure: undefined };
+}

@@ -1,0 +1,61 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import { cacheFolder, sha256 } from 'facematch/for-lab';
+import { unzipSync } from 'fflate';
+import { download, hashOf, pathFor, pathOf } from '../download.ts';
+import { type Added, addPack, freeDirectory } from './add.ts';
+import { downloadsOf, type PublishedNet, type PublishedPack } from './catalogue.ts';
+
+/** Gets a published pack: downloads its files, checks them, and makes a pack of them. */
+
+interface PullOptions {
+  /** The pack's name here, or a path to it. */
+  target: string;
+  /** Bytes that have come, of all that are downloaded. */
+  onProgress?(bytes: number): void;
+  /** Where downloads are kept, to be resumed and used again. */
+  folder?: string;
+}
+
+/**
+ * Downloads what is missing, resumes what was cut off, and verifies every file before it is used. Rejects with an Error with a
+ * message for people; what has come is kept for the next try.
+ */
+export async function pullPack(pack: PublishedPack, options: PullOptions): Promise<Added> {
+  const { target, onProgress = () => {}, folder = cacheFolder() } = options;
+  // Before a download of minutes.
+  freeDirectory(target);
+  let before = 0;
+  for (const file of downloadsOf(pack)) {
+    const offset = before;
+    await download(file, folder, (bytes) => onProgress(offset + bytes));
+    before += file.bytes;
+  }
+  const { detector, embedder } = pack.nets;
+  return addPack(target, {
+    embedder: await netFile(embedder, folder),
+    ...(detector && { detector: await netFile(detector, folder) }),
+    ...pack.how,
+    licence: pack.licence,
+    project: pack.project,
+  });
+}
+
+/** The file of a net that was downloaded, taken out of its archive first, whatever folder it is in there. */
+async function netFile(net: PublishedNet, folder: string): Promise<string> {
+  if (!('archive' in net)) return pathOf(folder, net);
+  const path = pathFor(folder, net.sha256, net.member);
+  if ((await hashOf(path)) === net.sha256) return path;
+  const archive = readFileSync(pathOf(folder, net.archive));
+  const [bytes] = Object.values(unzipSync(archive, { filter: ({ name }) => basename(name) === net.member }));
+  const hash = bytes && sha256(bytes);
+  if (bytes === undefined || hash !== net.sha256) {
+    throw new Error(
+      `${net.member} in ${net.archive.url} has the SHA-256 ${hash ?? 'none'}, not ${net.sha256}.`,
+    );
+  }
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(`${path}.part`, bytes);
+  renameSync(`${path}.part`, path);
+  return path;
+}

@@ -1,0 +1,172 @@
+import { type Calibration, printableText } from 'facematch/for-lab';
+import { type Interval, type Scored, wilson, z } from './metrics.ts';
+import { pathOf, readTable } from './table.ts';
+
+/** One line of a list of pairs. Paths are relative to the images' folder. */
+export interface LabelledPair {
+  image1: string;
+  image2: string;
+  same: boolean;
+  /** Cross-validation fold; every pair has one or none has. */
+  fold: string | undefined;
+}
+
+/** A pair with its scores; -Infinity when an image has no face: it never matches. */
+export interface JudgedPair extends LabelledPair {
+  cosine: number;
+  /** The score that the service uses. */
+  normalised: number;
+}
+
+export type ScoreKind = 'normalised' | 'cosine';
+/** The order of every list: first the score that the service uses. */
+export const scoreKinds: readonly ScoreKind[] = ['normalised', 'cosine'];
+
+export function scoredBy(pairs: readonly JudgedPair[], kind: ScoreKind): Scored[] {
+  return pairs.map((pair) => ({ score: pair[kind], same: pair.same, fold: pair.fold }));
+}
+
+/** The confidence percent of a score of one pair; undefined without a calibration, as for cosines. */
+export function percentOf(score: number, calibration: Calibration | undefined): number | undefined {
+  return calibration?.assess(score, 1).confidence_percent;
+}
+
+const required = ['image1', 'image2', 'same'] as const;
+
+/** Spreadsheets write the words. */
+const truth = new Map(Object.entries({ '1': true, true: true, '0': false, false: false }));
+
+/**
+ * Reads a list of pairs: a table with the columns `image1`, `image2`, `same` (1 or 0, or true or false in any case) and optionally
+ * `fold`, in any order. Throws an Error with the file and the line.
+ */
+export function readPairs(file: string): LabelledPair[] {
+  const { columns, rows } = readTable(file);
+  const absent = required.find((name) => !columns.includes(name));
+  if (absent !== undefined) {
+    throw new Error(`${file}: expected a column "${absent}" in the first line, tab-separated`);
+  }
+  const pairs = rows.map(({ cells, line }) => {
+    const at = (name: string) => cells[columns.indexOf(name)];
+    const [image1, image2, label] = required.map(at);
+    const same = truth.get(label?.toLowerCase() ?? '');
+    if (!image1 || !image2 || same === undefined) {
+      const sent = label === undefined ? '' : `; same is ${printableText(label, '"')}`;
+      throw new Error(
+        `${file}, line ${line}: expected image1, image2 and same (0 or 1), tab-separated${sent}`,
+      );
+    }
+    return { image1: pathOf(image1), image2: pathOf(image2), same, fold: at('fold') };
+  });
+  if (pairs.length === 0) throw new Error(`${file}: no pairs`);
+  return pairs;
+}
+
+/** The names of the images of a list of pairs, each once. */
+export function imagesOf(pairs: readonly LabelledPair[]): string[] {
+  return [...new Set(pairs.flatMap(({ image1, image2 }) => [image1, image2]))];
+}
+
+/** The person of an image: the first folder of its path. Throws an Error when there is none. */
+export function personOf(image: string): string {
+  const [person = '', ...rest] = image.split('/');
+  if (rest.length > 0 && !['', '.', '..'].includes(person)) return person;
+  throw new Error(`${image}: expected a path that starts with a folder for the person`);
+}
+
+export interface WorstPair {
+  image1: string;
+  image2: string;
+  normalised: number;
+  cosine: number;
+  /** Undefined for a pack without a calibration. */
+  confidence_percent: number | undefined;
+}
+
+/** Most pairs of a kind. */
+const shown = 12;
+
+/** The pairs closest to an error, or beyond. Pairs without a score, because an image has no face, are left out. */
+export function worstPairs(pairs: readonly JudgedPair[], calibration: Calibration | undefined) {
+  const seen = new WorstPairsSeen();
+  for (const { same, image1, image2, normalised, cosine } of pairs) {
+    if (Number.isFinite(normalised)) seen.add(same, image1, image2, normalised, cosine);
+  }
+  return seen.judged(calibration);
+}
+
+type ScoredPair = Omit<WorstPair, 'confidence_percent'>;
+
+/** The same, for pairs that are too many to keep. A pair that is added again counts once. */
+export class WorstPairsSeen {
+  /** The worst first. */
+  readonly #different: ScoredPair[] = [];
+  readonly #same: ScoredPair[] = [];
+
+  add(same: boolean, image1: string, image2: string, normalised: number, cosine: number): void {
+    const [kept, sign] = same ? [this.#same, -1] : [this.#different, 1];
+    if (kept.length === shown && !(sign * normalised > sign * kept.at(-1)!.normalised)) return;
+    if (kept.some((pair) => pair.image1 === image1 && pair.image2 === image2)) return;
+    kept.push({ image1, image2, normalised, cosine });
+    kept.sort((a, b) => sign * (b.normalised - a.normalised));
+    kept.length = Math.min(kept.length, shown);
+  }
+
+  /** Different people, most similar first; one person, least similar first. */
+  judged(calibration: Calibration | undefined) {
+    const judge = (pair: ScoredPair): WorstPair => {
+      return { ...pair, confidence_percent: percentOf(pair.normalised, calibration) };
+    };
+    return { different: this.#different.map(judge), same: this.#same.map(judge) };
+  }
+}
+
+/**
+ * A share of pairs of people, who are numbered from 0. Pairs that share a person are not independent, so the interval comes
+ * from leaving out one person at a time (delete-one jackknife).
+ */
+export class PairRate {
+  #hits = 0;
+  #pairs = 0;
+  readonly #hitsOf: Float64Array;
+  readonly #pairsOf: Float64Array;
+
+  constructor(people: number) {
+    this.#hitsOf = new Float64Array(people);
+    this.#pairsOf = new Float64Array(people);
+  }
+
+  add(first: number, second: number, hit: boolean): void {
+    this.#pairs++;
+    this.#pairsOf[first]!++;
+    this.#pairsOf[second]!++;
+    if (!hit) return;
+    this.#hits++;
+    this.#hitsOf[first]!++;
+    this.#hitsOf[second]!++;
+  }
+
+  get pairs(): number {
+    return this.#pairs;
+  }
+
+  /** NaN without pairs. */
+  get rate(): number {
+    return this.#hits / this.#pairs;
+  }
+
+  /** 95 %, symmetric in the logarithm, because rates are near 0. Without hits, as if pairs were independent. */
+  get interval(): Interval {
+    const left: number[] = [];
+    for (const [person, own] of this.#pairsOf.entries()) {
+      const pairs = this.#pairs - own;
+      if (own > 0 && pairs > 0) left.push((this.#hits - this.#hitsOf[person]!) / pairs);
+    }
+    if (this.#hits === 0 || left.length < 2) return wilson(this.#hits, this.#pairs);
+    const mean = left.reduce((sum, rate) => sum + rate, 0) / left.length;
+    const squares = left.reduce((sum, rate) => sum + (rate - mean) ** 2, 0);
+    const deviation = Math.sqrt(((left.length - 1) / left.length) * squares);
+    const factor = Math.exp((z * deviation) / this.rate);
+    return [this.rate / factor, Math.min(1, this.rate * factor)];
+  }
+}

@@ -1,0 +1,219 @@
+import { existsSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { namesBelow, openable } from 'facematch/for-lab';
+import type { LabelledEmbedding } from './cohort.ts';
+import type { EmbeddedImage } from './embed-worker.ts';
+import { pathOf, readTable, type Table } from './table.ts';
+
+const listName = 'people.tsv';
+
+/** Columns of `people.tsv` whose values make a group: one column, or several crossed. */
+export type Grouping = readonly string[];
+
+/** Reads groupings such as `origin*sex,age`. Throws an Error with a message for people. */
+export function parseGroupings(text: string): Grouping[] {
+  const groupings = text.split(',').map((one) => one.split('*').map((column) => column.trim()));
+  const isSound = (columns: Grouping) => !columns.includes('') && new Set(columns).size === columns.length;
+  if (!groupings.every(isSound)) {
+    throw new Error(
+      'Expected columns of people.tsv, crossed with * and separated by commas, such as origin*sex,age.',
+    );
+  }
+  return groupings;
+}
+
+/** As it is written in tables. */
+export const groupingText = (grouping: Grouping): string => grouping.join(' × ');
+
+/** An image in a folder of labelled people. */
+export interface PersonImage {
+  /** Path within the folder. */
+  file: string;
+  person: string;
+  /** The set's name. */
+  set: string;
+  /** The groups that it is counted in: such as "age 3-9", or "origin Indian × sex Female"; the set's name without labels. */
+  labels: string[];
+}
+
+/** A face of a labelled person, as the engine embedded it. */
+export interface LabelledImage extends LabelledEmbedding {
+  /** As of PersonImage. */
+  labels: readonly string[];
+  /** Made with the pack's own cohort. */
+  cohort_score: number;
+}
+
+/** A set of labelled people. Strangers are two people of one set. */
+export interface PeopleSet {
+  name: string;
+  images: readonly LabelledImage[];
+}
+
+/** A set with all of its images that could be read. */
+export interface FoundPeople extends PeopleSet {
+  /** Those in which a face was found. */
+  images: readonly (LabelledImage & { file: string })[];
+  pictures: readonly { person: string; labels: readonly string[]; hasFace: boolean }[];
+}
+
+/** Paths of all images below a folder, sorted. Throws an Error when there are none. */
+export function imagesBelow(folder: string): string[] {
+  const files = namesBelow(folder)
+    .filter((file) => /\.(jpe?g|png|webp)$/i.test(file))
+    .sort();
+  if (files.length === 0) throw new Error(`${folder} has no images`);
+  return files;
+}
+
+/**
+ * The labelled people of a set: a folder of images for each person, or where there is none, images of strangers, one each. With a
+ * list `people.tsv` in the folder or beside it (tab-separated, a header line, a column `image`, perhaps a column `person`, and
+ * labels such as `age`), only the images of the list are used; an image with an empty `person` is a person of its own. Without
+ * that column the folders are people, below the one that holds all listed images, and an image directly in it is a person of its
+ * own. Paths start from the list, or from the folder; images of the list outside the folder are skipped. `groupings` without a
+ * column of this list are left out; without `groupings` each label is one. Listed images that are not there are an Error, or they are
+ * kept. Throws an Error with the file.
+ */
+export function readPeople(
+  name: string,
+  folder: string,
+  groupings?: readonly Grouping[],
+  missing: 'refused' | 'kept' = 'refused',
+): PersonImage[] {
+  const files = imagesBelow(folder);
+  const list = readList(folder);
+  const plain = { set: name, labels: [name] };
+  if (list === undefined) {
+    const inFolders = files.filter((file) => file.includes('/'));
+    const used = inFolders.length > 0 ? inFolders : files;
+    return used.map((file) => ({ file, person: personIn(name, file), ...plain }));
+  }
+  const { columns, rows } = list;
+  const used = groupingsIn(list, groupings);
+  const fileOf = finder(folder, list.file, files, missing);
+  const listed = rows.flatMap(({ cells, line }) => {
+    const cellOf = (column: string) => cells[columns.indexOf(column)]!;
+    const file = fileOf(pathOf(cellOf('image')), line);
+    return file === undefined ? [] : [{ file, cellOf }];
+  });
+  const there = new Set(files);
+  if (listed.every(({ file }) => !there.has(file))) {
+    throw new Error(`${list.file} lists no image of ${folder}`);
+  }
+  const common = commonFolder(listed.map(({ file }) => file));
+  return listed.map(({ file, cellOf }) => {
+    const person = columns.includes('person')
+      ? `${name}/${cellOf('person') || file}`
+      : personIn(name, file.slice(common.length));
+    const labels = used.map((grouping) =>
+      groupingText(grouping.map((column) => `${column} ${cellOf(column)}`)),
+    );
+    return { file, person, ...plain, ...(labels.length > 0 && { labels }) };
+  });
+}
+
+/** The groupings of a folder's people, in the order of their labels; none without a list, or when it has no such columns. */
+export function groupingsOf(folder: string, groupings?: readonly Grouping[]): readonly Grouping[] {
+  const list = readList(folder);
+  return list === undefined ? [] : groupingsIn(list, groupings);
+}
+
+function groupingsIn({ columns }: Table, groupings?: readonly Grouping[]): readonly Grouping[] {
+  const labels = labelsOf(columns);
+  if (groupings === undefined) return labels.map((label) => [label]);
+  return groupings.filter((grouping) => grouping.every((column) => labels.includes(column)));
+}
+
+/** Throws an Error when a grouping has a column that no list of these folders has. */
+export function requireColumns(groupings: readonly Grouping[], folders: readonly string[]): void {
+  const lists = folders.map((folder) => labelsOf(readList(folder)?.columns ?? []));
+  for (const grouping of groupings) {
+    if (lists.some((labels) => grouping.every((column) => labels.includes(column)))) continue;
+    const there = [...new Set(lists.flat())];
+    throw new Error(
+      `No people.tsv has the labels ${groupingText(grouping)}: ` +
+        (there.length > 0 ? `there are ${there.join(', ')}.` : 'there are none.'),
+    );
+  }
+}
+
+function readList(folder: string): (Table & { file: string }) | undefined {
+  const file = [join(folder, listName), join(dirname(resolve(folder)), listName)].find((one) =>
+    existsSync(openable(one)),
+  );
+  if (file === undefined) return undefined;
+  const { columns, rows } = readTable(file);
+  if (!columns.includes('image') || columns.length < 2 || new Set(columns).size < columns.length) {
+    throw new Error(
+      `${file}: expected "image" and "person" or at least one label in the first line, tab-separated`,
+    );
+  }
+  for (const { cells, line } of rows) {
+    const isWhole = cells.every((cell, i) => cell !== '' || columns[i] === 'person');
+    if (cells.length === columns.length && isWhole) continue;
+    throw new Error(
+      `${file}, line ${line}: expected a value for each column, of which only person may be empty`,
+    );
+  }
+  return { file, columns, rows };
+}
+
+function labelsOf(columns: readonly string[]): string[] {
+  return columns.filter((column) => column !== 'image' && column !== 'person');
+}
+
+/** Finds a listed image: its path within the folder, or undefined when it lies outside. Throws an Error with the line. */
+function finder(folder: string, list: string, files: readonly string[], missing: 'refused' | 'kept') {
+  const known = new Set(files);
+  const left = new Set(files);
+  return (listed: string, line: number): string | undefined => {
+    const fromList = relative(folder, join(dirname(list), listed));
+    const isOutside = fromList.startsWith('../');
+    const file = [fromList, listed].find((one) => known.has(one));
+    if (file !== undefined) {
+      if (left.delete(file)) return file;
+      throw new Error(`${list}, line ${line}: ${listed} is listed twice`);
+    }
+    if (isOutside && existsSync(openable(join(dirname(list), listed)))) return undefined;
+    if (missing === 'kept') return isOutside ? listed : fromList;
+    throw new Error(`${list}, line ${line}: expected an image, not ${listed}`);
+  };
+}
+
+/** The innermost folder that all files are in, with its slash; empty when there is none. */
+function commonFolder(files: readonly string[]): string {
+  let folder = files[0]!;
+  do folder = folder.slice(0, folder.slice(0, -1).lastIndexOf('/') + 1);
+  while (!files.every((file) => file.startsWith(folder)));
+  return folder;
+}
+
+/** With the set's name, because two sets may have folders of the same name. */
+function personIn(set: string, file: string): string {
+  return `${set}/${file.includes('/') ? file.split('/')[0] : file}`;
+}
+
+export function peopleSet(
+  name: string,
+  people: readonly PersonImage[],
+  embedded: ReadonlyMap<string, EmbeddedImage>,
+): FoundPeople {
+  const read = people.flatMap((labelled) => {
+    const { embedding, cohort_score, failure } = embedded.get(labelled.file)!;
+    return failure ? [] : [{ ...labelled, embedding, cohort_score }];
+  });
+  return {
+    name,
+    images: read.flatMap(({ embedding, ...one }) => (embedding ? [{ ...one, embedding }] : [])),
+    pictures: read.map(({ person, labels, embedding }) => ({ person, labels, hasFace: !!embedding })),
+  };
+}
+
+/** A person's fold, 0 to `count` − 1, by a hash of the name (FNV-1a), so that it does not depend on the other people. */
+export function foldOf(person: string, count: number): number {
+  let hash = 0x811c9dc5;
+  for (const char of person) hash = Math.imul(hash ^ char.codePointAt(0)!, 0x01000193);
+  // The last bits of this hash are not uniform for short names.
+  return ((hash ^ (hash >>> 15)) >>> 0) % count;
+}

@@ -1,0 +1,209 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { codeOf, drawFaces, Html, html, type ImageFormat, openable, sha256 } from 'facematch/for-lab';
+import type { GroupingFigures } from '../differential.ts';
+import type { Evaluation, PeopleEvaluation, PeopleFigures } from '../evaluate.ts';
+import type { Figures } from '../figures.ts';
+import { cohortText, countText, kindTexts, verdictText } from '../number-text.ts';
+import { scoreKinds } from '../pairs.ts';
+import { type Results, resultsJson } from '../results.ts';
+import { differentialTables, setTables, sharedTables, type TextTable } from '../tables.ts';
+import {
+  detChart,
+  failureChart,
+  falseMatchChart,
+  falseNonMatchChart,
+  histogramChart,
+  rocChart,
+  thresholdChart,
+} from './charts.ts';
+import { type Gallery, imagesShown, missingView, pairsView } from './pairs.ts';
+
+/** Marks a page as a report. */
+export const generator = '<meta name="generator" content="facematch eval">';
+
+/** The page holds file names of others: no script, and nothing loaded from elsewhere (CSP level 3). */
+const policy =
+  "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' file: data:; base-uri 'none'; form-action 'none'";
+
+/** The whole page, which loads only the images beside it. `galleries`: one for each set, then for each of people, in order. */
+function reportPage(results: Results, galleries: readonly Gallery[], date: Date): string {
+  const style = readFileSync(new URL('report.css', import.meta.url), 'utf8');
+  const { pack, evaluations, people } = results;
+  const all = [...evaluations, ...people].map(({ figures }) => figures);
+  const { mode, cohort } = all[0]!;
+  const idOf = (i: number) =>
+    i < evaluations.length ? `set-${i + 1}` : `people-${i - evaluations.length + 1}`;
+  const sections = all.map((figures, i) =>
+    'by' in figures ? setView(figures, idOf(i), galleries[i]!) : peopleView(figures, idOf(i), galleries[i]!),
+  );
+  const hasAll = evaluations.length > 1;
+  const links = all.map(({ set }, i) => html`<li><a href="#${idOf(i)}"><bdi>${set}</bdi></a></li>`);
+  const contents = html`<nav aria-label="Sets"><ul>${hasAll ? html`<li><a href="#all">All sets</a></li>` : undefined}${links}</ul></nav>`;
+  return html`<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+${new Html(generator)}
+<title>facematch eval: ${all.map(({ set }) => set).join(', ')}</title>
+<link rel="icon" href="data:,">
+<style>${new Html(style)}</style>
+<header>
+<h1>How well faces are matched</h1>
+<p>Pack ${pack.name} ${pack.version}, mode ${mode}, <time datetime="${date.toISOString()}">${date.toISOString().slice(0, 10)}</time>. Cohort: ${cohortText[cohort]}.</p>
+<p class="private">This folder holds copies of photos: protect it as you protect them. The figures as JSON: <a href="figures.json">figures.json</a></p>
+${all.length > 1 ? contents : undefined}
+</header>
+<main>
+${hasAll ? allSets(results) : undefined}
+${sections.slice(0, evaluations.length)}
+${sections.slice(evaluations.length)}
+</main>
+</html>
+`.text;
+}
+
+/** Shows whether one threshold serves all sets. */
+function allSets({ evaluations, shared_thresholds }: Results): Html {
+  const sets = evaluations.map(({ figures }) => figures);
+  const curves = sets.map(({ set, by, pairs }) => ({ name: set, figures: by.normalised, pairs }));
+  return html`<section id="all" aria-labelledby="all-name">
+<h2 id="all-name">All sets</h2>
+<p>Where the falling lines of two sets differ, one threshold accepts more strangers of one set than of the other.</p>
+<div class="charts">
+${thresholdChart('normalised', sets)}
+${thresholdChart('cosine', sets)}
+${detChart(curves)}
+</div>
+${sharedTables(shared_thresholds, sets).map(tableView)}
+</section>
+`;
+}
+
+/** One set: figures, curves, thresholds and the worst pairs. `id` is unique in the page. */
+function setView(figures: Figures, id: string, gallery: Gallery): Html {
+  const { set, by, pairs, worst } = figures;
+  const [accuracy, ...thresholds] = setTables(figures);
+  const curves = scoreKinds.map((kind) => ({ name: kindTexts[kind], figures: by[kind], pairs }));
+  return html`<section id="${id}" aria-labelledby="${id}-name">
+<h2 id="${id}-name"><bdi>${set}</bdi></h2>
+<p><strong>${verdictText(figures, false)}</strong></p>
+<p>${countText(pairs.same)} pairs of one person, ${countText(pairs.different)} of different people, ${countText(figures.pictures)} images;
+${countText(figures.without_face.length)} without a face, ${countText(Object.keys(figures.failures).length)} that could not be read. A pair that lacks a face counts as no match; ${countText(figures.not_compared)} pairs of images that could not be read are in no rate.</p>
+${tableView(accuracy!)}
+<div class="charts">
+${detChart(curves)}
+${rocChart(curves)}
+${histogramChart('normalised', by.normalised)}
+${histogramChart('cosine', by.cosine)}
+</div>
+${thresholds.map(tableView)}
+${pairsView('Different people who look most alike', worst.different, gallery)}
+${pairsView('One person who looks least alike', worst.same, gallery)}
+${missingView(figures, gallery)}
+</section>
+`;
+}
+
+/** One set of labelled people: rates by group, and the worst pairs. `id` is unique in the page. */
+function peopleView(figures: PeopleFigures, id: string, gallery: Gallery): Html {
+  const { set, everybody, groupings, same_person_above, worst } = figures;
+  const strangers = `Different people${groupings.length === 0 ? '' : ' of one group'} who look most alike`;
+  return html`<section id="${id}" aria-labelledby="${id}-name">
+<h2 id="${id}-name">Differential performance: <bdi>${set}</bdi></h2>
+<p>${countText(everybody.people)} people, ${countText(everybody.pictures)} images. Rates are in the terms of ISO/IEC 19795-10, with confidence intervals of 95 % by person.
+Strangers of a group are two people of that group (within-group, non-mated). Two people of different groups (cross-group) look less alike: they are only among the strangers of the whole set.
+Pairs of one person (mated) are counted where both images are of the group and have a face.</p>
+${
+  same_person_above === undefined
+    ? undefined
+    : html`<p>Images of two people with a cosine above ${same_person_above} were taken for one person's, and counted neither as strangers nor as one person.</p>`
+}
+${(groupings.length === 0 ? [undefined] : groupings).map((one) => groupingView(figures, one))}
+${pairsView(strangers, worst.different, gallery)}
+${pairsView('One person who looks least alike', worst.same, gallery)}
+${missingView(figures, gallery)}
+</section>
+`;
+}
+
+function groupingView(figures: PeopleFigures, grouping: GroupingFigures | undefined): Html {
+  const groups = [figures.everybody, ...(grouping?.groups ?? [])];
+  const hasMated = groups.some(({ by_percent }) => by_percent[0]!.false_non_match.trials > 0);
+  return html`${grouping && html`<h3>By <bdi>${grouping.grouping}</bdi></h3>`}
+<div class="charts">
+${falseMatchChart(groups)}
+${hasMated ? falseNonMatchChart(groups) : undefined}
+${failureChart(groups)}
+</div>
+${differentialTables(figures, grouping).map(tableView)}
+`;
+}
+
+/** A table that scrolls on small screens, also by keyboard. */
+function tableView({ title: caption, head, rows }: TextTable): Html {
+  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
+<caption><span>${caption}</span></caption>
+<thead><tr>${head.map((title) => html`<th scope="col">${title}</th>`)}</tr></thead>
+<tbody>${rows.map(
+    ([first, ...cells]) =>
+      html`<tr><th scope="row">${first}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>
+`,
+  )}</tbody>
+</table></div>
+`;
+}
+
+const extensions: Readonly<Record<ImageFormat, string>> = { jpeg: 'jpg', png: 'png', webp: 'webp' };
+/** Names of copies are made from their content, because an image's own name may be anything. */
+const copyName = /^[0-9a-f]{16}\.(?:jpg|png|svg|webp)$/;
+
+/**
+ * Makes a folder for index.html, figures.json and pictures/, which can be moved as a whole. Throws an Error with a message for
+ * people when that fails or the folder holds other files.
+ */
+export function openReport(folder: string) {
+  const page = join(folder, 'index.html');
+  const copies = join(folder, 'pictures');
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (error) {
+    throw new Error(`The folder ${folder} cannot be made (${codeOf(error)})`);
+  }
+  const isReport = existsSync(page) && readFileSync(page, 'utf8').includes(generator);
+  if (readdirSync(folder).length > 0 && !isReport) {
+    throw new Error(`${folder} holds files that are not a report: choose an empty or new folder`);
+  }
+  const write = (results: Results, date: Date) => {
+    mkdirSync(copies, { recursive: true });
+    const galleries = [...results.evaluations, ...results.people].map((one) => galleryOf(one, copies));
+    writeFileSync(page, reportPage(results, galleries, date));
+    writeFileSync(join(folder, 'figures.json'), `${resultsJson(results)}\n`);
+    // Removes copies of an earlier report that this one does not show: they are photos of people.
+    const shown = new Set(galleries.flatMap((gallery) => [...gallery.values()].map(({ link }) => link)));
+    for (const name of readdirSync(copies)) {
+      if (copyName.test(name) && !shown.has(`pictures/${name}`)) rmSync(join(copies, name));
+    }
+  };
+  return { page, write };
+}
+
+/** Copies the images of a set that the page shows; a copy's name is a hash of its content. */
+function galleryOf({ set, figures, images }: Evaluation | PeopleEvaluation, copies: string): Gallery {
+  return new Map(
+    imagesShown(figures).map((name) => {
+      const { image, faces, chosen } = images.get(name)!;
+      // Images that are shown could be read.
+      const { format, orientation } = image!;
+      const file = readFileSync(openable(join(set.folder, name)));
+      // Not every browser applies the EXIF orientation of PNG and WebP: an SVG turns such an image upright.
+      const isUpright = format === 'jpeg' || orientation === 1;
+      const bytes = isUpright ? file : drawFaces(file, { ...image!, faces: [] });
+      const copy = `${sha256(Buffer.from(bytes)).slice(0, 16)}.${isUpright ? extensions[format] : 'svg'}`;
+      writeFileSync(join(copies, copy), bytes);
+      return [name, { image: image!, faces, chosen, link: `pictures/${copy}` }];
+    }),
+  );
+}

@@ -1,0 +1,53 @@
+import { isUtf8 } from 'node:buffer';
+import { readFileSync } from 'node:fs';
+import { codeOf, openable } from 'facematch/for-lab';
+
+/** A list with a header line. */
+export interface Table {
+  columns: string[];
+  /** With the number of each line, from 1. */
+  rows: { cells: string[]; line: number }[];
+}
+
+/**
+ * Reads a tab-separated list, as people and spreadsheets write it: in UTF-8, UTF-16 or Windows's Latin-1, with or without a
+ * byte-order mark, quotes and blanks around cells, and any line ends. Throws an Error with the file.
+ */
+export function readTable(file: string): Table {
+  const [header = '', ...lines] = tableText(file).split(/\r\n|\n|\r/);
+  if (!header.includes('\t') && /[,;]/.test(header)) {
+    throw new Error(
+      `${file}: expected a tab-separated list, and its first line has commas or semicolons: save it as text with tabs`,
+    );
+  }
+  const rows = lines.flatMap((line, index) =>
+    line.trim() === '' ? [] : [{ cells: cellsOf(line), line: index + 2 }],
+  );
+  return { columns: cellsOf(header), rows };
+}
+
+/** Windows writes paths with backslashes. */
+export const pathOf = (cell: string): string => cell.replaceAll('\\', '/');
+
+function tableText(file: string): string {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(openable(file));
+  } catch (error) {
+    throw new Error(`The list ${file} cannot be read (${codeOf(error)}).`, { cause: error });
+  }
+  // Leaves a byte-order mark out.
+  return new TextDecoder(encodingOf(bytes)).decode(bytes);
+}
+
+function encodingOf(bytes: Buffer): string {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le';
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be';
+  return isUtf8(bytes) ? 'utf-8' : 'windows-1252';
+}
+
+/** A cell with a comma or a quotation mark in it is quoted by spreadsheets, and marks in it are doubled. */
+function cellsOf(line: string): string[] {
+  const cells = line.split('\t').map((cell) => cell.trim());
+  return cells.map((cell) => /^"(.*)"$/.exec(cell)?.[1]?.replaceAll('""', '"') ?? cell);
+}

@@ -1,0 +1,101 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { livePack, redAndBlue, redIsLive } from '../../test/fixtures/liveness.ts';
+import { blank } from '../../test/fixtures/pictures.ts';
+import { expectFailure, facematch } from '../../test/server/support/cli.ts';
+import { newFolder } from '../../test/support/folder.ts';
+import { wilson } from '../metrics.ts';
+
+/** `facematch eval --attacks` with nets that take images that are rather red for live. */
+
+const folder = newFolder();
+const pack = livePack(folder, [{ net: redIsLive, scale: 2.7 }]);
+const [red, blue] = await redAndBlue();
+const empty = await blank(300, 300, 'png');
+
+const files = {
+  'set/live/a.png': red,
+  'set/live/b/c.png': red,
+  'set/live/b/d.png': blue,
+  'set/live/none.png': empty,
+  'set/attack/print/a.png': blue,
+  'set/attack/print/none.png': empty,
+  'set/attack/print/broken.png': 'no image',
+  'set/attack/replay/phone/a.png': red,
+  'set/attack/replay/b.png': blue,
+  'set/attack/by-itself.png': blue,
+  'only/live/a.png': red,
+  'nothing/elsewhere/a.png': red,
+};
+for (const [path, bytes] of Object.entries(files)) {
+  mkdirSync(dirname(join(folder, path)), { recursive: true });
+  writeFileSync(join(folder, path), bytes);
+}
+
+const evaluate = (line: string, FACEMATCH_PACK = pack) =>
+  facematch(`eval --mode fast ${line}`, folder, { FACEMATCH_PACK });
+
+const figures = (errors: number, scored: number, non_responses: number) => ({
+  pictures: scored + non_responses,
+  non_responses,
+  errors,
+  error_rate: errors / scored,
+  error_interval: wilson(errors, scored),
+  non_response_rate: non_responses / (scored + non_responses),
+});
+
+describe('facematch eval --attacks', () => {
+  test('has both rates, by type the worst first, and images without a face apart', async () => {
+    const { code, stdout } = await evaluate('--attacks set --json');
+    // One cannot be read.
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toEqual({
+      pack: { name: 'live', version: expect.any(String) },
+      threshold: 0.5,
+      attacks: [
+        { type: 'replay', ...figures(1, 2, 0) },
+        { type: 'attack', ...figures(0, 1, 0) },
+        { type: 'print', ...figures(0, 1, 1) },
+      ],
+      live: figures(1, 3, 1),
+      acer: (1 / 2 + 1 / 3) / 2,
+      failures: { 'attack/print/broken.png': 'unsupported_image_format' },
+    });
+  });
+
+  test('says them in the words of the standard', async () => {
+    const { stdout, stderr } = await evaluate('--attacks set');
+    expect(stderr).toBe('');
+    expect(stdout.split('\n')).toEqual([
+      expect.stringMatching(/^pack live \S+, live from a live_score of 0\.5; 95 % intervals$/),
+      'APCER  50.00 %, that of the worst type of attack',
+      'APCER  replay  50.00 % [9.45, 90.55]: 1 of 2 taken for live',
+      'APCER  attack  0.00 % [0.00, 79.35]: 0 of 1 taken for live',
+      'APCER  print   0.00 % [0.00, 79.35]: 0 of 1 taken for live',
+      'BPCER  live    33.33 % [6.15, 79.23]: 1 of 3 taken for attacks',
+      'ACER   41.67 %, the mean of both',
+      'APNRR  replay  0.00 %: 0 of 2 without a face',
+      'APNRR  attack  0.00 %: 0 of 1 without a face',
+      'APNRR  print   50.00 %: 1 of 2 without a face',
+      'BPNRR  live    25.00 %: 1 of 4 without a face',
+      'could not be read  1: attack/print/broken.png (unsupported_image_format)',
+      '',
+    ]);
+  });
+
+  test('with live people alone has the one rate', async () => {
+    const { stdout } = await evaluate('--attacks only');
+    expect(stdout).toContain('APCER  no attacks were given\nBPCER  live  0.00 % [0.00, 79.35]: 0 of 1 ');
+    expect(stdout).toContain('ACER   –, the mean of both');
+  });
+
+  test.each<[line: string, code: number, message: string, its?: string]>([
+    ['--attacks set --held-out-cohort', 2, '--attacks goes with --mode and --json only'],
+    ['pairs.tsv --attacks set', 2, '--attacks goes with --mode and --json only'],
+    ['--attacks nothing', 1, 'nothing should have images in folders live and attack'],
+    ['--attacks set', 1, 'The pack default has no liveness nets', 'default'],
+  ])('%s fails with %i', async (line, code, message, its) => {
+    expectFailure(await evaluate(line, its), code, message);
+  });
+});

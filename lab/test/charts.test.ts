@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest';
+import { Calibration } from '../../src/scoring/calibration.ts';
+import type { Html } from '../../src/site/html.ts';
+import { type Element, readHtml } from '../../test/fixtures/html.ts';
+import type { GroupFigures } from '../differential.ts';
+import { figuresOf } from '../figures.ts';
+import type { JudgedPair } from '../pairs.ts';
+import { detChart, falseMatchChart, rocChart, thresholdChart } from '../report/charts.ts';
+import { cropAround } from '../report/pairs.ts';
+
+const textsOf = (elements: readonly Element[]) =>
+  elements.filter(({ name }) => name === 'text').map(({ text }) => text);
+const drawn = (chart: Html, name: string, attribute: string) =>
+  readHtml(chart.text)
+    .filter((element) => element.name === name)
+    .map(({ attributes }) => attributes.get(attribute));
+/** The thick lines of the series, as corners. */
+const linesOf = (chart: Html) =>
+  drawn(chart, 'path', 'd').flatMap((d) => {
+    const corners = [...d!.matchAll(/[ML](-?[\d.]+),(-?[\d.]+)/g)].map(
+      ([, x, y]) => [Number(x), Number(y)] as const,
+    );
+    return d!.endsWith('Z') || corners.length < 3 ? [] : [corners];
+  });
+
+/** A set of pairs by their scores. */
+function setOf(set: string, same: number[], different: number[]) {
+  const pairOf =
+    (isSame: boolean) =>
+    (score: number): JudgedPair => {
+      return { image1: 'a', image2: 'b', same: isSame, fold: undefined, cosine: score, normalised: score };
+    };
+  const calibration = new Calibration([
+    [-0.5, 1],
+    [0, 0.1],
+    [0.4, 1e-5],
+  ]);
+  const pairs = [...same.map(pairOf(true)), ...different.map(pairOf(false))];
+  return figuresOf({
+    set,
+    mode: 'fast',
+    cohort: 'none',
+    pairs,
+    not_compared: 0,
+    images: new Map(),
+    calibration,
+    seconds: 1,
+  });
+}
+
+const strangers = Array.from({ length: 100 }, (_, i) => i / 200);
+const few = setOf('few', [0.9, 0.432, 0.2], strangers);
+const curves = (name: string) => [{ name, figures: few.by.normalised, pairs: few.pairs }];
+
+describe('error curves', () => {
+  test.each([
+    ['detection error trade-off', detChart(curves('few'))],
+    ['receiver operating characteristic', rocChart(curves('few'))],
+    ['rates by threshold', thresholdChart('normalised', [few])],
+  ])('are steps: %s', (_, chart) => {
+    const lines = linesOf(chart);
+    expect(lines.length).toBeGreaterThan(0);
+    for (const corners of lines) {
+      for (const [i, [x, y]] of corners.slice(1).entries()) {
+        expect([x === corners[i]![0], y === corners[i]![1]]).toContain(true);
+      }
+    }
+  });
+
+  test('show at each false-match rate what the table beside them says', () => {
+    const [line] = linesOf(rocChart(curves('few')));
+    // At 1 in 100, which is the left edge, one of three of one person passes, and so until 13 strangers do.
+    const rise = line!.findIndex(([, y]) => y !== line![0]![1]);
+    expect(line![0]![0]).toBe(60);
+    expect(line![rise]![0]).toBeCloseTo(60 + 179 * Math.log10(13), 0);
+    expect(few.by.normalised.operating_points).toMatchObject([{ fmr: 0.01, tar: 1 / 3, measured_fmr: 0 }]);
+  });
+
+  test.each([
+    [10, ['10⁻²', '10⁻¹', '1']],
+    [1000, ['10⁻³', '10⁻²', '10⁻¹', '1']],
+    [1200, ['10⁻⁴', '10⁻³', '10⁻²', '10⁻¹', '1']],
+  ])('of %i strangers have an axis that reaches down to one of them', (count, labels) => {
+    const scores = Array.from({ length: count }, (_, i) => i / count);
+    const many = setOf('many', [0.9], scores);
+    const chart = rocChart([{ name: 'many', figures: many.by.normalised, pairs: many.pairs }]);
+    expect(textsOf(readHtml(chart.text)).filter((text) => /^1(?:0⁻.)?$/.test(text))).toEqual(labels);
+  });
+});
+
+describe('a chart of groups', () => {
+  const rate = (value: number, low: number, high: number) => {
+    return { rate: value, interval: [low, high], trials: 100 };
+  };
+  const group = (name: string, ...rates: ReturnType<typeof rate>[]) =>
+    ({
+      group: name,
+      by_percent: rates.map((false_match, i) => ({
+        ...{ percent: 50 + 10 * i, promised: 0.01, ratio: false_match.rate / 0.01, false_match },
+      })),
+    }) as unknown as GroupFigures;
+  const chart = falseMatchChart([
+    group('<b>', rate(0.01, 0.001, 0.1), rate(0, 0, 0.1)),
+    group('none', rate(Number.NaN, 0, 0.01), rate(0.1, 0.01, 1e7)),
+  ]);
+
+  test('has a row for each group and a dot for each value that is known, on an axis of whole decades', () => {
+    const elements = readHtml(chart.text);
+    expect(drawn(chart, 'circle', 'cx')).toHaveLength(3);
+    expect(new Set(drawn(chart, 'circle', 'cx')).size).toBe(3);
+    const texts = textsOf(elements);
+    expect(texts).toEqual(expect.arrayContaining(['<b>', 'none', 'as stated', '0.1', '1', '10']));
+    expect(texts.filter((text) => text === 'as stated')).toHaveLength(1);
+    const legend = elements.filter(({ name }) => name === 'li').map(({ text }) => text);
+    expect(legend).toEqual([' at 50 %', ' at 60 %']);
+  });
+});
+
+describe('a crop', () => {
+  const picture = { width: 400, height: 300 };
+  test.each([
+    ['shows a face with what is around it', [150, 100, 80, 100], [80, 40, 220]],
+    ['stays within the image at the top left', [0, 0, 50, 50], [0, 0, 110]],
+    ['stays within the image at the bottom right', [380, 290, 50, 50], [290, 190, 110]],
+    ['is the whole image for a face that fills it', [-10, -10, 390, 320], [0, -50, 400]],
+  ] as const)('%s', (_, [left, top, width, height], [x, y, side]) => {
+    const crop = cropAround({ x: left, y: top, width, height }, picture);
+    expect(crop).toEqual({ x: expect.closeTo(x), y: expect.closeTo(y), side: expect.closeTo(side) });
+  });
+
+  test('is the whole image, in the middle, where there is no face', () => {
+    expect(cropAround(undefined, picture)).toEqual({ x: 0, y: -50, side: 400 });
+    expect(cropAround(undefined, { width: 30, height: 50 })).toEqual({ x: -10, y: 0, side: 50 });
+  });
+});

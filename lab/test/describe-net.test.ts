@@ -1,0 +1,146 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { makeIntegers, makeNode } from '../../models/prepare/graph.ts';
+import { loadAddon } from '../../src/engine/load-addon.ts';
+import { packDirectory } from '../../src/engine/manifest.ts';
+import { encodeNet } from '../../test/fixtures/nets.ts';
+import { standIn } from '../../test/model/support/standin.ts';
+import { newFolder } from '../../test/support/folder.ts';
+import { describeDetector, describeEmbedder, describeLandmarks } from '../packs/describe.ts';
+
+/** What a file of a net says of itself, and which family follows from it. */
+
+const folder = newFolder();
+
+interface Head {
+  name: string;
+  stride: number;
+  /** Rows of a cell, and numbers of a row. */
+  each: number;
+  columns: number;
+}
+
+/** A net with outputs of a detector's shapes: one convolution for each, whose stride is the grid's. */
+function detectorNet(heads: readonly Head[], { sides = [0, 0], rank = 2, declared = 0 } = {}): string {
+  const open = (dims: number[]) => dims.map((side) => (side > 0 ? side : '?'));
+  const nodes = heads.flatMap(({ name, stride }) => [
+    makeNode('Conv', ['input.1', `${name}.w`], `${name}.c`, {
+      kernel_shape: [stride, stride],
+      strides: [stride, stride],
+    }),
+    makeNode('Transpose', [`${name}.c`], `${name}.t`, { perm: [0, 2, 3, 1] }),
+    makeNode('Reshape', [`${name}.t`, `${name}.s`], name),
+  ]);
+  const constants = Object.fromEntries(
+    heads.map(({ name, stride, each, columns }): [string, [number[], Float32Array]] => {
+      const dims = [each * columns, 3, stride, stride];
+      return [`${name}.w`, [dims, new Float32Array(dims.reduce((product, side) => product * side))]];
+    }),
+  );
+  const batch = rank === 2 ? [] : [1];
+  const tensors = heads.map(({ name, columns }) => makeIntegers(`${name}.s`, [...batch, -1, columns]));
+  const outputs = heads.map(({ name, columns }) => [name, open([...batch, declared, columns])]);
+  const inputs = { 'input.1': [1, 3, ...open(sides)] };
+  const file = join(folder, `${Math.random()}.onnx`);
+  writeFileSync(file, encodeNet({ nodes, constants, tensors, inputs, outputs: Object.fromEntries(outputs) }));
+  return file;
+}
+
+const strides = [8, 16, 32];
+/** As InsightFace's files have them: numbers for names, in the order scores, boxes, points. */
+const scrfd = [1, 4, 10].flatMap((columns, kind) =>
+  strides.map((stride, i) => ({ name: String(443 + 25 * i + 3 * kind), stride, each: 2, columns })),
+);
+
+describe('a detector', () => {
+  test.each([
+    ['with open sides, rank 2', {}, [640, 640]],
+    ['with open sides, rank 3', { rank: 3 }, [640, 640]],
+    ['of fixed sides', { sides: [384, 640] }, [384, 640]],
+    ['that declares outputs for another size', { sides: [320, 320], declared: 12_800 }, [320, 320]],
+  ])('of SCRFD %s is known by the shapes of its outputs', (_, options, [height, width]) => {
+    const { members, assumed, min_det_score } = describeDetector(detectorNet(scrfd, options), undefined);
+    expect(members).toEqual({
+      family: 'scrfd',
+      input: 'input.1',
+      channels: 'rgb',
+      mean: 127.5,
+      scale: 1 / 128,
+      nms_iou: 0.4,
+      second_look_score: 0.6,
+      strides,
+      anchors: 2,
+      scores: ['443', '468', '493'],
+      boxes: ['446', '471', '496'],
+      width,
+      height,
+    });
+    expect(min_det_score).toBe(0.5);
+    expect(assumed[0]).toBe('detector: family scrfd, by its outputs');
+  });
+
+  test('of the default pack is known as what it is', () => {
+    const { members } = describeDetector(join(packDirectory('default'), 'detect.onnx'), undefined);
+    expect(members).toMatchObject({ family: 'rfb', scores: 'scores', offsets: 'offsets', width: 320 });
+  });
+
+  test('without boxes is of no family, and its outputs are told', () => {
+    const scores = scrfd.filter(({ columns }) => columns === 1);
+    expect(() => describeDetector(detectorNet(scores), undefined)).toThrow(
+      /of none of the families scrfd, yunet, retinaface, rfb by its outputs: "443" 3200×1/,
+    );
+  });
+});
+
+describe('an embedder', () => {
+  test('of another publisher is fed like InsightFace’s, unless it is said otherwise', () => {
+    const file = join(packDirectory('default'), 'embed.onnx');
+    const described = (feeding?: 'adaface') => describeEmbedder(file, { output: undefined, feeding });
+    expect(described().members).toMatchObject({
+      output: 'output',
+      dimensions: 512,
+      channels: 'rgb',
+      mean: 127.5,
+    });
+    expect(described('adaface').members).toMatchObject({ channels: 'bgr' });
+  });
+
+  test('of an image’s size, or with several vectors, is refused by its shapes', () => {
+    const heads = ['a', 'b'].map((name) => ({ name, stride: 56, each: 1, columns: 64 }));
+    const file = detectorNet(heads, { sides: [112, 112] });
+    const refused = () => describeEmbedder(file, { output: undefined, feeding: undefined });
+    expect(refused).toThrow(/"a" 4×64, "b" 4×64\. Choose one with --output/);
+    const wide = detectorNet(heads, { sides: [112, 224] });
+    expect(() => describeEmbedder(wide, { output: 'a', feeding: undefined })).toThrow('must be square');
+  });
+});
+
+test.each(['landmarks', 'embedder', 'detector'])(
+  'a %s of half-precision floats is refused with the way out',
+  (role) => {
+    const file = join(folder, 'halves.onnx');
+    writeFileSync(file, standIn({ halves: 'all' }));
+    const described = {
+      landmarks: describeLandmarks,
+      embedder: (path: string) => describeEmbedder(path, { output: undefined, feeding: undefined }),
+      detector: (path: string) => describeDetector(path, undefined),
+    };
+    expect(() => described[role as keyof typeof described](file)).toThrow(
+      /halves\.onnx takes or gives half-precision floats.*docs\/packs\.md/,
+    );
+  },
+);
+
+test('a file is described without a run by what it declares', () => {
+  const { inputs, outputs } = loadAddon().describeNet(detectorNet(scrfd.slice(0, 1), { declared: 12_800 }));
+  expect(inputs).toEqual([{ name: 'input.1', type: 'float', shape: [1, 3, -1, -1] }]);
+  expect(outputs).toMatchObject([{ name: '443', type: 'float' }]);
+});
+
+test('a file without inputs is refused in words', () => {
+  const file = join(folder, 'constant.onnx');
+  const nodes = [makeNode('Identity', ['one'], 'out')];
+  writeFileSync(file, encodeNet({ nodes, constants: { one: [[1], [1]] }, outputs: { out: [1] } }));
+  expect(() => loadAddon().describeNet(file, [1, 3, 8, 8])).toThrow('has no input');
+});

@@ -1,0 +1,232 @@
+import { describe, expect, test } from 'vitest';
+import { Calibration, promisedRate } from '../../src/scoring/calibration.ts';
+import { Random } from '../../test/support/random.mjs';
+import { dot } from '../cohort.ts';
+import { differentialOf, type GroupFigures, groupCount } from '../differential.ts';
+import { PersonRate, wilson } from '../metrics.ts';
+import { type FoundPeople, parseGroupings } from '../people.ts';
+import { eachMated, eachStrangers, numberPeople } from '../strangers.ts';
+
+const seeded = new Random(11);
+const random = () => seeded.next();
+const dimensions = 8;
+
+function direction(): Float32Array {
+  const vector = Float32Array.from({ length: dimensions }, () => random() - 0.5);
+  const length = Math.sqrt(dot(vector, vector));
+  return vector.map((value) => value / length);
+}
+
+const groupings = parseGroupings('sex,age*sex');
+
+/** Some of 60 people have several images, of another age now and then; some images have no face. */
+function madeUp(): FoundPeople {
+  const listed = Array.from({ length: 110 }, (_, i) => {
+    const person = i % 60;
+    const sex = person % 2 === 0 ? 'F' : 'M';
+    const age = (i * 7) % 3 === 0 ? '3-9' : '10-19';
+    const labels = [`sex ${sex}`, `age ${age} × sex ${sex}`];
+    return { file: `${i}.jpg`, person: `set/${person}`, set: 'set', labels, hasFace: i % 9 !== 0 };
+  });
+  const images = listed.flatMap(({ hasFace, ...image }) =>
+    hasFace ? [{ ...image, embedding: direction(), cohort_score: random() / 5 }] : [],
+  );
+  return { name: 'set', images, pictures: listed };
+}
+
+const people = madeUp();
+const calibration = new Calibration([
+  [-1, 1],
+  [0, 0.1],
+  [1.2, 1e-5],
+]);
+const percents = [50, 60];
+const samePersonAbove = 0.9;
+
+async function judged(set: FoundPeople, above = samePersonAbove) {
+  const scoreOf = ({ cohort_score }: { cohort_score: number }) => cohort_score;
+  const groups: number[] = [];
+  const judge = { calibration, percents, scoreOf, samePersonAbove: above };
+  const result = await differentialOf(set, groupings, judge, () => groups.push(1));
+  expect(groups).toHaveLength(groupCount(set, groupings));
+  return result;
+}
+
+/** The same, by the definitions, from a list of all pairs. */
+function byDefinition(label: string | undefined) {
+  const isOf = ({ labels }: { labels: readonly string[] }) => label === undefined || labels.includes(label);
+  const images = people.images.filter(isOf);
+  const pairs = images.flatMap((a, i) =>
+    images.slice(i + 1).map((b) => {
+      const cosine = dot(a.embedding, b.embedding);
+      const score = cosine - (a.cohort_score + b.cohort_score) / 2;
+      return { files: [a.file, b.file], same: a.person === b.person, cosine, score };
+    }),
+  );
+  const strangers = pairs.filter(({ same, cosine }) => !same && cosine <= samePersonAbove);
+  const mated = pairs.filter(({ same }) => same);
+  const pictures = people.pictures.filter(isOf);
+  const at = (percent: number) => calibration.similarityAt(promisedRate(percent));
+  return {
+    strangers,
+    mated,
+    pictures: pictures.length,
+    people: new Set(pictures.map(({ person }) => person)).size,
+    taken_for_one_person: pairs.filter(({ same, cosine }) => !same && cosine > samePersonAbove).length,
+    without_face: pictures.filter(({ hasFace }) => !hasFace).length / pictures.length,
+    false_match: percents.map(
+      (percent) => strangers.filter(({ score }) => score >= at(percent)).length / strangers.length,
+    ),
+    false_non_match: percents.map(
+      (percent) => mated.filter(({ score }) => score < at(percent)).length / mated.length,
+    ),
+  };
+}
+
+function expectDefined(figures: GroupFigures, label: string | undefined): void {
+  const defined = byDefinition(label);
+  expect(figures).toMatchObject({
+    people: defined.people,
+    pictures: defined.pictures,
+    taken_for_one_person: defined.taken_for_one_person,
+    failure_to_acquire: { rate: expect.closeTo(defined.without_face, 12), trials: defined.pictures },
+  });
+  for (const [i, one] of figures.by_percent.entries()) {
+    const { percent, promised, ratio, false_match, false_non_match } = one;
+    expect([percent, promised]).toEqual([percents[i], Number(promisedRate(percent).toPrecision(6))]);
+    expect(false_match.rate).toBeCloseTo(defined.false_match[i]!, 12);
+    expect(false_match.trials).toBe(defined.strangers.length);
+    expect(ratio).toBeCloseTo(defined.false_match[i]! / promised, 9);
+    expect(false_non_match.rate).toBeCloseTo(defined.false_non_match[i]!, 12);
+    expect(false_non_match.trials).toBe(defined.mated.length);
+    for (const { rate, interval } of [false_match, false_non_match, figures.failure_to_acquire]) {
+      expect(interval[0]).toBeLessThanOrEqual(rate);
+      expect(interval[1]).toBeGreaterThanOrEqual(rate);
+    }
+  }
+}
+
+describe('error rates by group', () => {
+  test('are what their definitions give, for everybody and for each group, in a reader’s order', async () => {
+    const { everybody, groupings: figures } = await judged(people);
+    expectDefined(everybody, undefined);
+    expect(figures.map(({ grouping, groups }) => [grouping, ...groups.map(({ group }) => group)])).toEqual([
+      ['sex', 'sex F', 'sex M'],
+      ['age × sex', 'age 3-9 × sex F', 'age 3-9 × sex M', 'age 10-19 × sex F', 'age 10-19 × sex M'],
+    ]);
+    for (const group of figures.flatMap(({ groups }) => groups)) expectDefined(group, group.group);
+    expect(everybody.taken_for_one_person).toBeGreaterThan(0);
+    expect(everybody.by_percent[0]!.false_non_match.trials).toBeGreaterThan(20);
+  });
+
+  test('name the closest pairs within a group, each once', async () => {
+    const { worst } = await judged(people);
+    const sexes = ['sex F', 'sex M'].map(byDefinition);
+    const strangers = sexes.flatMap((sex) => sex.strangers).sort((a, b) => b.score - a.score);
+    const mated = byDefinition(undefined).mated.sort((a, b) => a.score - b.score);
+    const files = (pairs: typeof worst.same) => pairs.map(({ image1, image2 }) => [image1, image2]);
+    expect(files(worst.different)).toEqual(strangers.slice(0, 12).map((pair) => pair.files));
+    expect(files(worst.same)).toEqual(mated.slice(0, 12).map((pair) => pair.files));
+    const [first] = worst.different;
+    expect(first!.normalised).toBeCloseTo(strangers[0]!.score, 12);
+    expect(first!.confidence_percent).toBe(calibration.assess(first!.normalised, 1).confidence_percent);
+  });
+
+  test('of a group without a pair are NaN, and no group is compared that shows nothing', async () => {
+    const lonely = { ...people, images: people.images.slice(0, 1), pictures: people.pictures.slice(0, 2) };
+    for (const set of [lonely, { name: 'set', images: [], pictures: [] }]) {
+      const { everybody, groupings: figures, worst } = await judged(set);
+      const unknown = { rate: Number.NaN, interval: [0, 1], trials: 0 };
+      expect(everybody).toMatchObject({ people: set.pictures.length, pictures: set.pictures.length });
+      expect(everybody.by_percent[0]).toMatchObject({ false_match: unknown, false_non_match: unknown });
+      expect(figures.flatMap(({ worst_over_best }) => worst_over_best)).toEqual([]);
+      expect(worst).toEqual({ different: [], same: [] });
+    }
+  });
+
+  test('are compared: the worst group over the best', async () => {
+    const { groupings: figures } = await judged(people, Number.POSITIVE_INFINITY);
+    const { groups, worst_over_best } = figures[0]!;
+    const [low, high] = groups
+      .map(({ group, by_percent }) => ({ group, rate: by_percent[0]!.false_match.rate }))
+      .sort((a, b) => a.rate - b.rate);
+    // At 60 percent some 1,000 pairs of a group let one expect a single false match: no word about that.
+    const ends = { worst: high!.group, best: low!.group, ratio: high!.rate / low!.rate };
+    const compared = worst_over_best.filter(({ measure }) => measure === 'false_match');
+    expect(compared).toEqual([{ measure: 'false_match', percent: 50, ...ends }]);
+    expect(worst_over_best.at(-1)).toMatchObject({ measure: 'failure_to_acquire', percent: undefined });
+  });
+});
+
+describe('pairs of strangers', () => {
+  const group = numberPeople(people.images);
+  const visited = (most: number) => {
+    const pairs: [number, number][] = [];
+    const options = { samePersonAbove: Number.POSITIVE_INFINITY, most };
+    eachStrangers(group, options, (first, second) => pairs.push([first, second]));
+    return pairs;
+  };
+
+  test.each([
+    [201, 40],
+    [201, 1],
+    [200, 99],
+    [200, 100],
+    [3, 1],
+    [2, 1],
+  ])('of %i images, a sample has each in as many pairs, each pair once: %i for each', (count, each) => {
+    const strangers = numberPeople(
+      Array.from({ length: count }, (_, i) => ({ ...people.images[0]!, person: `${i}` })),
+    );
+    const pairs: number[][] = [];
+    const options = { samePersonAbove: Number.POSITIVE_INFINITY, most: each * count };
+    eachStrangers(strangers, options, (first, second) => pairs.push([first, second]));
+    const all = (count * (count - 1)) / 2;
+    expect(pairs).toHaveLength(Math.min(all, each * count));
+    expect(new Set(pairs.map((pair) => pair.sort((a, b) => a - b).join())).size).toBe(pairs.length);
+    const inPairs = new Map<number, number>();
+    for (const image of pairs.flat()) inPairs.set(image, (inPairs.get(image) ?? 0) + 1);
+    expect(new Set(inPairs.values()).size).toBe(1);
+    expect(inPairs.size).toBe(count);
+  });
+
+  test('are all pairs of two people where there are no more than are wanted', () => {
+    const count = group.images.length;
+    const mated: [number, number][] = [];
+    eachMated(group, (first, second) => mated.push([first, second]));
+    expect(visited(Number.POSITIVE_INFINITY)).toHaveLength((count * (count - 1)) / 2 - mated.length);
+    for (const [first, second] of visited((count * (count - 1)) / 2)) {
+      expect(group.numbers[first]).not.toBe(group.numbers[second]);
+    }
+    for (const [first, second] of mated) expect(group.numbers[first]).toBe(group.numbers[second]);
+  });
+});
+
+describe('a rate of people', () => {
+  const rateOf = (...people: readonly (readonly boolean[])[]) => {
+    const rate = new PersonRate(people.length);
+    for (const [person, trials] of people.entries()) for (const hit of trials) rate.add(person, hit);
+    return rate;
+  };
+  const times = <T>(count: number, value: T) => Array.from({ length: count }, () => value);
+
+  test('of trials that are the same for each person is as sure as one for each: Wilson’s interval, nearly', () => {
+    const [low, high] = wilson(30, 100);
+    for (const trials of [1, 8]) {
+      const rate = rateOf(...times(30, times(trials, true)), ...times(70, times(trials, false)));
+      expect([rate.rate, rate.trials]).toEqual([0.3, 100 * trials]);
+      expect(rate.interval).toEqual([expect.closeTo(low, 2), expect.closeTo(high, 2)]);
+    }
+    const apart = rateOf(...times(100, [...times(3, true), ...times(7, false)]));
+    expect(apart.interval).toEqual(wilson(300, 1000));
+  });
+
+  test.each([
+    ['no trial', rateOf([], []), [0, 1]],
+    ['no hit', rateOf([false, false], [false]), wilson(0, 3)],
+    ['hits only', rateOf([true, true], [true]), wilson(3, 3)],
+    ['one person', rateOf([true, false]), wilson(1, 2)],
+  ])('with %s has the interval of independent trials', (_, rate, interval) => {
+    expect(rate.interval).toEqual(interval);
+  });
+});

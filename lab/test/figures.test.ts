@@ -1,0 +1,260 @@
+import { describe, expect, test } from 'vitest';
+import { Calibration } from '../../src/scoring/calibration.ts';
+import { Random } from '../../test/support/random.mjs';
+import { histogram, percentPoints, ratePoints } from '../figures.ts';
+import {
+  type Example,
+  fitLinear,
+  humanThreshold,
+  linearScore,
+  quantiseLinear,
+  tallyLinear,
+} from '../linear-score.ts';
+import {
+  accuracy,
+  bestThreshold,
+  equalErrorRate,
+  errorCurve,
+  type Scored,
+  tarAtFmr,
+  wilson,
+} from '../metrics.ts';
+import { type JudgedPair, PairRate, worstPairs } from '../pairs.ts';
+
+const pair = (score: number, same: boolean, fold?: string): Scored => ({ score, same, fold });
+const same = (...scores: number[]) => scores.map((score) => pair(score, true));
+const different = (...scores: number[]) => scores.map((score) => pair(score, false));
+const calibration = new Calibration([
+  [-0.5, 1],
+  [0, 0.1],
+  [0.4, 1e-5],
+]);
+
+describe("Wilson's interval", () => {
+  // Newcombe 1998 (Statistics in Medicine 17), table I, method 3.
+  test.each([
+    [81, 263, 0.2553, 0.3662],
+    [15, 148, 0.0624, 0.1605],
+    [0, 20, 0, 0.1611],
+    [1, 29, 0.0061, 0.1718],
+  ])('of %i in %i is what the literature gives', (hits, trials, low, high) => {
+    expect(wilson(hits, trials)[0]).toBeCloseTo(low, 4);
+    expect(wilson(hits, trials)[1]).toBeCloseTo(high, 4);
+  });
+});
+
+describe('the error curve', () => {
+  const pairs = [...same(0.9, 0.6, 0.4), ...different(0.6, 0.3, 0.1, 0)];
+
+  test('has both rates at every score, counted by hand', () => {
+    expect(errorCurve(pairs)).toEqual([
+      { threshold: Number.POSITIVE_INFINITY, fmr: 0, fnmr: 1 },
+      { threshold: 0.9, fmr: 0, fnmr: 2 / 3 },
+      { threshold: 0.6, fmr: 0.25, fnmr: 1 / 3 },
+      { threshold: 0.4, fmr: 0.25, fnmr: 0 },
+      { threshold: 0.3, fmr: 0.5, fnmr: 0 },
+      { threshold: 0.1, fmr: 0.75, fnmr: 0 },
+      { threshold: 0, fmr: 1, fnmr: 0 },
+    ]);
+  });
+
+  test('counts a pair without a face as one that never matches', () => {
+    const lost = errorCurve([
+      ...pairs,
+      pair(Number.NEGATIVE_INFINITY, true),
+      pair(Number.NEGATIVE_INFINITY, false),
+    ]);
+    expect(lost.at(-1)).toEqual({ threshold: 0, fmr: 0.8, fnmr: 0.25 });
+  });
+
+  test('meets itself at the equal error rate', () => {
+    // At 0.6: 1 of 4 against 1 of 3.
+    expect(equalErrorRate(errorCurve(pairs))).toBeCloseTo((1 / 4 + 1 / 3) / 2, 12);
+    expect(equalErrorRate(errorCurve([...same(0.9), ...different(0.1)]))).toBe(0);
+    expect(equalErrorRate(errorCurve(same(0.9)))).toBeNaN();
+  });
+});
+
+test('the histogram counts every pair with a score, each in the bin it lies in', () => {
+  const others = different(-0.03, 0, 0.02, Number.NEGATIVE_INFINITY);
+  expect(histogram([...same(0.031, 0.039, 0.0999), ...others])).toEqual({
+    ...{ start: -0.04, width: 0.02 },
+    //     -0.04 -0.02 0 0.02 0.04 0.06 0.08
+    same: [0, 0, 0, 2, 0, 0, 1],
+    different: [1, 0, 1, 1, 0, 0, 0],
+  });
+});
+
+describe('thresholds', () => {
+  const pairs = [
+    ...different(...Array.from({ length: 200 }, (_, i) => (i + 0.5) / 500)),
+    ...same(0.5, 0.398, 0.31, 0.1),
+  ];
+
+  test('of a rate say what they do to the set, with what is sure of it', () => {
+    const [hundredth, ...rarer] = ratePoints(pairs, calibration);
+    // Two of 200 strangers may pass, 0.399 and 0.397, but the threshold is no lower than the last pair that it accepts.
+    expect(hundredth).toEqual({
+      fmr: 0.01,
+      threshold: 0.398,
+      confidence_percent: calibration.assess(0.398, 1).confidence_percent,
+      tar: 0.5,
+      tar_interval: wilson(2, 4),
+      measured_fmr: 1 / 200,
+      fmr_interval: wilson(1, 200),
+    });
+    // 200 pairs of strangers show no rate of 1 in 1,000.
+    expect(rarer).toEqual([]);
+  });
+
+  test('of a percent lie where the calibration has them', () => {
+    const points = percentPoints(pairs, calibration);
+    expect(points.map(({ confidence_percent, fmr }) => [confidence_percent, fmr])).toEqual([
+      [50, 0.01],
+      [60, 0.001],
+      [70, 0.0001],
+    ]);
+    // A tenth of the way down four decades for each ten percent.
+    expect(points.map(({ threshold }) => threshold)).toEqual(
+      [0.1, 0.2, 0.3].map((at) => expect.closeTo(at, 12)),
+    );
+    for (const { threshold, confidence_percent } of points) {
+      expect(calibration.assess(threshold, 1).confidence_percent).toBeCloseTo(confidence_percent!, 9);
+    }
+    expect(points[2]).toMatchObject({ tar: 0.75, measured_fmr: 50 / 200 });
+  });
+});
+
+test('the worst pairs are strangers that score high and one person who scores low, the worst first', () => {
+  const pairs = Array.from({ length: 60 }, (_, i): JudgedPair => {
+    const normalised = (i % 30) / 100;
+    const images = { image1: `${normalised}`, image2: 'b' };
+    return { ...images, same: i < 30, fold: undefined, cosine: 0.5, normalised };
+  });
+  const worst = worstPairs(pairs, calibration);
+  expect([worst.different.length, worst.same.length]).toEqual([12, 12]);
+  const { confidence_percent } = calibration.assess(0.29, 1);
+  const [first] = worst.different;
+  expect(first).toEqual({ image1: '0.29', image2: 'b', normalised: 0.29, cosine: 0.5, confidence_percent });
+  expect(worst.same.map(({ normalised }) => normalised).slice(0, 3)).toEqual([0, 0.01, 0.02]);
+});
+
+test.each<[string, Scored[], number]>([
+  ['lies between the last match and the first non-match', [...same(0.9, 0.6), ...different(0.2, 0.1)], 0.4],
+  ['gives up a match below many strangers', [...same(0.9, 0.05), ...different(0.2, 0.1)], 0.55],
+  ['never splits pairs of one score', [...same(0.5), ...different(0.5, 0.5)], Number.POSITIVE_INFINITY],
+  [
+    'takes an image without a face for a non-match',
+    [...same(0.9, Number.NEGATIVE_INFINITY), ...different(0.1)],
+    0.5,
+  ],
+])('the best threshold %s', (_, pairs, threshold) => {
+  expect(bestThreshold(pairs)).toBeCloseTo(threshold);
+});
+
+describe('accuracy', () => {
+  test('judges each fold at the threshold of the others', () => {
+    // Fold b alone would be best at 0.35; at fold a's 0.55 it gets one of two wrong.
+    const pairs = [pair(0.8, true, 'a'), pair(0.3, false, 'a'), pair(0.4, true, 'b'), pair(0.1, false, 'b')];
+    const { mean, deviation } = accuracy(pairs);
+    // Fold a at b's 0.25: right about 0.8, wrong about 0.3. Fold b at a's 0.55: wrong about 0.4.
+    expect(mean).toBeCloseTo(0.5);
+    expect(deviation).toBeCloseTo(0);
+  });
+
+  test('without folds has no deviation, and counts an image without a face as a non-match', () => {
+    expect(accuracy([...same(1), ...different(0)])).toMatchObject({ mean: 1, deviation: undefined });
+    expect(accuracy([...same(0.9, Number.NEGATIVE_INFINITY), ...different(0.1)]).mean).toBeCloseTo(2 / 3);
+  });
+});
+
+describe('the true-accept rate', () => {
+  const strangers = different(...Array.from({ length: 100 }, (_, i) => i / 200));
+
+  test.each([
+    [0, 0.5], // nothing may pass: above 0.495
+    [0.01, 0.5], // one stranger may
+    [0.1, 0.75],
+  ])('at a false-match rate of %d allows no more strangers than that', (fmr, tar) => {
+    const point = tarAtFmr([...strangers, ...same(0.9, 0.6, 0.46, 0.1)], fmr);
+    expect(point.tar).toBe(tar);
+    expect(strangers.filter(({ score }) => score >= point.threshold).length / 100).toBeLessThanOrEqual(fmr);
+  });
+
+  test('does not accept a pair that only ties with the first refused stranger', () => {
+    expect(tarAtFmr([...different(0.5, 0.4), ...same(0.5, 0.6)], 0).tar).toBe(0.5);
+  });
+});
+
+function rateOf(people: number, hit: (i: number, j: number) => boolean): PairRate {
+  const rate = new PairRate(people);
+  for (let i = 0; i < people; i++) {
+    for (let j = i + 1; j < people; j++) rate.add(i, j, hit(i, j));
+  }
+  return rate;
+}
+
+const width = ([low, high]: readonly [number, number]) => high - low;
+
+describe('the rate of pairs of people', () => {
+  test('is the share of hits, and lies within its interval', () => {
+    const { rate, pairs, interval } = rateOf(20, (i, j) => (i * 31 + j * 17) % 10 === 0);
+    expect(pairs).toBe(190);
+    expect(rate * pairs).toBeCloseTo(Math.round(rate * pairs), 9);
+    expect(interval[0] < rate && rate < interval[1]).toBe(true);
+  });
+
+  test('is less sure when all hits are of one person than when they are of many', () => {
+    const ofOne = rateOf(30, (i) => i === 0);
+    const ofMany = rateOf(30, (i, j) => (i + j) % 15 === 0);
+    expect(ofMany.rate).toBeCloseTo(ofOne.rate, 1);
+    expect(width(ofOne.interval)).toBeGreaterThan(2 * width(ofMany.interval));
+  });
+
+  test('without a hit reaches from 0 to what as many independent pairs allow', () => {
+    expect(rateOf(10, () => false).interval).toEqual(wilson(0, 45));
+  });
+});
+
+const seeded = new Random(11);
+const random = () => seeded.next();
+
+/** Unit vectors of 16 numbers that lean towards an axis. */
+function faces(set: string, count: number, axis: number): Example[] {
+  return Array.from({ length: count }, (_, i) => {
+    const vector = Float32Array.from({ length: 16 }, () => random() - 0.5);
+    vector[axis]! += 1.5;
+    const length = Math.hypot(...vector);
+    return { source: `${set}${i}`, set, embedding: vector.map((value) => value / length) };
+  });
+}
+
+const people = faces('people', 400, 0);
+const dogs = faces('dogs', 30, 1);
+
+describe('the human check', () => {
+  const check = fitLinear(people, dogs);
+
+  test('tells people from others, though there are far fewer of them', () => {
+    for (const { embedding } of people) expect(linearScore(check, embedding)).toBeGreaterThan(humanThreshold);
+    for (const { embedding } of dogs) expect(linearScore(check, embedding)).toBeLessThan(0);
+  });
+
+  test('keeps its scores when its weights are stored as bytes', () => {
+    const { bytes, scale } = quantiseLinear(check);
+    expect(Math.max(...bytes.map(Math.abs))).toBe(127);
+    for (const { embedding } of [...people, ...dogs]) {
+      const stored = bytes.reduce((sum, byte, i) => sum + byte * scale * embedding[i]!, check.bias);
+      expect(stored).toBeCloseTo(linearScore(check, embedding), 1);
+    }
+  });
+
+  test('is judged by people and images that it was not fitted to', () => {
+    const known = tallyLinear(people, dogs, humanThreshold, ({ source }) => source !== 'dogs0');
+    expect(known).toEqual([
+      { set: 'people', faces: 400, passed: 400, sources: 400, sources_passed: 400 },
+      expect.objectContaining({ set: 'dogs', faces: 29, sources: 29 }),
+    ]);
+    expect(known[1]!.passed).toBeLessThan(29 / 4);
+  });
+});

@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest';
+import { projectPath } from '../../src/config/paths.ts';
+import { Random } from '../../test/support/random.mjs';
+import {
+  candidates,
+  dot,
+  type LabelledEmbedding,
+  meanOf,
+  meanOfHighest,
+  membersOf,
+  nearestFaces,
+  peopleOfCentre,
+  rowsOf,
+  seedsOf,
+} from '../cohort.ts';
+import scoresOf from '../cohort-worker.ts';
+import { foldPair, folds, HeldOutCohorts, heldOutFits } from '../held-out.ts';
+import { personOf } from '../pairs.ts';
+
+// The compiled one: it starts worker threads, which cannot run TypeScript.
+const { makeCohorts }: typeof import('../held-out.ts') = await import(projectPath('dist/lab/held-out.js'));
+
+const seeded = new Random(5);
+const dimensions = 16;
+const faces: LabelledEmbedding[] = Array.from({ length: 120 }, (_, i) => ({
+  person: `person ${i % 100}`,
+  set: 'all',
+  embedding: meanOf([Float32Array.from({ length: dimensions }, () => seeded.next() - 0.5)]),
+}));
+const rows = faces.map(({ embedding }) => embedding);
+const vectors = Float32Array.from(rows.flatMap((row) => [...row]));
+const people = Uint32Array.from(faces, (_, i) => i % 100);
+
+describe('the faces of a centre', () => {
+  const nearest = nearestFaces({ vectors, dimensions, people, seeds: Uint32Array.of(0, 7) });
+
+  test('are a face and the nearest of other people, none of them likely to be the same', () => {
+    for (const [row, seed] of [0, 7].entries()) {
+      const found = [...nearest.subarray(row * candidates, (row + 1) * candidates)];
+      expect(new Set(found.map((face) => people[face])).size).toBe(candidates);
+      expect(found.map((face) => people[face])).not.toContain(people[seed]);
+      const cosines = found.map((face) => dot(rows[seed]!, rows[face]!));
+      expect(cosines).toEqual([...cosines].sort((a, b) => b - a));
+      expect(cosines[0]).toBeLessThanOrEqual(0.6);
+      expect(membersOf(seed, Int32Array.from(found), () => false)).toEqual([seed, ...found.slice(0, 4)]);
+    }
+  });
+
+  test('leave out whom a held-out cohort leaves out, and are five or none', () => {
+    const found = nearest.subarray(0, candidates);
+    const without = found[1]!;
+    const members = membersOf(0, found, (face) => face === without)!;
+    expect(members).toEqual([0, found[0], found[2], found[3], found[4]]);
+    expect(membersOf(0, found, (face) => face === 0)).toBeUndefined();
+    expect(membersOf(0, found.subarray(0, 3), () => false)).toBeUndefined();
+  });
+});
+
+test('each person of a set is the seed of one centre, and no more than fit are kept', () => {
+  const { faces: kept, seeds } = seedsOf(faces);
+  expect(kept).toHaveLength(100);
+  expect(seeds).toEqual([...kept.keys()]);
+  const many = Array.from({ length: 13_000 }, (_, i) => ({ ...faces[0]!, person: `${i}` }));
+  expect(seedsOf(many).seeds).toHaveLength(6500);
+});
+
+test('the mean of the highest is that of a sorted list', () => {
+  for (const length of [1, 49, 50, 51, 700]) {
+    const numbers = Float32Array.from({ length }, () => Math.round(20 * seeded.next()) / 20);
+    const sorted = [...numbers].sort((a, b) => b - a).slice(0, 50);
+    const mean = sorted.reduce((sum, value) => sum + value, 0) / sorted.length;
+    expect(meanOfHighest(numbers)).toBeCloseTo(mean, 5);
+  }
+  expect(meanOfHighest(new Float32Array())).toBe(0);
+});
+
+test('a face is scored by the mean of its highest cosines with the centres without two folds', () => {
+  const plans = Array.from({ length: heldOutFits }, (_, plan) =>
+    Int32Array.from({ length: 60 * peopleOfCentre }, (_, i) => (i * 7 + plan) % faces.length),
+  );
+  const own = Uint8Array.of(3, 0);
+  const judged = vectors.slice(0, 2 * dimensions);
+  const scores = scoresOf({ vectors, dimensions, plans, faces: judged, own });
+  for (const face of [0, 1]) {
+    for (let other = 0; other < folds; other++) {
+      const members = plans[foldPair(own[face]!, other)]!;
+      const cosines = Float32Array.from({ length: 60 }, (_, centre) => {
+        const some = members.subarray(centre * peopleOfCentre, (centre + 1) * peopleOfCentre);
+        return dot(rows[face]!, meanOf(Array.from(some, (member) => rows[member]!)));
+      });
+      expect(scores[face * folds + other]).toBeCloseTo(meanOfHighest(cosines), 5);
+    }
+  }
+});
+
+describe('held-out cohorts', () => {
+  test('take from a pair the mean of the scores without the other person', () => {
+    const scores = Float32Array.from({ length: 2 * folds }, (_, i) => i);
+    const cohorts = new HeldOutCohorts(rows.slice(0, 2), rowsOf(scores, folds));
+    const [a, b] = [faces[0]!, faces[1]!];
+    expect(cohorts.common(a, b)).toBe(cohorts.common(b, a));
+    expect(() => cohorts.common(a, faces[2]!)).toThrow('not among those judged');
+  });
+
+  test('cannot be made of too few people', async () => {
+    await expect(makeCohorts(faces.slice(0, 4), { workers: 1 })).rejects.toThrow('too few people');
+  });
+});
+
+test('the person of an image is the first folder of its path, and not told without one', () => {
+  for (const path of ['Ann/1.jpg', 'Ann/2026/1.jpg']) expect(personOf(path)).toBe('Ann');
+  for (const path of ['1.jpg', '/Ann/1.jpg', './1.jpg', '../Ann/1.jpg', ''])
+    expect(() => personOf(path), path).toThrow('expected a path that starts with a folder');
+});

@@ -1,0 +1,210 @@
+import {
+  appendFileSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { preparePack } from '../../models/prepare/prepare.ts';
+import { projectPath } from '../../src/config/paths.ts';
+import { packDirectory, readDraft, readManifest, verifyPack } from '../../src/engine/manifest.ts';
+import { livenessNet } from '../../test/fixtures/liveness.ts';
+import { uncalibratedPack } from '../../test/fixtures/packs.ts';
+import { sharedFolder } from '../../test/fixtures/pictures.ts';
+import { standIn } from '../../test/model/support/standin.ts';
+import { expectFailure, facematch } from '../../test/server/support/cli.ts';
+import type { Json } from '../../test/server/support/client.ts';
+import { newFolder } from '../../test/support/folder.ts';
+
+/** Packs of the user's own nets, by the command line. */
+
+const folder = newFolder();
+writeFileSync(join(folder, 'brought.onnx'), standIn());
+writeFileSync(join(folder, 'no-net.onnx'), 'no net');
+for (const [index, name] of ['one.onnx', 'two.onnx'].entries()) {
+  const rows = [0, 1, 2].map((row) => [0, 0, row === 1 ? 0.01 * (index + 1) : 0] as const);
+  writeFileSync(join(folder, name), livenessNet(rows));
+}
+const none = [0, 0, 0] as const;
+writeFileSync(join(folder, 'two-classes.onnx'), livenessNet([none, none]));
+
+const packs = (line: string, env?: NodeJS.ProcessEnv) => facematch(`packs ${line}`, folder, env);
+const demo = projectPath('node_modules/@vladmandic/face-api/demo');
+const photos = `${demo}/sample1.jpg ${demo}/sample3.jpg`;
+
+describe('facematch packs add', () => {
+  test('makes a pack that loads, tells what it assumed, and serves uncalibrated', async () => {
+    const own = './mine --embedder brought.onnx --licence MIT --project of-the-test';
+    const { code, stdout, stderr } = await packs(`add ${own}`);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain("embedder: fed RGB, (byte − 0) × 1, as sface's are");
+    expect(stdout).toContain("detector, landmarks: the default pack's");
+    expect(stdout).toContain('3 and 3, of 3 in each of the two sample photos');
+
+    const directory = join(folder, 'mine');
+    const draft = readDraft(directory);
+    expect(draft).toMatchObject({
+      name: 'mine',
+      source: { kind: 'project', project: 'of-the-test', licence: 'MIT' },
+      embedder: { from: 'brought.onnx', input: 'data', output: 'fc1', dimensions: 128, size: 112 },
+      close_detector: { from: { pack: 'default' } },
+    });
+    expect(draft).not.toHaveProperty('cohort');
+    await verifyPack(directory, draft);
+    expect(await preparePack(directory, () => {})).toBe('ready');
+    expect(readdirSync(folder).filter((name) => name.startsWith('.adding'))).toEqual([]);
+
+    const env = { FACEMATCH_PACK: './mine' };
+    const { stdout: answer } = await facematch(`match ${photos} --json`, folder, env);
+    expect(JSON.parse(answer)).toMatchObject({
+      model: { pack: 'mine', version: '1.0.0' },
+      extrapolated: true,
+      warnings: expect.arrayContaining([expect.objectContaining({ code: 'pack_not_calibrated' })]),
+    });
+    const { stdout: list } = await packs('list', env);
+    expect(list).toMatch(/mine 1\.0\.0, which a server would load\n[\s\S]*not calibrated/);
+  });
+
+  test.each<[line: string, code: number, message: string]>([
+    ['x', 2, 'expected at least one of --detector, --embedder, --landmarks and --liveness'],
+    ['x --detector brought.onnx --family yolo', 2, 'Allowed choices are scrfd, yunet'],
+    ['x --embedder brought.onnx --feeding yolo', 2, 'Allowed choices are insightface, sface'],
+    ['./mine --embedder brought.onnx', 1, 'is there already'],
+    ['./x --embedder none.onnx', 1, 'none.onnx'],
+    ['./x --embedder no-net.onnx', 1, 'no-net.onnx cannot be used'],
+    ['./x --embedder brought.onnx --output fc2', 1, 'should have an output fc2, and has "fc1" 1×128'],
+    ['./x --detector brought.onnx', 1, 'of none of the families scrfd, yunet, retinaface, rfb'],
+    ['./x --detector brought.onnx --family yunet', 1, 'of none of the families yunet'],
+    ['./x --landmarks brought.onnx', 1, 'should have one input of floats, 1×1×height×width'],
+    ['./x --liveness one.onnx', 2, 'Expected FILE:SCALE'],
+    ['./x --liveness one.onnx:1', 2, 'with a scale above 1'],
+    ['./x --liveness one.onnx:4x', 2, 'Expected FILE:SCALE'],
+    ['./x --liveness none.onnx:4', 1, 'none.onnx'],
+    ['./x --liveness no-net.onnx:4', 1, 'no-net.onnx cannot be used'],
+    ['./x --liveness brought.onnx:4', 1, 'should answer with three numbers, and has "fc1" 1×128'],
+    ['./x --liveness two-classes.onnx:4', 1, 'should answer with three numbers, and has "logits" 1×2'],
+  ])('%s exits with %i and adds nothing', async (line, code, message) => {
+    expectFailure(await packs(`add ${line}`), code, message);
+    expect(existsSync(join(folder, 'x'))).toBe(false);
+    expect(existsSync(packDirectory('x'))).toBe(false);
+  });
+
+  test('--liveness makes a pack that gives live scores, and is calibrated like the default one, whose nets it has', async () => {
+    const nets = './live --liveness one.onnx:2.7 --liveness two.onnx:4 --licence MIT';
+    const { code, stdout, stderr } = await packs(`add ${nets}`);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('liveness: two.onnx fed BGR, bytes as they are, a crop of 4 sides of the face');
+    expect(stdout).toMatch(
+      /ok +liveness +live-1\.onnx at 2\.7, live-2\.onnx at 4; the faces .* below 0\.5\n/,
+    );
+    expect(stdout).not.toContain('then calibrate it');
+
+    const pack = join(folder, 'live');
+    const manifest = readManifest(pack);
+    await verifyPack(pack, manifest);
+    const { cohort, human, occlusion, calibration, embedder } = readManifest(packDirectory('default'));
+    expect(manifest).toMatchObject({ cohort, human, occlusion, calibration });
+    expect(manifest.liveness).toMatchObject({
+      family: 'minifasnet',
+      live_threshold: 0.5,
+      nets: [
+        { file: 'live-1.onnx', input: 'input', output: 'logits', size: 80, scale: 2.7, licence: 'MIT' },
+        { file: 'live-2.onnx', scale: 4 },
+      ],
+    });
+    const list = JSON.parse((await packs('list --json', { FACEMATCH_PACK: './live' })).stdout) as Json[];
+    const { files, calibrated_for, configured } = list.find(({ name }) => name === 'live');
+    const { fast, balance } = calibration;
+    expect(calibrated_for).toEqual({ fast: fast.fitted_on, balance: balance.fitted_on });
+    expect([list.some(({ name }) => name === 'default'), configured]).toEqual([true, true]);
+    expect(files.find(({ role }: Json) => role === 'embedder').sha256).toBe(embedder.sha256);
+    expect(files.filter(({ role }: Json) => role === 'liveness')).toMatchObject([
+      { file: 'live-1.onnx', pack: 'live' },
+      { file: 'live-2.onnx', pack: 'live' },
+    ]);
+    const checked = await packs('check ./live');
+    expect(checked.code).toBe(0);
+    expect(checked.stdout).toMatch(/ok +liveness +live-1\.onnx at 2\.7/);
+  });
+});
+
+describe('facematch packs check', () => {
+  const findingsOf = (stdout: string): Record<string, string> =>
+    Object.fromEntries((JSON.parse(stdout) as Json).findings.map(({ what, status }: Json) => [what, status]));
+
+  test('finds nothing wrong or missing in the default pack', async () => {
+    const { code, stdout } = await packs('check default --json');
+    const all = ['manifest', 'files', 'nets', 'faces', 'likeness', 'time', 'calibration'];
+    expect([code, findingsOf(stdout)]).toEqual([0, Object.fromEntries(all.map((what) => [what, 'ok']))]);
+  });
+
+  test('names what a pack goes without', async () => {
+    const { code, stdout } = await packs(`check ${uncalibratedPack(folder)} --json`);
+    expect(code).toBe(0);
+    expect(findingsOf(stdout)).toMatchObject({
+      likeness: 'ok',
+      calibration: 'warning',
+      cohort: 'warning',
+      'human check': 'warning',
+    });
+  });
+
+  test('notices an embedder that is fed wrongly, and how it should be fed', async () => {
+    const pack = uncalibratedPack(folder);
+    const manifest = JSON.parse(readFileSync(join(pack, 'manifest.json'), 'utf8'));
+    Object.assign(manifest.embedder, { channels: 'rgb', mean: 0, scale: 1e-9 });
+    writeFileSync(join(pack, 'manifest.json'), JSON.stringify(manifest));
+    const { stdout } = await packs(`check ${pack}`);
+    expect(stdout).toMatch(/warning\s+feeding\s+fed as (adaface|insightface)'s nets are/);
+  });
+
+  test('fails for a file that is not the one of the manifest, and for no pack at all', async () => {
+    const pack = join(folder, 'changed');
+    cpSync(packDirectory('default'), pack, { recursive: true });
+    appendFileSync(join(pack, 'embed.onnx'), '.');
+    const { code, stdout } = await packs('check ./changed');
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/wrong\s+pack\s+The model file .*embed\.onnx is not the one/);
+    expect((await packs('check ./none')).code).toBe(1);
+  });
+});
+
+const shared = sharedFolder();
+test.skipIf(!shared)(
+  'a detector of one’s own and eighty strangers, one image each, make a calibrated pack',
+  { timeout: 300_000 },
+  async () => {
+    const detector = join(shared!, 'models/yunet/yunet_n_dynamic.onnx');
+    const told = expect.stringContaining("human check, occlusion: the default pack's");
+    expect(await packs(`add ./own --detector ${detector}`)).toMatchObject({ code: 0, stdout: told });
+    const images = join(shared!, 'data/lfw-dev/images');
+    mkdirSync(join(folder, 'strangers'));
+    for (const person of readdirSync(images).slice(0, 80)) {
+      const [first] = readdirSync(join(images, person));
+      copyFileSync(join(images, person, first!), join(folder, 'strangers', `${person}.jpg`));
+    }
+    const env = { FACEMATCH_PACK: './own' };
+    const fitted = await facematch('calibrate strangers=strangers --write', folder, env);
+    expect(fitted).toMatchObject({ code: 0, stderr: 'Written into the pack own\n' });
+    expect(fitted.stdout).toContain('Floor 1 in 2,000, 63 percent');
+    expect(fitted.stdout).toContain('answers above it are "extrapolated"');
+    const pack = join(folder, 'own');
+    const { calibration, cohort, human } = readManifest(pack);
+    expect(human).toEqual(readManifest(packDirectory('default')).human);
+    await verifyPack(pack, readManifest(pack));
+    expect(calibration.balance).toMatchObject({
+      fitted_on: expect.stringMatching(/^strangers: \d+ images of \d+ people$/),
+      floor: 0.0005,
+    });
+    expect(cohort!.centres).toBeGreaterThan(50);
+    const { stdout } = await facematch(`match ${photos} --json`, folder, env);
+    expect(JSON.parse(stdout).warnings).not.toContainEqual(
+      expect.objectContaining({ code: 'pack_not_calibrated' }),
+    );
+  },
+);

@@ -1,0 +1,68 @@
+import { isUtf8 } from 'node:buffer';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+
+/** Names of files that are no UTF-8, as older systems and archives leave them: Node gives and takes names as text. */
+
+/** As text that no other name has, where it is no UTF-8. */
+const nameText = (name: Buffer): string => name.toString(isUtf8(name) ? 'utf8' : 'latin1');
+
+/** The paths of all files below a folder, relative to it, with slashes. Throws an Error with a message for people. */
+export function namesBelow(folder: string): string[] {
+  try {
+    return [...walk(Buffer.from(openable(folder)), '')];
+  } catch (error) {
+    throw new Error(`The folder ${folder} cannot be read (${codeOf(error)}).`, { cause: error });
+  }
+}
+
+/** The code of an error of the file system, for people; other errors' message. */
+export function codeOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code ?? message;
+}
+
+function* walk(folder: Buffer, prefix: string): Generator<string> {
+  for (const name of readdirSync(folder, { encoding: 'buffer' })) {
+    const [path, text] = [join(folder, name), prefix + nameText(name)];
+    if (isFolder(path)) yield* walk(path, `${text}/`);
+    else yield text;
+  }
+}
+
+/** Or a link to one; a link to nowhere is a file that cannot be read. */
+function isFolder(path: Buffer): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * The path of a file as the system takes it. Where no file has this name, the one in its folder whose name is no UTF-8 and reads like
+ * that: with replaced characters, as an argument of the command line has it, or as Latin-1. Throws an Error with a message for
+ * people when several read alike.
+ */
+export function openable(path: string): string | Buffer {
+  // Such a name has bytes beyond ASCII.
+  return /^[\0-\x7f]*$/.test(path) ? path : (find(path) ?? path);
+}
+
+function find(path: string): Buffer | undefined {
+  if (existsSync(path)) return Buffer.from(path);
+  const [folder, name] = [dirname(path), basename(path)];
+  const parent = folder === path ? undefined : find(folder);
+  if (parent === undefined || !isFolder(parent)) return undefined;
+  const alike = readdirSync(parent, { encoding: 'buffer' }).filter(
+    (entry) => !isUtf8(entry) && (entry.toString() === name || entry.toString('latin1') === name),
+  );
+  if (alike.length > 1) {
+    throw new Error(
+      `The names of ${alike.length} files are no UTF-8 and read alike: ${path}. Give them other names.`,
+    );
+  }
+  return alike[0] && join(parent, alike[0]);
+}
+
+const join = (folder: Buffer, name: Buffer): Buffer => Buffer.concat([folder, Buffer.from('/'), name]);

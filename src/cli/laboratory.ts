@@ -1,0 +1,57 @@
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import type { Command } from 'commander';
+import { projectPath } from '../config/paths.ts';
+
+/** Commands of the laboratory, which is a package of its own: the program runs without it. */
+
+const packageName = '@facematch/lab';
+
+type Register = (parent: Command) => void;
+
+/** The commands that the laboratory's door exports, each by its name. `add` and `pull` belong below `packs`. */
+export type LabCommands = Readonly<Record<'eval' | 'calibrate' | 'add' | 'pull', Register>>;
+
+/** Resolves to undefined where the laboratory is not installed. */
+export async function openLab(): Promise<LabCommands | undefined> {
+  const door = labDoor();
+  if (door === undefined) return undefined;
+  const { commands } = (await import(pathToFileURL(door).href)) as { commands: LabCommands };
+  return commands;
+}
+
+/** In a checkout it is compiled beside the program. */
+function labDoor(): string | undefined {
+  const own = projectPath('dist/lab/index.js');
+  if (existsSync(own)) return own;
+  try {
+    return createRequire(import.meta.url).resolve(packageName);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A command of the laboratory, or in its place one that says how to get it. */
+export function labCommand(name: keyof LabCommands) {
+  return (parent: Command, lab: LabCommands | undefined): void => {
+    if (lab === undefined) registerAbsent(parent, name);
+    else lab[name](parent);
+  };
+}
+
+function registerAbsent(parent: Command, name: string): void {
+  const path = [parent.name(), name].filter((word) => word !== 'facematch').join(' ');
+  const command = parent
+    .command(name)
+    .description(`comes with the package ${packageName}, which is not installed`)
+    .argument('[words...]')
+    .helpOption(false)
+    .allowUnknownOption()
+    .showHelpAfterError(false)
+    .action(() => {
+      command.error(
+        `error: ${path} comes with the package ${packageName}. Install it beside facematch: npm install ${packageName}`,
+      );
+    });
+}

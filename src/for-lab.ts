@@ -1,0 +1,46 @@
+/** What the laboratory, the package @facematch/lab, may use of facematch: its one door. */
+
+export { describeFinding } from './cli/doctor/finding.ts';
+export { drawFaces } from './cli/drawing.ts';
+export { codeOf, namesBelow, openable } from './cli/file-names.ts';
+export { addHelp, exitCodes } from './cli/help.ts';
+export type { LabCommands } from './cli/laboratory.ts';
+export { matchFlag } from './cli/match-flags.ts';
+export { feedingWarning, judgeTrial, livenessFinding } from './cli/packs/check.ts';
+export { betterFeeding, tryPack } from './cli/packs/trial.ts';
+export { activity, coloursFor, columns, printable, progressBar, withBar } from './cli/terminal.ts';
+export { readConfig } from './config/config.ts';
+export { cacheFolder, proxies } from './config/environment.ts';
+export { defaults } from './endpoints/options.ts';
+export {
+  type AccuracyMode,
+  accuracyModes,
+  type Face,
+  type ImageFormat,
+  type ImageReport,
+  type NetFacts,
+  type TensorFacts,
+} from './engine/addon.ts';
+export {
+  type FamilyName,
+  type Fed,
+  type Feeding,
+  families,
+  feedings,
+  usualFamilies,
+} from './engine/families.ts';
+export { loadAddon, loadPack } from './engine/load-addon.ts';
+export {
+  type PackManifest,
+  packDirectory,
+  packNets,
+  type Role,
+  readDraft,
+  readManifest,
+  sha256,
+  verifyPack,
+} from './engine/manifest.ts';
+export { threads } from './engine/pool.ts';
+export { printable as printableText } from './errors.ts';
+export { Calibration, type CalibrationPoint, calibrationOf, promisedRate } from './scoring/calibration.ts';
+export { Html, html } from './site/html.ts';
