@@ -12,6 +12,7 @@ import { packDirectory, packFiles, readManifest } from '../../src/engine/manifes
 import { Problem } from '../../src/errors.ts';
 import { FormRules, readForm } from '../../src/http/body/form.ts';
 import { readJsonForm } from '../../src/http/body/json-form.ts';
+import { parseMultipart } from '../../src/http/body/multipart.ts';
 import type { Services } from '../../src/http/context.ts';
 import { Exchange } from '../../src/http/exchange.ts';
 import { Pipeline } from '../../src/http/pipeline.ts';
@@ -29,7 +30,7 @@ const pack = {
   min_det_score: 0.7,
   liveness: { family: 'minifasnet' as const, live_threshold: 0.4, nets: [] },
 };
-const limits = { max_parts: 64, max_part_header_bytes: 1024, max_field_bytes: 64, max_image_bytes: 100 };
+const limits = { max_parts: 64, max_field_bytes: 64, max_image_bytes: 100 };
 
 /** Unknown members are a fault here. */
 const schemaOf = ({ schema }: Success) => (schema instanceof z.ZodObject ? schema.strict() : schema);
@@ -180,11 +181,17 @@ function bodyOf({ fields }: ImageEndpoint, texts: Readonly<Record<string, string
   return Buffer.from(`${lines.join('')}--b--\r\n`);
 }
 
-const formOf = (
-  endpoint: ImageEndpoint,
-  texts: Readonly<Record<string, string>>,
-  itsPack: PackDefaults = pack,
-) => readForm(bodyOf(endpoint, texts), 'b', new FormRules(endpoint), limits, itsPack);
+const readMultipart = (body: Buffer, endpoint: ImageEndpoint, itsPack: PackDefaults = pack) =>
+  readForm(
+    body,
+    parseMultipart(body, 'b', { parts: limits.max_parts, header_bytes: 1024 }),
+    new FormRules(endpoint),
+    limits,
+    itsPack,
+  );
+
+const formOf = (endpoint: ImageEndpoint, texts: Readonly<Record<string, string>>, itsPack?: PackDefaults) =>
+  readMultipart(bodyOf(endpoint, texts), endpoint, itsPack);
 
 function jsonOf(endpoint: ImageEndpoint, members: object) {
   const picture = Buffer.from('picture').toString('base64');
@@ -288,13 +295,7 @@ describe('fields', () => {
     const part = (name: string) =>
       `--b\r\ncontent-disposition: form-data; name="${name}"; filename=a\r\n\r\n\r\n`;
     const ask = (...names: string[]) =>
-      readForm(
-        Buffer.from(`${names.map(part).join('')}--b--\r\n`),
-        'b',
-        new FormRules(endpoint),
-        limits,
-        pack,
-      );
+      readMultipart(Buffer.from(`${names.map(part).join('')}--b--\r\n`), endpoint);
     expect(() => ask('img1', 'img2', 'img1')).toThrow('; you sent img1, img2.');
     expect(() => ask('', '\u202e', 'c'.repeat(40), 'd', 'e')).toThrow(
       `"", \ufffd, ${'c'.repeat(32)}…, d, ….`,
@@ -305,7 +306,7 @@ describe('fields', () => {
     const names = new Set(['colour', '__proto__', ...takers.flatMap(({ fields }) => Object.keys(fields))]);
     const foreign = [...names].filter((name) => !Object.hasOwn(endpoint.fields, name));
     const body = bodyOf(endpoint, Object.fromEntries(foreign.map((name) => [name, 'x'])));
-    const { options, warnings } = readForm(body, 'b', new FormRules(endpoint), limits, pack);
+    const { options, warnings } = readMultipart(body, endpoint);
     expect(options).toEqual({ ...defaults, ...own });
     expect(warnings.map(({ field }) => field)).toEqual(foreign);
   });

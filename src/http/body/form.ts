@@ -14,7 +14,6 @@ import {
 import type { Warning } from '../../endpoints/warnings.ts';
 import { Problem, printable, shortName } from '../../errors.ts';
 import { declaredSize } from './image-size.ts';
-import { parseMultipart } from './multipart.ts';
 
 /** The bytes of an image in the body, from `start` up to, not including, `end`. */
 interface ByteRange {
@@ -31,10 +30,7 @@ export interface Form {
   warnings: Warning[];
 }
 
-export type FormLimits = Pick<
-  Config,
-  'max_parts' | 'max_part_header_bytes' | 'max_field_bytes' | 'max_image_bytes'
->;
+export type FormLimits = Pick<Config, 'max_parts' | 'max_field_bytes' | 'max_image_bytes'>;
 
 /** What the form of an endpoint may hold. Made once for each. */
 export class FormRules {
@@ -56,12 +52,9 @@ export class FormRules {
   }
 }
 
-/** An image that was sent; its filename is only a label. */
-interface SentImage extends ByteRange {
-  name: string;
+interface SentImage extends Part {
   /** Its first bytes, which say how many pixels it has. */
   head: Buffer;
-  filename?: string | undefined;
 }
 
 /** Enough for the blocks of a camera that precede the size. */
@@ -70,18 +63,22 @@ export const head_bytes = 256 * 1024;
 /** More than a detail repeats of a field that is too long. */
 const shown_bytes = 256;
 
-/** Body → form. Throws Problem for the first fault in the order of the parts. */
+/** A part of a form, whose body is the bytes from `start` up to, not including, `end`; its filename is only a label. */
+interface Part extends ByteRange {
+  name: string;
+  filename?: string | undefined;
+}
+
+/** The parts of a body → form. Throws Problem for the first fault in their order. */
 export function readForm(
   body: Buffer,
-  boundary: string,
+  parts: readonly Part[],
   rules: FormRules,
   limits: FormLimits,
   pack: PackDefaults,
 ): Form {
   const sent = new SentFields(rules, limits);
-  const parts = limits.max_parts + (rules.repeated === undefined ? 0 : maxTargets);
-  const header_bytes = limits.max_part_header_bytes;
-  for (const part of parseMultipart(body, boundary, { parts, header_bytes })) {
+  for (const part of parts) {
     const { name, filename, start, end } = part;
     const rule = sent.claim(name);
     const text = () =>

@@ -1,11 +1,12 @@
 import type { Config } from '../../config/config.ts';
+import { maxTargets } from '../../endpoints/options.ts';
 import { maxJson_bytes } from '../../endpoints/rank-embeddings.ts';
 import { JsonScan } from '../../engine/json-scan.ts';
 import { Problem } from '../../errors.ts';
 import type { Services } from '../context.ts';
 import { type Form, type FormRules, readForm } from './form.ts';
 import { readJsonForm } from './json-form.ts';
-import { boundaryOf, endsForm } from './multipart.ts';
+import { boundaryOf, endsForm, parseMultipart } from './multipart.ts';
 
 /** What an endpoint takes as its body: how long it may be, and who reads it. */
 
@@ -37,6 +38,10 @@ const isJson = (type = '') => /^application\/json\s*(?:;|$)/i.test(type.trim());
 /** A form, or the same fields as members of an object, whichever Content-Type says. */
 export function imagesBody(rules: FormRules, services: Services): (type: string | undefined) => Body<Form> {
   const { config } = services;
+  const partLimits = {
+    parts: config.max_parts + (rules.repeated === undefined ? 0 : maxTargets),
+    header_bytes: config.max_part_header_bytes,
+  };
   const form: Body<Form> = {
     limit_bytes: config.max_body_bytes,
     malformed: malformedForm,
@@ -45,7 +50,8 @@ export function imagesBody(rules: FormRules, services: Services): (type: string 
       if (boundary === undefined) throw new Problem('unsupported_media_type');
       return {
         isWhole: (bytes) => endsForm(bytes, boundary),
-        read: (bytes) => readForm(bytes, boundary, rules, config, services.manifest),
+        read: (bytes) =>
+          readForm(bytes, parseMultipart(bytes, boundary, partLimits), rules, config, services.manifest),
       };
     },
   };
