@@ -1,10 +1,10 @@
 import type { Answered } from '../endpoints/endpoint.ts';
+import type { Form } from '../endpoints/form.ts';
 import { analysisOptions } from '../endpoints/options.ts';
 import { type EmbeddingsJob, type RankedEmbeddings, rankingModule } from '../endpoints/rank-embeddings.ts';
 import { packFiles } from '../engine/manifest.ts';
 import type { Done, Ticket } from '../engine/queue.ts';
 import { Problem } from '../errors.ts';
-import type { Form } from './body/form.ts';
 import { type Body, malformedForm } from './body/kinds.ts';
 import { Context, type Services } from './context.ts';
 import { ClientLeft, type Exchange, type Reply } from './exchange.ts';

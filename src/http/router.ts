@@ -1,7 +1,7 @@
 import { prefix } from '../endpoints/endpoint.ts';
+import { type Form, FormRules } from '../endpoints/form.ts';
 import { endpoints, type Listed } from '../endpoints/index.ts';
 import { Problem } from '../errors.ts';
-import { type Form, FormRules } from './body/form.ts';
 import { type Body, embeddingsBody, imagesBody } from './body/kinds.ts';
 import type { Services } from './context.ts';
 

@@ -1,6 +1,6 @@
 import sharp, { type Sharp } from 'sharp';
 import { expect, test } from 'vitest';
-import { declaredSize } from '../../src/http/body/image-size.ts';
+import { declaredSize } from '../../src/endpoints/image-size.ts';
 
 /** The size that the head of an image declares, as another decoder writes it. */
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { FormRules } from '../../src/endpoints/form.ts';
+import { decodedSize, decodeInPlace, readJsonForm } from '../../src/endpoints/json-form.ts';
 import { matchMany } from '../../src/endpoints/match-many.ts';
 import { JsonScan } from '../../src/engine/json-scan.ts';
 import { Problem } from '../../src/errors.ts';
-import { FormRules } from '../../src/http/body/form.ts';
-import { decodedSize, decodeInPlace, readJsonForm } from '../../src/http/body/json-form.ts';
 
 /** JSON is read as JSON.parse reads it, and base64 as Node writes it; what they would not take is refused. */
 

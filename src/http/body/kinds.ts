@@ -1,11 +1,11 @@
 import type { Config } from '../../config/config.ts';
+import { type Form, type FormRules, readForm } from '../../endpoints/form.ts';
+import { readJsonForm } from '../../endpoints/json-form.ts';
 import { maxTargets } from '../../endpoints/options.ts';
 import { maxJson_bytes } from '../../endpoints/rank-embeddings.ts';
 import { JsonScan } from '../../engine/json-scan.ts';
 import { Problem } from '../../errors.ts';
 import type { Services } from '../context.ts';
-import { type Form, type FormRules, readForm } from './form.ts';
-import { readJsonForm } from './json-form.ts';
 import { boundaryOf, endsForm, parseMultipart } from './multipart.ts';
 
 /** What an endpoint takes as its body: how long it may be, and who reads it. */

@@ -1,7 +1,9 @@
-import type { Config } from '../../config/config.ts';
-import type { FieldRule, Fields, ImageEndpoint, Target } from '../../endpoints/endpoint.ts';
-import { imageFields, repeatedField, ruleOf } from '../../endpoints/images.ts';
-import { endpoints } from '../../endpoints/index.ts';
+import type { Config } from '../config/config.ts';
+import { Problem, printable, shortName } from '../errors.ts';
+import type { FieldRule, Fields, ImageEndpoint, Target } from './endpoint.ts';
+import { declaredSize } from './image-size.ts';
+import { imageFields, repeatedField, ruleOf } from './images.ts';
+import { endpoints } from './index.ts';
 import {
   completeOptions,
   invalidOption,
@@ -10,10 +12,8 @@ import {
   type OptionValue,
   type PackDefaults,
   readOption,
-} from '../../endpoints/options.ts';
-import type { Warning } from '../../endpoints/warnings.ts';
-import { Problem, printable, shortName } from '../../errors.ts';
-import { declaredSize } from './image-size.ts';
+} from './options.ts';
+import type { Warning } from './warnings.ts';
 
 /** The bytes of an image in the body, from `start` up to, not including, `end`. */
 interface ByteRange {

@@ -1,9 +1,9 @@
-import { maxTargets, type PackDefaults, readOption } from '../../endpoints/options.ts';
-import type { Addon } from '../../engine/addon.ts';
-import { kindOfText, kinds } from '../../engine/file-kind.ts';
-import { JsonScan, unescaped, withoutCutEscape } from '../../engine/json-scan.ts';
-import { Problem, printable, sentWords, shortName } from '../../errors.ts';
+import type { Addon } from '../engine/addon.ts';
+import { kindOfText, kinds } from '../engine/file-kind.ts';
+import { JsonScan, unescaped, withoutCutEscape } from '../engine/json-scan.ts';
+import { Problem, printable, sentWords, shortName } from '../errors.ts';
 import { type Form, type FormLimits, type FormRules, head_bytes, SentFields } from './form.ts';
+import { maxTargets, type PackDefaults, readOption } from './options.ts';
 
 /** A form as an object, its images in base64, decoded where it lies; null is absent. Throws Problem for the first fault. */
 export function readJsonForm(
