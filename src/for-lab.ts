@@ -37,9 +37,8 @@ export {
   type Role,
   readDraft,
   readManifest,
-  sha256,
-  verifyPack,
 } from './engine/manifest.ts';
+export { sha256, verifyPack } from './engine/pack-files.ts';
 export { threads } from './engine/pool.ts';
 export { printable as printableText } from './errors.ts';
 export { Calibration, type CalibrationPoint, calibrationOf, promisedRate } from './scoring/calibration.ts';

@@ -1,18 +1,7 @@
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  type PackDraft,
-  type PackNet,
-  type PackSource,
-  packDirectory,
-  packNets,
-  prepareCommand,
-  type Role,
-  readDraft,
-  sha256,
-  sourceOf,
-  verifyFile,
-} from '../../src/engine/manifest.ts';
+import { type PackDraft, type PackNet, type PackSource, packDirectory, packNets, type Role, readDraft, sourceOf } from '../../src/engine/manifest.ts';
+import { prepareCommand, sha256, verifyFile } from '../../src/engine/pack-files.ts';
 import { type NpmSource, withCure } from './tarball.ts';
 
 /** Where the bytes of nets come from: npm tarballs, files that the user brings, another pack. */

@@ -2,17 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  type PackDraft,
-  type PackNet,
-  packDirectory,
-  packNets,
-  type Role,
-  readDraft,
-  sha256,
-  verifiedFile,
-  verifyFile,
-} from '../../src/engine/manifest.ts';
+import { type PackDraft, type PackNet, packDirectory, packNets, type Role, readDraft } from '../../src/engine/manifest.ts';
+import { sha256, verifiedFile, verifyFile } from '../../src/engine/pack-files.ts';
 import { type BroughtFiles, fetchOriginals, takeOver } from './origins.ts';
 import { withCure } from './tarball.ts';
 

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pacote from 'pacote';
 import { projectPath } from '../../src/config/paths.ts';
-import { type PackDraft, sha256 } from '../../src/engine/manifest.ts';
+import type { PackDraft } from '../../src/engine/manifest.ts';
+import { sha256 } from '../../src/engine/pack-files.ts';
 
 export type NpmSource = Extract<PackDraft['source'], { kind: 'npm' }>;
 

@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import type { EndpointId } from '../config/config.ts';
 import type { FoundBy, OnnxRuntime } from '../engine/addon.ts';
-import type { PackDraft, PackFile } from '../engine/manifest.ts';
+import type { PackDraft } from '../engine/manifest.ts';
+import type { PackFile } from '../engine/pack-files.ts';
 import type { Outcome } from '../engine/pool.ts';
 import type { Problem } from '../errors.ts';
 import type { Calibration } from '../scoring/calibration.ts';

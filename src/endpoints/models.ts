@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { OnnxRuntime } from '../engine/addon.ts';
-import type { PackDraft, PackFile } from '../engine/manifest.ts';
+import type { PackDraft } from '../engine/manifest.ts';
+import type { PackFile } from '../engine/pack-files.ts';
 import { define, key, prefix } from './endpoint.ts';
 import { object, text, word } from './schema.ts';
 

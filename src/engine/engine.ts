@@ -4,7 +4,8 @@ import type { Config } from '../config/config.ts';
 import type { Addon, AnalyseOptions } from './addon.ts';
 import { AnalysisCache } from './analysis-cache.ts';
 import { loadAddon } from './load-addon.ts';
-import { type PackDraft, verifyPack } from './manifest.ts';
+import type { PackDraft } from './manifest.ts';
+import { verifyPack } from './pack-files.ts';
 import { type Outcome, Pool, type WorkJob, type WorkOutcome } from './pool.ts';
 import { ImageQueue, type Origin, type Ticket } from './queue.ts';
 

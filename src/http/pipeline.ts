@@ -2,7 +2,7 @@ import type { Answered } from '../endpoints/endpoint.ts';
 import type { Form } from '../endpoints/form.ts';
 import { analysisOptions } from '../endpoints/options.ts';
 import { type EmbeddingsJob, type RankedEmbeddings, rankingModule } from '../endpoints/rank-embeddings.ts';
-import { packFiles } from '../engine/manifest.ts';
+import { packFiles } from '../engine/pack-files.ts';
 import type { Done, Ticket } from '../engine/queue.ts';
 import { Problem } from '../errors.ts';
 import { type Body, malformedForm } from './body/kinds.ts';

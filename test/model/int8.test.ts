@@ -7,7 +7,8 @@ import { decodeModel } from '../../models/prepare/graph.ts';
 import { type Int8Plan, quantiseNet, readPlan } from '../../models/prepare/int8/index.ts';
 import { preparePack } from '../../models/prepare/prepare.ts';
 import { compareNets, inputShape, meanOf, verifyRewrite } from '../../models/prepare/verify.ts';
-import { type PackManifest, packDirectory, readManifest, sha256 } from '../../src/engine/manifest.ts';
+import { type PackManifest, packDirectory, readManifest } from '../../src/engine/manifest.ts';
+import { sha256 } from '../../src/engine/pack-files.ts';
 import { sample } from '../fixtures/pictures.ts';
 import { type OwnNet, originals, scratch, tarball } from './support/originals.ts';
 

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { preparePack } from '../../models/prepare/prepare.ts';
 import { downloadTarball, liftFiles } from '../../models/prepare/tarball.ts';
-import { packDirectory, sha256 } from '../../src/engine/manifest.ts';
+import { packDirectory } from '../../src/engine/manifest.ts';
+import { sha256 } from '../../src/engine/pack-files.ts';
 import { closeDetector, closeOriginal, manifest, nets, scratch, tarball } from './support/originals.ts';
 
 const silent = (): void => {};

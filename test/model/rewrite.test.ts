@@ -7,7 +7,7 @@ import { attributeOf, decodeModel, encodeModel, floatsOf, makeFloats } from '../
 import { rewriteNet } from '../../models/prepare/rewrite.ts';
 import { isTflite, readTflite } from '../../models/prepare/tflite.ts';
 import { verifyConversion, verifyRewrite } from '../../models/prepare/verify.ts';
-import { sha256 } from '../../src/engine/manifest.ts';
+import { sha256 } from '../../src/engine/pack-files.ts';
 import { closeDetector, closeOriginal, manifest, nets, originals, tarball } from './support/originals.ts';
 
 const { detector } = manifest;

@@ -1,7 +1,8 @@
 import { cpSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { packDirectory, readManifest, verifyPack } from '../../../src/engine/manifest.ts';
+import { packDirectory, readManifest } from '../../../src/engine/manifest.ts';
+import { verifyPack } from '../../../src/engine/pack-files.ts';
 import { uncalibratedPack } from '../../../test/fixtures/packs.ts';
 import { samples, sharedFolder } from '../../../test/fixtures/pictures.ts';
 import { expectFailure, facematch } from '../../../test/server/support/cli.ts';

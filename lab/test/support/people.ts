@@ -4,7 +4,8 @@ import { addonFile } from '../../../src/config/environment.ts';
 import { projectPath } from '../../../src/config/paths.ts';
 import type { AccuracyMode } from '../../../src/engine/addon.ts';
 import { loadPack } from '../../../src/engine/load-addon.ts';
-import { packDirectory, readManifest, sha256 } from '../../../src/engine/manifest.ts';
+import { packDirectory, readManifest } from '../../../src/engine/manifest.ts';
+import { sha256 } from '../../../src/engine/pack-files.ts';
 import { sharedFolder } from '../../../test/fixtures/pictures.ts';
 import {
   type Grouping,

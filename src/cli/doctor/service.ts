@@ -4,7 +4,7 @@ import { get as getByTls } from 'node:https';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { surveySettings } from '../../config/config.ts';
-import type { PackFile } from '../../engine/manifest.ts';
+import type { PackFile } from '../../engine/pack-files.ts';
 import { listenError, localAddress } from '../../http/listening.ts';
 import { reachable } from '../../server/health.ts';
 import { type Checks, type Finding, firstLine, ok, unknown, warning, wrong } from './finding.ts';
@@ -14,11 +14,12 @@ import { probe, settingCure } from './machine.ts';
 export const serviceChecks: Checks = {
   /** The manifest, each file, and whether the nets load. */
   async 'model pack'() {
-    const pack = await import('../../engine/manifest.ts');
-    const directory = pack.packDirectory(surveySettings().config.pack);
-    let manifest: ReturnType<typeof pack.readDraft>;
+    const { packDirectory, readDraft } = await import('../../engine/manifest.ts');
+    const { ModelFileError, packFiles, verifyFile } = await import('../../engine/pack-files.ts');
+    const directory = packDirectory(surveySettings().config.pack);
+    let manifest: ReturnType<typeof readDraft>;
     try {
-      manifest = pack.readDraft(directory);
+      manifest = readDraft(directory);
     } catch (error) {
       const [first = '', ...members] = (error as Error).message.split('\n').map((line) => line.trim());
       const value = [first, members.join('; ')].filter(Boolean).join(' ');
@@ -27,14 +28,14 @@ export const serviceChecks: Checks = {
     const judge = async (one: PackFile) => {
       const { role, file } = one;
       try {
-        await pack.verifyFile(directory, manifest, one);
+        await verifyFile(directory, manifest, one);
         return ok(role, `${file} has the SHA-256 of the manifest`);
       } catch (error) {
-        if (error instanceof pack.ModelFileError) return wrong(role, `${file} ${error.reason}`, error.cure);
+        if (error instanceof ModelFileError) return wrong(role, `${file} ${error.reason}`, error.cure);
         throw error;
       }
     };
-    const files = await Promise.all(pack.packFiles(manifest).map(judge));
+    const files = await Promise.all(packFiles(manifest).map(judge));
     const uncalibrated = warning(
       'calibration',
       'none: no answer passes 40 percent',

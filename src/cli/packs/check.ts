@@ -1,6 +1,7 @@
 import type { StageTimings } from '../../engine/addon.ts';
 import type { Feeding } from '../../engine/families.ts';
-import { type PackDraft, packDirectory, readDraft, readManifest, verifyPack } from '../../engine/manifest.ts';
+import { type PackDraft, packDirectory, readDraft, readManifest } from '../../engine/manifest.ts';
+import { verifyPack } from '../../engine/pack-files.ts';
 import { type Finding, firstLine, ok, unknown, warning, wrong } from '../doctor/finding.ts';
 import { betterFeeding, enoughFaces, margin, type Trial, timePacks, tryPack } from './trial.ts';
 

@@ -2,7 +2,8 @@ import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { readConfig } from '../../config/config.ts';
 import { projectPath } from '../../config/paths.ts';
-import { type PackDraft, packDirectory, packFiles, readDraft, verifyPack } from '../../engine/manifest.ts';
+import { type PackDraft, packDirectory, readDraft } from '../../engine/manifest.ts';
+import { packFiles, verifyPack } from '../../engine/pack-files.ts';
 import type { Colours } from '../terminal.ts';
 
 /** An installed pack. Part of the output of --json. */

@@ -3,12 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, vi } from 'vitest';
 import { downloadTarball, liftFiles, type NpmSource } from '../../../models/prepare/tarball.ts';
-import {
-  type PackManifest,
-  type PackNet,
-  packDirectory,
-  readManifest,
-} from '../../../src/engine/manifest.ts';
+import { type PackManifest, type PackNet, packDirectory, readManifest } from '../../../src/engine/manifest.ts';
 
 /** The default pack's tarballs and nets, downloaded like in set-up: through npm and its cache. */
 

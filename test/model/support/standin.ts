@@ -2,7 +2,8 @@ import { copyFileSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import onnxProto from 'onnx-proto';
 import { makeNode } from '../../../models/prepare/graph.ts';
-import { packDirectory, sha256 } from '../../../src/engine/manifest.ts';
+import { packDirectory } from '../../../src/engine/manifest.ts';
+import { sha256 } from '../../../src/engine/pack-files.ts';
 import { encodeNet, FLOAT, FLOAT16 } from '../../fixtures/nets.ts';
 
 const { onnx } = onnxProto;

@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { codeOf, type PackDraft, packNets, type Role, sourceOf } from './manifest.ts';
+
+/** The files of a pack, and whether they are those that its manifest describes. */
+
+/** A file of a pack that is missing or changed. */
+export class ModelFileError extends Error {
+  readonly reason: string;
+  readonly cure: string;
+
+  constructor(file: string, reason: string, cure: string, options?: ErrorOptions) {
+    super(`The model file ${file} ${reason}. ${cure}`, options);
+    this.name = 'ModelFileError';
+    this.reason = reason;
+    this.cure = cure;
+  }
+}
+
+/** Optional members of a manifest whose files facematch made itself; they are in the repository. */
+const madeHere = ['cohort', 'human', 'occlusion'] as const;
+export type MadeHere = (typeof madeHere)[number];
+
+/** A file of a pack, as it is told of. */
+export interface PackFile {
+  role: Role | MadeHere | 'liveness';
+  file: string;
+  /** The pack that it is of. */
+  pack: string;
+  licence: string;
+  sha256: string;
+  /** Of the file as published; of what is loaded as it was published the same. */
+  source_sha256: string;
+}
+
+/** Every file of the pack: nets in the order of `roles`, what facematch made, nets for presentation attacks. */
+export function packFiles(manifest: PackDraft): PackFile[] {
+  const pack = manifest.name;
+  const nets = [...packNets(manifest)].map(([role, { file, from, licence, sha256, source_sha256 }]) => {
+    return { role, file, pack: typeof from === 'string' ? pack : from.pack, licence, sha256, source_sha256 };
+  });
+  const others = [
+    ...madeHere.map((role) => ({ role, one: manifest[role] })),
+    ...(manifest.liveness?.nets ?? []).map((one) => ({ role: 'liveness' as const, one })),
+  ].flatMap(({ role, one }) => {
+    if (one === undefined) return [];
+    const { file, licence, sha256 } = one;
+    return [{ role, file, pack, licence, sha256, source_sha256: sha256 }];
+  });
+  return [...nets, ...others];
+}
+
+/** Compares the SHA-256 of every file of the pack with the manifest's. Rejects with an Error that says what to do. */
+export async function verifyPack(directory: string, manifest: PackDraft): Promise<void> {
+  await Promise.all(packFiles(manifest).map((one) => verifyFile(directory, manifest, one)));
+}
+
+/** As verifyPack, for one of the files. Rejects with a ModelFileError. */
+export async function verifyFile(
+  directory: string,
+  manifest: PackDraft,
+  { role, file, sha256 }: Pick<PackFile, 'role' | 'file' | 'sha256'>,
+): Promise<void> {
+  const isMadeHere = (madeHere as readonly string[]).includes(role);
+  const cure =
+    role === 'liveness'
+      ? 'from where it was brought from, or add the pack again'
+      : isMadeHere
+        ? 'from the repository, or make it again with: npx facematch calibrate'
+        : `with: ${prepareCommand(directory, manifest)}`;
+  await verifiedFile(join(directory, file), sha256, cure);
+}
+
+const madeBySetup = ['default', 'int8'];
+
+/** The command that prepares the nets of a pack. */
+export function prepareCommand(directory: string, manifest: PackDraft): string {
+  if (madeBySetup.includes(manifest.name)) return 'npm run setup';
+  const brought = [...packNets(manifest)].filter(([, net]) => sourceOf(manifest, net)?.kind === 'project');
+  const files = brought.map(([role]) => `--file ${role}=PATH`);
+  return ['node dist/models/prepare/index.js', directory, ...files].join(' ');
+}
+
+/** The bytes of a file, which must have this SHA-256. Throws a ModelFileError that ends in `cure`. */
+export async function verifiedFile(file: string, expected: string, cure: string): Promise<Uint8Array> {
+  let bytes: Uint8Array;
+  try {
+    bytes = await readFile(file);
+  } catch (error) {
+    const problem = codeOf(error) === 'ENOENT' ? 'is missing' : `cannot be read (${codeOf(error)})`;
+    throw new ModelFileError(file, problem, `Get it ${cure}`, { cause: error });
+  }
+  const actual = sha256(bytes);
+  if (actual !== expected) {
+    throw new ModelFileError(
+      file,
+      `is not the one that the manifest describes: ${bytes.length} bytes with SHA-256 ${actual} instead of ${expected}`,
+      `It was replaced, changed or cut short; get it again ${cure}`,
+    );
+  }
+  return bytes;
+}
+
+export function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
