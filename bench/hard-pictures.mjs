@@ -6,7 +6,7 @@
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { loadPack } from '../dist/src/engine/load-addon.js';
-import { readDraft } from '../dist/src/engine/manifest.js';
+import { readManifest } from '../dist/src/engine/manifest.js';
 import { root } from '../test/support/programs.mjs';
 import { flags, progress } from '../test/support/report.mjs';
 import * as sets from './hard/pictures.mjs';
@@ -14,7 +14,7 @@ import { intersectionOverUnion, landmarkDistance, moveFace, sameFace, still } fr
 
 const { only, every } = flags({ only: '', every: 1 });
 const pack = join(root, 'models/packs/default');
-const manifest = readDraft(pack);
+const manifest = readManifest(pack);
 const addon = loadPack(pack, manifest);
 
 /** What the pipeline sees: { width, height, faces }. */

@@ -4,10 +4,10 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { scorePicture } from '../dist/lab/score-picture.js';
+import { scoreChart } from '../dist/lab/score-chart.js';
 import { commandLineMarkdown } from '../dist/src/cli/command-line-page.js';
 import { readConfig } from '../dist/src/config/config.js';
-import { packDirectory, readManifest } from '../dist/src/engine/manifest.js';
+import { packDirectory, readCalibratedManifest } from '../dist/src/engine/manifest.js';
 import { openApiDocument } from '../dist/src/site/document.js';
 import { metricsTable, settingsTable } from '../dist/src/site/markdown.js';
 import { thirdPartyTables } from './lib/third-party.mjs';
@@ -18,7 +18,7 @@ export async function generatedDocs() {
     'docs/openapi.json': `${JSON.stringify(openApiDocument(readConfig({})), null, 2)}\n`,
     'docs/configuration.md': filled('docs/configuration.md', { settings: settingsTable() }),
     'docs/monitoring.md': filled('docs/monitoring.md', { metrics: metricsTable() }),
-    'docs/scores/percent.svg': scorePicture(readManifest(packDirectory('default'))),
+    'docs/scores/percent.svg': scoreChart(readCalibratedManifest(packDirectory('default'))),
     'docs/command-line.md': await commandLineMarkdown(),
     'THIRD_PARTY_NOTICES.md': filled('THIRD_PARTY_NOTICES.md', thirdPartyTables()),
     'deploy/kubernetes/monitoring/prometheus-rule.yaml': prometheusRule(),

@@ -31,11 +31,11 @@ export {
 } from './engine/families.ts';
 export { loadAddon, loadPack } from './engine/load-addon.ts';
 export {
-  type PackManifest,
+  type CalibratedManifest,
   packDirectory,
   packNets,
   type Role,
-  readDraft,
+  readCalibratedManifest,
   readManifest,
 } from './engine/manifest.ts';
 export { sha256, verifyPack } from './engine/pack-files.ts';

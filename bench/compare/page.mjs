@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { barX, text } from '@observablehq/plot';
 import { drawSvg } from '../../dist/lab/plot.js';
-import { fileStyle } from '../../dist/lab/score-picture.js';
+import { fileStyle } from '../../dist/lab/score-chart.js';
 import { table as markdownTable } from '../../dist/src/site/markdown.js';
 import { filled } from '../../scripts/generate-docs.mjs';
 import { root } from '../../test/support/programs.mjs';

@@ -42,8 +42,10 @@ export const published = {
 /** Extracts them from the tarball as `models/prepare` does: downloads it through npm and checks its integrity and their hashes. */
 async function prepareNets() {
   const { downloadTarball, liftFiles } = await import('../../dist/models/prepare/tarball.js');
-  const { packDirectory, packNets, readManifest } = await import('../../dist/src/engine/manifest.js');
-  const manifest = readManifest(packDirectory('default'));
+  const { packDirectory, packNets, readCalibratedManifest } = await import(
+    '../../dist/src/engine/manifest.js'
+  );
+  const manifest = readCalibratedManifest(packDirectory('default'));
   const scratch = mkdtempSync(join(tmpdir(), 'facematch-bench-nets-'));
   try {
     const tarball = await downloadTarball(manifest.source, scratch);

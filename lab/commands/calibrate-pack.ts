@@ -2,11 +2,11 @@ import { join } from 'node:path';
 import {
   type AccuracyMode,
   accuracyModes,
+  type CalibratedManifest,
   loadPack,
-  type PackManifest,
   packDirectory,
   readConfig,
-  readDraft,
+  readManifest,
   verifyPack,
   withBar,
 } from 'facematch/for-lab';
@@ -77,10 +77,10 @@ export async function calibratePack(folders: readonly SetFolder[], options: Cali
   requirePeople(largestGroup(folders.map(({ name, folder }) => readPeople(name, folder, groups))));
   const { pack, workers } = readConfig();
   const directory = packDirectory(pack);
-  const draft = readDraft(directory);
+  const draft = readManifest(directory);
   // A new pack has no table before its first fit.
-  const calibration = draft.calibration ?? ({} as PackManifest['calibration']);
-  const manifest: PackManifest = { ...draft, calibration };
+  const calibration = draft.calibration ?? ({} as CalibratedManifest['calibration']);
+  const manifest: CalibratedManifest = { ...draft, calibration };
   await verifyPack(directory, manifest);
   // Without its scores of the embedding, so that all faces of the detector are kept.
   const { human: _, occlusion: __, cohort: ___, liveness: ____, ...unchecked } = manifest;

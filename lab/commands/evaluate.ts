@@ -10,7 +10,7 @@ import {
   packDirectory,
   printable,
   readConfig,
-  readDraft,
+  readManifest,
   verifyPack,
   withBar,
 } from 'facematch/for-lab';
@@ -65,7 +65,7 @@ export async function evaluateSets(files: readonly SetFiles[], options: Evaluate
   const { mode, people = [], groups, samePersonAbove = Number.POSITIVE_INFINITY, heldOutCohort } = options;
   const { pack, workers } = readConfig();
   const packDir = packDirectory(pack);
-  const manifest = readDraft(packDir);
+  const manifest = readManifest(packDir);
   const { name, version, min_det_score: minDetScore } = manifest;
   const calibration = manifest.calibration && calibrationOf(manifest.calibration[mode]);
   if (calibration === undefined && people.length > 0) {
@@ -144,7 +144,7 @@ export async function evaluateAttacks(
 ): Promise<void> {
   const { pack, workers } = readConfig();
   const packDir = packDirectory(pack);
-  const manifest = readDraft(packDir);
+  const manifest = readManifest(packDir);
   const { name, version, liveness, min_det_score: minDetScore } = manifest;
   if (liveness === undefined) {
     throw new Error(`The pack ${name} has no liveness nets; facematch packs add takes them.`);

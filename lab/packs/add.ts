@@ -11,12 +11,12 @@ import {
 import { basename, dirname, join } from 'node:path';
 import {
   betterFeeding,
+  type CalibratedManifest,
   type Feeding,
-  type PackManifest,
   packDirectory,
   packNets,
   type Role,
-  readDraft,
+  readCalibratedManifest,
   readManifest,
   sha256,
   tryPack,
@@ -69,7 +69,7 @@ export async function addPack(nameOrPath: string, options: AddOptions) {
   const directory = freeDirectory(nameOrPath);
   const pack = basename(directory);
   const base = packDirectory('default');
-  const shared = readManifest(base);
+  const shared = readCalibratedManifest(base);
   // Before the minutes that a large net may take.
   await verifyPack(base, shared);
   const { own, assumed, min_det_score, liveness } = describeAll(options, shared);
@@ -131,7 +131,7 @@ export async function addPack(nameOrPath: string, options: AddOptions) {
       ...(liveNets.length > 0 && { liveness: { family: 'minifasnet', nets: liveNets } }),
     };
     writeFileSync(join(made, 'manifest.json'), manifestText(manifest));
-    const draft = readDraft(made);
+    const draft = readManifest(made);
     const trial = await tryPack(made, draft);
     const better_feeding =
       options.embedder === undefined ? undefined : await betterFeeding(made, draft, trial);
@@ -165,7 +165,7 @@ function onInterrupt(act: () => void): () => void {
 }
 
 /** What the manifest says of the user's nets, each with the path of its file. */
-function describeAll(options: AddOptions, shared: PackManifest) {
+function describeAll(options: AddOptions, shared: CalibratedManifest) {
   const { detector, landmarks, embedder, family, output, feeding } = options;
   const own: Partial<Record<Role, Members & { path: string }>> = {};
   const assumed: string[] = [];
@@ -204,7 +204,7 @@ function describeAll(options: AddOptions, shared: PackManifest) {
 }
 
 /** ArcFace's points in a chip of this side. */
-function templateFor({ embedder: { template, size } }: PackManifest, side: number): number[][] {
+function templateFor({ embedder: { template, size } }: CalibratedManifest, side: number): number[][] {
   return template.map((point) => point.map((value) => Number(((value * side) / size).toFixed(4))));
 }
 

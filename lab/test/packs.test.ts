@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { preparePack } from '../../models/prepare/prepare.ts';
 import { projectPath } from '../../src/config/paths.ts';
-import { packDirectory, readDraft, readManifest } from '../../src/engine/manifest.ts';
+import { packDirectory, readCalibratedManifest, readManifest } from '../../src/engine/manifest.ts';
 import { verifyPack } from '../../src/engine/pack-files.ts';
 import { livenessNet } from '../../test/fixtures/liveness.ts';
 import { uncalibratedPack } from '../../test/fixtures/packs.ts';
@@ -48,7 +48,7 @@ describe('facematch packs add', () => {
     expect(stdout).toContain('3 and 3, of 3 in each of the two sample photos');
 
     const directory = join(folder, 'mine');
-    const draft = readDraft(directory);
+    const draft = readManifest(directory);
     expect(draft).toMatchObject({
       name: 'mine',
       source: { kind: 'project', project: 'of-the-test', licence: 'MIT' },
@@ -106,9 +106,11 @@ describe('facematch packs add', () => {
     expect(stdout).not.toContain('then calibrate it');
 
     const pack = join(folder, 'live');
-    const manifest = readManifest(pack);
+    const manifest = readCalibratedManifest(pack);
     await verifyPack(pack, manifest);
-    const { cohort, human, occlusion, calibration, embedder } = readManifest(packDirectory('default'));
+    const { cohort, human, occlusion, calibration, embedder } = readCalibratedManifest(
+      packDirectory('default'),
+    );
     expect(manifest).toMatchObject({ cohort, human, occlusion, calibration });
     expect(manifest.liveness).toMatchObject({
       family: 'minifasnet',
@@ -195,9 +197,9 @@ test.skipIf(!shared)(
     expect(fitted.stdout).toContain('Floor 1 in 2,000, 63 percent');
     expect(fitted.stdout).toContain('answers above it are "extrapolated"');
     const pack = join(folder, 'own');
-    const { calibration, cohort, human } = readManifest(pack);
-    expect(human).toEqual(readManifest(packDirectory('default')).human);
-    await verifyPack(pack, readManifest(pack));
+    const { calibration, cohort, human } = readCalibratedManifest(pack);
+    expect(human).toEqual(readCalibratedManifest(packDirectory('default')).human);
+    await verifyPack(pack, readCalibratedManifest(pack));
     expect(calibration.balance).toMatchObject({
       fitted_on: expect.stringMatching(/^strangers: \d+ images of \d+ people$/),
       floor: 0.0005,

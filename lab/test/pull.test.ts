@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { zipSync } from 'fflate';
 import { afterAll, describe, expect, test } from 'vitest';
-import { readDraft } from '../../src/engine/manifest.ts';
+import { readManifest } from '../../src/engine/manifest.ts';
 import { sha256 } from '../../src/engine/pack-files.ts';
 import { standIn } from '../../test/model/support/standin.ts';
 import { expectFailure, facematch } from '../../test/server/support/cli.ts';
@@ -86,7 +86,7 @@ describe('facematch packs pull', () => {
     const folder = newFolder();
     const seen: number[] = [];
     await pull(folder, pack, (bytes) => seen.push(bytes));
-    const draft = readDraft(join(folder, 'mine'));
+    const draft = readManifest(join(folder, 'mine'));
     expect(draft).toMatchObject({
       source: { project: 'the test', licence: 'MIT' },
       embedder: { from: 'net.onnx', sha256: sha256(net), dimensions: 128 },

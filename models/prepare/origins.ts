@@ -1,6 +1,15 @@
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type PackDraft, type PackNet, type PackSource, packDirectory, packNets, type Role, readDraft, sourceOf } from '../../src/engine/manifest.ts';
+import {
+  type Manifest,
+  type PackNet,
+  type PackSource,
+  packDirectory,
+  packNets,
+  type Role,
+  readManifest,
+  sourceOf,
+} from '../../src/engine/manifest.ts';
 import { prepareCommand, sha256, verifyFile } from '../../src/engine/pack-files.ts';
 import { type NpmSource, withCure } from './tarball.ts';
 
@@ -22,7 +31,7 @@ interface Options {
 
 /** The nets as their authors published them, each compared with its `source_sha256`; other packs' nets are left out. */
 export async function fetchOriginals(
-  manifest: PackDraft,
+  manifest: Manifest,
   wanted: Nets,
   options: Options,
 ): Promise<Map<Role, Uint8Array>> {
@@ -40,7 +49,7 @@ export async function fetchOriginals(
   return originals;
 }
 
-function bySource(manifest: PackDraft, wanted: Nets): Map<PackSource, Map<Role, PackNet>> {
+function bySource(manifest: Manifest, wanted: Nets): Map<PackSource, Map<Role, PackNet>> {
   const parts = new Map<string, [PackSource, Map<Role, PackNet>]>();
   for (const [role, net] of wanted) {
     const source = sourceOf(manifest, net);
@@ -69,7 +78,7 @@ async function fetchTarball(
 }
 
 async function readBrought(
-  manifest: PackDraft,
+  manifest: Manifest,
   { project, commit, licence, get }: ProjectSource,
   nets: Nets,
   { directory, files }: Options,
@@ -98,14 +107,14 @@ async function readBrought(
 
 /** The net of the same role in another pack, as it is prepared there. */
 export async function takeOver(
-  manifest: PackDraft,
+  manifest: Manifest,
   role: Role,
   { from, file, sha256: expected }: PackNet,
   report: (line: string) => void,
 ): Promise<Uint8Array> {
   if (typeof from === 'string') throw new Error(`The ${role} of ${manifest.name} is its own`);
   const directory = packDirectory(from.pack);
-  const other = readDraft(directory);
+  const other = readManifest(directory);
   const net = packNets(other).get(role);
   if (net?.sha256 !== expected) {
     throw new Error(

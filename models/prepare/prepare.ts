@@ -2,7 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type PackDraft, type PackNet, packDirectory, packNets, type Role, readDraft } from '../../src/engine/manifest.ts';
+import {
+  type Manifest,
+  type PackNet,
+  packDirectory,
+  packNets,
+  type Role,
+  readManifest,
+} from '../../src/engine/manifest.ts';
 import { sha256, verifiedFile, verifyFile } from '../../src/engine/pack-files.ts';
 import { type BroughtFiles, fetchOriginals, takeOver } from './origins.ts';
 import { withCure } from './tarball.ts';
@@ -23,7 +30,7 @@ export async function preparePack(
   files: BroughtFiles = {},
 ): Promise<'ready' | 'prepared'> {
   const directory = packDirectory(name);
-  const manifest = readDraft(directory);
+  const manifest = readManifest(directory);
   const unready = await unreadyNets(directory, manifest);
   if (unready.size === 0) return 'ready';
 
@@ -48,7 +55,7 @@ export async function preparePack(
   return 'prepared';
 }
 
-async function unreadyNets(directory: string, manifest: PackDraft): Promise<Map<Role, PackNet>> {
+async function unreadyNets(directory: string, manifest: Manifest): Promise<Map<Role, PackNet>> {
   const nets = [...packNets(manifest)];
   const ready = await Promise.all(
     nets.map(([role, { file, sha256 }]) =>

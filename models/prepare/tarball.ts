@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pacote from 'pacote';
 import { projectPath } from '../../src/config/paths.ts';
-import type { PackDraft } from '../../src/engine/manifest.ts';
+import type { Manifest } from '../../src/engine/manifest.ts';
 import { sha256 } from '../../src/engine/pack-files.ts';
 
-export type NpmSource = Extract<PackDraft['source'], { kind: 'npm' }>;
+export type NpmSource = Extract<Manifest['source'], { kind: 'npm' }>;
 
 /** What to do about an error, by its code (of the file system, the network or npm). */
 const cures: Record<string, string> = {

@@ -13,7 +13,7 @@ import { incomplete } from '../endpoints/warnings.ts';
 import type { Analysis } from '../engine/addon.ts';
 import { tellText } from '../engine/file-kind.ts';
 import { loadPack } from '../engine/load-addon.ts';
-import { packDirectory, readDraft } from '../engine/manifest.ts';
+import { packDirectory, readManifest } from '../engine/manifest.ts';
 import { verifyPack } from '../engine/pack-files.ts';
 import type { Outcome } from '../engine/pool.ts';
 import { Problem } from '../errors.ts';
@@ -64,7 +64,7 @@ export async function matchManyFiles(
 async function openPack(given: Partial<MatchOptions>) {
   const { pack, max_pixels, min_side, picture_ms } = readConfig();
   const directory = packDirectory(pack);
-  const manifest = readDraft(directory);
+  const manifest = readManifest(directory);
   if (given.detect_presentation_attack && manifest.liveness === undefined) {
     throw new Error(`The pack ${manifest.name} has no liveness nets; facematch packs add takes them.`);
   }

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { EndpointId } from '../config/config.ts';
 import type { FoundBy, OnnxRuntime } from '../engine/addon.ts';
-import type { PackDraft } from '../engine/manifest.ts';
+import type { Manifest } from '../engine/manifest.ts';
 import type { PackFile } from '../engine/pack-files.ts';
 import type { Outcome } from '../engine/pool.ts';
 import type { Problem } from '../errors.ts';
@@ -147,7 +147,7 @@ export interface EmbeddingsEndpoint extends Common {
 interface PlainEndpoint extends Common {
   takes: 'nothing';
   success: Success;
-  answer(manifest: PackDraft, files: PackFile[], runtime: OnnxRuntime): Answered;
+  answer(manifest: Manifest, files: PackFile[], runtime: OnnxRuntime): Answered;
 }
 
 /** A document of the site, by the endpoint's id. */

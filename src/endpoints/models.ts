@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { OnnxRuntime } from '../engine/addon.ts';
-import type { PackDraft } from '../engine/manifest.ts';
+import type { Manifest } from '../engine/manifest.ts';
 import type { PackFile } from '../engine/pack-files.ts';
 import { define, key, prefix } from './endpoint.ts';
 import { object, text, word } from './schema.ts';
@@ -18,7 +18,7 @@ const roles: Record<PackFile['role'], string> = {
   liveness: 'gives hints at photos and screens before the camera, to requests that ask',
 };
 
-const sources: Record<PackDraft['source']['kind'], string> = {
+const sources: Record<Manifest['source']['kind'], string> = {
   npm: 'a package of the npm registry',
   project: 'a project that publishes its files elsewhere',
 };
@@ -93,7 +93,7 @@ const Models = object('The model pack that is loaded.', {
 
 export type Models = z.infer<typeof Models>;
 
-function bodyOf(manifest: PackDraft, files: PackFile[], runtime: OnnxRuntime): Models {
+function bodyOf(manifest: Manifest, files: PackFile[], runtime: OnnxRuntime): Models {
   const { name, version, description, human, liveness, min_det_score, calibration, source } = manifest;
   return {
     pack: name,

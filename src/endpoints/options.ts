@@ -1,6 +1,6 @@
 import type { EndpointId } from '../config/config.ts';
 import { type AnalyseOptions, accuracyModes } from '../engine/addon.ts';
-import type { PackDraft } from '../engine/manifest.ts';
+import type { Manifest } from '../engine/manifest.ts';
 import { Problem, sentWords } from '../errors.ts';
 
 /**
@@ -30,7 +30,7 @@ interface SwitchRule {
 export type ValueRule = NumberRule | ChoiceRule | SwitchRule;
 
 /** What the options depend on in a pack. */
-export type PackDefaults = Pick<PackDraft, 'min_det_score' | 'liveness'>;
+export type PackDefaults = Pick<Manifest, 'min_det_score' | 'liveness'>;
 
 type OptionRule = ValueRule & {
   endpoints: readonly EndpointId[];

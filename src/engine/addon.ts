@@ -1,7 +1,7 @@
 /** The native addon: every native signature. Names are the same from the C++ struct to the JSON answer. */
 
 import type { Told } from './file-kind.ts';
-import type { PackDraft } from './manifest.ts';
+import type { Manifest } from './manifest.ts';
 
 export type ImageFormat = 'jpeg' | 'png' | 'webp';
 /** The detection steps in their order. */
@@ -151,7 +151,7 @@ export interface Addon {
    * Loads the nets of a prepared pack once for the process; later calls with the same directory, from any thread, do nothing.
    * The manifest must be one that manifest.ts has read: only there it is judged. Throws an Error with a message for people.
    */
-  loadPack(directory: string, manifest: PackDraft): void;
+  loadPack(directory: string, manifest: Manifest): void;
   /** The outputs that a detector must have, in the order of the manifest's members. Throws an Error for an unknown family. */
   detectorOutputs(detector: { family: string; width: number; height: number }): OutputShape[];
   /**

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { Addon, AnalyseOptions } from './addon.ts';
 import { AnalysisCache } from './analysis-cache.ts';
 import { loadAddon } from './load-addon.ts';
-import type { PackDraft } from './manifest.ts';
+import type { Manifest } from './manifest.ts';
 import { verifyPack } from './pack-files.ts';
 import { type Outcome, Pool, type WorkJob, type WorkOutcome } from './pool.ts';
 import { ImageQueue, type Origin, type Ticket } from './queue.ts';
@@ -59,7 +59,7 @@ export class Engine {
   }
 
   /** Resolves when every worker has done its first inference. Rejects with an Error with a message for people. */
-  async start(pack_directory: string, manifest: PackDraft): Promise<void> {
+  async start(pack_directory: string, manifest: Manifest): Promise<void> {
     await verifyPack(pack_directory, manifest);
     // Here once for the whole process, so that a fault is reported once; the workers then share the sessions.
     this.addon.loadPack(pack_directory, manifest);

@@ -4,7 +4,7 @@ import { surveySettings } from '../config/config.ts';
 import { addonFile, silenceOnnxRuntime } from '../config/environment.ts';
 import { productPath } from '../config/paths.ts';
 import type { Addon } from './addon.ts';
-import type { PackDraft } from './manifest.ts';
+import type { Manifest } from './manifest.ts';
 
 /**
  * Loads the addon. The main thread, which must do it first, also chooses the providers: a worker that is replaced later may find other
@@ -32,7 +32,7 @@ export function loadAddon(): Addon {
 }
 
 /** The addon, which has loaded this pack, once for the process. Throws an Error with a message for people. */
-export function loadPack(directory: string, manifest: PackDraft): Addon {
+export function loadPack(directory: string, manifest: Manifest): Addon {
   const addon = loadAddon();
   addon.loadPack(directory, manifest);
   return addon;

@@ -65,7 +65,7 @@ const linear = {
   fitted_on: name,
 };
 
-const draftMembers = {
+const members = {
   name,
   version: name,
   description: name,
@@ -141,21 +141,21 @@ const calibrations = z.strictObject(
   },
 );
 
-const manifestSchema = z.strictObject({ ...draftMembers, calibration: calibrations });
-const draftSchema = z.strictObject({ ...draftMembers, calibration: calibrations.optional() });
+const calibratedSchema = z.strictObject({ ...members, calibration: calibrations });
+const manifestSchema = z.strictObject({ ...members, calibration: calibrations.optional() });
 
-export type PackManifest = z.infer<typeof manifestSchema>;
+export type CalibratedManifest = z.infer<typeof calibratedSchema>;
 /** A pack that may lack a calibration: it compares faces, but no percent of it passes 40. */
-export type PackDraft = z.infer<typeof draftSchema>;
-export type PackNet = NonNullable<PackDraft[Role]>;
-export type PackSource = PackDraft['source'];
+export type Manifest = z.infer<typeof manifestSchema>;
+export type PackNet = NonNullable<Manifest[Role]>;
+export type PackSource = Manifest['source'];
 
 /** The nets that a pack may have, in the order in which they process an image. */
 export const roles = ['detector', 'close_detector', 'landmarks', 'embedder'] as const;
 export type Role = (typeof roles)[number];
 
 /** The nets that the pack has, in the order of `roles`. */
-export function packNets(manifest: PackDraft): Map<Role, PackNet> {
+export function packNets(manifest: Manifest): Map<Role, PackNet> {
   return new Map(
     roles.flatMap((role): [Role, PackNet][] => {
       const { [role]: net } = manifest;
@@ -165,7 +165,7 @@ export function packNets(manifest: PackDraft): Map<Role, PackNet> {
 }
 
 /** Where a net comes from: its own source or the pack's; undefined when it is another pack's. */
-export function sourceOf(manifest: PackDraft, net: PackNet): PackSource | undefined {
+export function sourceOf(manifest: Manifest, net: PackNet): PackSource | undefined {
   return typeof net.from === 'string' ? (net.source ?? manifest.source) : undefined;
 }
 
@@ -178,13 +178,13 @@ export function packDirectory(nameOrPath: string): string {
 }
 
 /** Throws an Error whose message names the file, and the member when one is wrong. */
-export function readManifest(directory: string): PackManifest {
-  return readAs(manifestSchema, directory);
+export function readCalibratedManifest(directory: string): CalibratedManifest {
+  return readAs(calibratedSchema, directory);
 }
 
-/** As readManifest, for a pack that need not be calibrated. */
-export function readDraft(directory: string): PackDraft {
-  return readAs(draftSchema, directory);
+/** As readCalibratedManifest, for a pack that need not be calibrated. */
+export function readManifest(directory: string): Manifest {
+  return readAs(manifestSchema, directory);
 }
 
 function readAs<T>(schema: z.ZodType<T>, directory: string): T {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf, type PackDraft, packNets, type Role, sourceOf } from './manifest.ts';
+import { codeOf, type Manifest, packNets, type Role, sourceOf } from './manifest.ts';
 
 /** The files of a pack, and whether they are those that its manifest describes. */
 
@@ -35,7 +35,7 @@ export interface PackFile {
 }
 
 /** Every file of the pack: nets in the order of `roles`, what facematch made, nets for presentation attacks. */
-export function packFiles(manifest: PackDraft): PackFile[] {
+export function packFiles(manifest: Manifest): PackFile[] {
   const pack = manifest.name;
   const nets = [...packNets(manifest)].map(([role, { file, from, licence, sha256, source_sha256 }]) => {
     return { role, file, pack: typeof from === 'string' ? pack : from.pack, licence, sha256, source_sha256 };
@@ -52,14 +52,14 @@ export function packFiles(manifest: PackDraft): PackFile[] {
 }
 
 /** Compares the SHA-256 of every file of the pack with the manifest's. Rejects with an Error that says what to do. */
-export async function verifyPack(directory: string, manifest: PackDraft): Promise<void> {
+export async function verifyPack(directory: string, manifest: Manifest): Promise<void> {
   await Promise.all(packFiles(manifest).map((one) => verifyFile(directory, manifest, one)));
 }
 
 /** As verifyPack, for one of the files. Rejects with a ModelFileError. */
 export async function verifyFile(
   directory: string,
-  manifest: PackDraft,
+  manifest: Manifest,
   { role, file, sha256 }: Pick<PackFile, 'role' | 'file' | 'sha256'>,
 ): Promise<void> {
   const isMadeHere = (madeHere as readonly string[]).includes(role);
@@ -75,7 +75,7 @@ export async function verifyFile(
 const madeBySetup = ['default', 'int8'];
 
 /** The command that prepares the nets of a pack. */
-export function prepareCommand(directory: string, manifest: PackDraft): string {
+export function prepareCommand(directory: string, manifest: Manifest): string {
   if (madeBySetup.includes(manifest.name)) return 'npm run setup';
   const brought = [...packNets(manifest)].filter(([, net]) => sourceOf(manifest, net)?.kind === 'project');
   const files = brought.map(([role]) => `--file ${role}=PATH`);

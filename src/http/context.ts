@@ -5,7 +5,7 @@ import type { Decision, ImageCounts } from '../endpoints/endpoint.ts';
 import type { Listed } from '../endpoints/index.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { PackDraft } from '../engine/manifest.ts';
+import type { Manifest } from '../engine/manifest.ts';
 import type { Origin } from '../engine/queue.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -20,7 +20,7 @@ import type { UnreadAnswers } from './unread.ts';
 export interface Services {
   readonly config: Config;
   readonly gate: Gate;
-  readonly manifest: PackDraft;
+  readonly manifest: Manifest;
   /** The pack, as answers name it. */
   readonly model: { pack: string; version: string };
   readonly calibrations: Readonly<Record<AccuracyMode, Calibration>>;

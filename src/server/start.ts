@@ -6,7 +6,7 @@ import { type Config, uwsKeepAlive_s } from '../config/config.ts';
 import { version } from '../config/paths.ts';
 import type { Addon } from '../engine/addon.ts';
 import { Engine } from '../engine/engine.ts';
-import { packDirectory, readDraft } from '../engine/manifest.ts';
+import { packDirectory, readManifest } from '../engine/manifest.ts';
 import { Uploads } from '../http/body/upload.ts';
 import type { Services } from '../http/context.ts';
 import type { Listening } from '../http/listening.ts';
@@ -14,7 +14,7 @@ import { Pipeline } from '../http/pipeline.ts';
 import { chooseTransport, type Transport } from '../http/transport.ts';
 import { UnreadAnswers } from '../http/unread.ts';
 import { calibrationOf } from '../scoring/calibration.ts';
-import { publications } from '../site/publications.ts';
+import { documents } from '../site/documents.ts';
 import { AuditLog } from '../telemetry/audit.ts';
 import { type Log, Telemetry } from '../telemetry/telemetry.ts';
 import { openAdmin, openCertificate, openConnections, openFront } from './listeners.ts';
@@ -57,7 +57,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
   };
   const transport = openTransport(config, log);
   const pack_directory = packDirectory(config.pack);
-  const manifest = readDraft(pack_directory);
+  const manifest = readManifest(pack_directory);
   const model = { pack: manifest.name, version: manifest.version };
   const keys = opening(new KeyStore(config.keys_file, log.logger));
   const certificate = opening(openCertificate(config, log));
@@ -79,7 +79,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
     unread: new UnreadAnswers(),
     readiness: { stage: 'starting' },
     telemetry,
-    documents: publications(config),
+    documents: documents(config),
   };
   const pipeline = new Pipeline(services);
   telemetry.read(readingsOf(services, pipeline, connections.front, certificate, limiter));

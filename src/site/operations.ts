@@ -3,10 +3,10 @@ import { imageFields, repeatedField } from '../endpoints/images.ts';
 import type { Listed } from '../endpoints/index.ts';
 import { maxTargets, type NumberRule } from '../endpoints/options.ts';
 import { type ErrorCode, errorCodes, errorTable } from '../errors.ts';
+import { samplesOf } from './code-samples.ts';
 import { ref, type Schema } from './json-schema.ts';
 import { problemDocs, type Requests } from './problem-examples.ts';
 import { problemName } from './problems.ts';
-import { samplesOf } from './samples.ts';
 
 /** An endpoint → what OpenAPI calls an operation: its request, its answers, their headers. */
 

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { preparePack } from '../../models/prepare/prepare.ts';
 import { projectPath } from '../../src/config/paths.ts';
 import { loadPack } from '../../src/engine/load-addon.ts';
-import { type PackDraft, packDirectory, readDraft } from '../../src/engine/manifest.ts';
+import { type Manifest, packDirectory, readManifest } from '../../src/engine/manifest.ts';
 import { sha256 } from '../../src/engine/pack-files.ts';
 import { analyseOptions, smallSample } from '../fixtures/pictures.ts';
 import { run } from '../server/support/cli.ts';
@@ -65,7 +65,7 @@ describe("preparing a pack of the user's nets and shared nets", () => {
     expect(readdirSync(pack)).toEqual(['manifest.json']);
   });
 
-  test.each<[string, (draft: PackDraft) => unknown, RegExp]>([
+  test.each<[string, (draft: Manifest) => unknown, RegExp]>([
     [
       'has another net by now',
       ({ detector }) => Object.assign(detector, { sha256: sha256(Buffer.from('an older detector')) }),
@@ -77,7 +77,7 @@ describe("preparing a pack of the user's nets and shared nets", () => {
       /^There is no model pack in .*no-such-pack/,
     ],
   ])('writes nothing when the other pack %s', async (_, change, message) => {
-    const draft = readDraft(pack);
+    const draft = readManifest(pack);
     change(draft);
     writeFileSync(join(pack, 'manifest.json'), JSON.stringify(draft));
     await expect(preparePack(pack, silent, { embedder: brought })).rejects.toThrow(message);
@@ -117,7 +117,7 @@ describe('the command that prepares', () => {
 
 const photo = await smallSample(1, 960);
 
-const analysed = (pack: string) => loadPack(pack, readDraft(pack)).analyse(pack, photo, analyseOptions);
+const analysed = (pack: string) => loadPack(pack, readManifest(pack)).analyse(pack, photo, analyseOptions);
 
 function embeddingsOf(kind: Kind): Float32Array[] {
   const { channels = 'rgb', mean = [0, 0, 0], scale = 1, dimensions = 128 } = kind;

@@ -7,7 +7,7 @@ import { decodeModel } from '../../models/prepare/graph.ts';
 import { type Int8Plan, quantiseNet, readPlan } from '../../models/prepare/int8/index.ts';
 import { preparePack } from '../../models/prepare/prepare.ts';
 import { compareNets, inputShape, meanOf, verifyRewrite } from '../../models/prepare/verify.ts';
-import { type PackManifest, packDirectory, readManifest } from '../../src/engine/manifest.ts';
+import { type CalibratedManifest, packDirectory, readCalibratedManifest } from '../../src/engine/manifest.ts';
 import { sha256 } from '../../src/engine/pack-files.ts';
 import { sample } from '../fixtures/pictures.ts';
 import { type OwnNet, originals, scratch, tarball } from './support/originals.ts';
@@ -33,7 +33,7 @@ async function photoInputs(net: OwnNet): Promise<Float32Array[]> {
 }
 
 const directory = packDirectory('int8');
-const net = readManifest(directory).embedder as OwnNet<PackManifest['embedder']>;
+const net = readCalibratedManifest(directory).embedder as OwnNet<CalibratedManifest['embedder']>;
 const planFile = join(directory, net.int8!.file);
 const plan = readPlan(readFileSync(planFile), planFile);
 const original = originals.get(net.from)!;

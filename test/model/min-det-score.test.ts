@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { maxFaces } from '../../src/endpoints/face.ts';
 import type { Face } from '../../src/engine/addon.ts';
 import { loadPack } from '../../src/engine/load-addon.ts';
-import { packDirectory, readManifest } from '../../src/engine/manifest.ts';
+import { packDirectory, readCalibratedManifest } from '../../src/engine/manifest.ts';
 import { analyseOptions, sample, sharedFolder } from '../fixtures/pictures.ts';
 
 /** A lower min_det_score never removes a face: each list has all of the one before it. The samples, and images of ../shared. */
@@ -46,7 +46,7 @@ const keyOf = ({ box, detection_score, embedding }: Face) =>
 describe.each([true, false])('with the fallback: %s', (use_heuristic_fallback) => {
   test('each list contains the one before it', () => {
     const directory = packDirectory('default');
-    const addon = loadPack(directory, readManifest(directory));
+    const addon = loadPack(directory, readCalibratedManifest(directory));
     const lost: string[] = [];
     let added = 0;
     for (const [name, image] of images) {

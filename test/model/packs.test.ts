@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { compare } from '../../src/endpoints/comparison.ts';
 import type { AccuracyMode } from '../../src/engine/addon.ts';
 import { loadPack } from '../../src/engine/load-addon.ts';
-import { packDirectory, readManifest } from '../../src/engine/manifest.ts';
+import { packDirectory, readCalibratedManifest } from '../../src/engine/manifest.ts';
 import { Calibration } from '../../src/scoring/calibration.ts';
 import { packs } from '../fixtures/packs.ts';
 import { analyseOptions, sample, sharedFolder } from '../fixtures/pictures.ts';
@@ -21,7 +21,7 @@ const people = [3, 3, 3, 4, 5, 4];
 
 describe.each(packs)('the pack %s', (name) => {
   const pack = packDirectory(name);
-  const manifest = readManifest(pack);
+  const manifest = readCalibratedManifest(pack);
   const { min_det_score, calibration } = manifest;
   const addon = loadPack(pack, manifest);
 
@@ -82,8 +82,8 @@ describe.each(packs)('the pack %s', (name) => {
 });
 
 test('the pack int8 has the nets that find faces of the default pack, member by member', () => {
-  const int8 = readManifest(packDirectory('int8'));
-  const { detector, close_detector, landmarks } = readManifest(packDirectory('default'));
+  const int8 = readCalibratedManifest(packDirectory('int8'));
+  const { detector, close_detector, landmarks } = readCalibratedManifest(packDirectory('default'));
   const { source: _, ...close } = close_detector!;
   const from = { pack: 'default' };
   expect(int8.detector).toEqual({ ...detector, from });
@@ -92,8 +92,8 @@ test('the pack int8 has the nets that find faces of the default pack, member by 
 });
 
 describe('the pack yunet', () => {
-  const yunet = readManifest(packDirectory('yunet'));
-  const original = readManifest(packDirectory('default'));
+  const yunet = readCalibratedManifest(packDirectory('yunet'));
+  const original = readCalibratedManifest(packDirectory('default'));
 
   test.each(['landmarks', 'embedder'] as const)(
     'has the %s of the default pack, member by member',

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import type { AccuracyMode } from '../../src/engine/addon.ts';
 import { loadPack } from '../../src/engine/load-addon.ts';
-import { packDirectory, readManifest } from '../../src/engine/manifest.ts';
+import { packDirectory, readCalibratedManifest } from '../../src/engine/manifest.ts';
 import { cosine } from '../../src/scoring/similarity.ts';
 import { analyseOptions, sample } from '../fixtures/pictures.ts';
 
@@ -31,7 +31,7 @@ const expected: Cosines = JSON.parse(readFileSync(file, 'utf8'));
 /** Cosines of each face with those before it; photo by photo, from left to right. */
 function cosinesOf(pack: string, accuracy_mode: AccuracyMode): number[][] {
   const directory = packDirectory(pack);
-  const manifest = readManifest(directory);
+  const manifest = readCalibratedManifest(directory);
   const addon = loadPack(directory, manifest);
   const options = { ...analyseOptions, min_det_score: manifest.min_det_score, accuracy_mode };
   const embeddings = [1, 2, 3, 4, 5, 6].flatMap((number) => {

@@ -2,7 +2,7 @@ import sharp, { type Sharp } from 'sharp';
 import { describe, expect, it } from 'vitest';
 import type { Analysis, Face } from '../../src/engine/addon.ts';
 import { loadPack } from '../../src/engine/load-addon.ts';
-import { packDirectory, readDraft } from '../../src/engine/manifest.ts';
+import { packDirectory, readManifest } from '../../src/engine/manifest.ts';
 import { analyseOptions, smallSample } from '../fixtures/pictures.ts';
 
 /**
@@ -11,7 +11,7 @@ import { analyseOptions, smallSample } from '../fixtures/pictures.ts';
  */
 
 const pack = packDirectory('default');
-const addon = loadPack(pack, readDraft(pack));
+const addon = loadPack(pack, readManifest(pack));
 const original = await smallSample(1, 960);
 
 function analyse(picture: Uint8Array): Analysis {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import sharp from 'sharp';
 import { expect, test } from 'vitest';
 import { endpointIds, readConfig } from '../../src/config/config.ts';
-import { packDirectory, readManifest } from '../../src/engine/manifest.ts';
+import { packDirectory, readCalibratedManifest } from '../../src/engine/manifest.ts';
 import type { ErrorCode } from '../../src/errors.ts';
 import { openApiDocument } from '../../src/site/document.ts';
 import { livenessNet, livePack } from '../fixtures/liveness.ts';
@@ -47,7 +47,7 @@ const { gate } = server;
 const photos = (fields: Fields = {}) => match(server, { ...twoPhotos(), ...fields });
 const busy = (workers: number) => server.metricBecomes('facematch_workers_busy', workers);
 
-const { version } = readManifest(packDirectory('default'));
+const { version } = readCalibratedManifest(packDirectory('default'));
 const emptyEmbeddings = {
   embedding: '',
   candidates: [{ id: 'a', embedding: '' }],

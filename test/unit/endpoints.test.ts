@@ -10,7 +10,7 @@ import { readJsonForm } from '../../src/endpoints/json-form.ts';
 import type { Match } from '../../src/endpoints/match.ts';
 import { defaults, expectation, type PackDefaults } from '../../src/endpoints/options.ts';
 import type { Analysis, Face, FoundBy, ImageFormat, NativeFailure } from '../../src/engine/addon.ts';
-import { packDirectory, readManifest } from '../../src/engine/manifest.ts';
+import { packDirectory, readCalibratedManifest } from '../../src/engine/manifest.ts';
 import { packFiles } from '../../src/engine/pack-files.ts';
 import { Problem } from '../../src/errors.ts';
 import { parseMultipart } from '../../src/http/body/multipart.ts';
@@ -161,7 +161,7 @@ describe('answers', () => {
       schemaOf(endpoint.success).parse(answerExamples[endpoint.success.name]);
       if (endpoint.takes !== 'nothing') continue;
       for (const name of ['default', 'yunet']) {
-        const manifest = readManifest(packDirectory(name));
+        const manifest = readCalibratedManifest(packDirectory(name));
         const runtime = { version: '1', providers: ['cpu'], available: ['cpu'] };
         const answered = endpoint.answer(manifest, packFiles(manifest), runtime);
         schemaOf(endpoint.success).parse('body' in answered && answered.body);

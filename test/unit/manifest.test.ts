@@ -3,7 +3,13 @@ import { join, resolve } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import { families } from '../../src/engine/families.ts';
-import { packDirectory, packNets, readDraft, readManifest, sourceOf } from '../../src/engine/manifest.ts';
+import {
+  packDirectory,
+  packNets,
+  readCalibratedManifest,
+  readManifest,
+  sourceOf,
+} from '../../src/engine/manifest.ts';
 import { newFolder } from '../support/folder.ts';
 
 type Json = Record<string, unknown>;
@@ -53,7 +59,7 @@ function manifestWith(path: string, value: unknown, from = JSON.parse(defaultMan
 
 function readWith(path: string, value: unknown, from?: Json) {
   writeManifest(manifestWith(path, value, from));
-  return readManifest(directory);
+  return readCalibratedManifest(directory);
 }
 
 describe('the directory of a pack', () => {
@@ -73,7 +79,7 @@ describe('the directory of a pack', () => {
 });
 
 test('nets are listed in the order of their work, and come from their own source, their pack’s, or another pack', () => {
-  const manifest = readManifest(projectPath('models/packs/default'));
+  const manifest = readCalibratedManifest(projectPath('models/packs/default'));
   const { detector, close_detector, ...rest } = manifest;
   const nets = [...packNets(manifest)].map(([role, { file }]) => `${role} ${file}`);
   expect(nets).toEqual([
@@ -90,7 +96,7 @@ test('nets are listed in the order of their work, and come from their own source
 
 describe('a manifest', () => {
   test('that is not there is named with the pack’s directory', () => {
-    expect(() => readManifest(directory)).toThrow(
+    expect(() => readCalibratedManifest(directory)).toThrow(
       `There is no model pack in ${directory}: cannot read ${join(directory, 'manifest.json')} (ENOENT). Those that are here: facematch packs list`,
     );
   });
@@ -100,7 +106,9 @@ describe('a manifest', () => {
     ['not JSON', 'name: default'],
   ])('that is %s is refused as invalid JSON, with the file’s name', (_, text) => {
     writeManifest(text);
-    expect(() => readManifest(directory)).toThrow(`${join(directory, 'manifest.json')} is not valid JSON`);
+    expect(() => readCalibratedManifest(directory)).toThrow(
+      `${join(directory, 'manifest.json')} is not valid JSON`,
+    );
   });
 
   /** Every member with its dotted path. */
@@ -254,11 +262,11 @@ describe('a manifest', () => {
 
   test('without a calibration is a draft: it can be prepared, and says how to calibrate it', () => {
     writeManifest(manifestWith('calibration', undefined));
-    expect(readDraft(directory).calibration).toBeUndefined();
-    expect(() => readManifest(directory)).toThrow(
+    expect(readManifest(directory).calibration).toBeUndefined();
+    expect(() => readCalibratedManifest(directory)).toThrow(
       'calibration: is missing; fit it with: npx facematch calibrate',
     );
     writeManifest(manifestWith('calibration', {}));
-    expect(() => readDraft(directory)).toThrow('calibration.fast: ');
+    expect(() => readManifest(directory)).toThrow('calibration.fast: ');
   });
 });

@@ -11,10 +11,10 @@ import { endpoints } from '../../src/endpoints/index.ts';
 import { type ErrorCode, errorCodes, errorTable, Problem } from '../../src/errors.ts';
 import { problem } from '../../src/http/responses.ts';
 import { openApiDocument } from '../../src/site/document.ts';
+import { StaticDocument } from '../../src/site/documents.ts';
 import { docsPage } from '../../src/site/page.ts';
 import { problemDocs } from '../../src/site/problem-examples.ts';
 import { problemName } from '../../src/site/problems.ts';
-import { Publication } from '../../src/site/publications.ts';
 import { AnswerJudge } from '../fixtures/openapi-answers.ts';
 
 /** The document says what the tables say, and is what the OpenAPI specification calls a document. */
@@ -205,16 +205,16 @@ describe("the API's page", () => {
   });
 });
 
-describe('a publication', () => {
-  const publication = new Publication('text/plain', 'text '.repeat(100));
-  const headersOf = (accept?: string) => new Map(publication.reply(undefined, accept).headers);
+describe('a document of the site', () => {
+  const document = new StaticDocument('text/plain', 'text '.repeat(100));
+  const headersOf = (accept?: string) => new Map(document.reply(undefined, accept).headers);
   const etag = headersOf().get('ETag')!;
 
   test.each([etag, `W/${etag}`, `"a,b",W/${etag},"c"`, '*'])(
     'is not sent again to one that names %s',
     (named) => {
-      expect(publication.reply(named, undefined).status).toBe(304);
-      expect(publication.reply(named, 'gzip').status).toBe(named === '*' ? 304 : 200);
+      expect(document.reply(named, undefined).status).toBe(304);
+      expect(document.reply(named, 'gzip').status).toBe(named === '*' ? 304 : 200);
     },
   );
 

@@ -1,7 +1,7 @@
 import { cpSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { packDirectory, readManifest } from '../../../src/engine/manifest.ts';
+import { packDirectory, readCalibratedManifest } from '../../../src/engine/manifest.ts';
 import { verifyPack } from '../../../src/engine/pack-files.ts';
 import { uncalibratedPack } from '../../../test/fixtures/packs.ts';
 import { samples, sharedFolder } from '../../../test/fixtures/pictures.ts';
@@ -179,7 +179,7 @@ test.skipIf(!shared)(
   async () => {
     const pack = join(folder, 'calibrated');
     cpSync(packDirectory('default'), pack, { recursive: true });
-    const before = readManifest(pack);
+    const before = readCalibratedManifest(pack);
     const data = (name: string) => join(shared!, 'data', name);
     const env = { FACEMATCH_PACK: pack };
     const calibrate = (options: string) =>
@@ -195,11 +195,11 @@ test.skipIf(!shared)(
       /^balance: the check contradicts .* reach \d0 percent [\d.]+ times as often as .* takes about [\d,]+ more people than its \d+\.$/m,
     );
     expect(refused.stdout).toMatch(/^ {2}group +percent +stated +measured +95 % interval /m);
-    expect(readManifest(pack)).toEqual(before);
+    expect(readCalibratedManifest(pack)).toEqual(before);
 
     const { code, stderr } = await calibrate(` --force --without-people ${data('negatives-animals')}`);
     expect({ code, stderr }).toEqual({ code: 0, stderr: 'Written into the pack default\n' });
-    const after = readManifest(pack);
+    const after = readCalibratedManifest(pack);
     await verifyPack(pack, after);
     expect(after.cohort!.sha256).not.toBe(before.cohort!.sha256);
     expect(after.human!.sha256).not.toBe(before.human!.sha256);

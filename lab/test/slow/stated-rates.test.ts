@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { projectPath } from '../../../src/config/paths.ts';
 import type { AccuracyMode } from '../../../src/engine/addon.ts';
 import { loadPack } from '../../../src/engine/load-addon.ts';
-import { packDirectory, readManifest } from '../../../src/engine/manifest.ts';
+import { packDirectory, readCalibratedManifest } from '../../../src/engine/manifest.ts';
 import { calibrationOf, promisedRate } from '../../../src/scoring/calibration.ts';
 import { analyseOptions, sharedFolder } from '../../../test/fixtures/pictures.ts';
 import { fitTable } from '../../calibrate.ts';
@@ -117,7 +117,7 @@ describe.skipIf(!checked)('in mode balance', () => {
       return { score, same, fold };
     });
   }
-  const table = readManifest(packDirectory('default')).calibration.balance;
+  const table = readCalibratedManifest(packDirectory('default')).calibration.balance;
   const at = (percent: number) => calibrationOf(table).similarityAt(promisedRate(percent));
   const rounding = 1e-9;
 
@@ -147,7 +147,7 @@ describe.skipIf(!shared).each([
 ] as const)('of the images of %s', (name, most) => {
   test.each(modes)(`at most ${most} have a face, in mode %s`, (mode) => {
     const pack = packDirectory('default');
-    const manifest = readManifest(pack);
+    const manifest = readCalibratedManifest(pack);
     const addon = loadPack(pack, manifest);
     const options = { ...analyseOptions, accuracy_mode: mode, min_det_score: manifest.min_det_score };
     const folder = join(shared!, 'data', name);

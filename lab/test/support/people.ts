@@ -4,7 +4,7 @@ import { addonFile } from '../../../src/config/environment.ts';
 import { projectPath } from '../../../src/config/paths.ts';
 import type { AccuracyMode } from '../../../src/engine/addon.ts';
 import { loadPack } from '../../../src/engine/load-addon.ts';
-import { packDirectory, readManifest } from '../../../src/engine/manifest.ts';
+import { packDirectory, readCalibratedManifest } from '../../../src/engine/manifest.ts';
 import { sha256 } from '../../../src/engine/pack-files.ts';
 import { sharedFolder } from '../../../test/fixtures/pictures.ts';
 import {
@@ -26,7 +26,7 @@ const { embedImages }: typeof import('../../embed-images.ts') = await import(
 );
 
 const directory = packDirectory('default');
-const manifest = readManifest(directory);
+const manifest = readCalibratedManifest(directory);
 const kept = projectPath('build/embeddings');
 /** A row for each image: cohort score, then vector; only NaN where there is no face. */
 const rowLength = manifest.embedder.dimensions + 1;

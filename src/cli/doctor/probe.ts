@@ -25,8 +25,8 @@ const probes: { [Name in keyof Probes]: (argument: string) => Promise<Probes[Nam
     return { versions: addon.versions(), runtime: addon.onnxRuntime() };
   },
   pack: async (directory) => {
-    const { readDraft } = await import('../../engine/manifest.ts');
-    (await import('../../engine/load-addon.ts')).loadPack(directory, readDraft(directory));
+    const { readManifest } = await import('../../engine/manifest.ts');
+    (await import('../../engine/load-addon.ts')).loadPack(directory, readManifest(directory));
     return undefined;
   },
 };

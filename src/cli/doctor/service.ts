@@ -14,12 +14,12 @@ import { probe, settingCure } from './machine.ts';
 export const serviceChecks: Checks = {
   /** The manifest, each file, and whether the nets load. */
   async 'model pack'() {
-    const { packDirectory, readDraft } = await import('../../engine/manifest.ts');
+    const { packDirectory, readManifest } = await import('../../engine/manifest.ts');
     const { ModelFileError, packFiles, verifyFile } = await import('../../engine/pack-files.ts');
     const directory = packDirectory(surveySettings().config.pack);
-    let manifest: ReturnType<typeof readDraft>;
+    let manifest: ReturnType<typeof readManifest>;
     try {
-      manifest = readDraft(directory);
+      manifest = readManifest(directory);
     } catch (error) {
       const [first = '', ...members] = (error as Error).message.split('\n').map((line) => line.trim());
       const value = [first, members.join('; ')].filter(Boolean).join(' ');

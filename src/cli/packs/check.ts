@@ -1,6 +1,6 @@
 import type { StageTimings } from '../../engine/addon.ts';
 import type { Feeding } from '../../engine/families.ts';
-import { type PackDraft, packDirectory, readDraft, readManifest } from '../../engine/manifest.ts';
+import { type Manifest, packDirectory, readCalibratedManifest, readManifest } from '../../engine/manifest.ts';
 import { verifyPack } from '../../engine/pack-files.ts';
 import { type Finding, firstLine, ok, unknown, warning, wrong } from '../doctor/finding.ts';
 import { betterFeeding, enoughFaces, margin, type Trial, timePacks, tryPack } from './trial.ts';
@@ -8,10 +8,10 @@ import { betterFeeding, enoughFaces, margin, type Trial, timePacks, tryPack } fr
 /** Whether a pack does what its manifest says, and what is missing. Never throws. */
 export async function* checkPack(nameOrPath: string): AsyncGenerator<Finding> {
   const directory = packDirectory(nameOrPath);
-  let draft: PackDraft;
+  let draft: Manifest;
   let trial: Trial;
   try {
-    draft = readDraft(directory);
+    draft = readManifest(directory);
     yield ok('manifest', `${draft.name} ${draft.version} in ${directory}`);
     await verifyPack(directory, draft);
     yield ok('files', 'have the SHA-256 of the manifest');
@@ -50,7 +50,7 @@ export function* judgeTrial(trial: Trial): Generator<Finding> {
 
 /** Both sample photos show people, not photos of photos. */
 export function livenessFinding(
-  { nets, live_threshold }: NonNullable<PackDraft['liveness']>,
+  { nets, live_threshold }: NonNullable<Manifest['liveness']>,
   { live_scores }: Trial,
 ): Finding {
   const files = nets.map(({ file, scale }) => `${file} at ${scale}`).join(', ');
@@ -65,10 +65,10 @@ export function feedingWarning(better: Feeding): Finding {
   return warning('feeding', value, `Add the pack again with --feeding ${better}`);
 }
 
-async function timing(directory: string, draft: PackDraft): Promise<Finding> {
+async function timing(directory: string, draft: Manifest): Promise<Finding> {
   try {
     const base = packDirectory('default');
-    const shared = readManifest(base);
+    const shared = readCalibratedManifest(base);
     await verifyPack(base, shared);
     const [own, known] = timePacks([
       { directory, draft },
@@ -88,7 +88,7 @@ const total = (stages: StageTimings) => Object.values(stages).reduce((sum, ms) =
 const calibrateIt = 'FACEMATCH_PACK=… facematch calibrate NAME=FOLDER --write; see docs/packs.md';
 
 /** What the pack does without. */
-function* missing(draft: PackDraft): Generator<Finding> {
+function* missing(draft: Manifest): Generator<Finding> {
   const { calibration, source } = draft;
   yield calibration === undefined
     ? warning('calibration', 'none: no answer passes 40 percent', calibrateIt)

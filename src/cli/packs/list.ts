@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { readConfig } from '../../config/config.ts';
 import { projectPath } from '../../config/paths.ts';
-import { type PackDraft, packDirectory, readDraft } from '../../engine/manifest.ts';
+import { type Manifest, packDirectory, readManifest } from '../../engine/manifest.ts';
 import { packFiles, verifyPack } from '../../engine/pack-files.ts';
 import type { Colours } from '../terminal.ts';
 
@@ -41,9 +41,9 @@ function packsIn(home: string): string[] {
 }
 
 async function listed(directory: string, configured: boolean): Promise<ListedPack> {
-  let draft: PackDraft;
+  let draft: Manifest;
   try {
-    draft = readDraft(directory);
+    draft = readManifest(directory);
   } catch (error) {
     return { name: basename(directory), directory, configured, fault: (error as Error).message };
   }

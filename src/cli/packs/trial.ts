@@ -6,7 +6,7 @@ import { samples } from '../../config/samples.ts';
 import type { Analysis, Face, Point, StageTimings } from '../../engine/addon.ts';
 import { type Feeding, feedings } from '../../engine/families.ts';
 import { loadAddon, loadPack } from '../../engine/load-addon.ts';
-import type { PackDraft } from '../../engine/manifest.ts';
+import type { Manifest } from '../../engine/manifest.ts';
 import { cosine } from '../../scoring/similarity.ts';
 
 /** A pack on the sample photos. */
@@ -25,7 +25,7 @@ export type Trial = Awaited<ReturnType<typeof tryPack>>;
  * The faces found in each photo, the cosine of the woman with herself (undefined when she was not found), the highest one of two
  * different people, and the live scores of all faces, lowest first. Rejects with an Error when the pack does not load or run. Signals are heard between the photos.
  */
-export async function tryPack(directory: string, draft: PackDraft) {
+export async function tryPack(directory: string, draft: Manifest) {
   loadPack(directory, draft);
   const found: Face[][] = [];
   for (const file of samples) {
@@ -61,7 +61,7 @@ const clearly = 0.15;
 /** Another way to feed the embedder by which the people of the photos are told apart much better; undefined for none. */
 export async function betterFeeding(
   directory: string,
-  draft: PackDraft,
+  draft: Manifest,
   now: Trial,
 ): Promise<Feeding | undefined> {
   const tried: { name: Feeding; gain: number }[] = [];
@@ -75,7 +75,7 @@ export async function betterFeeding(
 }
 
 /** With another manifest, and without what was made for the pack's embeddings or does not change them. */
-async function tryAs(directory: string, draft: PackDraft): Promise<Trial> {
+async function tryAs(directory: string, draft: Manifest): Promise<Trial> {
   const { cohort: _, human: __, occlusion: ___, liveness: ____, ...rest } = draft;
   // The addon keeps what it has loaded of a directory: another name makes it another pack.
   const folder = mkdtempSync(join(tmpdir(), 'facematch-pack-'));
@@ -91,7 +91,7 @@ async function tryAs(directory: string, draft: PackDraft): Promise<Trial> {
 const timedRounds = 9;
 
 /** Medians of each stage of the first photo, in milliseconds, mode balance; the packs take turns. */
-export function timePacks(packs: readonly { directory: string; draft: PackDraft }[]): StageTimings[] {
+export function timePacks(packs: readonly { directory: string; draft: Manifest }[]): StageTimings[] {
   for (const { directory, draft } of packs) loadPack(directory, draft);
   const photo = readFileSync(samples[0]);
   const rounds = Array.from({ length: timedRounds }, () =>
@@ -111,7 +111,7 @@ export function timePacks(packs: readonly { directory: string; draft: PackDraft 
   });
 }
 
-function analysed(directory: string, { min_det_score, liveness }: PackDraft, photo: Uint8Array): Analysis {
+function analysed(directory: string, { min_det_score, liveness }: Manifest, photo: Uint8Array): Analysis {
   const outcome = loadAddon().analyse(directory, photo, {
     accuracy_mode: 'balance',
     min_det_score,

@@ -1,6 +1,6 @@
 import { element, find, place } from './dom.ts';
 import type { PhotoSlot } from './photos.ts';
-import type { Face, Picture } from './types.ts';
+import type { Face, FoundImage } from './types.ts';
 import { count } from './words.ts';
 
 /** The faces of one photo: buttons over its preview, in the answer's order. */
@@ -18,12 +18,12 @@ export class Faces {
   }
 
   /** @param image with a `face_index` of -1 where no face was compared */
-  show(picture: Picture): void {
-    const { width, height, faces, face_index, smallest_face } = picture;
+  show(found: FoundImage): void {
+    const { width, height, faces, face_index, smallest_face } = found;
     // A click sends a new request, whose answer replaces the buttons: keep the focus on the same face.
     const focused = this.#buttons.indexOf(document.activeElement as HTMLButtonElement);
     const caption = `${this.#slot.label}, ${width} × ${height}, ${count(faces.length, 'face')} from ${smallest_face} px on`;
-    this.#buttons = faces.map((face) => this.#button(face, picture, caption));
+    this.#buttons = faces.map((face) => this.#button(face, found, caption));
     this.#layer.replaceChildren(...this.#buttons);
     this.#buttons[focused]?.focus({ preventScroll: true });
     this.#buttons[face_index]?.classList.add('compared');
@@ -41,7 +41,7 @@ export class Faces {
   }
 
   /** @param caption shown below the photo unless a face is pointed at */
-  #button(face: Face, { width, height, faces, face_index }: Picture, caption: string): HTMLButtonElement {
+  #button(face: Face, { width, height, faces, face_index }: FoundImage, caption: string): HTMLButtonElement {
     const { index, box, landmarks } = face;
     const which = faces.length === 1 ? 'the only face' : `face ${index + 1} of ${faces.length}`;
     const details = detailsOf(face);

@@ -6,7 +6,7 @@ import { clearProblem, fieldsOf, showProblem } from './problem.ts';
 import { programs } from './programs.ts';
 import { type Photo, planOf, send } from './request.ts';
 import { announcement, showFaces, showMany, showResult } from './result.ts';
-import type { Choice, DetectAnswer, Fields, ManyAnswer, Outcome, Task } from './types.ts';
+import type { Choice, DetectAnswer, Fields, ManyAnswer, Received, Task } from './types.ts';
 import { bytesText } from './words.ts';
 
 /** The page: its events, and its state between requests. Nothing is stored beyond the page. */
@@ -98,7 +98,7 @@ async function compare(): Promise<boolean> {
   return 'answer' in outcome ? succeed(outcome) : fail(outcome);
 }
 
-function succeed({ answer, round_trip_ms }: Extract<Outcome, { answer: unknown }>): true {
+function succeed({ answer, round_trip_ms }: Extract<Received, { answer: unknown }>): true {
   if (!('match' in answer)) return succeedWithList(answer);
   showResult(answer, round_trip_ms, [slots[0].image, slots[1].image]);
   tell(byId('stale'), undefined);
@@ -184,7 +184,7 @@ function verb(): string {
   return task === 'detect' ? 'Find faces' : 'Compare';
 }
 
-function fail({ problem, retry_after_s }: Extract<Outcome, { problem: unknown }>): false {
+function fail({ problem, retry_after_s }: Extract<Received, { problem: unknown }>): false {
   hideResults();
   showProblem(problem, retry_after_s, () => void compare());
   // The photo of a detect request, `image`, is the first one here.

@@ -1,5 +1,5 @@
 import { byId, element, settings } from './dom.ts';
-import type { Problem } from './types.ts';
+import type { ProblemAnswer } from './types.ts';
 import { bytesText, count } from './words.ts';
 
 /** Further members of a problem → their text. */
@@ -22,7 +22,11 @@ export function plainWords(text: string): string {
 let clock: ReturnType<typeof setInterval> | undefined;
 
 /** Shows a problem with the server's texts, and a button to try again after the seconds of Retry-After. */
-export function showProblem(problem: Problem, retry_after_s: number | undefined, retry: () => void): void {
+export function showProblem(
+  problem: ProblemAnswer,
+  retry_after_s: number | undefined,
+  retry: () => void,
+): void {
   const told = Object.entries(extras).flatMap(([name, words]) =>
     name in problem ? [words(problem[name])] : [],
   );
@@ -44,13 +48,13 @@ export function clearProblem(): void {
 }
 
 /** Names of the controls that the problem is about. */
-export function fieldsOf({ code, field, errors = [] }: Problem): string[] {
+export function fieldsOf({ code, field, errors = [] }: ProblemAnswer): string[] {
   if (['missing_api_key', 'invalid_api_key', 'forbidden_scope'].includes(code)) return ['x-api-key'];
   return field === undefined ? errors.map((error) => error.field) : [field];
 }
 
 /** For programs and operators: status, code, id, and where the code is explained. */
-function sourceOf({ status, code, request_id, type }: Problem): HTMLElement {
+function sourceOf({ status, code, request_id, type }: ProblemAnswer): HTMLElement {
   const line = element('p', { className: 'source' });
   line.append(status === undefined ? '' : `HTTP ${status} `, element('code', {}, code));
   if (request_id !== undefined) line.append(', request ', element('code', {}, request_id));

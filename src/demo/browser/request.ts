@@ -1,5 +1,5 @@
 import { settings } from './dom.ts';
-import type { Fields, Outcome, Plan, Problem, Task } from './types.ts';
+import type { Fields, Plan, ProblemAnswer, Received, Task } from './types.ts';
 
 export interface Photo {
   name: string;
@@ -29,7 +29,7 @@ export async function send(
   key: string,
   photos: readonly Photo[],
   signal: AbortSignal,
-): Promise<Outcome> {
+): Promise<Received> {
   const body = new FormData();
   for (const { name, file } of photos) if (file !== undefined) body.append(name, file, file.name);
   for (const [name, text] of Object.entries(fields)) body.append(name, text);
@@ -57,14 +57,14 @@ function headersOf(key: string): Headers | undefined {
   }
 }
 
-const unsendableKey: Problem = {
+const unsendableKey: ProblemAnswer = {
   code: 'invalid_api_key',
   title: 'The API key is not valid',
   detail: 'The key has a character that no key can have. Copy it again.',
 };
 
 /** The server's problem; a proxy in front of it may send something else. */
-function problemOf({ status, statusText }: Response, text: string): Problem {
+function problemOf({ status, statusText }: Response, text: string): ProblemAnswer {
   try {
     const problem = JSON.parse(text);
     if (typeof problem.detail === 'string') return problem;
@@ -80,7 +80,7 @@ function problemOf({ status, statusText }: Response, text: string): Problem {
 }
 
 /** A browser does not say why. The server closes the connection on a body far beyond its limit, so that is the likeliest cause. */
-function unreachable(photos: readonly Photo[], { message }: Error): Problem {
+function unreachable(photos: readonly Photo[], { message }: Error): ProblemAnswer {
   const code = 'unreachable';
   const { max_body_bytes: limit_bytes } = settings.limits;
   if (photos.reduce((sum, { file }) => sum + (file?.size ?? 0), 0) > limit_bytes) {

@@ -2,7 +2,7 @@ import { measuredUpTo } from '../../scoring/calibration.ts';
 import { byId, element, place } from './dom.ts';
 import { detailsOf } from './faces.ts';
 import { plainWords } from './problem.ts';
-import type { Answer, DetectAnswer, ManyAnswer, Pair, Picture, Warning } from './types.ts';
+import type { Answer, DetectAnswer, FoundImage, ManyAnswer, Pair, Warning } from './types.ts';
 import {
   capital,
   count,
@@ -83,8 +83,8 @@ function pairTable(answer: Answer, [one, two]: readonly [HTMLImageElement, HTMLI
   // What holds for the best of all pairs, for one pair.
   const false_match_rate = 1 - (1 - answer.false_match_rate) ** (1 / pairs_compared);
   const { extrapolated } = answer;
-  const cellOf = (image: HTMLImageElement, picture: Picture, index: number) => {
-    const face = [thumbnail(image, picture, index), `Face ${index + 1}`];
+  const cellOf = (image: HTMLImageElement, found: FoundImage, index: number) => {
+    const face = [thumbnail(image, found, index), `Face ${index + 1}`];
     return element('td', {}, element('div', { className: 'cell' }, ...face));
   };
   const rowOf = ({ image1_face_index, image2_face_index, similarity, confidence_percent }: Pair) => {
@@ -128,7 +128,7 @@ const sidePixels = 128;
 /** A square crop of a preview around a face; empty when there is no preview. */
 export function thumbnail(
   image: HTMLImageElement,
-  { width, height, faces }: Omit<Picture, 'face_index'>,
+  { width, height, faces }: Omit<FoundImage, 'face_index'>,
   index: number,
 ): HTMLCanvasElement {
   const canvas = element('canvas', { width: sidePixels, height: sidePixels, className: 'thumbnail' });
@@ -178,18 +178,18 @@ export function showMany(answer: ManyAnswer, images: readonly HTMLImageElement[]
 }
 
 /** `image`: the photo's preview. Returns the text to announce. */
-export function showFaces({ image: picture, warnings }: DetectAnswer, image: HTMLImageElement): string {
-  const rows = picture.faces.map((face) => {
+export function showFaces({ image: found, warnings }: DetectAnswer, image: HTMLImageElement): string {
+  const rows = found.faces.map((face) => {
     const name = element('th', { scope: 'row' }, `Face ${face.index + 1}`);
     const human = face.human_score === undefined ? '–' : face.human_score.toFixed(1);
     return rowOf(
-      thumbnail(image, picture, face.index),
+      thumbnail(image, found, face.index),
       name,
       element('td', { className: 'digits' }, human),
       element('td', {}, capital(detailsOf(face))),
     );
   });
-  const title = picture.faces.length === 0 ? 'No face' : count(picture.faces.length, 'face');
+  const title = found.faces.length === 0 ? 'No face' : count(found.faces.length, 'face');
   show(title, warnings, ['Face', 'Number', 'Human score', 'Details'], rows);
   return `${title} found.`;
 }

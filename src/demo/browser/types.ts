@@ -29,14 +29,14 @@ export type Answer = Match;
 export type ManyAnswer = Many;
 export type DetectAnswer = Detect;
 export type Warning = Answer['warnings'][number];
-export type Picture = Answer['image1'];
-export type Face = Picture['faces'][number];
+export type FoundImage = Answer['image1'];
+export type Face = FoundImage['faces'][number];
 export type Pair = Answer['pairs'][number];
 /** The index of a face in each image; -1 when the server chooses. */
 export type Choice = [image1: number, image2: number];
 
 /** A problem+json, or a fault that the page itself reports in the same form. */
-export interface Problem {
+export interface ProblemAnswer {
   status?: number;
   code: string;
   title: string;
@@ -48,9 +48,9 @@ export interface Problem {
   [extra: string]: unknown;
 }
 
-export type Outcome =
+export type Received =
   | { answer: Answer | ManyAnswer | DetectAnswer; round_trip_ms: number }
-  | { problem: Problem; retry_after_s?: number | undefined };
+  | { problem: ProblemAnswer; retry_after_s?: number | undefined };
 
 /** Fields of the form as text, without the photos. */
 export type Fields = Partial<Record<keyof MatchOptions, string>>;

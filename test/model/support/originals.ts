@@ -3,7 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, vi } from 'vitest';
 import { downloadTarball, liftFiles, type NpmSource } from '../../../models/prepare/tarball.ts';
-import { type PackManifest, type PackNet, packDirectory, readManifest } from '../../../src/engine/manifest.ts';
+import {
+  type CalibratedManifest,
+  type PackNet,
+  packDirectory,
+  readCalibratedManifest,
+} from '../../../src/engine/manifest.ts';
 
 /** The default pack's tarballs and nets, downloaded like in set-up: through npm and its cache. */
 
@@ -12,17 +17,17 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 /** Nets of the default pack are in tarballs. */
 export type OwnNet<Net = PackNet> = Net & { from: string };
 
-type Blazeface = PackManifest['detector'] & { scores: string; boxes: string };
+type Blazeface = CalibratedManifest['detector'] & { scores: string; boxes: string };
 
-type NpmManifest = Omit<PackManifest, 'source' | 'close_detector'> & {
+type NpmManifest = Omit<CalibratedManifest, 'source' | 'close_detector'> & {
   source: NpmSource;
   close_detector: OwnNet<Blazeface> & { source: NpmSource };
-  detector: OwnNet<PackManifest['detector']>;
-  landmarks: OwnNet<PackManifest['landmarks']>;
-  embedder: OwnNet<PackManifest['embedder']>;
+  detector: OwnNet<CalibratedManifest['detector']>;
+  landmarks: OwnNet<CalibratedManifest['landmarks']>;
+  embedder: OwnNet<CalibratedManifest['embedder']>;
 };
 
-export const manifest = readManifest(packDirectory('default')) as NpmManifest;
+export const manifest = readCalibratedManifest(packDirectory('default')) as NpmManifest;
 /** Those of the pack's source. */
 export const nets: OwnNet[] = [manifest.detector, manifest.landmarks, manifest.embedder];
 

@@ -1,5 +1,5 @@
 import { axisX, axisY, gridY, line, rect, ruleY, text } from '@observablehq/plot';
-import { Calibration, defaults, type PackManifest, promisedRate } from 'facematch/for-lab';
+import { type CalibratedManifest, Calibration, defaults, promisedRate } from 'facematch/for-lab';
 import { drawSvg } from './plot.ts';
 
 /** An SVG file does not get the style of a page: text and axes are light on dark by the reader's system. */
@@ -17,7 +17,7 @@ const lines = [
  * docs/scores/percent.svg: a pack's calibration from normalised similarity to percent. The horizontal axis goes from the
  * similarity of FMR 1 to that of 100 percent.
  */
-export function scorePicture({ name, version, calibration }: PackManifest): string {
+export function scoreChart({ name, version, calibration }: CalibratedManifest): string {
   const tables = {
     fast: new Calibration(calibration.fast.points),
     balance: new Calibration(calibration.balance.points),

@@ -21,7 +21,7 @@ export function samplesOf({ method, path, docs }: Listed): Sample[] {
   ];
 }
 
-interface Request {
+interface SampleRequest {
   method: string;
   path: string;
   needsKey: boolean;
@@ -31,7 +31,7 @@ interface Request {
   json: string | undefined;
 }
 
-function requestOf(method: string, path: string, curl: readonly string[]): Request {
+function requestOf(method: string, path: string, curl: readonly string[]): SampleRequest {
   const parts = curl.flatMap((argument) => {
     const [, name, at, value] = /^-F (\w+)=(@?)(.*)$/.exec(argument) ?? [];
     return name === undefined ? [] : [{ name, isFile: at === '@', value: value! }];
@@ -49,7 +49,7 @@ const lines = (...all: readonly (string | readonly string[] | undefined)[]) =>
     .join('\n');
 
 /** The Content-Type of a form is left to fetch: only that knows the boundary. */
-function nodeSample({ method, path, needsKey, parts, json }: Request): string {
+function nodeSample({ method, path, needsKey, parts, json }: SampleRequest): string {
   const isForm = parts.length > 0;
   const type = json && "'content-type': 'application/json'";
   const headers = [needsKey && "'x-api-key': process.env.FACEMATCH_KEY", type].filter((header) => header);
@@ -68,7 +68,7 @@ function nodeSample({ method, path, needsKey, parts, json }: Request): string {
   );
 }
 
-function pythonSample({ method, path, needsKey, parts, json }: Request): string {
+function pythonSample({ method, path, needsKey, parts, json }: SampleRequest): string {
   const files = parts.filter(({ isFile }) => isFile);
   const values = parts.filter(({ isFile }) => !isFile);
   const type = json && '"content-type": "application/json"';

@@ -15,16 +15,16 @@ type DocumentId = 'openapi' | 'docs' | 'demo';
  * Answers a document by the id of its endpoint and the request's query, which only the demo reads: with `sample=1` or `sample=2` it
  * is a sample photo. Each is made on its first request and kept; only the API's page is late then.
  */
-export function publications(config: Config) {
-  const made = new Map<string, Publication | Promise<Publication>>();
-  return (id: string, query = ''): Publication | Promise<Publication> => {
+export function documents(config: Config) {
+  const made = new Map<string, StaticDocument | Promise<StaticDocument>>();
+  return (id: string, query = ''): StaticDocument | Promise<StaticDocument> => {
     const sample = id === 'demo' ? samples[['sample=1', 'sample=2'].indexOf(query)] : undefined;
     const key = sample ?? id;
     const known = made.get(key);
     if (known !== undefined) return known;
     const document =
       sample !== undefined && existsSync(sample)
-        ? new Publication('image/jpeg', readFileSync(sample))
+        ? new StaticDocument('image/jpeg', readFileSync(sample))
         : makers[id as DocumentId](config);
     made.set(key, document);
     if (document instanceof Promise) {
@@ -39,8 +39,8 @@ export function publications(config: Config) {
 
 const page = 'text/html; charset=utf-8';
 
-const makers: Readonly<Record<DocumentId, (config: Config) => Publication | Promise<Publication>>> = {
-  openapi: (config) => new Publication('application/json', JSON.stringify(openApiDocument(config))),
+const makers: Readonly<Record<DocumentId, (config: Config) => StaticDocument | Promise<StaticDocument>>> = {
+  openapi: (config) => new StaticDocument('application/json', JSON.stringify(openApiDocument(config))),
   async docs(config) {
     const { html, policy } = docsPage(openApiDocument(config));
     const headers: Headers = [
@@ -48,23 +48,23 @@ const makers: Readonly<Record<DocumentId, (config: Config) => Publication | Prom
       ['Referrer-Policy', 'no-referrer'],
     ];
     // On another thread: it has 4 MB.
-    return new Publication(page, html, headers, await promisify(gzip)(html));
+    return new StaticDocument(page, html, headers, await promisify(gzip)(html));
   },
   demo(config) {
     const { html, headers } = demoPage(config);
-    return new Publication(page, html, headers);
+    return new StaticDocument(page, html, headers);
   },
 };
 
 /** A document that does not change while the server runs: as it is, and by gzip, each with an ETag of its own. */
-export class Publication {
-  readonly #plain: Form;
-  readonly #packed: Form;
+export class StaticDocument {
+  readonly #plain: Encoded;
+  readonly #packed: Encoded;
 
   constructor(content_type: string, body: string | Buffer, headers: Headers = [], packed = gzipSync(body)) {
     const all: Headers = [['Content-Type', content_type], ['X-Content-Type-Options', 'nosniff'], ...headers];
-    this.#plain = formOf(Buffer.from(body), all);
-    this.#packed = formOf(packed, [...all, ['Content-Encoding', 'gzip']]);
+    this.#plain = encodedOf(Buffer.from(body), all);
+    this.#packed = encodedOf(packed, [...all, ['Content-Encoding', 'gzip']]);
   }
 
   /** 304 when the client already has it (RFC 9110 section 13.1.2), with the headers of section 15.4.5. */
@@ -80,13 +80,13 @@ export class Publication {
   }
 }
 
-interface Form {
+interface Encoded {
   body: Buffer;
   etag: string;
   headers: Headers;
 }
 
-const formOf = (body: Buffer, headers: Headers): Form => ({
+const encodedOf = (body: Buffer, headers: Headers): Encoded => ({
   body,
   etag: `"${createHash('sha256').update(body).digest('base64url')}"`,
   headers,
