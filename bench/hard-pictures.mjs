@@ -1,4 +1,4 @@
-// Which faces are found in hard images, as JSON; test/model/hard-pictures.test.ts has the goals:
+// Which faces are found in hard images, as JSON; test/slow/model/hard-pictures.test.ts has the goals:
 //   node bench/hard-pictures.mjs [--only WORD] [--every N]
 // Rotated, shrunk, dark, pale, close-up and tiny variants of photos in which the pipeline finds a face, and images with
 // known contents. --only measures the rows with that word, --every each Nth face for the variants. Needs npm run setup -- --dev.

@@ -1,6 +1,6 @@
 // Every test, each once; sets up what is missing first. The last line counts.
-//   node scripts/test.mjs          lint, types, the C++ core, and the fast files of test: npm test
-//   node scripts/test.mjs --full   the slow files of test as well: npm run test:full
+//   node scripts/test.mjs          lint, types, the C++ core, and the files of test outside test/slow: npm test
+//   node scripts/test.mjs --full   those of test/slow as well: npm run test:full
 //   node scripts/test.mjs NAME…    only these: a check (lint, types, native, vitest), or what has NAME in its path: suites
 //                                  (native/test/NAME_test.cpp) and files of test. "native warp" is that suite alone.
 // FACEMATCH_NO_SKIPS=1: a skipped test counts as failed.
@@ -89,7 +89,7 @@ function native() {
 }
 
 function vitest() {
-  const loadsSanitized = /^test\/(?:native|fuzz)\//;
+  const loadsSanitized = /^test\/(?:slow\/)?(?:native|fuzz)\//;
   if (names.length === 0 || files.some((file) => loadsSanitized.test(file)))
     countOne(buildSanitized('facematch'));
   const report = 'build/vitest.json';

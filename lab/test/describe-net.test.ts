@@ -5,7 +5,7 @@ import { makeIntegers, makeNode } from '../../models/prepare/graph.ts';
 import { loadAddon } from '../../src/engine/load-addon.ts';
 import { packDirectory } from '../../src/engine/manifest.ts';
 import { encodeNet } from '../../test/fixtures/nets.ts';
-import { standIn } from '../../test/model/support/standin.ts';
+import { standIn } from '../../test/slow/model/support/small-embedder.ts';
 import { newFolder } from '../../test/support/folder.ts';
 import { describeDetector, describeEmbedder, describeLandmarks } from '../packs/describe.ts';
 

@@ -17,9 +17,9 @@ import { verifyPack } from '../../src/engine/pack-files.ts';
 import { livenessNet } from '../../test/fixtures/liveness.ts';
 import { uncalibratedPack } from '../../test/fixtures/packs.ts';
 import { sharedFolder } from '../../test/fixtures/pictures.ts';
-import { standIn } from '../../test/model/support/standin.ts';
 import { expectFailure, facematch } from '../../test/server/support/cli.ts';
 import type { Json } from '../../test/server/support/client.ts';
+import { standIn } from '../../test/slow/model/support/small-embedder.ts';
 import { newFolder } from '../../test/support/folder.ts';
 
 /** Packs of the user's own nets, by the command line. */

@@ -81,7 +81,7 @@ describe('facematch detect', () => {
     const svg = readFileSync(join(folder, 'drawn.svg'), 'utf8');
     // The file itself, not a copy that was encoded anew.
     expect(svg).toContain(`"data:image/jpeg;base64,${turned.toString('base64')}"`);
-    // That this shows it upright is seen in a browser: test/browser/intake.test.ts.
+    // That this shows it upright is seen in a browser: test/slow/browser/intake.test.ts.
     expect(svg).toMatch(/^<svg [^>]*width="900" height="600"/);
     expect(svg).toContain('<image width="600" height="900"');
     expect(svg).toContain('transform="matrix(0 1 -1 0 900 0)"');

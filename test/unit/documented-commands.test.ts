@@ -7,7 +7,7 @@ import { buildProgram } from '../../src/cli/program.ts';
 import { projectPath } from '../../src/config/paths.ts';
 import { documentedCommands, pages } from '../support/doc-commands.ts';
 
-/** Commands and links in the pages lead to something. What can be run is run by test/server/documented-requests.test.ts. */
+/** Commands and links in the pages lead to something. What can be run is run by test/slow/server/documented-requests.test.ts. */
 
 const commands = documentedCommands();
 const lab = await openLab();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { drawFaces } from '../../src/cli/drawing.ts';
 import type { Face, FoundBy, ImageReport } from '../../src/engine/addon.ts';
 
-// That images are upright in every orientation is seen in a browser: test/browser/intake.test.ts.
+// That images are upright in every orientation is seen in a browser: test/slow/browser/intake.test.ts.
 
 const faceAt = (x: number, y: number, side: number, found_by: FoundBy = 'primary') =>
   ({

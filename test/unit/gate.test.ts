@@ -12,7 +12,7 @@ import { create } from '../../src/cli/key-edits.ts';
 import type { Problem } from '../../src/errors.ts';
 import { newFolder } from '../support/folder.ts';
 
-/** What depends on time, on the address, or on a shared limiter; test/server/refusals.test.ts has the order of the checks. */
+/** What depends on time, on the address, or on a shared limiter; test/transport/refusals.test.ts has the order of the checks. */
 
 const now_ms = Date.UTC(2100, 0, 1);
 const silent = { info: () => {}, warn: () => {} };

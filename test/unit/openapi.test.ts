@@ -175,7 +175,7 @@ describe('nothing of the document is left out:', () => {
   });
 });
 
-/** What it does in a browser is tested in test/browser/docs-page.test.ts. */
+/** What it does in a browser is tested in test/slow/browser/docs-page.test.ts. */
 
 describe("the API's page", () => {
   const document = openApiDocument(readConfig({}));

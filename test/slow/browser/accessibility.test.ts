@@ -1,0 +1,90 @@
+import axe from 'axe-core';
+import { describe, expect, test } from 'vitest';
+import { samples } from '../../fixtures/pictures.ts';
+import { type DemoPage, jpeg } from './support/demo-page.ts';
+import { chromiumFile, Session } from './support/session.ts';
+
+/** Without a mouse, without seeing, on a small screen, in the dark. */
+
+describe.skipIf(chromiumFile === undefined)('the page', () => {
+  const session = new Session();
+  const photos = [samples.one, samples.three].map((photo) => jpeg(photo));
+
+  /** What it shows at first, a refusal, and an answer with everything unfolded. */
+  async function* states(demo: DemoPage) {
+    await demo.page.getByText('More options').click();
+    yield 'empty';
+    await demo.givePhotos(samples.one, samples.three);
+    await demo.key.fill('fm_not_known');
+    await demo.compare();
+    yield 'a refusal';
+    await demo.key.fill(session.server.key);
+    await demo.compare();
+    await demo.page.getByText('The whole answer').click();
+    await demo.faces(1).nth(1).click();
+    yield 'an answer';
+  }
+
+  test('leads from the start to an answer by keyboard alone', async () => {
+    const demo = await session.open({ key: '' });
+    let photo = 0;
+    demo.page.on('filechooser', (dialog) => void dialog.setFiles(photos[photo++]!));
+    for (const number of [1, 2] as const) {
+      await demo.tabTo(`Choose photo ${number}`);
+      await demo.page.keyboard.press('Enter');
+      await demo.preview(number).waitFor();
+    }
+    await demo.tabTo('API key');
+    await demo.page.keyboard.type(session.server.key);
+    await demo.tabTo('Balance');
+    await demo.page.keyboard.press('ArrowRight');
+    await demo.tabTo(/^Threshold/);
+    for (let i = 0; i < 5; i++) await demo.page.keyboard.press('ArrowLeft');
+    await demo.tabTo('Compare');
+    const answer = await demo.answerTo(() => demo.page.keyboard.press('Enter'));
+    expect(answer).toMatchObject({ match: true, accuracy_mode: 'fast', threshold_percent: 65 });
+    expect(await demo.focused()).toBe('Compare');
+    expect(await demo.status.textContent()).toMatch(/^Match/);
+  });
+
+  test.each(['light', 'dark'] as const)(
+    'breaks no rule of WCAG that axe can check when it is %s',
+    async (colorScheme) => {
+      const demo = await session.open({ colorScheme });
+      await demo.page.evaluate(axe.source);
+      for await (const state of states(demo)) {
+        const { passes, violations } = await demo.page.evaluate(() =>
+          (window as unknown as { axe: typeof axe }).axe.run(),
+        );
+        expect(passes.map(({ id }) => id)).toContain('color-contrast');
+        const broken = violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]);
+        expect(broken, state).toEqual([]);
+      }
+    },
+  );
+
+  test.each([320, 390, 768, 1280])('at %i pixels is never wider than the window', async (width) => {
+    const isPhone = width < 700;
+    const demo = await session.open({
+      viewport: { width, height: 844 },
+      isMobile: isPhone,
+      hasTouch: isPhone,
+    });
+    for await (const state of states(demo)) {
+      const widest = await demo.page.evaluate(() => document.documentElement.scrollWidth);
+      expect(widest, state).toBeLessThanOrEqual(width);
+    }
+  });
+
+  test('shows what came of a request without scrolling by hand, on a phone', async () => {
+    const demo = await session.open({ viewport: { width: 390, height: 844 } });
+    await demo.givePhotos(samples.one, samples.three);
+    await demo.compare();
+    const top = (await demo.verdict.boundingBox())!.y;
+    expect(top).toBeGreaterThanOrEqual(0);
+    expect(top).toBeLessThan(844);
+    await demo.key.fill('fm_not_known');
+    await demo.compare();
+    expect((await demo.problem.boundingBox())!.y).toBeLessThan(844);
+  });
+});

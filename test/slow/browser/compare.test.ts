@@ -1,0 +1,208 @@
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { blank, samples } from '../../fixtures/pictures.ts';
+import { jpeg } from './support/demo-page.ts';
+import { chromiumFile, Session } from './support/session.ts';
+
+/** From two photos to an answer, and from there to two faces of one's own choice. */
+
+const session = new Session();
+
+describe.skipIf(chromiumFile === undefined)('two photos', () => {
+  test('of one person are a match, with its percent, its rate in words and its timings', async () => {
+    const demo = await session.open();
+    await demo.givePhotos(samples.one, samples.three);
+    const answer = await demo.compare();
+    expect(answer.match).toBe(true);
+    expect(await demo.verdict.textContent()).toBe('Match');
+    const gauge = demo.page.getByRole('meter', { name: 'Confidence' });
+    expect(Number(await gauge.getAttribute('aria-valuenow'))).toBe(answer.confidence_percent);
+    expect(await gauge.getAttribute('aria-valuetext')).toMatch(
+      /^≥\s\d+(\.\d)?\s%, .*1 in .* strangers; the threshold is 70\s%$/,
+    );
+    const text = await demo.page.locator('#result').innerText();
+    expect(text).toMatch(/1 in .* strangers look this alike/);
+    expect(text).toContain('1 in 10,000 strangers would pass');
+    for (const stage of Object.keys(answer.timings_ms)) expect(text.toLowerCase()).toContain(stage);
+    expect(await demo.status.textContent()).toMatch(/^Match\. .* 9 pairs compared\.$/);
+  });
+
+  test('are compared where a proxy serves the page below a path of its own', async () => {
+    const { server } = session;
+    const proxy = createServer((incoming, outgoing) => {
+      const { method, url = '', headers } = incoming;
+      const path = url.startsWith('/faces/') ? url.slice('/faces'.length) : '/not-below-it';
+      const onward = request(server.url(path), { method, headers }, (answer) => {
+        outgoing.writeHead(answer.statusCode!, answer.headers);
+        answer.pipe(outgoing);
+      });
+      incoming.pipe(onward);
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void proxy.close());
+    await once(proxy, 'listening');
+    const address = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const below = { address, url: (path: string) => `${address}/faces${path}`, key: server.key };
+    const demo = await session.open({ server: below });
+    await demo.page
+      .getByRole('button', { name: /sample/i })
+      .first()
+      .click();
+    await demo.preview(2).waitFor();
+    expect((await demo.compare()).match).toBeTypeOf('boolean');
+    expect(await demo.curl.textContent()).toContain(`${address}/faces/API`);
+    await demo.give(2, jpeg(await blank(400, 300, 'jpeg')));
+    await demo.compare();
+    const help = demo.problem.getByRole('link', { name: 'What this means' });
+    expect(await help.getAttribute('href')).toMatch(/^\/faces\/API\/.*docs#./);
+  });
+
+  test('have every face boxed where the answer says, and nothing of it when one is taken away', async () => {
+    const demo = await session.open();
+    await demo.givePhotos(samples.one, samples.three);
+    const answer = await demo.compare();
+    for (const number of [1, 2] as const) {
+      const { width, height, faces, face_index } = answer[`image${number}`];
+      const boxes = demo.faces(number);
+      expect(await boxes.count()).toBe(faces.length);
+      const picture = (await demo.preview(number).boundingBox())!;
+      for (const { index, box } of faces) {
+        const drawn = (await boxes.nth(index).boundingBox())!;
+        const off = [
+          drawn.x - picture.x - (box.x / width) * picture.width,
+          drawn.y - picture.y - (box.y / height) * picture.height,
+          drawn.width - (box.width / width) * picture.width,
+          drawn.height - (box.height / height) * picture.height,
+        ];
+        // Of the page's own; a line is two of them wide.
+        for (const pixels of off) expect(Math.abs(pixels)).toBeLessThan(2);
+      }
+      expect(await boxes.nth(face_index).getAttribute('aria-label')).toContain('compared');
+    }
+    await demo.slot(2).getByRole('button', { name: 'Remove photo 2' }).click();
+    expect(await demo.verdict.isVisible()).toBe(false);
+    expect(await demo.faces(1).count()).toBe(0);
+  });
+
+  test('of strangers are no match, which is no error, and a change of threshold or mode is told and judged by', async () => {
+    const demo = await session.open();
+    await demo.givePhotos(samples.one, samples.two);
+    expect((await demo.compare()).match).toBe(false);
+    expect(await demo.verdict.textContent()).toBe('No match');
+    expect(await demo.problem.isVisible()).toBe(false);
+    expect(await demo.status.textContent()).toMatch(/^No match\./);
+    await demo.page.getByLabel('Threshold').fill('30');
+    expect(await demo.page.getByText('You changed something since').isVisible()).toBe(true);
+    await demo.page.getByLabel('Fast').check();
+    const answer = await demo.compare();
+    expect(answer).toMatchObject({ threshold_percent: 30, accuracy_mode: 'fast', match: true });
+    expect(await demo.page.getByText('You changed something since').isVisible()).toBe(false);
+    expect(await demo.curl.textContent()).toContain('accuracy_mode=fast');
+  });
+});
+
+describe.skipIf(chromiumFile === undefined)('two faces out of groups', () => {
+  test('are compared when they are clicked, and automatic choice comes back', async () => {
+    const demo = await session.open();
+    await demo.givePhotos(samples.one, samples.three);
+    expect((await demo.compare()).pairs_compared).toBe(9);
+    await demo.faces(1).nth(1).click();
+    expect(await demo.status.textContent()).toContain('Chosen: face 2 of photo 1. Choose one in photo 2');
+    const chosen = await demo.answerTo(() => demo.faces(2).nth(2).click());
+    expect(chosen).toMatchObject({ pairs_compared: 1, image1: { face_index: 1 }, image2: { face_index: 2 } });
+    expect(await demo.curl.textContent()).toContain('image2_face_index=2');
+    expect(await demo.faces(1).nth(1).getAttribute('aria-pressed')).toBe('true');
+    const again = await demo.answerTo(() =>
+      demo.page.getByRole('button', { name: 'Choose automatically' }).click(),
+    );
+    expect(again.pairs_compared).toBe(9);
+    expect(await demo.curl.textContent()).not.toContain('face_index');
+  });
+
+  test('are compared when they are chosen by keyboard, and the focus stays on the face', async () => {
+    const demo = await session.open();
+    await demo.givePhotos(samples.one, samples.three);
+    await demo.compare();
+    await demo.slot(1).getByLabel('Choose photo 1').focus();
+    await demo.tabTo(/^Photo 1, face 3 of 3/);
+    await demo.page.keyboard.press('Space');
+    await demo.tabTo(/^Photo 2, face 2 of 3/);
+    const chosen = await demo.answerTo(() => demo.page.keyboard.press('Enter'));
+    expect(chosen).toMatchObject({ pairs_compared: 1, image1: { face_index: 2 }, image2: { face_index: 1 } });
+    expect(await demo.focused()).toBe('Photo 2, face 2 of 3, compared');
+  });
+});
+
+/** What the page does beside comparing two photos. */
+
+describe.skipIf(chromiumFile === undefined)('one against many', () => {
+  test('shows the best first, with its face, and what is wrong with one that cannot be judged', async () => {
+    const demo = await session.open();
+    await demo.page.getByLabel('One against many').check();
+    await demo.give(1, jpeg(samples.one));
+    const others = [
+      jpeg(samples.two, 'stranger.jpg'),
+      jpeg(Buffer.from('no image'), 'notes.jpg'),
+      jpeg(samples.three, 'friend.jpg'),
+    ];
+    await demo.page.getByLabel('Add photos to compare with').setInputFiles(others);
+    expect(await demo.slot(2).isVisible()).toBe(false);
+    const answer = await demo.compare();
+    expect(answer.results).toHaveLength(3);
+    const rows = demo.page.getByRole('region', { name: '1 of 3 photos match' }).getByRole('row');
+    expect(await rows.getByRole('rowheader').allTextContents()).toEqual([
+      'friend.jpg',
+      'stranger.jpg',
+      'notes.jpg',
+    ]);
+    const texts = await rows.allTextContents();
+    expect(texts[1]).toMatch(/%Match: .*1 in .* strangers look this alike$/);
+    expect(texts[2]).toMatch(/%No match: /);
+    expect(texts[3]).toContain('is text');
+    expect(await rows.locator('canvas').count()).toBe(2);
+    expect(await demo.status.textContent()).toBe('1 of 3 photos match.');
+    expect(await demo.curl.textContent()).toContain('-F image2=@friend.jpg');
+    expect(await demo.faces(1).count()).toBe(3);
+  });
+
+  test('of one photo without a face is the problem of that photo', async () => {
+    const demo = await session.open();
+    await demo.page.getByLabel('One against many').check();
+    await demo.give(1, jpeg(await blank(300, 200, 'jpeg')));
+    await demo.page.getByLabel('Add photos to compare with').setInputFiles([jpeg(samples.two)]);
+    await demo.compare();
+    expect(await demo.problem.textContent()).toContain('No face was found');
+    expect(await demo.slot(1).locator('[aria-invalid="true"]').count()).toBe(1);
+    // Without any other photo the problem is theirs.
+    await demo.give(1, jpeg(samples.one));
+    await demo.page.getByRole('button', { name: 'Remove all' }).click();
+    await demo.page.getByRole('button', { name: 'Compare', exact: true }).click();
+    expect(await demo.page.locator('#others-fault').textContent()).toBe('Choose a photo first.');
+    demo.forgive();
+  });
+});
+
+describe.skipIf(chromiumFile === undefined)('the faces of a photo', () => {
+  test('have their details in a table, and their places in the photo', async () => {
+    const demo = await session.open();
+    await demo.page.getByLabel('Faces of a photo').check();
+    await demo.give(1, jpeg(samples.one));
+    const answer = await demo.answerTo(() => demo.page.getByRole('button', { name: 'Find faces' }).click());
+    const { faces } = answer.image;
+    const table = demo.page.getByRole('region', { name: '3 faces' });
+    const texts = await table.getByRole('row').allTextContents();
+    expect(texts).toHaveLength(1 + faces.length);
+    for (const [i, { human_score, quality }] of faces.entries()) {
+      expect(texts[i + 1]).toContain(human_score.toFixed(1));
+      expect(texts[i + 1]).toContain(`${quality.face_pixels} px`);
+    }
+    expect(await demo.faces(1).count()).toBe(faces.length);
+    expect(await demo.page.getByLabel('Threshold').isVisible()).toBe(false);
+    // Back: what was found is forgotten, and two photos can be compared.
+    await demo.page.getByLabel('Two photos').check();
+    expect(await table.isVisible()).toBe(false);
+    await demo.give(2, jpeg(samples.three));
+    expect((await demo.compare()).match).toBe(true);
+  });
+});

@@ -1,0 +1,109 @@
+import type { BrowserContextOptions } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { errorCodes } from '../../../src/errors.ts';
+import { problemTypes } from '../../../src/http/responses.ts';
+import { problemName } from '../../../src/site/problems.ts';
+import { samples } from '../../fixtures/pictures.ts';
+import { DemoPage, demoPath, jpeg } from './support/demo-page.ts';
+import { chromiumFile, Session } from './support/session.ts';
+
+/** The API's page: another project's script, under our policy, against a real server. */
+
+const docs = '/API/v1.0/docs';
+const match = '#tag/match/POST/API/v1.0/face/match/upload';
+
+describe.skipIf(chromiumFile === undefined)("the API's page", () => {
+  const session = new Session();
+
+  /** Fails when the page broke its policy, logged an error, or asked anybody else. */
+  async function visit(
+    address: string,
+    act: (shown: DemoPage) => Promise<void>,
+    options: BrowserContextOptions = {},
+  ): Promise<void> {
+    const shown = await DemoPage.open(session.browser, session.server, options, address);
+    await shown.page.getByRole('heading', { level: 1, name: 'facematch' }).waitFor();
+    await act(shown);
+    await shown.close();
+    expect(shown.faults).toEqual([]);
+  }
+
+  test('is one file, in the colours of the demo, and finds what is searched for', () =>
+    visit(
+      docs,
+      async ({ page, addresses }) => {
+        expect(addresses).toEqual([session.server.url(docs)]);
+        const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+        expect(background).toBe('rgb(16, 20, 24)');
+        await page.getByText('Search', { exact: true }).first().click();
+        await page.keyboard.type('controls');
+        const found = page.getByRole('dialog').getByRole('option').first();
+        await found.filter({ hasText: 'Compare two photos, with controls' }).click();
+        await page.getByRole('heading', { name: 'Compare two photos, with controls' }).waitFor();
+        expect(page.url()).toContain('/face/match/upload/advanced');
+      },
+      { colorScheme: 'dark' },
+    ));
+
+  test('explains each problem at the address of its type', () =>
+    visit(problemTypes + errorCodes[0], async ({ page }) => {
+      const described = await (await fetch(session.server.url('/API/v1.0/openapi.json'))).json();
+      const codes = errorCodes.filter((code) => code in described.components.examples);
+      for (const code of codes) {
+        await page.evaluate((hash) => location.replace(hash), `#error-${code}`);
+        const { title } = described.components.examples[code].value;
+        await page.getByText(`${title}. `).first().waitFor();
+        expect(page.url()).toContain(`#models/${problemName(code)}`);
+      }
+    }));
+
+  test('sends a request with a key and photos, and shows the answer, and keeps no key', () =>
+    visit(docs + match, async ({ page }) => {
+      await page
+        .getByRole('button', { name: /Test Request/ })
+        .first()
+        .click();
+      const client = page.getByRole('dialog');
+      for (const photo of [samples.one, samples.three]) {
+        const chooser = page.waitForEvent('filechooser');
+        await client.getByRole('button', { name: 'Select File' }).first().click();
+        await (await chooser).setFiles(jpeg(photo));
+        await page.waitForLoadState();
+      }
+      await client.getByLabel('Value', { exact: false }).first().fill(session.server.key);
+      const answer = page.waitForResponse((response) => response.request().method() === 'POST');
+      await client.getByRole('button', { name: /^Send/ }).first().click();
+      expect(await (await answer).json()).toMatchObject({ match: true });
+      await client.getByText('200 OK').waitFor();
+      await client.getByText('"confidence_percent"').first().waitFor();
+      const kept = await page.evaluate(async () => {
+        const databases = await indexedDB.databases();
+        return [...Object.values(localStorage), ...Object.values(sessionStorage), databases];
+      });
+      expect(JSON.stringify(kept)).not.toContain(session.server.key);
+    }));
+
+  test('has samples in three languages, on a phone too, and leads to the demo', () =>
+    visit(
+      docs,
+      async ({ page }) => {
+        const demo = page.getByRole('link', { name: 'Try it in a browser' });
+        expect(await demo.getAttribute('href')).toBe(demoPath);
+        await page.evaluate((hash) => location.replace(hash), match);
+        const languages = ['curl', 'Node.js', 'Python requests'];
+        for (const [i, language] of languages.entries()) {
+          await page
+            .getByRole('button', { name: languages[Math.max(0, i - 1)]! })
+            .first()
+            .click();
+          const options = page.getByRole('listbox').getByRole('option');
+          expect(await options.allTextContents()).toEqual(languages);
+          await options.filter({ hasText: language }).click();
+          await page.getByRole('button', { name: language }).first().waitFor();
+        }
+        const widest = await page.evaluate(() => document.documentElement.scrollWidth);
+        expect(widest).toBeLessThanOrEqual(390);
+      },
+      { viewport: { width: 390, height: 844 } },
+    ));
+});

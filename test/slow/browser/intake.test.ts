@@ -1,0 +1,219 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { drawFaces } from '../../../src/cli/drawing.ts';
+import { blank, samples } from '../../fixtures/pictures.ts';
+import { type DemoPage, jpeg } from './support/demo-page.ts';
+import { chromiumFile, Session } from './support/session.ts';
+
+/** Every way for a photo into the page: chosen, pasted, dropped, taken. */
+
+describe.skipIf(chromiumFile === undefined)('a photo', () => {
+  const session = new Session();
+  let files: [string, string];
+  let small: Buffer;
+  beforeAll(async () => {
+    files = [join(session.home.folder, 'one.jpg'), join(session.home.folder, 'three.jpg')];
+    writeFileSync(files[0], samples.one);
+    writeFileSync(files[1], samples.three);
+    small = await blank(64, 48, 'png');
+  });
+
+  const caption = (demo: DemoPage, number: 1 | 2) => demo.slot(number).locator('.caption').textContent();
+
+  /** What the system tells a browser when files are let go over it. */
+  const drop = async (demo: DemoPage, target: string, paths: readonly string[]) => {
+    const devtools = await demo.page.context().newCDPSession(demo.page);
+    const { x, y, width, height } = (await demo.page.locator(target).boundingBox())!;
+    const data = { items: [], files: [...paths], dragOperationsMask: 1 };
+    for (const type of ['dragEnter', 'dragOver', 'drop'] as const) {
+      await devtools.send('Input.dispatchDragEvent', { type, x: x + width / 2, y: y + height / 2, data });
+    }
+  };
+
+  test('is dropped on its place', async () => {
+    const demo = await session.open();
+    await drop(demo, 'section[aria-label="Photo 2"]', [files[1]]);
+    await demo.preview(2).waitFor();
+    expect(await caption(demo, 2)).toContain('three.jpg');
+    expect(await demo.preview(1).isVisible()).toBe(false);
+  });
+
+  test('and another are dropped anywhere, together, and compared', async () => {
+    const demo = await session.open();
+    await drop(demo, 'h1', files);
+    await demo.preview(1).waitFor();
+    await demo.preview(2).waitFor();
+    expect(await caption(demo, 1)).toContain('one.jpg');
+    expect(await demo.compare()).toMatchObject({ match: true });
+  });
+
+  test('is pasted into the first empty place', async () => {
+    const demo = await session.open();
+    await demo.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await demo.give(1, jpeg(samples.one));
+    await demo.preview(1).waitFor();
+    await demo.page.evaluate(async (text) => {
+      const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+      const png = new Blob([bytes], { type: 'image/png' });
+      await navigator.clipboard.write([new ClipboardItem({ 'image/png': png })]);
+    }, small.toString('base64'));
+    await demo.page.keyboard.press('Control+V');
+    await demo.preview(2).waitFor();
+    expect(await caption(demo, 2)).toContain('.png');
+    expect(await caption(demo, 1)).toContain('photo.jpg');
+  });
+
+  test('is taken with a camera, whose light goes out with the dialog', async () => {
+    const demo = await session.open();
+    await demo.page.context().grantPermissions(['camera']);
+    await demo.slot(1).getByRole('button', { name: 'Camera for photo 1' }).click();
+    const dialog = demo.page.getByRole('dialog', { name: 'Photo 1' });
+    await demo.page.waitForFunction(() => (document.querySelector('video')?.videoWidth ?? 0) > 0);
+    await dialog.getByRole('button', { name: 'Take photo' }).click();
+    await demo.preview(1).waitFor();
+    expect(await caption(demo, 1)).toContain('camera.jpg');
+    expect(await dialog.isVisible()).toBe(false);
+    expect(await demo.page.evaluate(() => document.querySelector('video')?.srcObject)).toBeNull();
+  });
+
+  test('is not taken where the camera is forbidden, and the dialog says what to do', async () => {
+    const demo = await session.open();
+    await demo.slot(1).getByRole('button', { name: 'Camera for photo 1' }).click();
+    const fault = demo.page.getByRole('dialog').getByRole('alert');
+    await fault.waitFor();
+    expect(await fault.textContent()).toContain('Allow it in the address bar, or choose a file.');
+    expect(await demo.page.locator('video').isVisible()).toBe(false);
+    await demo.page.keyboard.press('Escape');
+    expect(await demo.page.getByRole('dialog').isVisible()).toBe(false);
+    expect(await demo.focused()).toBe('Camera for photo 1');
+  });
+
+  test('is asked of the system’s own camera where the page is given none', async () => {
+    const demo = await session.open();
+    const dialog = demo.page.waitForEvent('filechooser');
+    await demo.page.evaluate(() => {
+      Object.defineProperty(navigator, 'mediaDevices', { value: undefined });
+    });
+    await demo.slot(2).getByRole('button', { name: 'Camera for photo 2' }).click();
+    expect(await (await dialog).element().getAttribute('capture')).toBe('user');
+    await (await dialog).setFiles(files[0]);
+    await demo.preview(2).waitFor();
+  });
+
+  test('is one of the samples where nobody has one at hand', async () => {
+    const demo = await session.open();
+    await demo.page.getByRole('button', { name: 'Try two sample photos' }).click();
+    await demo.preview(1).waitFor();
+    await demo.preview(2).waitFor();
+    expect(await demo.compare()).toMatchObject({ match: true, extrapolated: true, pairs_compared: 9 });
+    expect(await demo.page.locator('#percent').textContent()).toMatch(/^≥\s/);
+  });
+
+  test('is sent as it is, to the last byte, with its EXIF', async () => {
+    const demo = await session.open();
+    const tagged = await sharp(samples.one).withMetadata({ orientation: 6 }).jpeg().toBuffer();
+    await demo.givePhotos(tagged, samples.three);
+    const { request_id, image1 } = await demo.compare();
+    expect(image1.orientation).toBe(6);
+    const photos = tagged.length + samples.three.length;
+    const { bytes } = await session.server.logged(request_id);
+    expect(bytes).toBeGreaterThan(photos);
+    // Names and boundaries of three parts.
+    expect(bytes).toBeLessThan(photos + 1000);
+  });
+});
+
+/** What a preview shows is what the server judges: the image upright, by its EXIF orientation, in every format. */
+
+const [width, height] = [60, 40];
+const colours = { red: [255, 0, 0], green: [0, 255, 0], blue: [0, 0, 255], grey: [128, 128, 128] } as const;
+
+/** One colour a quarter, so that each of the eight orientations looks different. */
+async function quarters(orientation: number, format: 'jpeg' | 'png' | 'webp'): Promise<Buffer> {
+  const [w, h] = [width / 2, height / 2];
+  const quarter = (background: string, left: number, top: number) => ({
+    input: { create: { width: w, height: h, channels: 3 as const, background } },
+    left,
+    top,
+  });
+  const picture = sharp({ create: { width, height, channels: 3, background: 'red' } }).composite([
+    quarter('rgb(0,255,0)', w, 0),
+    quarter('rgb(0,0,255)', 0, h),
+    quarter('rgb(128,128,128)', w, h),
+  ]);
+  return picture.withMetadata({ orientation }).toFormat(format, { quality: 100, lossless: true }).toBuffer();
+}
+
+/** The colours in the corners, row by row, as sharp sees them upright. */
+async function cornersBySharp(bytes: Buffer): Promise<string> {
+  const { data, info } = await sharp(bytes)
+    .autoOrient()
+    .removeAlpha()
+    .raw()
+    .toBuffer({ resolveWithObject: true });
+  const at = (x: number, y: number) => [...data.subarray(3 * (y * info.width + x)).subarray(0, 3)];
+  const [x, y] = [info.width - 8, info.height - 8];
+  return `${info.width} × ${info.height}: ${[at(8, 8), at(x, 8), at(8, y), at(x, y)].map(nameOf).join(' ')}`;
+}
+
+/** The same as Chromium draws it. Runs in the page. */
+async function cornersOf(element: Element) {
+  const image = element as HTMLImageElement;
+  await image.decode();
+  const [w, h] = [image.naturalWidth, image.naturalHeight];
+  const canvas = Object.assign(document.createElement('canvas'), { width: w, height: h });
+  const context = canvas.getContext('2d', { willReadFrequently: true })!;
+  context.drawImage(image, 0, 0);
+  const at = (x: number, y: number) => [...context.getImageData(x, y, 1, 1).data.subarray(0, 3)];
+  return { w, h, corners: [at(8, 8), at(w - 8, 8), at(8, h - 8), at(w - 8, h - 8)] };
+}
+
+const inWords = ({ w, h, corners }: Awaited<ReturnType<typeof cornersOf>>) =>
+  `${w} × ${h}: ${corners.map(nameOf).join(' ')}`;
+
+/** The nearest: JPEG is not exact. */
+function nameOf(pixel: readonly number[]): string {
+  const distance = (colour: readonly number[]) =>
+    colour.reduce((sum, value, i) => sum + Math.abs(value - (pixel[i] ?? 0)), 0);
+  return Object.entries(colours).sort(([, a], [, b]) => distance(a) - distance(b))[0]![0];
+}
+
+describe.skipIf(chromiumFile === undefined)('in the browser', () => {
+  const session = new Session({ until: 'listening' });
+
+  test.each(['jpeg', 'png', 'webp'] as const)(
+    'the preview of a %s stands upright in all eight orientations',
+    async (format) => {
+      const demo = await session.open();
+      for (let orientation = 1; orientation <= 8; orientation++) {
+        const buffer = await quarters(orientation, format);
+        const name = `${orientation}.${format}`;
+        await demo.give(1, { name, mimeType: `image/${format}`, buffer });
+        await demo.slot(1).getByText(name).waitFor();
+        await demo.preview(1).waitFor();
+        const seen = await demo.preview(1).evaluate(cornersOf);
+        expect(`${name} ${inWords(seen)}`).toBe(`${name} ${await cornersBySharp(buffer)}`);
+      }
+    },
+  );
+
+  test.each(['jpeg', 'png', 'webp'] as const)(
+    'what `detect --draw` writes of a %s stands upright in all eight orientations',
+    async (format) => {
+      const page = await session.browser.newPage();
+      for (let orientation = 1; orientation <= 8; orientation++) {
+        const buffer = await quarters(orientation, format);
+        const [w, h] = orientation < 5 ? [width, height] : [height, width];
+        const image = { width: w, height: h, format, orientation, smallest_face: 9, faces: [] };
+        const svg = Buffer.from(drawFaces(buffer, image)).toString('base64');
+        await page.setContent(`<img src="data:image/svg+xml;base64,${svg}">`);
+        const drawn = await page.locator('img').evaluate(cornersOf);
+        const seen = `${orientation} ${inWords(drawn)}`;
+        expect(seen).toBe(`${orientation} ${await cornersBySharp(buffer)}`);
+      }
+      await page.close();
+    },
+  );
+});

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest';
+import { samples } from '../../fixtures/pictures.ts';
+import { demoPath } from './support/demo-page.ts';
+import { chromiumFile, Session } from './support/session.ts';
+
+/** The key and the photos go to this server and nowhere else, and nothing of them is kept. */
+
+describe.skipIf(chromiumFile === undefined)('the page', () => {
+  const session = new Session();
+
+  test('keeps nothing: no storage, no cookie, no history, no key in an address', async () => {
+    const demo = await session.open();
+    await demo.givePhotos(samples.one, samples.three);
+    await demo.compare();
+    const kept = await demo.page.evaluate(async () => {
+      const stores = [localStorage, sessionStorage, await indexedDB.databases(), await caches.keys()];
+      const workers = await navigator.serviceWorker.getRegistrations();
+      return { stored: stores.map(({ length }) => length), workers: workers.length, state: history.state };
+    });
+    expect(kept).toEqual({ stored: [0, 0, 0, 0], workers: 0, state: null });
+    // One entry is the blank page that the window began with.
+    expect(await demo.page.evaluate(() => history.length)).toBe(2);
+    expect(await demo.page.context().cookies()).toEqual([]);
+    const { key } = session.server;
+    expect(demo.page.url()).toBe(session.server.url(demoPath));
+    expect(demo.addresses.filter((address) => address.includes(key))).toEqual([]);
+    expect(await demo.page.content()).not.toContain(key);
+    expect(await demo.curl.textContent()).toContain('$FACEMATCH_KEY');
+    await demo.page.reload();
+    expect(await demo.key.inputValue()).toBe('');
+  });
+
+  test('shows the key only while one wants to see it', async () => {
+    const demo = await session.open();
+    const show = demo.page.getByRole('button', { name: 'Show key' });
+    expect(await demo.key.getAttribute('type')).toBe('password');
+    await show.click();
+    expect(await demo.key.getAttribute('type')).toBe('text');
+    expect(await show.getAttribute('aria-pressed')).toBe('true');
+    await show.click();
+    expect(await demo.key.getAttribute('type')).toBe('password');
+  });
+
+  test('comes in one request, and sends another for each comparison and no more', async () => {
+    const demo = await session.open();
+    await demo.givePhotos(samples.one, samples.three);
+    await demo.compare();
+    const sent = demo.addresses.filter((address) => !/^(?:blob|data):/.test(address));
+    expect(sent).toEqual([demoPath, '/API/v1.0/face/match/upload'].map((path) => session.server.url(path)));
+  });
+
+  test('takes 60 kB at most to come', async () => {
+    const demo = await session.open();
+    const { ready_ms, received } = await demo.page.evaluate(() => {
+      const [page] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
+      const others = performance.getEntriesByType('resource') as PerformanceResourceTiming[];
+      return {
+        // Module scripts have run by then.
+        ready_ms: Math.round(page!.domContentLoadedEventEnd),
+        received: others.reduce((sum, { transferSize }) => sum + transferSize, page!.transferSize),
+      };
+    });
+    // For docs/benchmarks.md.
+    console.log({ received, ready_ms });
+    expect(received).toBeGreaterThan(10_000);
+    expect(received).toBeLessThanOrEqual(60_000);
+  });
+
+  const elsewhere = 'http://127.0.0.1:1/';
+  const put = (name: string, attributes: Readonly<Record<string, string>>) => ({ name, attributes });
+  test.each([
+    ['a script', put('script', { src: elsewhere }), 'trusted-types'],
+    ['an image from elsewhere', put('img', { src: elsewhere }), 'img-src'],
+    ['a frame', put('iframe', { src: '/' }), 'frame-src'],
+    ['a style sheet', put('link', { rel: 'stylesheet', href: elsewhere }), 'style-src'],
+    ['a style in markup', put('p', { style: 'color: red' }), 'style-src'],
+    ['an event handler in markup', put('p', { onclick: 'alert()' }), 'trusted-types'],
+    ['another base for its addresses', put('base', { href: elsewhere }), 'base-uri'],
+  ])('lets nobody put in %s', async (_, { name, attributes }, directive) => {
+    const demo = await session.open();
+    const violated = demo.page.waitForEvent('console', (message) => message.text().startsWith('policy: '));
+    const added = demo.page.evaluate(
+      ([tag, pairs]) => {
+        const element = document.createElement(tag);
+        for (const [attribute, value] of Object.entries(pairs)) element.setAttribute(attribute, value);
+        document.body.append(element);
+      },
+      [name, attributes] as const,
+    );
+    // A trusted type that lacks is an error as well.
+    await added.catch(() => undefined);
+    expect((await violated).text()).toContain(directive);
+    demo.forgive();
+  });
+
+  test('lets nobody send anything to elsewhere', async () => {
+    const demo = await session.open();
+    const violated = demo.page.waitForEvent('console', (message) => message.text().startsWith('policy: '));
+    const sent = demo.page.evaluate((address) => fetch(address), elsewhere);
+    await expect(sent).rejects.toThrow('Failed to fetch');
+    expect((await violated).text()).toContain('connect-src');
+    demo.forgive();
+  });
+
+  test('is not shown in a frame', async () => {
+    const page = await session.browser.newPage();
+    const refused = page.waitForEvent('console', (message) => message.text().includes('frame-ancestors'));
+    await page.setContent(`<iframe src="${session.server.url(demoPath)}"></iframe>`);
+    expect((await refused).type()).toBe('error');
+    expect(await page.frameLocator('iframe').getByRole('heading').count()).toBe(0);
+    await page.close();
+  });
+});

@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'vitest';
+import { hasOpenssl, makePair, overwrite } from '../../fixtures/certificates.ts';
+import { blank, samples } from '../../fixtures/pictures.ts';
+import { TestServer } from '../../server/support/server.ts';
+import { startTls } from '../../server/support/tls.ts';
+import { type DemoPage, jpeg } from './support/demo-page.ts';
+import { chromiumFile, Session } from './support/session.ts';
+
+/** Every refusal in the server's own words, beside the control that it is about, with a way on. */
+
+const retry = (demo: DemoPage) => demo.page.getByRole('button', { name: /^Try again/ });
+const isInvalid = (demo: DemoPage, label: string) =>
+  demo.page.getByLabel(label).evaluate((control) => control.ariaInvalid === 'true');
+
+describe.skipIf(chromiumFile === undefined)('a refusal', () => {
+  const session = new Session({ env: { FACEMATCH_MAX_IMAGE_BYTES: '1000000' } });
+
+  const large = 'The server takes photos of up to 1.0 MB. Choose a smaller one.';
+  test.each([
+    ['without photos and key', '', [...Array(2).fill('Choose a photo first.'), 'Enter the API key first.']],
+    ['with too large a photo', 'fm_x', [large]],
+  ])('is not waited for %s: the page says what is missing, and sends nothing', async (_, key, words) => {
+    const demo = await session.open({ key });
+    if (key !== '') {
+      await demo.give(1, jpeg(Buffer.alloc(1_000_001)));
+      await demo.give(2, jpeg(samples.three));
+    }
+    await demo.page.getByRole('button', { name: 'Compare', exact: true }).click();
+    const shown = await demo.page.locator('.fault:visible').allTextContents();
+    expect(shown.toSorted()).toEqual(words.toSorted());
+    expect(await demo.focused()).toBe('Choose photo 1');
+    expect(demo.addresses.filter((address) => address.includes('/face/'))).toEqual([]);
+  });
+
+  test('with a key that is unknown points to the key', async () => {
+    const demo = await session.open({ key: 'fm_not_known' });
+    await demo.givePhotos(samples.one, samples.three);
+    const { title, detail, request_id } = await demo.compare();
+    const text = await demo.problem.innerText();
+    for (const part of [title, detail, 'invalid_api_key', request_id, 'HTTP 401']) {
+      expect(text).toContain(part);
+    }
+    expect(await isInvalid(demo, 'API key')).toBe(true);
+    expect(await demo.focused()).toBe('API key');
+  });
+
+  test('for want of a face names the photo, and is gone with the next one', async () => {
+    const demo = await session.open();
+    await demo.givePhotos(samples.one, await blank(400, 300, 'jpeg'));
+    const { title } = await demo.compare();
+    const text = await demo.problem.innerText();
+    expect(text).toContain('photo 2');
+    expect(text).not.toMatch(/image2|`/);
+    expect(await demo.slot(2).innerText()).not.toContain(title);
+    expect(await isInvalid(demo, 'Choose photo 1')).toBe(false);
+    expect(await isInvalid(demo, 'Choose photo 2')).toBe(true);
+    await demo.give(2, jpeg(samples.three));
+    expect(await demo.problem.isVisible()).toBe(false);
+    expect(await isInvalid(demo, 'Choose photo 2')).toBe(false);
+    expect((await demo.compare()).match).toBe(true);
+  });
+
+  test('of a scope names it; what needs no more than the key may do is done', async () => {
+    const demo = await session.open({ key: await session.key({ scopes: ['match:basic'] }) });
+    await demo.givePhotos(samples.one, samples.three);
+    expect((await demo.compare()).match).toBe(true);
+    await demo.page.getByLabel('Fast').check();
+    expect(await demo.compare()).toMatchObject({ status: 403, code: 'forbidden_scope' });
+    expect(await demo.problem.innerText()).toContain('The key lacks the scope match:advanced.');
+    await demo.page.getByLabel('Balance').check();
+    expect((await demo.compare()).match).toBe(true);
+  });
+
+  test('of the basic endpoint sends the same to the advanced one', async () => {
+    const demo = await session.open({ key: await session.key({ scopes: ['match:advanced'] }) });
+    await demo.givePhotos(samples.one, samples.three);
+    await demo.page.getByRole('button', { name: 'Compare', exact: true }).click();
+    await demo.verdict.waitFor();
+    expect(await demo.curl.textContent()).toContain('/upload/advanced');
+  });
+
+  test('for too many requests counts down to the time that the server tells, and then sends again', async () => {
+    const demo = await session.open({ key: await session.key({ rate: 0.2, burst: 1 }) });
+    await demo.givePhotos(samples.one, samples.three);
+    expect((await demo.compare()).match).toBe(true);
+    const { title } = await demo.compare();
+    expect(await demo.problem.innerText()).toContain(title);
+    const button = retry(demo);
+    expect(await button.textContent()).toMatch(/^Try again in \d+ s$/);
+    expect(await button.isDisabled()).toBe(true);
+    // Playwright waits until it can be clicked.
+    expect((await demo.answerTo(() => button.click())).match).toBe(true);
+    expect(await demo.problem.isVisible()).toBe(false);
+  });
+});
+
+describe.skipIf(chromiumFile === undefined)('a server', () => {
+  const session = new Session({ until: 'listening' });
+
+  test('that is not ready yet says so, and is asked again', async () => {
+    const server = await TestServer.start({ gate: 'closed', until: 'listening' });
+    const demo = await session.open({ server });
+    await demo.givePhotos(samples.one, samples.three);
+    expect(await demo.compare()).toMatchObject({ status: 503, code: 'not_ready' });
+    expect(await retry(demo).isDisabled()).toBe(true);
+    server.gate.open();
+    await server.line(server.stdout, /listens on/);
+    expect((await demo.answerTo(() => retry(demo).click())).match).toBe(true);
+    await server.stop();
+  });
+
+  test('without the advanced endpoint is shown without what only that one can', async () => {
+    const env = { FACEMATCH_ENDPOINTS: 'match,demo' };
+    const server = await TestServer.start({ env });
+    const demo = await session.open({ server });
+    expect(await demo.page.getByText('Accuracy', { exact: true }).isVisible()).toBe(false);
+    expect(await demo.page.getByText('More options').isVisible()).toBe(false);
+    expect(await demo.page.getByRole('navigation').getByRole('link').count()).toBe(0);
+    await demo.givePhotos(samples.one, samples.three);
+    expect((await demo.compare()).match).toBe(true);
+    await server.stop();
+  });
+
+  test.skipIf(!hasOpenssl)('that speaks TLS is asked on when its certificate is renewed', async () => {
+    // The certificate is one that no browser knows, and it is told so.
+    const { server, pair } = await startTls();
+    const demo = await session.open({ server, key: server.key, ignoreHTTPSErrors: true });
+    await demo.givePhotos(samples.one, samples.three);
+    expect(await demo.compare()).toMatchObject({ match: true });
+    expect(await demo.page.evaluate(() => window.isSecureContext)).toBe(true);
+    overwrite(pair, makePair(server.home.folder, 'two'));
+    await server.line(server.stderr, /"the TLS certificate was renewed"/);
+    expect(await demo.compare()).toMatchObject({ match: true });
+    await server.stop();
+  });
+});

@@ -1,0 +1,135 @@
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import type { Json } from '../../../server/support/client.ts';
+import type { TestServer } from '../../../server/support/server.ts';
+
+/** The demo page in a browser window of its own, found by what it says and never by how it is built. */
+
+export const demoPath = '/API/v1.0/demo';
+
+export interface Photo {
+  name: string;
+  mimeType: string;
+  buffer: Buffer;
+}
+
+export const jpeg = (buffer: Buffer, name = 'photo.jpg'): Photo => ({ name, mimeType: 'image/jpeg', buffer });
+
+export class DemoPage {
+  readonly page: Page;
+  /** What no test may cause: violations of the policy, errors of the script, requests to elsewhere. */
+  readonly faults: string[] = [];
+  readonly addresses: string[] = [];
+  readonly key: Locator;
+  readonly status: Locator;
+  readonly verdict: Locator;
+  readonly problem: Locator;
+  readonly curl: Locator;
+
+  private constructor(page: Page, server: Pick<TestServer, 'address'>) {
+    this.page = page;
+    this.key = page.getByLabel('API key');
+    this.status = page.getByRole('status');
+    this.verdict = page.getByRole('heading', { name: /^(Match|No match)$/ });
+    this.problem = page.getByRole('alert');
+    this.curl = page.getByRole('region', { name: 'The same request' }).locator('pre');
+    page.on('pageerror', ({ message }) => this.faults.push(`error: ${message}`));
+    page.on('console', (message) => {
+      // Chromium notes every answer of 400 and above here.
+      const refusal = message.text().startsWith('Failed to load resource');
+      if (!refusal && ['error', 'warning'].includes(message.type())) this.faults.push(message.text());
+    });
+    page.on('request', (request) => {
+      const url = request.url();
+      this.addresses.push(url);
+      if (!/^(?:blob|data):/.test(url) && !url.startsWith(`${server.address}/`)) this.faults.push(url);
+    });
+  }
+
+  static async open(
+    browser: Browser,
+    server: Pick<TestServer, 'address' | 'url'>,
+    options: BrowserContextOptions = {},
+    path = demoPath,
+  ) {
+    // Where a page scrolls smoothly, a place on it is not the same a moment later.
+    const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
+    const page = await context.newPage();
+    const demo = new DemoPage(page, server);
+    await page.addInitScript(() => {
+      document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => {
+        console.error(`policy: ${violatedDirective} ${blockedURI}`);
+      });
+    });
+    await page.goto(server.url(path));
+    return demo;
+  }
+
+  slot(number: 1 | 2): Locator {
+    return this.page.getByRole('region', { name: `Photo ${number}`, exact: true });
+  }
+
+  faces(number: 1 | 2): Locator {
+    return this.slot(number).getByRole('button', { name: /face/ });
+  }
+
+  async give(number: 1 | 2, photo: Photo): Promise<void> {
+    await this.page.getByLabel(`Choose photo ${number}`).setInputFiles(photo);
+  }
+
+  /** Until the previews stand. */
+  async givePhotos(one: Buffer, two: Buffer): Promise<void> {
+    await this.give(1, jpeg(one, 'one.jpg'));
+    await this.give(2, jpeg(two, 'two.jpg'));
+    await this.preview(1).waitFor();
+    await this.preview(2).waitFor();
+  }
+
+  preview(number: 1 | 2): Locator {
+    return this.slot(number).getByRole('img', { name: `Photo ${number}` });
+  }
+
+  /** Does what sends a request, and resolves to the answer's body once the page shows it. */
+  async answerTo(act: () => Promise<unknown>): Promise<Json> {
+    const response = this.page.waitForResponse((answer) => answer.request().method() === 'POST');
+    await act();
+    const answer = await response;
+    const body = await answer.json();
+    await this.page.locator('#outcome[aria-busy="false"]').waitFor();
+    return body;
+  }
+
+  compare(): Promise<Json> {
+    return this.answerTo(() => this.page.getByRole('button', { name: 'Compare', exact: true }).click());
+  }
+
+  /** Presses Tab until the control with this name has the focus; an error when it comes around without. */
+  async tabTo(name: string | RegExp): Promise<string> {
+    const fits = (text: string) => (typeof name === 'string' ? text === name : name.test(text));
+    const passed: string[] = [];
+    for (let i = 0; i < 60; i++) {
+      await this.page.keyboard.press('Tab');
+      const found = await this.focused();
+      if (fits(found)) return found;
+      passed.push(found);
+    }
+    throw new Error(`Tab never came to ${name}, only to ${passed.join(' | ')}`);
+  }
+
+  /** The accessible name, as far as this page makes them, of what has the focus. */
+  focused(): Promise<string> {
+    return this.page.evaluate(() => {
+      const target = document.activeElement;
+      const labels = target instanceof HTMLInputElement ? [...(target.labels ?? [])] : [];
+      return target?.ariaLabel ?? labels[0]?.textContent?.trim() ?? target?.textContent?.trim() ?? '';
+    });
+  }
+
+  /** What a test provoked is no fault. */
+  forgive(): void {
+    this.faults.length = 0;
+  }
+
+  async close(): Promise<void> {
+    await this.page.context().close();
+  }
+}

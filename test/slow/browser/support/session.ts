@@ -1,0 +1,70 @@
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { Home, type StartOptions, TestServer } from '../../../server/support/server.ts';
+import { DemoPage } from './demo-page.ts';
+
+/** `CHROMIUM`, or the first of the usual names on the path; undefined, with the reason printed, where there is none. */
+export const chromiumFile = findChromium();
+
+function findChromium(): string | undefined {
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  const names = ['chromium', 'chromium-browser', 'google-chrome'];
+  const usual = names.flatMap((name) => folders.map((folder) => join(folder, name)));
+  const found = (process.env.CHROMIUM ? [process.env.CHROMIUM] : usual).find((file) => existsSync(file));
+  if (found === undefined)
+    process.stderr.write('Skipped what needs a browser: there is no chromium on the path, nor in CHROMIUM\n');
+  return found;
+}
+
+/** A moving test image in place of a camera; who may see it is asked as ever. */
+const launch = () =>
+  chromium.launch({ executablePath: chromiumFile!, args: ['--use-fake-device-for-media-stream'] });
+
+/** A browser, and a server for the tests of one file. Whatever a page did that no page may do fails its test. */
+export class Session {
+  browser!: Browser;
+  server!: TestServer;
+  home!: Home;
+  #reloads = 0;
+  readonly #pages: DemoPage[] = [];
+
+  constructor(options: StartOptions = {}) {
+    if (chromiumFile === undefined) return;
+    beforeAll(async () => {
+      this.home = new Home();
+      [this.browser, this.server] = await Promise.all([launch(), TestServer.start(options, this.home)]);
+    });
+    afterEach(async () => {
+      expect(this.browser.isConnected(), 'Chromium is still there').toBe(true);
+      const pages = this.#pages.splice(0);
+      await Promise.all(pages.map((page) => page.close()));
+      expect(pages.flatMap(({ faults }) => faults)).toEqual([]);
+    });
+    // The folder of a browser's profile is removed with the run, so the browser has to be gone by then.
+    afterAll(() => Promise.all([this.browser?.close(), this.server?.stop()]));
+  }
+
+  /** A new key that the server knows. */
+  async key(options: Parameters<Home['key']>[0]): Promise<string> {
+    const key = this.home.key(options);
+    this.#reloads += 1;
+    await this.server.line(this.server.stderr, /key file was reloaded/, this.#reloads);
+    return key;
+  }
+
+  /** With the server's key typed in, unless another is given. */
+  async open(
+    options: BrowserContextOptions & {
+      key?: string;
+      server?: Pick<TestServer, 'address' | 'url' | 'key'>;
+    } = {},
+  ): Promise<DemoPage> {
+    const { server = this.server, key = server.key, ...context } = options;
+    const page = await DemoPage.open(this.browser, server, context);
+    this.#pages.push(page);
+    await page.key.fill(key);
+    return page;
+  }
+}

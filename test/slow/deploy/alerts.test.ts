@@ -1,0 +1,66 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { projectPath } from '../../../src/config/paths.ts';
+import { metricName, metricTable } from '../../../src/telemetry/metric-table.ts';
+import { alerts, dashboardQueries, deployed, promtool, rules } from '../../support/deployed.ts';
+import { newFolder } from '../../support/folder.ts';
+
+/** The rules of deploy/prometheus: each alert with its runbook, proven to fire and to stay silent. */
+
+const names = alerts.map(({ alert }) => alert!);
+
+test.each(alerts)('$alert has a severity, a summary and a link to its runbook', (rule) => {
+  expect(['warning', 'critical']).toContain(rule.labels?.severity);
+  expect(rule.annotations?.summary).toBeTruthy();
+  expect(rule.annotations!.runbook).toBe(`docs/monitoring.md#${rule.alert!.toLowerCase()}`);
+});
+
+test('every alert has a runbook and a case in its unit tests', () => {
+  const headings = readFileSync(projectPath('docs/monitoring.md'), 'utf8').matchAll(/^### (Facematch\w+)$/gm);
+  expect([...headings].map(([, heading]) => heading)).toEqual(names);
+  const cases = deployed('prometheus/alerts.test.yml').matchAll(/^ {2}- name: (\w+)$/gm);
+  expect([...cases].map(([, name]) => name)).toEqual(names);
+});
+
+test('rules and dashboard ask for metrics that there are', () => {
+  const there = new Set(Object.keys(metricTable).map(metricName));
+  const asked = [...rules, ...dashboardQueries].flatMap(
+    ({ expr }) => expr.match(/(?<![:\w])facematch_\w+/g) ?? [],
+  );
+  expect(asked.length).toBeGreaterThan(50);
+  const unknown = asked.filter(
+    (name) => !there.has(name) && !there.has(name.replace(/_(?:bucket|sum|count)$/, '')),
+  );
+  expect(unknown).toEqual([]);
+});
+
+describe.skipIf(promtool === undefined)('promtool', () => {
+  const folder = newFolder();
+  const run = (...args: string[]) => {
+    const { status, stdout, stderr } = spawnSync(promtool!, args, {
+      cwd: projectPath('deploy/prometheus'),
+      encoding: 'utf8',
+    });
+    return { status, output: `${stdout}${stderr}` };
+  };
+
+  test('takes the rules and the configuration', () => {
+    expect(run('check', 'rules', '--lint-fatal', 'alerts.yml')).toMatchObject({ status: 0 });
+    expect(run('check', 'config', 'prometheus.yml')).toMatchObject({ status: 0 });
+  });
+
+  test('makes every alert fire where it should, and only there', () => {
+    const { status, output } = run('test', 'rules', 'alerts.test.yml');
+    expect([status, output]).toEqual([0, expect.stringContaining('SUCCESS')]);
+  });
+
+  test('reads every expression of the dashboard', () => {
+    const asRules = dashboardQueries.map(({ expr }, at) => ({ record: `query:${at}`, expr }));
+    const file = join(folder, 'dashboard.yml');
+    writeFileSync(file, JSON.stringify({ groups: [{ name: 'dashboard', rules: asRules }] }));
+    const { status, output } = run('check', 'rules', file);
+    expect([status, output]).toEqual([0, expect.stringContaining(`${asRules.length} rules found`)]);
+  });
+});

@@ -1,0 +1,462 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Agent, type Dispatcher, request } from 'undici';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { readConfig } from '../../../src/config/config.ts';
+import { projectPath } from '../../../src/config/paths.ts';
+import { type ErrorCode, errorTable } from '../../../src/errors.ts';
+import { jsonLimit } from '../../../src/http/body/kinds.ts';
+import { problemTypes } from '../../../src/http/responses.ts';
+import { hasOpenssl, makePair, type Pair } from '../../fixtures/certificates.ts';
+import { run } from '../../server/support/cli.ts';
+import { formType, type Json, lengthHead, paths, photoForm, RawClient } from '../../server/support/client.ts';
+import { redisInstalled } from '../../server/support/redis.ts';
+import { TestServer } from '../../server/support/server.ts';
+import { connectTls } from '../../server/support/tls.ts';
+import { newFolder } from '../../support/folder.ts';
+
+/** The samples of deploy/ for proxies, with the real programs. Debian has both. */
+
+const { freePorts, startProgram } = await import(projectPath('test/support/programs.mjs'));
+const { hasNginx, PATH, sample, startNginx } = await import(projectPath('test/support/nginx.mjs'));
+if (!hasNginx) process.stderr.write('deploy/nginx.conf is not tested: nginx is not installed\n');
+const hasCaddy = spawnSync('caddy', ['version']).status === 0;
+if (!hasCaddy) process.stderr.write('deploy/Caddyfile is not tested: caddy is not installed\n');
+const hasHaproxy = spawnSync('haproxy', ['-v'], { env: { PATH } }).status === 0;
+if (!hasHaproxy) process.stderr.write('deploy/haproxy.cfg is not tested: haproxy is not installed\n');
+
+interface Proxied {
+  folder: string;
+  servers: readonly Pick<TestServer, 'port' | 'adminAddress'>[];
+  changes?: readonly (readonly [string, string])[];
+}
+
+/** deploy/Caddyfile for real: its address, certificate and servers replaced by those of the test. */
+async function startCaddy({ folder, servers, changes = [] }: Proxied) {
+  const [port] = await freePorts(1);
+  const file = join(folder, 'Caddyfile');
+  const to = servers.map((one) => `127.0.0.1:${one.port}`).join(' ');
+  const text = sample('Caddyfile', [
+    ['facematch.example {', `https://localhost:${port} {`],
+    ['# tls /etc/facematch/tls.crt /etc/facematch/tls.key', `tls ${pair.cert} ${pair.key}`],
+    ['to 127.0.0.1:8080', `to ${to}`],
+    // Else it would ask for port 80 as well, to send browsers on from there.
+    ['# admin off', 'admin off\n\tauto_https disable_redirects'],
+    ...changes,
+  ]);
+  writeFileSync(file, text);
+  // It tells of its start on standard error.
+  const args = ['-c', 'exec caddy "$@" 2>&1', 'sh', 'run', '--config', file, '--adapter', 'caddyfile'];
+  const ready = /serving initial configuration/;
+  return { port, ...(await startProgram('sh', args, { ready, env: { HOME: folder } })) };
+}
+
+/** deploy/haproxy.cfg for real, as above. */
+async function startHaproxy({ folder, servers, changes = [] }: Proxied) {
+  const [port] = await freePorts(1);
+  const [file, pem] = [join(folder, 'haproxy.cfg'), join(folder, 'tls.pem')];
+  writeFileSync(pem, readFileSync(pair.cert, 'utf8') + readFileSync(pair.key, 'utf8'));
+  const lines = servers.map(
+    (one, at) => `server s${at} 127.0.0.1:${one.port} port ${new URL(one.adminAddress).port}`,
+  );
+  const text = sample('haproxy.cfg', [
+    ['bind :443 ssl crt /etc/facematch/tls.pem', `bind 127.0.0.1:${port} ssl crt ${pem}`],
+    ['server one 127.0.0.1:8080', lines.join('\n    ')],
+    ...changes,
+  ]);
+  writeFileSync(file, text);
+  const args = ['-c', 'exec haproxy "$@" 2>&1', 'sh', '-W', '-f', file];
+  return { port, ...(await startProgram('sh', args, { ready: /Loading success/, env: { PATH } })) };
+}
+
+const MiB = 1024 * 1024;
+const body = photoForm();
+const cors = ['# https://app.example $http_origin;', 'https://app.example $http_origin;'] as const;
+/** What the server gives with every refusal for want of space. */
+const lastingHeaders = [
+  'content-type',
+  'cache-control',
+  'x-content-type-options',
+  'x-request-id',
+  'vary',
+  'access-control-allow-origin',
+  'access-control-expose-headers',
+];
+let pair: Pair;
+let dispatcher: Agent;
+beforeAll(() => {
+  if (!hasOpenssl) return;
+  pair = makePair(newFolder(), 'one');
+  dispatcher = new Agent({ connect: { ca: readFileSync(pair.cert) } });
+  return () => dispatcher.close();
+});
+
+interface Sent {
+  body?: Uint8Array;
+  headers?: Record<string, string | string[]>;
+  method?: Dispatcher.HttpMethod;
+  path?: string;
+}
+
+/** Through a proxy, or to a server itself. */
+async function post(to: number | TestServer, key: string, sent: Sent = {}) {
+  const [url, options]: [string, { dispatcher?: Dispatcher }] =
+    typeof to === 'number' ? [`https://localhost:${to}`, { dispatcher }] : [to.address, {}];
+  const { method = 'POST', path = paths.match } = sent;
+  const headers = { 'x-api-key': key, 'content-type': formType, ...sent.headers };
+  const answer = await request(url + path, { method, ...options, headers, body: sent.body ?? body });
+  return { status: answer.statusCode, headers: answer.headers, body: (await answer.body.json()) as Json };
+}
+
+const zeros = (bytes: number): Sent => ({ body: Buffer.alloc(bytes) });
+const asJson = { 'content-type': 'application/json' };
+const asPage = { origin: 'https://app.example' };
+const config = readConfig({});
+/** The largest body that the server takes, with default settings. */
+const largestJson = jsonLimit(config);
+
+/** What wrong keys hear through a proxy, from these addresses as the client says. */
+async function guesses(port: number, addresses: readonly string[]): Promise<Set<number>> {
+  const heard = new Set<number>();
+  for (const from of addresses)
+    heard.add((await post(port, 'wrong', { headers: { 'x-forwarded-for': from } })).status);
+  return heard;
+}
+
+/** Two servers that know the same key, the first with a door before its workers. */
+async function pairOfServers() {
+  const env = {
+    FACEMATCH_TRUSTED_HOPS: '1',
+    FACEMATCH_AUTH_FAILURE_BURST: '3',
+    FACEMATCH_AUTH_FAILURES_PER_MINUTE: '1',
+    FACEMATCH_CORS_ORIGINS: asPage.origin,
+  };
+  const first = await TestServer.start({ env: { ...env, FACEMATCH_QUEUE: '0' }, gate: 'open' });
+  const FACEMATCH_KEYS_FILE = first.home.keysFile;
+  const second = await TestServer.start({ env: { ...env, FACEMATCH_KEYS_FILE } });
+  const stop = async () => void (await Promise.all([first.stop(), second.stop()]));
+  return { first, second, key: first.key, stop };
+}
+
+describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
+  let servers: Awaited<ReturnType<typeof pairOfServers>>;
+  let nginx: { port: number; stop(): Promise<void> };
+  beforeAll(async () => {
+    servers = await pairOfServers();
+    nginx = await startNginx({
+      folder: newFolder(),
+      pair,
+      servers: [servers.first.port, servers.second.port],
+      changes: [cors],
+    });
+    return () => Promise.all([nginx.stop(), servers.stop()]);
+  });
+
+  test('answers a match over TLS, and says that it will stay with TLS', async () => {
+    const answer = await post(nginx.port, servers.key);
+    expect(answer).toMatchObject({ status: 200, body: { match: true } });
+    expect(answer.headers['strict-transport-security']).toContain('max-age=');
+    expect(answer.headers['x-request-id']).toBe(answer.body.request_id);
+  });
+
+  test('asks the other server where one says 503, so that no client hears it', async () => {
+    const { first, key } = servers;
+    const refused = () => first.metric('facematch_refusals_total{reason="load",code="overloaded"}');
+    first.gate.close();
+    // Its only worker stands at the door, and nobody may queue behind it.
+    const waiting = post(first, key);
+    await first.metricBecomes('facematch_workers_busy', 1);
+    const before = await refused();
+    for (let count = 0; count < 6; count++) expect((await post(nginx.port, key)).status).toBe(200);
+    expect(await refused()).toBeGreaterThan(before);
+    first.gate.open();
+    await waiting;
+  });
+
+  test.each([
+    ['a form', {}],
+    ['JSON', asJson],
+  ])('refuses %s beyond its limit as the server does, for pages of other origins too', async (_, type) => {
+    const large = { body: Buffer.alloc(28 * MiB), headers: { ...type, ...asPage, 'x-request-id': 'mine' } };
+    const ours = await post(servers.second, servers.key, large);
+    const refused = await post(nginx.port, servers.key, large);
+    // It does not know how much came.
+    const { detail, ...others } = ours.body;
+    expect(detail).toContain(String(large.body.length));
+    expect(refused).toMatchObject({ status: 413, body: others });
+    expect(Object.keys(refused.body).sort()).toEqual(Object.keys(ours.body).sort());
+    for (const name of lastingHeaders)
+      expect([name, refused.headers[name]]).toEqual([name, ours.headers[name]]);
+    expect(refused.headers['strict-transport-security']).toContain('max-age=');
+    expect(ours.headers['access-control-allow-origin']).toBe(asPage.origin);
+    const elsewhere = { ...large, headers: { ...large.headers, origin: 'https://other.example' } };
+    const unread = await post(nginx.port, servers.key, elsewhere);
+    expect(unread.headers).not.toHaveProperty('access-control-allow-origin');
+  });
+
+  test('lets the largest bodies that the server takes in, and one byte more for it to refuse', async () => {
+    for (const [size, headers, code] of [
+      [config.max_body_bytes, {}, 'invalid_multipart'],
+      [config.max_body_bytes + 1, {}, 'body_too_large'],
+      [largestJson, asJson, 'invalid_json'],
+      [largestJson + 1, asJson, 'body_too_large'],
+    ] as const) {
+      const { headers: answered, body: problem } = await post(nginx.port, servers.key, {
+        ...zeros(size),
+        headers,
+      });
+      expect([size, problem.code]).toEqual([size, code]);
+      // By the server, which tells the rest of the key's rate.
+      expect(answered).toHaveProperty('ratelimit');
+    }
+  });
+
+  test('passes a head of 15 KiB on, and the id that both have in their log', async () => {
+    const headers = { 'x-long': 'x'.repeat(15 * 1024), 'x-request-id': 'not ours' };
+    const answer = await post(nginx.port, servers.key, { headers });
+    expect(answer.status).toBe(200);
+    expect(answer.body.request_id).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  test.each([
+    ['a head that it cannot read', 'GET / HTTP/1.1\r\nHost : x\r\n\r\n', 400],
+    ['no path', 'GET\r\n\r\n', 400],
+    ['a field of 20 KiB', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20 * 1024)}\r\n\r\n`, 400],
+    ['an address that is too long', `GET /${'x'.repeat(20 * 1024)} HTTP/1.1\r\nHost: x\r\n\r\n`, 414],
+    ['TRACE', 'TRACE / HTTP/1.1\r\nHost: x\r\n\r\n', 405],
+    ['another coding', 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n', 501],
+    ['another HTTP', 'GET / HTTP/3.0\r\nHost: x\r\n\r\n', 505],
+    ['its own address for this', 'GET /facematch-problem HTTP/1.1\r\nHost: x\r\n\r\n', 404],
+  ])('says in JSON what is wrong with %s', async (_, sent, status) => {
+    const client = new RawClient(await connectTls(nginx.port, { servername: 'localhost' }));
+    client.write(sent);
+    const answer = await client.answer();
+    client.leave();
+    expect([answer.status, answer.body.status, answer.body.type]).toEqual([status, status, 'about:blank']);
+    expect(answer.headers.get('content-type')).toBe('application/problem+json');
+    expect(answer.headers.get('strict-transport-security')).toContain('max-age=');
+  });
+
+  test('reads a slow sender by itself: the server hears nothing until all is there', async () => {
+    const client = new RawClient(await connectTls(nginx.port, { servername: 'localhost' }));
+    const received = () =>
+      Promise.all([servers.first, servers.second].map((one) => one.metric('facematch_upload_bytes')));
+    client.write(lengthHead(servers.first, body.length));
+    client.write(body.subarray(0, 50_000));
+    // Later connections have been served meanwhile.
+    expect((await post(nginx.port, servers.key)).status).toBe(200);
+    expect(await received()).toEqual([0, 0]);
+    client.write(body.subarray(50_000));
+    expect((await client.answer()).body).toMatchObject({ match: true });
+    client.leave();
+  });
+
+  test("counts wrong keys by the client's own address, and believes no other", async () => {
+    // Whatever it says that it is: nginx appends 127.0.0.1, and that is who is counted.
+    const said = Array.from({ length: 24 }, (_, count) => `192.0.2.${count < 12 ? 1 : 2}`);
+    expect(await guesses(nginx.port, said)).toEqual(new Set([401, 429]));
+    // A client elsewhere is not counted with it.
+    expect((await post(servers.first, 'wrong', { headers: { 'x-forwarded-for': '192.0.2.9' } })).status).toBe(
+      401,
+    );
+  });
+});
+
+describe.each([
+  {
+    name: 'nginx',
+    has: hasNginx,
+    start: (server: TestServer, ca: string) =>
+      startNginx({ folder: newFolder(), pair, servers: [server.port], ca }),
+  },
+  {
+    name: 'HAProxy',
+    has: hasHaproxy,
+    start: (server: TestServer, ca: string) =>
+      startHaproxy({
+        folder: newFolder(),
+        servers: [server],
+        changes: [
+          ['# default-server ssl', 'default-server ssl'],
+          ['/etc/facematch/ca.crt', ca],
+        ],
+      }),
+  },
+])('$name with TLS to the server behind', ({ has, start }) => {
+  test.skipIf(!has || !hasOpenssl)('trusts what it is told to alone', async () => {
+    const other = makePair(newFolder(), 'two');
+    const env = { FACEMATCH_TLS_CERT: pair.cert, FACEMATCH_TLS_KEY: pair.key };
+    const server = await TestServer.forTest({ env });
+    for (const [ca, status] of [
+      [pair.cert, 200],
+      [other.cert, 503],
+    ] as const) {
+      const proxy = await start(server, ca);
+      expect((await post(proxy.port, server.key)).status).toBe(status);
+      await proxy.stop();
+    }
+  });
+});
+
+/** Of each answer to a page, whoever gives it. */
+function expectAnswered(answer: Awaited<ReturnType<typeof post>>, code: ErrorCode): void {
+  expect(answer.body).toMatchObject({ code, status: errorTable[code].status, title: errorTable[code].title });
+  expect(answer.body.type).toBe(problemTypes + code);
+  expect(answer.status).toBe(errorTable[code].status);
+  expect(answer.headers).toMatchObject({
+    'content-type': 'application/problem+json',
+    'x-request-id': answer.body.request_id,
+    'access-control-allow-origin': asPage.origin,
+    'strict-transport-security': expect.stringContaining('max-age='),
+  });
+}
+
+describe.skipIf(!hasNginx || !hasOpenssl)('nginx answers by itself, so that a page can read it', () => {
+  const ask = { headers: asPage };
+
+  test('when no server is there: that the client may try again', async () => {
+    const nginx = await startNginx({
+      folder: newFolder(),
+      pair,
+      servers: await freePorts(1),
+      changes: [cors],
+    });
+    onTestFinished(() => nginx.stop());
+    const answer = await post(nginx.port, 'any', ask);
+    expectAnswered(answer, 'not_ready');
+    expect(answer.headers['retry-after']).toBe('1');
+  });
+
+  test('when the server says nothing for too long', async () => {
+    const server = await TestServer.forTest({ env: { FACEMATCH_TRUSTED_HOPS: '1' }, gate: 'open' });
+    const changes = [cors, ['proxy_read_timeout 15s;', 'proxy_read_timeout 2s;']];
+    const nginx = await startNginx({ folder: newFolder(), pair, servers: [server.port], changes });
+    onTestFinished(() => nginx.stop());
+    server.gate.close();
+    expectAnswered(await post(nginx.port, server.key, ask), 'deadline_exceeded');
+  });
+
+  test('when one address has too many connections', async () => {
+    const server = await TestServer.forTest();
+    const changes = [cors, ['limit_conn facematch_clients 64;', 'limit_conn facematch_clients 1;']];
+    const nginx = await startNginx({ folder: newFolder(), pair, servers: [server.port], changes });
+    onTestFinished(() => nginx.stop());
+    const client = new RawClient(await connectTls(nginx.port, { servername: 'localhost' }));
+    client.write(lengthHead(server, body.length, { expect: '100-continue' }));
+    await client.until(() => client.text.includes('100 Continue'));
+    const refused = await post(nginx.port, server.key, ask);
+    client.leave();
+    expectAnswered(refused, 'rate_limit_exceeded');
+    expect(refused.headers['retry-after']).toBe('1');
+  });
+});
+
+describe.each([
+  {
+    name: 'Caddy',
+    has: hasCaddy,
+    start: startCaddy,
+    late: ['response_header_timeout 15s', 'response_header_timeout 2s'] as const,
+    // It asks every other second who is there, and cannot send a body again.
+    gone: [200, 503],
+  },
+  {
+    name: 'HAProxy',
+    has: hasHaproxy,
+    start: startHaproxy,
+    late: ['timeout server 15s', 'timeout server 2s'] as const,
+    gone: [200],
+  },
+])('$name with the sample', ({ has, start, late, gone }) => {
+  const skipped = !has || !hasOpenssl;
+  const ask = { headers: { ...asPage, 'x-request-id': 'mine' } };
+
+  test.skipIf(skipped)(
+    'answers matches over TLS, passes refusals on, counts clients by their address, and leaves out a server that has gone',
+    async () => {
+      const servers = await pairOfServers();
+      // Whatever is found below.
+      onTestFinished(servers.stop);
+      const proxy = await start({ folder: newFolder(), servers: [servers.first, servers.second] });
+      onTestFinished(() => proxy.stop());
+      const { port } = proxy;
+      const answer = await post(port, servers.key, ask);
+      expect(answer).toMatchObject({ status: 200, body: { match: true, request_id: 'mine' } });
+      expect(answer.headers['strict-transport-security']).toContain('max-age=');
+      expect(answer.headers['access-control-allow-origin']).toBe(asPage.origin);
+
+      for (const [size, headers, code] of [
+        [28 * MiB, {}, 'body_too_large'],
+        [largestJson, asJson, 'invalid_json'],
+      ] as const) {
+        const refused = await post(port, servers.key, { ...zeros(size), headers: { ...headers, ...asPage } });
+        expectAnswered(refused, code);
+      }
+      const said = Array.from({ length: 12 }, (_, count) => `192.0.2.${count}`);
+      expect(await guesses(port, said)).toEqual(new Set([401, 429]));
+
+      await servers.first.stop();
+      const after: number[] = [];
+      while (after.slice(-8).filter((status) => status === 200).length < 8)
+        after.push((await post(port, servers.key)).status);
+      expect(after.filter((status) => !gone.includes(status))).toEqual([]);
+    },
+  );
+
+  test.skipIf(skipped)(
+    'answers by itself, so that a page can read it, when no server is there or none answers',
+    async () => {
+      const env = { FACEMATCH_TRUSTED_HOPS: '1', FACEMATCH_CORS_ORIGINS: asPage.origin };
+      const server = await TestServer.start({ env, gate: 'open' });
+      onTestFinished(() => server.stop());
+      const own = await post(server, 'wrong', ask);
+      const proxy = await start({ folder: newFolder(), servers: [server], changes: [late] });
+      onTestFinished(() => proxy.stop());
+      server.gate.close();
+      expectAnswered(await post(proxy.port, server.key, ask), 'deadline_exceeded');
+      await server.stop();
+      const answer = await post(proxy.port, server.key, ask);
+      expectAnswered(answer, 'not_ready');
+      expect(answer.headers).toMatchObject({
+        'retry-after': '1',
+        'access-control-expose-headers': own.headers['access-control-expose-headers'],
+      });
+      // No id that could break out of the JSON.
+      const headers = { origin: 'https://other.example', 'x-request-id': ['mine', '"'] };
+      const elsewhere = await post(proxy.port, server.key, { headers });
+      expect(elsewhere.body.request_id).toMatch(/^[0-9a-f-]{36}$/);
+      expect(elsewhere.headers).not.toHaveProperty('access-control-allow-origin');
+    },
+  );
+});
+
+test.skipIf(!hasHaproxy || !hasOpenssl)(
+  'HAProxy tells a page of another origin, too, that an address has too many connections',
+  async () => {
+    const changes = [['sc_conn_cur(0) gt 64', 'sc_conn_cur(0) gt 1']] as const;
+    const server = await TestServer.forTest();
+    const proxy = await startHaproxy({ folder: newFolder(), servers: [server], changes });
+    onTestFinished(() => proxy.stop());
+    const client = new RawClient(await connectTls(proxy.port));
+    const refused = await post(proxy.port, server.key, { headers: asPage });
+    expectAnswered(refused, 'rate_limit_exceeded');
+    expect(refused.headers['retry-after']).toBe('1');
+    client.leave();
+  },
+);
+
+/** The proof of docs/replicas.md in small: what holds on a machine of any speed. Its figures are taken by hand. */
+test.skipIf(!redisInstalled || !hasNginx)(
+  'three replicas behind nginx keep one limit, and lose no request when one of them or Redis is killed, or all are replaced',
+  { timeout: 180_000 },
+  async () => {
+    const proof = projectPath('deploy/replicas/prove.mjs');
+    const { code, stdout, stderr } = await run(proof, ['--quick', '--json'], projectPath('.'));
+    expect(stderr).toBe('');
+    const { claims } = JSON.parse(stdout) as { claims: { ok: boolean }[] };
+    expect(claims.filter(({ ok }) => !ok)).toEqual([]);
+    expect(claims).toHaveLength(7);
+    expect(code).toBe(0);
+  },
+);

@@ -1,0 +1,218 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { readConfig } from '../../../src/config/config.ts';
+import { projectPath } from '../../../src/config/paths.ts';
+import { match, twoPhotos } from '../../server/support/client.ts';
+import { Home, TestServer } from '../../server/support/server.ts';
+import { pages } from '../../support/doc-commands.ts';
+import { newFolder } from '../../support/folder.ts';
+
+/** deploy/facematch.service: what systemd thinks of it, and whether the server lives under its filter of system calls. */
+
+const unit = projectPath('deploy/facematch.service');
+const text = readFileSync(unit, 'utf8');
+const valuesOf = (name: string) =>
+  [...text.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value]) => value!);
+
+const tool = (name: string) => spawnSync(name, ['--version']).error === undefined;
+const analyze = (...args: string[]) => spawnSync('systemd-analyze', args, { encoding: 'utf8' });
+const hasSystemd = tool('systemd-analyze');
+if (!hasSystemd) process.stderr.write('Nobody judges the unit file: systemd-analyze is not there\n');
+const hasStrace = tool('strace');
+if (!hasStrace) process.stderr.write('The filter of system calls is not tried: strace is not there\n');
+
+describe('the unit', () => {
+  test('runs the program with what set-up made, and settings that are settings', () => {
+    const [start] = valuesOf('ExecStart');
+    const [home] = valuesOf('WorkingDirectory');
+    const { scripts } = JSON.parse(readFileSync(projectPath('package.json'), 'utf8'));
+    expect(start).toBe(
+      `/usr/bin/env ${scripts.start.match(/node -.*/)[0].replace('dist/', `${home}/dist/`)}`,
+    );
+    expect(existsSync(projectPath('src/cli/index.ts'))).toBe(true);
+    const env = Object.fromEntries(
+      valuesOf('Environment').flatMap((line) => line.split(' ').map((pair) => pair.split('='))),
+    );
+    expect(readConfig(env).keys_file).toBe('/etc/facematch/keys.json');
+  });
+
+  test('is the same for every version: /opt/facematch is a link, and nothing names another folder of /opt', () => {
+    expect(new Set(text.match(/\/opt\/[^/\s]+/g))).toEqual(new Set(['/opt/facematch']));
+    const page = readFileSync(projectPath('docs/deployment.md'), 'utf8');
+    expect(page).toMatch(/^sudo ln .* \/opt\/facematch-[\d.]+ \/opt\/facematch$/m);
+  });
+
+  test('takes no more than a share of the memory, and lets in this machine alone, as the page says', () => {
+    expect([valuesOf('MemoryMax'), valuesOf('IPAddressDeny'), valuesOf('IPAddressAllow')]).toEqual([
+      ['80%'],
+      ['any'],
+      ['localhost'],
+    ]);
+    const page = readFileSync(projectPath('docs/deployment.md'), 'utf8');
+    expect(/^```ini\n(.*?)^```$/ms.exec(page)![1]).toMatch(/FACEMATCH_HOST=0\.0\.0\.0\nIPAddressAllow=/);
+  });
+
+  test('gives running requests longer than a shutdown waits for them', () => {
+    expect(Number(valuesOf('TimeoutStopSec')[0]) * 1000).toBeGreaterThan(readConfig({}).shutdown_ms);
+  });
+
+  test.skipIf(!hasSystemd)('is understood by systemd', () => {
+    // 0, and not a word: unknown settings are only told.
+    expect(analyze('verify', unit)).toMatchObject({ status: 0, stderr: '' });
+  });
+
+  test.skipIf(!hasSystemd)('exposes less than 1.5 of 10', () => {
+    const { status, stdout } = analyze('security', '--offline=true', '--threshold=15', '--no-pager', unit);
+    expect(stdout).toMatch(/exposure level for facematch.service: [01]\.\d/);
+    expect(status).toBe(0);
+  });
+});
+
+const { PATH } = await import(projectPath('test/support/nginx.mjs'));
+/** Whether machine.sh can be: as root, with namespaces, and a Node that other users may run. */
+const machine = fileURLToPath(new URL('../../server/support/machine.sh', import.meta.url));
+const asOther = ['--reuid', '65534', '--clear-groups', process.execPath, '--version'];
+const hasMachine =
+  spawnSync('unshare', ['--mount', '--net', '--pid', '--fork', 'setpriv', ...asOther]).status === 0;
+if (!hasMachine) process.stderr.write('The blocks of docs/deployment.md are not run: that needs root\n');
+
+const hasLogrotate = spawnSync('logrotate', ['--version'], { env: { PATH } }).status === 0;
+if (!hasLogrotate) process.stderr.write('The audit log is not rotated: logrotate is not there\n');
+
+interface Block {
+  heading: string;
+  kind: string;
+  code: string;
+}
+
+/** Every block of a page, in order, with the heading that it is under. */
+function blocksOf(page: string): Block[] {
+  let heading = '';
+  return [...pages.get(page)!.matchAll(/^#+ (.*)$|^```(\w*)\n((?:.*\n)*?)```$/gm)].flatMap(
+    ([, title, kind, code]) => {
+      heading = title ?? heading;
+      return code === undefined ? [] : [{ heading, kind: kind!, code }];
+    },
+  );
+}
+
+/** Not here: packages come from a registry, and the last needs labelled photos. */
+const elsewhere = ['From packages, without a compiler', "When the pack's version changes"];
+
+const ready =
+  'curl -sS --retry 30 --retry-delay 1 --retry-connrefused http://127.0.0.1:9090/readyz >/dev/null';
+
+/** What a reader does with a block. */
+function typed({ heading, kind, code }: Block): string {
+  // What `systemctl edit facematch` opens.
+  if (kind === 'ini')
+    return `mkdir $etc/facematch.service.d
+cat >$etc/facematch.service.d/override.conf <<'INI'\n${code}INI\nsudo systemctl restart facematch\n${ready}\n`;
+  if (heading !== 'From a clone') return code;
+  // The last line does not end by itself.
+  return `${code.replace(/serve\n$/, 'serve &\n')}${ready}\nkill $!\nwait $!\n`;
+}
+
+const photo = 'node_modules/@vladmandic/face-api/demo/sample1.jpg';
+const matched = `${ready}
+curl -sS -H "x-api-key: $KEY" -F image1=@${photo} -F image2=@${photo} http://127.0.0.1:8080/API/v1.0/face/match/upload >>answers
+echo >>answers`;
+
+/** A line is written shortly after its answer, and a signal is taken a moment after it was sent. */
+const until = (condition: string) => `timeout 10 bash -c 'until ${condition}; do sleep 0.02; done'`;
+
+test.skipIf(!hasMachine || !hasLogrotate)(
+  'the blocks of docs/deployment.md run one after another, and the audit log of docs/privacy.md is kept and rotated under the unit',
+  { timeout: 180_000 },
+  () => {
+    const folder = newFolder();
+    const blocks = blocksOf('docs/deployment.md').filter(({ heading }) => !elsewhere.includes(heading));
+    expect(blocks.length).toBeGreaterThan(7);
+    const rotate = blocksOf('docs/privacy.md').find(({ code }) => code.includes('postrotate'))!.code;
+    // A refusal of the server is a failure of the command that is shown.
+    const script = `curl() { command curl --fail-with-body "$@"; }
+${blocks.map(typed).join('')}
+cd $folder/clone
+${matched}
+${until('[ -s /var/log/facematch/audit.jsonl ]')}
+cat >/etc/logrotate.d/facematch <<'ROTATE'\n${rotate}ROTATE
+logrotate --force --state $folder/rotated /etc/logrotate.d/facematch
+${until('[ -e /var/log/facematch/audit.jsonl ]')}
+${matched}
+sudo systemctl restart facematch
+${matched}
+echo
+stat --format 'file %U %a %n' /var/log/facematch /var/log/facematch/*
+sed 's/^/old /' /var/log/facematch/audit.jsonl.1
+sed 's/^/new /' /var/log/facematch/audit.jsonl
+sed 's/^/answer /' answers
+`;
+    const file = join(newFolder(), 'commands');
+    writeFileSync(file, script);
+    const options = { encoding: 'utf8', env: { PATH } } as const;
+    const { status, stdout, stderr } = spawnSync('bash', [machine, projectPath('.'), folder, file], options);
+    expect(status, `${stdout}\n${stderr}`).toBe(0);
+    const said = (word: string) =>
+      [...stdout.matchAll(new RegExp(`^${word} (.+)$`, 'gm'))].map(([, line]) => line!);
+    const idsOf = (word: string) => said(word).map((line) => JSON.parse(line).request_id);
+    const [first, ...later] = idsOf('answer');
+    expect(later).toHaveLength(2);
+    // The first decision is in the file that was moved away, and those after it in the new one, also after a restart.
+    expect([idsOf('old'), idsOf('new')]).toEqual([[first], later]);
+    expect(said('file')).toEqual([
+      'facematch 700 /var/log/facematch',
+      'facematch 600 /var/log/facematch/audit.jsonl',
+      'facematch 600 /var/log/facematch/audit.jsonl.1',
+    ]);
+  },
+);
+
+/** Names of a group and of the groups in it. */
+function callsOf(group: string): string[] {
+  const { stdout } = analyze('syscall-filter', group);
+  const names = stdout.match(/(?<=^ +)@?[a-z_][\w-]*$/gm) ?? [];
+  return names.flatMap((name) => (name.startsWith('@') ? callsOf(name) : [name]));
+}
+
+/** What SystemCallFilter leaves out: its first line allows; of the others those with a tilde take away, the rest allow more. */
+function deniedCalls(): string[] {
+  const allowed = new Set<string>();
+  for (const line of valuesOf('SystemCallFilter'))
+    for (const word of line.replace(/^~/, '').split(' '))
+      for (const call of word.startsWith('@') ? callsOf(word) : [word])
+        if (line.startsWith('~')) allowed.delete(call);
+        else allowed.add(call);
+  expect(allowed.size).toBeGreaterThan(150);
+  return callsOf('@known').filter((call) => !allowed.has(call) && !beforehand.includes(call));
+}
+
+/** systemd starts the program by it, before the filter is in force for the program itself. */
+const beforehand = ['execve'];
+
+test.skipIf(!hasSystemd || !hasStrace)(
+  'under its filter of system calls the server starts, matches, reads changed keys, answers metrics and ends',
+  async () => {
+    const home = new Home();
+    const trace = join(newFolder(), 'calls');
+    const denied = deniedCalls()
+      .map((call) => `?${call}`)
+      .join();
+    // As SystemCallErrorNumber: the kernel is not asked, and the caller hears that it may not.
+    const inject = ['-e', `trace=${denied}`, '-e', `inject=${denied}:error=EPERM`];
+    const filter = ['strace', '-D', '-f', '-qq', '--seccomp-bpf', '-o', trace, ...inject];
+    const server = await TestServer.start({ under: filter, env: { FACEMATCH_WORKERS: '2' } }, home);
+    const answers = await Promise.all(Array.from({ length: 8 }, () => match(server, twoPhotos())));
+    expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200));
+    const key = home.key();
+    await server.line(server.stderr, /the key file was reloaded/);
+    expect((await match(server, twoPhotos(), { key })).status).toBe(200);
+    expect(await server.metrics()).toContain('process_resident_memory_bytes');
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toEqual({ code: 0, signal: null });
+    const refused = readFileSync(trace, 'utf8').matchAll(/ (\w+)\(.*\(INJECTED\)/g);
+    expect([...new Set([...refused].map(([, call]) => call))]).toEqual([]);
+  },
+);

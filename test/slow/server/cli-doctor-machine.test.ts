@@ -1,0 +1,115 @@
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { liftedUws } from '../../../src/http/uws/uws.ts';
+import { run } from '../../server/support/cli.ts';
+import { copyProgram, diagnose } from '../../server/support/doctor.ts';
+import { TestServer } from '../../server/support/server.ts';
+import { newFolder } from '../../support/folder.ts';
+
+/** The doctor on a machine that lacks something: a port, the addon, a package. */
+
+let folder: string;
+beforeEach(() => {
+  folder = newFolder();
+});
+
+describe('a port', () => {
+  test.each<[whose: string, server: () => Server]>([
+    ['a program that never answers', () => createServer(() => {})],
+    ['another HTTP server', () => createHttpServer((_, response) => response.end('{"status":"fine"}'))],
+  ])('that %s has taken is wrong', async (_whose, start) => {
+    const server = start().listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const { code, of } = await diagnose(folder, { FACEMATCH_PORT: String(port) });
+    expect(code).toBe(1);
+    expect(of('port')).toEqual({
+      what: 'port',
+      status: 'wrong',
+      value: `127.0.0.1:${port} is used by another program`,
+      cure: `Stop it, or set FACEMATCH_PORT; who it is: ss -ltnp 'sport = :${port}'`,
+    });
+    expect(of('admin port').status).toBe('ok');
+  });
+
+  test('that a facematch has taken is a warning, on either side', async () => {
+    const server = await TestServer.forTest();
+    const { port } = new URL(server.adminAddress);
+    const env = { FACEMATCH_PORT: String(server.port), FACEMATCH_ADMIN_PORT: port };
+    const { code, of } = await diagnose(folder, env);
+    expect(code).toBe(0);
+    const used = (by: number | string) => `127.0.0.1:${by} is used by a running facematch`;
+    const cure = 'Stop it, or set FACEMATCH_PORT';
+    expect(of('port')).toMatchObject({ status: 'warning', value: used(server.port), cure });
+    expect(of('admin port')).toMatchObject({ status: 'warning', value: used(port) });
+    expect((await diagnose(folder, env, { args: ['--strict'] })).code).toBe(1);
+  });
+
+  test('for both listeners is wrong, also where one of them takes every address', async () => {
+    const env = { FACEMATCH_HOST: '0.0.0.0', FACEMATCH_PORT: '47831', FACEMATCH_ADMIN_PORT: '47831' };
+    const { code, of } = await diagnose(folder, env);
+    expect(code).toBe(1);
+    const cure = 'Set FACEMATCH_ADMIN_PORT to another one';
+    expect(of('admin port')).toMatchObject({ status: 'wrong', cure });
+  });
+});
+
+test.each([
+  ['is missing', 'addon.node', 'did not load'],
+  ['ends its process', 'addon.cjs', 'was ended by SIGILL'],
+])('an addon that %s is a line with its cure, and the JSON stays whole', async (_what, name, words) => {
+  writeFileSync(join(folder, 'addon.cjs'), "process.kill(process.pid, 'SIGILL')\n");
+  const { code, of, stdout, stderr } = await diagnose(folder, { FACEMATCH_ADDON: join(folder, name) });
+  expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
+  const value = expect.stringContaining(words);
+  expect(of('native addon')).toMatchObject({
+    status: 'wrong',
+    value,
+    cure: 'Correct or unset FACEMATCH_ADDON',
+  });
+  for (const what of ['ONNX Runtime', 'OpenCV', 'nets']) expect(of(what).status).toBe('unknown');
+  expect(stdout).not.toMatch(/\\n|\bat .*:\d+:\d+/);
+});
+
+describe('a copy of the program', () => {
+  test('that was not built lets the doctor say so', async () => {
+    const script = copyProgram(folder, []);
+    const { code, of, findings } = await diagnose(folder, {}, { script });
+    expect(code).toBe(1);
+    expect(of('native addon')).toMatchObject({ status: 'wrong', cure: 'npm run setup' });
+    expect(of('nets')).toMatchObject({ status: 'unknown', value: 'the native addon did not load' });
+    expect(findings.filter(({ status }) => status === 'wrong')).toHaveLength(1);
+  });
+
+  test('takes a µWebSockets.js of one’s own, and warns of one that it cannot take', async () => {
+    const version = '20.57.1';
+    const own = join(folder, 'own');
+    mkdirSync(own);
+    writeFileSync(join(own, 'package.json'), JSON.stringify({ version, main: 'uws.js' }));
+    const found = (await diagnose(folder)).of('HTTP').value;
+    const [, lifted] = /µWebSockets\.js (\S+),/.exec(found) ?? [];
+    const module = JSON.stringify(liftedUws(`${lifted}`));
+    writeFileSync(join(own, 'uws.js'), `module.exports = require(${module});`);
+    const taken = (await diagnose(folder, { FACEMATCH_UWS: own })).of('HTTP');
+    const absent = (await diagnose(folder, { FACEMATCH_UWS: folder })).of('HTTP');
+    const doubted = { status: 'warning', cure: 'Correct or unset FACEMATCH_UWS' };
+    const value = `µWebSockets.js ${version}, its native binary, from ${own} (FACEMATCH_UWS)`;
+    expect(taken).toMatchObject(lifted === undefined ? doubted : { status: 'ok', value });
+    expect(absent).toMatchObject(doubted);
+    expect(absent.value).toContain(`${folder}: Cannot find module`);
+  });
+
+  test('without a package that the command line itself needs says so in one line', async () => {
+    const script = copyProgram(folder, ['commander']);
+    const { code, stdout, stderr } = await run(script, ['doctor'], folder);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(
+      /^A part of facematch is missing: Cannot find package 'commander' .*\. Run: npm ci && npm run setup\n$/,
+    );
+  });
+});

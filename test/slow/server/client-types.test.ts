@@ -1,0 +1,130 @@
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, expectTypeOf, test } from 'vitest';
+import type {
+  AdvancedMatchFields,
+  EmbedFields,
+  ErrorCode,
+  ImageField,
+  MatchAnswer,
+  Problem,
+} from '../../../dist/client/types.d.ts';
+import { projectPath } from '../../../src/config/paths.ts';
+import type { Match } from '../../../src/endpoints/match.ts';
+import type { MatchOptions } from '../../../src/endpoints/options.ts';
+import type { errorTable, ErrorCode as OwnErrorCode, ProblemExtras } from '../../../src/errors.ts';
+import { blank, samples } from '../../fixtures/pictures.ts';
+import { run } from '../../server/support/cli.ts';
+import { getModels, match, paths, twoPhotos } from '../../server/support/client.ts';
+import { TestServer } from '../../server/support/server.ts';
+import { newFolder } from '../../support/folder.ts';
+
+/** The types of the client take what the server really sends, in a checkout and as files to copy. */
+
+const folder = newFolder();
+const copied = ['facematch.mjs', 'facematch.d.mts'];
+beforeAll(() => {
+  mkdirSync(join(folder, 'node_modules'));
+  symlinkSync(projectPath('.'), join(folder, 'node_modules/facematch'));
+  writeFileSync(join(folder, 'package.json'), '{"type": "module"}');
+  for (const name of copied) copyFileSync(projectPath(`dist/client/${name}`), join(folder, name));
+});
+
+/** What the compiler says of a program of a project that has facematch among its packages; '' when it is content. */
+async function compile(program: string, module = 'nodenext', types = ''): Promise<string> {
+  writeFileSync(join(folder, 'program.ts'), program);
+  const strict = ['--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
+  const bare = ['--target', 'es2023', '--lib', 'es2023', '--types', types, '--noEmit'];
+  const roots = ['--typeRoots', projectPath('node_modules/@types')];
+  const resolution = module === 'esnext' ? 'bundler' : module;
+  const modules = ['--module', module, '--moduleResolution', resolution];
+  const tsc = projectPath('node_modules/typescript/bin/tsc');
+  const { stdout, stderr } = await run(tsc, [...strict, ...bare, ...roots, ...modules, 'program.ts'], folder);
+  return stdout + stderr;
+}
+
+test.each(['nodenext', 'esnext'])('real answers are values of the types (%s)', async (module) => {
+  const server = await TestServer.forTest();
+  const advanced = { path: paths.advanced };
+  const answers = [
+    ['MatchAnswer', await match(server, { ...twoPhotos(), colour: 'red' })],
+    ['ModelsAnswer', await getModels(server)],
+    ["Problem<'missing_api_key'>", await match(server, twoPhotos(), { key: null })],
+    ["Problem<'invalid_field'>", await match(server, { ...twoPhotos(), accuracy_mode: 'best' }, advanced)],
+    ["Problem<'no_face_found'>", await match(server, { ...twoPhotos(), image2: await blank(64, 64, 'png') })],
+    ['Problem', await match(server, { image1: samples.one })],
+  ] as const;
+  const values = answers.map(
+    ([type, { body }], i) => `export const v${i}: f.${type} = ${JSON.stringify(body)};\n`,
+  );
+  const program = `import type * as f from 'facematch/client-types';\n${values.join('')}`;
+  expect(await compile(program, module)).toBe('');
+  expect(await compile(program.replace('"match":', '"score":'), module)).toMatch(/score.* does not exist/);
+});
+
+test('a code tells which members a problem has, as docs/clients/README.md shows', async () => {
+  const page = readFileSync(projectPath('docs/clients/README.md'), 'utf8');
+  const [, program] = page.match(/```ts\n(.*?)```/s)!;
+  expect(await compile(program!, 'nodenext', 'node')).toBe('');
+  const wrong = program!.replace('limit_bytes', 'limit_pixels');
+  expect(await compile(wrong, 'nodenext', 'node')).toContain('limit_pixels');
+  const rows = page.match(/^\| `.*$/gm)!.join('\n');
+  const used = new Set(rows.match(/(?<=`)[A-Z][a-z]\w+/g));
+  expect(used).toContain('QualityReason');
+  expect(await compile(`import type { ${[...used].join(', ')} } from 'facematch/client-types';\n`)).toBe('');
+});
+
+test.each([
+  ['facematch/client', 'nodenext'],
+  ['./facematch.mjs', 'node16'],
+  ['./facematch.mjs', 'esnext'],
+])('a program of %s has its types (%s)', async (client, module) => {
+  const program = `
+import { FacematchClient, FacematchError, type ManyAnswer, type MatchAnswer, type ImageBytes } from '${client}';
+const client = new FacematchClient({ url: 'http://127.0.0.1:8080', key: 'fm' });
+export async function ask(one: ImageBytes, two: Uint8Array, signal?: AbortSignal): Promise<number> {
+  try {
+    const answer: MatchAnswer = await client.match(one, two, { accuracy_mode: 'fast' }, { signal });
+    const many: ManyAnswer = await client.many(one, [two]);
+    return answer.confidence_percent + many.matches;
+  } catch (error) {
+    if (error instanceof FacematchError && error.problem?.code === 'image_too_large') return error.problem.limit_bytes;
+    throw error;
+  }
+}
+`;
+  expect(await compile(program, module, 'node')).toBe('');
+  for (const [right, wrong] of [
+    ['accuracy_mode', 'acuracy_mode'],
+    ['confidence_percent', 'score'],
+    ['problem.limit_bytes', 'problem.limit_pixels'],
+  ] as const)
+    expect(await compile(program.replace(right, wrong), module, 'node')).toContain(wrong.split('.').at(-1));
+});
+
+test.each(copied)('%s imports nothing', (name) => {
+  expect(readFileSync(join(folder, name), 'utf8')).not.toMatch(
+    /^import\b|\b(from|import\(|require\() ?['"]/m,
+  );
+});
+
+test('there is no code to import, and the OpenAPI document has the name of the package', async () => {
+  const script = join(folder, 'program.mjs');
+  writeFileSync(script, "import 'facematch/client-types';\n");
+  expect((await run(script, [], folder)).stderr).toContain('ERR_PACKAGE_PATH_NOT_EXPORTED');
+  const load = "import document from 'facematch/openapi.json' with { type: 'json' };\n";
+  writeFileSync(script, `${load}console.log(document.openapi);\n`);
+  expect((await run(script, [], folder)).stdout).toBe('3.1.0\n');
+});
+
+/** Checked by the compiler (node scripts/test.mjs types): the server's own types come from its code, not from the document. */
+test('the types are those of the server', () => {
+  expectTypeOf<Match>().toExtend<MatchAnswer>();
+  expectTypeOf<ErrorCode>().toEqualTypeOf<OwnErrorCode>();
+  type AllFields = Omit<AdvancedMatchFields, ImageField> & Omit<EmbedFields, 'image'>;
+  expectTypeOf<{ [Name in keyof AllFields]-?: AllFields[Name] }>().toEqualTypeOf<MatchOptions>();
+  expectTypeOf<Problem['status']>().toEqualTypeOf<(typeof errorTable)[OwnErrorCode]['status']>();
+  expectTypeOf<
+    Omit<Problem, 'type' | 'title' | 'status' | 'code' | 'request_id'>
+  >().toExtend<ProblemExtras>();
+});

@@ -1,0 +1,439 @@
+import { copyFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { FacematchClient } from 'facematch/client';
+import { describe, expect, test } from 'vitest';
+import { endpointIds } from '../../../src/config/config.ts';
+import { projectPath } from '../../../src/config/paths.ts';
+import { execute, run } from '../../server/support/cli.ts';
+import {
+  type Answer,
+  embeddingsQuestion,
+  type Fields,
+  getModels,
+  type Json,
+  lasting,
+  match,
+  paths,
+  postJson,
+  twoPhotos,
+} from '../../server/support/client.ts';
+import {
+  askNode,
+  askPython,
+  example,
+  folder,
+  hasPython,
+  images,
+  oddName,
+  programs,
+  python,
+  shell,
+  type Way,
+} from '../../server/support/client-programs.ts';
+import { answer, proxy, reset } from '../../server/support/proxy.ts';
+import { Home, TestServer } from '../../server/support/server.ts';
+import { newFolder } from '../../support/folder.ts';
+
+/** Our clients, each as its readers use it: as a package, as a file beside their program, as a command. */
+
+const home = new Home();
+const keys = {
+  basic: home.key({ scopes: ['match:basic'] }),
+  /** The next token comes after a second, after ten minutes. */
+  poor: home.key({ rate: 1, burst: 1 }),
+  poorest: home.key({ rate: 1 / 600, burst: 1 }),
+};
+const env = { FACEMATCH_ENDPOINTS: endpointIds.join(','), FACEMATCH_QUEUE: '1' };
+const server = await TestServer.forFile({ env, gate: 'open' }, home);
+const { gate } = server;
+/** Slashes at the end of the address count for nothing. */
+const way = (other: Partial<Way> = {}): Way => ({ url: `${server.address}//`, key: server.key, ...other });
+
+/** Where nobody listens. */
+const nowhere = 'http://127.0.0.1:2';
+
+const { 'one.jpg': one, 'two.jpg': two } = images;
+
+/** How often the server answered a match with each code while `act` ran. */
+async function answeredDuring(act: () => Promise<unknown>): Promise<Record<string, number>> {
+  const counts = async () => {
+    const series = /^facematch_requests_total\{route="match",.*code="(\w+)".*\} (\d+)$/gm;
+    return [...(await server.metrics()).matchAll(series)].map(([, code, count]) => [code!, count!] as const);
+  };
+  const before = Object.fromEntries(await counts());
+  await act();
+  const more = (await counts()).map(([code, count]) => [code, Number(count) - Number(before[code] ?? 0)]);
+  return Object.fromEntries(more.filter(([, count]) => count !== 0));
+}
+
+const refusals = (code: string) => `facematch_refusals_total{reason="load",code="${code}"}`;
+
+describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passing }) => {
+  test('shows what is wrong with a key, and asks once', async () => {
+    const counts = await answeredDuring(async () => {
+      const failure = await ask('two.jpg', way({ key: 'fm_wrong' }));
+      expect(failure).toMatchObject({ status: 401, code: 'invalid_api_key' });
+      const id = /\d{3} \w+: .*\(request_id (\w{26})\)/.exec(failure.error)![1]!;
+      expect(await server.logged(id)).toMatchObject({ status: 401 });
+    });
+    expect(counts).toEqual({ invalid_api_key: 1 });
+  });
+
+  test('comes again after 429, and not before Retry-After is over: one refusal, then the answer', async () => {
+    // The token goes when the client is there, so that its start does not give it back.
+    const through = await proxy(server.port, async (_socket, count) => {
+      if (count === 1) await match(server, {}, { key: keys.poor });
+      return false;
+    });
+    const counts = await answeredDuring(async () => {
+      expect(await ask('two.jpg', way({ url: through.url, key: keys.poor }))).toMatchObject({ match: true });
+    });
+    through.close();
+    expect(counts).toEqual({ ok: 1, missing_field: 1, rate_limit_exceeded: 1 });
+  });
+
+  test('does not wait where Retry-After asks for more than a minute', async () => {
+    // Takes the token, unless it is gone.
+    await match(server, {}, { key: keys.poorest });
+    const counts = await answeredDuring(async () => {
+      const failure = await ask('two.jpg', way({ key: keys.poorest }));
+      expect(failure).toMatchObject({ status: 429, code: 'rate_limit_exceeded' });
+      expect(failure.wait_s ?? Number(/it asks to wait (\d+) s/.exec(failure.error)![1])).toBeGreaterThan(60);
+    });
+    expect(counts).toEqual({ rate_limit_exceeded: 1 });
+  });
+
+  test('comes again after 503, when the queue was full', async () => {
+    gate.close();
+    const held = [match(server, twoPhotos())];
+    await server.metricBecomes('facematch_workers_busy', 1);
+    held.push(match(server, twoPhotos()));
+    await server.metricBecomes('facematch_queue_depth', 1);
+    const before = await server.metric(refusals('overloaded'));
+    const told = ask('two.jpg', way());
+    await server.metricBecomes(refusals('overloaded'), before + 1);
+    gate.open();
+    expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200]);
+    expect(await told).toMatchObject({ match: true });
+  });
+
+  test('comes again when its connection is reset, with the same images', async () => {
+    const through = await proxy(server.port, (socket, count) => count === 1 && reset(socket));
+    expect(await ask('two.jpg', way({ url: through.url }))).toMatchObject({ match: true });
+    through.close();
+    expect(through.connections).toBe(2);
+  });
+
+  test('gives up when every connection is reset', async () => {
+    const through = await proxy(server.port, reset);
+    const failure = await ask('two.jpg', way({ url: through.url }));
+    through.close();
+    expect(failure).toMatchObject({ status: null });
+    expect([undefined, 'network']).toContain(failure.code);
+    expect(through.connections).toBe(tries);
+  });
+
+  /** What a gateway in front of the server may say; the server itself cannot be made to. */
+  test.each([
+    [503, 'Service Unavailable\r\nretry-after: 0'],
+    [504, 'Gateway Timeout\r\nretry-after: 0'],
+    [408, 'Request Timeout\r\nretry-after: 0'],
+    [502, 'Bad Gateway'],
+    [307, 'Temporary Redirect\r\nlocation: http://127.0.0.1:1/'],
+    [200, 'OK'],
+  ])('takes %i of a gateway for no answer', async (status, rest) => {
+    const head = `HTTP/1.1 ${status} ${rest}\r\ncontent-length: 4\r\nconnection: close\r\n\r\n`;
+    const gateway = await proxy(server.port, (socket) => answer(socket, `${head}Oops`));
+    const failure = await ask('two.jpg', way({ url: gateway.url }));
+    gateway.close();
+    expect(failure).toMatchObject({ status });
+    if (failure.code) expect(failure).toMatchObject({ code: 'unexpected', error: `${status}: Oops` });
+    expect(gateway.connections).toBe(passing.includes(status) ? tries : 1);
+  });
+});
+
+/** A request to the server, and the call in both languages. */
+interface Call {
+  what: string;
+  asked: () => Promise<Answer>;
+  node: (client: FacematchClient) => Promise<unknown>;
+  python: string;
+  way?: Partial<Way>;
+}
+
+const many = [new File([two], oddName), new File([images['none.txt']], 'none.txt'), two];
+const chosen = { accuracy_mode: 'fast', image1_face_index: '0', auto_pair_best: 'false' };
+const controls = { accuracy_mode: 'fast', image1_face_index: 0, auto_pair_best: false } as const;
+const pythonControls = 'accuracy_mode="fast", image1_face_index=0, auto_pair_best=False';
+const ofTwo = (path: string, fields: Fields = {}) =>
+  match(server, { image1: one, image2: two, ...fields }, { path });
+const question = await embeddingsQuestion(server, one);
+question.candidates[1].id = 'é';
+writeFileSync(join(folder, 'question.json'), JSON.stringify(question));
+
+const calls: Call[] = [
+  {
+    what: 'match',
+    asked: () => ofTwo(paths.match),
+    node: (client) => client.match(Uint8Array.from(one).buffer, new Blob([two])),
+    python: 'client.match("one.jpg", open("two.jpg", "rb").read())',
+  },
+  {
+    what: 'match with fields of the advanced endpoint',
+    asked: () => ofTwo(paths.advanced, { ...chosen, min_det_score: '0.0000001' }),
+    node: (client) => client.match(one, two, { ...controls, min_det_score: 1e-7 }),
+    python: `client.match("one.jpg", "two.jpg", ${pythonControls}, min_det_score=1e-7)`,
+  },
+  {
+    what: 'match with a threshold alone, by the scope match:basic',
+    asked: () => ofTwo(paths.match, { threshold_percent: '99.9' }),
+    node: (client) => client.match(one, two, { threshold_percent: 99.9 }),
+    python: 'client.match("one.jpg", "two.jpg", threshold_percent=99.9)',
+    way: { key: keys.basic },
+  },
+  {
+    what: 'match as JSON',
+    asked: () => ofTwo(paths.advanced, chosen),
+    node: (client) => client.match(one, new Blob([two]), { ...controls, min_det_score: undefined } as never),
+    python: `client.match("one.jpg", open("two.jpg", "rb").read(), ${pythonControls}, min_det_score=None)`,
+    way: { json: true },
+  },
+  {
+    what: 'detect',
+    asked: () => match(server, { image: one }, { path: paths.detect }),
+    node: (client) => client.detect(one),
+    python: 'client.detect("one.jpg")',
+  },
+  {
+    what: 'embed',
+    asked: () => match(server, { image: one }, { path: paths.embed }),
+    node: (client) => client.embed(one, { face_index: -1 }),
+    python: 'client.embed("one.jpg", face_index=-1)',
+  },
+  {
+    what: 'matchEmbeddings',
+    asked: () => postJson(server, paths.embeddings, question),
+    node: (client) => client.matchEmbeddings(question),
+    python: 'client.match_embeddings(json.load(open("question.json", encoding="utf-8")))',
+  },
+  {
+    what: 'models',
+    asked: () => getModels(server),
+    node: (client) => client.models(),
+    python: 'client.models()',
+  },
+];
+
+const languages = ['Node', ...(hasPython ? ['Python'] : [])] as const;
+const askIn = (
+  language: string,
+  { node, python }: Pick<Call, 'node' | 'python'>,
+  other: Partial<Way> = {},
+) => (language === 'Node' ? askNode(node, way(other)) : askPython(python, way(other)));
+
+describe.each(languages)('the client for %s', (language) => {
+  test.each(calls)('answers as the server does: $what', async ({ asked, way, ...call }) => {
+    const { status, body } = await asked();
+    expect(status).toBe(200);
+    expect(lasting(await askIn(language, call, way))).toEqual(lasting(body));
+  });
+
+  test('answers as the server does: many, with names of files whatever is in them', async () => {
+    const image2 = [two, images['none.txt'], two];
+    const { body } = await match(server, { image1: one, image2 }, { path: paths.many });
+    const call = {
+      node: (client: FacematchClient) => client.many(one, many),
+      python: `client.many("one.jpg", [${JSON.stringify(oddName)}, "none.txt", open("two.jpg", "rb").read()])`,
+    };
+    const names = [oddName, 'none.txt', 'image2'];
+    const named = body.results.map((result: Json, at: number) => ({ ...result, filename: names[at] }));
+    expect(lasting(await askIn(language, call))).toEqual(lasting({ ...body, results: named }));
+    const { results } = await askIn(language, call, { json: true });
+    expect(results.map((result: Json) => result.match ?? result.problem.code)).toEqual([
+      ...[true, 'unsupported_image_format', true],
+    ]);
+  });
+
+  test('gives a problem with its members', async () => {
+    const call = {
+      node: (client: FacematchClient) => client.match(one, two, { min_det_score: 0.4 }),
+      python: 'client.match("one.jpg", "two.jpg", min_det_score=0.4)',
+    };
+    expect(await askIn(language, call, { key: keys.basic })).toMatchObject({
+      error: expect.stringMatching(/^403 forbidden_scope: .*\(request_id \w{26}\)$/),
+      status: 403,
+      problem: { code: 'forbidden_scope', required_scope: 'match:advanced' },
+      wait_s: null,
+    });
+  });
+
+  test('gives up when no answer comes in time, and does not come again', async () => {
+    gate.close();
+    const through = await proxy(server.port, () => false);
+    const call = {
+      node: (client: FacematchClient) => client.match(one, two),
+      python: 'client.match("one.jpg", "two.jpg")',
+    };
+    const failure = await askIn(language, call, { url: through.url, timeout_s: 0.5 });
+    gate.open();
+    through.close();
+    expect(failure).toMatchObject({ code: 'timeout', status: null, problem: null });
+    expect(through.connections).toBe(1);
+  });
+});
+
+describe('the client for Node', () => {
+  test.each<[given: unknown, message: RegExp]>([
+    ['one.jpg', /^image1 is text, .*readFile/],
+    [Readable.from([]), /^image1 is a stream: .*node:stream\/consumers/],
+    [new Blob([]).stream(), /^image1 is a stream/],
+    [Promise.resolve(one), /^image1 is a promise/],
+    [undefined, /^image1 is undefined/],
+    [{ uri: 'one.jpg' }, /^image1 is an object/],
+  ])('%o for an image is a TypeError, and nothing is sent', async (given, message) => {
+    for (const json of [false, true]) {
+      const counts = await answeredDuring(async () => {
+        const client = new FacematchClient({ ...way(), json });
+        await expect(client.match(given as Buffer, two)).rejects.toThrow(message);
+        await expect(client.many(one, [given as Buffer])).rejects.toThrow(TypeError);
+      });
+      expect(counts).toEqual({});
+    }
+  });
+
+  test.each([{ url: 'nowhere' }, { url: 'file:///etc/hosts' }, { key: 'a\nb' }])(
+    'that could ask nobody is not made: %j',
+    (options) => {
+      expect(() => new FacematchClient({ ...way(), ...options })).toThrow(TypeError);
+    },
+  );
+
+  describe('whose signal is aborted', () => {
+    const reason = new Error('no longer wanted');
+    const ask = (key: string, leaving = new AbortController()) => {
+      const client = new FacematchClient({ ...way({ key }), maxWait_ms: 1e6 });
+      const left = expect(client.match(one, two, {}, { signal: leaving.signal })).rejects.toBe(reason);
+      return { left, leave: () => leaving.abort(reason) };
+    };
+
+    test('asks nobody', async () => {
+      const gone = new AbortController();
+      gone.abort(reason);
+      expect(await answeredDuring(() => ask(server.key, gone).left)).toEqual({});
+    });
+
+    test('ends its request, which the server then gives up', async () => {
+      gate.close();
+      const { left, leave } = ask(server.key);
+      await server.metricBecomes('facematch_workers_busy', 1);
+      leave();
+      await left;
+      gate.open();
+      await server.metricBecomes('facematch_workers_busy', 0);
+    });
+
+    test('ends its wait before a retry', async () => {
+      await match(server, {}, { key: keys.poorest });
+      const refused = 'facematch_requests_total{route="match",status="429",code="rate_limit_exceeded"}';
+      const before = await server.metric(refused);
+      const { left, leave } = ask(keys.poorest);
+      await server.metricBecomes(refused, before + 1);
+      leave();
+      await left;
+      expect(await server.metric(refused)).toBe(before + 1);
+    });
+  });
+
+  /** By what a program imports. */
+  const installs = {
+    './facematch.mjs': async (place: string) =>
+      copyFileSync(projectPath('dist/client/facematch.mjs'), join(place, 'facematch.mjs')),
+    '@facematch/client': async (place: string) => {
+      const { stdout } = await run(projectPath('scripts/package.mjs'), ['--only', 'client'], place);
+      const tarball = projectPath(stdout.split(' ')[0]!);
+      const { PATH, HOME } = process.env;
+      await execute('npm', ['install', '--offline', '--no-audit', tarball], place, { PATH, HOME });
+    },
+  };
+
+  test.each(Object.entries(installs))(
+    'runs as docs/clients/README.md shows, from %s',
+    async (name, install) => {
+      const place = newFolder();
+      for (const [photo, bytes] of Object.entries(images)) writeFileSync(join(place, photo), bytes);
+      await install(place);
+      writeFileSync(join(place, 'program.mjs'), example('js').replace('./facematch.mjs', name));
+      const ask = (FACEMATCH_KEY: string, FACEMATCH_URL = server.address) =>
+        run(join(place, 'program.mjs'), [], place, { FACEMATCH_URL, FACEMATCH_KEY });
+      const [answered, refused, down] = await Promise.all([
+        ask(server.key),
+        ask('fm_wrong'),
+        ask(server.key, nowhere),
+      ]);
+      expect(answered.stderr).toBe('');
+      expect(answered.stdout).toMatch(/^true [\d.]+\n\[ true, false \]\n$/);
+      expect(refused.stderr).toMatch(/^401 invalid_api_key: The key is unknown.*\n$/);
+      expect(down.stderr).toBe(`no answer from ${nowhere}/API/v1.0: connect ECONNREFUSED 127.0.0.1:2\n`);
+    },
+  );
+});
+
+describe.skipIf(!hasPython)('the client for Python', () => {
+  test.each(['5', 'None', 'open("one.jpg", "rb")'])('%s for an image is a TypeError', async (given) => {
+    const call = `facematch.FacematchClient("http://x", "k").match(${given}, "two.jpg")`;
+    const { stderr } = await python(['-c', `import facematch; ${call}`], way());
+    expect(stderr).toMatch(/TypeError: image1 is \w+: give bytes, or the path of a file\n$/);
+  });
+
+  test('runs as docs/clients/README.md shows', async () => {
+    const { stdout, stderr } = await python(['-c', example('python')], way());
+    expect(stderr).toBe('');
+    expect(stdout).toMatch(/^True [\d.]+\ntwo\.jpg True\nthree\.jpg False\n$/);
+    const down = await python(['-c', example('python')], way({ url: nowhere }));
+    expect(down.stdout).toMatch(/^no answer from http:.*Connection refused\n$/);
+  });
+
+  test('runs in threads of asyncio, as docs/clients/README.md shows', async () => {
+    const { stdout, stderr } = await python(['-c', example('python', 1)], way());
+    expect([stdout, stderr]).toEqual(['True\nFalse\n', '']);
+  });
+});
+
+const commands = {
+  'facematch.py': (args: readonly string[], way: Way) => python(['facematch.py', ...args], way),
+  'match.sh': shell,
+};
+
+describe.each(programs.flatMap(({ name, runs }) => (runs && name in commands ? [name] : [])))(
+  '%s',
+  (name) => {
+    const command = commands[name as keyof typeof commands];
+
+    test.each([
+      ['two.jpg', 0, /^match: [\d.]+ % \(the threshold is 70 %\)\n/, /^$/],
+      ['three.jpg', 1, /^no match: [\d.]+ % \(the threshold is 70 %\)\n/, /^$/],
+      ['nobody.png', 2, /^$/, /^error: 422 no_face_found: .*image2.*\n$/],
+    ])('with one.jpg and %s exits with %i', async (second, exit, out, err) => {
+      const { code, stdout, stderr } = await command(['one.jpg', second], way());
+      expect(code).toBe(exit);
+      expect(stdout).toMatch(out);
+      expect(stderr).toMatch(err);
+    });
+
+    test.each<[what: string, args: readonly string[], other: Partial<Way>, words: RegExp]>([
+      ['one image', ['one.jpg'], {}, /^error: usage: /],
+      ['three images', ['one.jpg', 'two.jpg', 'three.jpg'], {}, /^error: usage: /],
+      ['no key', ['one.jpg', 'two.jpg'], { key: '' }, /FACEMATCH_KEY/],
+      ['a file that is not there', ['one.jpg', 'nowhere.jpg'], {}, /nowhere\.jpg/],
+      ['an address that is none', ['one.jpg', 'two.jpg'], { url: 'nowhere' }, /^error: ./],
+    ])('asks nothing with %s, says so, and exits with 2', async (_what, args, other, words) => {
+      const counts = await answeredDuring(async () => {
+        const { code, stdout, stderr } = await command(args, way(other));
+        expect([code, stdout]).toEqual([2, '']);
+        expect(stderr).toMatch(words);
+      });
+      expect(counts).toEqual({});
+    });
+  },
+);

@@ -1,0 +1,138 @@
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import sharp from 'sharp';
+import { expect, test } from 'vitest';
+import { endpointIds, readConfig } from '../../../src/config/config.ts';
+import { projectPath } from '../../../src/config/paths.ts';
+import { openApiDocument } from '../../../src/site/document.ts';
+import { livePack, redIsLive } from '../../fixtures/liveness.ts';
+import { sample } from '../../fixtures/pictures.ts';
+import { execute } from '../../server/support/cli.ts';
+import { embeddingsQuestion } from '../../server/support/client.ts';
+import { TestServer } from '../../server/support/server.ts';
+import { documentedCommands, pages } from '../../support/doc-commands.ts';
+import { newFolder } from '../../support/folder.ts';
+
+/** Names that the pages give to photos, and which sample each is. One woman is in 1 and 3. */
+const photos = {
+  'passport.jpg': 1,
+  'selfie.jpg': 3,
+  'one.jpg': 1,
+  'two.jpg': 3,
+  'three.jpg': 2,
+  'alice.jpg': 1,
+  'bob.png': 2,
+  'a.jpg': 1,
+  'b.jpg': 3,
+  'b.webp': 3,
+  'group.jpg': 4,
+  'photos/1.jpg': 1,
+  'photos/2.jpg': 2,
+} as const;
+
+/** A reader's shell: bash in a folder with the photos that the pages name, and a server with all that they show. */
+const folder = newFolder();
+const FACEMATCH_PACK = livePack(newFolder(), [{ net: redIsLive, scale: 2.7 }]);
+const server = await TestServer.forFile({
+  env: { FACEMATCH_ENDPOINTS: endpointIds.join(','), FACEMATCH_PACK },
+});
+// Where npx and the PATH below look for the program.
+mkdirSync(join(folder, 'node_modules/.bin'), { recursive: true });
+symlinkSync(projectPath('scripts/facematch.mjs'), join(folder, 'node_modules/.bin/facematch'));
+// The README's photos.
+symlinkSync(projectPath('node_modules/@vladmandic'), join(folder, 'node_modules/@vladmandic'));
+for (const [name, number] of Object.entries(photos)) {
+  mkdirSync(dirname(join(folder, name)), { recursive: true });
+  await sharp(sample(number)).toFile(join(folder, name));
+}
+const question = await embeddingsQuestion(server, sample(1));
+writeFileSync(join(folder, 'embeddings.json'), JSON.stringify(question));
+
+/** With the addresses of the server in place of those that the pages show. */
+const reachable = (text: string) =>
+  text
+    .replaceAll(/http:\/\/127\.0\.0\.1:808[01]/g, server.address)
+    .replaceAll(/http:\/\/127\.0\.0\.1:909[01]/g, server.adminAddress);
+
+const env = {
+  PATH: `${folder}/node_modules/.bin:${process.env.PATH}`,
+  HOME: folder,
+  // Bash takes a shell without it for one that was logged in to, and reads its start files.
+  SHLVL: '1',
+  npm_config_offline: 'true',
+  FACEMATCH_KEYS_FILE: server.home.keysFile,
+  FACEMATCH_URL: server.address,
+  FACEMATCH_KEY: server.key,
+  KEY: server.key,
+};
+/** Runs a line to its end; a pipe fails with any of its parts. */
+const run = (line: string) => execute('bash', ['-euo', 'pipefail', '-c', reachable(line)], folder, env);
+
+/** What a reader of the pages copies, run as it stands: requests, the first program, the command line. */
+
+const [, program] = /```js\n(.*?)^```$/ms.exec(pages.get('docs/getting-started.md')!)!;
+writeFileSync(join(folder, 'first-match.mjs'), reachable(program!));
+
+const plain = (line: string) => line.replace('npx ', '');
+
+/** Those of eval and calibrate need sets of labelled photos. */
+const commandLine =
+  /^(?:KEY=\$\()?(?:npx )?facematch (?:match|detect|demo|config|keys create|keys list) ?[^…]*$/;
+const commands = documentedCommands()
+  .filter(({ line }) => /^curl |^node first-match/.test(line) || commandLine.test(line))
+  // With and without npx is the same command.
+  .filter(({ line }, at, all) => all.findIndex((one) => plain(one.line) === plain(line)) === at);
+
+test('there is something to run', () => {
+  expect(commands.length).toBeGreaterThan(25);
+});
+
+const { paths } = openApiDocument(readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') }));
+const samples = Object.values(paths).flatMap((item) =>
+  Object.entries(item).flatMap(([method, { operationId, 'x-codeSamples': each }]) =>
+    each.map((sample) => ({ method, operationId, ...sample })),
+  ),
+);
+
+/** Python's is read, not run: it asks for a package. */
+test.each(samples)('$operationId with $label, as the OpenAPI document shows', async (sample) => {
+  writeFileSync(join(folder, 'sample.mjs'), sample.source);
+  const line = {
+    Shell: sample.source.replace(/^curl /, 'curl --fail-with-body '),
+    JavaScript: 'node sample.mjs',
+    Python: 'python3 -c \'import ast; ast.parse(open("sample.mjs").read())\'',
+  }[sample.lang]!;
+  // The API's page is too long for a pipe.
+  const { code, stderr } = await run(`${line} > answer`);
+  const answer = readFileSync(join(folder, 'answer'), 'utf8');
+  expect(code, `${answer}\n${stderr}`).toBe(0);
+  expect(answer.slice(0, 100)).not.toMatch(/^{"type":/);
+});
+
+test.each(commands)('$line ($file)', async ({ line }) => {
+  // A refusal of the server is a failure of the command that is shown.
+  const { code, stdout, stderr } = await run(line.replace(/^curl /, 'curl --fail-with-body '));
+  expect(code, `${stdout}\n${stderr}`).toBe(0);
+  // JSON goes to standard output alone.
+  if (line.includes('--json')) JSON.parse(stdout);
+});
+
+test("the README's block waits for the server, and the answer below it is the demo's", async () => {
+  const readme = pages.get('README.md')!;
+  const [, request] = /^(curl (?:.*\\\n)*.*)$/m.exec(readme)!;
+  expect(request).toContain('--retry-connrefused');
+  const shown = JSON.parse(/^```json\n(.*?)^```$/ms.exec(readme)![1]!);
+  const { stdout } = await run('facematch demo --json');
+  const given = JSON.parse(stdout);
+  const { faces: _, ...image1 } = given.image1;
+  const { faces: __, ...image2 } = given.image2;
+  const { pairs: ___, ...rest } = { ...given, image1, image2 };
+  // The last digit may differ from processor to processor, and times and ids do each time.
+  const own = ['request_id', 'timings_ms', 'confidence_percent', 'similarity'] as const;
+  const alike = Object.fromEntries(own.map((name) => [name, expect.anything()]));
+  expect(shown).toEqual({ ...rest, ...alike });
+  expect(Object.keys(shown)).toEqual(Object.keys(rest));
+  expect(Object.keys(shown.timings_ms)).toEqual(Object.keys(given.timings_ms));
+  expect(shown.confidence_percent).toBeCloseTo(given.confidence_percent, 0);
+  expect(shown.similarity).toBeCloseTo(given.similarity, 2);
+});

@@ -1,0 +1,93 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Sharp } from 'sharp';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { insertFace, openDatabase } from '../../../docs/examples/pgvector/database.mjs';
+import { enrol } from '../../../docs/examples/pgvector/enrol.mjs';
+import { embed } from '../../../docs/examples/pgvector/facematch.mjs';
+import { identify } from '../../../docs/examples/pgvector/identify.mjs';
+import { projectPath } from '../../../src/config/paths.ts';
+import { execute, type Outcome } from '../../server/support/cli.ts';
+import { TestServer } from '../../server/support/server.ts';
+import { documentedCommands } from '../../support/doc-commands.ts';
+import { cutOuts } from '../../support/portraits.mjs';
+
+/** docs/identification.md: faces in PostgreSQL with pgvector, here PGlite. */
+
+let server: TestServer;
+let database: Awaited<ReturnType<typeof openDatabase>>;
+let access: { url: string; key: string };
+const file = (name: string) => join(server.home.folder, name);
+
+beforeAll(async () => {
+  server = await TestServer.start({ env: { FACEMATCH_ENDPOINTS: 'embed,match_embeddings' } });
+  access = { url: server.address, key: server.key };
+  const [anna, annaAgain, ...others] = cutOuts() as [Sharp, Sharp, ...Sharp[]];
+  const stranger = others.pop()!;
+  mkdirSync(file('people/anna'), { recursive: true });
+  await anna.jpeg().toFile(file('people/anna/passport.jpg'));
+  for (const [index, picture] of others.entries())
+    await picture.png().toFile(file(`people/person ${index}.png`));
+  await annaAgain.jpeg().toFile(file('visitor.jpg'));
+  await stranger.jpeg().toFile(file('stranger.jpg'));
+  database = await openDatabase();
+  return () => Promise.all([database.close(), server.stop()]);
+});
+
+describe('those of a folder', () => {
+  test('are enrolled', async () => {
+    expect(await enrol(access, database, file('people'))).toEqual({ enrolled: 6, leftOut: [] });
+  });
+
+  test('are found again: the right one first, and alone', async () => {
+    const { searched, results } = await identify(access, database, file('visitor.jpg'));
+    expect(searched).toBe(6);
+    expect(results).toHaveLength(6);
+    expect(results[0]).toMatchObject({ person: 'anna', match: true });
+    expect(results.filter(({ match }) => match)).toHaveLength(1);
+  });
+
+  test('are not taken for a stranger', async () => {
+    const { results } = await identify(access, database, file('stranger.jpg'));
+    expect(results.filter(({ match }) => match)).toEqual([]);
+  });
+
+  test('are compared with what is of the same pack, version and mode alone, by the index too', async () => {
+    const before = await identify(access, database, file('visitor.jpg'));
+    const { face } = await embed(access, file('visitor.jpg'));
+    const others = [{ pack: 'another' }, { version: '0.0.1' }, { accuracy_mode: 'fast' }];
+    // More than the index looks at in one go: up to ten equal rows are one entry there.
+    for (let i = 0; i < 300; i++)
+      await insertFace(database, { person: 'nobody', ...face, ...others[i % others.length] });
+    expect(await identify(access, database, file('visitor.jpg'))).toEqual(before);
+    await database.exec('SET enable_sort = off; SET hnsw.ef_search = 10; DROP INDEX faces_made_by');
+    expect(await identify(access, database, file('visitor.jpg'))).toEqual(before);
+  });
+});
+
+test('an image that does not do is left out, and named', async () => {
+  mkdirSync(file('poor'));
+  await (cutOuts() as Sharp[])[0]!.resize(60).jpeg().toFile(file('poor/small.jpg'));
+  expect(await enrol(access, database, file('poor'))).toEqual({
+    enrolled: 0,
+    leftOut: [{ file: file('poor/small.jpg'), reason: expect.stringMatching(/^422 \w+: /) }],
+  });
+});
+
+test('the commands of the page do what it says', async () => {
+  const lines = documentedCommands()
+    .map(({ line }) => line)
+    .filter((line) => /^node docs\/examples\/pgvector\/(?:enrol|identify)/.test(line));
+  // Bash takes a shell without SHLVL for one that was logged in to, and reads its start files.
+  const env = { PATH: process.env.PATH, SHLVL: '1', FACEMATCH_URL: access.url, FACEMATCH_KEY: access.key };
+  const outcomes: Outcome[] = [];
+  for (const line of lines) {
+    const command = line.replace('docs/examples', projectPath('docs/examples'));
+    outcomes.push(await execute('bash', ['-c', command], server.home.folder, env));
+  }
+  const found = /^faces searched: 6\n *\d+\.\d % {2}match: anna.*\n( .*no match: person \d\n){5}$/;
+  expect(outcomes).toEqual([
+    { code: 0, stdout: 'enrolled: 6\n', stderr: '' },
+    { code: 0, stdout: expect.stringMatching(found), stderr: '' },
+  ]);
+});

@@ -1,0 +1,156 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { projectPath } from '../../../src/config/paths.ts';
+import { blank, samples } from '../../fixtures/pictures.ts';
+import {
+  form,
+  getModels,
+  match,
+  photoRequest,
+  RawClient,
+  send,
+  twoPhotos,
+} from '../../server/support/client.ts';
+import { Home, idOf, TestServer } from '../../server/support/server.ts';
+
+/** Nothing of a request stays: no file is written, and the log tells nothing that it should not. */
+
+const hasStrace = spawnSync('strace', ['--version']).status === 0;
+if (!hasStrace)
+  console.warn('Without strace (Debian package strace) nobody sees which files are opened: skipped');
+
+/** Whatever makes a file, or opens one. */
+const calls = [
+  ...['open', 'openat', 'openat2', 'creat', 'truncate', 'memfd_create'],
+  ...['mkdir', 'mkdirat', 'mknod', 'mknodat', 'link', 'linkat', 'symlink', 'symlinkat'],
+  ...['rename', 'renameat', 'renameat2'],
+];
+
+/** `-D`: the traced program stays our child, and the tracer goes its own way. */
+const strace = (file: string) => [
+  'strace',
+  ...['-D', '-f', '--seccomp-bpf', '-s', '4096', '-o', file],
+  ...['-e', `trace=${calls.map((call) => `?${call}`).join()}`],
+];
+
+/** Resolves when the tracer has written that the process ended. */
+async function traceOf(file: string, pid: number): Promise<string[]> {
+  const text = () => readFileSync(file, 'utf8');
+  const end = new RegExp(`^${pid} +\\+\\+\\+ (exited|killed)`, 'm');
+  while (!end.test(text())) await new Promise(setImmediate);
+  return text().split('\n');
+}
+
+/** Calls that made a file or opened one for writing, and did not fail. */
+function writes(trace: readonly string[]): string[] {
+  return trace.filter((line) => {
+    const call = /^\d+ +(?:<\.\.\. )?(\w+)/.exec(line)?.[1];
+    if (call === undefined || !calls.includes(call) || / = -1 /.test(line)) return false;
+    const opens = /^open/.test(call);
+    return !opens || /O_WRONLY|O_RDWR|O_CREAT|O_TRUNC|O_APPEND|O_TMPFILE/.test(line);
+  });
+}
+
+/** Opened for writing by Node itself when it starts, and no file. */
+const noFiles = /"\/dev\/(null|tty)"/;
+
+const home = new Home();
+const traceFile = join(home.folder, 'trace');
+const secretName = 'name-of-a-file-on-the-disk-of-the-client.jpg';
+const rounds = 20;
+let server: TestServer;
+let trace: string[] = [];
+const statuses: Record<number, number> = {};
+
+beforeAll(async () => {
+  server = await TestServer.start(hasStrace ? { under: strace(traceFile) } : {}, home);
+  const pid = server.child.pid!;
+  const large = Buffer.concat([samples.one, Buffer.alloc(6_000_000)]);
+  const nowhere = await blank(64, 64, 'png');
+  const named = form({});
+  named.append('image1', new Blob([samples.one as Uint8Array<ArrayBuffer>]), secretName);
+  named.append('image2', new Blob(['no image']), secretName);
+  /** Ten requests a round: answered, refused at every stage, large and abandoned ones. */
+  const kinds: (() => Promise<{ status: number } | undefined>)[] = [
+    () => match(server, twoPhotos()),
+    () => match(server, { image1: nowhere, image2: nowhere }),
+    () => match(server, { ...twoPhotos(), image2: samples.three.subarray(0, 9000) }),
+    () => match(server, { image1: samples.one, image2: 'GIF89a' }),
+    () => match(server, { ...twoPhotos(), threshold_percent: 'secret-value' }),
+    () => match(server, { 'secret-field': 'secret-value' }),
+    () => match(server, twoPhotos(), { key: `${server.key.slice(0, -1)}!` }),
+    () => getModels(server),
+    () => send(server, { body: named }),
+    async () => {
+      const client = new RawClient(server.port);
+      client.socket.write(photoRequest(server).subarray(0, 300_000), () => client.leave());
+      await client.closed;
+      return undefined;
+    },
+  ];
+  for (let round = 0; round < rounds; round++) {
+    const answers = await Promise.all(kinds.map((kind) => kind()));
+    for (const answer of answers) {
+      if (answer) statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
+    }
+    // A body for which others would take a temporary file.
+    if (round % 10 === 0) await match(server, { image1: large, image2: samples.one });
+  }
+  await server.stop();
+  if (hasStrace) trace = await traceOf(traceFile, pid);
+}, 180_000);
+
+test('requests of every kind were answered', () => {
+  expect(statuses).toEqual({
+    200: 2 * rounds,
+    400: 2 * rounds,
+    401: rounds,
+    415: 2 * rounds,
+    422: 2 * rounds,
+  });
+});
+
+describe.skipIf(!hasStrace)('the trace of a whole life of the server', () => {
+  test('shows that it read its keys and its models', () => {
+    const seen = trace.join('\n');
+    expect(seen).toMatch(/keys\.json", O_RDONLY/);
+    expect(seen).toMatch(/\.onnx", O_RDONLY/);
+    expect(trace.some((line) => line.includes('+++ exited with 0 +++'))).toBe(true);
+  });
+
+  test('shows no file that was made or opened for writing', () => {
+    expect(writes(trace).filter((line) => !noFiles.test(line))).toEqual([]);
+  });
+});
+
+describe('the log of these requests', () => {
+  const log = () => server.stderr.join('\n');
+
+  test('holds neither the key nor its secret, and names it by its id', () => {
+    expect(log()).not.toContain(server.key);
+    expect(log()).not.toContain(server.key.split('_')[2]);
+    expect(log()).toContain(`"key_id":"${idOf(server.key)}"`);
+  });
+
+  test.each(['latin1', 'hex', 'base64', 'base64url'] as const)('holds no image as %s', (encoding) => {
+    for (const picture of Object.values(samples)) {
+      // The first two bytes are those of every JPEG; an encoder may begin at any of three places.
+      for (const start of [0, 1, 2, 3, 600, 601, 602]) {
+        expect(log()).not.toContain(picture.toString(encoding, start, start + 24).replace(/=+$/, ''));
+      }
+    }
+  });
+
+  test('holds no row of numbers that could be an embedding', () => {
+    expect(log()).not.toMatch(/-?\d\.\d+(,\s*-?\d\.\d+){7}/);
+    expect(log()).not.toMatch(/embedding|Float32Array/);
+  });
+
+  test('holds no path, no name of a file, and nothing else that the client wrote', () => {
+    for (const secret of [home.folder, projectPath('.'), secretName, 'secret-field', 'secret-value']) {
+      expect(log()).not.toContain(secret);
+    }
+  });
+});

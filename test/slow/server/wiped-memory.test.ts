@@ -1,0 +1,150 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { makePair } from '../../fixtures/certificates.ts';
+import { samples } from '../../fixtures/pictures.ts';
+import {
+  chunk,
+  chunkedHead,
+  formBytes,
+  head,
+  lastChunk,
+  lengthHead,
+  paths,
+  RawClient,
+} from '../../server/support/client.ts';
+import { countInMemory } from '../../server/support/memory.ts';
+import { TestServer, transport } from '../../server/support/server.ts';
+import { rawTls } from '../../server/support/tls.ts';
+import { newFolder } from '../../support/folder.ts';
+
+/** After an answer nothing of an image's file is in the server's memory, however it came; SECURITY.md says what is not wiped. */
+
+const repeats = 1500;
+
+/** µWS discards what comes of a body that was refused by its head, and keeps the last of it in what it reads the next packets into. */
+const receiveBuffer_bytes = 512 * 1024;
+
+/** A photo with a comment of 120,000 bytes in front, in which the mark is repeated. */
+function marked() {
+  const mark = Buffer.from(randomBytes(10).toString('hex'));
+  const text = Buffer.concat(Array(repeats).fill(mark));
+  const length = Buffer.from([(text.length + 2) >> 8, (text.length + 2) & 255]);
+  const comment = Buffer.concat([Buffer.from([0xff, 0xfe]), length, text]);
+  const photo = Buffer.concat([
+    samples.one.subarray(0, 2),
+    comment,
+    comment,
+    comment,
+    comment,
+    samples.one.subarray(2),
+  ]);
+  const thrice = Buffer.concat([mark, mark, mark, mark]);
+  const encoded = [0, 1, 2].map((from) =>
+    Buffer.from(
+      thrice
+        .subarray(from, from + 30)
+        .toString('base64')
+        .slice(4, 36),
+    ),
+  );
+  return { photo, needles: [mark, ...encoded] };
+}
+
+type Sent = (server: TestServer, photo: Buffer) => Buffer[];
+const withLength = (server: TestServer, form: Buffer) => [Buffer.from(lengthHead(server, form.length)), form];
+const two = (photo: Buffer) => formBytes({ image1: photo, image2: photo });
+const json = (server: TestServer, body: string, path: string = paths.match) => {
+  const headers = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) };
+  return [Buffer.from(head(server, headers, `POST ${path} HTTP/1.1`) + body)];
+};
+const inJson = (photo: Buffer, write = (text: string) => text) => {
+  const text = write(photo.toString('base64'));
+  return `{"image1":"${text}","image2":"${text}"}`;
+};
+
+/** Of Node's own, on its stack: the last that it decrypted stays there until it decrypts more. */
+const decrypted_bytes = 16 * 1024;
+/** A piece of a text of JSON may be a string of V8 until its memory is used again. */
+const text_bytes = 512;
+
+const requests: readonly [what: string, status: number | 'left', sent: Sent][] = [
+  ['a form', 200, (server, photo) => withLength(server, two(photo))],
+  [
+    'a form in chunks',
+    200,
+    (server, photo) => {
+      const form = two(photo);
+      const pieces = [form.subarray(0, 70_000), form.subarray(70_000, 70_300), form.subarray(70_300)];
+      return [Buffer.from(chunkedHead(server)), ...pieces.map(chunk), Buffer.from(lastChunk)];
+    },
+  ],
+  ['JSON', 200, (server, photo) => json(server, inJson(photo))],
+  [
+    'JSON with escapes',
+    200,
+    (server, photo) =>
+      json(
+        server,
+        inJson(photo, (text) => text.replaceAll('/', '\\/')),
+      ),
+  ],
+  [
+    'JSON that names the image wrongly',
+    400,
+    (server, photo) => json(server, inJson(photo).replace('image2', 'photo')),
+  ],
+  [
+    'a form that names the image wrongly',
+    400,
+    (server, photo) => withLength(server, formBytes({ image1: photo, photo })),
+  ],
+  ['a form without its end', 400, (server, photo) => withLength(server, two(photo).subarray(0, -20))],
+  [
+    'a form with a wrong key',
+    401,
+    (server, photo) => {
+      const form = two(photo);
+      return [Buffer.from(lengthHead(server, form.length, { 'x-api-key': 'wrong' })), form];
+    },
+  ],
+  [
+    'a form of which a part comes',
+    'left',
+    (server, photo) => {
+      const form = two(photo);
+      return [Buffer.from(lengthHead(server, form.length)), form.subarray(0, -1000)];
+    },
+  ],
+];
+
+const pair = makePair(newFolder(), 'one');
+const settings = [
+  ['plainly', {}],
+  ['with a cache of embeddings', { FACEMATCH_EMBEDDING_CACHE: '16' }],
+  ['over TLS', { FACEMATCH_TLS_CERT: pair.cert, FACEMATCH_TLS_KEY: pair.key }],
+] as const;
+
+describe.each([...new Set([transport, 'node'])])('on %s', (FACEMATCH_HTTP) => {
+  describe.each(settings)('%s', async (_how, env) => {
+    const server = await TestServer.forFile({ env: { ...env, FACEMATCH_HTTP } });
+
+    test.each(requests)('%s leaves nothing', async (_what, status, sent) => {
+      const { photo, needles } = marked();
+      const client = 'FACEMATCH_TLS_CERT' in env ? await rawTls(server.port) : new RawClient(server.port);
+      const unwiped = () => countInMemory(server.child.pid!, needles);
+      for (const bytes of sent(server, photo)) client.write(bytes);
+      if (status === 'left') {
+        // It is there before it is wiped, or the count would tell nothing.
+        await expect.poll(unwiped, { timeout: 20_000 }).toBeGreaterThan(repeats);
+        client.leave();
+      } else expect((await client.answer()).status).toBe(status);
+      const allowed_bytes =
+        FACEMATCH_HTTP === 'uws'
+          ? status === 401 && receiveBuffer_bytes
+          : 'FACEMATCH_TLS_CERT' in env && decrypted_bytes;
+      const most = (allowed_bytes || text_bytes) / needles[0]!.length;
+      await expect.poll(unwiped, { timeout: 20_000 }).toBeLessThanOrEqual(most);
+      client.leave();
+    });
+  });
+});

@@ -1,0 +1,212 @@
+import { once } from 'node:events';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import {
+  chunk,
+  chunkedHead,
+  expectProblem,
+  getHead,
+  getModels,
+  head,
+  lastChunk,
+  lengthHead,
+  photoForm,
+  photoRequest,
+  RawClient,
+  send,
+} from '../server/support/client.ts';
+import { TestServer, transport } from '../server/support/server.ts';
+
+/** How many connections there may be, and how they end. */
+
+const body = photoForm();
+
+function connect(server: TestServer): RawClient {
+  const client = new RawClient(server.port);
+  onTestFinished(() => void client.socket.destroy());
+  return client;
+}
+
+test('beyond what the limit of open files allows are closed, and the others served', async () => {
+  const server = await TestServer.forTest({ under: ['prlimit', '--nofile=200:200'] });
+  const [warning] = server.stderr.filter((line) => line.includes('open files'));
+  const { connections } = JSON.parse(warning!);
+  const clients = Array.from({ length: 200 }, () => connect(server));
+  await server.metricBecomes('facematch_connections_refused_total', clients.length - connections);
+  expect(await server.metric('facematch_connections')).toBe(connections);
+  const kept = clients.find(({ socket }) => !socket.destroyed)!;
+  kept.write(getHead(server));
+  expect((await kept.answer()).status).toBe(200);
+});
+
+test('of the admin listener that are idle make way for a probe', async () => {
+  const server = await TestServer.forTest();
+  const port = Number(new URL(server.adminAddress).port);
+  const head = 'GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n';
+  const idle = Array.from({ length: 40 }, () => new RawClient(port));
+  onTestFinished(() => idle.forEach(({ socket }) => void socket.destroy()));
+  // Every other one has asked something and is kept.
+  for (const client of idle.filter((_, at) => at % 2 === 0)) client.write(head);
+  for (const client of idle.slice(0, 8)) await client.closed;
+  const late = idle.at(-1)!;
+  late.write(head);
+  expect((await late.answer()).body.status).toBe('ready');
+  expect((await server.probe())[0]).toBe(200);
+});
+
+const testOnUws = transport === 'node' ? () => {} : test;
+
+testOnUws('that are idle end on µWS well before those kept for 20 s', async () => {
+  const [server, patient] = await Promise.all([
+    TestServer.forTest(),
+    TestServer.forTest({ env: { FACEMATCH_HTTP: 'node', FACEMATCH_KEEP_ALIVE_S: '20' } }),
+  ]);
+  const [kept, answered, begun, silent] = [patient, server, server, server].map(connect);
+  kept!.write(getHead(patient));
+  await kept!.answer();
+  answered!.write(getHead(server));
+  begun!.write(getHead(server).slice(0, 20));
+  const ends = [answered!, begun!, silent!].map((client) => client.closed);
+  const first = Promise.race([kept!.closed.then(() => 'kept'), Promise.all(ends).then(() => 'idle')]);
+  expect(await first).toBe('idle');
+});
+
+test('at a shutdown uploads that are under way are answered, and what comes after them is refused without a reset', async () => {
+  const server = await TestServer.forTest();
+  const uploading = connect(server);
+  const whole = photoRequest(server);
+  uploading.write(whole.subarray(0, -1000));
+  const kept = connect(server);
+  kept.write(getHead(server));
+  await kept.answer();
+  // Their connections are made, and nothing has come on them.
+  const silent = Array.from({ length: 5 }, () => connect(server));
+  await Promise.all(silent.map(({ socket }) => once(socket, 'connect')));
+  await server.metricBecomes('facematch_requests_unanswered', 1);
+  server.child.kill('SIGTERM');
+  await server.line(server.stderr, /shutting down/);
+
+  // Large enough to be still on its way when it is refused.
+  const large = Buffer.concat([Buffer.from(lengthHead(server, 8_000_000)), Buffer.alloc(8_000_000)]);
+  kept.write(getHead(server));
+  for (const client of silent) client.write(large);
+  const refusals = [(await kept.answers(2))[1]!, ...(await Promise.all(silent.map((one) => one.answer())))];
+  for (const { body, headers } of refusals)
+    expect([body.code, headers.get('connection')]).toEqual(['shutting_down', 'close']);
+  uploading.write(whole.subarray(-1000));
+  const { status, headers } = await uploading.answer();
+  expect([status, headers.get('connection')]).toEqual([200, 'close']);
+  await expect(getModels(server)).rejects.toThrow('fetch failed');
+  expect(await server.ended).toEqual({ code: 0, signal: null });
+  expect(await server.line(server.stderr, /"msg":"stopped"/)).toContain('"cut":0');
+});
+
+describe('a body that does not come', async () => {
+  const env = { FACEMATCH_IDLE_TIMEOUT_S: '3', FACEMATCH_UPLOAD_TIMEOUT_MS: '600000' };
+  const server = await TestServer.forFile({ env });
+  const ended = 'The body had already ended, but';
+
+  test.each<[what: string, head: string, bytes: Buffer, detail: RegExp]>([
+    [
+      'in time is told how much of it',
+      lengthHead(server, body.length),
+      body.subarray(0, -10),
+      /^10 of the \d+ bytes/,
+    ],
+    [
+      'although the form has ended is told that Content-Length is wrong',
+      lengthHead(server, body.length + 10),
+      body,
+      new RegExp(`^${ended} Content-Length promises 10 bytes more`),
+    ],
+    [
+      'although the form has ended is told that the last chunk lacks',
+      chunkedHead(server),
+      chunk(body),
+      new RegExp(`^${ended} the last chunk`),
+    ],
+  ])('%s, and dripping keeps no connection', { timeout: 30_000 }, async (_what, head, bytes, detail) => {
+    const client = connect(server);
+    client.write(Buffer.concat([Buffer.from(head), bytes]));
+    expectProblem(await client.answer(), 'upload_timeout', { detail: expect.stringMatching(detail) });
+    const drip = setInterval(() => client.write(lastChunk.slice(0, 1)), 50);
+    await client.closed;
+    clearInterval(drip);
+  });
+});
+
+test('what follows a head with an empty length is no request', async () => {
+  const server = await TestServer.forTest();
+  const client = connect(server);
+  // The field is the last one, where node:http takes it for none.
+  client.write(head(server, { 'content-length': '' }) + getHead(server));
+  expectProblem(await client.answer(), 'invalid_multipart');
+  await client.closed;
+  expect(await client.answers(0)).toHaveLength(1);
+  const counted = (await server.metrics()).match(/^facematch_requests_total{.*/gm);
+  expect(counted).toEqual([
+    'facematch_requests_total{route="match",status="400",code="invalid_multipart"} 1',
+  ]);
+});
+
+test('a client that closes its sending side behind its request has left', async () => {
+  const server = await TestServer.forTest({ gate: 'open' });
+  server.gate.close();
+  const client = connect(server);
+  client.write(photoRequest(server, { 'x-request-id': 'half' }));
+  await server.metricBecomes('facematch_requests_unanswered', 1);
+  client.socket.end();
+  await client.closed;
+  expect(await server.logged('half')).toMatchObject({ status: 499, code: 'client_left' });
+  expect(client.text).toBe('');
+});
+
+describe('answers that do not go out at once', async () => {
+  const openapi = '/API/v1.0/openapi.json';
+
+  const server = await TestServer.forFile();
+
+  const asks = (count: number, path = openapi) => getHead(server, path).repeat(count);
+
+  const ask = () => send(server, { path: openapi, method: 'GET' });
+
+  test.each([
+    ['large', () => asks(20)],
+    ['small', () => asks(400, '/nowhere')],
+  ])('%s ones for clients who leave before them do not end the server', async (_size, text) => {
+    for (let round = 0; round < 100; round++) {
+      const { socket } = connect(server);
+      await once(socket, 'connect');
+      socket.write(text());
+      if (round % 2 === 0) await once(socket, 'data');
+      socket.resetAndDestroy();
+    }
+    expect((await ask()).status).toBe(200);
+  });
+
+  /** Asks that many times at once, and reads only after other clients have had answers. */
+  async function readLate(count: number): Promise<RawClient> {
+    const client = connect(server);
+    await once(client.socket, 'connect');
+    client.socket.pause();
+    client.write(asks(count));
+    for (let round = 0; round < 5; round++) expect((await ask()).status).toBe(200);
+    client.socket.resume();
+    return client;
+  }
+
+  test('an answer comes whole to a client who reads late', async () => {
+    const client = await readLate(1);
+    expect((await client.answer()).body).toEqual((await ask()).body);
+  });
+
+  test('of a pipeline, whole answers come to a client who reads late', async () => {
+    // How many the sockets hold differs between machines; on µWS one that has to wait for its place ends the connection, on
+    // node:http it waits (docs/uws-lifecycle.md).
+    const count = 30;
+    const client = await readLate(count);
+    const all = client.answers(count);
+    await (transport === 'node' ? all : all.catch(() => client.closed));
+    const { body } = await ask();
+    for (const answer of await client.answers(0)) expect(answer.body).toEqual(body);
+  });
+});

@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest';
+import {
+  chunk,
+  chunkedHead,
+  head,
+  lastChunk,
+  lengthHead,
+  paths,
+  photoForm,
+  photoRequest,
+  RawClient,
+} from '../server/support/client.ts';
+import { TestServer, transport } from '../server/support/server.ts';
+
+/**
+ * Heads and framings as networks, proxies and clients send them, on whatever speaks HTTP here; vitest.config.ts has
+ * the same run on the others. docs/uws-lifecycle.md has the table "What µWS does not take".
+ */
+
+const server = await TestServer.forFile();
+
+/** By what speaks HTTP: a status, or undefined for a connection on which nothing is said. */
+type Answered = Readonly<Record<typeof transport, number | undefined>>;
+const everywhere = (status: number): Answered => ({ node: status, uws: status });
+
+const get = (lines = '', version = '1.1', target: string = paths.models) =>
+  head(server, {}, `GET ${target} HTTP/${version}`).replace(/\r\n$/, `${lines}\r\n`);
+const fields = (count: number) => Array.from({ length: count }, (_, at) => `x-${at}: 1\r\n`).join('');
+const cookie = (length: number) => `cookie: ${'c'.repeat(length)}\r\n`;
+
+/** In pieces as Ethernet delivers them, each in a packet of its own. */
+async function writePieces(client: RawClient, text: string): Promise<void> {
+  client.socket.setNoDelay(true);
+  for (let at = 0; at < text.length && !client.socket.destroyed; at += 1400) {
+    await new Promise((written) => client.socket.write(text.slice(at, at + 1400), 'latin1', written));
+    await new Promise(setImmediate);
+  }
+}
+
+/** Resolves to the first status that is final, or to undefined when the connection ends without one. */
+async function statusOf(client: RawClient): Promise<number | undefined> {
+  const status = () => Number(/^HTTP\/1\.1 ([2-5]\d\d)/m.exec(client.text)?.[1] ?? 0);
+  await Promise.race([client.closed, client.until(() => status() > 0)]);
+  return status() || undefined;
+}
+
+describe('a head', () => {
+  test.each<[what: string, text: string, answered: Answered]>([
+    ['of 4.3 kB', get(cookie(4300)), everywhere(200)],
+    ['of 15 kB', get(cookie(15_000)), everywhere(200)],
+    ['with 49 fields', get(fields(46)), everywhere(200)],
+    ['with 98 fields', get(fields(95)), everywhere(200)],
+    ['with 100 fields', get(fields(97)), { node: 200, uws: 431 }],
+    ['of HTTP/1.0', get('', '1.0'), { node: 200, uws: 505 }],
+    ['with _ in a name', get('x_y: 1\r\n'), everywhere(200)],
+    ['with . in a name', get('x.y: 1\r\n'), everywhere(200)],
+    ['with a blank before a colon', get('x : 1\r\n'), everywhere(400)],
+    ['with a folded line', get('x: 1\r\n 2\r\n'), everywhere(400)],
+    ['with an empty line before it', `\r\n${get()}`, { node: 200, uws: undefined }],
+    ['without Host', get().replace(/host: .*\r\n/, ''), everywhere(400)],
+    ['that asks for another protocol', get('connection: upgrade\r\nupgrade: h2c\r\n'), everywhere(200)],
+    ['of CONNECT', 'CONNECT a:443 HTTP/1.1\r\nhost: a\r\n\r\n', { node: 405, uws: 505 }],
+    ['of TLS', '\x16\x03\x01\x02\0\x01\0\r\n\r\n', { node: 400, uws: 505 }],
+    ['with two framings', chunkedHead(server, { 'content-length': '5' }) + lastChunk, everywhere(400)],
+  ])('%s is answered, or counted where µWS drops it', async (_what, text, { [transport]: status }) => {
+    const silent = 'facematch_connections_silent_total';
+    const before = await server.metric(silent);
+    const client = new RawClient(server.port);
+    await writePieces(client, text);
+    if (status === undefined) client.socket.end();
+    expect(await statusOf(client)).toBe(status);
+    client.leave();
+    if (status === undefined) await server.metricBecomes(silent, before + 1);
+  });
+
+  test('of more than µWS reads at once is refused; a reset may overtake the answer', async () => {
+    const client = new RawClient(server.port);
+    await writePieces(client, get(cookie(600_000)));
+    expect([431, undefined]).toContain(await statusOf(client));
+    client.leave();
+  });
+});
+
+describe('a body in chunks', () => {
+  const body = photoForm();
+  const chunked = chunkedHead(server);
+  const size = body.length.toString(16);
+  const upload = (first: string, last: string) =>
+    Buffer.concat([Buffer.from(chunked + first), body, Buffer.from(`\r\n${last}`)]);
+
+  test('closes the connection on µWS, which reads chunks leniently; node:http keeps it', async () => {
+    const client = new RawClient(server.port);
+    client.write(Buffer.concat([Buffer.from(chunked), chunk(body), Buffer.from(lastChunk)]));
+    const { status, headers } = await client.answer();
+    expect([status, headers.get('connection')]).toEqual([200, transport === 'node' ? 'keep-alive' : 'close']);
+    if (transport === 'node') client.leave();
+    else await client.closed;
+  });
+
+  test.each<[what: string, bytes: Buffer, answered: Answered]>([
+    ['with an extension', upload(`${size};a="b"\r\n`, lastChunk), { node: 200, uws: 400 }],
+    ['with a trailer', upload(`${size}\r\n`, '0\r\nx: 1\r\n\r\n'), { node: 200, uws: 505 }],
+    ['with a bare LF behind a size', upload(`${size}\n`, lastChunk), { node: 400, uws: 200 }],
+    ['of no size', upload('zz\r\n', lastChunk), everywhere(400)],
+  ])(
+    '%s is answered, and no byte of it is read as a request',
+    async (_what, bytes, { [transport]: status }) => {
+      const client = new RawClient(server.port);
+      client.write(bytes);
+      expect(await statusOf(client)).toBe(status);
+      if (transport !== 'node') await client.closed;
+      client.leave();
+    },
+  );
+});
+
+test.each(['100-continue', '100-Continue', '100-CONTINUE'])('%s is met', async (expectation) => {
+  const body = photoForm();
+  const client = new RawClient(server.port);
+  client.write(lengthHead(server, body.length, { expect: expectation }));
+  await client.until(() => client.text.includes('\r\n\r\n'));
+  expect(client.text).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+  client.write(body);
+  const { status, headers, body: answer } = await client.answer();
+  expect([status, answer.match, headers.get('x-request-id')]).toEqual([200, true, answer.request_id]);
+  client.leave();
+});
+
+test('bytes behind a body that are no request do not cost node:http the answer', async () => {
+  const client = new RawClient(server.port);
+  client.write(Buffer.concat([photoRequest(server), Buffer.from('\0 behind\r\n\r\n')]));
+  expect(await statusOf(client)).toBe(transport === 'node' ? 200 : 505);
+  await client.closed;
+});

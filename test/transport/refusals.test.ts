@@ -1,0 +1,187 @@
+import { describe, expect, test } from 'vitest';
+import { scopes } from '../../src/auth/keys.ts';
+import { endpointIds } from '../../src/config/config.ts';
+import { endpoints } from '../../src/endpoints/index.ts';
+import type { ErrorCode } from '../../src/errors.ts';
+import { revokeKey } from '../fixtures/key-files.ts';
+import { blank, samples } from '../fixtures/pictures.ts';
+import {
+  chunk,
+  chunkedHead,
+  expectProblem,
+  formBytes,
+  formType,
+  getModels,
+  head,
+  lastChunk,
+  match,
+  paths,
+  RawClient,
+  send,
+  sendRaw,
+} from '../server/support/client.ts';
+import { Home, idOf, TestServer } from '../server/support/server.ts';
+
+/**
+ * In which order requests are judged, what is said of keys, and every limit at the limit and one past it;
+ * contract-errors.test.ts provokes each code by itself.
+ */
+
+const limits = { body: 3_000_000, image: 1_000_000, pixels: 4_000_000 };
+const pdf = Buffer.from('%PDF-1.7\n');
+
+const home = new Home();
+const keys = {
+  revoked: home.key(),
+  expired: home.key({ expires_in_ms: -1000 }),
+  basic: home.key({ scopes: ['match:basic'] }),
+  poor: home.key({ rate: 0.001, burst: 1 }),
+};
+revokeKey(home.keysFile, idOf(keys.revoked));
+/** By the scope that a key lacks; it has all others. */
+const without = new Map<string, string>(
+  scopes.map((scope) => [scope, home.key({ scopes: scopes.filter((one) => one !== scope) })]),
+);
+const env = {
+  FACEMATCH_MAX_BODY_BYTES: String(limits.body),
+  FACEMATCH_MAX_IMAGE_BYTES: String(limits.image),
+  FACEMATCH_MAX_PIXELS: String(limits.pixels),
+  FACEMATCH_ENDPOINTS: endpointIds.join(','),
+};
+const server = await TestServer.forFile({ env }, home);
+
+describe('the order of judgement', () => {
+  // Each row is wrong in everything from its own step on; what is told is the step's, before the body is sent.
+  const wrong = { 'content-type': 'text/plain', 'content-length': String(limits.body + 1) };
+  const keyless = { ...wrong, 'x-api-key': undefined };
+  const advanced = `POST ${paths.advanced} HTTP/1.1`;
+  test.each<[what: string, headers: Record<string, string | undefined>, code: ErrorCode, line?: string]>([
+    ['route before all', keyless, 'not_found', 'POST /nowhere HTTP/1.1'],
+    ['method before key', keyless, 'method_not_allowed', `PUT ${paths.match} HTTP/1.1`],
+    ['key before length', keyless, 'missing_api_key'],
+    ['key before scope', { ...wrong, 'x-api-key': 'fm_wrong' }, 'invalid_api_key', advanced],
+    ['scope before rate and length', { ...wrong, 'x-api-key': keys.basic }, 'forbidden_scope', advanced],
+    ['rate before length', { ...wrong, 'x-api-key': keys.poor }, 'rate_limit_exceeded'],
+    ['length before type', wrong, 'body_too_large'],
+    ['type before form', { ...wrong, 'content-length': '100000' }, 'unsupported_media_type'],
+  ])('%s', async (_what, headers, code, line) => {
+    // The poor key's one token, should it still be there.
+    await getModels(server, { key: keys.poor });
+    expectProblem(await sendRaw(server, head(server, headers, line)), code);
+  });
+
+  test('form before images, images before faces', async () => {
+    const broken = { image1: pdf, image2: await blank(64, 64, 'png') };
+    expectProblem(await match(server, { ...broken, threshold_percent: 'x' }), 'invalid_field');
+    expectProblem(await match(server, broken), 'unsupported_image_format', { field: 'image1' });
+  });
+});
+
+describe('a key', () => {
+  test.each(endpoints.filter(({ scope }) => scope !== 'none' && scope !== 'any'))(
+    'needs its scope for $path',
+    async ({ method, path, scope }) => {
+      const answer = await send(server, { method, path, key: without.get(scope)! });
+      expectProblem(answer, 'forbidden_scope', { required_scope: scope });
+    },
+  );
+
+  test('unknown, revoked, expired, garbled and doubled ones are all invalid_api_key, word for word', async () => {
+    const unknown = server.key.replace(/.$/, (last) => (last === 'x' ? 'y' : 'x'));
+    const wrong = [
+      ...[unknown, keys.revoked, keys.expired, 'x', 'fm__', `${server.key}, ${server.key}`],
+      ...[server.key.toUpperCase(), 'x🔑x'.repeat(9)],
+    ];
+    const details = new Set<string>();
+    for (const key of wrong) {
+      const answer = await getModels(server, { key: Buffer.from(key).toString('latin1') });
+      expectProblem(answer, 'invalid_api_key');
+      details.add(answer.body.detail);
+    }
+    expect(details.size).toBe(1);
+  });
+});
+
+describe('sizes', () => {
+  const image = (bytes: number) => Buffer.alloc(bytes, 120);
+
+  test.each(['99999999999', `1${'0'.repeat(100)}`])(
+    'a declared length of %s is body_too_large',
+    async (length) => {
+      const { body } = await sendRaw(server, head(server, { 'content-length': length }));
+      expect(body).toMatchObject({ status: 413, code: 'body_too_large' });
+    },
+  );
+
+  test('a body of exactly the limit is read, and judged for what is in it', async () => {
+    const frame = formBytes({ filler: image(0) });
+    const body = formBytes({ filler: image(limits.body - frame.length) });
+    expect(body.length).toBe(limits.body);
+    const answer = await send(server, { body, headers: { 'content-type': formType } });
+    expectProblem(answer, 'missing_field', { field: 'image1' });
+  });
+
+  test('a JSON body may be a third larger, and 64 KiB, so that the same images fit', async () => {
+    const most = (limits.body / 3) * 4 + 64 * 1024;
+    const headers = { 'content-type': 'application/json' };
+    const frame = '{"filler":""}';
+    const body = frame.replace('""', `"${'A'.repeat(most - frame.length)}"`);
+    expectProblem(await send(server, { body, headers }), 'missing_field', { field: 'image1' });
+    const refused = await send(server, { body: `${body} `, headers });
+    expectProblem(refused, 'body_too_large', { limit_bytes: most });
+  });
+
+  test('a chunked body is body_too_large at the byte that passes the limit', async () => {
+    const client = new RawClient(server.port);
+    client.write(chunkedHead(server));
+    client.write(chunk(image(limits.body)));
+    client.write(chunk(image(1)));
+    expectProblem(await client.answer(), 'body_too_large', { limit_bytes: limits.body });
+    client.write(lastChunk);
+    await client.closed;
+  });
+});
+
+describe('types', () => {
+  test.each<[what: string, headers: Record<string, string | undefined>, problem: object]>([
+    ['a content coding', { 'content-encoding': 'gzip' }, { code: 'unsupported_media_type' }],
+    ['no Content-Type', { 'content-type': undefined }, { code: 'unsupported_media_type' }],
+    [
+      'two Content-Types',
+      { 'Content-Type': 'x' },
+      { code: 'invalid_multipart', detail: 'Send one Content-Type header.' },
+    ],
+  ])('a body with %s is refused', async (_what, headers, problem) => {
+    const { body } = await sendRaw(server, `${head(server, { ...headers, 'content-length': '1' })}x`);
+    expect(body).toMatchObject(problem);
+  });
+
+  test.each<[detected: string, picture: () => Promise<Buffer> | Buffer]>([
+    ['avif', () => blank(20, 20, 'avif')],
+    ['unknown', () => Buffer.from([0, 1, 2, 3])],
+    ['text', () => Buffer.from('This is a text file named .jpg')],
+    ['video', () => Buffer.from('\0\0\0\x18ftypmp42\0\0\0\0isommp42', 'latin1')],
+  ])('an image that looks like %s is unsupported_image_format', async (detected, picture) => {
+    const answer = await match(server, { image1: samples.one, image2: await picture() });
+    expectProblem(answer, 'unsupported_image_format', { field: 'image2', detected });
+  });
+});
+
+describe('pictures', () => {
+  test('more pixels than allowed are image_dimensions, judged from the header', async () => {
+    const [width, height, limit_pixels] = [2001, 2000, limits.pixels];
+    const image2 = await blank(width, height, 'png');
+    const answer = await match(server, { image1: samples.one, image2 });
+    expectProblem(answer, 'image_dimensions', { field: 'image2', width, height, limit_pixels });
+    const header = image2.subarray(0, image2.indexOf('IDAT') + 4);
+    expectProblem(await match(server, { image1: header, image2 }), 'image_dimensions', { field: 'image1' });
+  });
+
+  test('looking that takes too long ends, and the answer says so', async () => {
+    const impatient = await TestServer.forTest({ env: { FACEMATCH_PICTURE_MS: '30' } });
+    const image1 = await blank(900, 900, 'png');
+    const answer = await match(impatient, { image1, image2: image1 });
+    const detail = expect.stringMatching(/The search for faces in image1 and image2 was stopped/);
+    expectProblem(answer, 'no_face_found', { detail });
+  });
+});

@@ -1,0 +1,128 @@
+import { once } from 'node:events';
+import { request as httpsRequest } from 'node:https';
+import { connect as connectPlain } from 'node:net';
+import { Agent, request } from 'undici';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hasOpenssl } from '../fixtures/certificates.ts';
+import { formType, getHead, paths, photoForm, photoRequest, RawClient } from '../server/support/client.ts';
+import type { TestServer } from '../server/support/server.ts';
+import { connectTls, nameAt, rawTls, startTls } from '../server/support/tls.ts';
+
+/** The service speaks TLS by itself. What holds for plain connections, the other files of this folder have; here a few of each kind. */
+
+let server: TestServer;
+let ca: Buffer;
+let url: string;
+
+describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
+  beforeAll(async () => {
+    ({ server, ca } = await startTls({
+      FACEMATCH_UPLOAD_TIMEOUT_MS: '1500',
+      FACEMATCH_IDLE_TIMEOUT_S: '1',
+      FACEMATCH_MAX_UPLOAD_BYTES: '40000000',
+      FACEMATCH_AUTH_FAILURE_BURST: '50000',
+    }));
+    url = `https://localhost:${server.port}${paths.match}`;
+  });
+  afterAll(() => server.stop());
+
+  test('says https where it listens, and plain http for its admin listener', async () => {
+    expect(server.address).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
+    expect(server.stdout.join()).toContain(`listens on ${server.address} (admin http://`);
+    expect((await fetch(`${server.adminAddress}/readyz`)).status).toBe(200);
+  });
+
+  test('shows its certificate whatever name is asked for', async () => {
+    for (const name of [undefined, 'localhost', 'elsewhere.example'])
+      expect(await nameAt(server.port, name)).toBe('one');
+  });
+
+  test('answers undici, on one connection', async () => {
+    const dispatcher = new Agent({ connect: { ca }, connections: 1 });
+    const headers = { 'x-api-key': server.key, 'content-type': formType };
+    for (let count = 0; count < 3; count++) {
+      const answer = await request(url, { method: 'POST', dispatcher, headers, body: photoForm() });
+      expect(await answer.body.json()).toMatchObject({ match: true });
+    }
+    await dispatcher.close();
+  });
+
+  test('answers a client that offers HTTP/2, as browsers do, in HTTP/1.1', async () => {
+    const offered = { ca, servername: 'localhost', ALPNProtocols: ['h2', 'http/1.1'] };
+    const socket = await connectTls(server.port, offered);
+    expect(socket.alpnProtocol).not.toBe('h2');
+    const client = new RawClient(socket);
+    client.write(getHead(server));
+    expect((await client.answer()).status).toBe(200);
+    client.leave();
+  });
+
+  describe('speaks', () => {
+    const versions = (version: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3') => ({
+      minVersion: version,
+      maxVersion: version,
+      // Else the client itself refuses what is old.
+      ciphers: 'DEFAULT:@SECLEVEL=0',
+    });
+
+    test.each(['TLSv1.2', 'TLSv1.3'] as const)('%s', async (version) => {
+      const socket = await connectTls(server.port, versions(version));
+      expect(socket.getProtocol()).toBe(version);
+      socket.destroy();
+    });
+
+    test.each(['TLSv1', 'TLSv1.1'] as const)('no %s', async (version) => {
+      await expect(connectTls(server.port, versions(version))).rejects.toThrow(/protocol version/);
+    });
+
+    test('no plain HTTP', async () => {
+      const client = new RawClient(connectPlain(server.port, '127.0.0.1'));
+      client.write(getHead(server, '/'));
+      await client.closed;
+      expect(client.text).not.toContain('HTTP/');
+      expect((await connectTls(server.port)).destroy()).toBeDefined();
+    });
+  });
+
+  test.each([
+    ['a wrong key', 'wrong', 401],
+    ['the body is too large', undefined, 413],
+  ])(
+    "undici and Node's https hear a refusal that comes before the body has: %s",
+    async (_what, key, status) => {
+      const bytes = Buffer.alloc(25_000_000, 120);
+      const headers = { 'x-api-key': key ?? server.key, 'content-type': 'application/octet-stream' };
+      const dispatcher = new Agent({ connect: { ca } });
+      const answer = await request(url, { method: 'POST', dispatcher, headers, body: bytes });
+      expect(answer.statusCode).toBe(status);
+      expect(await answer.body.json()).toMatchObject({ status });
+      await dispatcher.close();
+      const all = { ...headers, 'content-length': bytes.length };
+      const outgoing = httpsRequest(url, { method: 'POST', ca, headers: all });
+      outgoing.end(bytes);
+      const [response] = await once(outgoing, 'response');
+      expect(response.resume().statusCode).toBe(status);
+    },
+  );
+
+  test('a connection that breaks in the middle of its body is noticed, and what it held is given back', async () => {
+    const client = await rawTls(server.port);
+    client.write(photoRequest(server).subarray(0, 50_000));
+    await server.metricBecomes('facematch_requests_unanswered', 1);
+    client.leave();
+    await server.metricBecomes('facematch_requests_unanswered', 0);
+    expect(await server.metric('facematch_upload_bytes')).toBe(0);
+  });
+
+  test('its port is refused to another server', async () => {
+    await expect(startTls({ FACEMATCH_PORT: String(server.port) })).rejects.toThrow(/FACEMATCH_PORT/);
+  });
+
+  test('a handshake that never ends holds nothing up, and is ended', async () => {
+    const silent = connectPlain(server.port, '127.0.0.1');
+    await once(silent, 'connect');
+    silent.write(Buffer.from([22, 3, 1, 2, 0, 1]));
+    expect(await nameAt(server.port)).toBe('one');
+    await once(silent.resume(), 'close');
+  });
+});

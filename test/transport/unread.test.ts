@@ -1,0 +1,124 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { connect } from 'node:net';
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { Exchange } from '../../src/http/exchange.ts';
+import { Connections } from '../../src/http/listening.ts';
+import { chooseTransport } from '../../src/http/transport.ts';
+import { UnreadAnswers } from '../../src/http/unread.ts';
+import { makePair } from '../fixtures/certificates.ts';
+import { transport } from '../server/support/server.ts';
+import { connectTls } from '../server/support/tls.ts';
+import { newFolder } from '../support/folder.ts';
+
+/** Answers that their clients do not read, or read late: listeners of this process, whose answers are larger than the server's. */
+
+const MiB = 1024 * 1024;
+/** More than a kernel holds for a connection. */
+const size = 12 * MiB;
+const document = Buffer.alloc(size, 'document\n');
+
+describe.each([
+  ['TCP', undefined],
+  ['TLS', makePair(newFolder(), 'one')],
+])('over %s', async (_name, certificate) => {
+  const unread = new UnreadAnswers(3 * size);
+  const connections = new Connections(1000);
+  const answered: string[] = [];
+  const listening = await chooseTransport(transport).open({
+    host: '127.0.0.1',
+    port: 0,
+    variables: '',
+    certificate,
+    limits: { upload_timeout_ms: 30_000, idle_ms: 10_000, drain_bytes: 2 * MiB, unread },
+    connections,
+    keep_alive_ms: 10_000,
+    handle(exchange: Exchange) {
+      const { path } = exchange.request;
+      const body = path === '/document' ? document : 'x'.repeat(size);
+      exchange.reply({ status: 200, headers: [], body }, [], exchange.request.query === 'close');
+      answered.push(path);
+    },
+    onFault: (error) => {
+      throw error;
+    },
+  });
+  afterAll(() => listening.close());
+
+  /** A client that has begun to be answered, and reads nothing. */
+  async function ask(path: string, rest = '\r\n'): Promise<Socket> {
+    const { port } = listening;
+    const socket = certificate ? await connectTls(port) : connect(port, '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    socket.on('error', () => {});
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n${rest}`);
+    await once(socket, 'readable');
+    return socket;
+  }
+
+  /** All that comes until there is a whole answer or the connection ends. */
+  async function read(socket: Socket): Promise<Buffer> {
+    const pieces: Buffer[] = [];
+    let missing = Number.POSITIVE_INFINITY;
+    for await (const piece of socket) {
+      pieces.push(piece);
+      if (missing === Number.POSITIVE_INFINITY) {
+        const all = Buffer.concat(pieces);
+        const end = all.indexOf('\r\n\r\n');
+        if (end >= 0) missing = end + 4 + size - all.length;
+      } else missing -= piece.length;
+      if (missing <= 0) break;
+    }
+    const all = Buffer.concat(pieces);
+    return all.subarray(all.indexOf('\r\n\r\n') + 4);
+  }
+
+  async function readsNothingOf(count: number, path: string): Promise<Socket[]> {
+    return Promise.all(Array.from({ length: count }, () => ask(path)));
+  }
+
+  test('a document takes no memory of its own, however many wait for it', async () => {
+    const before = process.memoryUsage().rss;
+    await readsNothingOf(40, '/document');
+    expect(process.memoryUsage().rss - before).toBeLessThan((40 * size) / 4);
+    expect(unread.held_bytes).toBe(0);
+  });
+
+  test.each([
+    ['after a request without a body', '/document', '\r\n'],
+    ['after a body of a known length', '/document', 'Content-Length: 5\r\n\r\nhello'],
+    ['after a body in chunks', '/document', 'Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n'],
+    ['before its body has come', '/document', `Content-Length: ${4 * MiB}\r\n\r\nhello`],
+    ['before its chunks have come', '/document', 'Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n'],
+    ['where the client closes', '/document', 'Connection: close\r\n\r\n'],
+    ['where the client closes and says more', '/document', 'Connection: close, TE\r\n\r\n'],
+    ['where the server closes', '/document?close', '\r\n'],
+  ])('a document comes whole to who reads late: %s', async (_what, path, rest) => {
+    expect((await read(await ask(path, rest))).equals(document)).toBe(true);
+  });
+
+  test('the answer of one client comes whole to who reads late, and is held until then', async () => {
+    const socket = await ask('/own');
+    expect(unread.held_bytes).toBe(size);
+    expect((await read(socket)).equals(Buffer.alloc(size, 'x'))).toBe(true);
+    socket.destroy();
+    await vi.waitUntil(() => unread.held_bytes === 0);
+  });
+
+  test('beyond the limit of all together, the one that was not read for longest is given up', async () => {
+    const first = await ask('/own');
+    const document = await ask('/document');
+    const others = await readsNothingOf(3, '/own');
+    expect(unread.held_bytes).toBe(3 * size);
+    expect((await read(first)).length).toBeLessThan(size);
+    for (const socket of [document, ...others]) expect((await read(socket)).length).toBe(size);
+  });
+
+  test('a pipeline of unread answers ends the connection', async () => {
+    answered.length = 0;
+    const requests = 'GET /document HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(200);
+    const socket = await ask('/document', `\r\n${requests}`);
+    for await (const _ of socket);
+    expect(answered.length).toBeLessThan(50);
+  });
+});

@@ -1,0 +1,239 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import {
+  chunk,
+  chunkedHead,
+  expectProblem,
+  formType,
+  getHead,
+  head,
+  type Json,
+  lastChunk,
+  lengthHead,
+  match,
+  paths,
+  photoForm,
+  photoRequest,
+  RawClient,
+  sendRaw,
+  twoPhotos,
+} from '../server/support/client.ts';
+import { Home, TestServer, transport } from '../server/support/server.ts';
+
+/** How bodies arrive, and what becomes of those that do not. */
+
+const body = photoForm();
+const home = new Home();
+const otherKey = home.key();
+const env = {
+  FACEMATCH_UPLOAD_TIMEOUT_MS: '1500',
+  FACEMATCH_IDLE_TIMEOUT_S: '1',
+  FACEMATCH_MAX_UPLOAD_BYTES: '40000000',
+};
+const server = await TestServer.forFile({ env }, home);
+const whole = photoRequest(server);
+
+let client: RawClient;
+beforeEach(() => {
+  client = new RawClient(server.port);
+  return () => client.socket.destroy();
+});
+
+const length = (bytes = body.length) => lengthHead(server, bytes);
+const chunked = (headers = {}) => chunkedHead(server, headers);
+
+test.each<[string, Record<string, string>, string[]]>([
+  ['?threshold_percent=100&utm=1&threshold_percent=2', {}, ['query_ignored threshold_percent']],
+  ['?thresholdPercent=100', {}, ['query_ignored threshold_percent']],
+  ['?accuracy%5Fmode=fast&face_index=1', {}, ['query_ignored accuracy_mode']],
+  ['?', { threshold_percent: '0.999' }, ['threshold_below_one threshold_percent']],
+  ['', { threshold_percent: '1' }, []],
+  ['', { threshold_percent: '0' }, []],
+])('what counts for nothing or may mean something else is told: %s %j', async (query, fields, warnings) => {
+  const { body } = await match(server, { ...twoPhotos(), ...fields }, { path: paths.match + query });
+  expect(body.warnings.map(({ code, field }: Json) => `${code} ${field}`)).toEqual(warnings);
+});
+
+describe('a body', () => {
+  test.each([
+    ['in one packet with its head', []],
+    ['cut anywhere, inside its head as well', [3, 60, 300, 301, 100_000]],
+  ])('comes %s', async (_how, places) => {
+    client.socket.setNoDelay(true);
+    for (const [at, from] of [0, ...places].entries())
+      await new Promise((written) => client.socket.write(whole.subarray(from, places[at]), written));
+    expect((await client.answer()).body).toMatchObject({ match: true });
+  });
+
+  test.each([1, 7, 1000, 100_000])('comes in chunks of %i bytes', async (size) => {
+    // Small chunks for the form's headers, where the parser has to look closely, and the rest in one.
+    const small = body.subarray(0, Math.min(body.length, size * 200));
+    const chunks: Buffer[] = [];
+    for (let at = 0; at < small.length; at += size)
+      chunks.push(chunk(small.subarray(at, Math.min(at + size, small.length))));
+    if (small.length < body.length) chunks.push(chunk(body.subarray(small.length)));
+    client.write(chunked());
+    client.write(Buffer.concat([...chunks, Buffer.from(lastChunk)]));
+    expect((await client.answer()).body).toMatchObject({ match: true });
+  });
+
+  test('in too many small chunks is refused, and so is JSON', async () => {
+    const small = Buffer.from('1\r\na\r\n'.repeat(30_000));
+    for (const [type, code] of [
+      [formType, 'invalid_multipart'],
+      ['application/json', 'invalid_json'],
+    ] as const) {
+      const bytes = Buffer.concat([Buffer.from(chunked({ 'content-type': type })), small]);
+      const detail = expect.stringContaining('larger chunks');
+      expectProblem(await sendRaw(server, bytes), code, { detail });
+    }
+  });
+
+  test.each([
+    ['length', head(server)],
+    ['chunks', chunked() + lastChunk],
+  ])('of no %s is an empty form', async (_what, text) => {
+    client.write(text);
+    expect((await client.answer()).body).toMatchObject({ status: 400, code: 'invalid_multipart' });
+  });
+});
+
+describe('a connection', () => {
+  test('serves many requests one after the other', async () => {
+    for (let count = 1; count <= 3; count++) {
+      client.write(whole);
+      const answers = await client.answers(count);
+      expect(answers[count - 1]!.body).toMatchObject({ match: true });
+    }
+  });
+
+  test('serves a request after one that was refused before its body had come', async () => {
+    client.write(lengthHead(server, body.length, { 'x-api-key': 'wrong' }));
+    expect((await client.answer()).body).toMatchObject({ code: 'invalid_api_key' });
+    client.write(Buffer.concat([body, whole]));
+    expect((await client.answers(2))[1]!.body).toMatchObject({ match: true });
+  });
+
+  test('answers pipelined requests in their order as long as each can be answered at once', async () => {
+    const asked = [paths.models, '/nowhere', paths.match, paths.models];
+    client.write(asked.map((path) => getHead(server, path)).join(''));
+    const answers = await client.answers(4);
+    expect(answers.map(({ status }) => status)).toEqual([200, 404, 405, 200]);
+  });
+
+  test('on which a request comes behind one that still waits ends on µWS; node:http lets it wait', async () => {
+    client.write(Buffer.concat([whole, whole]));
+    if (transport === 'node') {
+      for (const answer of await client.answers(2)) expect(answer.body).toMatchObject({ match: true });
+    } else {
+      await client.closed;
+      expect(client.text).toBe('');
+    }
+    await server.metricBecomes('facematch_requests_unanswered', 0);
+  });
+
+  test.each(['close', 'TE, Close'])(
+    'is closed after the answer when the client asks for it: %s',
+    async (connection) => {
+      client.write(photoRequest(server, { connection }));
+      expect((await client.answer()).body).toMatchObject({ match: true });
+      await client.closed;
+    },
+  );
+});
+
+describe('a head whose body could be read in two ways', () => {
+  test.each<[string, string]>([
+    ['two lengths', 'content-length: 5\r\ncontent-length: 6\r\n'],
+    ['the same length twice', 'content-length: 5\r\ncontent-length: 5\r\n'],
+    ['a length that is no number', 'content-length: 5x\r\n'],
+    ['an unknown transfer coding', 'transfer-encoding: gzip, chunked\r\n'],
+  ])('%s is refused, and the connection ends', async (_what, lines) => {
+    const plain = head(server);
+    client.write(`${plain.slice(0, -2)}${lines}\r\nGET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n`);
+    const answer = await client.answer();
+    expect(answer.body).toMatchObject({ status: 400, code: 'invalid_multipart' });
+    await client.closed;
+    expect(client.text).not.toContain('not_found');
+  });
+});
+
+describe('a slow sender', () => {
+  test.each<[what: string, bytes: Buffer | string]>([
+    ['stops', whole.subarray(0, 2000)],
+    ['never begins', chunked()],
+  ])('who %s is told upload_timeout, and the connection ends', async (_what, bytes) => {
+    client.write(bytes);
+    const answer = await client.answer();
+    expect(answer.body).toMatchObject({ status: 408, code: 'upload_timeout' });
+    expect(answer.headers.get('connection')).toBe('close');
+    await client.closed;
+  });
+
+  test('who drips for ever is told when the whole upload has taken too long', async () => {
+    client.write(length());
+    let sent = 0;
+    const drip = setInterval(() => client.write(body.subarray(sent, ++sent)), 100);
+    const answer = await client.answer().finally(() => clearInterval(drip));
+    expect(answer.body).toMatchObject({ status: 408, code: 'upload_timeout' });
+    expect(sent).toBeGreaterThan(5);
+  });
+});
+
+test('memory for uploads that one key has used up is there for others, and comes back', async () => {
+  client.write(Buffer.concat([Buffer.from(length(19_000_000)), Buffer.alloc(18_999_999)]));
+  // The last byte is charged already: it lies in a huge page.
+  await server.metricBecomes('facematch_upload_bytes', 19_000_000);
+  const answer = await sendRaw(server, length(19_000_000));
+  expect(answer.body).toMatchObject({ status: 503, code: 'overloaded' });
+  expect(answer.headers.get('retry-after')).toBe('1');
+  expect((await match(server, twoPhotos(), { key: otherKey })).status).toBe(200);
+  client.leave();
+  await server.metricBecomes('facematch_upload_bytes', 0);
+  expect((await match(server, twoPhotos())).status).toBe(200);
+});
+
+describe('a client that leaves', () => {
+  const left = () => server.metric('facematch_requests_total{route="match",status="499",code="client_left"}');
+
+  test.each<[when: string, bytes: Buffer | string]>([
+    ['before its body', length()],
+    ['in the middle of its body', whole.subarray(0, 50_000)],
+    ['in the middle of a chunk', Buffer.concat([Buffer.from(chunked()), chunk(body).subarray(0, 5000)])],
+  ])('%s is noticed, and what it held is given back', async (_when, bytes) => {
+    const before = await left();
+    client.write(bytes);
+    await server.metricBecomes('facematch_requests_unanswered', 1);
+    client.leave();
+    await server.metricBecomes('facematch_requests_unanswered', 0);
+    expect(await left()).toBe(before + 1);
+    expect(await server.metric('facematch_upload_bytes')).toBe(0);
+    expect(await server.metric('facematch_queue_depth')).toBe(0);
+  });
+
+  test('while its refused body is thrown away does no harm', async () => {
+    client.write(chunked({ 'content-type': 'text/plain' }));
+    expect((await client.answer()).body).toMatchObject({ code: 'unsupported_media_type' });
+    client.write(chunk(body));
+    client.leave();
+    await client.closed;
+    expect((await match(server, twoPhotos())).status).toBe(200);
+  });
+});
+
+describe('behind an answer that came early', () => {
+  test('a body of any size is thrown away up to twice the limit, and then the connection ends', async () => {
+    client.write(chunked({ 'content-type': 'text/plain' }));
+    expect((await client.answer()).headers.get('connection')).toBe('close');
+    const sent = await client.flood(100);
+    await client.closed;
+    // 40 MiB, and what lay in the kernel's buffers.
+    expect(sent).toBeGreaterThanOrEqual(40);
+    expect(sent).toBeLessThan(100);
+  });
+
+  test('a client that sends nothing more is let go', async () => {
+    client.write(lengthHead(server, 5_000_000, { 'content-type': 'text/plain' }));
+    await client.answer();
+    await client.closed;
+  });
+});
