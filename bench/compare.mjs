@@ -2,7 +2,7 @@
 //   npm run bench -- [--quick] [--with NAME] [--contenders NAME,…] [--only SCENARIO,…] [--rounds N] [--seconds S] [--workers 2] [--out FILE] [--json]
 //   npm run bench -- --report [--out FILE]
 // --quick       one round of the cells that the figures need; two minutes
-// --with        a contender that takes long to set up as well (opencv4nodejs)
+// --with        contenders that are left out otherwise: opencv4nodejs, which takes long to set up; facematch-node
 // --contenders, --only  only these
 // --out         where the results go (build/bench/results.json)
 // --json        the results on standard output, and nothing else there

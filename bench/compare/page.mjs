@@ -55,7 +55,7 @@ export const figureTable = ({ figures }) =>
 
 const floorTable = ({ rows }) =>
   table(
-    ['pictures', 'threads', 'pairs/s', 'CPU-ms a pair', 'of which nets', 'bare scaled decoding'],
+    ['images', 'threads', 'pairs/s', 'CPU-ms a pair', 'of which nets', 'bare scaled decoding'],
     rows
       .filter(({ contender }) => contender === 'floor')
       .map(({ block, workers, pairs_per_second, pipeline_cpu_ms, nets_cpu_ms, decode_cpu_ms }) => [
@@ -72,6 +72,7 @@ const columns = {
   'p99.9 ms': 'p99_9_ms',
   'other answers': 'other_answers',
   'CPU-ms a request': 'cpu_ms',
+  'main thread’s': 'main_thread_cpu_ms',
   'generator’s': 'generator_cpu_ms',
   'RSS MiB': 'rss_mib',
 };

@@ -63,6 +63,15 @@ export const contenders = {
     modes: bothModes,
     start: facematch(),
   },
+  'facematch-node': {
+    title: 'facematch on node:http',
+    how: 'facematch with FACEMATCH_HTTP=node',
+    scenarios: ['small', 'phone', 'refused-key'],
+    modes: ['fast'],
+    clients: [8],
+    optional: true,
+    start: facematch({ FACEMATCH_HTTP: 'node' }),
+  },
   'facematch-int8': {
     title: 'facematch, pack int8',
     how: 'facematch with FACEMATCH_PACK=int8: the embedder in whole numbers of eight bits, for processors with VNNI',
@@ -111,7 +120,7 @@ export const contenders = {
     how: 'answers every request with five bytes and reads no body',
     scenarios: ['refused-key', 'refused-form'],
     modes: ['fast'],
-    start: peer('least.mjs', 'hello'),
+    start: peer('hello.mjs'),
   },
 };
 

@@ -1,0 +1,16 @@
+// Long proofs against a real server; each says what it claims and what it found, and ends with 1 where a claim does not hold.
+//   node bench/long.mjs soak [--requests 20000] [--clients 6] [--workers 2] [--seed 1] [--through nginx-tls] [--rest 5] [--json]
+//   node bench/long.mjs overload [--rounds 3] [--seconds 12] [--json]
+//   node bench/long.mjs memory [--seconds 60] [--json]
+import { endOnSignals } from '../test/support/programs.mjs';
+import { flags, report } from '../test/support/report.mjs';
+
+const [name] = process.argv.splice(2, 1);
+if (!['soak', 'overload', 'memory'].includes(name)) {
+  process.stderr.write('Give the name of a proof: soak, overload or memory\n');
+  process.exit(2);
+}
+const { defaults, prove } = await import(`./long/${name}.mjs`);
+const options = flags({ ...defaults, json: false });
+endOnSignals();
+report({ ...(await prove(options)), json: options.json });

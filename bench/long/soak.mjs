@@ -1,0 +1,142 @@
+// Does memory stay constant under valid requests of mixed image sizes and formats, both modes, both endpoints?
+// At every tenth of the run, and after the first 2,000 requests, the clients pause until no request is open, and then for
+// `rest` seconds. The server's resident memory at rest is compared.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { Agent, request } from 'undici';
+import { content_type, form } from '../../test/support/load.mjs';
+import { selfSigned, startNginx } from '../../test/support/nginx.mjs';
+import { portraits } from '../../test/support/portraits.mjs';
+import { memoryOf, startServer } from '../../test/support/programs.mjs';
+import { Random } from '../../test/support/random.mjs';
+import { claim, marksOf, mib, percent, progress } from '../../test/support/report.mjs';
+
+/** `through: nginx-tls` is through nginx with deploy/nginx.conf, with TLS on both sides of it. */
+export const defaults = {
+  ...{ requests: 20_000, clients: 6, workers: 2, seed: 1 },
+  ...{ through: ['none', 'nginx-tls'], rest: 5 },
+};
+const limit = 0.03;
+
+/** As in practice: mostly small, sometimes straight from a camera. */
+const sizes = [
+  [{ width: 250, height: 250 }, 60],
+  [{ width: 640, height: 480 }, 28],
+  [{ width: 1280, height: 960 }, 9],
+  [{ width: 2048, height: 1536 }, 2.5],
+  [{ width: 4000, height: 3000 }, 0.5],
+];
+const formats = { jpeg: 70, png: 20, webp: 10 };
+/** Each size in each format with its share; without the one that is larger than max_image_bytes. */
+const wishes = sizes
+  .flatMap(([size, share]) =>
+    Object.entries(formats).map(([format, weight]) => [{ ...size, format }, share * weight]),
+  )
+  .filter(([{ width, format }]) => !(format === 'png' && width > 2048));
+
+/** Starts the server and what stands before it: { server, address, connect, stop() }; `connect` is undici's. */
+async function start(env, through) {
+  if (through === 'none') {
+    const server = await startServer({ env });
+    return { ...server, server };
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'facematch-soak-'));
+  const pair = selfSigned(folder);
+  const tls = { FACEMATCH_TLS_CERT: pair.cert, FACEMATCH_TLS_KEY: pair.key, FACEMATCH_TRUSTED_HOPS: '1' };
+  const server = await startServer({ env: { ...env, ...tls } });
+  const nginx = await startNginx({ folder, pair, servers: [server.port], ca: pair.cert });
+  return {
+    server,
+    address: nginx.address,
+    connect: { ca: readFileSync(pair.cert) },
+    async stop() {
+      await nginx.stop();
+      rmSync(folder, { recursive: true, force: true });
+      return server.stop();
+    },
+  };
+}
+
+export async function prove({ requests, clients, workers, seed, through, rest, json }) {
+  /** Caches, arenas and compiled code have reached their size by then. */
+  const settled = Math.min(2000, Math.floor(requests / 10));
+  const { server, address, connect, stop } = await start({ FACEMATCH_WORKERS: String(workers) }, through);
+  const agent = new Agent({ connections: clients, pipelining: 1, connect });
+  const images = await portraits(wishes.map(([wish]) => wish));
+  const statuses = {};
+
+  function imageFor(random) {
+    const { width, format } = random.weighted(wishes);
+    return random.pick(images.filter((one) => one.width === width && one.format === format)).bytes;
+  }
+
+  async function ask(index) {
+    const random = Random.at(seed, index);
+    const advanced = random.chance(0.5);
+    const mode = random.chance(0.5) ? 'fast' : 'balance';
+    const fields = { image1: imageFor(random), image2: imageFor(random) };
+    const answer = await request(`${address}/API/v1.0/face/match/upload${advanced ? '/advanced' : ''}`, {
+      method: 'POST',
+      dispatcher: agent,
+      headers: { 'x-api-key': server.key, 'content-type': content_type },
+      body: form(advanced ? { ...fields, accuracy_mode: mode } : fields),
+    });
+    await answer.body.dump();
+    statuses[answer.statusCode] = (statuses[answer.statusCode] ?? 0) + 1;
+  }
+
+  const started = performance.now();
+  const rss = [];
+  let next = 0;
+  for (const mark of marksOf(requests, settled, 10)) {
+    const client = async () => {
+      while (next < mark) {
+        const index = next++;
+        await ask(index);
+        if (index % 100 === 0) progress(`${index} requests, ${mib(memoryOf(server.pid))} MiB`);
+      }
+    };
+    await Promise.all(Array.from({ length: clients }, client));
+    const under_load_mib = mib(memoryOf(server.pid));
+    await setTimeout(rest * 1000);
+    rss.push({ requests: mark, under_load_mib, at_rest_mib: mib(memoryOf(server.pid)) });
+    progress('');
+    if (!json)
+      console.log(`${mark} requests: ${rss.at(-1).at_rest_mib} MiB at rest, ${under_load_mib} before`);
+  }
+  const seconds = (performance.now() - started) / 1000;
+  const peak_mib = mib(memoryOf(server.pid, 'VmHWM'));
+  await agent.close();
+  const { code, signal } = await stop();
+
+  const first = rss[0].at_rest_mib;
+  const last = rss.at(-1).at_rest_mib;
+  const growth = last / first - 1;
+  const largest = Math.max(...rss.map((mark) => mark.at_rest_mib)) / first - 1;
+  const most = `at most ${percent(limit)}`;
+  return {
+    title: `Soak: ${requests} valid requests, ${clients} clients, ${workers} workers`,
+    facts: {
+      ...{ seed, through, seconds: Math.round(seconds), images: images.length, rss, peak_mib },
+      requests_per_second: Math.round(requests / seconds),
+    },
+    claims: [
+      claim(
+        'every request answered 200',
+        JSON.stringify(statuses),
+        `${requests} × 200`,
+        statuses[200] === requests,
+      ),
+      claim(
+        `RSS at rest, at the end over after ${settled} requests`,
+        `${last} over ${first} MiB, ${percent(growth)}`,
+        most,
+        growth <= limit,
+      ),
+      claim('the largest RSS at rest, over the same', percent(largest), most, largest <= limit),
+      claim('the server ended by itself when asked', signal ?? `exit ${code}`, 'exit 0', code === 0),
+    ],
+  };
+}
