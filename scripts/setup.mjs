@@ -1,6 +1,7 @@
 // Sets up all that is missing, in order, and nothing else. Node's built-ins only: it runs before `npm ci`.
-//   node scripts/setup.mjs [--dev] [--quiet] [--only STEP,STEP…]
-// --dev    also what the tests and linters need
+//   node scripts/setup.mjs [--dev | --full] [--quiet] [--only STEP,STEP…]
+// --dev    also what `npm test`, the linters and the bench need
+// --full   and what only the slow tests need
 // --quiet  says nothing about what is already there
 // --only   these of debian, npm, headers, uws, addon, program, pack: the Dockerfile's layers, which come one by one
 import {
@@ -31,17 +32,18 @@ import { liftUws, uwsBuilds, uwsFolder } from './lib/uws.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 process.chdir(root);
-const { dev, quiet, only } = options();
+const { dev, full, quiet, only } = options();
 
 const buildPackages =
   'cmake g++ make libopencv-core-dev libopencv-imgproc-dev libjpeg62-turbo-dev libpng-dev libwebp-dev'.split(
     ' ',
   );
+const devPackages = 'clang-format-19 doctest-dev nlohmann-json3-dev openssl redis-server'.split(' ');
 /** clang-19 brings libFuzzer. */
-const devPackages = (
-  'clang-format-19 clang-19 libclang-rt-19-dev doctest-dev nlohmann-json3-dev strace systemd chromium curl bsdutils ' +
-  'python3 openssl redis-server nginx caddy haproxy logrotate'
-).split(' ');
+const fullPackages =
+  'clang-19 libclang-rt-19-dev strace systemd chromium curl bsdutils python3 nginx caddy haproxy logrotate'.split(
+    ' ',
+  );
 
 const headersTarget = '.cache/libonnxruntime-dev';
 const headerFile = 'onnxruntime_cxx_api.h';
@@ -76,7 +78,7 @@ function findHeaders() {
 const ownInstead = { OPENCV_DIR: 'libopencv', CHROMIUM: 'chromium' };
 
 const wantedPackages = () =>
-  [...buildPackages, ...(dev ? devPackages : [])].filter(
+  [...buildPackages, ...(dev ? devPackages : []), ...(full ? fullPackages : [])].filter(
     (name) =>
       !Object.entries(ownInstead).some(([variable, own]) => process.env[variable] && name.startsWith(own)),
   );
@@ -131,9 +133,9 @@ function ownUws() {
   return uwsFor(node.split('.')[0]).find((build) => glibc !== undefined && atLeast(glibc, build.glibc));
 }
 
-/** For the tests the newest of Node 24, where what loads here is older. */
+/** For the slow tests the newest of Node 24, where what loads here is older. */
 function nextUws() {
-  const [newest] = dev ? uwsFor('24') : [];
+  const [newest] = full ? uwsFor('24') : [];
   return newest?.version === ownUws()?.version ? undefined : newest;
 }
 
@@ -292,17 +294,21 @@ const steps = [
 function options() {
   try {
     const { values } = parseArgs({
-      options: { dev: { type: 'boolean' }, quiet: { type: 'boolean' }, only: { type: 'string' } },
+      options: {
+        ...{ dev: { type: 'boolean' }, full: { type: 'boolean' }, quiet: { type: 'boolean' } },
+        only: { type: 'string' },
+      },
     });
-    return { dev: false, quiet: false, ...values, only: values.only?.split(',') };
+    const { dev = false, full = false, quiet = false, only } = values;
+    return { dev: dev || full, full, quiet, only: only?.split(',') };
   } catch (error) {
     process.stderr.write(`✗ ${error.message}\n`);
     process.exit(2);
   }
 }
 
-/** Behind them for --dev. */
-const devSteps = [
+/** Behind them for --full. */
+const fullSteps = [
   {
     id: 'next-libc',
     title: 'C library for the newest µWebSockets.js',
@@ -348,7 +354,7 @@ async function main() {
   await takeLock('build/.setup-lock', (pid) =>
     process.stderr.write(`• waits for another set-up of this folder (process ${pid})\n`),
   );
-  const wanted = dev ? [...steps, ...devSteps] : steps;
+  const wanted = full ? [...steps, ...fullSteps] : steps;
   const unknown = (only ?? []).filter((id) => !wanted.some((step) => step.id === id));
   if (unknown.length > 0) throw new SetupError(`--only: there is no step ${unknown.join(', ')}`);
   for (const [index, step] of wanted.entries()) {

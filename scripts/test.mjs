@@ -119,9 +119,10 @@ if (unknown !== undefined) {
   process.exit(2);
 }
 
+const isSlow = full || files.some((file) => file.startsWith('test/slow/'));
 // Everything but vitest does without the addon of the release.
 const steps = isChosen('vitest') ? [] : ['--only', 'debian,npm,headers,program,pack'];
-if (!show(process.execPath, 'scripts/setup.mjs', '--dev', ...steps)) process.exit(1);
+if (!show(process.execPath, 'scripts/setup.mjs', isSlow ? '--full' : '--dev', ...steps)) process.exit(1);
 for (const [name, check] of Object.entries(checks)) {
   if (!isChosen(name)) continue;
   const start = performance.now();

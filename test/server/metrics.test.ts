@@ -1,8 +1,6 @@
-import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { metricName, metricTable } from '../../src/telemetry/metric-table.ts';
 import { blank, samples } from '../fixtures/pictures.ts';
-import { promtool } from '../support/deployed.ts';
 import { match, paths, send, twoPhotos } from './support/client.ts';
 import { killable, TestServer } from './support/server.ts';
 
@@ -129,10 +127,4 @@ describe('workers', () => {
     server.child.kill('SIGUSR2');
     await server.metricBecomes('facematch_worker_replacements_total', 2);
   });
-});
-
-test.skipIf(promtool === undefined)('promtool objects to nothing of ours', async () => {
-  const options = { input: await server.metrics(), encoding: 'utf8' } as const;
-  const { stdout, stderr } = spawnSync(promtool!, ['check', 'metrics'], options);
-  expect(`${stdout}${stderr}`).toMatch(/^(nodejs_.*\n|\n)*$/);
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { projectPath } from '../../../src/config/paths.ts';
 import { metricName, metricTable } from '../../../src/telemetry/metric-table.ts';
+import { TestServer } from '../../server/support/server.ts';
 import { alerts, dashboardQueries, deployed, promtool, rules } from '../../support/deployed.ts';
 import { newFolder } from '../../support/folder.ts';
 
@@ -38,13 +39,12 @@ test('rules and dashboard ask for metrics that there are', () => {
 
 describe.skipIf(promtool === undefined)('promtool', () => {
   const folder = newFolder();
-  const run = (...args: string[]) => {
-    const { status, stdout, stderr } = spawnSync(promtool!, args, {
-      cwd: projectPath('deploy/prometheus'),
-      encoding: 'utf8',
-    });
+  const tell = (input: string, ...args: string[]) => {
+    const options = { cwd: projectPath('deploy/prometheus'), encoding: 'utf8', input } as const;
+    const { status, stdout, stderr } = spawnSync(promtool!, args, options);
     return { status, output: `${stdout}${stderr}` };
   };
+  const run = (...args: string[]) => tell('', ...args);
 
   test('takes the rules and the configuration', () => {
     expect(run('check', 'rules', '--lint-fatal', 'alerts.yml')).toMatchObject({ status: 0 });
@@ -62,5 +62,10 @@ describe.skipIf(promtool === undefined)('promtool', () => {
     writeFileSync(file, JSON.stringify({ groups: [{ name: 'dashboard', rules: asRules }] }));
     const { status, output } = run('check', 'rules', file);
     expect([status, output]).toEqual([0, expect.stringContaining(`${asRules.length} rules found`)]);
+  });
+
+  test('objects to nothing of ours that a server exposes', async () => {
+    const server = await TestServer.forTest();
+    expect(tell(await server.metrics(), 'check', 'metrics').output).toMatch(/^(nodejs_.*\n|\n)*$/);
   });
 });
