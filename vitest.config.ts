@@ -5,8 +5,11 @@ import { nextNode } from './test/support/programs.mjs';
 /** Folders of test files. What is below test/slow and lab/test/slow is left out of `npm test`; `npm run test:full` runs all. */
 const filesOf = (...folders: string[]) => folders.map((folder) => `${folder}/*.test.ts`);
 
+/** What runs the program runs what was built of it. */
+const globalSetup = 'test/support/compile.ts';
+
 /** One fork for many files, so that what they share is imported once. */
-const together = (name: string, include: string[], rest: object = {}) => ({
+const together = (name: string, include: string[], rest: object = { globalSetup }) => ({
   extends: true as const,
   test: { name, include, isolate: false, ...rest },
 });
@@ -14,7 +17,7 @@ const together = (name: string, include: string[], rest: object = {}) => ({
 /** A fork a file: these load nets or the addon into it, or change its environment, and a crash takes one file down. */
 const alone = (name: string, include: string[]) => ({
   extends: true as const,
-  test: { name, include },
+  test: { name, include, globalSetup },
 });
 
 /**
@@ -37,17 +40,19 @@ export default defineConfig({
     maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    globalSetup: 'test/support/compile.ts',
+    globalSetup: 'test/support/temporary-folder.ts',
     // A project's name begins with its tier.
     projects: [
-      together('fast', filesOf('test/unit', 'test/server', 'test/transport', 'lab/test')),
+      // From the sources: nothing is built for them.
+      together('fast-unit', filesOf('test/unit'), {}),
+      together('fast', filesOf('test/server', 'test/transport', 'lab/test')),
       alone('fast-alone', filesOf('test/native')),
       together('slow', filesOf(...slow)),
       alone('slow-alone', filesOf('test/slow/model', 'test/slow/native', 'lab/test/slow')),
-      together('slow-node', contract, { env: { FACEMATCH_HTTP: 'node' } }),
+      together('slow-node', contract, { globalSetup, env: { FACEMATCH_HTTP: 'node' } }),
       ...(nextNode() === undefined
         ? []
-        : [together('slow-next', contract, { env: { FACEMATCH_TEST_NODE: 'next' } })]),
+        : [together('slow-next', contract, { globalSetup, env: { FACEMATCH_TEST_NODE: 'next' } })]),
     ],
   },
 });

@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { everyCommand } from '../../src/cli/help.ts';
@@ -8,7 +8,7 @@ import { settings, variableOf } from '../../src/config/config.ts';
 import { projectPath } from '../../src/config/paths.ts';
 import { blank, sample } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
-import { expectFailure, facematch, run } from './support/cli.ts';
+import { execute, expectFailure, facematch, program, run } from './support/cli.ts';
 import { getModels } from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
@@ -57,6 +57,30 @@ test.each<[what: string, files: string[], message: string]>([
   copyFileSync(projectPath('scripts/facematch.mjs'), bin);
   const { code, stdout, stderr } = await run(bin, ['--help'], folder);
   expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `${message}\n` });
+});
+
+/** Flags of a Node that takes itself for another version. */
+function asNode(version: string) {
+  const value = `{ ...process.versions, node: '${version}' }`;
+  return ['--import', `data:text/javascript,Object.defineProperty(process, 'versions', { value: ${value} })`];
+}
+
+test.each([
+  ['18.20.8', /^\n✗ facematch does not run here: Node 18\.20\.8 is too old/],
+  ['99.0.0', /^\n✗ --only: there is no step nothing\n$/],
+])('set-up on Node %s says so before its first step', async (version, words) => {
+  for (const part of ['scripts', 'src/cli/system-requirements.mjs', 'package.json'])
+    cpSync(projectPath(part), join(folder, part), { recursive: true });
+  // A step that does not exist is refused next.
+  const command = [...asNode(version), 'scripts/setup.mjs', '--only', 'nothing'];
+  const { stderr } = await execute(process.execPath, command, folder, { PATH: process.env.PATH });
+  expect(stderr).toMatch(words);
+});
+
+test('serve on an old Node says so before it looks at anything else', async () => {
+  const env = { PATH: process.env.PATH, FACEMATCH_PORT: 'wrong' };
+  const outcome = await execute(process.execPath, [...asNode('18.20.8'), program, 'serve'], folder, env);
+  expectFailure(outcome, 1, 'error: facematch does not run here: Node 18.20.8 is too old. ');
 });
 
 test('every command that tells something has --json', async () => {

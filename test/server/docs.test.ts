@@ -1,7 +1,11 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { readConfig } from '../../src/config/config.ts';
 import { projectPath } from '../../src/config/paths.ts';
-import type { OpenApiDocument } from '../../src/site/document.ts';
+import { demoPage } from '../../src/demo/page.ts';
+import { type OpenApiDocument, openApiDocument } from '../../src/site/document.ts';
+import { docsPage } from '../../src/site/page.ts';
 import { AnswerJudge } from '../fixtures/openapi-answers.ts';
 import { form, paths, type Send, send, twoPhotos } from './support/client.ts';
 import { TestServer } from './support/server.ts';
@@ -49,6 +53,77 @@ describe.each([
   });
 });
 
+describe.each([
+  [docs, 2, "style-src 'unsafe-inline'", ''],
+  [demo, 1, "style-src 'sha256-", "require-trusted-types-for 'script'"],
+])('the page %s', async (path, count, style, trusted) => {
+  const answer = await get(path);
+  const html = await answer.text();
+  const policy = answer.headers.get('content-security-policy')!;
+
+  test('is let by its policy to run its own scripts and to ask its own server, and nothing else', () => {
+    const scripts = [...html.matchAll(/<script(?: type="module")?>(.*?)<\/script>/gs)];
+    const hashes = scripts.map(
+      ([, text]) => `'sha256-${createHash('sha256').update(text!).digest('base64')}'`,
+    );
+    expect(hashes).toHaveLength(count);
+    const directives = policy.split('; ');
+    expect(directives).toEqual(
+      expect.arrayContaining([
+        ...["default-src 'none'", `script-src ${hashes.join(' ')}`, 'img-src blob: data:'],
+        ...["connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],
+      ]),
+    );
+    expect(policy).toContain(style);
+    expect(policy).toContain(trusted);
+    expect(policy).not.toMatch(/unsafe-eval|https?:|\*/);
+  });
+});
+
+test("the API's page shows the document that it was given, whatever that says", () => {
+  const document = openApiDocument(readConfig({}));
+  const info = { ...document.info, description: '</script><!-- <script>' };
+  const { html } = docsPage({ ...document, info });
+  const [, settings] = / id="settings">(.*?)<\/script>/.exec(html)!;
+  expect(html.match(/<script>/g)).toHaveLength(2);
+  expect(JSON.parse(settings!).content).toEqual({ ...document, info });
+});
+
+describe('the demo page', async () => {
+  const html = await (await get(demo)).text();
+  const settingsOf = (page: string) => JSON.parse(/ id="settings">(.*?)<\/script>/.exec(page)![1]!);
+
+  test('has no address of elsewhere, no handler and no style in its markup', () => {
+    const markup = html.replace(/<style>.*?<\/style>|<script.*?<\/script>/gs, '');
+    expect(markup).not.toMatch(/https?:|\son\w+=|\sstyle=|javascript:|\{n\}/i);
+    expect(html).not.toMatch(/@import|url\(/);
+  });
+
+  test('names only the endpoints that are switched on, and the limits of its server', () => {
+    expect(Object.keys(settingsOf(html).paths).sort()).toEqual(readConfig({}).endpoints.toSorted());
+    const own = readConfig({ FACEMATCH_ENDPOINTS: 'match,demo', FACEMATCH_MAX_BODY_BYTES: '4096' });
+    const settings = settingsOf(demoPage(own).html);
+    expect(settings.paths).toEqual({ match: paths.match, demo });
+    expect(settings.limits).toEqual({ max_body_bytes: 4096, targets: 16, max_image_bytes: 10_485_760 });
+  });
+
+  test('offers the options of a match, but no face indices and nothing that needs liveness nets', () => {
+    const { threshold_percent, options } = settingsOf(html);
+    expect(threshold_percent.default).toBe(70);
+    expect(options).toMatchObject({ use_heuristic_fallback: { default: true }, min_det_score: { max: 1 } });
+    expect(Object.keys(options).filter((name) => /index|live|attack|threshold|mode/.test(name))).toEqual([]);
+  });
+});
+
+process.chdir(projectPath('.'));
+const { generatedDocs } = await import(projectPath('scripts/generate-docs.mjs'));
+const generated: Record<string, string> = await generatedDocs();
+
+test.each(Object.keys(generated))('%s is up to date; if not, run: npm run docs', (path) => {
+  // Line breaks in JSON are the formatter's business.
+  const content = (text: string) => (path.endsWith('.json') ? JSON.parse(text) : text);
+  expect(content(readFileSync(path, 'utf8'))).toEqual(content(generated[path]!));
+});
 test('whoever opens the root is told where the pages are', async () => {
   const detail = expect.stringContaining(`To read and to try: ${docs}, ${demo}. Every endpoint`);
   expect(await (await get('/')).json()).toMatchObject({ status: 404, detail });

@@ -1,3 +1,4 @@
+import { FacematchClient } from 'facematch/client';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { manifest, samples } from '../fixtures/pictures.ts';
@@ -83,6 +84,12 @@ test('the advanced endpoint with nothing set answers as the basic one', async ()
     [paths.match, paths.advanced].map((path) => match(server, twoPhotos(), { path })),
   );
   expect(lasting(same!.body)).toEqual(lasting(basic!.body));
+});
+
+test('the client of the package gives the answer; slow/server/client.test.ts has the rest', async () => {
+  const client = new FacematchClient({ url: server.address, key: server.key });
+  const answer = await client.match(samples.one, samples.three);
+  expect(lasting(answer)).toEqual(lasting((await match(server, twoPhotos())).body));
 });
 
 describe('GET models', () => {

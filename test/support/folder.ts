@@ -3,7 +3,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A new folder, which goes away with the run (compile.ts). */
+/** A new folder, which goes away with the run (temporary-folder.ts). */
 export const newFolder = () => mkdtempSync(join(tmpdir(), 'facematch-test-'));
 
 /** The path of a named pipe that nobody has opened. */

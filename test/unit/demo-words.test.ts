@@ -1,7 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { readConfig } from '../../src/config/config.ts';
 import { programs } from '../../src/demo/browser/programs.ts';
 import {
   bytesText,
@@ -12,7 +10,6 @@ import {
   thresholdWords,
   warningText,
 } from '../../src/demo/browser/words.ts';
-import { demoPage } from '../../src/demo/page.ts';
 
 /** What the demo page says: numbers as words, and a request as a command. */
 
@@ -130,46 +127,5 @@ describe('the curl line', () => {
     ['líne\nbreak.jpg', 'image1=@líne\nbreak.jpg'],
   ])('of a file %j harms no shell, and curl reads its name', (filename, argument) => {
     expect(argumentsOf(curlLine(origin, plan, [photo('image1', filename)]))[3]).toBe(argument);
-  });
-});
-
-const { html, headers } = demoPage(readConfig({}));
-const all = (pattern: RegExp, text = html) => [...text.matchAll(pattern)].map(([, found]) => found!);
-const settingsOf = (page: string) => JSON.parse(all(/id="settings">(.*?)<\/script>/g, page)[0]!);
-
-describe('the demo page', () => {
-  test('is let by its policy to run its script and to have its style, and nothing else', () => {
-    const policy = new Map(headers).get('Content-Security-Policy')!.split('; ');
-    const hash = (text: string) => createHash('sha256').update(text).digest('base64');
-    const [script] = all(/<script type="module">(.*?)<\/script>/gs);
-    const [style] = all(/<style>(.*?)<\/style>/gs);
-    expect(policy).toContain("default-src 'none'");
-    expect(policy).toContain(`script-src 'sha256-${hash(script!)}'`);
-    expect(policy).toContain(`style-src 'sha256-${hash(style!)}'`);
-    expect(policy).toContain("connect-src 'self'");
-    expect(policy.join()).not.toMatch(/unsafe|https?:|\*/);
-    expect(new Map(headers).get('Permissions-Policy')).toBe('camera=(self), microphone=(), geolocation=()');
-    expect(new Map(headers).get('Referrer-Policy')).toBe('no-referrer');
-  });
-
-  test('has no address of elsewhere, no handler and no style in its markup', () => {
-    const markup = html.replace(/<style>.*?<\/style>|<script.*?<\/script>/gs, '');
-    expect(markup).not.toMatch(/https?:|\son\w+=|\sstyle=|javascript:|\{n\}/i);
-    expect(html).not.toMatch(/@import|url\(/);
-  });
-
-  test('names only the endpoints that are switched on, and the limits of its server', () => {
-    expect(Object.keys(settingsOf(html).paths).sort()).toEqual(readConfig({}).endpoints.toSorted());
-    const own = readConfig({ FACEMATCH_ENDPOINTS: 'match,demo', FACEMATCH_MAX_BODY_BYTES: '4096' });
-    const settings = settingsOf(demoPage(own).html);
-    expect(settings.paths).toEqual({ match: '/API/v1.0/face/match/upload', demo: '/API/v1.0/demo' });
-    expect(settings.limits).toEqual({ max_body_bytes: 4096, targets: 16, max_image_bytes: 10_485_760 });
-  });
-
-  test('offers the options of a match, but no face indices and nothing that needs liveness nets', () => {
-    const { threshold_percent, options } = settingsOf(html);
-    expect(threshold_percent.default).toBe(70);
-    expect(options).toMatchObject({ use_heuristic_fallback: { default: true }, min_det_score: { max: 1 } });
-    expect(Object.keys(options).filter((name) => /index|live|attack|threshold|mode/.test(name))).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { openLab } from '../../src/cli/laboratory.ts';
+import { commands as lab } from '../../lab/index.ts';
 import { buildProgram } from '../../src/cli/program.ts';
 import { projectPath } from '../../src/config/paths.ts';
 import { documentedCommands, pages } from '../support/doc-commands.ts';
@@ -10,7 +10,6 @@ import { documentedCommands, pages } from '../support/doc-commands.ts';
 /** Commands and links in the pages lead to something. What can be run is run by test/slow/server/documented-requests.test.ts. */
 
 const commands = documentedCommands();
-const lab = await openLab();
 
 /** Every command of the tree, made to do nothing. */
 function idle(program: Command): Command {
@@ -74,18 +73,8 @@ test('versions of the default pack in the pages are of the pack that there is', 
   expect(new Set(versions)).toEqual(new Set([version]));
 });
 
-process.chdir(projectPath('.'));
-const { generatedDocs } = await import(projectPath('scripts/generate-docs.mjs'));
-const docs: Record<string, string> = await generatedDocs();
-
-test.each(Object.keys(docs))('%s is up to date; if not, run: npm run docs', (path) => {
-  // Line breaks in JSON are the formatter's business.
-  const content = (text: string) => (path.endsWith('.json') ? JSON.parse(text) : text);
-  expect(content(readFileSync(path, 'utf8'))).toEqual(content(docs[path]!));
-});
-
 test('no package at run time has a licence that a service may not be built upon', () => {
-  const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
+  const { packages } = JSON.parse(readFileSync(projectPath('package-lock.json'), 'utf8'));
   // Neither this package nor the workspace of the tests.
   const all = Object.values<{ dev?: boolean; integrity?: string; license?: string }>(packages);
   const licences = new Set(all.flatMap(({ dev, integrity, license }) => (dev || !integrity ? [] : license)));

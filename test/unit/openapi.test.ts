@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Validator } from '@seriousme/openapi-schema-validator';
@@ -12,7 +11,6 @@ import { type ErrorCode, errorCodes, errorTable, Problem } from '../../src/error
 import { problem } from '../../src/http/responses.ts';
 import { openApiDocument } from '../../src/site/document.ts';
 import { StaticDocument } from '../../src/site/documents.ts';
-import { docsPage } from '../../src/site/page.ts';
 import { problemDocs } from '../../src/site/problem-examples.ts';
 import { problemName } from '../../src/site/problems.ts';
 import { AnswerJudge } from '../fixtures/openapi-answers.ts';
@@ -172,36 +170,6 @@ describe('nothing of the document is left out:', () => {
     const { code, reason } = components.schemas.Warning!.properties!;
     const told = [...Object.keys(components.headers), ...code!.enum!, ...reason!.enum!].map(String);
     expect(told.filter((name) => !quoted.has(name))).toEqual([]);
-  });
-});
-
-/** What it does in a browser is tested in test/slow/browser/docs-page.test.ts. */
-
-describe("the API's page", () => {
-  const document = openApiDocument(readConfig({}));
-  const info = { ...document.info, description: '</script><!-- <script>' };
-  const { html, policy } = docsPage({ ...document, info });
-  const all = (pattern: RegExp) => [...html.matchAll(pattern)].map(([, found]) => found!);
-
-  test('is let by its policy to run its own scripts and to ask its own server, and nothing else', () => {
-    const scripts = all(/<script>(.*?)<\/script>/gs);
-    expect(scripts).toHaveLength(2);
-    const hashes = scripts.map((text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`);
-    expect(policy.split('; ')).toEqual([
-      "default-src 'none'",
-      `script-src ${hashes.join(' ')}`,
-      "style-src 'unsafe-inline'",
-      'img-src blob: data:',
-      "connect-src 'self'",
-      "base-uri 'none'",
-      "form-action 'none'",
-      "frame-ancestors 'none'",
-    ]);
-  });
-
-  test('shows the document that it was given, whatever that says', () => {
-    const [settings] = all(/id="settings">(.*?)<\/script>/g);
-    expect(JSON.parse(settings!).content).toEqual({ ...document, info });
   });
 });
 

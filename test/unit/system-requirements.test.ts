@@ -1,6 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { describeFinding, examine, ok, wrong } from '../../src/cli/doctor/finding.ts';
@@ -99,35 +98,6 @@ describe('a machine', () => {
     expect(thisMachine().node).toBe(process.versions.node);
     expect(unmetRequirement()).toBeUndefined();
   });
-});
-
-/** A program of the project under a Node that takes itself for another version. */
-function runAs(node: string, folder: string, script: readonly string[], env: NodeJS.ProcessEnv = {}) {
-  const versions = `{ ...process.versions, node: ${JSON.stringify(node)} }`;
-  const disguise = `data:text/javascript,Object.defineProperty(process, 'versions', { value: ${versions} })`;
-  return spawnSync(process.execPath, ['--import', disguise, ...script], {
-    cwd: folder,
-    encoding: 'utf8',
-    env: { PATH: process.env.PATH, ...env },
-  });
-}
-
-test.each([
-  ['18.20.8', /^\n✗ facematch does not run here: Node 18\.20\.8 is too old/],
-  ['99.0.0', /^\n✗ --only: there is no step nothing\n$/],
-])('set-up on Node %s says so before its first step', (node, words) => {
-  const folder = newFolder();
-  for (const part of ['scripts', 'src/cli/system-requirements.mjs', 'package.json'])
-    cpSync(projectPath(part), join(folder, part), { recursive: true });
-  // A step that does not exist is refused next.
-  expect(runAs(node, folder, ['scripts/setup.mjs', '--only', 'nothing']).stderr).toMatch(words);
-});
-
-test('serve says so before it looks at anything else', () => {
-  const script = [projectPath('dist/src/cli/index.js'), 'serve'];
-  const { status, stderr } = runAs('18.20.8', tmpdir(), script, { FACEMATCH_PORT: 'wrong' });
-  expect(status).toBe(1);
-  expect(stderr).toMatch(/^error: facematch does not run here: Node 18\.20\.8 is too old\. .*\n$/);
 });
 
 describe('the processor', () => {
