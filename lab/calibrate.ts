@@ -1,4 +1,4 @@
-import { Calibration, type CalibrationPoint, promisedRate } from 'facematch/for-lab';
+import { Calibration, type CalibrationPoint, normalised, promisedRate } from 'facematch/for-lab';
 import { allowedRate, binOf, bins, canShow, floorOf, fmrTable } from './fmr-table.ts';
 import { foldPair, foldPairs, folds, type HeldOutCohorts, heldOutFits } from './held-out.ts';
 import type { Interval } from './metrics.ts';
@@ -140,8 +140,7 @@ function strangersOf({ images }: PeopleSet, scoreOf: CohortScore, samePersonAbov
     const taken_for_one_person = eachStrangers(own, { samePersonAbove }, (a, b, cosine) => {
       const [numberOfA, numberOfB] = [numbers[a]!, numbers[b]!];
       const [foldOfA, foldOfB] = [foldOfPerson[numberOfA]!, foldOfPerson[numberOfB]!];
-      const common = scoreOf(kept[a]!, foldOfB) + scoreOf(kept[b]!, foldOfA);
-      scores[count] = cosine - common / 2;
+      scores[count] = normalised(cosine, scoreOf(kept[a]!, foldOfB), scoreOf(kept[b]!, foldOfA));
       first[count] = numberOfA;
       second[count] = numberOfB;
       pairFolds[count++] = foldPair(foldOfA, foldOfB);

@@ -1,5 +1,5 @@
+import { dot } from 'facematch/for-lab';
 import {
-  dot,
   meanOfHighest,
   type NearestTask,
   nearestFaces,

@@ -1,3 +1,5 @@
+import { dot } from 'facematch/for-lab';
+
 /**
  * The cohort: centres, each the mean of embeddings of five people. A face that is close to some of them looks common to the
  * net; subtracting that closeness lets one threshold serve groups whose cosines are generally higher (adaptive S-norm, as in
@@ -140,21 +142,4 @@ export function meanOfHighest(numbers: Float32Array): number {
     else break;
   }
   return numbers.subarray(0, count).reduce((sum, value) => sum + value, 0) / count;
-}
-
-/** Four independent sums, which the CPU can add in parallel. */
-export function dot(a: Float32Array, b: Float32Array): number {
-  let s0 = 0;
-  let s1 = 0;
-  let s2 = 0;
-  let s3 = 0;
-  let i = 0;
-  for (const end = a.length - 3; i < end; i += 4) {
-    s0 += a[i]! * b[i]!;
-    s1 += a[i + 1]! * b[i + 1]!;
-    s2 += a[i + 2]! * b[i + 2]!;
-    s3 += a[i + 3]! * b[i + 3]!;
-  }
-  for (; i < a.length; i++) s0 += a[i]! * b[i]!;
-  return s0 + s1 + s2 + s3;
 }

@@ -1,4 +1,4 @@
-import { type Calibration, promisedRate } from 'facematch/for-lab';
+import { type Calibration, normalised, promisedRate } from 'facematch/for-lab';
 import type { CohortScore } from './calibrate.ts';
 import { folds } from './held-out.ts';
 import { type Interval, PersonRate } from './metrics.ts';
@@ -100,11 +100,11 @@ function figuresOf(
   const faces = numberPeople(images);
   const { numbers, people } = faces;
   const foldOfPerson = Uint8Array.from(people, (person) => foldOf(person, folds));
-  /** The cosine less the mean of the cohort scores, which may depend on both people's folds. */
-  const normalised = (first: number, second: number, cosine: number) => {
+  /** Cohort scores may depend on both people's folds. */
+  const scoreOfPair = (first: number, second: number, cosine: number) => {
     const own = foldOfPerson[numbers[first]!]!;
     const other = foldOfPerson[numbers[second]!]!;
-    return cosine - (scoreOf(images[first]!, other) + scoreOf(images[second]!, own)) / 2;
+    return normalised(cosine, scoreOf(images[first]!, other), scoreOf(images[second]!, own));
   };
   const rates = percents.map((percent) => ({
     percent,
@@ -114,7 +114,7 @@ function figuresOf(
   }));
   const options = { samePersonAbove, ...(sampled && { most: sampledPairs }) };
   const left = eachStrangers(faces, options, (first, second, cosine) => {
-    const score = normalised(first, second, cosine);
+    const score = scoreOfPair(first, second, cosine);
     for (const { threshold, matches } of rates) {
       matches.add(numbers[first]!, numbers[second]!, score >= threshold);
     }
@@ -122,7 +122,7 @@ function figuresOf(
     if (!sampled) seen.add(false, images[first]!.file, images[second]!.file, score, cosine);
   });
   eachMated(faces, (first, second, cosine) => {
-    const score = normalised(first, second, cosine);
+    const score = scoreOfPair(first, second, cosine);
     for (const { threshold, nonMatches } of rates) nonMatches.add(numbers[first]!, score < threshold);
     seen.add(true, images[first]!.file, images[second]!.file, score, cosine);
   });

@@ -1,6 +1,5 @@
-import type { AccuracyMode, Calibration } from 'facematch/for-lab';
+import { type AccuracyMode, type Calibration, similarityOf } from 'facematch/for-lab';
 import { heldOutScores } from './calibrate.ts';
-import { dot } from './cohort.ts';
 import { differentialOf } from './differential.ts';
 import { type EmbedImagesOptions, embedImages } from './embed-images.ts';
 import type { EmbeddedImage } from './embed-worker.ts';
@@ -135,12 +134,13 @@ function judge(
   if (!first.embedding || !second.embedding) {
     return { ...pair, cosine: Number.NEGATIVE_INFINITY, normalised: Number.NEGATIVE_INFINITY };
   }
-  const cosine = dot(first.embedding, second.embedding);
-  const common = cohorts
-    ? cohorts.common(
-        { person: personOf(pair.image1), embedding: first.embedding },
-        { person: personOf(pair.image2), embedding: second.embedding },
-      )
-    : (first.cohort_score + second.cohort_score) / 2;
-  return { ...pair, cosine, normalised: cosine - common };
+  const [scoreOfFirst, scoreOfSecond] = cohorts?.scores(
+    { person: personOf(pair.image1), embedding: first.embedding },
+    { person: personOf(pair.image2), embedding: second.embedding },
+  ) ?? [first.cohort_score, second.cohort_score];
+  const { similarity, normalised_similarity } = similarityOf(
+    { embedding: first.embedding, cohort_score: scoreOfFirst },
+    { embedding: second.embedding, cohort_score: scoreOfSecond },
+  );
+  return { ...pair, cosine: similarity, normalised: normalised_similarity };
 }

@@ -103,10 +103,10 @@ export class HeldOutCohorts {
     return scores[other]!;
   }
 
-  /** What is subtracted from the cosine of a pair: the mean of both faces' cohort scores. */
-  common(a: Person, b: Person): number {
+  /** The cohort scores of a pair. */
+  scores(a: Person, b: Person): [number, number] {
     const [first, second] = [foldOf(a.person, folds), foldOf(b.person, folds)];
-    return (this.score(a.embedding, second) + this.score(b.embedding, first)) / 2;
+    return [this.score(a.embedding, second), this.score(b.embedding, first)];
   }
 }
 

@@ -1,4 +1,4 @@
-import { dot } from './cohort.ts';
+import { dot } from 'facematch/for-lab';
 import { foldOf } from './people.ts';
 
 /**

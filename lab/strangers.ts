@@ -1,4 +1,4 @@
-import { dot } from './cohort.ts';
+import { dot } from 'facematch/for-lab';
 import type { LabelledImage } from './people.ts';
 
 /** Images of people, who are numbered from 0. */

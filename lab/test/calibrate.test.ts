@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import { Calibration } from '../../src/scoring/calibration.ts';
+import { dot } from '../../src/scoring/similarity.ts';
 import { Random } from '../../test/support/random.mjs';
 import { brokenPromises, fitTable } from '../calibrate.ts';
-import { dot } from '../cohort.ts';
 import { binOf, bins, floorOf, fmrTable, type ImpostorScores, requirePeople } from '../fmr-table.ts';
 import type { HeldOutCohorts, MadeCohorts } from '../held-out.ts';
 import type { PeopleSet } from '../people.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Calibration, promisedRate } from '../../src/scoring/calibration.ts';
+import { dot } from '../../src/scoring/similarity.ts';
 import { Random } from '../../test/support/random.mjs';
-import { dot } from '../cohort.ts';
 import { differentialOf, type GroupFigures, groupCount } from '../differential.ts';
 import { PersonRate, wilson } from '../metrics.ts';
 import { type FoundPeople, parseGroupings } from '../people.ts';

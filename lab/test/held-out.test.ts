@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
+import { dot } from '../../src/scoring/similarity.ts';
 import { Random } from '../../test/support/random.mjs';
 import {
   candidates,
-  dot,
   type LabelledEmbedding,
   meanOf,
   meanOfHighest,
@@ -94,12 +94,12 @@ test('a face is scored by the mean of its highest cosines with the centres witho
 });
 
 describe('held-out cohorts', () => {
-  test('take from a pair the mean of the scores without the other person', () => {
+  test('score each face of a pair without the other person', () => {
     const scores = Float32Array.from({ length: 2 * folds }, (_, i) => i);
     const cohorts = new HeldOutCohorts(rows.slice(0, 2), rowsOf(scores, folds));
     const [a, b] = [faces[0]!, faces[1]!];
-    expect(cohorts.common(a, b)).toBe(cohorts.common(b, a));
-    expect(() => cohorts.common(a, faces[2]!)).toThrow('not among those judged');
+    expect(cohorts.scores(a, b)).toEqual(cohorts.scores(b, a).toReversed());
+    expect(() => cohorts.scores(a, faces[2]!)).toThrow('not among those judged');
   });
 
   test('cannot be made of too few people', async () => {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Analysis, ImageReport, NativeFailure, StageTimings } from '../engine/addon.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import { comparePairs, type FaceChoice, type Pair, sum } from '../scoring/compare.ts';
+import type { Similarity } from '../scoring/similarity.ts';
 import { round } from './face.ts';
 import { faultsOf, type ImageFault } from './faults.ts';
 import { cosine, flag, percent, share } from './schema.ts';
@@ -64,7 +65,7 @@ export function assessBest(pairs: readonly Pair[], calibration: Calibration, thr
 
 /** What the answer says of the best of `pairs` pairs, rounded. */
 export function assessPair(
-  { similarity, normalised_similarity }: Pick<Pair, 'similarity' | 'normalised_similarity'>,
+  { similarity, normalised_similarity }: Similarity,
   calibration: Calibration,
   pairs: number,
   threshold_percent: number,

@@ -3,7 +3,7 @@ import { type AccuracyMode, accuracyModes } from '../engine/addon.ts';
 import { JsonScan } from '../engine/json-scan.ts';
 import type { WorkerTools } from '../engine/pool.ts';
 import { Problem, sentWords } from '../errors.ts';
-import { cosine } from '../scoring/similarity.ts';
+import { type Similarity, similarityOf } from '../scoring/similarity.ts';
 import { optionRules } from './options.ts';
 
 /** Most candidates that an embedding is compared with at once. */
@@ -101,7 +101,7 @@ export interface RankedEmbeddings {
   /** Unknown members, the first 16 of them. */
   unknown: string[];
   /** Best first. */
-  candidates: { id: string; similarity: number; normalised_similarity: number }[];
+  candidates: ({ id: string } & Similarity)[];
 }
 
 /** For `Engine.work`. Throws Problem. */
@@ -137,10 +137,9 @@ export function work(
     readVector(candidate.embedding, of(index + 1), `/candidates/${index}/embedding`);
   }
   const scores = cohortScores(vectors);
-  const ranked = candidates.map(({ id }, index) => {
-    const similarity = cosine(of(0), of(index + 1));
-    return { id, similarity, normalised_similarity: similarity - (scores[0]! + scores[index + 1]!) / 2 };
-  });
+  const embedded = (row: number) => ({ embedding: of(row), cohort_score: scores[row]! });
+  const query = embedded(0);
+  const ranked = candidates.map(({ id }, index) => ({ id, ...similarityOf(query, embedded(index + 1)) }));
   const { accuracy_mode, threshold_percent, min_percent, limit } = asked;
   return {
     values: { accuracy_mode, threshold_percent, searched, min_percent, limit },

@@ -1,17 +1,13 @@
 import type { Face, ImageReport, StageTimings } from '../engine/addon.ts';
-import { cosine } from './similarity.ts';
+import { type Similarity, similarityOf } from './similarity.ts';
 
 /** Compares the faces of two images, pair by pair. */
 
 export type ImageField = 'image1' | 'image2';
 
-export interface Pair {
+export interface Pair extends Similarity {
   image1_face_index: number;
   image2_face_index: number;
-  /** Cosine of the two embeddings, -1..1. */
-  similarity: number;
-  /** The input of the calibration table. */
-  normalised_similarity: number;
 }
 
 /** Which faces are compared; -1 is automatic choice. */
@@ -26,13 +22,7 @@ export function comparePairs(first: ImageReport, second: ImageReport, choice: Fa
   const pairs: Pair[] = [];
   for (const a of chosen(first, choice.image1_face_index, choice.auto_pair_best)) {
     for (const b of chosen(second, choice.image2_face_index, choice.auto_pair_best)) {
-      const similarity = cosine(a.embedding, b.embedding);
-      pairs.push({
-        image1_face_index: a.index,
-        image2_face_index: b.index,
-        similarity,
-        normalised_similarity: similarity - (a.cohort_score + b.cohort_score) / 2,
-      });
+      pairs.push({ image1_face_index: a.index, image2_face_index: b.index, ...similarityOf(a, b) });
     }
   }
   return pairs.sort((a, b) => b.normalised_similarity - a.normalised_similarity);

@@ -6,9 +6,9 @@ import type { AccuracyMode } from '../../../src/engine/addon.ts';
 import { loadPack } from '../../../src/engine/load-addon.ts';
 import { packDirectory, readCalibratedManifest } from '../../../src/engine/manifest.ts';
 import { calibrationOf, promisedRate } from '../../../src/scoring/calibration.ts';
+import { cosine, normalised } from '../../../src/scoring/similarity.ts';
 import { analyseOptions, sharedFolder } from '../../../test/fixtures/pictures.ts';
 import { fitTable } from '../../calibrate.ts';
-import { dot } from '../../cohort.ts';
 import { observe } from '../../figures.ts';
 import { accuracy, type Scored, tarAtFmr } from '../../metrics.ts';
 import { readPairs } from '../../pairs.ts';
@@ -112,8 +112,8 @@ describe.skipIf(!checked)('in mode balance', () => {
     return readPairs(join(shared!, 'data', name, 'pairs.tsv')).map(({ image1, image2, same, fold }) => {
       const [a, b] = [pictures.get(image1), pictures.get(image2)];
       if (!a || !b) return { score: Number.NEGATIVE_INFINITY, same, fold };
-      const byPack = () => dot(a.embedding, b.embedding) - (a.cohort_score + b.cohort_score) / 2;
-      const score = name === 'web-dev' ? byPack() : dot(a.embedding, b.embedding) - cohorts.common(a, b);
+      const scores = name === 'web-dev' ? [a.cohort_score, b.cohort_score] : cohorts.scores(a, b);
+      const score = normalised(cosine(a.embedding, b.embedding), scores[0]!, scores[1]!);
       return { score, same, fold };
     });
   }
