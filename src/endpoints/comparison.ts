@@ -70,7 +70,8 @@ export function assessPair(
   pairs: number,
   threshold_percent: number,
 ) {
-  const verdict = calibration.assess(normalised_similarity, pairs);
+  // Where nothing was measured, the percent is of the similarity that the answer has.
+  const verdict = calibration.assess(calibration.measured ? normalised_similarity : similarity, pairs);
   return {
     match: verdict.confidence_percent >= threshold_percent,
     confidence_percent: round(verdict.confidence_percent, 1),

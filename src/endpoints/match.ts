@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { Outcome } from '../engine/pool.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import { accuracy_mode, type Question, request_id, rest, threshold_percent, timingsBody } from './answer.ts';
-import { assessBest, type Comparison, compare, pairs_compared, verdict } from './comparison.ts';
+import { assessBest, assessPair, type Comparison, compare, pairs_compared, verdict } from './comparison.ts';
 import { type Analysed, type Answered, define, key, photos, prefix, type Success } from './endpoint.ts';
-import { Image, imageBody, round } from './face.ts';
+import { Image, imageBody } from './face.ts';
 import { answerUnlessRefused, askedFace, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 import { cosine, count, object, percent } from './schema.ts';
 import { comparedFace, incomplete, thresholdBelowOne, uncalibrated } from './warnings.ts';
@@ -58,15 +58,15 @@ export function matchAnswer(question: Question, result: Comparison, calibration:
     image1,
     image2,
     pairs_compared: pairs.length,
-    pairs: pairs.map((pair) => ({
-      image1_face_index: pair.image1_face_index,
-      image2_face_index: pair.image2_face_index,
-      similarity: round(pair.similarity, 4),
-      confidence_percent: round(
-        calibration.assess(pair.normalised_similarity, pairs.length).confidence_percent,
-        1,
-      ),
-    })),
+    pairs: pairs.map(({ image1_face_index, image2_face_index, ...scores }) => {
+      const { similarity, confidence_percent } = assessPair(
+        scores,
+        calibration,
+        pairs.length,
+        options.threshold_percent,
+      );
+      return { image1_face_index, image2_face_index, similarity, confidence_percent };
+    }),
     model,
     warnings: [
       ...warnings,

@@ -86,7 +86,7 @@ const Models = object('The model pack that is loaded.', {
     live_threshold: z.number().min(0).max(1).describe('Default of the form field `live_threshold`'),
   }).exactOptional(),
   calibration: object(
-    'One table for each accuracy mode; absent when the pack is not calibrated: its answers then have the warning `pack_not_calibrated`',
+    'One table for each accuracy mode; absent when the pack is not calibrated: its answers then have the warning `uncalibrated`',
     { fast: Calibration, balance: Calibration },
   ).exactOptional(),
 });

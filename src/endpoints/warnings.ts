@@ -32,14 +32,14 @@ export const Warning = object(
           'the compared face is not the one with the largest box of its image, and was not chosen by its index',
         low_quality_face: 'the compared face is so poor that the same person is recognised less often',
         best_of_many: 'several images match: if you take only the best, the number of images counts',
-        pack_not_calibrated:
-          'nobody measured how often strangers score this high with the model pack: the percent is 40 × the similarity and cannot pass 40',
+        uncalibrated:
+          'nobody measured how often strangers score this high with the model pack: the percent is 40 × the similarity, whatever the number of pairs',
       },
       'What it is about.',
     ),
     field: text(
       'Name of the field; with `look_cut_short`, `faces_left_out`, `not_the_largest_face` and `low_quality_face`, the image, whose `face_index` ' +
-        'names the face; with `pack_not_calibrated`, `model`',
+        'names the face; with `uncalibrated`, `model`',
     ),
     face_index: count.describe('With `not_the_largest_face` only, the compared face').exactOptional(),
     faces_left_out: z
@@ -58,8 +58,8 @@ export function uncalibrated({ measured }: Calibration, { pack }: { pack: string
   if (measured) return [];
   const detail =
     `The pack ${pack} is not calibrated: how often strangers score this high is not known. ` +
-    'confidence_percent is 40 × the similarity and cannot pass 40; facematch calibrate measures a table.';
-  return [{ code: 'pack_not_calibrated', field: 'model', detail }];
+    'confidence_percent is 40 × the similarity, whatever the number of pairs; facematch calibrate measures a table.';
+  return [{ code: 'uncalibrated', field: 'model', detail }];
 }
 
 /** Warnings when there are, or may be, faces that are not listed. */

@@ -97,7 +97,10 @@ export class Calibration {
   }
 }
 
-/** How often strangers score this high is not known: the rate is told as 1, and the percent, 40 × the similarity, cannot pass 40. */
+/**
+ * How often strangers score this high is not known: the rate is told as 1, and the percent, 40 × the similarity, cannot pass 40. No rate
+ * can be corrected for the number of pairs, so that changes nothing.
+ */
 class Uncalibrated extends Calibration {
   override readonly measured = false;
 
@@ -108,9 +111,9 @@ class Uncalibrated extends Calibration {
     ]);
   }
 
-  override assess(similarity: number, pairsCompared: number): Assessment {
+  override assess(similarity: number): Assessment {
     // A normalised similarity may be above 1.
-    const { confidence_percent } = super.assess(Math.min(1, similarity), pairsCompared);
+    const confidence_percent = similarity > 0 ? kneePercent * Math.min(1, similarity) : 0;
     return { false_match_rate: 1, extrapolated: true, confidence_percent };
   }
 }

@@ -13,10 +13,12 @@ import { TestServer } from './support/server.ts';
 const folder = newFolder();
 const pack = uncalibratedPack(folder);
 const warning = {
-  code: 'pack_not_calibrated',
+  code: 'uncalibrated',
   field: 'model',
   detail: expect.stringContaining('The pack uncalibrated is not calibrated'),
 };
+const demo = projectPath('node_modules/@vladmandic/face-api/demo');
+const photos = `${demo}/sample1.jpg ${demo}/sample3.jpg`;
 const unknown = { match: false, false_match_rate: 1, extrapolated: true };
 
 const FACEMATCH_ENDPOINTS = 'match,match_advanced,match_many,embed,match_embeddings,models';
@@ -29,6 +31,29 @@ describe('an uncalibrated pack', () => {
     expect(status).toBe(200);
     expect(body).toMatchObject({ ...unknown, warnings: expect.arrayContaining([warning]) });
     expect(body.confidence_percent).toBeCloseTo(40 * Math.max(0, body.similarity), 1);
+  });
+
+  test('says of a pair of faces the same number however many are compared with it, and whoever asks', async () => {
+    const { body } = await match(server, twoPhotos());
+    expect(body.pairs).toHaveLength(9);
+    for (const pair of body.pairs)
+      expect(pair.confidence_percent).toBeCloseTo(40 * Math.max(0, pair.similarity), 1);
+    const { image1_face_index, image2_face_index, confidence_percent } = body.pairs[0];
+    const same = { confidence_percent: body.confidence_percent };
+    expect({ confidence_percent }).toEqual(same);
+    const chosen = { image1_face_index: `${image1_face_index}`, image2_face_index: `${image2_face_index}` };
+    const alone = await match(server, { ...twoPhotos(), ...chosen }, { path: paths.advanced });
+    expect(alone.body).toMatchObject({ ...same, pairs_compared: 1 });
+    const many = await match(server, { image1: samples.one, image2: [samples.three] }, { path: paths.many });
+    expect(many.body.results[0]).toMatchObject(same);
+    const { body: embedded } = await match(server, { image: samples.three }, { path: paths.embed });
+    const { embedding } = embedded.image.faces[image2_face_index];
+    const question = await embeddingsQuestion(server, samples.one);
+    const candidates = [{ id: 'her', embedding }];
+    const ranked = await postJson(server, paths.embeddings, { ...question, candidates, searched: 1e6 });
+    expect(ranked.body.results[0]).toMatchObject(same);
+    const { stdout } = await facematch(`match --json ${photos}`, folder, { FACEMATCH_PACK: pack });
+    expect(JSON.parse(stdout)).toMatchObject({ ...same, pairs: body.pairs });
   });
 
   test('does not call even the same image a match, unless the threshold is in its range', async () => {
@@ -64,8 +89,6 @@ describe('an uncalibrated pack', () => {
     const { of } = await diagnose(folder, env);
     const value = 'none: no answer passes 40 percent';
     expect(of('calibration')).toMatchObject({ status: 'warning', value });
-    const demo = projectPath('node_modules/@vladmandic/face-api/demo');
-    const photos = `${demo}/sample1.jpg ${demo}/sample3.jpg`;
     const { code, stdout } = await facematch(`match ${photos}`, folder, env);
     expect(code).toBe(0);
     expect(stdout).toContain('how often strangers score this high is not known');

@@ -142,8 +142,7 @@ describe('without a table', () => {
     [0.7, 1, 28],
     [1, 1, 40],
     [1.2, 1, 40],
-    [0.7, 2, 40 * (0.7 - Math.log10(2))],
-    [0.7, 100, 0],
+    [0.7, 100, 28],
     [Number.NaN, 1, 0],
   ])(
     'a similarity of %d among %d pairs is %d percent, and no rate is promised',
