@@ -59,7 +59,7 @@ function figuresOf(scores: readonly (number | undefined)[], isWrong: (score: num
   const errors = given.filter(isWrong).length;
   const non_responses = scores.length - given.length;
   return {
-    pictures: scores.length,
+    images: scores.length,
     // Without a face, which have no score; APNRR or BPNRR.
     non_responses,
     // Of the others those on the wrong side of the threshold; APCER or BPCER, NaN where there are none.

@@ -61,7 +61,7 @@ export async function differentialOf(
     for (const label of labelsAt(people, column)) {
       await new Promise(setImmediate);
       const isOf = ({ labels }: { labels: readonly string[] }) => labels[column] === label;
-      const own = { ...people, images: people.images.filter(isOf), pictures: people.pictures.filter(isOf) };
+      const own = { ...people, images: people.images.filter(isOf), allImages: people.allImages.filter(isOf) };
       groups.push(figuresOf(label, own, judge, seen, false));
       onGroup();
     }
@@ -82,20 +82,20 @@ export function groupCount(people: FoundPeople, groupings: readonly Grouping[]):
 const byNumber = new Intl.Collator('en', { numeric: true });
 
 /** In a reader's order: "age 3-9" before "age 10-19". */
-function labelsAt({ pictures }: FoundPeople, column: number): string[] {
-  return [...new Set(pictures.map(({ labels }) => labels[column]!))].sort(byNumber.compare);
+function labelsAt({ allImages }: FoundPeople, column: number): string[] {
+  return [...new Set(allImages.map(({ labels }) => labels[column]!))].sort(byNumber.compare);
 }
 
 function figuresOf(
   group: string,
-  { images, pictures }: FoundPeople,
+  { images, allImages }: FoundPeople,
   { calibration, percents, scoreOf, samePersonAbove }: Judge,
   seen: WorstPairsSeen,
   sampled: boolean,
 ) {
-  const acquired = numberPeople(pictures);
+  const acquired = numberPeople(allImages);
   const failures = new PersonRate(acquired.people.length);
-  for (const [i, { hasFace }] of pictures.entries()) failures.add(acquired.numbers[i]!, !hasFace);
+  for (const [i, { hasFace }] of allImages.entries()) failures.add(acquired.numbers[i]!, !hasFace);
 
   const faces = numberPeople(images);
   const { numbers, people } = faces;
@@ -130,7 +130,7 @@ function figuresOf(
     group,
     people: acquired.people.length,
     // Those that could be read, and the share of them in which no face was found.
-    pictures: pictures.length,
+    images: allImages.length,
     failure_to_acquire: rateOf(failures),
     // Pairs of two people whose cosine was so high that they were left out.
     taken_for_one_person: left,

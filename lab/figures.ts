@@ -54,12 +54,12 @@ export function figuresOf({ pairs, images, calibration, seconds, ...about }: Jud
   return {
     ...about,
     pairs: { same, different: pairs.length - same },
-    pictures: images.size,
+    images: images.size,
     by,
     // Chosen by the normalised similarity.
     worst: worstPairs(pairs, calibration),
     ...missing(images),
-    pictures_per_second: images.size / seconds,
+    images_per_second: images.size / seconds,
   };
 }
 

@@ -54,7 +54,7 @@ export interface PeopleSet {
 export interface FoundPeople extends PeopleSet {
   /** Those in which a face was found. */
   images: readonly (LabelledImage & { file: string })[];
-  pictures: readonly { person: string; labels: readonly string[]; hasFace: boolean }[];
+  allImages: readonly { person: string; labels: readonly string[]; hasFace: boolean }[];
 }
 
 /** Paths of all images below a folder, sorted. Throws an Error when there are none. */
@@ -206,7 +206,7 @@ export function peopleSet(
   return {
     name,
     images: read.flatMap(({ embedding, ...one }) => (embedding ? [{ ...one, embedding }] : [])),
-    pictures: read.map(({ person, labels, embedding }) => ({ person, labels, hasFace: !!embedding })),
+    allImages: read.map(({ person, labels, embedding }) => ({ person, labels, hasFace: !!embedding })),
   };
 }
 

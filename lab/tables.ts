@@ -88,10 +88,10 @@ function failuresToAcquire(groups: readonly GroupFigures[], by: string): TextTab
   return {
     title: `Failure-to-acquire rate${by}: images without a face, with 95 % intervals`,
     head: ['group', 'people', 'images', 'without a face'],
-    rows: groups.map(({ group, people, pictures, failure_to_acquire }) => [
+    rows: groups.map(({ group, people, images, failure_to_acquire }) => [
       group,
       countText(people),
-      countText(pictures),
+      countText(images),
       withInterval(failure_to_acquire),
     ]),
   };

@@ -4,6 +4,7 @@ import {
   accuracyModes,
   type CalibratedManifest,
   loadPack,
+  netsAlone,
   packDirectory,
   readConfig,
   readManifest,
@@ -82,9 +83,8 @@ export async function calibratePack(folders: readonly SetFolder[], options: Cali
   const calibration = draft.calibration ?? ({} as CalibratedManifest['calibration']);
   const manifest: CalibratedManifest = { ...draft, calibration };
   await verifyPack(directory, manifest);
-  // Without its scores of the embedding, so that all faces of the detector are kept.
-  const { human: _, occlusion: __, cohort: ___, liveness: ____, ...unchecked } = manifest;
-  loadPack(directory, unchecked);
+  // All faces of the detector are kept.
+  loadPack(directory, netsAlone(manifest));
   const embed = (title: string, folder: string, files: string[], mode: AccuracyMode, minDetScore: number) =>
     withBar(`${title} ${mode}`, files.length, (onImage) =>
       embedImages(files, { packDirectory: directory, folder, mode, minDetScore, workers, onImage }),

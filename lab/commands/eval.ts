@@ -42,11 +42,11 @@ export function registerEval(program: Command): void {
     .action(async (args: SetArgument[], options: EvalOptions, command: Command) => {
       const { people = [], groups, samePersonAbove } = options;
       if (options.attacks !== undefined) {
-        const { attacks, mode: _, json: __, ...others } = options;
-        if (args.length + Object.keys(others).length > 0)
+        const others = Object.keys(options).filter((name) => !['attacks', 'mode', 'json'].includes(name));
+        if (args.length + others.length > 0)
           command.error('error: --attacks goes with --mode and --json only');
         const { evaluateAttacks } = await import('./evaluate.ts');
-        return evaluateAttacks(attacks, options);
+        return evaluateAttacks(options.attacks, options);
       }
       if (args.length + people.length === 0)
         command.error('error: give a list of pairs, or --people NAME=DIR, or --attacks DIR');

@@ -166,20 +166,18 @@ export async function evaluateAttacks(
 function describeAttacks(pack: string, { threshold, attacks, live, acer, failures }: AttackFigures): string {
   const width = Math.max(4, ...attacks.map(({ type }) => type.length));
   const line = (rate: string, type: string, its: PresentationFigures, wrong: string) =>
-    `${rate}  ${printable(type).padEnd(width)}  ${percentText(its.error_rate)} ${intervalText(its.error_interval)}: ${its.errors} of ${its.pictures - its.non_responses} ${wrong}`;
+    `${rate}  ${printable(type).padEnd(width)}  ${percentText(its.error_rate)} ${intervalText(its.error_interval)}: ${its.errors} of ${its.images - its.non_responses} ${wrong}`;
   const silent = (rate: string, type: string, its: PresentationFigures) =>
-    `${rate}  ${printable(type).padEnd(width)}  ${percentText(its.non_response_rate)}: ${its.non_responses} of ${its.pictures} without a face`;
+    `${rate}  ${printable(type).padEnd(width)}  ${percentText(its.non_response_rate)}: ${its.non_responses} of ${its.images} without a face`;
   const [worst] = attacks;
   return [
     `pack ${pack}, live from a live_score of ${threshold}; 95 % intervals`,
     `APCER  ${worst ? `${percentText(worst.error_rate)}, that of the worst type of attack` : 'no attacks were given'}`,
     ...attacks.map((its) => line('APCER', its.type, its, 'taken for live')),
-    live.pictures === 0
-      ? 'BPCER  no live people were given'
-      : line('BPCER', 'live', live, 'taken for attacks'),
+    live.images === 0 ? 'BPCER  no live people were given' : line('BPCER', 'live', live, 'taken for attacks'),
     `ACER   ${percentText(acer)}, the mean of both`,
     ...attacks.map((its) => silent('APNRR', its.type, its)),
-    ...(live.pictures === 0 ? [] : [silent('BPNRR', 'live', live)]),
+    ...(live.images === 0 ? [] : [silent('BPNRR', 'live', live)]),
     ...describeFailures(failures),
   ].join('\n');
 }
@@ -209,8 +207,8 @@ function describeSet(figures: Figures): string {
           `too few strangers  to show ${rateText(unshown)} or less: that takes ${countText(1 / unshown)} pairs of them`,
         ]),
     ...setTables(figures).flatMap(describeTable),
-    ...describeMissing(figures, figures.pictures),
-    `speed              ${figures.pictures_per_second.toFixed(0)} images/s`,
+    ...describeMissing(figures, figures.images),
+    `speed              ${figures.images_per_second.toFixed(0)} images/s`,
   ].join('\n');
 }
 
@@ -219,9 +217,9 @@ function describePeople(figures: PeopleFigures): string {
   const { set, mode, cohort, everybody, groupings, same_person_above } = figures;
   const tables = groupings.length > 0 ? groupings : [undefined];
   return [
-    `${set}: ${countText(everybody.people)} people, ${countText(everybody.pictures)} images; mode ${mode}`,
+    `${set}: ${countText(everybody.people)} people, ${countText(everybody.images)} images; mode ${mode}`,
     `cohort             ${cohortText[cohort]}`,
-    ...describeMissing(figures, everybody.pictures),
+    ...describeMissing(figures, everybody.images),
     ...(same_person_above === undefined
       ? []
       : [`one person         images of two people with a cosine above ${same_person_above} are left out`]),

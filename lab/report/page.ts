@@ -8,16 +8,9 @@ import { cohortText, countText, kindTexts, verdictText } from '../number-text.ts
 import { scoreKinds } from '../pairs.ts';
 import { type Results, resultsJson } from '../results.ts';
 import { differentialTables, setTables, sharedTables, type TextTable } from '../tables.ts';
-import {
-  detChart,
-  failureChart,
-  falseMatchChart,
-  falseNonMatchChart,
-  histogramChart,
-  rocChart,
-  thresholdChart,
-} from './charts.ts';
+import { failureChart, falseMatchChart, falseNonMatchChart } from './group-charts.ts';
 import { type Gallery, imagesShown, missingView, pairsView } from './pairs.ts';
+import { detChart, histogramChart, rocChart, thresholdChart } from './score-charts.ts';
 
 /** Marks a page as a report. */
 export const generator = '<meta name="generator" content="facematch eval">';
@@ -90,7 +83,7 @@ function setView(figures: Figures, id: string, gallery: Gallery): Html {
   return html`<section id="${id}" aria-labelledby="${id}-name">
 <h2 id="${id}-name"><bdi>${set}</bdi></h2>
 <p><strong>${verdictText(figures, false)}</strong></p>
-<p>${countText(pairs.same)} pairs of one person, ${countText(pairs.different)} of different people, ${countText(figures.pictures)} images;
+<p>${countText(pairs.same)} pairs of one person, ${countText(pairs.different)} of different people, ${countText(figures.images)} images;
 ${countText(figures.without_face.length)} without a face, ${countText(Object.keys(figures.failures).length)} that could not be read. A pair that lacks a face counts as no match; ${countText(figures.not_compared)} pairs of images that could not be read are in no rate.</p>
 ${tableView(accuracy!)}
 <div class="charts">
@@ -113,7 +106,7 @@ function peopleView(figures: PeopleFigures, id: string, gallery: Gallery): Html 
   const strangers = `Different people${groupings.length === 0 ? '' : ' of one group'} who look most alike`;
   return html`<section id="${id}" aria-labelledby="${id}-name">
 <h2 id="${id}-name">Differential performance: <bdi>${set}</bdi></h2>
-<p>${countText(everybody.people)} people, ${countText(everybody.pictures)} images. Rates are in the terms of ISO/IEC 19795-10, with confidence intervals of 95 % by person.
+<p>${countText(everybody.people)} people, ${countText(everybody.images)} images. Rates are in the terms of ISO/IEC 19795-10, with confidence intervals of 95 % by person.
 Strangers of a group are two people of that group (within-group, non-mated). Two people of different groups (cross-group) look less alike: they are only among the strangers of the whole set.
 Pairs of one person (mated) are counted where both images are of the group and have a face.</p>
 ${
@@ -161,12 +154,12 @@ const extensions: Readonly<Record<ImageFormat, string>> = { jpeg: 'jpg', png: 'p
 const copyName = /^[0-9a-f]{16}\.(?:jpg|png|svg|webp)$/;
 
 /**
- * Makes a folder for index.html, figures.json and pictures/, which can be moved as a whole. Throws an Error with a message for
+ * Makes a folder for index.html, figures.json and images/, which can be moved as a whole. Throws an Error with a message for
  * people when that fails or the folder holds other files.
  */
 export function openReport(folder: string) {
   const page = join(folder, 'index.html');
-  const copies = join(folder, 'pictures');
+  const copies = join(folder, 'images');
   try {
     mkdirSync(folder, { recursive: true });
   } catch (error) {
@@ -184,7 +177,7 @@ export function openReport(folder: string) {
     // Removes copies of an earlier report that this one does not show: they are photos of people.
     const shown = new Set(galleries.flatMap((gallery) => [...gallery.values()].map(({ link }) => link)));
     for (const name of readdirSync(copies)) {
-      if (copyName.test(name) && !shown.has(`pictures/${name}`)) rmSync(join(copies, name));
+      if (copyName.test(name) && !shown.has(`images/${name}`)) rmSync(join(copies, name));
     }
   };
   return { page, write };
@@ -203,7 +196,7 @@ function galleryOf({ set, figures, images }: Evaluation | PeopleEvaluation, copi
       const bytes = isUpright ? file : drawFaces(file, { ...image!, faces: [] });
       const copy = `${sha256(Buffer.from(bytes)).slice(0, 16)}.${isUpright ? extensions[format] : 'svg'}`;
       writeFileSync(join(copies, copy), bytes);
-      return [name, { image: image!, faces, chosen, link: `pictures/${copy}` }];
+      return [name, { image: image!, faces, chosen, link: `images/${copy}` }];
     }),
   );
 }

@@ -105,7 +105,7 @@ export function missingView(
     ([name, reason]) => html`<li><bdi>${name}</bdi>: <code>${reason}</code></li>`,
   );
   return html`<h3>Images without a face</h3>
-${shown.length === 0 ? html`<p>None.</p>` : html`<ul class="pictures">${shown}</ul>\n`}${rest.length === 0 ? undefined : html`<details><summary>${countText(rest.length)} more</summary><ul>${rest}</ul></details>`}
+${shown.length === 0 ? html`<p>None.</p>` : html`<ul class="images">${shown}</ul>\n`}${rest.length === 0 ? undefined : html`<details><summary>${countText(rest.length)} more</summary><ul>${rest}</ul></details>`}
 ${
   unread.length === 0
     ? undefined

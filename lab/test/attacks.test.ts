@@ -37,7 +37,7 @@ const evaluate = (line: string, FACEMATCH_PACK = pack) =>
   facematch(`eval --mode fast ${line}`, folder, { FACEMATCH_PACK });
 
 const figures = (errors: number, scored: number, non_responses: number) => ({
-  pictures: scored + non_responses,
+  images: scored + non_responses,
   non_responses,
   errors,
   error_rate: errors / scored,

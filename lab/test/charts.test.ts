@@ -5,8 +5,9 @@ import { type Element, readHtml } from '../../test/fixtures/html.ts';
 import type { GroupFigures } from '../differential.ts';
 import { figuresOf } from '../figures.ts';
 import type { JudgedPair } from '../pairs.ts';
-import { detChart, falseMatchChart, rocChart, thresholdChart } from '../report/charts.ts';
+import { falseMatchChart } from '../report/group-charts.ts';
 import { cropAround } from '../report/pairs.ts';
+import { detChart, rocChart, thresholdChart } from '../report/score-charts.ts';
 
 const textsOf = (elements: readonly Element[]) =>
   elements.filter(({ name }) => name === 'text').map(({ text }) => text);
@@ -117,19 +118,19 @@ describe('a chart of groups', () => {
 });
 
 describe('a crop', () => {
-  const picture = { width: 400, height: 300 };
+  const image = { width: 400, height: 300 };
   test.each([
     ['shows a face with what is around it', [150, 100, 80, 100], [80, 40, 220]],
     ['stays within the image at the top left', [0, 0, 50, 50], [0, 0, 110]],
     ['stays within the image at the bottom right', [380, 290, 50, 50], [290, 190, 110]],
     ['is the whole image for a face that fills it', [-10, -10, 390, 320], [0, -50, 400]],
   ] as const)('%s', (_, [left, top, width, height], [x, y, side]) => {
-    const crop = cropAround({ x: left, y: top, width, height }, picture);
+    const crop = cropAround({ x: left, y: top, width, height }, image);
     expect(crop).toEqual({ x: expect.closeTo(x), y: expect.closeTo(y), side: expect.closeTo(side) });
   });
 
   test('is the whole image, in the middle, where there is no face', () => {
-    expect(cropAround(undefined, picture)).toEqual({ x: 0, y: -50, side: 400 });
+    expect(cropAround(undefined, image)).toEqual({ x: 0, y: -50, side: 400 });
     expect(cropAround(undefined, { width: 30, height: 50 })).toEqual({ x: -10, y: 0, side: 50 });
   });
 });

@@ -31,7 +31,7 @@ function madeUp(): FoundPeople {
   const images = listed.flatMap(({ hasFace, ...image }) =>
     hasFace ? [{ ...image, embedding: direction(), cohort_score: random() / 5 }] : [],
   );
-  return { name: 'set', images, pictures: listed };
+  return { name: 'set', images, allImages: listed };
 }
 
 const people = madeUp();
@@ -65,15 +65,15 @@ function byDefinition(label: string | undefined) {
   );
   const strangers = pairs.filter(({ same, cosine }) => !same && cosine <= samePersonAbove);
   const mated = pairs.filter(({ same }) => same);
-  const pictures = people.pictures.filter(isOf);
+  const all = people.allImages.filter(isOf);
   const at = (percent: number) => calibration.similarityAt(promisedRate(percent));
   return {
     strangers,
     mated,
-    pictures: pictures.length,
-    people: new Set(pictures.map(({ person }) => person)).size,
+    images: all.length,
+    people: new Set(all.map(({ person }) => person)).size,
     taken_for_one_person: pairs.filter(({ same, cosine }) => !same && cosine > samePersonAbove).length,
-    without_face: pictures.filter(({ hasFace }) => !hasFace).length / pictures.length,
+    without_face: all.filter(({ hasFace }) => !hasFace).length / all.length,
     false_match: percents.map(
       (percent) => strangers.filter(({ score }) => score >= at(percent)).length / strangers.length,
     ),
@@ -87,9 +87,9 @@ function expectDefined(figures: GroupFigures, label: string | undefined): void {
   const defined = byDefinition(label);
   expect(figures).toMatchObject({
     people: defined.people,
-    pictures: defined.pictures,
+    images: defined.images,
     taken_for_one_person: defined.taken_for_one_person,
-    failure_to_acquire: { rate: expect.closeTo(defined.without_face, 12), trials: defined.pictures },
+    failure_to_acquire: { rate: expect.closeTo(defined.without_face, 12), trials: defined.images },
   });
   for (const [i, one] of figures.by_percent.entries()) {
     const { percent, promised, ratio, false_match, false_non_match } = one;
@@ -133,11 +133,11 @@ describe('error rates by group', () => {
   });
 
   test('of a group without a pair are NaN, and no group is compared that shows nothing', async () => {
-    const lonely = { ...people, images: people.images.slice(0, 1), pictures: people.pictures.slice(0, 2) };
-    for (const set of [lonely, { name: 'set', images: [], pictures: [] }]) {
+    const lonely = { ...people, images: people.images.slice(0, 1), allImages: people.allImages.slice(0, 2) };
+    for (const set of [lonely, { name: 'set', images: [], allImages: [] }]) {
       const { everybody, groupings: figures, worst } = await judged(set);
       const unknown = { rate: Number.NaN, interval: [0, 1], trials: 0 };
-      expect(everybody).toMatchObject({ people: set.pictures.length, pictures: set.pictures.length });
+      expect(everybody).toMatchObject({ people: set.allImages.length, images: set.allImages.length });
       expect(everybody.by_percent[0]).toMatchObject({ false_match: unknown, false_non_match: unknown });
       expect(figures.flatMap(({ worst_over_best }) => worst_over_best)).toEqual([]);
       expect(worst).toEqual({ different: [], same: [] });

@@ -76,7 +76,7 @@ export function makeIntegers(name: string, values: number[]): Constant {
   return onnx.TensorProto.create({ name, dims: [values.length], dataType: INT64, rawData });
 }
 
-/** Height and width of a picture's input, 1×3×height×width; undefined when they are not told. */
+/** Height and width of an image's input, 1×3×height×width; undefined when they are not told. */
 export function sidesOf(
   input: Graph['input'][number] | undefined,
 ): { width: number; height: number } | undefined {

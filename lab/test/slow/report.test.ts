@@ -45,7 +45,7 @@ describe('the report of facematch eval', () => {
         pack: { name: 'default' },
         pairs: { same: 10, different: 136 },
         not_compared: 1,
-        pictures: 22,
+        images: 22,
         without_face: ['nobody/blank.png'],
         failures: { 'nobody/notes.jpg': 'unsupported_image_format' },
       });
@@ -66,7 +66,7 @@ describe('the report of facematch eval', () => {
         if (link.startsWith('#')) expect(ids).toContain(link.slice(1));
         else expect(link === 'data:,' || existsSync(join(folder, 'moved', link))).toBe(true);
       }
-      expect(links.filter((link) => link.startsWith('pictures/')).length).toBeGreaterThan(40);
+      expect(links.filter((link) => link.startsWith('images/')).length).toBeGreaterThan(40);
     });
 
     test('escapes what stands in names', () => {
@@ -76,15 +76,15 @@ describe('the report of facematch eval', () => {
     });
 
     test('a second report takes away the copies that it does not show, and nothing else', async () => {
-      const before = readdirSync(join(folder, 'moved/pictures'));
+      const before = readdirSync(join(folder, 'moved/images'));
       // The one that only its EXIF orientation turns upright.
       const turned = before.filter((name) => name.endsWith('.svg'));
       expect(turned).toHaveLength(1);
-      expect(read('moved/pictures', turned[0]!)).toContain('transform="matrix(0 1 -1 0 90 0)"');
-      writeFileSync(join(folder, 'moved/pictures/mine.jpg'), '');
+      expect(read('moved/images', turned[0]!)).toContain('transform="matrix(0 1 -1 0 90 0)"');
+      writeFileSync(join(folder, 'moved/images/mine.jpg'), '');
       const { code } = await evaluate('few.tsv --images images --report moved');
       expect(code).toBe(0);
-      const after = readdirSync(join(folder, 'moved/pictures'));
+      const after = readdirSync(join(folder, 'moved/images'));
       expect(after).toContain('mine.jpg');
       expect(after).not.toContain(turned[0]);
       expect(after.length).toBeLessThan(before.length);
@@ -164,9 +164,9 @@ describe('the report of facematch eval', () => {
     expect(page).not.toMatch(/NaN|Infinity/);
     const shown = worst.different.flatMap(({ image1, image2 }: Json) => [image1, image2]);
     expect(textsOf(elements, 'bdi')).toEqual(expect.arrayContaining(shown));
-    const pictures = elements.flatMap(({ attributes }) => attributes.get('src') ?? []);
-    expect(pictures.length).toBeGreaterThan(2 * worst.different.length);
-    for (const file of pictures) expect(existsSync(join(folder, 'people', file))).toBe(true);
+    const shownImages = elements.flatMap(({ attributes }) => attributes.get('src') ?? []);
+    expect(shownImages.length).toBeGreaterThan(2 * worst.different.length);
+    for (const file of shownImages) expect(existsSync(join(folder, 'people', file))).toBe(true);
   });
 
   test('of pairs and of people leads to both', async () => {

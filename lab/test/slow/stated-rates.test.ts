@@ -12,7 +12,7 @@ import { fitTable } from '../../calibrate.ts';
 import { observe } from '../../figures.ts';
 import { accuracy, type Scored, tarAtFmr } from '../../metrics.ts';
 import { readPairs } from '../../pairs.ts';
-import type { PictureSet } from '../support/people.ts';
+import type { ImageSet } from '../support/people.ts';
 
 /**
  * Whether percentages are right for people who were not used for cohort and calibration, group by group, without a loss in
@@ -47,7 +47,7 @@ const limits: Readonly<Record<number, number>> = { 50: 1.5, 60: 2, 70: 3 };
 const samePersonAbove = 0.6;
 
 /** Every third adult, by origin and sex. `facematch calibrate --check` takes all. */
-async function adults(): Promise<PictureSet> {
+async function adults(): Promise<ImageSet> {
   const { peopleOf } = await import('../support/people.ts');
   const isAdult = ([, age]: readonly string[]) => !['age 0-2', 'age 3-9', 'age 10-19'].includes(age!);
   let count = 0;
@@ -62,12 +62,12 @@ async function adults(): Promise<PictureSet> {
 
 async function check() {
   const { peopleOf } = await import('../support/people.ts');
-  const sets: PictureSet[] = [
+  const sets: ImageSet[] = [
     await peopleOf('lfw-dev', 'balance'),
     await peopleOf('london-dev', 'balance'),
     await adults(),
   ];
-  const others: PictureSet[] = [];
+  const others: ImageSet[] = [];
   for (const name of more) others.push(await peopleOf(name, 'balance'));
   const { makeCohorts }: typeof import('../../held-out.ts') = await import(
     projectPath('dist/lab/held-out.js')
@@ -108,9 +108,9 @@ describe.skipIf(!checked)('in mode balance', () => {
   /** The pairs of a set's list, scored with cohorts without their people, or with the pack's if it contains none of them. */
   function pairsOf(name: string): Scored[] {
     const { cohorts, sets } = checked!;
-    const pictures = new Map(sets.find((set) => set.name === name)!.images.map((one) => [one.file, one]));
+    const images = new Map(sets.find((set) => set.name === name)!.images.map((one) => [one.file, one]));
     return readPairs(join(shared!, 'data', name, 'pairs.tsv')).map(({ image1, image2, same, fold }) => {
-      const [a, b] = [pictures.get(image1), pictures.get(image2)];
+      const [a, b] = [images.get(image1), images.get(image2)];
       if (!a || !b) return { score: Number.NEGATIVE_INFINITY, same, fold };
       const scores = name === 'web-dev' ? [a.cohort_score, b.cohort_score] : cohorts.scores(a, b);
       const score = normalised(cosine(a.embedding, b.embedding), scores[0]!, scores[1]!);

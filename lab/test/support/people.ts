@@ -31,7 +31,7 @@ const kept = projectPath('build/embeddings');
 /** A row for each image: cohort score, then vector; only NaN where there is no face. */
 const rowLength = manifest.embedder.dimensions + 1;
 
-export interface PictureSet extends PeopleSet {
+export interface ImageSet extends PeopleSet {
   images: readonly (LabelledImage & { file: string })[];
 }
 
@@ -41,7 +41,7 @@ export async function peopleOf(
   mode: AccuracyMode,
   groupings?: readonly Grouping[],
   wanted: (image: PersonImage) => boolean = () => true,
-): Promise<PictureSet> {
+): Promise<ImageSet> {
   const data = join(sharedFolder()!, 'data', set);
   const folder = existsSync(join(data, 'images')) ? join(data, 'images') : data;
   const people = readPeople(set, folder, groupings).filter(wanted);
@@ -67,7 +67,7 @@ function keyOf(mode: AccuracyMode, names: readonly string[]): string {
 async function embed(folder: string, mode: AccuracyMode, names: readonly string[]): Promise<Float32Array> {
   // For the whole process, so for its worker threads too.
   loadPack(directory, manifest);
-  const pictures = await embedImages(names, {
+  const found = await embedImages(names, {
     packDirectory: directory,
     folder,
     mode,
@@ -77,7 +77,7 @@ async function embed(folder: string, mode: AccuracyMode, names: readonly string[
   });
   const rows = new Float32Array(names.length * rowLength).fill(Number.NaN);
   for (const [i, name] of names.entries()) {
-    const { embedding, cohort_score } = pictures.get(name)!;
+    const { embedding, cohort_score } = found.get(name)!;
     if (embedding) rows.set([cohort_score, ...embedding], i * rowLength);
   }
   return rows;

@@ -78,7 +78,7 @@ function openForQuantising(bytes: Uint8Array): Model {
 }
 
 /**
- * What a float net does not tell, measured on pictures once (models/README.md): how far its tensors reach, which
+ * What a float net does not tell, measured on images once (models/README.md): how far its tensors reach, which
  * factors make their channels alike, and which of its convolutions suffer most and stay floats.
  */
 const schema = z.strictObject({

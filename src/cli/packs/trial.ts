@@ -74,15 +74,21 @@ export async function betterFeeding(
   return best.gain > clearly ? best.name : undefined;
 }
 
-/** With another manifest, and without what was made for the pack's embeddings or does not change them. */
+/** The pack's nets, without what was made for its embeddings or does not change them. */
+export function netsAlone<Pack extends Manifest>(pack: Pack): Pack {
+  const alone = { ...pack };
+  for (const member of ['cohort', 'human', 'occlusion', 'liveness'] as const) delete alone[member];
+  return alone;
+}
+
+/** With the nets alone of another manifest. */
 async function tryAs(directory: string, draft: Manifest): Promise<Trial> {
-  const { cohort: _, human: __, occlusion: ___, liveness: ____, ...rest } = draft;
   // The addon keeps what it has loaded of a directory: another name makes it another pack.
   const folder = mkdtempSync(join(tmpdir(), 'facematch-pack-'));
   const link = join(folder, 'pack');
   try {
     symlinkSync(resolve(directory), link);
-    return await tryPack(link, rest);
+    return await tryPack(link, netsAlone(draft));
   } finally {
     rmSync(folder, { recursive: true });
   }

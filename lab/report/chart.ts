@@ -1,0 +1,71 @@
+import type { PlotOptions, ScaleOptions } from '@observablehq/plot';
+import { Html, html } from 'facematch/for-lab';
+import { drawSvg } from '../plot.ts';
+
+/** What all charts of the report have in common: looks, axes, and their place on the page. */
+
+export interface Chart extends PlotOptions {
+  title: string;
+  /** For screen readers. */
+  description: string;
+  /** The names of the series; empty for a single one. */
+  legend: readonly string[];
+}
+
+/**
+ * Colours after Okabe and Ito 2008, distinguishable with any colour vision, each with a contrast of at least 3 to 1 on the light
+ * and the dark page. Further series start again with the first.
+ */
+const looks = [
+  { stroke: '#0072b2', strokeDasharray: 'none' },
+  { stroke: '#c04e00', strokeDasharray: '6 3' },
+  { stroke: '#007d5b', strokeDasharray: '2 2' },
+  { stroke: '#a44a84', strokeDasharray: '8 3 2 3' },
+  { stroke: '#8a6300', strokeDasharray: '12 4' },
+  { stroke: '#3c7ea6', strokeDasharray: '1 4' },
+];
+export const lookOf = (series: number) => looks[series % looks.length]!;
+
+/** Small, so that text is readable when the chart is as wide as a phone. */
+export const size = { width: 430, height: 280, marginLeft: 60, marginRight: 12, marginBottom: 44 };
+
+export function chartView({ title, description, legend, ...options }: Chart): Html {
+  const svg = drawSvg({ ...size, ariaLabel: title, ariaDescription: description, ...options });
+  const keys = legend.map((label, series) => {
+    const { stroke, strokeDasharray } = lookOf(series);
+    return html`<li><svg viewBox="0 0 28 8" aria-hidden="true"><path d="M0 4L28 4" stroke="${stroke}" stroke-dasharray="${strokeDasharray}" stroke-width="2"/></svg> ${label}</li>`;
+  });
+  return html`<figure class="chart">
+<figcaption>${title}</figcaption>
+${new Html(svg.replace(/ xmlns="[^"]*"/, ''))}
+${keys.length > 0 ? html`<ul class="legend">${keys}</ul>` : undefined}
+</figure>
+`;
+}
+
+const axis = { clamp: true, grid: true, labelAnchor: 'center', labelArrow: 'none' } as const;
+
+/** With a tick at each power of ten. */
+export function logScale(label: string, first: number, last: number, tickFormat: (value: number) => string) {
+  const powers = Array.from({ length: last - first + 1 }, (_, i) => 10 ** (first + i));
+  const ticks = powers.map((power) => Number(power.toPrecision(1)));
+  const scale: ScaleOptions = { ...axis, type: 'log', domain: [ticks[0]!, ticks.at(-1)!] };
+  return { ...scale, ticks, tickFormat, label };
+}
+
+/** From the power of ten of one in `pairs` pairs (10⁻² at most) to 1. A rate of 0 is at the start. */
+export function rateScale(label: string, pairs: number): ScaleOptions {
+  const decades = Math.max(2, Math.ceil(Math.log10(Math.max(1, pairs))));
+  return logScale(label, -decades, 0, (rate) => {
+    const decade = -Math.round(Math.log10(rate));
+    return decade === 0 ? '1' : `10⁻${'⁰¹²³⁴⁵⁶⁷⁸⁹'[decade]}`;
+  });
+}
+
+/** From at most `min` to at least `max`, with round ticks. */
+export function linearScale(label: string, min: number, max: number): ScaleOptions {
+  return { ...axis, domain: [min, max > min ? max : min + 1], nice: true, ticks: 8, label };
+}
+
+/** Of a label to the left of the top of its line. */
+export const labelled = { dx: -3, frameAnchor: 'top', lineAnchor: 'bottom', textAnchor: 'end' } as const;

@@ -1,0 +1,181 @@
+import { areaY, dot, line, type Markish, ruleX, type ScaleOptions, text } from '@observablehq/plot';
+import type { Html } from 'facematch/for-lab';
+import type { Figures, ScoreFigures } from '../figures.ts';
+import { kindTexts, percentText, rateText, scoreText } from '../number-text.ts';
+import type { ScoreKind } from '../pairs.ts';
+import { chartView, labelled, linearScale, lookOf, rateScale } from './chart.ts';
+
+type Point = readonly [x: number, y: number];
+
+/** A rate stays as it is until the threshold, which falls, meets the next score: lines are steps. */
+function steps(points: readonly Point[], series: number): Markish {
+  return line(points, { ...lookOf(series), strokeWidth: 2, curve: 'step-after' });
+}
+
+/** Vertical lines, each with its label in a row of its own, so that no line crosses a label. */
+function markersOf(markers: readonly { x: number; label: string }[]) {
+  const rising = markers.filter(({ x }) => Number.isFinite(x)).sort((a, b) => a.x - b.x);
+  return {
+    marginTop: 10 + 13 * rising.length,
+    marks: rising.flatMap(({ x, label }, row) => [
+      ruleX([x], { strokeDasharray: '1 3', insetTop: -13 * (row + 1) }),
+      text([label], { ...labelled, x, dy: -4 - 13 * row }),
+    ]),
+  };
+}
+
+/** A named curve, and its number of pairs. */
+interface NamedCurve {
+  name: string;
+  figures: ScoreFigures;
+  pairs: Figures['pairs'];
+}
+
+/** Lines of an error rate, converted by `y`, against the false-match rate, and the true-accept rates with their intervals. */
+function tradeOff(
+  curves: readonly NamedCurve[],
+  chart: { title: string; about: string; y: (lines: readonly Point[][]) => ScaleOptions },
+  isSeen: (fmr: number, fnmr: number) => boolean,
+  value: (fnmr: number) => number,
+): Html {
+  const lines = curves.map(({ figures: { curve } }) =>
+    seenParts(curve, ([, fmr, fnmr]) => isSeen(fmr, fnmr)).map(([, fmr, fnmr]): Point => [fmr, value(fnmr)]),
+  );
+  const dots = curves.flatMap(({ figures: { operating_points } }, series) => {
+    const { stroke } = lookOf(series);
+    const points = operating_points
+      .filter(({ tar }) => Number.isFinite(tar))
+      .map(({ measured_fmr: x, tar, tar_interval: [low, high] }) => {
+        return { x, y: value(1 - tar), y1: value(1 - low), y2: value(1 - high) };
+      });
+    return [
+      ruleX(points, { x: 'x', y1: 'y1', y2: 'y2', stroke }),
+      dot(points, { x: 'x', y: 'y', r: 3.5, fill: stroke }),
+    ];
+  });
+  const words = curves.flatMap(({ name, figures: { operating_points } }) => {
+    const points = operating_points.map(
+      ({ fmr, tar }) => `${percentText(tar)} accepted at ${rateText(fmr)} false matches`,
+    );
+    return points.length === 0 ? [] : `${name}: ${points.join(', ')}.`;
+  });
+  return chartView({
+    title: chart.title,
+    description: `${chart.about} ${words.join(' ')}`,
+    legend: curves.map(({ name }) => name),
+    x: rateScale('false-match rate', most(curves, 'different')),
+    y: chart.y(lines),
+    marks: [...lines.map(steps), ...dots],
+  });
+}
+
+/** Detection error trade-off: both error rates against each other (Martin et al. 1997), here on logarithmic axes. */
+export function detChart(curves: readonly NamedCurve[]): Html {
+  const chart = {
+    title: 'Detection error trade-off',
+    about: 'False-non-match rate against false-match rate, both logarithmic; lower is better.',
+    y: () => rateScale('false-non-match rate', most(curves, 'same')),
+  };
+  return tradeOff(
+    curves,
+    chart,
+    (fmr, fnmr) => Math.min(fmr, fnmr) > 0,
+    (fnmr) => fnmr,
+  );
+}
+
+/** Receiver operating characteristic: the true-accept rate at each false-match rate. */
+export function rocChart(curves: readonly NamedCurve[]): Html {
+  const lows = curves.flatMap(({ figures }) =>
+    figures.operating_points.map((point) => point.tar_interval[0]),
+  );
+  const chart = {
+    title: 'Receiver operating characteristic',
+    about: 'True-accept rate against false-match rate, which is logarithmic; higher is better.',
+    y: (lines: readonly Point[][]) => {
+      const shown = [...lines.map((points) => points[0]?.[1] ?? 1), ...lows].filter(Number.isFinite);
+      return linearScale('true-accept rate', Math.min(1, ...shown), 1);
+    },
+  };
+  return tradeOff(
+    curves,
+    chart,
+    (fmr) => fmr > 0,
+    (fnmr) => 1 - fnmr,
+  );
+}
+
+/** The distribution of scores of both kinds of pairs, with thresholds. */
+export function histogramChart(kind: ScoreKind, figures: ScoreFigures): Html {
+  const { start, width, ...counted } = figures.histogram;
+  const markers = [
+    ...figures.operating_points.map(({ fmr, threshold: x }) => ({ x, label: `FMR ${fmr.toExponential()}` })),
+    ...percentMarkers(figures),
+  ].filter(({ x }) => Number.isFinite(x));
+  const edges = [start, start + width * counted.same.length, ...markers.map(({ x }) => x)];
+  const outlines = [counted.same, counted.different].map((counts) => {
+    const total = counts.reduce((sum, count) => sum + count, 0) || 1;
+    return [0, ...counts, 0].map((count, i): Point => [start + Math.max(0, i - 1) * width, count / total]);
+  });
+  const area = { x: '0', y: '1', curve: 'step-after', fillOpacity: 0.2 } as const;
+  const { marks, marginTop } = markersOf(markers);
+  return chartView({
+    title: `Scores by the ${kindTexts[kind]}`,
+    description: `Share of pairs by score. ${markers.map(({ x, label }) => `${label} at ${scoreText(x)}`).join(', ')}.`,
+    legend: ['same person', 'different people'],
+    marginTop,
+    x: linearScale(kindTexts[kind], Math.min(...edges), Math.max(...edges)),
+    y: linearScale('share of pairs', 0, Math.max(0.01, ...outlines.flat().map(([, y]) => y))),
+    marks: [
+      ...outlines.flatMap((points, series) => [
+        areaY(points, { ...area, fill: lookOf(series).stroke }),
+        steps(
+          seenParts(points, ([, share]) => share > 0),
+          series,
+        ),
+      ]),
+      ...marks,
+    ],
+  });
+}
+
+/** Error rates of all sets by threshold: where the falling lines differ, no threshold gives all sets the same rate. */
+export function thresholdChart(kind: ScoreKind, sets: readonly Figures[]): Html {
+  const curves = sets.map(({ by }) => by[kind].curve);
+  const thresholds = curves.flatMap((curve) => curve.map(([threshold]) => threshold));
+  const { marks, marginTop } = markersOf(percentMarkers(sets[0]!.by[kind]));
+  const pairs = Math.max(most(sets, 'same'), most(sets, 'different'));
+  const lines = curves.flatMap((curve, series) =>
+    ([1, 2] as const).map((rate) => {
+      const seen = seenParts(curve, (point) => point[rate] > 0);
+      return steps(
+        seen.map((point) => [point[0], point[rate]]),
+        series,
+      );
+    }),
+  );
+  return chartView({
+    title: `Error rates by threshold, ${kindTexts[kind]}`,
+    description:
+      'False-match rates fall and false-non-match rates rise with the threshold, each set in its colour; the rates are logarithmic. The table of shared thresholds has the figures.',
+    legend: sets.map(({ set }) => set),
+    marginTop,
+    x: linearScale(`threshold: ${kindTexts[kind]}`, Math.min(0, ...thresholds), Math.max(0.1, ...thresholds)),
+    y: rateScale('FMR (falling), FNMR (rising)', pairs),
+    marks: [...lines, ...marks],
+  });
+}
+
+function percentMarkers({ percent_points }: ScoreFigures): { x: number; label: string }[] {
+  return percent_points.map((point) => ({ x: point.threshold, label: `${point.confidence_percent} %` }));
+}
+
+function most(sets: readonly Pick<Figures, 'pairs'>[], kind: 'same' | 'different'): number {
+  return Math.max(...sets.map(({ pairs }) => pairs[kind]));
+}
+
+/** Without the parts where a rate is 0, which a logarithmic axis cannot show, but with the steps into them. */
+function seenParts<P>(points: readonly P[], isSeen: (point: P) => boolean): P[] {
+  const seen = points.map(isSeen);
+  return points.filter((_, i) => seen[i] || seen[i - 1] || seen[i + 1]);
+}
