@@ -20,6 +20,35 @@ export interface ExchangeLimits {
   unread: UnreadAnswers;
 }
 
+/** How an answer goes out, by what is still to come of its request. */
+export type Way =
+  /** Nothing, and the connection is kept. */
+  | 'keep'
+  /** Nothing, and the connection ends. */
+  | 'close'
+  /** A short rest of the body, which is skipped, and the connection is kept. */
+  | 'skip'
+  /** More of it, which is discarded before the connection ends: to end it now could lose the answer (RFC 9112 section 9.6). */
+  | 'drain'
+  /** It is not clear where the body ends, so nothing that follows is read. */
+  | 'cut';
+
+/** What a transport must be able to do for one exchange. It calls `data`, `left` and `endUnclear`. */
+export interface Wire {
+  /** Whether the connection ends with this exchange, whatever its client asks for. */
+  readonly isLast: boolean;
+  /** The ways in which the rest of a body still comes to `data` behind the answer, until `finish`. */
+  readonly discards: readonly Way[];
+  /** Sends the answer. When it throws, nothing more can be sent. */
+  send(reply: Reply, way: Way): void;
+  /** Nothing more is discarded; `whole`: the body has ended. */
+  finish(whole: boolean): void;
+  /** Ends the connection at once. */
+  cut(): void;
+  /** Begins a timeout of the transport's own anew; called while a body is coming. */
+  rearm(): void;
+}
+
 /** What is asked of a body while it is received, besides its bytes. */
 export interface Expected {
   /** Thrown when the transport cannot tell where the body ends. */
@@ -50,75 +79,86 @@ const linger_ms = 1000;
 
 const smallChunks = `Send the body in larger chunks: too many of them have less than ${smallChunk_bytes} bytes.`;
 
-const never = () => {};
+/** `given up`: its time was up, or its chunks were too small. `unclear`: the transport cannot tell where it ends. */
+type Rest = 'coming' | 'whole' | 'given up' | 'unclear';
+
+/** What becomes of a body's bytes. `holding`: they are kept for a later `receive`; `over`: answered, or the client has left. */
+interface State {
+  readonly name: 'waiting' | 'holding' | 'receiving' | 'discarding' | 'over';
+  /** Without it they are dropped. */
+  take?(chunk: Uint8Array, last: boolean): void;
+  readonly clocks?: UploadClocks;
+  /** While receiving: rejects, without a reason with the fault of a body whose end is unclear. */
+  fail?(reason?: Error): void;
+}
 
 /** RFC 9110 sections 15.3.5 and 15.4.5: neither has a body or a Content-Length. */
 export const isBodiless = (status: number) => status === 204 || status === 304;
 
 /** One request and its answer, whatever the transport. The reply is sent at most once, and never to a client that has left. */
-export abstract class Exchange {
+export class Exchange {
   readonly request: Request;
   /** performance.now() when the head had arrived. */
   readonly started = performance.now();
   received = 0;
-  protected arrived: boolean;
-  protected readonly unread: UnreadAnswers;
+  readonly #wire: Wire;
   readonly #limits: ExchangeLimits;
-  #sink: (chunk: Uint8Array, last: boolean) => void = never;
-  #clocks: UploadClocks | undefined;
-  #onLeft: () => void = never;
-  #onBroken: () => void = never;
-  #held = false;
-  /** Its time was up, or its chunks were too small: not much more of it is read. */
-  #givenUp = false;
+  #state: State = { name: 'waiting' };
+  #rest: Rest;
   /** By how many bytes small chunks fell short, all together. */
   #shortfall = 0;
-  /** The transport cannot tell where the body ends. */
-  protected broken = false;
-  /** It is answered, and the rest of its body is still coming; closing now could lose the answer. */
-  discarding = false;
-  #onDiscarded: () => void = never;
+  #onLeft: (() => void) | undefined;
+  readonly #onOver: (() => void)[] = [];
 
-  constructor(request: Request, limits: ExchangeLimits) {
+  constructor(request: Request, wire: Wire, limits: ExchangeLimits) {
     this.request = request;
+    this.#wire = wire;
     this.#limits = limits;
-    this.unread = limits.unread;
-    this.arrived = request.framing === 'none';
+    this.#rest = request.framing === 'none' ? 'whole' : request.framing === 'unclear' ? 'unclear' : 'coming';
   }
 
   /** False once it was answered or the client has left. */
-  abstract get open(): boolean;
+  get open(): boolean {
+    return this.#state.name !== 'discarding' && this.#state.name !== 'over';
+  }
 
-  /** Calls back once when `discarding` ends. */
-  onDiscarded(listener: () => void): void {
-    this.#onDiscarded = listener;
+  /** Whether more of its body may come. */
+  get awaitsBody(): boolean {
+    return this.#rest !== 'whole';
+  }
+
+  /** Calls back once when it is answered, and what may be discarded of its body has come, or when the client has left. */
+  onOver(listener: () => void): void {
+    this.#onOver.push(listener);
+  }
+
+  /** Calls back when the client leaves before the answer. The last listener counts. */
+  onLeft(listener: () => void): void {
+    this.#onLeft = listener;
   }
 
   /** Sends the answer; false when the client has left. `close` ends the connection after it. When it throws, the connection has ended. */
-  reply(reply: Reply, further: Headers = [], close = false): boolean {
+  reply({ status, headers, body }: Reply, further: Headers = [], close = false): boolean {
     if (!this.open) return false;
-    this.#stopReceiving();
-    const { status, headers, body } = reply;
+    const way = this.#wayOf(close || this.#wire.isLast || this.request.closes);
+    if (this.#wire.discards.includes(way)) this.#discard();
+    else this.#enter({ name: 'over' });
     try {
-      this.answer({ status, headers: [...headers, ...further], body }, close);
+      this.#wire.send({ status, headers: [...headers, ...further], body }, way);
     } catch (error) {
-      this.drop();
+      this.#enter({ name: 'over' });
+      this.#wire.cut();
       throw error;
     }
     return true;
   }
 
-  /** Sends the answer of an open exchange, in the way that fits what is still to come. When it throws, nothing more can be sent. */
-  protected abstract answer(reply: Reply, close: boolean): void;
-
-  protected abstract drop(): void;
-
-  /** Resets a timeout of the transport's own; called while a body is coming. */
-  protected rearm(): void {}
-
-  /** Calls back when the client leaves before the answer. The last listener counts. */
-  onLeft(listener: () => void): void {
-    this.#onLeft = listener;
+  #wayOf(last: boolean): Way {
+    if (this.#rest === 'unclear') return 'cut';
+    if (this.#rest === 'whole') return last ? 'close' : 'keep';
+    const { content_length } = this.request;
+    const isShort = content_length !== undefined && content_length - this.received <= keepAlive_bytes;
+    return isShort && !last ? 'skip' : 'drain';
   }
 
   /**
@@ -126,9 +166,7 @@ export abstract class Exchange {
    * `resume()` in docs/uws-lifecycle.md. The wait must be short, because no timeout limits it.
    */
   hold(upload: Upload): void {
-    if (this.arrived) return;
-    this.#held = true;
-    this.#sink = (chunk) => upload.add(chunk);
+    if (this.#rest === 'coming') this.#enter({ name: 'holding', take: (chunk) => upload.add(chunk) });
   }
 
   /**
@@ -138,33 +176,35 @@ export abstract class Exchange {
   receive(upload: Upload, { malformed, isWhole }: Expected): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       if (!this.open) return reject(new ClientLeft());
-      if (this.broken) return reject(malformed);
-      if (!this.#held && this.received > 0) return reject(new Problem('overloaded'));
-      const fail = (error: Error) => {
-        this.#stopReceiving();
-        reject(error);
+      if (this.#rest === 'unclear') return reject(malformed);
+      if (this.#state.name !== 'holding' && this.received > 0) return reject(new Problem('overloaded'));
+      const fail = (reason: Error = malformed) => {
+        this.#enter({ name: 'waiting' });
+        reject(reason);
       };
       const proceed = () => {
         if (upload.fault !== undefined) return fail(upload.fault);
         if (this.#shortfall > upload.limit / 4) {
-          this.#givenUp = true;
+          this.#rest = 'given up';
           return fail(new Problem(malformed.code, { ...malformed.extras, detail: smallChunks }));
         }
-        if (!this.arrived) return;
-        this.#stopReceiving();
+        if (this.#rest !== 'whole') return;
+        this.#enter({ name: 'waiting' });
         resolve(upload.bytes);
       };
-      this.#sink = (chunk) => {
-        upload.add(chunk);
-        proceed();
-      };
-      this.#onLeft = () => fail(new ClientLeft());
-      this.#onBroken = () => fail(malformed);
       const { upload_timeout_ms, idle_ms } = this.#limits;
       const hasEnded = () => upload.fault === undefined && isWhole(upload.bytes);
-      this.#startClocks(upload_timeout_ms, idle_ms, hasEnded, () => {
-        this.#givenUp = true;
-        fail(this.#timeout(hasEnded()));
+      this.#enter({
+        name: 'receiving',
+        take: (chunk) => {
+          upload.add(chunk);
+          proceed();
+        },
+        fail,
+        clocks: this.#clocks(upload_timeout_ms, idle_ms, hasEnded, () => {
+          this.#rest = 'given up';
+          fail(this.#timeout(hasEnded()));
+        }),
       });
       proceed();
     });
@@ -188,45 +228,38 @@ export abstract class Exchange {
     return new Problem('upload_timeout', { detail });
   }
 
-  /** Whether the connection is kept while a short rest of the body is skipped. */
-  protected skips(close: boolean): boolean {
-    const { content_length, closes } = this.request;
-    return (
-      !close && !closes && content_length !== undefined && content_length - this.received <= keepAlive_bytes
-    );
-  }
-
-  /** Discards the rest of the body, limited in bytes and time, and calls `finish` at its end or at a limit. */
-  protected drain(finish: (whole: boolean) => void): void {
-    this.discarding = true;
+  /** Discards the rest of the body behind the answer, limited in bytes and time. */
+  #discard(): void {
+    const { drain_bytes, upload_timeout_ms, idle_ms } = this.#limits;
+    const isShort = this.#rest !== 'coming';
     const end = (whole: boolean) => {
-      this.#endDiscarding();
-      this.#stopReceiving();
-      finish(whole);
+      this.#enter({ name: 'over' });
+      this.#wire.finish(whole);
     };
-    let left = this.#givenUp ? lingering_bytes : this.#limits.drain_bytes;
-    this.#sink = (chunk, last) => {
-      left -= chunk.byteLength + this.#shortfallOf(chunk);
-      if (last || left < 0) end(last);
-    };
-    this.#onLeft = never;
-    const { upload_timeout_ms, idle_ms } = this.#limits;
-    const [whole_ms, pause_ms] = this.#givenUp ? [linger_ms, linger_ms] : [upload_timeout_ms, idle_ms];
-    this.#startClocks(
-      whole_ms,
-      pause_ms,
-      () => false,
-      () => end(false),
-    );
+    let left = isShort ? lingering_bytes : drain_bytes;
+    const [whole_ms, pause_ms] = isShort ? [linger_ms, linger_ms] : [upload_timeout_ms, idle_ms];
+    this.#enter({
+      name: 'discarding',
+      take: (chunk, last) => {
+        left -= chunk.byteLength + this.#shortfallOf(chunk);
+        if (last || left < 0) end(last);
+      },
+      clocks: this.#clocks(
+        whole_ms,
+        pause_ms,
+        () => false,
+        () => end(false),
+      ),
+    });
   }
 
-  /** For the transport: bytes of the body have come. When this returns, the chunk is wiped. */
-  protected data(chunk: Uint8Array, last: boolean): void {
+  /** For the wire: bytes of the body have come. When this returns, the chunk is wiped. */
+  data(chunk: Uint8Array, last: boolean): void {
     this.received += chunk.byteLength;
     this.#shortfall += this.#shortfallOf(chunk);
-    if (last) this.arrived = true;
-    this.#clocks?.touch();
-    this.#sink(chunk, last);
+    if (last && this.#rest === 'coming') this.#rest = 'whole';
+    this.#state.clocks?.touch();
+    this.#state.take?.(chunk, last);
     // Nothing of a body stays in the transport's memory.
     chunk.fill(0);
   }
@@ -235,38 +268,31 @@ export abstract class Exchange {
     return this.request.framing === 'chunked' ? Math.max(0, smallChunk_bytes - byteLength) : 0;
   }
 
-  /** For the transport: the connection has ended. */
-  protected left(): void {
-    const onLeft = this.#onLeft;
-    this.#endDiscarding();
-    this.#stopReceiving();
-    this.#onLeft = never;
-    onLeft();
+  /** For the wire: the connection has ended. */
+  left(): void {
+    const { fail = () => this.#onLeft?.() } = this.#state;
+    const isOpen = this.open;
+    this.#enter({ name: 'over' });
+    if (isOpen) fail(new ClientLeft());
   }
 
-  /** For the transport: it cannot tell where the body ends, and nothing more of the connection can be read. */
-  protected endUnclear(): void {
-    this.broken = true;
-    const onBroken = this.#onBroken;
-    this.#onBroken = never;
-    onBroken();
+  /** For the wire: it cannot tell where the body ends, and nothing more of the connection can be read. */
+  endUnclear(): void {
+    if (this.#rest === 'whole') return;
+    this.#rest = 'unclear';
+    if (this.#state.name === 'discarding') this.#discard();
+    else this.#state.fail?.();
   }
 
-  #endDiscarding(): void {
-    if (!this.discarding) return;
-    this.discarding = false;
-    this.#onDiscarded();
+  /** The one place where the state changes. Nothing follows `over`. */
+  #enter(next: State): void {
+    this.#state.clocks?.stop();
+    if (this.#state.name === 'over') return;
+    this.#state = next;
+    if (next.name === 'over') for (const listener of this.#onOver) listener();
   }
 
-  #startClocks(timeout_ms: number, idle_ms: number, hasEnded: () => boolean, onTimeout: () => void): void {
-    this.#clocks?.stop();
-    this.#clocks = new UploadClocks({ timeout_ms, idle_ms, hasEnded, onTimeout, rearm: () => this.rearm() });
-  }
-
-  #stopReceiving(): void {
-    this.#clocks?.stop();
-    this.#clocks = undefined;
-    this.#sink = never;
-    this.#onBroken = never;
+  #clocks(timeout_ms: number, idle_ms: number, hasEnded: () => boolean, onTimeout: () => void): UploadClocks {
+    return new UploadClocks({ timeout_ms, idle_ms, hasEnded, onTimeout, rearm: () => this.#wire.rearm() });
   }
 }

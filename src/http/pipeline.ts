@@ -18,9 +18,9 @@ export class Pipeline {
   readonly #router: Router;
   readonly #cors: Cors;
   unanswered = 0;
+  /** Those that wait for their answer, or are answered while the rest of their body is still coming. */
+  #open = 0;
   #lastHead_ms = Number.NEGATIVE_INFINITY;
-  /** Requests that are answered while the rest of their body is still coming. */
-  #discarding = 0;
 
   constructor(services: Services) {
     this.#services = services;
@@ -30,13 +30,17 @@ export class Pipeline {
 
   /** How long no request has come; 0 while one is answered or its body is still coming. */
   get quiet_ms(): number {
-    const isBusy = this.unanswered > 0 || this.#discarding > 0;
+    const isBusy = this.unanswered > 0 || this.#open > 0;
     return isBusy ? 0 : performance.now() - this.#lastHead_ms;
   }
 
   /** Answers, logs and counts a request once. Never throws. */
   handle(exchange: Exchange): void {
     this.unanswered += 1;
+    this.#open += 1;
+    exchange.onOver(() => {
+      this.#open -= 1;
+    });
     this.#lastHead_ms = exchange.started;
     const context = new Context(exchange, this.#services);
     try {
@@ -109,11 +113,6 @@ export class Pipeline {
     this.#record(context, told);
     void context.idle.then(() => context.upload?.release());
     this.unanswered -= 1;
-    if (!exchange.discarding) return;
-    this.#discarding += 1;
-    exchange.onDiscarded(() => {
-      this.#discarding -= 1;
-    });
   }
 
   #record(context: Context, { status, code, refusal, fault }: Told): void {

@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { type Connections, cannotListen, type ListenerOptions, type Listening, urlOf } from '../listening.ts';
-import { endSoon, endWith, exchangesOf, NodeExchange, readUnclear, UnclearExchange } from './exchange.ts';
+import { closeSoon, SecondReading } from './closing.ts';
+import { NodeWire, unclearPrefix, wiresOf } from './wire.ts';
 
 /** The clocks that µWS has, with its times. */
 const head_ms = 10_000;
@@ -74,32 +76,13 @@ function secureContext({ certificate }: ListenerOptions) {
 
 /** Makes the server hand every request to `handle`, and listen. */
 async function listen(server: Server, options: ListenerOptions): Promise<void> {
-  const { host, port, limits, handle, onFault, connections, makesRoom = false } = options;
+  const { host, port, onFault, connections, makesRoom = false } = options;
   count(server, connections, makesRoom);
-  // The size of the head limits how many there are; Node would drop the others silently.
-  server.maxHeadersCount = 0;
-  const handleRequest = (...[req, res]: ConstructorParameters<typeof NodeExchange>) => {
-    heard.add(req.socket);
-    // What follows a body whose end is unclear may be no request of this client's.
-    if (ended.has(req.socket) || !hasRoom(req.socket, res)) return;
-    try {
-      const exchange = new NodeExchange(req, res, limits);
-      if (exchange.request.framing === 'unclear') ended.add(req.socket);
-      handle(exchange);
-    } catch (error) {
-      onFault(error);
-      req.socket.destroy();
-    }
-  };
-  server.on('request', (req, res) => handleRequest(req, res, limits));
-  // An expectation that Node does not know; it would answer without problem+json.
-  server.on('checkExpectation', (req, res) => handleRequest(req, res, limits));
-  // Node would close the connection without a word, and has let go of its errors.
-  server.on('connect', ({ socket }) => {
-    socket.on('error', () => {});
-    endWith(socket, 405, ['Allow', 'GET, HEAD, POST', 'Connection', 'close'], '');
-  });
-  server.on('clientError', (error, socket) => refuse(error, socket as Socket, options));
+  serve(server, options, false);
+  const again = createServer();
+  serve(again, options, true);
+  again.on('clientError', (error, socket) => refuse(error, socket));
+  server.on('clientError', (error, socket) => hearFault(error, socket as Socket, again));
   server.listen({ host, port, exclusive: true });
   try {
     await once(server, 'listening');
@@ -107,6 +90,37 @@ async function listen(server: Server, options: ListenerOptions): Promise<void> {
     throw cannotListen(options, (error as NodeJS.ErrnoException).code);
   }
   server.on('error', onFault);
+}
+
+/** `unclear`: of its requests it is not clear where the body ends. */
+function serve(server: Server, { limits, handle, onFault }: ListenerOptions, unclear: boolean): void {
+  // The size of the head limits how many there are; Node would drop the others silently.
+  server.maxHeadersCount = 0;
+  const handleRequest: RequestListener = (req, res) => {
+    const { socket } = req;
+    heard.add(socket);
+    // What follows a body whose end is unclear may be no request of this client's.
+    if (ended.has(socket) || !hasRoom(socket, res)) return;
+    try {
+      const { exchange } = new NodeWire(req, res, limits, unclear);
+      if (exchange.request.framing === 'unclear') ended.add(socket);
+      handle(exchange);
+    } catch (error) {
+      onFault(error);
+      socket.destroy();
+    }
+  };
+  server.on('request', handleRequest);
+  // An expectation that Node does not know; it would answer without problem+json.
+  server.on('checkExpectation', handleRequest);
+  // Node would close the connection without a word, and has let go of its errors.
+  server.on('connect', ({ socket }) => {
+    socket.on('error', () => {});
+    closeSoon(
+      socket,
+      'HTTP/1.1 405 Method Not Allowed\r\nAllow: GET, HEAD, POST\r\nConnection: close\r\n\r\n',
+    );
+  });
 }
 
 const heard = new WeakSet<Socket>();
@@ -135,7 +149,7 @@ function makeRoom(server: Server, connections: Connections): void {
     socket.once('close', () => sockets.delete(socket));
     if (sockets.size <= connections.limit) return;
     connections.refused += 1;
-    const idle = [...sockets].find((one) => exchangesOf(one).size === 0) ?? socket;
+    const idle = [...sockets].find((one) => wiresOf(one).size === 0) ?? socket;
     sockets.delete(idle);
     idle.destroy();
   });
@@ -182,39 +196,33 @@ const unclearCodes = [
 const refused = new WeakSet<Socket>();
 
 /** What node:http could not read. Its parser goes on failing for all that follows on the connection. */
-function refuse(error: ParseError, socket: Socket, { limits, handle, onFault }: ListenerOptions): void {
+function hearFault(error: ParseError, socket: Socket, again: Server): void {
   if (refused.has(socket)) return;
   refused.add(socket);
-  const { code = '', rawPacket, bytesParsed = 0 } = error;
-  const exchanges = [...exchangesOf(socket)];
+  const wires = [...wiresOf(socket)];
   // A client that says nothing, or has left.
-  if (!socket.writable || !code.startsWith('HPE_')) {
-    socket.destroy();
-    return;
-  }
-  const open = exchanges.filter((exchange) => exchange.open);
-  if (open.length > 0) {
+  if (!socket.writable || !error.code?.startsWith('HPE_')) socket.destroy();
+  else if (wires.length > 0) {
     // What came before the fault, such as the end of a body, is delivered first.
     setImmediate(() => {
-      for (const exchange of open) exchange.endConnection();
+      for (const wire of wires) wire.endConnection();
     });
-    return;
-  }
-  // Answered before; what comes now would have been discarded.
-  if (exchanges.length > 0) {
-    endSoon(socket);
-    return;
-  }
-  const request =
-    unclearCodes.includes(code) && rawPacket && readUnclear(rawPacket, bytesParsed, socket.remoteAddress);
-  if (request) {
-    try {
-      handle(new UnclearExchange(request, socket, limits));
-    } catch (fault) {
-      onFault(fault);
-      socket.destroy();
-    }
-    return;
-  }
-  endWith(socket, code === 'HPE_HEADER_OVERFLOW' ? 431 : 400, ['Connection', 'close'], '');
+  } else if (unclearCodes.includes(error.code)) {
+    heard.add(socket);
+    again.emit('connection', new SecondReading(socket, headOf(error)));
+  } else refuse(error, socket);
+}
+
+function refuse({ code }: ParseError, socket: Duplex): void {
+  const status = code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
+  closeSoon(socket, `HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
+}
+
+/** The head at which a fault was seen, or what came of it in the last packet, its fields that say where the body ends by other names. */
+function headOf({ rawPacket = Buffer.alloc(0), bytesParsed = 0 }: ParseError): string {
+  const text = rawPacket.toString('latin1');
+  // An empty length is seen only at the end of its head, which is not the one before it.
+  const before = text.lastIndexOf('\r\n\r\n', bytesParsed - 5);
+  const [head] = text.slice(before < 0 ? 0 : before + 4).split('\r\n\r\n', 1);
+  return `${head!.replaceAll(/\r\n(?=(?:content-length|transfer-encoding):)/gi, `\r\n${unclearPrefix}`)}\r\n\r\n`;
 }

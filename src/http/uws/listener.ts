@@ -6,8 +6,9 @@ import {
   listenError,
   urlOf,
 } from '../listening.ts';
-import { UwsExchange } from './exchange.ts';
+
 import type { App, HttpResponse, ListenSocket, Uws } from './uws.ts';
+import { UwsWire } from './wire.ts';
 
 interface Options extends ListenerOptions {
   /** How long an old socket stays open for connections that it has begun to accept; 5 s by default. */
@@ -127,11 +128,11 @@ function handleRequests(app: App, { limits, handle, onFault, connections }: List
   app.any('/*', (res, req) => {
     // A JavaScript exception in a callback of µWS would end the process.
     try {
-      const exchange = new UwsExchange(res, req, limits);
+      const wire = new UwsWire(res, req, limits);
       try {
-        handle(exchange);
+        handle(wire.exchange);
       } finally {
-        exchange.stay();
+        wire.stay();
       }
     } catch (error) {
       onFault(error);

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import { Exchange, type ExchangeLimits, isBodiless, type Reply } from '../exchange.ts';
+import { Exchange, type ExchangeLimits, isBodiless, type Reply, type Way, type Wire } from '../exchange.ts';
 import { framingOf, HeaderFields, type Request, requestOf } from '../request.ts';
 import { piece_bytes, type UnreadAnswer, type UnreadAnswers } from '../unread.ts';
 import type { HttpRequest, HttpResponse } from './uws.ts';
@@ -9,54 +9,84 @@ const beyondCork_bytes = 16 * 1024 + 1;
 
 const never = () => {};
 
-/** An exchange of µWS. Only this file uses its request and response; docs/uws-lifecycle.md lists the rules for that. */
-export class UwsExchange extends Exchange {
-  /** undefined once answered or aborted: µWS's object must not be used after that. */
+/** One exchange of µWS. Only this file uses its request and response; docs/uws-lifecycle.md lists the rules for that. */
+export class UwsWire implements Wire {
+  readonly exchange: Exchange;
+  /** µWS skips a short rest by itself. */
+  readonly discards = ['drain'] as const;
+  readonly #unread: UnreadAnswers;
+  /** Undefined once answered or aborted: µWS's object must not be used after that. */
   #res: HttpResponse | undefined;
-  #writing: HttpResponse | undefined;
-  /** Answered, while the rest of the body is discarded. */
-  #draining: HttpResponse | undefined;
   #inCallback = true;
   #sending: Sending | undefined;
   /** An interim response was written, so µWS takes the status as written. */
   #interim = false;
+  /** What the end of the connection waits for: all of the answer sent, and the rest of the body discarded. */
+  #toCome = 2;
 
   /** Call inside µWS's request callback, and `stay` before that returns. */
   constructor(res: HttpResponse, req: HttpRequest, limits: ExchangeLimits) {
-    super(copyRequest(res, req), limits);
+    this.exchange = new Exchange(copyRequest(res, req), this, limits);
+    this.#unread = limits.unread;
     this.#res = res;
   }
 
-  override get open(): boolean {
-    return this.#res !== undefined;
+  /** µWS reads chunks leniently, so what follows such a body may be no request of this client's. */
+  get isLast(): boolean {
+    return this.exchange.request.framing === 'chunked';
   }
 
   /** Call at the end of µWS's request callback: attaches the listeners that an unfinished exchange needs. */
   stay(): void {
     this.#inCallback = false;
-    const res = this.#res ?? this.#draining;
+    const res = this.#res;
     if (res === undefined) return;
     this.#listen(res);
-    if (this.arrived) return;
-    res.onData((chunk, last) => this.data(new Uint8Array(chunk), last));
-    if (this.#res !== undefined && this.#waitsForContinue()) this.#continue(res);
+    if (!this.exchange.awaitsBody) return;
+    res.onData((chunk, last) => this.exchange.data(new Uint8Array(chunk), last));
+    if (this.exchange.open && this.#waitsForContinue()) this.#continue(res);
   }
 
-  protected override answer(reply: Reply, close: boolean): void {
+  send(reply: Reply, way: Way): void {
     const res = this.#res!;
-    // µWS reads chunks leniently, so what follows such a body may be no request of this client's. It sees that a client closes only
-    // where Connection has nothing else.
-    const last = close || this.request.closes || this.request.framing === 'chunked';
-    this.#writing = res;
-    if (this.request.framing === 'unclear') this.#answerAndClose(res, reply);
-    else if (this.arrived || this.skips(last)) this.#answer(res, reply, last);
-    else this.#answerAndDrain(res, reply);
-    this.#writing = undefined;
+    const hasBody = this.exchange.request.method !== 'HEAD' && !isBodiless(reply.status);
+    const size = Buffer.byteLength(reply.body);
+    if (way === 'cut') this.#sendAndCut(res, reply, hasBody);
+    else if (way === 'drain') this.#sendOpen(res, reply, hasBody, size);
+    // µWS ends no connection behind a head alone, nor behind a body that does not go out at once.
+    else if (way === 'close' && (!hasBody || size > piece_bytes)) {
+      this.#toCome = 1;
+      this.#sendOpen(res, reply, hasBody, size);
+    } else this.#sendWhole(res, reply, hasBody, size, way === 'close');
+    if (way !== 'drain') this.#res = undefined;
+  }
+
+  finish(): void {
+    this.#closeWhenDone(this.#res!);
+  }
+
+  cut(): void {
+    const res = this.#res;
+    this.#res = undefined;
+    res?.onAborted(never);
+    res?.close();
+  }
+
+  /** resume() resets µWS's timeout, but restores what the last pause() saved: alone it would stop the socket. */
+  rearm(): void {
+    this.#res?.pause();
+    this.#res?.resume();
+  }
+
+  /** Closing before would reset the connection, and clients report that instead of the answer (RFC 9112 section 9.6). */
+  #closeWhenDone(res: HttpResponse): void {
+    this.#toCome -= 1;
+    if (this.#toCome === 0) closeSoon(res);
   }
 
   /** µWS itself answers `100-continue` in lower case only (RFC 9110 section 10.1.1: any case). */
   #waitsForContinue(): boolean {
-    const expect = this.request.headers.get('expect');
+    const expect = this.exchange.request.headers.get('expect');
     return expect !== undefined && expect !== '100-continue' && expect.toLowerCase() === '100-continue';
   }
 
@@ -77,92 +107,40 @@ export class UwsExchange extends Exchange {
     }
   }
 
-  protected override drop(): void {
-    const res = this.#writing;
-    this.#res = undefined;
-    this.#draining = undefined;
-    res?.onAborted(never);
-    res?.close();
-  }
-
-  /** resume() resets µWS's timeout, but restores what the last pause() saved: alone it would stop the socket. */
-  protected override rearm(): void {
-    const res = this.#res ?? this.#draining;
-    res?.pause();
-    res?.resume();
-  }
-
-  #answer(res: HttpResponse, reply: Reply, close: boolean): void {
-    this.#res = undefined;
-    const { body } = reply;
-    const bodiless = isBodiless(reply.status);
-    if (this.request.method === 'HEAD' || bodiless) {
-      if (close) {
-        this.#answerOpen(res, reply, () => closeSoon(res));
-        return;
-      }
-      this.#cork(res, () => {
-        this.#writeHead(res, reply);
-        if (!bodiless) res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
-        // Without arguments: with a length, µWS waits for that many bytes of body.
-        res.endWithoutBody();
-      });
-      return;
-    }
-    const size = Buffer.byteLength(body);
-    if (close && size > piece_bytes) {
-      this.#answerOpen(res, reply, () => closeSoon(res));
-      return;
-    }
-    this.#cork(res, () => {
-      this.#writeHead(res, reply);
-      this.#end(res, body, size, close);
-    });
-  }
-
   /**
    * `end` of µWS loses the body when its cork buffer cannot be written, and ends the process unless there is an abort handler. `tryEnd` reports
    * it, and the rest is sent when there is room. A short body that is the last may be missed by a client that does not read.
    */
-  #end(res: HttpResponse, body: string | Buffer, size: number, close: boolean): void {
-    this.#listen(res);
-    if (close) {
-      res.end(body, close);
-      return;
-    }
-    if (size <= piece_bytes && res.tryEnd(body, size)[0]) return;
-    this.#sending = new Sending(res, body, this.unread);
+  #sendWhole(res: HttpResponse, reply: Reply, hasBody: boolean, size: number, close: boolean): void {
+    this.#cork(res, () => {
+      this.#writeHead(res, reply);
+      if (!hasBody) {
+        if (!isBodiless(reply.status)) res.writeHeader('Content-Length', String(size));
+        // Without arguments: with a length, µWS waits for that many bytes of body.
+        res.endWithoutBody();
+        return;
+      }
+      this.#listen(res);
+      if (close) res.end(reply.body, true);
+      else if (size > piece_bytes || !res.tryEnd(reply.body, size)[0]) {
+        this.#sending = new Sending(res, reply.body, this.#unread);
+      }
+    });
   }
 
-  /** Closing now would reset the connection, and clients report that instead of the answer (RFC 9112 section 9.6). */
-  #answerAndDrain(res: HttpResponse, reply: Reply): void {
-    this.#res = undefined;
-    this.#draining = res;
-    let waiting = 2;
-    const close = () => {
-      waiting -= 1;
-      if (waiting > 0 || this.#draining === undefined) return;
-      this.#draining = undefined;
-      closeSoon(res);
-    };
-    this.#answerOpen(res, reply, close);
-    this.drain(close);
-  }
-
-  /** Sends an answer, the connection's last, and leaves its exchange open, for which µWS has no call; then calls back. */
-  #answerOpen(res: HttpResponse, reply: Reply, onSent: () => void): void {
-    const { body, status } = reply;
-    const bodiless = isBodiless(status);
+  /** Sends an answer, the connection's last, and leaves its response open, for which µWS has no call. */
+  #sendOpen(res: HttpResponse, reply: Reply, hasBody: boolean, size: number): void {
     this.#listen(res);
     this.#cork(res, () => {
       this.#writeHead(res, reply);
-      if (this.request.method !== 'HEAD' && !bodiless && body.length > 0) {
+      const onSent = () => this.#closeWhenDone(res);
+      if (hasBody && size > 0) {
         res.writeHeader('Connection', 'close');
-        this.#sending = new Sending(res, body, this.unread, onSent);
+        this.#sending = new Sending(res, reply.body, this.#unread, onSent);
         return;
       }
       res.writeHeader('Date', new Date().toUTCString());
-      if (!bodiless) res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
+      if (!isBodiless(reply.status)) res.writeHeader('Content-Length', String(size));
       // writeHeader sends any text: this ends the head.
       res.writeHeader('Connection', 'close\r\n');
       onSent();
@@ -172,10 +150,8 @@ export class UwsExchange extends Exchange {
   #listen(res: HttpResponse): void {
     res.onAborted(() => {
       this.#sending?.over();
-      if (this.#res === undefined && this.#draining === undefined) return;
       this.#res = undefined;
-      this.#draining = undefined;
-      this.left();
+      this.exchange.left();
     });
   }
 
@@ -183,10 +159,9 @@ export class UwsExchange extends Exchange {
    * µWS drops its buffer when it closes such a connection, so the answer, a problem, is padded to be larger than the buffer. writeHeader
    * sends any text, so the value of the last header carries the body; the CRLF that µWS appends counts as its last two bytes.
    */
-  #answerAndClose(res: HttpResponse, reply: Reply): void {
-    this.#res = undefined;
+  #sendAndCut(res: HttpResponse, reply: Reply, hasBody: boolean): void {
     res.onAborted(never);
-    const text = this.request.method === 'HEAD' ? '' : reply.body.toString().padEnd(beyondCork_bytes);
+    const text = hasBody ? reply.body.toString().padEnd(beyondCork_bytes) : '';
     this.#cork(res, () => {
       this.#writeHead(res, reply);
       res.writeHeader('Date', new Date().toUTCString());

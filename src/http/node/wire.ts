@@ -1,0 +1,172 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { Exchange, type ExchangeLimits, isBodiless, type Reply, type Way, type Wire } from '../exchange.ts';
+import { framingOf, HeaderFields, type Request, requestOf } from '../request.ts';
+import { piece_bytes, type UnreadAnswer, type UnreadAnswers } from '../unread.ts';
+
+const nothing = Buffer.alloc(0);
+
+/** One exchange of node:http. */
+export class NodeWire implements Wire {
+  readonly exchange: Exchange;
+  isLast = false;
+  readonly discards = ['skip', 'drain', 'cut'] as const;
+  readonly #res: ServerResponse;
+  readonly #socket: Socket;
+  readonly #unread: UnreadAnswers;
+  #sending: Sending | undefined;
+
+  /** Call inside the listener of `request`. `unclear`: the fields that say where its body ends have `unclearPrefix`. */
+  constructor(req: IncomingMessage, res: ServerResponse, limits: ExchangeLimits, unclear = false) {
+    this.#res = res;
+    this.#socket = req.socket;
+    this.#unread = limits.unread;
+    const exchange = new Exchange(readRequest(req, unclear), this, limits);
+    this.exchange = exchange;
+    if (exchange.awaitsBody) {
+      req.on('data', (chunk) => exchange.data(chunk, false));
+      req.on('end', () => exchange.data(nothing, true));
+    }
+    const exchanges = wiresOf(req.socket);
+    exchanges.add(this);
+    exchange.onOver(() => exchanges.delete(this));
+  }
+
+  /** Call it when node:http can read no more of the connection. */
+  endConnection(): void {
+    this.isLast = true;
+    this.exchange.endUnclear();
+  }
+
+  /** Where more is to come, the response stays open: ended now, Node would close the connection. */
+  send(reply: Reply, way: Way): void {
+    const { status, headers, body } = reply;
+    const isKept = way === 'keep' || way === 'skip';
+    const head = headers.flat();
+    if (!isBodiless(status)) head.push('Content-Length', String(Buffer.byteLength(body)));
+    if (!isKept) head.push('Connection', 'close');
+    this.#res.writeHead(status, head);
+    const sent = this.exchange.request.method === 'HEAD' || isBodiless(status) ? '' : body;
+    this.#sending = new Sending(this.#res, this.#socket, sent, this.#unread, isKept || way === 'close');
+  }
+
+  finish(whole: boolean): void {
+    const isKept = this.#res.writableEnded;
+    if (!isKept) this.#sending?.end();
+    else if (!whole) this.#socket.destroy();
+  }
+
+  cut(): void {
+    this.#socket.destroy();
+  }
+
+  /** node:http has no clock for a body. */
+  rearm(): void {}
+}
+
+/** A body on its way to its client, a long one in pieces: TLS would copy all of it. */
+class Sending implements UnreadAnswer {
+  readonly held_bytes: number;
+  readonly #res: ServerResponse;
+  readonly #socket: Socket;
+  readonly #body: string | Buffer;
+  readonly #unread: UnreadAnswers;
+  #handed = 0;
+  #ends: boolean;
+
+  /** `ends`: with its last byte; otherwise the response stays open until `end`. */
+  constructor(
+    res: ServerResponse,
+    socket: Socket,
+    body: string | Buffer,
+    unread: UnreadAnswers,
+    ends: boolean,
+  ) {
+    this.#res = res;
+    this.#socket = socket;
+    this.#body = typeof body === 'string' && body.length > piece_bytes ? Buffer.from(body) : body;
+    this.held_bytes = typeof body === 'string' ? Buffer.byteLength(body) : 0;
+    this.#unread = unread;
+    this.#ends = ends;
+    if (body.length === 0 && !ends) res.flushHeaders();
+    else this.#hand();
+    if (this.#taken) return;
+    res.on('drain', () => this.#hand());
+    for (const event of ['finish', 'close']) res.once(event, () => unread.delete(this));
+    unread.add(this, this.push());
+  }
+
+  end(): void {
+    this.#ends = true;
+    this.#hand();
+  }
+
+  /** All that the kernel has taken of this connection, also of answers before this one. Node does not tell those behind that it has ended. */
+  push(): number {
+    if (this.#taken || this.#socket.destroyed) this.#unread.delete(this);
+    return this.#socket.bytesWritten - this.#socket.writableLength;
+  }
+
+  giveUp(): void {
+    this.#socket.destroy();
+  }
+
+  /** Whether the kernel has all of it. */
+  get #taken(): boolean {
+    return (
+      this.#handed === this.#body.length && this.#res.socket !== null && this.#socket.writableLength === 0
+    );
+  }
+
+  #hand(): void {
+    const [res, body] = [this.#res, this.#body];
+    if (typeof body === 'string') {
+      const rest = body.slice(this.#handed);
+      this.#handed = body.length;
+      if (this.#ends) res.end(rest);
+      else res.write(rest);
+      return;
+    }
+    while (this.#handed < body.length) {
+      const piece = body.subarray(this.#handed, this.#handed + piece_bytes);
+      this.#handed += piece.length;
+      if (!res.write(piece)) return;
+    }
+    if (this.#ends) res.end();
+  }
+}
+
+/** Before the names of fields that node:http would not take. */
+export const unclearPrefix = 'unclear-';
+
+const openWires = new WeakMap<Socket, Set<NodeWire>>();
+
+/** The exchanges of a connection that are not over. They have left when it ends; those that wait behind others as well. */
+export function wiresOf(socket: Socket): Set<NodeWire> {
+  const known = openWires.get(socket);
+  if (known !== undefined) return known;
+  const wires = new Set<NodeWire>();
+  openWires.set(socket, wires);
+  socket.once('close', () => {
+    for (const { exchange } of wires) exchange.left();
+  });
+  return wires;
+}
+
+function readRequest(
+  { method, url, rawHeaders, httpVersionMinor, socket }: IncomingMessage,
+  unclear: boolean,
+): Request {
+  const fields = new HeaderFields();
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!.toLowerCase();
+    fields.add(
+      unclear && name.startsWith(unclearPrefix) ? name.slice(unclearPrefix.length) : name,
+      rawHeaders[at + 1]!,
+    );
+  }
+  // HTTP/1.0 knows no transfer coding (RFC 9112 section 6.1).
+  const isUnclear = unclear || (httpVersionMinor === 0 && fields.headers.has('transfer-encoding'));
+  const framing = isUnclear ? 'unclear' : framingOf(fields.headers);
+  return requestOf(method!, url!, fields, framing, socket.remoteAddress ?? '');
+}
