@@ -106,10 +106,10 @@ export class Charge {
   }
 
   /**
-   * Checks key, scope and rate limit, in this order, and takes tokens (0 are never limited), the first time also a place until `leave`.
+   * Checks key, scope and rate limit, in this order, and takes tokens (0 are never limited), the first time also a place until `release`.
    * A promise only when a shared limiter asks Redis. Throws a Problem, or rejects with it.
    */
-  take(scope: Scope | 'any', tokens: number, now_ms = Date.now()): void | Promise<void> {
+  admit(scope: Scope | 'any', tokens: number, now_ms = Date.now()): void | Promise<void> {
     const { keys, callers } = this.#gate;
     const presented = presentedKey(this.#sender.headers);
     // A request without a key is not a guess, so it is not limited.
@@ -164,15 +164,14 @@ export class Charge {
     this.#paid = 0;
   }
 
-  /** Gives the place back, and takes none any more. Call it when the answer is there. */
-  leave(): void {
+  /**
+   * Gives the place back, and takes none any more. Call it when the answer is there; returns its headers that say what is left, and how
+   * long to wait.
+   */
+  release(): [string, string][] {
     this.#ended = true;
     if (this.#running) this.#gate.leave(this.key!);
     this.#running = false;
-  }
-
-  /** The headers of the answer that say what is left, and how long to wait. */
-  get headers(): [string, string][] {
     const headers = this.#rate === undefined ? [] : rateHeaders(this.#rate);
     if (this.retry_s !== undefined) headers.push(['Retry-After', String(this.retry_s)]);
     return headers;

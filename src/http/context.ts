@@ -1,12 +1,11 @@
 import { clientAddress } from '../auth/client-address.ts';
-import { Charge, type Gate } from '../auth/gate.ts';
+import type { Charge, Gate } from '../auth/gate.ts';
 import type { Config, EndpointId } from '../config/config.ts';
 import type { Decision, ImageCounts } from '../endpoints/endpoint.ts';
 import type { Listed } from '../endpoints/index.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Manifest } from '../engine/manifest.ts';
-import type { Origin } from '../engine/queue.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Readiness } from './admin.ts';
@@ -33,15 +32,17 @@ export interface Services {
   documents(id: EndpointId, query: string): Document | Promise<Document>;
 }
 
-export class Context implements Origin {
+/** What is known of a request so far. */
+export class Context {
   readonly exchange: Exchange;
   readonly services: Services;
-  readonly charge: Charge;
   readonly request_id: string;
   /** Of a valid `traceparent`; for the log. */
   readonly trace_id: string | undefined;
   readonly headers: (readonly [name: string, value: string])[];
   endpoint: Listed | undefined;
+  /** Of an endpoint that needs a key. */
+  charge: Charge | undefined;
   upload: Upload | undefined;
   /** Resolves when the workers no longer read the body. Never rejects. */
   idle: Promise<void> = Promise.resolve();
@@ -58,7 +59,6 @@ export class Context implements Origin {
     const { request } = exchange;
     this.exchange = exchange;
     this.services = services;
-    this.charge = new Charge(services.gate, request);
     this.request_id = requestId(request.headers.get('x-request-id'));
     const trace = traceOf(request.headers.get('traceparent'));
     this.trace_id = trace?.trace_id;
@@ -76,6 +76,6 @@ export class Context implements Origin {
 
   /** Whose memory and places in the queue it uses. */
   get owner(): string {
-    return this.charge.key_id ?? this.exchange.request.peer;
+    return this.charge?.key_id ?? this.exchange.request.peer;
   }
 }

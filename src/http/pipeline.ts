@@ -1,9 +1,10 @@
+import { Charge } from '../auth/gate.ts';
 import type { Answered } from '../endpoints/endpoint.ts';
 import type { Form } from '../endpoints/form.ts';
 import { analysisOptions } from '../endpoints/options.ts';
 import { type EmbeddingsJob, type RankedEmbeddings, rankingModule } from '../endpoints/rank-embeddings.ts';
 import { packFiles } from '../engine/pack-files.ts';
-import type { Done, Ticket } from '../engine/queue.ts';
+import type { Done, Origin, Ticket } from '../engine/queue.ts';
 import { Problem } from '../errors.ts';
 import { type Body, malformedForm } from './body/kinds.ts';
 import { Context, type Services } from './context.ts';
@@ -35,7 +36,7 @@ export class Pipeline {
   }
 
   /** Answers, logs and counts a request once. Never throws. */
-  handle(exchange: Exchange): void {
+  readonly handle = (exchange: Exchange): void => {
     this.unanswered += 1;
     this.#open += 1;
     exchange.onOver(() => {
@@ -56,7 +57,7 @@ export class Pipeline {
     } catch (error) {
       this.#refuse(context, error);
     }
-  }
+  };
 
   /** Head, key, scope and price. Throws a Problem, or rejects with it. */
   #admit(context: Context): Reply | Promise<Reply> {
@@ -74,7 +75,8 @@ export class Pipeline {
     if (expect.toLowerCase() !== '100-continue') throw new Problem('expectation_failed');
     const { scope, price } = route.endpoint;
     if (scope === 'none') return serve(context, route);
-    const admission = context.charge.take(scope, price);
+    context.charge = new Charge(this.#services.gate, request);
+    const admission = context.charge.admit(scope, price);
     if (admission === undefined) return serve(context, route);
     if (request.framing === 'unclear' && route.takes !== 'nothing') {
       // µWS closes the connection right after this callback; serving it refuses such a request in any case.
@@ -91,15 +93,14 @@ export class Pipeline {
     if (refusal.code === 'method_not_allowed') {
       context.headers.push(['Allow', this.#router.methods(context.exchange.request.path).join(', ')]);
     }
-    if (refusal.status === 503) context.charge.giveBack();
-    this.#reply(context, problem(refusal, context.request_id, context.charge.retry_s), refusal, fault);
+    if (refusal.status === 503) context.charge?.giveBack();
+    this.#reply(context, problem(refusal, context.request_id, context.charge?.retry_s), refusal, fault);
   }
 
   #reply(context: Context, reply: Reply, refusal?: Problem, fault?: unknown): void {
     const { charge, endpoint, exchange, headers } = context;
     headers.push(['Cache-Control', endpoint && 'document' in endpoint && !refusal ? cacheable : 'no-store']);
-    headers.push(...charge.headers);
-    charge.leave();
+    if (charge !== undefined) headers.push(...charge.release());
     // After a 408 the rest of the body may come at any time or never (RFC 9110 section 15.5.9).
     const close = this.#services.readiness.stage === 'draining' || refusal?.code === 'upload_timeout';
     const told: Told = { status: reply.status, code: refusal?.code, refusal, fault };
@@ -121,8 +122,8 @@ export class Pipeline {
       request_id: context.request_id,
       trace_id: context.trace_id,
       client: context.client,
-      key_id: charge.key_id,
-      key_name: charge.key?.name,
+      key_id: charge?.key_id,
+      key_name: charge?.key?.name,
       pictures: context.images,
       route: endpoint?.id ?? 'none',
       status,
@@ -255,14 +256,14 @@ async function analyse(
   const { images, targets, options, warnings } = sent;
   // The endpoint's price is that of one target.
   if (targets.length > 1 && endpoint.scope !== 'none')
-    await context.charge.take(endpoint.scope, targets.length - 1);
+    await context.charge?.admit(endpoint.scope, targets.length - 1);
   const { max_pixels, min_side, picture_ms } = config;
-  const { outcomes, queue_ms } = await workOn(context, () =>
+  const { outcomes, queue_ms } = await workOn(context, (origin) =>
     engine.analyse(
       images.map(({ start, end }) => bytes.subarray(start, end)),
       { ...analysisOptions(options), max_pixels, min_side, picture_ms },
       !endpoint.sensitive,
-      context,
+      origin,
     ),
   );
   context.images = outcomes.length;
@@ -288,8 +289,8 @@ async function rank(
   const { services, exchange, request_id } = context;
   const { engine, manifest, model, calibrations } = services;
   const input: EmbeddingsJob = { body, ...model, dimensions: manifest.embedder.dimensions };
-  const { outcomes, queue_ms } = await workOn(context, () =>
-    engine.work<RankedEmbeddings>({ module: rankingModule, input }, context),
+  const { outcomes, queue_ms } = await workOn(context, (origin) =>
+    engine.work<RankedEmbeddings>({ module: rankingModule, input }, origin),
   );
   const outcome = outcomes[0]!;
   if (!outcome.ok) throw new Problem(outcome.code, outcome.extras);
@@ -304,10 +305,13 @@ async function rank(
 }
 
 /** Hands a job to the workers, and takes it back when the client leaves. */
-function workOn<Outcome>(context: Context, submit: () => Ticket<Outcome>): Promise<Done<Outcome>> {
-  const { exchange } = context;
+function workOn<Outcome>(
+  context: Context,
+  submit: (origin: Origin) => Ticket<Outcome>,
+): Promise<Done<Outcome>> {
+  const { exchange, owner, request_id } = context;
   if (!exchange.open) throw new ClientLeft();
-  const ticket = submit();
+  const ticket = submit({ owner, request_id });
   context.idle = ticket.idle;
   exchange.onLeft(() => ticket.cancel(new ClientLeft()));
   return ticket.done;

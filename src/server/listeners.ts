@@ -73,7 +73,7 @@ export async function openFront(
     port: config.port,
     variables: 'FACEMATCH_HOST and FACEMATCH_PORT',
     connections,
-    handle: (exchange) => pipeline.handle(exchange),
+    handle: pipeline.handle,
     certificate: certificate?.files,
     preferNewest: (port) => void engine.addon.preferNewestListener(port),
   });
