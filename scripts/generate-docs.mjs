@@ -9,13 +9,26 @@ import { commandLineMarkdown } from '../dist/src/cli/command-line-page.js';
 import { readConfig } from '../dist/src/config/config.js';
 import { packDirectory, readCalibratedManifest } from '../dist/src/engine/manifest.js';
 import { openApiDocument } from '../dist/src/site/document.js';
-import { metricsTable, settingsTable } from '../dist/src/site/markdown.js';
+import { examples } from '../dist/src/site/examples.js';
+import {
+  endpointsTable,
+  errorsTable,
+  fieldsTable,
+  metricsTable,
+  settingsTable,
+} from '../dist/src/site/markdown.js';
 import { thirdPartyTables } from './lib/third-party.mjs';
 
 /** Text by path. Reads the project in the working directory. */
 export async function generatedDocs() {
   return {
     'docs/openapi.json': `${JSON.stringify(openApiDocument(readConfig({})), null, 2)}\n`,
+    'docs/api.md': filled('docs/api.md', {
+      endpoints: endpointsTable(),
+      fields: fieldsTable(),
+      errors: errorsTable(),
+      faceless: `\`\`\`json\n${JSON.stringify(examples.no_face_found, null, 2)}\n\`\`\``,
+    }),
     'docs/configuration.md': filled('docs/configuration.md', { settings: settingsTable() }),
     'docs/monitoring.md': filled('docs/monitoring.md', { metrics: metricsTable() }),
     'docs/scores/percent.svg': scoreChart(readCalibratedManifest(packDirectory('default'))),

@@ -2,14 +2,39 @@
 export const errorGroups = ['request', 'picture', 'key', 'rate', 'load', 'lifecycle', 'fault'] as const;
 export type ErrorGroup = (typeof errorGroups)[number];
 
-interface ErrorRow {
+export interface ErrorRow {
   status: number;
   title: string;
   /** The default text; the code that refuses may give a more specific one. */
   detail: string;
   /** `request` where it is absent. */
   group?: ErrorGroup;
+  /** Of what is wrong with one image, as others of the request may be at fault too: the detail, with its name and numbers. */
+  ofImage?: string;
+  requests: Requests;
+  /** Further members that the problem always has. */
+  members?: readonly string[];
 }
+
+/**
+ * The requests that can get a problem. `path`: those that a server does not know, as one of another version; `any`: all operations;
+ * `keyed`: those that need a key; `scoped`: a scope; `images`: those that take images; `faces`: that need a face; `choice`: that let the
+ * client choose a face; `several`: that take several images of one name; `form`: forms; `json`: JSON; `body`: forms and JSON;
+ * `embeddings`: those that take embeddings.
+ */
+export type Requests =
+  | 'path'
+  | 'any'
+  | 'keyed'
+  | 'scoped'
+  | 'images'
+  | 'faces'
+  | 'choice'
+  | 'several'
+  | 'form'
+  | 'json'
+  | 'body'
+  | 'embeddings';
 
 /** In a detail: how long to wait, until an answer knows the seconds and says these. */
 export const waitWords = 'as long as Retry-After says';
@@ -21,86 +46,110 @@ export const errorTable = {
     title: 'The body is not well-formed multipart/form-data',
     detail:
       'Send multipart/form-data with a boundary, closed by its final boundary; most HTTP clients do this when given a form.',
+    requests: 'form',
   },
   invalid_json: {
     status: 400,
     title: 'The body is not well-formed JSON',
     detail: 'Send JSON in UTF-8; "position" is the character at which something is wrong.',
+    requests: 'json',
+    members: ['position'],
   },
   missing_field: {
     status: 400,
     title: 'A required field is missing or empty',
     detail: 'Send both image1 and image2, each with the bytes of an image.',
+    requests: 'images',
+    members: ['field'],
   },
   invalid_field: {
     status: 400,
     title: 'A field has a value of the wrong form or out of range',
     detail: 'Correct the field named in "field"; "expected" says what it takes.',
+    requests: 'body',
+    members: ['field', 'expected'],
   },
   too_many_images: {
     status: 400,
     title: 'There are too many images',
     detail: 'Send fewer images at once; "limit" is the most that can be compared with one by this key.',
+    requests: 'several',
+    members: ['limit'],
   },
   duplicate_field: {
     status: 400,
     title: 'A field was sent twice',
     detail: 'Send each field once.',
+    requests: 'images',
+    members: ['field'],
   },
   missing_api_key: {
     status: 401,
     title: 'No API key',
     detail: 'Send your key in the x-api-key header, or as Authorization: Bearer.',
     group: 'key',
+    requests: 'keyed',
   },
   invalid_api_key: {
     status: 401,
     title: 'The API key is not valid',
     detail: 'The key is unknown, revoked or expired; ask the operator for a new one.',
     group: 'key',
+    requests: 'keyed',
   },
   forbidden_scope: {
     status: 403,
     title: 'The key may not use this endpoint',
     detail: 'Ask the operator for a key with the scope named in "required_scope".',
     group: 'key',
+    requests: 'scoped',
+    members: ['required_scope'],
   },
   not_found: {
     status: 404,
     title: 'No such endpoint',
     detail: 'Check the host, the version prefix and the exact path.',
+    requests: 'path',
   },
   endpoint_disabled: {
     status: 404,
     title: 'This endpoint is switched off',
     detail: 'The operator has disabled this endpoint on this server.',
+    requests: 'any',
   },
   method_not_allowed: {
     status: 405,
     title: 'This path takes another method',
     detail: 'Use a method listed in the Allow header.',
+    requests: 'path',
   },
   upload_timeout: {
     status: 408,
     title: 'The body did not arrive in time',
     detail: 'Send the images faster, or smaller ones.',
+    requests: 'body',
   },
   body_too_large: {
     status: 413,
     title: 'The body is too large',
     detail: 'Send smaller images; "limit_bytes" is the most a body may have.',
+    requests: 'body',
+    members: ['limit_bytes'],
   },
   image_too_large: {
     status: 413,
     title: 'An image is too large',
     detail: 'Send a smaller image; "limit_bytes" is the most an image may have.',
     group: 'picture',
+    requests: 'images',
+    members: ['limit_bytes', 'field'],
   },
   unsupported_media_type: {
     status: 415,
     title: 'The body is of a type that this endpoint does not take',
     detail:
       'Send the form as multipart/form-data with a boundary, or as application/json with the images in base64.',
+    requests: 'body',
   },
   unsupported_image_format: {
     status: 415,
@@ -108,17 +157,24 @@ export const errorTable = {
     detail:
       'Send JPEG, PNG or WebP; "detected" says what this looks like. An iPhone converts HEIC itself for a file input with accept="image/jpeg"; on a server use heif-convert.',
     group: 'picture',
+    ofImage: 'Send {image} as JPEG, PNG or WebP; this one {kind}',
+    requests: 'images',
+    members: ['field', 'detected'],
   },
   expectation_failed: {
     status: 417,
     title: 'The expectation cannot be met',
     detail: 'Send `Expect: 100-continue`, or no Expect header.',
+    requests: 'any',
   },
   image_decode_failed: {
     status: 422,
     title: 'The image is damaged',
     detail: 'The image cannot be decoded; send an intact one.',
     group: 'picture',
+    ofImage: 'Send {image} again: the image is damaged or cut short.',
+    requests: 'images',
+    members: ['field'],
   },
   image_dimensions: {
     status: 422,
@@ -126,30 +182,46 @@ export const errorTable = {
     detail:
       'Scale the image to fit within "limit_pixels", with at most 65535 pixels on a side and at least the shortest side allowed.',
     group: 'picture',
+    ofImage:
+      'Scale {image}: {width} × {height} pixels are out of range; at most {limit_pixels} pixels in all are taken, 65535 on a side, and a shortest side that still shows a face.',
+    requests: 'images',
+    members: ['field', 'width', 'height', 'limit_pixels'],
   },
   image_too_complex: {
     status: 422,
     title: 'The image takes too long to decode',
     detail: 'Save the image again, as an ordinary JPEG or with fewer pixels, and send that.',
     group: 'picture',
+    ofImage: 'Save {image} again, as an ordinary JPEG or with fewer pixels: decoding it takes too long.',
+    requests: 'images',
+    members: ['field'],
   },
   no_face_found: {
     status: 422,
     title: 'No face was found',
     detail: '"errors" lists each image without a face; send an image in which the face is clearly visible.',
     group: 'picture',
+    ofImage: 'Send an image in which the face is clearly visible as {image}.',
+    requests: 'faces',
+    members: ['errors'],
   },
   face_index_out_of_range: {
     status: 422,
     title: 'There is no face with that index',
     detail: '"faces_found" faces were found; indices start at 0, and -1 chooses automatically.',
     group: 'picture',
+    ofImage:
+      'Choose a face of {image} from 0 to {last}, or -1 for automatic choice; there is no face {index}.',
+    requests: 'choice',
+    members: ['field', 'faces_found'],
   },
   low_quality_face: {
     status: 422,
     title: 'A compared face is too poor',
     detail: '"errors" lists each image with such a face and the reasons; send a better image of it.',
     group: 'picture',
+    requests: 'choice',
+    members: ['errors'],
   },
   presentation_attack: {
     status: 422,
@@ -157,52 +229,64 @@ export const errorTable = {
     detail:
       '"errors" lists each such face with its live_score; take a new image of the person. It is a hint and often wrong: let a person decide.',
     group: 'picture',
+    requests: 'choice',
+    members: ['errors'],
   },
   embedding_mismatch: {
     status: 422,
     title: 'The embeddings are of another model pack',
     detail: 'Embed the images again with "expected": embeddings of "given" cannot be compared with it.',
+    requests: 'embeddings',
+    members: ['expected', 'given'],
   },
   invalid_embedding: {
     status: 422,
     title: 'An embedding is malformed',
     detail: 'Send the embedding named in "field" as embed gave it.',
+    requests: 'embeddings',
+    members: ['field'],
   },
   rate_limit_exceeded: {
     status: 429,
     title: 'Rate limit exceeded',
     detail: `Wait ${waitWords}, then send again.`,
     group: 'rate',
+    requests: 'keyed',
   },
   internal_error: {
     status: 500,
     title: 'Internal error',
     detail: 'Something went wrong on our side; quote the request_id to the operator.',
     group: 'fault',
+    requests: 'any',
   },
   overloaded: {
     status: 503,
     title: 'The server is at its limit',
     detail: `Wait ${waitWords}, then send again.`,
     group: 'load',
+    requests: 'body',
   },
   not_ready: {
     status: 503,
     title: 'The server is not ready yet',
     detail: `Wait ${waitWords}, then send again.`,
     group: 'lifecycle',
+    requests: 'body',
   },
   shutting_down: {
     status: 503,
     title: 'The server is shutting down',
     detail: 'Send the request again; another server or the restarted one will take it.',
     group: 'lifecycle',
+    requests: 'any',
   },
   deadline_exceeded: {
     status: 504,
     title: 'The deadline passed before there was an answer',
     detail: 'The server was too busy to answer in time; send again later.',
     group: 'load',
+    requests: 'body',
   },
 } as const satisfies Record<string, ErrorRow>;
 
@@ -214,30 +298,24 @@ export const groupOf = (code: ErrorCode): ErrorGroup => (errorTable[code] as Err
 export const isErrorCode = (code: string | undefined): code is ErrorCode =>
   code !== undefined && Object.hasOwn(errorTable, code);
 
-/** Members of a problem besides the standard ones, by the contract. */
-export interface ProblemExtras {
+/** Of a single image; two images of a request may have one each. */
+export type ImageErrorCode = Having<'ofImage'>;
+/** Of an image that was read. */
+export type FaceErrorCode = 'no_face_found' | 'face_index_out_of_range';
+type Having<Member extends string> = {
+  [Code in ErrorCode]: (typeof errorTable)[Code] extends Record<Member, unknown> ? Code : never;
+}[ErrorCode];
+export const imageErrorCodes = errorCodes.filter(
+  (code): code is ImageErrorCode => 'ofImage' in errorTable[code],
+);
+
+type Member = (typeof errorTable)[Having<'members'>]['members'][number];
+
+/** Members of a problem besides the standard ones; src/endpoints/problem-members.ts says what each is. */
+export interface ProblemExtras extends Partial<Record<Member, unknown>> {
   detail?: string;
   field?: string;
-  position?: number;
-  expected?: string;
-  given?: string;
-  required_scope?: string;
-  limit?: number;
-  limit_bytes?: number;
-  limit_pixels?: number;
-  width?: number;
-  height?: number;
-  detected?: string;
-  faces_found?: number;
-  errors?: readonly ({
-    field: string;
-    code?: string;
-    reasons?: readonly string[];
-    face_index?: number;
-    live_score?: number;
-  } & Partial<
-    Pick<ProblemExtras, 'detected' | 'position' | 'width' | 'height' | 'limit_pixels' | 'faces_found'>
-  >)[];
+  errors?: readonly ({ field: string } & Readonly<Record<string, unknown>>)[];
 }
 
 /** Most characters that a detail repeats of what a client sent. */

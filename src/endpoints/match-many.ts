@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Analysis } from '../engine/addon.ts';
 import type { Outcome } from '../engine/pool.ts';
-import { errorTable, Problem } from '../errors.ts';
+import { errorTable, imageErrorCodes, Problem } from '../errors.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import { sum } from '../scoring/compare.ts';
 import { accuracy_mode, type Question, request_id, rest, threshold_percent, timingsBody } from './answer.ts';
@@ -9,7 +9,7 @@ import { assessBest, compare, pairs_compared, verdict } from './comparison.ts';
 import { type Decision, define, type ImageCounts, key, prefix, type Target } from './endpoint.ts';
 import { Image, imageBody, live_score } from './face.ts';
 import { lowQuality, refusalOfFaces } from './face-quality.ts';
-import { faultsOf, imageFaults, problemOf } from './faults.ts';
+import { faultsOf, problemOf } from './faults.ts';
 import { answerUnlessRefused, askedFace, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 import { maxTargets } from './options.ts';
 import { extraSchemas, qualityReasonNames } from './problem-members.ts';
@@ -29,7 +29,7 @@ import {
 const targetFaults = [
   'missing_field',
   'image_too_large',
-  ...imageFaults.filter((code) => code !== 'face_index_out_of_range'),
+  ...imageErrorCodes.filter((code) => code !== 'face_index_out_of_range'),
   'low_quality_face',
   'presentation_attack',
 ] as const;

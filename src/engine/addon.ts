@@ -1,5 +1,6 @@
 /** The native addon: every native signature. Names are the same from the C++ struct to the JSON answer. */
 
+import type { FaceErrorCode, ImageErrorCode } from '../errors.ts';
 import type { Told } from './file-kind.ts';
 import type { Manifest } from './manifest.ts';
 
@@ -99,8 +100,13 @@ export type Failure =
   | ({ code: 'unsupported_image_format' } & Told)
   /** `reason`: what its decoder says; for the log, never for the client. */
   | { code: 'image_decode_failed'; reason?: string }
-  | { code: 'image_too_complex' }
   | { code: 'image_dimensions'; width: number; height: number; limit_pixels: number }
+  | {
+      code: Exclude<
+        ImageErrorCode,
+        'unsupported_image_format' | 'image_decode_failed' | 'image_dimensions' | FaceErrorCode
+      >;
+    }
   /** Also where memory ran out. `message` is for the log, never for the client. */
   | { code: 'internal_error'; message: string };
 

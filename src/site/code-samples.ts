@@ -31,7 +31,8 @@ interface SampleRequest {
   json: string | undefined;
 }
 
-function requestOf(method: string, path: string, curl: readonly string[]): SampleRequest {
+/** What curl's arguments ask for. */
+export function requestOf(method: string, path: string, curl: readonly string[]): SampleRequest {
   const parts = curl.flatMap((argument) => {
     const [, name, at, value] = /^-F (\w+)=(@?)(.*)$/.exec(argument) ?? [];
     return name === undefined ? [] : [{ name, isFile: at === '@', value: value! }];

@@ -10,10 +10,10 @@ import { Calibration } from '../endpoints/models.ts';
 import { EmbeddingsRequest } from '../endpoints/rank-embeddings.ts';
 import { Warning } from '../endpoints/warnings.ts';
 import { errorCodes, errorTable } from '../errors.ts';
-import { answerExamples } from './answer-examples.ts';
+import { examples } from './examples.ts';
 import { type ComponentKind, jsonSchemas, ref } from './json-schema.ts';
 import { type Header, headers, type Operation, operationOf, requestIdPattern } from './operations.ts';
-import { problemExample, problemSchemas } from './problems.ts';
+import { problemSchemas } from './problems.ts';
 
 /** The OpenAPI 3.1 document, built from the tables that the server itself uses. */
 
@@ -66,7 +66,7 @@ export function openApiDocument(config: Config) {
       },
       headers: headers as Record<string, Header>,
       schemas: reached('schemas', { ...jsonSchemas(answerSchemas()), ...problemSchemas() }, paths),
-      examples: reached('examples', { ...answers, ...problemExamples() }, paths),
+      examples: reached('examples', recorded(), paths),
     },
   };
 }
@@ -114,13 +114,12 @@ interface Example {
   value: object;
 }
 
-const answers: Record<string, Example> = Object.fromEntries(
-  Object.entries(answerExamples).map(([name, value]) => [name, { summary: 'An answer', value }]),
-);
-
-function problemExamples(): Record<string, Example> {
+/** By the names of components and by codes. One that is new has no example until `npm run docs` records it. */
+function recorded(): Record<string, Example> {
+  const answers = successes().map(({ name }) => [name, 'An answer; long lists are cut short'] as const);
+  const problems = errorCodes.map((code) => [code, errorTable[code].title] as const);
   return Object.fromEntries(
-    errorCodes.map((code) => [code, { summary: errorTable[code].title, value: problemExample(code) }]),
+    [...answers, ...problems].map(([name, summary]) => [name, { summary, value: examples[name] ?? {} }]),
   );
 }
 

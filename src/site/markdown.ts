@@ -1,5 +1,8 @@
-import { type Config, type SettingName, settings, variableOf } from '../config/config.ts';
+import { type Config, readConfig, type SettingName, settings, variableOf } from '../config/config.ts';
 import type { Setting } from '../config/kinds.ts';
+import type { FieldRule } from '../endpoints/endpoint.ts';
+import { endpoints } from '../endpoints/index.ts';
+import { type ErrorRow, errorCodes, errorTable } from '../errors.ts';
 import { metricName, metricTable } from '../telemetry/metric-table.ts';
 
 /** Tables of the program as Markdown, for pages of docs/. */
@@ -53,3 +56,59 @@ export function metricsTable(): string {
 }
 
 const words = (values: readonly string[]) => values.map((value) => `\`${value}\``).join(', ');
+
+/** For docs/api.md, as the next two. */
+export function endpointsTable(): string {
+  const on = readConfig({}).endpoints;
+  const rows = endpoints.map((endpoint) => {
+    const { id, method, path, scope, docs } = endpoint;
+    const address = `\`${method} ${path}\``;
+    return [
+      'document' in endpoint ? address : `[${address}](#${id})`,
+      { any: 'any', none: 'no key' }[scope as string] ?? `\`${scope}\``,
+      docs.summary + (on.includes(id) ? '' : '; off by default'),
+      'fields' in endpoint ? words(Object.keys(endpoint.fields)) : '',
+    ];
+  });
+  return table(['endpoint', 'scope of the key', 'what', 'fields'], rows);
+}
+
+export function fieldsTable(): string {
+  const fields = new Map(
+    endpoints.flatMap((one) => ('fields' in one ? Object.entries<FieldRule>(one.fields) : [])),
+  );
+  const rows = [...fields].map(([name, rule]) => [
+    `\`${name}\``,
+    takenBy(rule),
+    rule.kind === 'image'
+      ? 'required'
+      : rule.default === undefined
+        ? "the pack's own"
+        : `\`${rule.default}\``,
+    rule.description,
+  ]);
+  return table(['field', 'takes', 'default', 'what'], rows);
+}
+
+function takenBy(rule: FieldRule): string {
+  switch (rule.kind) {
+    case 'image':
+      return 'a JPEG, PNG or WebP';
+    case 'decimal':
+      return `${rule.min} to ${rule.max}`;
+    case 'integer':
+      return `${rule.min} or more`;
+    case 'boolean':
+      return 'a boolean';
+    case 'choice':
+      return words(rule.values);
+  }
+}
+
+export function errorsTable(): string {
+  const rows = errorCodes.map((code) => {
+    const { status, title, detail, members = [] }: ErrorRow = errorTable[code];
+    return [String(status), `<a id="error-${code}"></a>\`${code}\``, `${title}. ${detail}`, words(members)];
+  });
+  return table(['status', 'code', 'what is wrong', 'further members'], rows);
+}

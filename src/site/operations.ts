@@ -2,10 +2,9 @@ import type { FieldRule, ImageEndpoint } from '../endpoints/endpoint.ts';
 import { imageFields, repeatedField } from '../endpoints/images.ts';
 import type { Listed } from '../endpoints/index.ts';
 import { maxTargets, type NumberRule } from '../endpoints/options.ts';
-import { type ErrorCode, errorCodes, errorTable } from '../errors.ts';
+import { type ErrorCode, errorCodes, errorTable, type Requests } from '../errors.ts';
 import { samplesOf } from './code-samples.ts';
 import { ref, type Schema } from './json-schema.ts';
-import { problemDocs, type Requests } from './problem-examples.ts';
 import { problemName } from './problems.ts';
 
 /** An endpoint → what OpenAPI calls an operation: its request, its answers, their headers. */
@@ -82,7 +81,7 @@ function codesOf(endpoint: Listed): ErrorCode[] {
     several: images !== undefined && repeatedField(images.fields) !== undefined,
     ...Object.fromEntries((images?.errors ?? []).map((group) => [group, true])),
   };
-  return errorCodes.filter((code) => applies[problemDocs[code].requests]);
+  return errorCodes.filter((code) => applies[errorTable[code].requests]);
 }
 
 /** The answer of one status, for the codes that have it. */

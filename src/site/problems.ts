@@ -1,26 +1,17 @@
 import { z } from 'zod';
 import { live_score, maxFaces } from '../endpoints/face.ts';
-import { imageFaults } from '../endpoints/faults.ts';
 import { endpoints } from '../endpoints/index.ts';
 import { extraSchemas, qualityReasonNames } from '../endpoints/problem-members.ts';
 import { count } from '../endpoints/schema.ts';
-import { type ErrorCode, errorCodes, errorTable, type ProblemExtras } from '../errors.ts';
+import { type ErrorCode, type ErrorRow, errorCodes, errorTable, imageErrorCodes } from '../errors.ts';
 import { problemTypes } from '../http/responses.ts';
 import { jsonSchemas, type Schema } from './json-schema.ts';
-import { problemDocs } from './problem-examples.ts';
 
-/** The error table as schemas and examples. */
-
-type Extra = Exclude<keyof ProblemExtras, 'detail'>;
+/** The error table as schemas. */
 
 /** The name of its schema: `missing_field` → `MissingFieldProblem`. */
 export function problemName(code: ErrorCode): string {
   return `${code.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())}Problem`;
-}
-
-/** The further members of a problem, by the contract. */
-function extrasOf(code: ErrorCode): Extra[] {
-  return Object.keys(problemDocs[code].example).filter((name): name is Extra => name !== 'detail');
 }
 
 const images = ['image1', 'image2', 'image'];
@@ -38,7 +29,7 @@ const imageList = (fault: z.ZodRawShape, description: string) =>
 const { detected, jpeg_position, width, height, limit_pixels, faces_found } = extraSchemas;
 const faultList = imageList(
   {
-    code: z.enum(imageFaults).describe('What is wrong with it'),
+    code: z.enum(imageErrorCodes).describe('What is wrong with it'),
     detected: detected.optional(),
     position: jpeg_position.optional(),
     width: width.optional(),
@@ -93,7 +84,7 @@ const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
 
 /** RFC 9457 section 3.1, with the further members. */
 function problemSchema(code: ErrorCode): z.ZodType {
-  const { status, title, detail } = errorTable[code];
+  const { status, title, detail, members = [] }: ErrorRow = errorTable[code];
   const extras: Record<string, z.ZodType> = { field: field(images), ...extraSchemas };
   return z
     .object({
@@ -105,8 +96,8 @@ function problemSchema(code: ErrorCode): z.ZodType {
       detail: z.string().describe('What to do about it, for people'),
       code: z.literal(code).describe('What is wrong, for programs'),
       request_id: z.string().describe('The same as in the X-Request-Id header; quote it to the operator'),
-      ...(imageFaults.some((fault) => fault === code) ? { errors: faultList.optional() } : {}),
-      ...Object.fromEntries(extrasOf(code).map((name) => [name, extras[name]!])),
+      ...(imageErrorCodes.some((fault) => fault === code) ? { errors: faultList.optional() } : {}),
+      ...Object.fromEntries(members.map((name) => [name, extras[name]!])),
       ...ownSchemas[code],
     })
     .describe(`${title}. ${detail}`);
@@ -115,12 +106,4 @@ function problemSchema(code: ErrorCode): z.ZodType {
 /** The schemas by the names of their components. */
 export function problemSchemas(): Record<string, Schema> {
   return jsonSchemas(Object.fromEntries(errorCodes.map((code) => [problemName(code), problemSchema(code)])));
-}
-
-/** An answer as a client would see it. */
-export function problemExample(code: ErrorCode): object {
-  const { status, title, detail } = errorTable[code];
-  const { example } = problemDocs[code];
-  const request_id = '01JD8ZK3V6Q4M9T2X7B5C1W0RN';
-  return { type: problemTypes + code, title, status, detail, code, request_id, ...example };
 }

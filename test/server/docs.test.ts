@@ -6,11 +6,10 @@ import { projectPath } from '../../src/config/paths.ts';
 import { demoPage } from '../../src/demo/page.ts';
 import { type OpenApiDocument, openApiDocument } from '../../src/site/document.ts';
 import { docsPage } from '../../src/site/page.ts';
-import { AnswerJudge } from '../fixtures/openapi-answers.ts';
-import { form, paths, type Send, send, twoPhotos } from './support/client.ts';
+import { paths } from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
-/** The documents as a client gets them. Whether refusals are as they say is tested in contract-errors.test.ts. */
+/** The documents as a client gets them. Whether refusals are as they say is tested in contract.test.ts. */
 
 const openapi = '/API/v1.0/openapi.json';
 const docs = '/API/v1.0/docs';
@@ -145,23 +144,5 @@ describe('the document', async () => {
 
   test('of a server with every default is the one in docs/', () => {
     expect(document).toEqual(JSON.parse(readFileSync(projectPath('docs/openapi.json'), 'utf8')));
-  });
-
-  const everything = {
-    ...{ ...twoPhotos(), threshold_percent: '12.5', accuracy_mode: 'fast', min_det_score: '0.5' },
-    ...{ image1_face_index: '0', image2_face_index: '-1', auto_pair_best: 'false', colour: 'blue' },
-    ...{ use_heuristic_fallback: 'false', reject_low_quality: 'false' },
-  };
-
-  test.each<[what: string, request: () => Send]>([
-    ['a match', () => ({ body: form(twoPhotos()) })],
-    ['a match with everything set', () => ({ path: paths.advanced, body: form(everything) })],
-    ['the models', () => ({ method: 'GET', path: paths.models })],
-  ])('describes the answer to %s, headers and all', async (_what, request) => {
-    const wish = request();
-    const answer = await send(server, wish);
-    expect(answer.status).toBe(200);
-    const { method = 'POST', path = paths.match } = wish;
-    expect(new AnswerJudge(document).faultsOf(method, path, answer)).toEqual([]);
   });
 });

@@ -24,7 +24,7 @@ import { Home, idOf, TestServer } from '../server/support/server.ts';
 
 /**
  * In which order requests are judged, what is said of keys, and every limit at the limit and one past it;
- * contract-errors.test.ts provokes each code by itself.
+ * contract.test.ts provokes each code by itself.
  */
 
 const limits = { body: 3_000_000, image: 1_000_000, pixels: 4_000_000 };

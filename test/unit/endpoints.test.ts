@@ -20,7 +20,7 @@ import { Pipeline } from '../../src/http/pipeline.ts';
 import type { Request } from '../../src/http/request.ts';
 import { UnreadAnswers } from '../../src/http/unread.ts';
 import { Calibration } from '../../src/scoring/calibration.ts';
-import { answerExamples } from '../../src/site/answer-examples.ts';
+import { examples } from '../../src/site/examples.ts';
 import type { RequestRecord } from '../../src/telemetry/record.ts';
 
 /** Every answer is of its schema, whatever was found; every field comes back as it was sent, and a wrong one is refused. */
@@ -158,7 +158,7 @@ describe('answers', () => {
   test('of the loaded pack is of its schema, and every example is', () => {
     for (const endpoint of endpoints) {
       if (!('success' in endpoint)) continue;
-      schemaOf(endpoint.success).parse(answerExamples[endpoint.success.name]);
+      schemaOf(endpoint.success).parse(examples[endpoint.success.name]);
       if (endpoint.takes !== 'nothing') continue;
       for (const name of ['default', 'yunet']) {
         const manifest = readCalibratedManifest(packDirectory(name));

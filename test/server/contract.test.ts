@@ -1,21 +1,26 @@
 import { once } from 'node:events';
-import sharp from 'sharp';
-import { expect, test } from 'vitest';
+import sharp, { type Sharp } from 'sharp';
+import { afterAll, expect, test } from 'vitest';
 import { endpointIds, readConfig } from '../../src/config/config.ts';
+import { endpoints } from '../../src/endpoints/index.ts';
 import { packDirectory, readCalibratedManifest } from '../../src/engine/manifest.ts';
 import type { ErrorCode } from '../../src/errors.ts';
+import { requestOf } from '../../src/site/code-samples.ts';
 import { openApiDocument } from '../../src/site/document.ts';
 import { livenessNet, livePack } from '../fixtures/liveness.ts';
 import { AnswerJudge } from '../fixtures/openapi-answers.ts';
 import { blank, manyScans, samples } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
+import { cutOuts } from '../support/portraits.mjs';
 import {
   type Answer,
+  embeddingsQuestion,
   expectProblem,
   type Fields,
   getHead,
   getModels,
   head,
+  type Json,
   lengthHead,
   match,
   paths,
@@ -25,11 +30,12 @@ import {
   sendRaw,
   twoPhotos,
 } from './support/client.ts';
+import { recordExamples } from './support/examples.ts';
 import { Home, killable, TestServer } from './support/server.ts';
 
 /**
- * The contract's table of errors, row by row, each with one request against a real port. The OpenAPI document must describe
- * each answer, headers and all. Other tests go into the depth.
+ * Every endpoint and every row of the contract's table of errors, each with one request against a real port. The OpenAPI document must
+ * describe each answer, headers and all; `npm run docs` makes its examples of them. Other tests go into the depth.
  */
 
 const home = new Home();
@@ -146,6 +152,11 @@ const errors: Record<ErrorCode, Row> = {
   not_found: {
     when: 'the path is none',
     at: ['GET', '/api/v1.0/models'],
+    ask: async () => {
+      const env = { FACEMATCH_ENDPOINTS: 'match' };
+      const small = await TestServer.forTest({ env, until: 'listening' });
+      return send(small, { method: 'GET', path: '/api/v1.0/models' });
+    },
     members: { detail: expect.stringMatching(/^Every .* \/API\/v1\.0.*POST .*upload/) },
   },
   endpoint_disabled: {
@@ -200,11 +211,12 @@ const errors: Record<ErrorCode, Row> = {
   },
   image_too_complex: {
     when: 'a JPEG has so many scans that reading them takes longer than an image may take',
+    at: ['POST', paths.detect],
     ask: async () => {
       const impatient = await TestServer.forTest({ env: { FACEMATCH_PICTURE_MS: '5' } });
-      return match(impatient, { ...twoPhotos(), image1: await manyScans(1000) });
+      return match(impatient, { image: await manyScans(1000) }, { path: paths.detect });
     },
-    members: { field: 'image1' },
+    members: { field: 'image' },
   },
   no_face_found: {
     when: 'neither image has a face',
@@ -322,12 +334,43 @@ const errors: Record<ErrorCode, Row> = {
 
 const judge = new AnswerJudge(openApiDocument(readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') })));
 
+const [herself, again] = await Promise.all(
+  (cutOuts() as Sharp[]).slice(0, 2).map((face) => face.jpeg().toBuffer()),
+);
+/** By the names in the documented requests. */
+const files: Readonly<Record<string, Buffer | undefined>> = {
+  'one.jpg': herself,
+  'two.jpg': again,
+  'three.jpg': Buffer.from('Notes of the meeting'),
+};
+const answering = await TestServer.forFile({ env: { FACEMATCH_ENDPOINTS: endpointIds.join(',') } });
+const examples = new Map<string, Json>();
+afterAll(() => recordExamples(examples));
+
+const answered = endpoints.flatMap((one) => ('success' in one ? [one] : []));
+test.each(answered)('$id, as its documentation asks it', async ({ method, path, docs, success }) => {
+  const { parts, json } = requestOf(method, path, docs.curl);
+  const form = new FormData();
+  for (const { name, isFile, value } of parts)
+    if (isFile) form.append(name, new Blob([new Uint8Array(files[value]!)]), value);
+    else form.append(name, value);
+  const ask = async () => {
+    if (json === undefined) return send(answering, { method, path, ...(parts.length > 0 && { body: form }) });
+    return postJson(answering, path, await embeddingsQuestion(answering, herself!));
+  };
+  const answer = await ask();
+  expect(answer.status).toBe(200);
+  expect(judge.faultsOf(method, path, answer)).toEqual([]);
+  if (!examples.has(success.name)) examples.set(success.name, answer.body);
+});
+
 const rows = Object.entries(errors).map(([code, row]) => ({ code: code as ErrorCode, ...row }));
 test.each(rows)('$code: $when', async ({ code, at, ask, members, headers = {}, logged }) => {
   const [method, path] = at ?? ['POST', paths.match];
   const answer = await (ask?.() ?? send(server, { method, path }));
   expect(judge.faultsOf(method, path, answer)).toEqual([]);
   expectProblem(answer, code, members);
+  examples.set(code, answer.body);
   for (const [name, value] of Object.entries(headers)) expect(answer.headers.get(name)).toMatch(value);
   if (logged === undefined) return;
   expect(JSON.stringify(answer.body)).not.toContain('reason');
