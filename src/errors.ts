@@ -1,5 +1,5 @@
 /** What a refusal has to do with, for metrics and audit. */
-export const errorGroups = ['request', 'picture', 'key', 'rate', 'load', 'lifecycle', 'fault'] as const;
+export const errorGroups = ['request', 'image', 'key', 'rate', 'load', 'lifecycle', 'fault'] as const;
 export type ErrorGroup = (typeof errorGroups)[number];
 
 export interface ErrorRow {
@@ -140,7 +140,7 @@ export const errorTable = {
     status: 413,
     title: 'An image is too large',
     detail: 'Send a smaller image; "limit_bytes" is the most an image may have.',
-    group: 'picture',
+    group: 'image',
     requests: 'images',
     members: ['limit_bytes', 'field'],
   },
@@ -156,7 +156,7 @@ export const errorTable = {
     title: 'The image is of a format that is not supported',
     detail:
       'Send JPEG, PNG or WebP; "detected" says what this looks like. An iPhone converts HEIC itself for a file input with accept="image/jpeg"; on a server use heif-convert.',
-    group: 'picture',
+    group: 'image',
     ofImage: 'Send {image} as JPEG, PNG or WebP; this one {kind}',
     requests: 'images',
     members: ['field', 'detected'],
@@ -171,7 +171,7 @@ export const errorTable = {
     status: 422,
     title: 'The image is damaged',
     detail: 'The image cannot be decoded; send an intact one.',
-    group: 'picture',
+    group: 'image',
     ofImage: 'Send {image} again: the image is damaged or cut short.',
     requests: 'images',
     members: ['field'],
@@ -181,7 +181,7 @@ export const errorTable = {
     title: "The image's width or height is out of range",
     detail:
       'Scale the image to fit within "limit_pixels", with at most 65535 pixels on a side and at least the shortest side allowed.',
-    group: 'picture',
+    group: 'image',
     ofImage:
       'Scale {image}: {width} × {height} pixels are out of range; at most {limit_pixels} pixels in all are taken, 65535 on a side, and a shortest side that still shows a face.',
     requests: 'images',
@@ -191,7 +191,7 @@ export const errorTable = {
     status: 422,
     title: 'The image takes too long to decode',
     detail: 'Save the image again, as an ordinary JPEG or with fewer pixels, and send that.',
-    group: 'picture',
+    group: 'image',
     ofImage: 'Save {image} again, as an ordinary JPEG or with fewer pixels: decoding it takes too long.',
     requests: 'images',
     members: ['field'],
@@ -200,7 +200,7 @@ export const errorTable = {
     status: 422,
     title: 'No face was found',
     detail: '"errors" lists each image without a face; send an image in which the face is clearly visible.',
-    group: 'picture',
+    group: 'image',
     ofImage: 'Send an image in which the face is clearly visible as {image}.',
     requests: 'faces',
     members: ['errors'],
@@ -209,7 +209,7 @@ export const errorTable = {
     status: 422,
     title: 'There is no face with that index',
     detail: '"faces_found" faces were found; indices start at 0, and -1 chooses automatically.',
-    group: 'picture',
+    group: 'image',
     ofImage:
       'Choose a face of {image} from 0 to {last}, or -1 for automatic choice; there is no face {index}.',
     requests: 'choice',
@@ -219,7 +219,7 @@ export const errorTable = {
     status: 422,
     title: 'A compared face is too poor',
     detail: '"errors" lists each image with such a face and the reasons; send a better image of it.',
-    group: 'picture',
+    group: 'image',
     requests: 'choice',
     members: ['errors'],
   },
@@ -228,7 +228,7 @@ export const errorTable = {
     title: 'A face looks like one on a photo or a screen',
     detail:
       '"errors" lists each such face with its live_score; take a new image of the person. It is a hint and often wrong: let a person decide.',
-    group: 'picture',
+    group: 'image',
     requests: 'choice',
     members: ['errors'],
   },

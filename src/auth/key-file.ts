@@ -24,7 +24,7 @@ const line = z.string().refine(isLine, { error: 'control characters are not allo
 const keyRecord = z.strictObject({
   id: z.string().refine(isKeyId, { error: 'expected 12 letters and digits' }),
   name: line.min(1).max(keyLimits.name),
-  /** Of the whole key. */
+  /** Hash of the whole key. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/, { error: 'expected 64 hexadecimal digits' }),
   scopes: z.array(z.enum(scopes)).min(1),
   /** Tokens per second. */

@@ -75,8 +75,9 @@ export class KeyStore {
 function entriesOf(records: readonly KeyRecord[]): Map<string, Entry> {
   return new Map(
     records.map((record) => {
-      const { sha256, created_at: _, expires_at: __, revoked_at: ___, note: ____, ...key } = record;
-      return [key.id, { key, hash: Buffer.from(sha256, 'hex'), end_ms: endOf(record) }];
+      const { id, name, scopes, rate, burst, concurrent, sha256 } = record;
+      const key = { id, name, scopes, rate, burst, ...(concurrent !== undefined && { concurrent }) };
+      return [id, { key, hash: Buffer.from(sha256, 'hex'), end_ms: endOf(record) }];
     }),
   );
 }

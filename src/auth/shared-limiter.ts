@@ -286,7 +286,7 @@ export class RedisClient {
   /** Limits the time of `work`. Any fault closes the client; rejects with its first fault. */
   async #within<T>(limit_ms: number, work: Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
+    const late = new Promise<never>((_resolve, reject) => {
       const fault = new Error(`no answer within ${limit_ms} ms`);
       // If this process was suspended, the answer may be waiting: sockets are read between timers and immediates.
       timer = setTimeout(() => setImmediate(reject, fault), limit_ms);

@@ -88,8 +88,8 @@ export function readForm(
       sent.image({ ...part, head: body.subarray(start, Math.min(end, start + head_bytes)) });
     else if (rule !== undefined && end - start > limits.max_field_bytes)
       throw invalidOption(name, rule, text());
-    else if (rule !== undefined) sent.choose(name, readOption(name, rule, text()));
-    else if (filename !== undefined) sent.stray(name);
+    else if (rule !== undefined) sent.setOption(name, readOption(name, rule, text()));
+    else if (filename !== undefined) sent.noteUnknown(name);
   }
   return sent.form(pack);
 }
@@ -129,12 +129,12 @@ export class SentFields {
   }
 
   /** undefined: its default. */
-  choose(name: string, value: OptionValue | undefined): void {
+  setOption(name: string, value: OptionValue | undefined): void {
     if (value !== undefined) this.#options[name] = value;
   }
 
   /** A field that the endpoint does not know, and that may have been meant as an image. */
-  stray(name: string): void {
+  noteUnknown(name: string): void {
     this.#strays.add(name);
   }
 

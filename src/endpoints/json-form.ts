@@ -39,9 +39,9 @@ export function readJsonForm(
     names.add(name);
     const rule = sent.claim(name);
     if (rule === undefined) {
-      if ('"[{'.includes(json.peek())) sent.stray(name);
+      if ('"[{'.includes(json.peek())) sent.noteUnknown(name);
       json.skip();
-    } else if (rule.kind !== 'image') sent.choose(name, readOption(name, rule, json.scalar()));
+    } else if (rule.kind !== 'image') sent.setOption(name, readOption(name, rule, json.scalar()));
     else if (!rule.several) readImage(name);
     else if (json.peek() !== '[') {
       throw invalidMember(name, `a list of 1 to ${maxTargets} images`, body, json);

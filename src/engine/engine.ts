@@ -7,7 +7,7 @@ import { loadAddon } from './load-addon.ts';
 import type { Manifest } from './manifest.ts';
 import { verifyPack } from './pack-files.ts';
 import { type Outcome, Pool, type WorkJob, type WorkOutcome } from './pool.ts';
-import { ImageQueue, type Origin, type Ticket } from './queue.ts';
+import { type Job, JobQueue, type Origin, type Ticket } from './queue.ts';
 
 /** The words of a JobFault for the log. */
 const jobFaults = {
@@ -15,9 +15,6 @@ const jobFaults = {
   overdue: 'these images were not done at the deadline',
   wedged: 'a worker hangs at these images',
 };
-
-/** What one place in the queue stands for. */
-type Job = { image: Uint8Array; options: AnalyseOptions } | WorkJob;
 
 /** Queue settings and metrics count matches of two images; the queue itself counts images. */
 const images_in_match = 2;
@@ -28,7 +25,7 @@ const minWedged_ms = 5000;
 /** A model pack with its workers, the queue in front of them, and the cache of analyses. */
 export class Engine {
   readonly addon: Addon;
-  readonly #queue: ImageQueue<Job, Outcome | WorkOutcome>;
+  readonly #queue: JobQueue;
   readonly #cache: AnalysisCache | undefined;
   readonly #config: Config;
   readonly #logger: Pick<Logger, 'warn' | 'error'>;
@@ -40,19 +37,19 @@ export class Engine {
     this.#logger = logger;
     this.addon = loadAddon();
     const { workers, queue, deadline_ms, embedding_cache } = config;
-    this.#queue = new ImageQueue({
+    this.#queue = new JobQueue({
       workers,
       capacity: images_in_match * (workers + queue),
       deadline_ms,
       wedged_ms: Math.max(minWedged_ms, deadline_ms),
       run: (jobs, slot) => this.#run(jobs, slot),
       cancel: (slot) => this.#pool!.cancel(slot),
-      onJobFault: ({ kind, images, request_id, reason }) => {
-        const pictures = images.flatMap((job) => ('image' in job ? [noteOf(job.image)] : []));
+      onJobFault: ({ kind, jobs, request_id, reason }) => {
+        const images = jobs.flatMap((job) => ('image' in job ? [noteOf(job.image)] : []));
         const fault = reason === undefined ? undefined : String(reason);
         // The line of the request itself tells a fault only where the answer is late enough for it.
-        if (kind === 'overdue') logger.warn({ request_id, pictures }, jobFaults[kind]);
-        else logger.error({ request_id, pictures, fault }, jobFaults[kind]);
+        if (kind === 'overdue') logger.warn({ request_id, images }, jobFaults[kind]);
+        else logger.error({ request_id, images, fault }, jobFaults[kind]);
       },
     });
     if (embedding_cache > 0) this.#cache = new AnalysisCache(embedding_cache);
@@ -96,17 +93,17 @@ export class Engine {
     origin: Origin,
   ): Ticket<Outcome> {
     const submit = (images: readonly Uint8Array[], how: AnalyseOptions) =>
-      this.#queue.submit(
+      this.#queue.submit<Outcome>(
         images.map((image) => ({ image, options: how })),
         origin,
-      ) as Ticket<Outcome>;
+      );
     if (this.#cache === undefined || !keep) return submit(images, options);
     return this.#cache.analyse(images, options, submit);
   }
 
   /** Calculates in a worker. The job takes one place in the queue. */
   work<Result>(job: WorkJob, origin: Origin): Ticket<WorkOutcome<Result>> {
-    return this.#queue.submit([job], origin) as Ticket<WorkOutcome<Result>>;
+    return this.#queue.submit<WorkOutcome<Result>>([job], origin);
   }
 
   /** All jobs belong to one request, and so are of one kind. */
@@ -122,7 +119,7 @@ export class Engine {
     await this.#pool?.close();
   }
 
-  readings() {
+  gauges() {
     return {
       queue_depth: () => Math.max(0, Math.ceil(this.#queue.size / images_in_match) - this.#config.workers),
       queue_capacity: () => this.#config.queue,
@@ -133,7 +130,7 @@ export class Engine {
       worker_replacements_total: () => this.#pool?.replacements ?? 0,
       embedding_cache_hits_total: () => this.#cache?.hits ?? 0,
       embedding_cache_misses_total: () => this.#cache?.misses ?? 0,
-      embedding_cache_pictures: () => this.#cache?.size ?? 0,
+      embedding_cache_images: () => this.#cache?.size ?? 0,
     };
   }
 }

@@ -62,7 +62,7 @@ interface PoolOptions {
 const heal_ms = { first: 1000, max: 30_000 };
 
 /**
- * The worker threads: each runs one job at a time, and never gets more, for ImageQueue decides which image is next. Piscina replaces a
+ * The worker threads: each runs one job at a time, and never gets more, for JobQueue decides which one is next. Piscina replaces a
  * worker that dies, but not one that dies while it starts, and then none at all: when workers are missing some time after a death, a
  * new pool replaces this one.
  */
@@ -149,7 +149,7 @@ export class Pool {
       workerData: { pack_directory, flags: this.#flags } satisfies WorkerData,
       ...threads(workers),
       // Not a worker that is still starting: if it dies, the job fails with it. Piscina asks again when one has started.
-      loadBalancer: (_, candidates) =>
+      loadBalancer: (_task, candidates) =>
         candidates.find(({ id, currentUsage }) => currentUsage === 0 && this.#up.has(id)) ?? null,
       // With atomics a worker blocks in a wait that only piscina can end.
       atomics: 'disabled',

@@ -1,7 +1,10 @@
 import { Problem } from '../errors.ts';
+import type { AnalyseOptions } from './addon.ts';
 import { FairQueue } from './fair-queue.ts';
+import type { Outcome, WorkJob, WorkOutcome } from './pool.ts';
 
-/** What the queue of images has in common with those who use it. */
+/** What one place in the queue stands for; the jobs of a request are of one kind. */
+export type Job = { image: Uint8Array; options: AnalyseOptions } | WorkJob;
 
 export interface Origin {
   /** Whose it is: the id of a key. */
@@ -9,16 +12,16 @@ export interface Origin {
   request_id: string;
 }
 
-export interface Done<Outcome> {
-  /** In the order of the images. */
-  outcomes: Outcome[];
-  /** Milliseconds between submit and the start of the first image. */
+export interface Done<One> {
+  /** In the order of the jobs. */
+  outcomes: One[];
+  /** Milliseconds between submit and the start of the first job. */
   queue_ms: number;
 }
 
-export interface Ticket<Outcome> {
+export interface Ticket<One> {
   /** Rejects with a Problem (overloaded, deadline_exceeded) or with the error of `run`. */
-  readonly done: Promise<Done<Outcome>>;
+  readonly done: Promise<Done<One>>;
   /** Resolves when no worker reads or will read the images: their memory may be discarded. Never rejects. */
   readonly idle: Promise<void>;
   /** Drops waiting images and cancels running ones. `done` rejects with `reason`. */
@@ -29,15 +32,15 @@ export interface Ticket<Outcome> {
  * `failed`: `run` rejected. `overdue`: they ran when the deadline passed. `wedged`: they still run long after they were
  * cancelled, and hold their worker.
  */
-export interface JobFault<Image> {
+export interface JobFault {
   kind: 'failed' | 'overdue' | 'wedged';
-  images: readonly Image[];
+  jobs: readonly Job[];
   request_id: string;
   reason?: unknown;
 }
 
 /**
- * A bounded queue of images in front of the pool, fair between keys (fair-queue.ts). One key alone may use all places; when others
+ * A bounded queue of jobs, mostly images, in front of the pool, fair between keys (fair-queue.ts). One key alone may use all places; when others
  * come to a full queue, the key that holds most makes room. The images of a request go to any free workers: two idle ones
  * take one each. While other requests wait too, a worker gets two images of a request at once, which saves a message, unless
  * they take long.
@@ -46,7 +49,7 @@ export interface JobFault<Image> {
  * Only requests whose body has arrived take places in the queue: a slow upload would otherwise keep workers idle in front of
  * a full queue. So admission is checked twice: `isFull` before the body is read, to refuse early, and then `submit` decides.
  */
-interface QueueOptions<Image, Outcome> {
+interface QueueOptions {
   /** Images that may be processed at once. */
   workers: number;
   /** Images that may run or wait. A request that finds one free place is taken with all of its images. */
@@ -59,49 +62,51 @@ interface QueueOptions<Image, Outcome> {
    * Processes one or two images of one request on one worker; outcomes in their order. `slot`: 0 to `workers` − 1, not used
    * by any other call at the time.
    */
-  run(images: readonly Image[], slot: number): Promise<readonly Outcome[]>;
+  run(jobs: readonly Job[], slot: number): Promise<readonly JobOutcome[]>;
   /** The outcomes of that slot are no longer needed: `run` should end soon, with any. */
   cancel(slot: number): void;
   /** Whether or not anybody waits for the answer. */
-  onJobFault?(fault: JobFault<Image>): void;
+  onJobFault?(fault: JobFault): void;
   /** The time in milliseconds that images are charged by; performance.now() by default. */
   now?(): number;
 }
 
+type JobOutcome = Outcome | WorkOutcome;
+
 const nowhere: Origin = { owner: '', request_id: '' };
 
-interface Request<Image, Outcome> {
+interface Submission {
   owner: string;
   request_id: string;
-  images: readonly Image[];
+  jobs: readonly Job[];
   /** The first one that waits; those before it were given to workers. */
   next: number;
   readonly waiting: number;
   readonly untouched: boolean;
-  outcomes: Outcome[];
+  outcomes: JobOutcome[];
   left: number;
   /** What runs, by slot. */
-  running: Map<number, readonly Image[]>;
+  running: Map<number, readonly Job[]>;
   submitted: number;
   started: number | undefined;
   /** Until it is over the deadline's, then the one that finds what is wedged. */
   timer: NodeJS.Timeout;
   over: boolean;
-  resolve(done: Done<Outcome>): void;
+  resolve(done: Done<JobOutcome>): void;
   reject(error: unknown): void;
   onIdle(): void;
 }
 
-export class ImageQueue<Image, Outcome> {
-  readonly #options: QueueOptions<Image, Outcome>;
-  readonly #fair = new FairQueue<Request<Image, Outcome>>();
+export class JobQueue {
+  readonly #options: QueueOptions;
+  readonly #fair = new FairQueue<Submission>();
   readonly #free: number[];
   readonly #wedged = new Set<number>();
   /** Until the time `#counted`. */
   #busy_ms = 0;
   #counted = performance.now();
 
-  constructor(options: QueueOptions<Image, Outcome>) {
+  constructor(options: QueueOptions) {
     this.#options = options;
     this.#free = Array.from({ length: options.workers }, (_, slot) => slot);
   }
@@ -130,27 +135,28 @@ export class ImageQueue<Image, Outcome> {
     return this.#toPushOut(owner, 1) === undefined;
   }
 
-  submit(images: readonly Image[], { owner, request_id } = nowhere): Ticket<Outcome> {
-    const victims = this.#toPushOut(owner, images.length);
+  /** The caller knows of which kind the outcomes of its jobs are. */
+  submit<One extends JobOutcome>(jobs: readonly Job[], { owner, request_id } = nowhere): Ticket<One> {
+    const victims = this.#toPushOut(owner, jobs.length);
     if (victims === undefined) {
       return { done: Promise.reject(new Problem('overloaded')), idle: Promise.resolve(), cancel: () => {} };
     }
     for (const victim of victims) this.#end(victim, new Problem('overloaded'));
-    const { promise: done, resolve, reject } = withResolvers<Done<Outcome>>();
+    const { promise: done, resolve, reject } = withResolvers<Done<JobOutcome>>();
     const { promise: idle, resolve: onIdle } = withResolvers<void>();
-    const request: Request<Image, Outcome> = {
+    const request: Submission = {
       owner,
       request_id,
-      images,
+      jobs,
       next: 0,
       get waiting() {
-        return this.images.length - this.next;
+        return this.jobs.length - this.next;
       },
       get untouched() {
         return this.next === 0;
       },
-      outcomes: new Array<Outcome>(images.length),
-      left: images.length,
+      outcomes: new Array<JobOutcome>(jobs.length),
+      left: jobs.length,
       running: new Map(),
       submitted: performance.now(),
       started: undefined,
@@ -160,16 +166,17 @@ export class ImageQueue<Image, Outcome> {
       reject,
       onIdle,
     };
-    if (images.length === 0) this.#finish(request);
+    if (jobs.length === 0) this.#finish(request);
     else this.#fair.add(request);
     this.#assign();
-    return { done, idle, cancel: (reason) => this.#end(request, reason) };
+    const ended = done as Promise<Done<One>>;
+    return { done: ended, idle, cancel: (reason) => this.#end(request, reason) };
   }
 
-  /** What has to leave so that a request of so many images finds room; undefined when it is refused. */
-  #toPushOut(owner: string, images: number): Request<Image, Outcome>[] | undefined {
+  /** What has to leave so that a request of so many jobs finds room; undefined when it is refused. */
+  #toPushOut(owner: string, jobs: number): Submission[] | undefined {
     const lacking = this.size - this.#options.capacity + 1;
-    return lacking <= 0 ? [] : this.#fair.victims(owner, Math.min(images, lacking));
+    return lacking <= 0 ? [] : this.#fair.victims(owner, Math.min(jobs, lacking));
   }
 
   #assign(): void {
@@ -187,32 +194,32 @@ export class ImageQueue<Image, Outcome> {
   }
 
   /** The slot is held until `run` returns, even when the client already got a 504. */
-  async #run(request: Request<Image, Outcome>, from: number, to: number): Promise<void> {
+  async #run(request: Submission, from: number, to: number): Promise<void> {
     this.#count();
     const { now = () => performance.now() } = this.#options;
     const began = now();
     const slot = this.#free.shift()!;
-    const images = request.images.slice(from, to);
-    request.running.set(slot, images);
+    const jobs = request.jobs.slice(from, to);
+    request.running.set(slot, jobs);
     request.started ??= performance.now();
-    let outcomes: readonly Outcome[] = [];
+    let outcomes: readonly JobOutcome[] = [];
     let fault: { reason: unknown } | undefined;
     try {
-      outcomes = await this.#options.run(images, slot);
+      outcomes = await this.#options.run(jobs, slot);
     } catch (reason) {
       fault = { reason };
     }
     this.#count();
     this.#free.push(slot);
-    this.#fair.release(request.owner, images.length, now() - began);
+    this.#fair.release(request.owner, jobs.length, now() - began);
     request.running.delete(slot);
     this.#wedged.delete(slot);
     if (fault) {
-      this.#report('failed', request, images, fault.reason);
+      this.#report('failed', request, jobs, fault.reason);
       this.#end(request, fault.reason);
     } else {
       for (const [at, outcome] of outcomes.entries()) request.outcomes[from + at] = outcome;
-      request.left -= images.length;
+      request.left -= jobs.length;
       if (request.left === 0) this.#finish(request);
     }
     if (request.over && request.running.size === 0) {
@@ -222,7 +229,7 @@ export class ImageQueue<Image, Outcome> {
     this.#assign();
   }
 
-  #finish(request: Request<Image, Outcome>): void {
+  #finish(request: Submission): void {
     if (request.over) return;
     request.over = true;
     clearTimeout(request.timer);
@@ -232,7 +239,7 @@ export class ImageQueue<Image, Outcome> {
   }
 
   /** Rejects `done`, drops what waits and cancels what runs. */
-  #end(request: Request<Image, Outcome>, error: unknown): void {
+  #end(request: Submission, error: unknown): void {
     if (request.over) return;
     request.over = true;
     clearTimeout(request.timer);
@@ -243,27 +250,22 @@ export class ImageQueue<Image, Outcome> {
     else request.timer = setTimeout(() => this.#markWedged(request), this.#options.wedged_ms).unref();
   }
 
-  #expire(request: Request<Image, Outcome>): void {
+  #expire(request: Submission): void {
     const running = [...request.running.values()];
     this.#end(request, new Problem('deadline_exceeded'));
-    for (const images of running) this.#report('overdue', request, images);
+    for (const jobs of running) this.#report('overdue', request, jobs);
   }
 
   /** Whatever still runs of a request that was cancelled long ago. */
-  #markWedged(request: Request<Image, Outcome>): void {
-    for (const [slot, images] of request.running) {
+  #markWedged(request: Submission): void {
+    for (const [slot, jobs] of request.running) {
       this.#wedged.add(slot);
-      this.#report('wedged', request, images);
+      this.#report('wedged', request, jobs);
     }
   }
 
-  #report(
-    kind: JobFault<Image>['kind'],
-    { request_id }: Request<Image, Outcome>,
-    images: readonly Image[],
-    reason?: unknown,
-  ): void {
-    this.#options.onJobFault?.({ kind, images, request_id, reason });
+  #report(kind: JobFault['kind'], { request_id }: Submission, jobs: readonly Job[], reason?: unknown): void {
+    this.#options.onJobFault?.({ kind, jobs, request_id, reason });
   }
 
   /** Call it before the number of running images changes. */

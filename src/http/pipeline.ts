@@ -123,8 +123,6 @@ export class Pipeline {
       trace_id: context.trace_id,
       client: context.client,
       key_id: charge?.key_id,
-      key_name: charge?.key?.name,
-      pictures: context.images,
       route: endpoint?.id ?? 'none',
       status,
       code,
@@ -134,8 +132,12 @@ export class Pipeline {
       duration_ms: performance.now() - exchange.started,
       timings_ms: context.timings_ms,
       fault: fault === undefined ? undefined : faultOf(fault),
-      counts: context.counts,
-      decisions: context.decisions,
+      tally: {
+        key_name: charge?.key?.name,
+        images: context.images,
+        counts: context.counts,
+        decisions: context.decisions,
+      },
     });
   }
 }

@@ -18,7 +18,7 @@ import { documents } from '../site/documents.ts';
 import { AuditLog } from '../telemetry/audit.ts';
 import { type Log, Telemetry } from '../telemetry/telemetry.ts';
 import { openAdmin, openCertificate, openConnections, openFront } from './listeners.ts';
-import { readingsOf } from './telemetry.ts';
+import { gaugesOf } from './telemetry.ts';
 
 export interface Server {
   /** http://HOST:PORT with the actual port. */
@@ -82,7 +82,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
     documents: documents(config),
   };
   const pipeline = new Pipeline(services);
-  telemetry.read(readingsOf(services, pipeline, connections.front, certificate, limiter));
+  telemetry.addGauges(gaugesOf(services, pipeline, connections.front, certificate, limiter));
   const front = opening(await openFront(transport, services, pipeline, certificate, connections.front, log));
   const admin = opening(await openAdmin(transport, services, connections.admin, log));
   // After the listeners: it records their last requests.

@@ -6,7 +6,7 @@ import type { Pipeline } from '../http/pipeline.ts';
 import type { CertificateWatch } from './certificate.ts';
 
 /** Where the metrics are read from, by their names. */
-export function readingsOf(
+export function gaugesOf(
   { config, engine, gate, uploads, unread, readiness }: Services,
   pipeline: Pipeline,
   connections: Connections,
@@ -17,7 +17,7 @@ export function readingsOf(
   const limit = process.constrainedMemory();
   const memory_limit_bytes = limit > 0 ? Math.min(limit, totalmem()) : totalmem();
   return {
-    ...engine.readings(),
+    ...engine.gauges(),
     upload_bytes: () => uploads.used_bytes,
     upload_kept_bytes: () => uploads.kept_bytes,
     answers_unread_bytes: () => unread.held_bytes,

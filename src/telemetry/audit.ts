@@ -8,7 +8,7 @@ import type { RequestRecord } from './record.ts';
 /** The endpoints that decide something, and the one that gives templates out. */
 const routes: readonly string[] = endpoints.filter(({ audited }) => audited).map(({ id }) => id);
 /** Refusals that depend on what was sent. Others, such as for a key or its rate, are not decisions. */
-const groups: readonly ErrorGroup[] = ['request', 'picture'];
+const groups: readonly ErrorGroup[] = ['request', 'image'];
 
 /**
  * One line of JSON for each decision, and for each image whose embeddings were given out; no image, embedding or key, and no name that a
@@ -35,7 +35,7 @@ export class AuditLog {
     }
   }
 
-  write({ request_id, key_id, route, code, decisions }: RequestRecord): void {
+  write({ request_id, key_id, route, code, tally: { decisions } }: RequestRecord): void {
     if (!routes.includes(route)) return;
     const lines = decisions.length > 0 ? decisions : refusalOf(code);
     if (lines.length === 0) return;

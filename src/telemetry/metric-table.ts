@@ -24,7 +24,7 @@ const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 const roundTrips = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25];
 
 /** Updated with each request. */
-export const counted = {
+export const counters = {
   requests_total: {
     help: 'Requests by endpoint, status and code; status 499: the client closed the connection',
     labels: { route: routes, status: 'the HTTP status', code: 'an error code, `ok`, or `client_left`' },
@@ -68,7 +68,7 @@ export const counted = {
     help: 'Requests of a key whose scope and rate were right, whatever came of them',
     labels: { key: "a key's name" },
   },
-  key_pictures_total: {
+  key_images_total: {
     help: 'Images that were analysed for a key',
     labels: { key: "a key's name" },
   },
@@ -86,7 +86,7 @@ export const counted = {
 } as const satisfies Record<string, Row>;
 
 /** Read at each scrape. */
-export const read = {
+export const gauges = {
   queue_depth: { help: 'Matches, of two images each, that wait for a worker' },
   queue_capacity: { help: 'Matches, of two images each, that may wait for a worker' },
   workers: { help: 'Worker threads' },
@@ -118,7 +118,7 @@ export const read = {
   embedding_cache_misses_total: {
     help: 'Images that were not in the embedding cache',
   },
-  embedding_cache_pictures: { help: 'Images in the embedding cache' },
+  embedding_cache_images: { help: 'Images in the embedding cache' },
   limiter_up: {
     help: '1 when rate limits are shared, 0 while Redis is not reachable and this process counts alone; absent without `FACEMATCH_LIMITER`',
   },
@@ -160,7 +160,7 @@ export const build = {
 export type Metric = Row & { type: 'counter' | 'gauge' | 'histogram' };
 
 export const metricTable: Readonly<Record<string, Metric>> = Object.fromEntries(
-  Object.entries<Row>({ ...counted, ...read, ...build }).map(([name, row]) => {
+  Object.entries<Row>({ ...counters, ...gauges, ...build }).map(([name, row]) => {
     const type = name.endsWith('_total') ? 'counter' : row.buckets ? 'histogram' : 'gauge';
     return [name, { ...row, type }];
   }),

@@ -1,25 +1,25 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { errorCodes, groupOf, isErrorCode } from '../errors.ts';
-import { type build, counted, type Metric, metricName, metricTable, type read } from './metric-table.ts';
-import type { RequestRecord } from './record.ts';
+import { type build, counters, type gauges, type Metric, metricName, metricTable } from './metric-table.ts';
+import type { RequestRecord, Tally } from './record.ts';
 
-/** Where the metrics of the table `read` get their values at each scrape; undefined for no series. */
-export type Readings = Readonly<Record<keyof typeof read, () => number | undefined>>;
+/** Where the metrics of the table `gauges` get their values at each scrape; undefined for no series. */
+export type Gauges = Readonly<Record<keyof typeof gauges, () => number | undefined>>;
 
 export type BuildInfo = Readonly<Record<keyof typeof build.build_info.labels, string>>;
 
 /** How often the event loop's delay is sampled: prom-client's default would wake an idle process a hundred times a second. */
 const loopSampling_ms = 200;
 
-type Counted = typeof counted;
+type Counters = typeof counters;
 
 /** The registry, filled from the metric table. */
 export class Metrics {
   readonly registry = new Registry();
-  /** Those of the table `counted`. */
+  /** Those of the table `counters`. */
   readonly meters = Object.fromEntries(
-    Object.keys(counted).map((name) => [name, this.#meter(name, metricTable[name]!)]),
-  ) as { [Name in keyof Counted]: Counted[Name] extends { buckets: unknown } ? Histogram : Counter };
+    Object.keys(counters).map((name) => [name, this.#meter(name, metricTable[name]!)]),
+  ) as { [Name in keyof Counters]: Counters[Name] extends { buckets: unknown } ? Histogram : Counter };
 
   constructor(info: BuildInfo) {
     collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: loopSampling_ms });
@@ -29,27 +29,27 @@ export class Metrics {
     new Gauge(this.#options('build_info', metricTable.build_info!)).set(info, 1);
   }
 
-  /** Adds the metrics of the table `read`. */
-  read(readings: Readings): void {
-    for (const [name, value] of Object.entries(readings)) this.#reading(name, metricTable[name]!, value);
+  /** Adds the metrics of the table `gauges`. */
+  addGauges(values: Gauges): void {
+    for (const [name, value] of Object.entries(values)) this.#addGauge(name, metricTable[name]!, value);
   }
 
   observe(record: RequestRecord): void {
     const { meters } = this;
-    const { route, status, code = 'ok', bytes, duration_ms, timings_ms, counts, decisions } = record;
+    const { route, status, code = 'ok', bytes, duration_ms, timings_ms, tally } = record;
     meters.requests_total.inc({ route, status, code });
-    if (isErrorCode(code)) meters.refusals_total.inc({ reason: groupOf(code), code });
+    if (code !== 'ok' && isErrorCode(code)) meters.refusals_total.inc({ reason: groupOf(code), code });
     meters.request_duration_seconds.observe({ route }, duration_ms / 1000);
     meters.received_bytes_total.inc(bytes);
     for (const stage in timings_ms) {
       meters.stage_duration_seconds.observe({ stage }, timings_ms[stage]! / 1000);
     }
-    this.#observeKey(record);
-    for (const { faces, found_by } of counts) {
+    this.#observeKey(tally);
+    for (const { faces, found_by } of tally.counts) {
       meters.images_total.inc({ found_by });
       meters.image_faces.observe(faces);
     }
-    for (const { accuracy_mode, match, candidates, confidence_percent } of decisions) {
+    for (const { accuracy_mode, match, candidates, confidence_percent } of tally.decisions) {
       if (match === undefined || candidates !== undefined) continue;
       meters.comparisons_total.inc({ accuracy_mode: accuracy_mode!, result: match ? 'match' : 'no_match' });
       meters.confidence_percent.observe({ accuracy_mode: accuracy_mode! }, confidence_percent!);
@@ -57,10 +57,10 @@ export class Metrics {
   }
 
   /** A key that was rotated keeps its name, and so its counts. */
-  #observeKey({ key_name: key, pictures, decisions }: RequestRecord): void {
+  #observeKey({ key_name: key, images, decisions }: Tally): void {
     if (key === undefined) return;
     this.meters.key_requests_total.inc({ key });
-    this.meters.key_pictures_total.inc({ key }, pictures);
+    this.meters.key_images_total.inc({ key }, images);
     for (const { candidates, match } of decisions) {
       // On the candidates of a match of embeddings, or on two images.
       this.meters.key_comparisons_total.inc({ key }, candidates ?? (match === undefined ? 0 : 1));
@@ -77,7 +77,7 @@ export class Metrics {
     return meter;
   }
 
-  #reading(name: string, row: Metric, value: () => number | undefined): void {
+  #addGauge(name: string, row: Metric, value: () => number | undefined): void {
     if (row.type === 'counter') {
       new Counter({
         ...this.#options(name, row),

@@ -9,8 +9,6 @@ export interface RequestRecord {
   client: string | undefined;
   /** The id part of the key; it is public and opens nothing. */
   key_id: string | undefined;
-  /** The name of a key that was admitted; for the counts of use only. */
-  key_name: string | undefined;
   route: string;
   status: number;
   /** Error code; undefined for a 200 answer. */
@@ -23,10 +21,15 @@ export interface RequestRecord {
   timings_ms: Readonly<Record<string, number>>;
   /** A fault of the server; goes to the log and nowhere else. */
   fault: string | undefined;
-  /** Images that were analysed; for the counts of use only. */
-  pictures: number;
-  /** For the metrics only: in a log line it would describe one person. */
+  tally: Tally;
+}
+
+/** What the metrics and the audit log have of a request, and no log line: in one it would describe one person. */
+export interface Tally {
+  /** The name of a key that was admitted. */
+  key_name: string | undefined;
+  /** How many were analysed. */
+  images: number;
   counts: readonly ImageCounts[];
-  /** For the audit log and the metrics. */
   decisions: readonly Decision[];
 }

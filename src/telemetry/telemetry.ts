@@ -2,7 +2,7 @@ import { type Logger, pino, stdTimeFunctions } from 'pino';
 import type { LogLevel } from '../config/config.ts';
 import type { AuditLog } from './audit.ts';
 import { Lines } from './lines.ts';
-import { type BuildInfo, Metrics, type Readings } from './metrics.ts';
+import { type BuildInfo, type Gauges, Metrics } from './metrics.ts';
 import type { RequestRecord } from './record.ts';
 
 /** JSON lines on standard error. */
@@ -35,9 +35,9 @@ export class Telemetry {
   }
 
   /** What is read at each scrape, besides what is known here. */
-  read(readings: Omit<Readings, `${'log' | 'audit'}_lines_dropped_total`>): void {
-    this.metrics.read({
-      ...readings,
+  addGauges(values: Omit<Gauges, `${'log' | 'audit'}_lines_dropped_total`>): void {
+    this.metrics.addGauges({
+      ...values,
       log_lines_dropped_total: () => this.#log.lines.dropped,
       audit_lines_dropped_total: () => this.#audit?.lines.dropped ?? 0,
     });
@@ -50,7 +50,7 @@ export class Telemetry {
       this.#audit?.write(record);
       // pino leaves out members that are undefined.
       const duration_ms = Math.round(record.duration_ms * 10) / 10;
-      const { key_name: _, pictures: __, counts: ___, decisions: ____, ...line } = { ...record, duration_ms };
+      const line = { ...record, duration_ms, tally: undefined };
       if (record.fault === undefined) this.#log.logger.info(line, 'request');
       else this.#log.logger.error(line, 'request');
     } catch (error) {

@@ -198,7 +198,7 @@ test('writes nothing of an embedding into the log', async () => {
 describe('a cache for two images', async () => {
   const caching = await TestServer.forFile({ env: { ...env, FACEMATCH_EMBEDDING_CACHE: '2' } });
   const counts = async (of = caching) => {
-    const named = ['hits_total', 'misses_total', 'pictures'];
+    const named = ['hits_total', 'misses_total', 'images'];
     return Promise.all(named.map((name) => of.metric(`facematch_embedding_cache_${name}`)));
   };
   const added = async (act: () => Promise<unknown>) => {

@@ -62,7 +62,7 @@ test('a request that is refused or whose client leaves is running no longer', as
 });
 
 test('what was used is counted by the name of the key', async () => {
-  const counted = ['requests', 'pictures', 'comparisons'];
+  const counted = ['requests', 'images', 'comparisons'];
   const used = async (key: string) =>
     Promise.all(counted.map((what) => server.metric(`facematch_key_${what}_total{key="${key}"}`)));
   const before = await used('shop');

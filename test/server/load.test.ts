@@ -126,8 +126,8 @@ test('the deadline answers what runs and what waits, and the late outcome is thr
   expect(await server.metric('facematch_queue_depth')).toBe(0);
   const told = JSON.parse(await server.line(server.stderr, /not done at the deadline/));
   const sha256 = expect.stringMatching(/^[0-9a-f]{16}$/);
-  const pictures = [{ bytes: expect.any(Number), format: 'jpeg', sha256 }];
-  expect(told).toMatchObject({ level: 'warn', request_id: expect.any(String), pictures });
+  const images = [{ bytes: expect.any(Number), format: 'jpeg', sha256 }];
+  expect(told).toMatchObject({ level: 'warn', request_id: expect.any(String), images });
   // What was cancelled does not end: both workers hang, and the probes say so.
   await server.metricBecomes('facematch_workers_wedged', 2);
   expect(await server.probe()).toEqual([503, readiness('wedged', 2)]);
@@ -192,9 +192,9 @@ test('a worker that dies costs its own request a 500 with nothing internal in it
   const told = server.stderr.map((line) => JSON.parse(line));
   const ofDead = told.filter(({ request_id }) => request_id === dead.body.request_id);
   const fault = expect.stringMatching(/exited/);
-  const pictures = [expect.objectContaining({ format: 'jpeg' })];
+  const images = [expect.objectContaining({ format: 'jpeg' })];
   expect(ofDead).toEqual([
-    expect.objectContaining({ level: 'error', fault, pictures }),
+    expect.objectContaining({ level: 'error', fault, images }),
     expect.objectContaining({ status: 500, fault }),
   ]);
 });

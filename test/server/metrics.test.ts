@@ -90,9 +90,9 @@ describe('a refusal', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['reason="key",code="missing_api_key"', () => match(server, twoPhotos(), { key: null })],
     ['reason="request",code="missing_field"', () => match(server, { image1: samples.one })],
-    ['reason="picture",code="no_face_found"', both],
+    ['reason="image",code="no_face_found"', both],
     ['reason="request",code="not_found"', () => send(server, { path: '/nowhere' })],
-    ['reason="picture",code="unsupported_image_format"', () => match(server, { image1: 'x', image2: 'y' })],
+    ['reason="image",code="unsupported_image_format"', () => match(server, { image1: 'x', image2: 'y' })],
   ])('counts as %s', async (labels, ask) => {
     expect(await rises(ask, 'refusals_total')).toEqual({ [labels]: 1 });
   });

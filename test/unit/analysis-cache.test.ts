@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { AnalyseOptions, Analysis } from '../../src/engine/addon.ts';
 import { AnalysisCache } from '../../src/engine/analysis-cache.ts';
 import type { Outcome } from '../../src/engine/pool.ts';
-import { ImageQueue } from '../../src/engine/queue.ts';
+import { JobQueue } from '../../src/engine/queue.ts';
 
 const options: AnalyseOptions = {
   accuracy_mode: 'fast',
@@ -31,13 +31,13 @@ function cached(pictures: number) {
   const looked: string[] = [];
   let release = () => {};
   let gate: Promise<void> = Promise.resolve();
-  const queue = new ImageQueue<Uint8Array, Outcome>({
+  const queue = new JobQueue({
     workers: 1,
     capacity: 99,
     deadline_ms: 60_000,
     wedged_ms: 60_000,
     cancel: () => {},
-    run: (images) => Promise.all(images.map(look)),
+    run: (jobs) => Promise.all(jobs.flatMap((job) => ('image' in job ? [look(job.image)] : []))),
   });
   async function look(image: Uint8Array): Promise<Outcome> {
     const text = Buffer.from(image).toString();
@@ -50,7 +50,9 @@ function cached(pictures: number) {
   }
   const cache = new AnalysisCache(pictures);
   const ask = (texts: readonly string[], how = options) =>
-    cache.analyse(texts.map(picture), how, (images) => queue.submit(images));
+    cache.analyse(texts.map(picture), how, (images) =>
+      queue.submit(images.map((image) => ({ image, options }))),
+    );
   const hold = () => {
     gate = new Promise((resolve) => {
       release = resolve;

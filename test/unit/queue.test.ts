@@ -1,8 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { ImageQueue } from '../../src/engine/queue.ts';
+import { type Job, JobQueue, type Origin } from '../../src/engine/queue.ts';
 import { Problem } from '../../src/errors.ts';
 
-/** A queue whose images are done when the test says so. */
+const nameOf = (job: Job) => ('module' in job ? job.module : '');
+const submitTo = (queue: JobQueue) => (names: readonly string[], origin?: Origin) =>
+  queue.submit(
+    names.map((module) => ({ module, input: undefined })),
+    origin,
+  );
+
+/** A queue whose jobs, known by their names, are done when the test says so. */
 function held(options: Partial<Record<'workers' | 'capacity' | 'deadline_ms' | 'wedged_ms', number>> = {}) {
   const faults: string[] = [];
   const started: string[] = [];
@@ -10,7 +17,7 @@ function held(options: Partial<Record<'workers' | 'capacity' | 'deadline_ms' | '
   const slots = new Map<number, string>();
   let now_ms = 0;
   const ends = new Map<string, { resolve(value: undefined): void; reject(error: Error): void }>();
-  const queue = new ImageQueue<string, string>({
+  const queue = new JobQueue({
     workers: 1,
     capacity: 9,
     // Some requests are never done; none may be overdue while other tests run.
@@ -18,25 +25,28 @@ function held(options: Partial<Record<'workers' | 'capacity' | 'deadline_ms' | '
     wedged_ms: 5,
     now: () => now_ms,
     ...options,
-    run: (pictures, slot) => {
-      const picture = pictures.join('+');
+    run: (jobs, slot) => {
+      const names = jobs.map(nameOf);
+      const picture = names.join('+');
       started.push(picture);
       expect(slots.has(slot)).toBe(false);
       slots.set(slot, picture);
-      return new Promise<string[]>((resolve, reject) => {
+      return new Promise((resolve, reject) => {
         const leave =
           <T>(settle: (value: T) => void) =>
           (value: T) => {
             slots.delete(slot);
             settle(value);
           };
-        const outcomes = pictures.map((each) => `outcome of ${each}`);
+        const outcomes = names.map((name) => ({ ok: true as const, result: `outcome of ${name}` }));
         ends.set(picture, { resolve: leave(() => resolve(outcomes)), reject: leave(reject) });
       });
     },
     cancel: (slot) => cancelled.push(slots.get(slot)!),
-    onJobFault: ({ kind, images, request_id, reason }) =>
-      faults.push([kind, ...images, request_id, ...(reason ? [(reason as Error).message] : [])].join(' ')),
+    onJobFault: ({ kind, jobs, request_id, reason }) =>
+      faults.push(
+        [kind, ...jobs.map(nameOf), request_id, ...(reason ? [(reason as Error).message] : [])].join(' '),
+      ),
   });
   /** After so much time more; by default each image takes 1 ms. */
   const end = async (picture: string, ms = picture.split('+').length) => {
@@ -45,7 +55,7 @@ function held(options: Partial<Record<'workers' | 'capacity' | 'deadline_ms' | '
     await new Promise(setImmediate);
   };
   const breakDown = (picture: string) => ends.get(picture)!.reject(new Error(`${picture} broke`));
-  return { queue, started, cancelled, faults, end, breakDown };
+  return { queue, submit: submitTo(queue), started, cancelled, faults, end, breakDown };
 }
 
 const code = (error: unknown) => (error as Problem).code;
@@ -100,28 +110,29 @@ describe('handing over', () => {
       'a1 a2 k1 k2 k3 k4 k5 b1+b2',
     ],
   ])('images go %s', async (_what, workers, script, expected) => {
-    const { queue, started, end } = held({ workers, capacity: 99 });
+    const { submit, started, end } = held({ workers, capacity: 99 });
     for (const step of script.split(' ')) {
       const [owner, pictures] = step.split(':');
       const [job, ms] = step.slice(1).split('@');
       if (pictures === undefined) await end(job!, ms === undefined ? ms : Number(ms));
-      else queue.submit(pictures.split(','), { owner: owner!, request_id: '' });
+      else submit(pictures.split(','), { owner: owner!, request_id: '' });
     }
     expect(started.join(' ')).toBe(expected);
   });
 
   test('outcomes come in the order of the images, whichever ends first', async () => {
-    const { queue, end } = held({ workers: 2 });
-    const [, asked] = [['a1', 'a2'], ['b1', 'b2', 'b3'], ['c']].map((request) => queue.submit(request));
+    const { queue, submit, end } = held({ workers: 2 });
+    const [, asked] = [['a1', 'a2'], ['b1', 'b2', 'b3'], ['c']].map((request) => submit(request));
     for (const job of ['a1', 'a2', 'b3', 'c', 'b1+b2']) await end(job);
-    expect((await asked!.done).outcomes).toEqual(['outcome of b1', 'outcome of b2', 'outcome of b3']);
+    const results = ['outcome of b1', 'outcome of b2', 'outcome of b3'];
+    expect((await asked!.done).outcomes).toEqual(results.map((result) => ({ ok: true, result })));
     expect([queue.size, queue.running]).toEqual([0, 0]);
   });
 
   test('an image whose worker dies ends its request, takes the others along and frees the worker', async () => {
-    const { queue, started, cancelled, end, breakDown } = held({ workers: 2 });
-    const ticket = queue.submit(['a1', 'a2', 'a3']);
-    queue.submit(['b']);
+    const { submit, started, cancelled, end, breakDown } = held({ workers: 2 });
+    const ticket = submit(['a1', 'a2', 'a3']);
+    submit(['b']);
     await breakDown('a1');
     await expect(ticket.done).rejects.toThrow('a1 broke');
     expect(cancelled).toEqual(['a2']);
@@ -132,8 +143,8 @@ describe('handing over', () => {
   });
 
   test('a request without images is done', async () => {
-    const { queue } = held();
-    const ticket = queue.submit([]);
+    const { submit } = held();
+    const ticket = submit([]);
     expect((await ticket.done).outcomes).toEqual([]);
     expect(await isIdle(ticket)).toBe(true);
   });
@@ -143,24 +154,25 @@ describe('handing over', () => {
 async function share(workers: number, keys: Record<string, { image_ms: number; matches: number }>) {
   let now_ms = 0;
   const running: { owner: string; end_ms: number; resolve(): void }[] = [];
-  const queue = new ImageQueue<string, undefined>({
+  const queue = new JobQueue({
     workers,
     capacity: 999,
     deadline_ms: 2 ** 31 - 1,
     wedged_ms: 5,
     now: () => now_ms,
-    run: (images) =>
+    run: (jobs) =>
       new Promise((resolve) => {
-        const [owner] = images;
-        const end_ms = now_ms + keys[owner!]!.image_ms * images.length;
-        running.push({ owner: owner!, end_ms, resolve: () => resolve(images.map(() => undefined)) });
+        const owner = nameOf(jobs[0]!);
+        const end_ms = now_ms + keys[owner]!.image_ms * jobs.length;
+        const outcomes = jobs.map(() => ({ ok: true as const, result: undefined }));
+        running.push({ owner, end_ms, resolve: () => resolve(outcomes) });
       }),
     cancel: () => {},
   });
   const waits = new Map(Object.keys(keys).map((owner) => [owner, [] as number[]]));
   const send = (owner: string) => {
     const sent_ms = now_ms;
-    void queue.submit([owner, owner], { owner, request_id: '' }).done.then(() => {
+    void submitTo(queue)([owner, owner], { owner, request_id: '' }).done.then(() => {
       waits.get(owner)!.push(now_ms - sent_ms);
       send(owner);
     });
@@ -220,12 +232,12 @@ describe("the workers' time", () => {
 
 describe('admission', () => {
   test('what finds room is taken with all of its images, and the next one is refused', async () => {
-    const { queue } = held({ capacity: 3 });
-    queue.submit(['a1', 'a2']);
+    const { queue, submit } = held({ capacity: 3 });
+    submit(['a1', 'a2']);
     expect(queue.isFull()).toBe(false);
-    queue.submit(['b1', 'b2', 'b3']);
+    submit(['b1', 'b2', 'b3']);
     expect([queue.isFull(), queue.size]).toEqual([true, 5]);
-    const refused = queue.submit(['c']);
+    const refused = submit(['c']);
     expect(code(await refused.done.catch((error) => error))).toBe('overloaded');
     expect(await isIdle(refused)).toBe(true);
     expect(queue.size).toBe(5);
@@ -237,13 +249,13 @@ describe('between keys', () => {
   const pair = (name: string) => [`${name}1`, `${name}2`];
 
   test('one alone may use all places, and gives them up to others, the youngest first', async () => {
-    const { queue } = held({ capacity: 8 });
-    const flood = ['a', 'b', 'c', 'd'].map((name) => queue.submit(pair(name), from('flood')));
+    const { queue, submit } = held({ capacity: 8 });
+    const flood = ['a', 'b', 'c', 'd'].map((name) => submit(pair(name), from('flood')));
     expect([queue.isFull('flood'), queue.isFull('other')]).toEqual([true, false]);
-    const first = queue.submit(pair('x'), from('other'));
+    const first = submit(pair('x'), from('other'));
     expect(code(await flood[3]!.done.catch((error) => error))).toBe('overloaded');
     expect([queue.size, await isIdle(flood[3]!)]).toEqual([8, true]);
-    queue.submit(pair('y'), from('other'));
+    submit(pair('y'), from('other'));
     expect(code(await flood[2]!.done.catch((error) => error))).toBe('overloaded');
     // Each has its share now.
     expect([queue.isFull('flood'), queue.isFull('other'), queue.isFull('third')]).toEqual([
@@ -251,37 +263,37 @@ describe('between keys', () => {
       true,
       false,
     ]);
-    await expect(queue.submit(pair('z'), from('other')).done).rejects.toThrow(Problem);
+    await expect(submit(pair('z'), from('other')).done).rejects.toThrow(Problem);
     first.done.catch(() => {});
     first.cancel(new Error('left'));
     expect(queue.isFull('other')).toBe(false);
   });
 
   test('nothing that has begun is pushed out', async () => {
-    const { queue } = held({ capacity: 3 });
-    queue.submit(['a1', 'a2', 'a3'], from('flood'));
+    const { queue, submit } = held({ capacity: 3 });
+    submit(['a1', 'a2', 'a3'], from('flood'));
     expect(queue.isFull('other')).toBe(true);
   });
 
   test('a large request of another key finds room as any does, and makes the queue no longer than before', async () => {
-    const { queue } = held({ capacity: 4 });
-    const flood = ['a', 'b'].map((name) => queue.submit(pair(name), from('flood')));
-    queue.submit(
+    const { queue, submit } = held({ capacity: 4 });
+    const flood = ['a', 'b'].map((name) => submit(pair(name), from('flood')));
+    submit(
       Array.from({ length: 17 }, (_, index) => `x${index}`),
       from('other'),
     );
     expect(code(await flood[1]!.done.catch((error) => error))).toBe('overloaded');
     const before = queue.size;
     // Neither may be left with less than a newcomer's, and the large one has not begun.
-    queue.submit(pair('y'), from('third')).done.catch(() => {});
+    submit(pair('y'), from('third')).done.catch(() => {});
     expect(queue.size).toBeLessThanOrEqual(before);
   });
 
   test('whatever comes, leaves or ends, every place is given back', async () => {
-    const { queue, started, end } = held({ workers: 2, capacity: 10 });
+    const { queue, submit, started, end } = held({ workers: 2, capacity: 10 });
     const tickets = Array.from({ length: 60 }, (_, index) => {
       const names = Array.from({ length: 1 + (index % 3) }, (_, at) => `p${index}.${at}`);
-      const ticket = queue.submit(names, from(`key ${index % 4}`));
+      const ticket = submit(names, from(`key ${index % 4}`));
       ticket.done.catch(() => {});
       return ticket;
     });
@@ -294,8 +306,8 @@ describe('between keys', () => {
 });
 
 test('what waits when the deadline passes is never started, and what runs is cancelled', async () => {
-  const { queue, started, cancelled, end } = held({ deadline_ms: 5 });
-  const [first, second] = [queue.submit(['a']), queue.submit(['b'])];
+  const { queue, submit, started, cancelled, end } = held({ deadline_ms: 5 });
+  const [first, second] = [submit(['a']), submit(['b'])];
   for (const { done } of [first, second])
     expect(code(await done.catch((error) => error))).toBe('deadline_exceeded');
   expect([queue.size, queue.running]).toEqual([1, 1]);
@@ -309,10 +321,10 @@ describe('images that do harm', () => {
   const origin = { owner: 'key', request_id: 'r1' };
 
   test('are told with their request though nobody waits for it any more', async () => {
-    const { queue, faults, breakDown } = held({ workers: 2, deadline_ms: 5, wedged_ms: 60_000 });
-    const left = queue.submit(['a'], origin);
+    const { submit, faults, breakDown } = held({ workers: 2, deadline_ms: 5, wedged_ms: 60_000 });
+    const left = submit(['a'], origin);
     left.cancel(new Error('left'));
-    const late = queue.submit(['b'], origin);
+    const late = submit(['b'], origin);
     await Promise.allSettled([left.done, late.done]);
     expect(faults).toEqual(['overdue b r1']);
     await breakDown('a');
@@ -322,8 +334,8 @@ describe('images that do harm', () => {
   });
 
   test('and do not end long after they were cancelled count as wedged until they do', async () => {
-    const { queue, faults, end } = held({ deadline_ms: 5 });
-    const ticket = queue.submit(['a'], origin);
+    const { queue, submit, faults, end } = held({ deadline_ms: 5 });
+    const ticket = submit(['a'], origin);
     await expect(ticket.done).rejects.toBeInstanceOf(Problem);
     await expect.poll(() => queue.wedged).toBe(1);
     expect(faults).toEqual(['overdue a r1', 'wedged a r1']);
@@ -334,9 +346,9 @@ describe('images that do harm', () => {
 
 describe('cancelling', () => {
   test('what waits is dropped, and what runs is cancelled and holds its worker until it returns', async () => {
-    const { queue, started, cancelled, end } = held();
-    const ticket = queue.submit(['a1', 'a2']);
-    queue.submit(['b']);
+    const { queue, submit, started, cancelled, end } = held();
+    const ticket = submit(['a1', 'a2']);
+    submit(['b']);
     ticket.cancel(new Error('left'));
     await expect(ticket.done).rejects.toThrow('left');
     expect([cancelled, queue.size, queue.running]).toEqual([['a1'], 2, 1]);
@@ -347,11 +359,11 @@ describe('cancelling', () => {
   });
 
   test('after the outcome it changes nothing', async () => {
-    const { queue, cancelled, end } = held();
-    const ticket = queue.submit(['a']);
+    const { submit, cancelled, end } = held();
+    const ticket = submit(['a']);
     await end('a');
     ticket.cancel(new Error('left'));
-    expect((await ticket.done).outcomes).toEqual(['outcome of a']);
+    expect((await ticket.done).outcomes).toEqual([{ ok: true, result: 'outcome of a' }]);
     expect(cancelled).toEqual([]);
   });
 });

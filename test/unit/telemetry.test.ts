@@ -4,19 +4,19 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { errorTable } from '../../src/errors.ts';
 import { Lines } from '../../src/telemetry/lines.ts';
-import { read } from '../../src/telemetry/metric-table.ts';
-import { Metrics, type Readings } from '../../src/telemetry/metrics.ts';
+import { gauges } from '../../src/telemetry/metric-table.ts';
+import { type Gauges, Metrics } from '../../src/telemetry/metrics.ts';
 import { namedPipe, newFolder } from '../support/folder.ts';
 
 /** The metric table, and what is read when a scrape comes; test/server/metrics.test.ts has the rest. */
 
 const names = { version: '1.2.3', node: '20', http: 'uws', uws: '20' };
 const info = { ...names, pack: 'default', pack_version: '1.0.0', provider: 'cpu' };
-const readings = (own: Partial<Readings> = {}) =>
-  ({ ...Object.fromEntries(Object.keys(read).map((name) => [name, () => 1])), ...own }) as Readings;
-const metricsOf = (own?: Partial<Readings>) => {
+const gaugesOf = (own: Partial<Gauges> = {}) =>
+  ({ ...Object.fromEntries(Object.keys(gauges).map((name) => [name, () => 1])), ...own }) as Gauges;
+const metricsOf = (own?: Partial<Gauges>) => {
   const metrics = new Metrics(info);
-  metrics.read(readings(own));
+  metrics.addGauges(gaugesOf(own));
   return metrics;
 };
 const seriesOf = async (metrics: Metrics) =>
@@ -41,8 +41,8 @@ describe('a reading', () => {
 
 const record = {
   ...{ request_id: 'x', key_id: undefined, route: 'match', bytes: 0, duration_ms: 1, timings_ms: {} },
-  ...{ trace_id: undefined, client: undefined, key_name: undefined, pictures: 0 },
-  ...{ fault: undefined, field: undefined, reason: undefined, counts: [], decisions: [] },
+  ...{ trace_id: undefined, client: undefined, fault: undefined, field: undefined, reason: undefined },
+  tally: { key_name: undefined, images: 0, counts: [], decisions: [] },
 };
 
 test('a code that is none of the table is no refusal, and makes no series of its own', async () => {
@@ -60,11 +60,12 @@ test('every verdict of a key is counted: on two images, on each candidate, and n
   const metrics = metricsOf();
   const matched = { accuracy_mode: 'fast', match: true, confidence_percent: 90 };
   const decisions = [matched, { refused: 'no_face_found' }, { candidates: 40, match: false }];
-  metrics.observe({ ...record, status: 200, code: undefined, key_name: 'shop', pictures: 3, decisions });
+  const tally = { key_name: 'shop', images: 3, counts: [], decisions };
+  metrics.observe({ ...record, status: 200, code: undefined, tally });
   metrics.observe({ ...record, status: 200, code: undefined });
   expect((await seriesOf(metrics)).filter((line) => line.startsWith('facematch_key_'))).toEqual([
     'facematch_key_requests_total{key="shop"} 1',
-    'facematch_key_pictures_total{key="shop"} 3',
+    'facematch_key_images_total{key="shop"} 3',
     'facematch_key_comparisons_total{key="shop"} 41',
   ]);
 });
