@@ -13,6 +13,7 @@ import { createInterface } from 'node:readline';
 import { run } from '../scripts/lib/run.mjs';
 import { endOnSignals, launch, root } from '../test/support/programs.mjs';
 import { claim, flags, progress, report } from '../test/support/report.mjs';
+import { without } from '../test/support/without.mjs';
 import { sharedData } from './lib/setup.mjs';
 
 const signatures = {
@@ -108,7 +109,7 @@ for (const format of formats) results.push(await fuzz(format, files, scratch));
 report({
   title: `Fuzz of decode(): ${options.seconds} s under ASan and UBSan`,
   json: options.json,
-  facts: Object.fromEntries(results.map(({ format, fault: _, ...figures }) => [format, figures])),
+  facts: Object.fromEntries(results.map((one) => [one.format, without(one, 'format', 'fault')])),
   claims: results.map(({ format, ended, fault, executions }) =>
     claim(
       `${format}: any bytes are an error or a valid image`,

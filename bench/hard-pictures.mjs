@@ -90,7 +90,7 @@ async function people() {
 
 async function variantRows(what, images) {
   const sources = [];
-  for (const { name, bytes } of images.filter((_, i) => i % every === 0)) {
+  for (const { name, bytes } of images.filter((_item, i) => i % every === 0)) {
     const { data, info } = await sharp(bytes).raw().toBuffer({ resolveWithObject: true });
     const { width, height } = info;
     sources.push({ name, face: seen(bytes).faces[0], pixels: sharp(data, { raw: info }), width, height });
@@ -118,7 +118,7 @@ if (sets.shared) {
     const right = faces.filter((face) => landmarkDistance(face, expected) <= 2);
     return { of: 1, right, wrong: faces.length - right.length };
   });
-  await row('images without a face', sets.negatives, (_, { faces }) => ({
+  await row('images without a face', sets.negatives, (_image, { faces }) => ({
     of: 0,
     right: [],
     wrong: faces.length,

@@ -27,7 +27,7 @@ async function restart() {
 
 start();
 // One change of a file in src is several in dist.
-watch('dist', { recursive: true }, (_, file) => {
+watch('dist', { recursive: true }, (_event, file) => {
   if (!file?.endsWith('.js')) return;
   clearTimeout(starting);
   starting = setTimeout(restart, 200);

@@ -82,7 +82,7 @@ export function planOf(options) {
 }
 
 /** The same list, starting `round` places later: the state of the machine differs between first and last. */
-export const rotated = (runs, round) => runs.map((_, index) => runs[(index + round) % runs.length]);
+export const rotated = (runs, round) => runs.map((_item, index) => runs[(index + round) % runs.length]);
 
 export const sameCell = (a, b) => a.loop === b.loop && a.clients === b.clients;
 

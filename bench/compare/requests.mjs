@@ -99,7 +99,7 @@ export async function pairsOf(kind) {
   mkdirSync(folder, { recursive: true });
   const made = [];
   for (const [index, { same, pictures }] of pairs.entries()) {
-    const files = pictures.map((_, side) => join(folder, `${index}-${side + 1}.jpg`));
+    const files = pictures.map((_picture, side) => join(folder, `${index}-${side + 1}.jpg`));
     for (const [side, file] of files.entries()) {
       if (existsSync(file)) continue;
       writeFileSync(`${file}.part`, await kinds[kind].make(pictures[side], 2 * index + side));

@@ -81,7 +81,7 @@ async function predict(session, pixels, picture, transform) {
   const planes = pixels.greyCrop(picture, transform, landmark_side, { mean: 0, scale: 1 / 256 });
   const { output } = await run(session, [1, 1, landmark_side, landmark_side], planes);
   const back = inverse(transform);
-  const points = Array.from({ length: 68 }, (_, i) =>
+  const points = Array.from({ length: 68 }, (_item, i) =>
     apply(back, [output[2 * i] * landmark_side, output[2 * i + 1] * landmark_side]),
   );
   return [mean(points.slice(36, 42)), mean(points.slice(42, 48)), points[30], points[48], points[54]];

@@ -47,8 +47,8 @@ export const oddHeaders = [
   { 'x-request-id': 'a b' }, { 'x-request-id': 'x'.repeat(129) }, { 'x-request-id': '"\\' }, { 'x-forwarded-for': '1.2.3.4, ::1, x' },
   { host: undefined }, { host: '' }, { origin: 'null' }, { 'x-empty': '' }, { 'x-nul': 'a\0b' }, { 'x-obs': '\x80\xff' }, { 'x-tab': '\ta\t' },
   { 'x-long': 'x'.repeat(3000) }, { 'x-longer': 'x'.repeat(9000) }, { 'bad name': 'x' }, { '': 'x' }, { 'x-fold': 'a\r\n b' }, { 'x-lf': 'a\nb: c' },
-  Object.fromEntries(Array.from({ length: 45 }, (_, index) => [`x-${index}`, 'y'])),
-  Object.fromEntries(Array.from({ length: 120 }, (_, index) => [`x-${index}`, 'y'])),
+  Object.fromEntries(Array.from({ length: 45 }, (_item, index) => [`x-${index}`, 'y'])),
+  Object.fromEntries(Array.from({ length: 120 }, (_item, index) => [`x-${index}`, 'y'])),
 ];
 
 /** µWS closes some of these connections without an answer (docs/uws-lifecycle.md). */

@@ -28,7 +28,7 @@ function valuesOf(path) {
 }
 
 /** The library knows tuples of draft 4 alone. */
-const draft4Tuple = (_, value) =>
+const draft4Tuple = (_key, value) =>
   value?.prefixItems ? { type: 'array', items: value.prefixItems, description: value.description } : value;
 
 const answers = endpoints.flatMap((endpoint) => ('success' in endpoint ? [endpoint.success.name] : []));

@@ -52,7 +52,7 @@ describe.each(['default', 'int8'])('the pack %s', (pack) => {
       writeFileSync(file, JSON.stringify(expected));
     }
     const held = expected[pack]![mode];
-    expect(measured.map((row) => row.length)).toEqual(Array.from({ length: 22 }, (_, i) => i));
+    expect(measured.map((row) => row.length)).toEqual(Array.from({ length: 22 }, (_item, i) => i));
     const { most, mean } = limits[pack]!;
     const wrong = measured.flatMap((row, i) =>
       row.flatMap((value, j) => {

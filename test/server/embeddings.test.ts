@@ -47,7 +47,7 @@ describe('embeddings that the server gave out', () => {
     const { status, body, headers } = await ask({ searched: 1 });
     expect(status).toBe(200);
     const expected = await Promise.all(
-      three.map(async (_, index) => {
+      three.map(async (_item, index) => {
         const fields = { image1: samples.one, image2: samples.three };
         const chosen = { image1_face_index: '0', image2_face_index: String(index) };
         const { body } = await match(server, { ...fields, ...chosen }, { path: paths.advanced });
@@ -79,7 +79,7 @@ describe('embeddings that the server gave out', () => {
   });
 
   test('come back as many as are asked for, and as good', async () => {
-    const candidates = Array.from({ length: maxCandidates }, (_, index) => ({
+    const candidates = Array.from({ length: maxCandidates }, (_item, index) => ({
       id: String(index),
       embedding: three[index % three.length].embedding,
     }));
@@ -107,7 +107,7 @@ test('a member that is not known is named, as is one in the query, and a thresho
 });
 
 test('of members that are not known some are named, however many there are', async () => {
-  const many = Object.fromEntries(Array.from({ length: 90_000 }, (_, index) => [`x${index}`, 0]));
+  const many = Object.fromEntries(Array.from({ length: 90_000 }, (_item, index) => [`x${index}`, 0]));
   const { status, body } = await ask(many);
   expect([status, body.warnings.length]).toEqual([200, 16]);
 });

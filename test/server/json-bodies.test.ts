@@ -2,6 +2,7 @@ import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { endpointIds } from '../../src/config/config.ts';
 import { blank, samples } from '../fixtures/pictures.ts';
+import { without } from '../support/without.mjs';
 import {
   type Answer,
   expectProblem,
@@ -64,7 +65,7 @@ describe('an answer is that to the form', () => {
       { ...twoPhotos(), image2: faceless },
       { image1: one, image2: base64(faceless) },
     ],
-  ])('%s', async (_, path, fields, body) => {
+  ])('%s', async (_what, path, fields, body) => {
     const [asForm, asJson] = [await match(server, fields, { path }), await json(body, path)];
     const told = ({ status, headers, body }: Answer) => [status, headers.get('content-type'), lasting(body)];
     expect(told(asJson)).toEqual(told(asForm));
@@ -76,7 +77,7 @@ describe('an answer is that to the form', () => {
     const image2 = [samples.three, Buffer.from('no image'), Buffer.alloc(0), faceless, large, late];
     const asForm = await match(server, { image1: samples.one, image2 }, { path: paths.many });
     const asJson = await json({ image1: one, image2: image2.map(base64) }, paths.many);
-    const results = asForm.body.results.map(({ filename: _, ...result }: Json) => result);
+    const results = asForm.body.results.map((result: Json) => without(result, 'filename'));
     expect([asForm.status, asJson.status]).toEqual([200, 200]);
     expect(lasting(asJson.body)).toEqual(lasting({ ...asForm.body, results }));
     expect(results.map(({ problem, match }: Json) => problem ?? match)).toEqual([
@@ -130,7 +131,7 @@ describe('a fault is told', () => {
       told(/not "data:.*AAAA": character 15 .* behind its comma/),
     ],
     ['a list as the body', [pair], 'invalid_field', { field: '', expected: 'an object' }],
-  ])('%s', async (_, body, code, extras) => {
+  ])('%s', async (_what, body, code, extras) => {
     expectProblem(await json(body), code as 'invalid_field', extras);
   });
 
@@ -138,7 +139,7 @@ describe('a fault is told', () => {
     ['one image for a list', { image2: small }, 'invalid_field', told(/"\/9j.{29}"…\.$/)],
     ['an empty list', { image1: small, image2: [] }, 'missing_field', { field: 'image2' }],
     ['too long a list', { image2: Array(17).fill('AAAA') }, 'too_many_images', { limit: 16 }],
-  ])('%s, of several', async (_, body, code, extras) => {
+  ])('%s, of several', async (_what, body, code, extras) => {
     expectProblem(await json(body, paths.many), code as 'invalid_field', extras);
   });
 
@@ -151,9 +152,9 @@ describe('a fault is told', () => {
     ['a bare line break', '{"a":"\n"}', 6],
     ['an unknown escape', '{"a":"\\x"}', 6],
     ['too many levels', `{"a":${'['.repeat(40)}`, 36],
-    ['too many members', `{${Array.from({ length: 40 }, (_, i) => `"${i}":0`).join()}}`, 108],
+    ['too many members', `{${Array.from({ length: 40 }, (_item, i) => `"${i}":0`).join()}}`, 108],
     ['too much that is no image', `{"a":"${'\\"'.repeat(50_000)}"}`, 65_538],
-  ])('that is not JSON: %s', async (_, body, position) => {
+  ])('that is not JSON: %s', async (_what, body, position) => {
     expectProblem(await ask(body), 'invalid_json', { position });
   });
 

@@ -190,7 +190,7 @@ export function allowedCpus() {
   const [, list] = /^Cpus_allowed_list:\s*(\S+)/m.exec(readFileSync('/proc/self/status', 'utf8'));
   return list.split(',').flatMap((range) => {
     const [first, last = first] = range.split('-').map(Number);
-    return Array.from({ length: last - first + 1 }, (_, step) => first + step);
+    return Array.from({ length: last - first + 1 }, (_item, step) => first + step);
   });
 }
 

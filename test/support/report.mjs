@@ -14,9 +14,10 @@ export const quantile = (values, share) =>
   values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? 0;
 /** Where a long run looks at memory: after the first `settled` requests, and at each of so many parts of `total`. */
 export const marksOf = (total, settled, parts) =>
-  [settled, ...Array.from({ length: parts }, (_, part) => Math.round((total * (part + 1)) / parts))].filter(
-    (mark, index) => index === 0 || mark > settled,
-  );
+  [
+    settled,
+    ...Array.from({ length: parts }, (_item, part) => Math.round((total * (part + 1)) / parts)),
+  ].filter((mark, index) => index === 0 || mark > settled);
 
 /**
  * Flags with their defaults: a whole number, text, `false` for a switch, or a list of words of which the first is the default.

@@ -45,7 +45,7 @@ test('of the admin listener that are idle make way for a probe', async () => {
   const idle = Array.from({ length: 40 }, () => new RawClient(port));
   onTestFinished(() => idle.forEach(({ socket }) => void socket.destroy()));
   // Every other one has asked something and is kept.
-  for (const client of idle.filter((_, at) => at % 2 === 0)) client.write(head);
+  for (const client of idle.filter((_item, at) => at % 2 === 0)) client.write(head);
   for (const client of idle.slice(0, 8)) await client.closed;
   const late = idle.at(-1)!;
   late.write(head);

@@ -25,7 +25,7 @@ const everywhere = (status: number): Answered => ({ node: status, uws: status })
 
 const get = (lines = '', version = '1.1', target: string = paths.models) =>
   head(server, {}, `GET ${target} HTTP/${version}`).replace(/\r\n$/, `${lines}\r\n`);
-const fields = (count: number) => Array.from({ length: count }, (_, at) => `x-${at}: 1\r\n`).join('');
+const fields = (count: number) => Array.from({ length: count }, (_item, at) => `x-${at}: 1\r\n`).join('');
 const cookie = (length: number) => `cookie: ${'c'.repeat(length)}\r\n`;
 
 /** In pieces as Ethernet delivers them, each in a packet of its own. */

@@ -33,7 +33,7 @@ describe('a page of another origin', () => {
     });
   });
 
-  const longest = `${Array.from({ length: 256 }, (_, at) => `x-header-${1000 + at}-x`).join()}y`;
+  const longest = `${Array.from({ length: 256 }, (_item, at) => `x-header-${1000 + at}-x`).join()}y`;
   test.each([
     ['what its libraries add', 'baggage,cache-control,tracestate,x-api-key,x-requested-with'],
     ['names with blanks around them, or none between commas', " x-a ,, X_b!#$%&'*+.^`|~9\t,"],

@@ -118,7 +118,7 @@ describe.each([
     answered.length = 0;
     const requests = 'GET /document HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(200);
     const socket = await ask('/document', `\r\n${requests}`);
-    for await (const _ of socket);
+    await once(socket.resume(), 'close');
     expect(answered.length).toBeLessThan(50);
   });
 });

@@ -26,7 +26,7 @@ function percentOf(scale: Calibration, similarity: number): number {
 
 /** Similarities and rates by turns. */
 function pointsOf(...numbers: number[]): CalibrationPoint[] {
-  return Array.from({ length: numbers.length / 2 }, (_, i) => [numbers[2 * i]!, numbers[2 * i + 1]!]);
+  return Array.from({ length: numbers.length / 2 }, (_item, i) => [numbers[2 * i]!, numbers[2 * i + 1]!]);
 }
 
 describe('a table', () => {
@@ -42,7 +42,7 @@ describe('a table', () => {
     ['a similarity that stays', pointsOf(0, 1, 0, 0.1)],
     ['a similarity that falls', pointsOf(0, 1, -0.1, 0.1)],
     ['an infinite similarity', pointsOf(0, 1, Number.POSITIVE_INFINITY, 0.1)],
-  ])('with %s is refused', (_, points) => {
+  ])('with %s is refused', (_what, points) => {
     expect(() => new Calibration(points)).toThrow(RangeError);
   });
 });
@@ -63,7 +63,7 @@ describe('the false-match rate', () => {
     ['at minus infinity', Number.NEGATIVE_INFINITY, 1],
     ['at infinity', Number.POSITIVE_INFINITY, 0],
     ['of what is not a number', Number.NaN, 1],
-  ])('%s is bounded', (_, similarity, rate) => {
+  ])('%s is bounded', (_what, similarity, rate) => {
     expect(calibration.falseMatchRate(similarity)).toBe(rate);
   });
 });

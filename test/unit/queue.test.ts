@@ -279,7 +279,7 @@ describe('between keys', () => {
     const { queue, submit } = held({ capacity: 4 });
     const flood = ['a', 'b'].map((name) => submit(pair(name), from('flood')));
     submit(
-      Array.from({ length: 17 }, (_, index) => `x${index}`),
+      Array.from({ length: 17 }, (_item, index) => `x${index}`),
       from('other'),
     );
     expect(code(await flood[1]!.done.catch((error) => error))).toBe('overloaded');
@@ -291,13 +291,13 @@ describe('between keys', () => {
 
   test('whatever comes, leaves or ends, every place is given back', async () => {
     const { queue, submit, started, end } = held({ workers: 2, capacity: 10 });
-    const tickets = Array.from({ length: 60 }, (_, index) => {
-      const names = Array.from({ length: 1 + (index % 3) }, (_, at) => `p${index}.${at}`);
+    const tickets = Array.from({ length: 60 }, (_item, index) => {
+      const names = Array.from({ length: 1 + (index % 3) }, (_item, at) => `p${index}.${at}`);
       const ticket = submit(names, from(`key ${index % 4}`));
       ticket.done.catch(() => {});
       return ticket;
     });
-    for (const ticket of tickets.slice(0, 60).filter((_, index) => index % 5 === 0))
+    for (const ticket of tickets.slice(0, 60).filter((_item, index) => index % 5 === 0))
       ticket.cancel(new Error('left'));
     for (let at = 0; at < started.length; at++) await end(started[at]!);
     await Promise.all(tickets.map(({ idle }) => idle));

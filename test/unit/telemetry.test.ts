@@ -127,7 +127,7 @@ describe('lines that cannot be written', () => {
     const held = await open(pipe, 'r+');
     const lines = new Lines({ dest: pipe, onDropped: () => {} });
     // The pipe takes the first of them and a part of another.
-    const many = Array.from({ length: 100 }, (_, at) => `${String(at).padEnd(998, '.')}\n`);
+    const many = Array.from({ length: 100 }, (_item, at) => `${String(at).padEnd(998, '.')}\n`);
     lines.write(many.join(''));
     await lines.flush();
     renameSync(pipe, `${pipe}.1`);

@@ -4,6 +4,7 @@ import { expect } from 'vitest';
 import { projectPath } from '../../../src/config/paths.ts';
 import { type ErrorCode, errorTable } from '../../../src/errors.ts';
 import { samples } from '../../fixtures/pictures.ts';
+import { without } from '../../support/without.mjs';
 import type { TestServer } from './server.ts';
 
 const load = await import(projectPath('test/support/load.mjs'));
@@ -46,7 +47,7 @@ export interface Answer {
 }
 
 /** What is the same of every answer to the same request. */
-export const lasting = ({ request_id: _, timings_ms: __, ...rest }: Json): Json => rest;
+export const lasting = (answer: Json): Json => without(answer, 'request_id', 'timings_ms');
 
 export interface Send {
   path?: string;

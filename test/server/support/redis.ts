@@ -30,7 +30,8 @@ export class TestRedis {
   /** On the same port, with nothing in it. `args` are settings such as `--requirepass`. */
   async start(...args: string[]): Promise<void> {
     const fixed = ['--port', String(this.port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
-    const ready = /Ready to accept connections/;
+    // Before it reads what it kept.
+    const ready = /Server initialized/;
     this.#server = await startProgram('redis-server', [...fixed, ...args], { ready });
   }
 
@@ -50,7 +51,7 @@ export class TestRedis {
 
   /** The caller disconnects it. */
   connect(): Redis {
-    return new Redis({ port: this.port, host: '127.0.0.1', protocol: 2 });
+    return new Redis({ port: this.port, host: '127.0.0.1', protocol: 2, enableReadyCheck: false });
   }
 
   /** Runs commands as an operator would. */

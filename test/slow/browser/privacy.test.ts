@@ -76,7 +76,7 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
     ['a style in markup', put('p', { style: 'color: red' }), 'style-src'],
     ['an event handler in markup', put('p', { onclick: 'alert()' }), 'trusted-types'],
     ['another base for its addresses', put('base', { href: elsewhere }), 'base-uri'],
-  ])('lets nobody put in %s', async (_, { name, attributes }, directive) => {
+  ])('lets nobody put in %s', async (_what, { name, attributes }, directive) => {
     const demo = await session.open();
     const violated = demo.page.waitForEvent('console', (message) => message.text().startsWith('policy: '));
     const added = demo.page.evaluate(

@@ -19,7 +19,7 @@ describe.skipIf(chromiumFile === undefined)('a refusal', () => {
   test.each([
     ['without photos and key', '', [...Array(2).fill('Choose a photo first.'), 'Enter the API key first.']],
     ['with too large a photo', 'fm_x', [large]],
-  ])('is not waited for %s: the page says what is missing, and sends nothing', async (_, key, words) => {
+  ])('is not waited for %s: the page says what is missing, and sends nothing', async (_what, key, words) => {
     const demo = await session.open({ key });
     if (key !== '') {
       await demo.give(1, jpeg(Buffer.alloc(1_000_001)));

@@ -177,23 +177,26 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
   test.each([
     ['a form', {}],
     ['JSON', asJson],
-  ])('refuses %s beyond its limit as the server does, for pages of other origins too', async (_, type) => {
-    const large = { body: Buffer.alloc(28 * MiB), headers: { ...type, ...asPage, 'x-request-id': 'mine' } };
-    const ours = await post(servers.second, servers.key, large);
-    const refused = await post(nginx.port, servers.key, large);
-    // It does not know how much came.
-    const { detail, ...others } = ours.body;
-    expect(detail).toContain(String(large.body.length));
-    expect(refused).toMatchObject({ status: 413, body: others });
-    expect(Object.keys(refused.body).sort()).toEqual(Object.keys(ours.body).sort());
-    for (const name of lastingHeaders)
-      expect([name, refused.headers[name]]).toEqual([name, ours.headers[name]]);
-    expect(refused.headers['strict-transport-security']).toContain('max-age=');
-    expect(ours.headers['access-control-allow-origin']).toBe(asPage.origin);
-    const elsewhere = { ...large, headers: { ...large.headers, origin: 'https://other.example' } };
-    const unread = await post(nginx.port, servers.key, elsewhere);
-    expect(unread.headers).not.toHaveProperty('access-control-allow-origin');
-  });
+  ])(
+    'refuses %s beyond its limit as the server does, for pages of other origins too',
+    async (_what, type) => {
+      const large = { body: Buffer.alloc(28 * MiB), headers: { ...type, ...asPage, 'x-request-id': 'mine' } };
+      const ours = await post(servers.second, servers.key, large);
+      const refused = await post(nginx.port, servers.key, large);
+      // It does not know how much came.
+      const { detail, ...others } = ours.body;
+      expect(detail).toContain(String(large.body.length));
+      expect(refused).toMatchObject({ status: 413, body: others });
+      expect(Object.keys(refused.body).sort()).toEqual(Object.keys(ours.body).sort());
+      for (const name of lastingHeaders)
+        expect([name, refused.headers[name]]).toEqual([name, ours.headers[name]]);
+      expect(refused.headers['strict-transport-security']).toContain('max-age=');
+      expect(ours.headers['access-control-allow-origin']).toBe(asPage.origin);
+      const elsewhere = { ...large, headers: { ...large.headers, origin: 'https://other.example' } };
+      const unread = await post(nginx.port, servers.key, elsewhere);
+      expect(unread.headers).not.toHaveProperty('access-control-allow-origin');
+    },
+  );
 
   test('lets the largest bodies that the server takes in, and one byte more for it to refuse', async () => {
     for (const [size, headers, code] of [
@@ -228,7 +231,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
     ['another coding', 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n', 501],
     ['another HTTP', 'GET / HTTP/3.0\r\nHost: x\r\n\r\n', 505],
     ['its own address for this', 'GET /facematch-problem HTTP/1.1\r\nHost: x\r\n\r\n', 404],
-  ])('says in JSON what is wrong with %s', async (_, sent, status) => {
+  ])('says in JSON what is wrong with %s', async (_what, sent, status) => {
     const client = new RawClient(await connectTls(nginx.port, { servername: 'localhost' }));
     client.write(sent);
     const answer = await client.answer();
@@ -254,7 +257,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
 
   test("counts wrong keys by the client's own address, and believes no other", async () => {
     // Whatever it says that it is: nginx appends 127.0.0.1, and that is who is counted.
-    const said = Array.from({ length: 24 }, (_, count) => `192.0.2.${count < 12 ? 1 : 2}`);
+    const said = Array.from({ length: 24 }, (_item, count) => `192.0.2.${count < 12 ? 1 : 2}`);
     expect(await guesses(nginx.port, said)).toEqual(new Set([401, 429]));
     // A client elsewhere is not counted with it.
     expect((await post(servers.first, 'wrong', { headers: { 'x-forwarded-for': '192.0.2.9' } })).status).toBe(
@@ -393,7 +396,7 @@ describe.each([
         const refused = await post(port, servers.key, { ...zeros(size), headers: { ...headers, ...asPage } });
         expectAnswered(refused, code);
       }
-      const said = Array.from({ length: 12 }, (_, count) => `192.0.2.${count}`);
+      const said = Array.from({ length: 12 }, (_item, count) => `192.0.2.${count}`);
       expect(await guesses(port, said)).toEqual(new Set([401, 429]));
 
       await servers.first.stop();

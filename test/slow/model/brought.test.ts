@@ -58,7 +58,7 @@ describe("preparing a pack of the user's nets and shared nets", () => {
       /other\.onnx has SHA-256 [0-9a-f]{64} but the manifest says [0-9a-f]{64}: it is not models\/sface\.onnx of a project at 1/,
     ],
     ['is not there', (file) => rmSync(file, { force: true }), /reading .*other\.onnx \(ENOENT\)/],
-  ])('writes nothing when the file %s', async (_, make, message) => {
+  ])('writes nothing when the file %s', async (_what, make, message) => {
     const other = join(folder, 'other.onnx');
     make(other);
     await expect(preparePack(pack, silent, { embedder: other })).rejects.toThrow(message);
@@ -76,7 +76,7 @@ describe("preparing a pack of the user's nets and shared nets", () => {
       ({ landmarks }) => Object.assign(landmarks, { from: { pack: 'no-such-pack' } }),
       /^There is no model pack in .*no-such-pack/,
     ],
-  ])('writes nothing when the other pack %s', async (_, change, message) => {
+  ])('writes nothing when the other pack %s', async (_what, change, message) => {
     const draft = readManifest(pack);
     change(draft);
     writeFileSync(join(pack, 'manifest.json'), JSON.stringify(draft));
@@ -143,7 +143,7 @@ const kinds: [name: string, kind: Kind][] = [
   ['weights of half precision', { halves: 'weights', batch: 'open' }],
 ];
 
-test.each(kinds)('%s gives the same face the same direction', (_, kind) => {
+test.each(kinds)('%s gives the same face the same direction', (_what, kind) => {
   const expected = embeddingsOf({ dimensions: kind.dimensions ?? 128 });
   const actual = embeddingsOf(kind);
   expect(actual.length).toBe(3);

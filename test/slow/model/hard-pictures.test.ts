@@ -82,7 +82,7 @@ describe.each(modes)('%s', (mode) => {
     ['pale', /people.*[^°], pale/, 0.8, 'enhanced'],
     ['cut close', /people.*close-up, 0\.(8|65)/, 0.8, 'padded'],
     ['turned and dark or pale', /people.*°, (darkened|pale)/, 0.8, 'enhanced'],
-  ])('finds a person whose image is %s, by the step for it', (_, pattern, least, step) => {
+  ])('finds a person whose image is %s, by the step for it', (_what, pattern, least, step) => {
     const count = sum(pattern, mode);
     expectShare(count, least);
     expect(count.found_by[step]).toBeGreaterThan(0);

@@ -14,6 +14,7 @@ import {
 } from '../../../src/engine/manifest.ts';
 import { sha256 } from '../../../src/engine/pack-files.ts';
 import { sample } from '../../fixtures/pictures.ts';
+import { without } from '../../support/without.mjs';
 import { type OwnNet, originals, scratch, tarball } from './support/originals.ts';
 
 /** Parts of the photos of @vladmandic/face-api as input of a net: channels first, (byte − mean) × scale. */
@@ -26,7 +27,7 @@ async function photoInputs(net: OwnNet): Promise<Float32Array[]> {
         .resize(width * 2, height * 2, { fit: 'cover' })
         .extract({ left: width / 2, top: height / 4, width, height });
       const data = await (channels === 1 ? part.greyscale() : part).raw().toBuffer();
-      return Float32Array.from({ length: pixels * channels }, (_, i) => {
+      return Float32Array.from({ length: pixels * channels }, (_item, i) => {
         const channel = Math.floor(i / pixels);
         const pixel = i % pixels;
         const place = net.channels === 'bgr' ? 2 - channel : channel;
@@ -77,7 +78,7 @@ describe.skipIf(!tarball)('the embedder in whole numbers', () => {
   });
 
   test('cannot be made from a plan without a range', () => {
-    const { [net.input]: _, ...ranges } = plan.ranges;
+    const ranges = without(plan.ranges, net.input);
     const [lost] = Object.keys(ranges);
     delete ranges[lost!];
     expect(() => quantiseNet(original, { ...plan, ranges })).toThrow(

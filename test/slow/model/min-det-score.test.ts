@@ -31,7 +31,7 @@ function someOf(folder: string): [string, Uint8Array][] {
     .sort();
   const every = Math.ceil(files.length / 4);
   return files
-    .filter((_, index) => index % every === 0)
+    .filter((_item, index) => index % every === 0)
     .map((file) => [`${folder}/${file}`, readFileSync(join(path, file))]);
 }
 

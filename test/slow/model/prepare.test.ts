@@ -82,7 +82,7 @@ describe.skipIf(!tarball || !closeOriginal)('preparing a pack', () => {
       ({ close_detector }) => Object.assign(close_detector.source, { integrity: otherIntegrity }),
       /\(EINTEGRITY\)\. The tarball is not the one that is pinned/,
     ],
-  ])('writes nothing when %s', async (_, change, message) => {
+  ])('writes nothing when %s', async (_what, change, message) => {
     await writeManifest(change);
     await expect(preparePack(pack, silent)).rejects.toThrow(message);
     expect(await readdir(pack)).toEqual(['manifest.json']);
@@ -100,7 +100,7 @@ describe.skipIf(!tarball)('a tarball', () => {
   test.each<[string, (bytes: Buffer) => Buffer]>([
     ['with one bit flipped', flipped],
     ['that is a web page', () => Buffer.from('<!doctype html><title>Log in to the network</title>')],
-  ])('%s is refused with what to do, and nothing of it is unpacked', async (_, change) => {
+  ])('%s is refused with what to do, and nothing of it is unpacked', async (_what, change) => {
     const path = join(folder, 'changed.tgz');
     await writeFile(path, change(await readFile(tarball!)));
     await expect(liftFiles(path, source.integrity, nets, folder)).rejects.toThrow(

@@ -53,7 +53,7 @@ describe.skipIf(!tarball)('a detector that decodes its boxes in another way', ()
         }
       },
     ],
-  ])('%s is left to it, and to its size', async (_, change) => {
+  ])('%s is left to it, and to its size', async (_what, change) => {
     const model = decodeModel(originals.get(detector.from)!);
     const { node, initializer } = model.graph!;
     const divided = node!.filter(({ opType }) => opType === 'Div').map(({ input }) => input![1]!);

@@ -28,7 +28,7 @@ async function closeCuts(): Promise<Buffer[]> {
       return cut.resize({ width: 160 }).jpeg({ quality: 95 }).toBuffer();
     }),
   );
-  return (await Promise.all(cuts)).filter((_, i) => i % 2 === 0);
+  return (await Promise.all(cuts)).filter((_item, i) => i % 2 === 0);
 }
 
 test('an image has the same faces after any other image', async () => {

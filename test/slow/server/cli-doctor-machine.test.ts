@@ -20,7 +20,10 @@ beforeEach(() => {
 describe('a port', () => {
   test.each<[whose: string, server: () => Server]>([
     ['a program that never answers', () => createServer(() => {})],
-    ['another HTTP server', () => createHttpServer((_, response) => response.end('{"status":"fine"}'))],
+    [
+      'another HTTP server',
+      () => createHttpServer((_request, response) => response.end('{"status":"fine"}')),
+    ],
   ])('that %s has taken is wrong', async (_whose, start) => {
     const server = start().listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());

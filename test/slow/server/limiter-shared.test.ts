@@ -246,15 +246,41 @@ describe.skipIf(!redisInstalled)('a Redis that is away', () => {
     expect(await statuses(2, () => ask(b, key))).toEqual([200, 429]);
   });
 
-  test('at the start keeps no server from getting ready, which shares once it can', async () => {
+  /** One that reads its data from disk, which takes as long as it is told to. */
+  async function restartLoading(): Promise<void> {
+    const kept = ['--dir', home.folder];
     await redis.kill();
-    const server = await serve();
-    expect(await ask(server)).toBe(200);
-    expect(await server.metric(up)).toBe(0);
-    await redis.start();
-    await server.metricBecomes(up, 1);
-    await changesBecome(server, [words.local, words.shared]);
-  });
+    await redis.start(...kept);
+    await redis.tell(async (told) => {
+      await told.eval("for i = 1, 2000 do redis.call('set', 'key' .. i, string.rep('x', 999)) end", 0);
+      await told.save();
+    });
+    await redis.kill();
+    const slowly = ['--key-load-delay', '50000', '--loading-process-events-interval-bytes', '1024'];
+    await redis.start(...kept, ...slowly);
+  }
+
+  test.each<[what: string, reason: RegExp, away: () => Promise<unknown>, back: () => Promise<unknown>]>([
+    ['not running', /ECONNREFUSED/, () => redis.kill(), () => redis.start()],
+    [
+      'loading its data',
+      /LOADING/,
+      restartLoading,
+      () => redis.tell((told) => told.config('SET', 'key-load-delay', '0')),
+    ],
+  ])(
+    'at the start, %s, keeps no server from getting ready, which shares once it can',
+    async (_what, reason, away, back) => {
+      await away();
+      const server = await serve();
+      expect(await ask(server)).toBe(200);
+      expect(await server.metric(up)).toBe(0);
+      expect(await server.line(server.stderr, /Redis is not reachable/)).toMatch(reason);
+      await back();
+      await server.metricBecomes(up, 1);
+      await changesBecome(server, [words.local, words.shared]);
+    },
+  );
 
   test('makes at most the first request wait for it', async () => {
     const server = await serveShared();

@@ -41,7 +41,7 @@ export function standIn(kind: Kind = {}): Uint8Array {
   const { channels = 'rgb', mean = [0, 0, 0], scale = 1, batch = 1, dimensions = 128, halves } = kind;
   const pixels = cell * cell;
   const planesOf = (rgb: readonly number[]) => (channels === 'rgb' ? rgb : rgb.toReversed());
-  const all = Array.from({ length: dimensions / (cells * cells) }, (_, i) => {
+  const all = Array.from({ length: dimensions / (cells * cells) }, (_item, i) => {
     const { rgb, bias } = filters[i % filters.length]!;
     return { planes: planesOf(rgb), bias: bias + i };
   });
