@@ -32,6 +32,7 @@ export class DemoPage {
     this.verdict = page.getByRole('heading', { name: /^(Match|No match)$/ });
     this.problem = page.getByRole('alert');
     this.curl = page.getByRole('region', { name: 'The same request' }).locator('pre');
+    page.on('crash', () => this.faults.push('Chromium itself failed: the process of the page ended'));
     page.on('pageerror', ({ message }) => this.faults.push(`error: ${message}`));
     page.on('console', (message) => {
       // Chromium notes every answer of 400 and above here.

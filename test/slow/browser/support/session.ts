@@ -37,7 +37,7 @@ export class Session {
       [this.browser, this.server] = await Promise.all([launch(), TestServer.start(options, this.home)]);
     });
     afterEach(async () => {
-      expect(this.browser.isConnected(), 'Chromium is still there').toBe(true);
+      expect(this.browser.isConnected(), 'Chromium itself failed: it ended during the test').toBe(true);
       const pages = this.#pages.splice(0);
       await Promise.all(pages.map((page) => page.close()));
       expect(pages.flatMap(({ faults }) => faults)).toEqual([]);
