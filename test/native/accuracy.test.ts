@@ -5,7 +5,7 @@ import type { AccuracyMode } from '../../src/engine/addon.ts';
 import { loadPack } from '../../src/engine/load-addon.ts';
 import { packDirectory, readCalibratedManifest } from '../../src/engine/manifest.ts';
 import { cosine } from '../../src/scoring/similarity.ts';
-import { analyseOptions, sample } from '../fixtures/pictures.ts';
+import { analyseOptions, sample } from '../fixtures/images.ts';
 
 /**
  * The cosine of every two of the 22 faces in six group photos: changes of decoding, detection, alignment or embedding

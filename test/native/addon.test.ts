@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import type { Addon } from '../../src/engine/addon.ts';
 import { loadPack } from '../../src/engine/load-addon.ts';
-import { analyseOptions, gradient, manifest, pack, sample } from '../fixtures/pictures.ts';
+import { analyseOptions, gradient, manifest, pack, sample } from '../fixtures/images.ts';
 
 const addon: Addon = loadPack(pack, manifest);
 const one = sample(1);

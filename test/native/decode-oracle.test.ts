@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Analysis, Face } from '../../src/engine/addon.ts';
 import { loadPack } from '../../src/engine/load-addon.ts';
 import { packDirectory, readManifest } from '../../src/engine/manifest.ts';
-import { analyseOptions, smallSample } from '../fixtures/pictures.ts';
+import { analyseOptions, smallSample } from '../fixtures/images.ts';
 
 /**
  * Compares decoding with sharp. The addon returns no pixels, but faces: an image that the addon decodes must have the same

@@ -4,7 +4,7 @@ import { usePack } from '../fixtures/packs.ts';
 /** Runs the addon's tests again with the pack yunet. */
 if (usePack('yunet')) {
   await import('./addon.test.ts');
-  const { manifest } = await import('../fixtures/pictures.ts');
+  const { manifest } = await import('../fixtures/images.ts');
   test('these tests ran on the pack yunet', () => {
     expect(manifest.detector.family).toBe('yunet');
   });

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { blank, samples } from '../fixtures/pictures.ts';
+import { blank, samples } from '../fixtures/images.ts';
 import { newFolder } from '../support/folder.ts';
 import { embeddingsQuestion, type Json, match, paths, postJson, twoPhotos } from './support/client.ts';
 import { Home, TestServer } from './support/server.ts';

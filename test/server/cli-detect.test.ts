@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } fro
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { blank, sample, smallSample } from '../fixtures/pictures.ts';
+import { blank, sample, smallSample } from '../fixtures/images.ts';
 import { newFolder } from '../support/folder.ts';
 import { without } from '../support/without.mjs';
 import { expectFailure, facematch } from './support/cli.ts';

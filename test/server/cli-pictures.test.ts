@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { imagesBelow } from '../../lab/people.ts';
 import { loadPack } from '../../src/engine/load-addon.ts';
-import { analyseOptions, blank, manifest, pack, sample } from '../fixtures/pictures.ts';
+import { analyseOptions, blank, manifest, pack, sample } from '../fixtures/images.ts';
 import { newFolder } from '../support/folder.ts';
 import { execute, expectFailure, facematch, program } from './support/cli.ts';
 import type { Json } from './support/client.ts';

@@ -6,7 +6,7 @@ import { openLab } from '../../src/cli/laboratory.ts';
 import { buildProgram } from '../../src/cli/program.ts';
 import { settings, variableOf } from '../../src/config/config.ts';
 import { projectPath } from '../../src/config/paths.ts';
-import { blank, sample } from '../fixtures/pictures.ts';
+import { blank, sample } from '../fixtures/images.ts';
 import { newFolder } from '../support/folder.ts';
 import { execute, expectFailure, facematch, program, run } from './support/cli.ts';
 import { getModels } from './support/client.ts';

@@ -7,9 +7,9 @@ import { packDirectory, readCalibratedManifest } from '../../src/engine/manifest
 import type { ErrorCode } from '../../src/errors.ts';
 import { requestOf } from '../../src/site/code-samples.ts';
 import { openApiDocument } from '../../src/site/document.ts';
+import { blank, manyScans, samples } from '../fixtures/images.ts';
 import { livenessNet, livePack } from '../fixtures/liveness.ts';
 import { AnswerJudge } from '../fixtures/openapi-answers.ts';
-import { blank, manyScans, samples } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
 import { cutOuts } from '../support/portraits.mjs';
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { maxCandidates } from '../../src/endpoints/rank-embeddings.ts';
 import type { ErrorCode } from '../../src/errors.ts';
-import { samples } from '../fixtures/pictures.ts';
+import { samples } from '../fixtures/images.ts';
 import {
   chunk,
   expectProblem,

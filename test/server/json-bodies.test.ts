@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { endpointIds } from '../../src/config/config.ts';
-import { blank, samples } from '../fixtures/pictures.ts';
+import { blank, samples } from '../fixtures/images.ts';
 import { without } from '../support/without.mjs';
 import {
   type Answer,

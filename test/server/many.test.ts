@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { blank, samples } from '../fixtures/pictures.ts';
+import { blank, samples } from '../fixtures/images.ts';
 import { without } from '../support/without.mjs';
 import { type Answer, type Fields, type Json, match, paths } from './support/client.ts';
 import { Home, TestServer } from './support/server.ts';

@@ -1,7 +1,7 @@
 import { FacematchClient } from 'facematch/client';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
-import { manifest, samples } from '../fixtures/pictures.ts';
+import { manifest, samples } from '../fixtures/images.ts';
 import { form, getModels, type Json, lasting, match, paths, send, twoPhotos } from './support/client.ts';
 import { idOf, TestServer } from './support/server.ts';
 

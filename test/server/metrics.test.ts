@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { metricName, metricTable } from '../../src/telemetry/metric-table.ts';
-import { blank, samples } from '../fixtures/pictures.ts';
+import { blank, samples } from '../fixtures/images.ts';
 import { match, paths, send, twoPhotos } from './support/client.ts';
 import { killable, TestServer } from './support/server.ts';
 

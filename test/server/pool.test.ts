@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import { loadPack } from '../../src/engine/load-addon.ts';
 import type { Outcome, Pool as PoolClass } from '../../src/engine/pool.ts';
-import { analyseOptions, blank, manifest, pack, samples } from '../fixtures/pictures.ts';
+import { analyseOptions, blank, manifest, pack, samples } from '../fixtures/images.ts';
 import { match, twoPhotos } from './support/client.ts';
 import { disturbedAddon, Home, killable, readiness, TestServer } from './support/server.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
+import { samples } from '../fixtures/images.ts';
 import { uncalibratedPack } from '../fixtures/packs.ts';
-import { samples } from '../fixtures/pictures.ts';
 import { newFolder } from '../support/folder.ts';
 import { facematch } from './support/cli.ts';
 import { embeddingsQuestion, getModels, match, paths, postJson, twoPhotos } from './support/client.ts';

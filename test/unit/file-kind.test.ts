@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { problemOf } from '../../src/endpoints/faults.ts';
 import type { NativeFailure } from '../../src/engine/addon.ts';
 import { kinds, tellText } from '../../src/engine/file-kind.ts';
-import { sample } from '../fixtures/pictures.ts';
+import { sample } from '../fixtures/images.ts';
 import { without } from '../support/without.mjs';
 
 /** What clients send in place of an image gets a name, and words that say what to do. */

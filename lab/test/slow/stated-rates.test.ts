@@ -7,7 +7,7 @@ import { loadPack } from '../../../src/engine/load-addon.ts';
 import { packDirectory, readCalibratedManifest } from '../../../src/engine/manifest.ts';
 import { calibrationOf, promisedRate } from '../../../src/scoring/calibration.ts';
 import { cosine, normalised } from '../../../src/scoring/similarity.ts';
-import { analyseOptions, sharedFolder } from '../../../test/fixtures/pictures.ts';
+import { analyseOptions, sharedFolder } from '../../../test/fixtures/images.ts';
 import { fitTable } from '../../calibrate.ts';
 import { observe } from '../../figures.ts';
 import { accuracy, type Scored, tarAtFmr } from '../../metrics.ts';

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { loadPack } from '../../../src/engine/load-addon.ts';
-import { analyseOptions, blank, manifest, pack, sample } from '../../../test/fixtures/pictures.ts';
+import { analyseOptions, blank, manifest, pack, sample } from '../../../test/fixtures/images.ts';
 import { newFolder } from '../../../test/support/folder.ts';
 
 /** Stands in the name of an image. */

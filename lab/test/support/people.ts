@@ -6,7 +6,7 @@ import type { AccuracyMode } from '../../../src/engine/addon.ts';
 import { loadPack } from '../../../src/engine/load-addon.ts';
 import { packDirectory, readCalibratedManifest } from '../../../src/engine/manifest.ts';
 import { sha256 } from '../../../src/engine/pack-files.ts';
-import { sharedFolder } from '../../../test/fixtures/pictures.ts';
+import { sharedFolder } from '../../../test/fixtures/images.ts';
 import {
   type Grouping,
   type LabelledImage,

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array kPaddedShares = {0.5f, 0.3f};
 // For the close detector: of borders from none to three tenths of the image it finds most with
-// this one (hard-pictures, close-ups).
+// this one (hard-images, close-ups).
 constexpr float kCloseShare = 0.7f;
 
 constexpr float kShared = 0.2f;  // of the frame's height, with the neighbouring frame

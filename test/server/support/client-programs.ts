@@ -3,7 +3,7 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ClientOptions, FacematchClient, FacematchError } from 'facematch/client';
 import { projectPath } from '../../../src/config/paths.ts';
-import { blank, samples } from '../../fixtures/pictures.ts';
+import { blank, samples } from '../../fixtures/images.ts';
 import { newFolder } from '../../support/folder.ts';
 import { execute } from './cli.ts';
 import type { Json } from './client.ts';

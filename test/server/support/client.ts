@@ -3,7 +3,7 @@ import { TLSSocket } from 'node:tls';
 import { expect } from 'vitest';
 import { projectPath } from '../../../src/config/paths.ts';
 import { type ErrorCode, errorTable } from '../../../src/errors.ts';
-import { samples } from '../../fixtures/pictures.ts';
+import { samples } from '../../fixtures/images.ts';
 import { without } from '../../support/without.mjs';
 import type { TestServer } from './server.ts';
 

@@ -9,7 +9,7 @@ import { scopes } from '../../../src/auth/keys.ts';
 import { create, type KeySettings } from '../../../src/cli/key-edits.ts';
 import { projectPath } from '../../../src/config/paths.ts';
 import { chooseTransport } from '../../../src/http/transport.ts';
-import { pack } from '../../fixtures/pictures.ts';
+import { pack } from '../../fixtures/images.ts';
 import { newFolder } from '../../support/folder.ts';
 import { facematch } from './cli.ts';
 

@@ -1,6 +1,6 @@
 import axe from 'axe-core';
 import { describe, expect, test } from 'vitest';
-import { samples } from '../../fixtures/pictures.ts';
+import { samples } from '../../fixtures/images.ts';
 import { type DemoPage, jpeg } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { blank, samples } from '../../fixtures/pictures.ts';
+import { blank, samples } from '../../fixtures/images.ts';
 import { jpeg } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';
 

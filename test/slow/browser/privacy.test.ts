@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { samples } from '../../fixtures/pictures.ts';
+import { samples } from '../../fixtures/images.ts';
 import { demoPath } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { hasOpenssl, makePair, overwrite } from '../../fixtures/certificates.ts';
-import { blank, samples } from '../../fixtures/pictures.ts';
+import { blank, samples } from '../../fixtures/images.ts';
 import { TestServer } from '../../server/support/server.ts';
 import { startTls } from '../../server/support/tls.ts';
 import { type DemoPage, jpeg } from './support/demo-page.ts';

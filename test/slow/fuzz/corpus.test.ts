@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { projectPath } from '../../../src/config/paths.ts';
-import { filesBelow, sharedFolder, smallSample } from '../../fixtures/pictures.ts';
+import { filesBelow, sharedFolder, smallSample } from '../../fixtures/images.ts';
 import { type Build, builds, runChild } from '../../native/support/child.ts';
 
 interface Looked {

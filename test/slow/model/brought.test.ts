@@ -6,7 +6,7 @@ import { projectPath } from '../../../src/config/paths.ts';
 import { loadPack } from '../../../src/engine/load-addon.ts';
 import { type Manifest, packDirectory, readManifest } from '../../../src/engine/manifest.ts';
 import { sha256 } from '../../../src/engine/pack-files.ts';
-import { analyseOptions, smallSample } from '../../fixtures/pictures.ts';
+import { analyseOptions, smallSample } from '../../fixtures/images.ts';
 import { run } from '../../server/support/cli.ts';
 import { newFolder } from '../../support/folder.ts';
 import { type Kind, standIn, standInPack } from './support/small-embedder.ts';

@@ -13,7 +13,7 @@ import {
   readCalibratedManifest,
 } from '../../../src/engine/manifest.ts';
 import { sha256 } from '../../../src/engine/pack-files.ts';
-import { sample } from '../../fixtures/pictures.ts';
+import { sample } from '../../fixtures/images.ts';
 import { without } from '../../support/without.mjs';
 import { type OwnNet, originals, scratch, tarball } from './support/originals.ts';
 

@@ -5,7 +5,7 @@ import { maxFaces } from '../../../src/endpoints/face.ts';
 import type { Face } from '../../../src/engine/addon.ts';
 import { loadPack } from '../../../src/engine/load-addon.ts';
 import { packDirectory, readCalibratedManifest } from '../../../src/engine/manifest.ts';
-import { analyseOptions, sample, sharedFolder } from '../../fixtures/pictures.ts';
+import { analyseOptions, sample, sharedFolder } from '../../fixtures/images.ts';
 
 /** A lower min_det_score never removes a face: each list has all of the one before it. The samples, and images of ../shared. */
 

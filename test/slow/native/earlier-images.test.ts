@@ -2,7 +2,7 @@ import sharp from 'sharp';
 import { expect, it, test } from 'vitest';
 import type { Analysis } from '../../../src/engine/addon.ts';
 import { loadPack } from '../../../src/engine/load-addon.ts';
-import { analyseOptions, blank, manifest, pack, sample } from '../../fixtures/pictures.ts';
+import { analyseOptions, blank, manifest, pack, sample } from '../../fixtures/images.ts';
 import { builds, runChild } from '../../native/support/child.ts';
 
 /** The result of an image does not depend on the images that the same thread analysed before. */

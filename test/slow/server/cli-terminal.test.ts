@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { evalFolder } from '../../../lab/test/support/eval-folder.ts';
 import { projectPath } from '../../../src/config/paths.ts';
-import { sample, smallSample } from '../../fixtures/pictures.ts';
+import { sample, smallSample } from '../../fixtures/images.ts';
 import { facematch, program } from '../../server/support/cli.ts';
 import { newFolder } from '../../support/folder.ts';
 

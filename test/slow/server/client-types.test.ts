@@ -13,7 +13,7 @@ import { projectPath } from '../../../src/config/paths.ts';
 import type { Match } from '../../../src/endpoints/match.ts';
 import type { MatchOptions } from '../../../src/endpoints/options.ts';
 import type { errorTable, ErrorCode as OwnErrorCode, ProblemExtras } from '../../../src/errors.ts';
-import { blank, samples } from '../../fixtures/pictures.ts';
+import { blank, samples } from '../../fixtures/images.ts';
 import { run } from '../../server/support/cli.ts';
 import { getModels, match, paths, twoPhotos } from '../../server/support/client.ts';
 import { TestServer } from '../../server/support/server.ts';

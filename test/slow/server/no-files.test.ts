@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { projectPath } from '../../../src/config/paths.ts';
-import { blank, samples } from '../../fixtures/pictures.ts';
+import { blank, samples } from '../../fixtures/images.ts';
 import {
   form,
   getModels,

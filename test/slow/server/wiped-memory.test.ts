@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { makePair } from '../../fixtures/certificates.ts';
-import { samples } from '../../fixtures/pictures.ts';
+import { samples } from '../../fixtures/images.ts';
 import {
   chunk,
   chunkedHead,

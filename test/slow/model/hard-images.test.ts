@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { projectPath } from '../../../src/config/paths.ts';
-import { sharedFolder } from '../../fixtures/pictures.ts';
+import { sharedFolder } from '../../fixtures/images.ts';
 
 /**
- * The goals for hard images, measured by bench/hard-pictures.mjs with every eighth face for the variants: the samples
+ * The goals for hard images, measured by bench/hard-images.mjs with every eighth face for the variants: the samples
  * always, images of ../shared if they exist.
  */
 
@@ -26,7 +26,7 @@ type Mode = (typeof modes)[number];
 
 let rows: Row[];
 beforeAll(() => {
-  const bench = projectPath('bench/hard-pictures.mjs');
+  const bench = projectPath('bench/hard-images.mjs');
   const options = { encoding: 'utf8', maxBuffer: 1 << 24 } as const;
   const { stdout, stderr } = spawnSync(process.execPath, [bench, '--every', '8'], options);
   if (stdout === '') throw new Error(stderr);

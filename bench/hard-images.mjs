@@ -1,5 +1,5 @@
-// Which faces are found in hard images, as JSON; test/slow/model/hard-pictures.test.ts has the goals:
-//   node bench/hard-pictures.mjs [--only WORD] [--every N]
+// Which faces are found in hard images, as JSON; test/slow/model/hard-images.test.ts has the goals:
+//   node bench/hard-images.mjs [--only WORD] [--every N]
 // Rotated, shrunk, dark, pale, close-up and tiny variants of photos in which the pipeline finds a face, and images with
 // known contents. --only measures the rows with that word, --every each Nth face for the variants. Needs npm run setup -- --dev.
 // Rows that need ../shared are left out where it does not exist.
@@ -9,7 +9,7 @@ import { loadPack } from '../dist/src/engine/load-addon.js';
 import { readManifest } from '../dist/src/engine/manifest.js';
 import { root } from '../test/support/programs.mjs';
 import { flags, progress } from '../test/support/report.mjs';
-import * as sets from './hard/pictures.mjs';
+import * as sets from './hard/images.mjs';
 import { intersectionOverUnion, landmarkDistance, moveFace, sameFace, still } from './lib/geometry.mjs';
 
 const { only, every } = flags({ only: '', every: 1 });

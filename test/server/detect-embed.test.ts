@@ -4,7 +4,7 @@ import type { AccuracyMode } from '../../src/engine/addon.ts';
 import { loadPack } from '../../src/engine/load-addon.ts';
 import { withQualityComponents } from '../../src/scoring/quality-components.ts';
 import { cosine } from '../../src/scoring/similarity.ts';
-import { analyseOptions, blank, manifest, pack, samples } from '../fixtures/pictures.ts';
+import { analyseOptions, blank, manifest, pack, samples } from '../fixtures/images.ts';
 import { without } from '../support/without.mjs';
 import { type Answer, expectProblem, type Fields, type Json, match, paths } from './support/client.ts';
 import { TestServer } from './support/server.ts';

@@ -1,10 +1,10 @@
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
-import { samples } from '../../fixtures/pictures.ts';
+import { samples } from '../../fixtures/images.ts';
 import { expectProblem, type Json, match, paths } from '../../server/support/client.ts';
 import { TestServer } from '../../server/support/server.ts';
 
-/** use_heuristic_fallback as a client sees it. What the fallback finds is measured in test/slow/model/hard-pictures.test.ts. */
+/** use_heuristic_fallback as a client sees it. What the fallback finds is measured in test/slow/model/hard-images.test.ts. */
 
 const server = await TestServer.forFile();
 const upsideDown = await sharp(samples.three).rotate(180).jpeg({ quality: 95 }).toBuffer();
