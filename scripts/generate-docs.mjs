@@ -13,9 +13,11 @@ import { examples } from '../dist/src/site/examples.js';
 import {
   endpointsTable,
   errorsTable,
+  facesTable,
   fieldsTable,
   metricsTable,
   settingsTable,
+  warningsTable,
 } from '../dist/src/site/markdown.js';
 import { thirdPartyTables } from './lib/third-party.mjs';
 
@@ -26,6 +28,8 @@ export async function generatedDocs() {
     'docs/api.md': filled('docs/api.md', {
       endpoints: endpointsTable(),
       fields: fieldsTable(),
+      faces: facesTable(),
+      warnings: warningsTable(),
       errors: errorsTable(),
       faceless: `\`\`\`json\n${JSON.stringify(examples.no_face_found, null, 2)}\n\`\`\``,
     }),

@@ -10,33 +10,32 @@ import { count, object, text, word } from './schema.ts';
 /** What was accepted but may not be what the client meant. */
 
 /** Each reason with its limit, by the member's name. */
-const qualityReasons = Object.fromEntries(
+export const qualityReasons = Object.fromEntries(
   qualityLimits.map(({ reason, words, member, min, max }) => {
     const limit = min === undefined ? `beyond ${max}` : `below ${min}`;
     return [reason, `${words} (${member} ${limit})`];
   }),
 ) as Record<QualityReason, string>;
 
+/** Each with its meaning. */
+export const warningCodes = {
+  unknown_field: 'the endpoint does not know the field, and ignored it',
+  query_ignored: 'a field of the endpoint stands in the query of the address, where it counts for nothing',
+  threshold_below_one: 'the threshold is above 0 and below 1 percent: a share of 1 may be meant',
+  look_cut_short: 'the search for faces took too long and was stopped; there may be more faces',
+  faces_left_out: `the list of faces is not complete: there are more than ${maxFaces}, or time ran out`,
+  not_the_largest_face:
+    'the compared face is not the one with the largest box of its image, and was not chosen by its index',
+  low_quality_face: 'the compared face is so poor that the same person is recognised less often',
+  best_of_many: 'several images match: if you take only the best, the number of images counts',
+  uncalibrated:
+    'nobody measured how often strangers score this high with the model pack: the percent is 40 × the similarity, whatever the number of pairs',
+};
+
 export const Warning = object(
   'Something that was accepted but may not be what you meant. It never changes the verdict.',
   {
-    code: word(
-      {
-        unknown_field: 'the endpoint does not know the field, and ignored it',
-        query_ignored:
-          'a field of the endpoint stands in the query of the address, where it counts for nothing',
-        threshold_below_one: 'the threshold is above 0 and below 1 percent: a share of 1 may be meant',
-        look_cut_short: 'the search for faces took too long and was stopped; there may be more faces',
-        faces_left_out: `the list of faces is not complete: there are more than ${maxFaces}, or time ran out`,
-        not_the_largest_face:
-          'the compared face is not the one with the largest box of its image, and was not chosen by its index',
-        low_quality_face: 'the compared face is so poor that the same person is recognised less often',
-        best_of_many: 'several images match: if you take only the best, the number of images counts',
-        uncalibrated:
-          'nobody measured how often strangers score this high with the model pack: the percent is 40 × the similarity, whatever the number of pairs',
-      },
-      'What it is about.',
-    ),
+    code: word(warningCodes, 'What it is about.'),
     field: text(
       'Name of the field; with `look_cut_short`, `faces_left_out`, `not_the_largest_face` and `low_quality_face`, the image, whose `face_index` ' +
         'names the face; with `uncalibrated`, `model`',

@@ -1,7 +1,10 @@
+import type { z } from 'zod';
 import { type Config, readConfig, type SettingName, settings, variableOf } from '../config/config.ts';
 import type { Setting } from '../config/kinds.ts';
 import type { FieldRule } from '../endpoints/endpoint.ts';
+import { EmbeddedFace } from '../endpoints/face.ts';
 import { endpoints } from '../endpoints/index.ts';
+import { qualityReasons, warningCodes } from '../endpoints/warnings.ts';
 import { type ErrorRow, errorCodes, errorTable } from '../errors.ts';
 import { metricName, metricTable } from '../telemetry/metric-table.ts';
 
@@ -57,7 +60,7 @@ export function metricsTable(): string {
 
 const words = (values: readonly string[]) => values.map((value) => `\`${value}\``).join(', ');
 
-/** For docs/api.md, as the next two. */
+/** For docs/api.md, as all that follow. */
 export function endpointsTable(): string {
   const on = readConfig({}).endpoints;
   const rows = endpoints.map((endpoint) => {
@@ -111,4 +114,30 @@ export function errorsTable(): string {
     return [String(status), `<a id="error-${code}"></a>\`${code}\``, `${title}. ${detail}`, words(members)];
   });
   return table(['status', 'code', 'what is wrong', 'further members'], rows);
+}
+
+/** The members of a face, whichever endpoint tells them. */
+export function facesTable(): string {
+  const rows = Object.entries<z.ZodType>(EmbeddedFace.shape).map(([name, schema]) => [
+    `\`${name}\``,
+    describedMember(schema),
+  ]);
+  return table(['member of a face', 'what'], rows);
+}
+
+function describedMember(schema: z.ZodType): string {
+  const { description } = schema;
+  if (description === undefined) return describedMember((schema as z.ZodOptional<z.ZodType>).unwrap());
+  if (!('shape' in schema)) return description;
+  const members = Object.entries(schema.shape as Record<string, z.ZodType>);
+  return `${description}. ${members.map(([name, one]) => `\`${name}\`: ${one.description}`).join('; ')}`;
+}
+
+export function warningsTable(): string {
+  const reasons = Object.entries(qualityReasons).map(([reason, meaning]) => `\`${reason}\`: ${meaning}`);
+  const rows = Object.entries(warningCodes).map(([code, meaning]) => [
+    `\`${code}\``,
+    code === 'low_quality_face' ? `${meaning}. ${reasons.join('; ')}` : meaning,
+  ]);
+  return table(['code', 'what'], rows);
 }
