@@ -9,7 +9,7 @@ export interface ErrorRow {
   detail: string;
   /** `request` where it is absent. */
   group?: ErrorGroup;
-  /** Of what is wrong with one image, as others of the request may be at fault too: the detail, with its name and numbers. */
+  /** The detail of what is wrong with one image, with its name and numbers; others of the request may be at fault too. */
   ofImage?: string;
   requests: Requests;
   /** Further members that the problem always has. */
@@ -36,7 +36,7 @@ export type Requests =
   | 'body'
   | 'embeddings';
 
-/** In a detail: how long to wait, until an answer knows the seconds and says these. */
+/** A detail says so how long to wait, until an answer knows the seconds and says these. */
 export const waitWords = 'as long as Retry-After says';
 
 /** Every code that a client can see. A test compares the table with native/core/error.h and docs/api.md. */
@@ -294,13 +294,13 @@ export type ErrorCode = keyof typeof errorTable;
 export const errorCodes = Object.keys(errorTable) as ErrorCode[];
 export const groupOf = (code: ErrorCode): ErrorGroup => (errorTable[code] as ErrorRow).group ?? 'request';
 
-/** False for the other codes of a log line, such as `client_left`. */
+/** A log line has other codes too, such as `client_left`. */
 export const isErrorCode = (code: string | undefined): code is ErrorCode =>
   code !== undefined && Object.hasOwn(errorTable, code);
 
-/** Of a single image; two images of a request may have one each. */
+/** The codes of a single image; two images of a request may have one each. */
 export type ImageErrorCode = Having<'ofImage'>;
-/** Of an image that was read. */
+/** The codes of an image that was read. */
 export type FaceErrorCode = 'no_face_found' | 'face_index_out_of_range';
 type Having<Member extends string> = {
   [Code in ErrorCode]: (typeof errorTable)[Code] extends Record<Member, unknown> ? Code : never;
@@ -318,7 +318,7 @@ export interface ProblemExtras extends Partial<Record<Member, unknown>> {
   errors?: readonly ({ field: string } & Readonly<Record<string, unknown>>)[];
 }
 
-/** Most characters that a detail repeats of what a client sent. */
+/** A detail repeats no more characters of what a client sent. */
 const maxRepeated = 32;
 
 /** What a client sent, to be repeated in a detail: cut, in the quotes given, and without what could control a terminal or a line. */
@@ -329,7 +329,7 @@ export function printable(text: string, quote = ''): string {
   return quote + kept.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\ufffd') + quote + more;
 }
 
-/** Most characters of a name that an answer repeats. */
+/** An answer repeats no more characters of a name. */
 const maxName = 256;
 
 /** A name that a client chose, as `field` of an answer. */
@@ -346,7 +346,7 @@ export function sentWords(sent: unknown): string {
 export class Problem extends Error {
   readonly code: ErrorCode;
   readonly extras: ProblemExtras;
-  /** For the log, never for the client. */
+  /** It is for the log, never for the client. */
   readonly reason: string | undefined;
 
   constructor(code: ErrorCode, extras: ProblemExtras = {}, reason?: string) {

@@ -61,19 +61,22 @@ function policy(script: string, style: string): string {
 const sha256 = (text: string) => `sha256-${createHash('sha256').update(text).digest('base64')}`;
 
 function settingsOf(config: Config): Settings {
+  const { threshold_percent, accuracy_mode } = optionRules;
   // Face indices are chosen by a click, and few packs can tell what is live.
   const shown = optionEntries.filter(
     ([name, { endpoints, liveness }]) =>
-      endpoints.includes('match_advanced') && !name.endsWith('face_index') && !liveness,
+      endpoints.includes('match_advanced') &&
+      !['threshold_percent', 'accuracy_mode'].includes(name) &&
+      !name.endsWith('face_index') &&
+      !liveness,
   );
-  const { threshold_percent: _, accuracy_mode: __, ...options } = Object.fromEntries(shown);
   const open = endpoints.filter(({ id }) => config.endpoints.includes(id));
   return {
     paths: Object.fromEntries(open.map(({ id, path }) => [id, path])),
     fields: Object.fromEntries(open.map((one) => [one.id, 'fields' in one ? Object.keys(one.fields) : []])),
-    threshold_percent: optionRules.threshold_percent,
-    accuracy_mode: optionRules.accuracy_mode,
-    options,
+    threshold_percent,
+    accuracy_mode,
+    options: Object.fromEntries(shown),
     limits: {
       max_body_bytes: config.max_body_bytes,
       max_image_bytes: config.max_image_bytes,

@@ -16,7 +16,7 @@ export type Endpoint = ImageEndpoint | EmbeddingsEndpoint | PlainEndpoint | Docu
 export const prefix = '/API/v1.0';
 
 interface Common {
-  /** In settings, metrics, logs and the OpenAPI document. */
+  /** Settings, metrics, logs and the OpenAPI document name it so. */
   id: EndpointId;
   method: 'GET' | 'POST';
   /** Exact and case-sensitive. */
@@ -50,7 +50,7 @@ export const tags = {
 /** The 200 answer, in JSON. */
 export interface Success {
   description: string;
-  /** Of its component; the clients' type of it ends with `Answer`. */
+  /** Its component is called so; the clients' type of it ends with `Answer`. */
   name: string;
   schema: z.ZodType;
 }
@@ -70,15 +70,15 @@ export interface ImageCounts {
 export interface Decision {
   accuracy_mode?: string;
   threshold_percent?: number;
-  /** In one against many: the index of the target. */
+  /** One against many has the index of the target. */
   target?: number;
-  /** In a match of embeddings, where one line stands for all: how many were compared, and how many match. */
+  /** In a match of embeddings one line stands for all: it says how many were compared, and how many match. */
   candidates?: number;
   matches?: number;
   /** The best one's. */
   confidence_percent?: number;
   match?: boolean;
-  /** In embed: how many faces' embeddings were given out. */
+  /** Embed says how many faces' embeddings were given out. */
   faces?: number;
   /** Code of the problem that was answered instead. */
   refused?: string;
@@ -87,7 +87,7 @@ export interface Decision {
 type Answer = object & { timings_ms?: Readonly<Record<string, number>> };
 
 export interface Target {
-  /** As sent; only a label. */
+  /** It is only a label, as it was sent. */
   filename: string | undefined;
   /** Its index among the images, or why it is not there. */
   image: number | Problem;
@@ -100,7 +100,7 @@ export interface Analysed {
   question: Question;
   /** The images of a repeated field, in the order sent. */
   targets: readonly Target[];
-  /** In the order of the images. */
+  /** They are in the order of the images. */
   outcomes: readonly Outcome[];
   calibration: Calibration;
   dimensions: number;
@@ -113,7 +113,7 @@ export interface ImageRule {
   description: string;
 }
 export type FieldRule = ImageRule | ValueRule;
-/** By name; images in the order in which they are checked. */
+/** The rules by name; images are in the order in which they are checked. */
 export type Fields = Readonly<Record<string, FieldRule>>;
 
 export interface ImageEndpoint extends Common {

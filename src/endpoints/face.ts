@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { FoundBy, ImageFormat, ImageReport } from '../engine/addon.ts';
+import type { Face as Found, FoundBy, ImageFormat, ImageReport } from '../engine/addon.ts';
 import { count, object, optional, share, word } from './schema.ts';
 
 /** An image and its faces, as answers have them. */
@@ -163,10 +163,18 @@ export function rounded<T>(value: T, digits: number): T {
   ) as T;
 }
 
+const membersOfFace = Object.keys(Face.shape) as (keyof Face)[];
+
+/** The members that the schema has, rounded. */
+function faceBody(face: Found): Face {
+  const members = membersOfFace.filter((name) => face[name] !== undefined);
+  return rounded(Object.fromEntries(members.map((name) => [name, face[name]])), 0) as Face;
+}
+
 /** An image and its faces in the answer's form. */
 export function imageBody(report: ImageReport): Omit<Image, 'face_index'> {
-  const { faces, look_cut_short: _, faces_left_out: __, ...image } = report;
-  return { ...image, faces: faces.map(({ embedding: _, cohort_score: __, ...face }) => rounded(face, 0)) };
+  const { width, height, format, orientation, smallest_face, faces } = report;
+  return { width, height, format, orientation, smallest_face, faces: faces.map(faceBody) };
 }
 
 export function round(value: number, digits: number): number {

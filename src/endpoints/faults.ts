@@ -42,7 +42,7 @@ export function problemOf(faults: readonly ImageFault[], name?: string): Problem
   return new Problem(code, { detail, ...members, ...(faults.length > 1 ? { errors } : {}) }, reason);
 }
 
-/** For the log: what is wrong with the image as a file, and nothing of what it shows. */
+/** The log is told what is wrong with the image as a file, and nothing of what it shows. */
 function reasonOf(fault: ImageFault): string | undefined {
   switch (fault.code) {
     case 'unsupported_image_format':

@@ -8,7 +8,7 @@ import { matchEmbeddings } from './match-embeddings.ts';
 import { matchMany } from './match-many.ts';
 import { models } from './models.ts';
 
-/** By id, in the order in which documents list them. */
+/** The endpoints by id, in the order in which documents list them. */
 const table = {
   match,
   match_advanced: matchAdvanced,

@@ -49,6 +49,9 @@ export const Compared = object('An image that was compared with image1.', {
 });
 
 const { detected, height, jpeg_position, limit_bytes, limit_pixels, width } = extraSchemas;
+const { shape: extras } = z
+  .object({ detected, position: jpeg_position, width, height, limit_pixels, limit_bytes })
+  .partial();
 export const Uncompared = object('An image that could not be compared.', {
   ...target,
   problem: object('What is wrong with it, like the problem of a match', {
@@ -56,8 +59,7 @@ export const Uncompared = object('An image that could not be compared.', {
     status: z.int().describe('The HTTP status that stands for it'),
     title: text('What is wrong, the same text each time'),
     detail: text('What to do about it, for people'),
-    ...z.object({ detected, position: jpeg_position, width, height, limit_pixels, limit_bytes }).partial()
-      .shape,
+    ...extras,
     reasons: optional(z.array(z.enum(qualityReasonNames)), 'With `low_quality_face` only, what the face is'),
     face_index: count.describe('With `presentation_attack` only, the face').exactOptional(),
     live_score: live_score.exactOptional(),
@@ -88,7 +90,7 @@ export type Uncompared = z.infer<typeof Uncompared>;
 /** One image against several. */
 interface ManyQuestion extends Question {
   targets: readonly Target[];
-  /** In the order of the images; the first, image1, has no fault. */
+  /** They are in the order of the images; the first, image1, has no fault. */
   outcomes: readonly [Analysis, ...Outcome[]];
   calibration: Calibration;
 }
@@ -172,8 +174,8 @@ function comparedTarget(
 }
 
 /** Like the problem of a request, without the field, which is clear from its place. */
-function problemBody({ code, message, extras }: Problem): Uncompared['problem'] {
-  const { detail: _, field: __, errors, ...members } = extras;
+function problemBody({ code, message, extras: { errors, ...sent } }: Problem): Uncompared['problem'] {
+  const members = Object.entries(sent).filter(([name]) => Object.hasOwn(extras, name));
   const { status, title } = errorTable[code];
   const reasons = errors?.flatMap(({ reasons = [] }) => reasons) ?? [];
   const attack = errors?.find(({ live_score }) => live_score !== undefined);
@@ -182,7 +184,7 @@ function problemBody({ code, message, extras }: Problem): Uncompared['problem'] 
     status,
     title,
     detail: message,
-    ...members,
+    ...Object.fromEntries(members),
     ...(reasons.length > 0 ? { reasons } : {}),
     ...(attack ? { face_index: attack.face_index, live_score: attack.live_score } : {}),
   };

@@ -12,7 +12,7 @@ export interface NumberRule {
   kind: 'decimal' | 'integer';
   min: number;
   max: number;
-  /** undefined: the model pack's own. */
+  /** undefined stands for the model pack's own. */
   default: number | undefined;
   description: string;
 }
@@ -42,7 +42,7 @@ type OptionRule = ValueRule & {
   liveness?: true;
 };
 
-/** Most images that one image is compared with at once. */
+/** An image is compared with at most so many at once. */
 export const maxTargets = 16;
 
 const anyImage = ['match_advanced', 'match_many', 'detect', 'embed'] as const;
@@ -51,7 +51,7 @@ const refusing = ['match_advanced', 'match_many', 'embed'] as const;
 /** The largest index of the addon's 32-bit integer; whether the image has so many faces is checked later. */
 const faceIndex = { kind: 'integer', min: -1, max: 2 ** 31 - 1, default: -1 } as const;
 
-/** In the order in which documents list them. */
+/** The options, in the order in which documents list them. */
 export const optionRules = {
   threshold_percent: {
     kind: 'decimal',
@@ -235,7 +235,7 @@ export function readOption(name: string, rule: ValueRule, sent: SentValue): Opti
   return value;
 }
 
-/** undefined for what the option does not take. */
+/** The value that was sent; undefined for what the option does not take. */
 export function parseOption(rule: ValueRule, sent: SentValue): OptionValue | undefined {
   switch (rule.kind) {
     case 'choice':

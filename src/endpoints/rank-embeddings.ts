@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { type AccuracyMode, accuracyModes } from '../engine/addon.ts';
+import { accuracyModes } from '../engine/addon.ts';
 import { JsonScan } from '../engine/json-scan.ts';
 import type { WorkerTools } from '../engine/pool.ts';
 import { Problem, sentWords } from '../errors.ts';
 import { type Similarity, similarityOf } from '../scoring/similarity.ts';
 import { optionRules } from './options.ts';
 
-/** Most candidates that an embedding is compared with at once. */
+/** An embedding is compared with at most so many at once. */
 export const maxCandidates = 1000;
 export const maxJson_bytes = 4 * 1024 * 1024;
 
@@ -87,17 +87,14 @@ export interface EmbeddingsJob {
   dimensions: number;
 }
 
-interface EmbeddingsValues {
-  accuracy_mode: AccuracyMode;
-  threshold_percent: number;
-  /** How many embeddings were searched to find the candidates. */
-  searched: number;
-  min_percent: number;
-  limit: number;
-}
-
 export interface RankedEmbeddings {
-  values: EmbeddingsValues;
+  /** What was asked, but for the embeddings; `searched` is the number of candidates unless it was sent. */
+  values: Pick<
+    z.output<typeof EmbeddingsRequest>,
+    'accuracy_mode' | 'threshold_percent' | 'min_percent' | 'limit'
+  > & {
+    searched: number;
+  };
   /** Unknown members, the first 16 of them. */
   unknown: string[];
   /** Best first. */

@@ -39,7 +39,7 @@ export interface Face {
   };
   /** A unit vector. */
   embedding: Float32Array;
-  /** For normalisation: the normalised similarity is the cosine minus the mean of both faces' scores. */
+  /** The normalised similarity is the cosine minus the mean of both faces' scores. */
   cohort_score: number;
 }
 
@@ -59,13 +59,10 @@ export interface ImageReport {
   look_cut_short?: true;
 }
 
+/** The stages of an image, in their order. */
+export const stages = ['decode', 'detect', 'align', 'embed'] as const;
 /** Milliseconds spent in each stage. */
-export interface StageTimings {
-  decode: number;
-  detect: number;
-  align: number;
-  embed: number;
-}
+export type StageTimings = Record<(typeof stages)[number], number>;
 
 /** The result for one image. No face is not a failure. */
 export interface Analysis {
@@ -113,9 +110,9 @@ export type Failure =
 /** ONNX Runtime as the process uses it. Providers are named without "ExecutionProvider", in lower case. */
 export interface OnnxRuntime {
   version: string;
-  /** In use, in order of preference. */
+  /** Those in use, in order of preference. */
   providers: string[];
-  /** In the library. */
+  /** Those that the library has. */
   available: string[];
 }
 
@@ -135,7 +132,7 @@ export interface NetFacts {
 interface OutputShape {
   /** The member of the manifest that names it. */
   member: string;
-  /** 0 for an output of all strides. */
+  /** It is 0 for an output of all strides. */
   stride: number;
   rows: number;
   columns: number;

@@ -30,7 +30,7 @@ interface Usual {
   second_look_score: number;
   /** Width and height where the file leaves them open. */
   side: number;
-  /** Who says so. */
+  /** Whose numbers these are. */
   source: string;
   /** What the manifest says of cells. */
   grids?: Readonly<Record<string, unknown>>;
@@ -38,7 +38,7 @@ interface Usual {
 
 const strides = [8, 16, 32];
 
-/** Those that files are tried for come first, the likeliest before. */
+/** The families that files are tried for come first, the likeliest before. */
 const table = {
   scrfd: {
     outputs: { scores: 'each', boxes: 'each' },
@@ -106,7 +106,7 @@ export type FamilyName = keyof typeof table;
 export const families: Readonly<Record<FamilyName, Family>> = table;
 export const familyNames = Object.keys(table) as FamilyName[];
 
-/** Those that `packs add` knows. */
+/** The families that `packs add` knows. */
 export const usualFamilies = familyNames.filter((name) => families[name].usual !== undefined);
 
 /** How embedders of the family arcface are fed, by who publishes such nets. */

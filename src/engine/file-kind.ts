@@ -117,7 +117,7 @@ export function kindWords({ detected, beginning = '', position }: Told): string 
 
 export interface Told {
   detected: Detected;
-  /** Of text, how it begins. */
+  /** How it begins, where it is text. */
   beginning?: string;
   /** The byte at which a JPEG begins all the same. */
   position?: number;
@@ -143,7 +143,7 @@ export function tellText<T extends { ok: boolean; code?: string; detected?: stri
 
 const sample_bytes = 1024;
 
-/** More is no newline, warning of a script or head of a part. */
+/** A newline, a warning of a script or the head of a part is not longer. */
 const mostBefore_bytes = 64 * 1024;
 
 /** Where a JPEG begins: SOI, the whole segment of a marker that comes first, and another marker (ITU-T T.81, B.1.1). */
@@ -166,7 +166,7 @@ export function kindOfText(text: string): Told {
   return { detected, beginning };
 }
 
-/** Without control characters but white space. */
+/** Whether it has no control characters but white space. */
 const isPlain = (text: string) => text !== '' && !/(?!\s)\p{Cc}/u.test(text);
 
 /** The text in UTF-8 or UTF-16, else in Windows's Latin-1 if that is likely. A character that the sample cuts is left out. */
@@ -212,7 +212,7 @@ const base64Image = /^(?:b?['"])?(?:(?:[/_]|%2F)9j(?:[/_]|%2F)|iVBORw0KGgo|UklGR
 /** Tags that a page begins with (WHATWG MIME Sniffing, section 7.1). */
 const htmlTag =
   /^(?:<\?xml[^>]*>\s*)?<(?:!--|(?:!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p)[\s>/])/i;
-/** Behind declarations and comments. */
+/** It may stand behind declarations and comments. */
 const svgTag = /^(?:<\?[^>]*>\s*|<!--(?:(?!-->)[\s\S])*-->\s*)*<(?:!doctype svg|(?:svg:)?svg)[\s>/]/i;
 const scheme = /^["']?(?:[a-z][a-z\d+.-]+:\/\/|(?:blob|file|content|ph|asset|cid):|www\.)\S+$/i;
 const rooted = /^["']?(?:@\S|~?\/|\.{1,2}[\\/]|\\\\|[a-z]:[\\/])/i;

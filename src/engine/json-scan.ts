@@ -72,7 +72,7 @@ export class JsonScan {
   #values = 0;
   /** Bytes so far that the limit is not for. */
   #exempt = 0;
-  /** By how many the bytes so far are more than the UTF-16 characters. */
+  /** The bytes so far are by so many more than the UTF-16 characters. */
   #surplus = 0;
   #depth = 0;
 
@@ -108,7 +108,7 @@ export class JsonScan {
     this.#list('[', ']', each);
   }
 
-  /** undefined for a list or an object, which is not read. */
+  /** Reads a value; undefined stands for a list or an object, which is not read. */
   scalar(): Scalar | undefined {
     const next = this.peek();
     if (next === '{' || next === '[') return undefined;
@@ -138,7 +138,7 @@ export class JsonScan {
     if (this.peek() !== '\0' || this.#at < this.#body.length) this.fail();
   }
 
-  /** In characters, for a byte of what was read last. */
+  /** The position in characters of a byte of what was read last. */
   positionOf(at: number): number {
     return at - this.#surplus;
   }
@@ -243,7 +243,7 @@ export class JsonScan {
     this.#surplus += length === 2 ? 1 : 2;
   }
 
-  /** 0 at the end. */
+  /** The next byte; 0 at the end. */
   #byte(): number {
     if (this.#at - this.#exempt > this.#max_bytes) {
       this.fail(this.#at, `Send no more than ${this.#max_bytes} bytes besides the images; this is character`);

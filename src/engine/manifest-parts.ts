@@ -104,7 +104,7 @@ const cells = {
     ...grids,
     /** Sides in pixels of the priors of a cell, for each stride. */
     priors: z.array(z.array(z.number().min(1).max(2048)).min(1).max(maxAnchors)),
-    /** Of a prior's centre and of its sides. */
+    /** The variances of a prior's centre and of its sides. */
     variances: z.tuple([factor, factor]),
   },
 };
@@ -157,7 +157,7 @@ function oneOf(...words: string[]) {
     code === 'invalid_union' ? `must be one of ${words.join(', ')}` : undefined;
 }
 
-/** Of a list of nets; each takes the memory of its weights. */
+/** A list has no more nets: each takes the memory of its weights. */
 const mostLivenessNets = 8;
 
 /** A hint at presentation attacks: three logits, of which softmax makes the second the share of live; the mean over the nets. */

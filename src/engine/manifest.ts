@@ -36,7 +36,7 @@ interface Chip {
 
 const isInside = ({ size, template }: Chip) => template.flat().every((number) => number <= size);
 
-/** Of an upright face: the eyes not exchanged, the mouth at least a pixel below them. */
+/** Whether it is of an upright face: its eyes are not exchanged, and the mouth is at least a pixel below them. */
 function isUpright({ template }: Chip): boolean {
   const [right, left, , ...mouth] = template;
   const [mouthRight, mouthLeft] = mouth;
@@ -71,7 +71,7 @@ const members = {
   description: name,
   source,
   detector,
-  /** For faces that fill the image, of any family; one of the detector's own looks at every image beside it. */
+  /** It finds faces that fill the image, and may be of any family; one of the detector's own looks at every image beside it. */
   close_detector: detector.optional(),
   landmarks: z.strictObject({
     ...net,
@@ -126,7 +126,7 @@ const members = {
       centres: z.int().min(1).max(16_384),
       /** How many of a face's highest cosines with the centres are averaged. */
       highest: z.int().min(1).max(16_384),
-      /** Of that average; what is subtracted from a cosine is the mean of both faces'. */
+      /** How much of that average counts; what is subtracted from a cosine is the mean of both faces'. */
       weight,
     })
     .optional(),

@@ -26,11 +26,11 @@ export type MadeHere = (typeof madeHere)[number];
 export interface PackFile {
   role: Role | MadeHere | 'liveness';
   file: string;
-  /** The pack that it is of. */
+  /** The pack that it belongs to. */
   pack: string;
   licence: string;
   sha256: string;
-  /** Of the file as published; of what is loaded as it was published the same. */
+  /** The SHA-256 of the file as published; it is the same where that is what is loaded. */
   source_sha256: string;
 }
 

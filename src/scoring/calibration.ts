@@ -34,7 +34,7 @@ export function measuredUpTo({
 export class Calibration {
   /** Rising. */
   readonly #similarities: number[];
-  /** log10 of the FMR at each similarity: falling, from 0. */
+  /** log10 of the FMR at each similarity; it falls from 0. */
   readonly #logRates: number[];
   readonly #kneeSimilarity: number;
   readonly #floor: number;

@@ -1,4 +1,4 @@
-import type { Face, ImageReport, StageTimings } from '../engine/addon.ts';
+import { type Face, type ImageReport, type StageTimings, stages } from '../engine/addon.ts';
 import { type Similarity, similarityOf } from './similarity.ts';
 
 /** Compares the faces of two images, pair by pair. */
@@ -35,10 +35,5 @@ function chosen({ faces }: ImageReport, index: number, auto_pair_best: boolean):
 }
 
 export function sum(a: StageTimings, b: StageTimings): StageTimings {
-  return {
-    decode: a.decode + b.decode,
-    detect: a.detect + b.detect,
-    align: a.align + b.align,
-    embed: a.embed + b.embed,
-  };
+  return Object.fromEntries(stages.map((stage) => [stage, a[stage] + b[stage]])) as StageTimings;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** zod schemas as JSON Schema (draft 2020-12, the dialect of OpenAPI 3.1). */
+/** Makes JSON Schema (draft 2020-12, the dialect of OpenAPI 3.1) of zod schemas. */
 
 export interface Schema extends z.core.JSONSchema.BaseSchema {
   properties?: Record<string, Schema>;
@@ -27,7 +27,9 @@ export function jsonSchemas(schemas: Readonly<Record<string, z.ZodType>>): Recor
       if (jsonSchema.prefixItems) jsonSchema.items = {};
     },
   });
-  return Object.fromEntries(
-    Object.entries(made.schemas).map(([id, { $id: _, $schema: __, ...schema }]) => [id, schema as Schema]),
-  );
+  for (const schema of Object.values(made.schemas)) {
+    delete schema.$id;
+    delete schema.$schema;
+  }
+  return made.schemas as Record<string, Schema>;
 }

@@ -1,5 +1,5 @@
 import { endpointIds } from '../config/config.ts';
-import { accuracyModes, foundBy } from '../engine/addon.ts';
+import { accuracyModes, foundBy, stages } from '../engine/addon.ts';
 import { errorGroups } from '../errors.ts';
 
 /** Names without `facematch_`. Label values come from tables, never from a client. docs/monitoring.md is generated from it. */
@@ -15,7 +15,7 @@ interface Row {
 }
 
 const routes = [...endpointIds, 'none'];
-export const stages = ['queue', 'decode', 'detect', 'align', 'embed', 'total'] as const;
+export const timedStages = ['queue', ...stages, 'total'] as const;
 
 /** Bucket bounds in seconds: from a refusal without a body to the longest deadline. */
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -36,7 +36,7 @@ export const counters = {
   },
   stage_duration_seconds: {
     help: 'Time of each stage of a match; the stage queue is the wait for a worker, also of refused images',
-    labels: { stage: stages },
+    labels: { stage: timedStages },
     buckets: seconds,
   },
   received_bytes_total: { help: 'Bytes of request bodies' },

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { samples } from '../../config/samples.ts';
-import type { Analysis, Face, Point, StageTimings } from '../../engine/addon.ts';
+import { type Analysis, type Face, type Point, type StageTimings, stages } from '../../engine/addon.ts';
 import { type Feeding, feedings } from '../../engine/families.ts';
 import { loadAddon, loadPack } from '../../engine/load-addon.ts';
 import type { Manifest } from '../../engine/manifest.ts';
@@ -108,12 +108,7 @@ export function timePacks(packs: readonly { directory: string; draft: Manifest }
   return packs.map((_, i) => {
     const middle = (stage: keyof StageTimings) =>
       rounds.map((one) => one[i]![stage]).sort((a, b) => a - b)[timedRounds >> 1]!;
-    return {
-      decode: middle('decode'),
-      detect: middle('detect'),
-      align: middle('align'),
-      embed: middle('embed'),
-    };
+    return Object.fromEntries(stages.map((stage) => [stage, middle(stage)])) as StageTimings;
   });
 }
 

@@ -44,7 +44,7 @@ export class Fault {
     this.#line = line;
   }
 
-  /** Without words where they stand elsewhere. */
+  /** It has no words where they stand elsewhere. */
   show(words?: string): void {
     tell(this.#line, words);
     this.#mark(true);

@@ -92,5 +92,5 @@ export function detailsOf({ detection_score, found_by, pose, quality }: Face): s
     .join(', ');
 }
 
-/** With the true minus sign, which screen readers read. */
+/** The text has the true minus sign, which screen readers read. */
 const degrees = (angle: number) => `${Math.round(angle).toString().replace('-', '−')}°`;

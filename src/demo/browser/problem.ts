@@ -11,7 +11,7 @@ const extras: Readonly<Record<string, (value: any) => string>> = {
   faces_found: (faces) => `${count(faces, 'face')} found.`,
 };
 
-/** Without the names of a request's fields and the marks around them. */
+/** The text without the names of a request's fields and the marks around them. */
 export function plainWords(text: string): string {
   return text
     .replaceAll('`', '')
@@ -53,7 +53,7 @@ export function fieldsOf({ code, field, errors = [] }: ProblemAnswer): string[] 
   return field === undefined ? errors.map((error) => error.field) : [field];
 }
 
-/** For programs and operators: status, code, id, and where the code is explained. */
+/** Status, code, id, and where the code is explained, for programs and operators. */
 function sourceOf({ status, code, request_id, type }: ProblemAnswer): HTMLElement {
   const line = element('p', { className: 'source' });
   line.append(status === undefined ? '' : `HTTP ${status} `, element('code', {}, code));

@@ -48,7 +48,7 @@ export function count(number: number, noun: string): string {
   return `${grouped.format(number)} ${noun}${number === 1 ? '' : 's'}`;
 }
 
-/** With a non-breaking space. */
+/** The percent and its sign, with a non-breaking space between. */
 export const percentText = (percent: number): string => `${Number(percent.toFixed(1))}\u00a0%`;
 
 /** A warning's own words, except where they are about the fields of a request. `image2` is what the second photo is called. */
