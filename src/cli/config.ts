@@ -8,7 +8,7 @@ import {
   variableOf,
 } from '../config/config.ts';
 import { addHelp, exitCodes } from './help.ts';
-import { aligned, coloursFor, printable } from './terminal.ts';
+import { aligned, complain, printable, warn } from './terminal.ts';
 
 interface ConfigOptions {
   check?: true;
@@ -41,12 +41,11 @@ function config({ check, json }: ConfigOptions): void {
   const warnings = unknownVariables().map((name) => `${name} is not a setting and is ignored`);
   const settings = effectiveSettings(survey);
   const ok = faults.length === 0;
-  const { red, yellow } = coloursFor('stderr');
   if (json) console.log(JSON.stringify({ ok, faults, warnings, ...(check ? {} : { settings }) }, null, 2));
   else {
     if (!check) console.log(settingTable(settings));
-    for (const warning of warnings) console.error(`${yellow('warning:')} ${printable(warning)}`);
-    for (const fault of faults) console.error(`${red('error:')} ${printable(fault)}`);
+    warn(warnings);
+    complain(faults);
   }
   if (!ok) process.exitCode = exitCodes.failure;
 }

@@ -8,7 +8,7 @@ import { drawFaces } from './drawing.ts';
 import { drawingFiles } from './files.ts';
 import { addHelp } from './help.ts';
 import { givenOptions, matchFlag } from './match-flags.ts';
-import { type Colours, coloursFor, complain, count, printable, progressBar } from './terminal.ts';
+import { type Colours, coloursFor, complain, count, printable, progressBar, warn } from './terminal.ts';
 
 type ImageBody = ReturnType<typeof imageBody> & { warnings: readonly Warning[] };
 
@@ -118,8 +118,9 @@ export function registerEmbed(program: Command): void {
     .action(embed);
   addHelp(command, {
     notes: `Each line is a face: file, box, quality, embedding (little-endian 32-bit floats, base64), and the pack, version and
-mode that are needed to compare it. An embedding is biometric data: it can be used to recognise the person. An image that
-cannot be read is a failure, but only after the others are done.`,
+mode that are needed to compare it; of its image the warnings, and smallest_face, the side in pixels from which faces were
+looked for. Warnings, and images without a face, are also told on standard error. An embedding is biometric data: it can be
+used to recognise the person. An image that cannot be read is a failure, but only after the others are done.`,
     examples: ['facematch embed alice.jpg', 'facematch embed photos/*.jpg --mode fast --out faces.jsonl'],
   });
 }
@@ -132,6 +133,7 @@ async function embed(files: string[], { out, ...options }: { out?: string }): Pr
   if (out !== undefined) await once(target, 'open');
   const bar = files.length > 1 && out !== undefined ? await progressBar('images', files.length) : undefined;
   const complaints: string[] = [];
+  const noted: string[] = [];
   try {
     for await (const { file, error, image, body, model } of analyseFiles(files, givenOptions(options))) {
       bar?.advance();
@@ -139,8 +141,12 @@ async function embed(files: string[], { out, ...options }: { out?: string }): Pr
         complaints.push(error.detail);
         continue;
       }
-      for (const [index, face] of body.faces.entries()) {
-        const line = { file, ...face, ...model, embedding: base64(image.faces[index]!) };
+      const { faces, smallest_face, warnings } = body;
+      if (faces.length === 0) noted.push(`${file}: no face from ${smallest_face} px on`);
+      noted.push(...warnings.map(({ detail }) => `${file}: ${detail}`));
+      for (const [index, face] of faces.entries()) {
+        const known = { ...model, smallest_face, warnings };
+        const line = { file, ...face, ...known, embedding: base64(image.faces[index]!) };
         target.write(`${JSON.stringify(line)}\n`);
       }
     }
@@ -148,5 +154,6 @@ async function embed(files: string[], { out, ...options }: { out?: string }): Pr
     bar?.stop();
     if (out !== undefined) await finished(target.end());
   }
+  warn(noted);
   complain(complaints);
 }

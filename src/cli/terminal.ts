@@ -23,6 +23,12 @@ export function complain(details: readonly string[]): void {
   if (details.length > 0) process.exitCode = 1;
 }
 
+/** Prints a line for each of several things that are to be known, and are no failure. */
+export function warn(details: readonly string[]): void {
+  const { yellow } = coloursFor('stderr');
+  for (const detail of details) console.error(`${yellow('warning:')} ${printable(detail)}`);
+}
+
 /** `1 face`, `2 faces`. */
 export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;

@@ -80,7 +80,8 @@ describe('facematch embed', () => {
 
   test('prints a line for each face, with the embedding of the image', async () => {
     const { code, stdout, stderr } = await embed('--mode fast 1.jpg blank.png notes.jpg 2.jpg');
-    expect({ code, stderr }).toEqual({ code: 1, stderr: `${noPicture}\n` });
+    const noFace = 'warning: blank.png: no face from 14 px on';
+    expect({ code, stderr }).toEqual({ code: 1, stderr: `${noFace}\n${noPicture}\n` });
     const lines = stdout.trimEnd().split('\n');
     const faces = lines.map((line) => JSON.parse(line));
     const known = loadPack(pack, manifest).analyse(pack, sample(1), analyseOptions);
@@ -94,6 +95,8 @@ describe('facematch embed', () => {
       pack: 'default',
       version: expect.stringMatching(/^\d/),
       accuracy_mode: 'fast',
+      smallest_face: 72,
+      warnings: [],
       box: expect.any(Object),
       embedding: Buffer.from(embedding.buffer, embedding.byteOffset, embedding.byteLength).toString('base64'),
     });
