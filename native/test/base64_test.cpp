@@ -2,18 +2,20 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdio>
 #include <string>
+#include <vector>
 
 namespace facematch::testing {
 namespace {
 
-struct Decoded {
+struct DecodedText {
   size_t read;
   std::string text;
 };
 
 // In memory of exactly that size, so that the sanitizers see a byte too far.
-Decoded decoded(const std::string& text) {
+DecodedText decode_text(const std::string& text) {
   std::vector<uint8_t> bytes(text.begin(), text.end());
   bytes.shrink_to_fit();
   const auto [read, written] = decode_base64_groups(bytes);
@@ -32,8 +34,8 @@ TEST_SUITE_BEGIN("base64");
 TEST_CASE("whole groups are decoded, padding and the rest are left") {
   const auto check = [](const std::string& text, size_t read, const std::string& expected) {
     CAPTURE(text);
-    CHECK(decoded(text).read == read);
-    CHECK(decoded(text).text == expected);
+    CHECK(decode_text(text).read == read);
+    CHECK(decode_text(text).text == expected);
   };
   check("", 0, "");
   check("Zg==", 0, "");
@@ -53,8 +55,8 @@ TEST_CASE("an escape that is no letter, or is cut short, ends it") {
                                   "\\u003d", "\\n", "\\\\", "=", "\x80", "\xff"}) {
     CAPTURE(wrong);
     for (const std::string before : {"", "Z", "Zm", "Zm9"}) {
-      CHECK(decoded("Zm9v" + before + wrong).read == 4);
-      CHECK(decoded("Zm9v" + before + wrong + "Zm9v").read == 4);
+      CHECK(decode_text("Zm9v" + before + wrong).read == 4);
+      CHECK(decode_text("Zm9v" + before + wrong + "Zm9v").read == 4);
     }
   }
 }
@@ -66,12 +68,12 @@ TEST_CASE("every byte and every four-digit escape counts as RFC 4648 says") {
     const size_t value = letters.find(letter);
     const bool known = value != std::string::npos;
     CAPTURE(byte);
-    const Decoded plain = decoded(std::string("AAA") + letter);
+    const DecodedText plain = decode_text(std::string("AAA") + letter);
     CHECK(plain.read == (known ? 4 : 0));
     if (known) CHECK(plain.text == std::string("\0\0", 2) + static_cast<char>(value));
     char escape[8];
     std::snprintf(escape, sizeof escape, "\\u%04x", byte);
-    CHECK(decoded(std::string("AAA") + escape).text == plain.text);
+    CHECK(decode_text(std::string("AAA") + escape).text == plain.text);
   }
 }
 

@@ -88,52 +88,60 @@ void verify_beside(Finder& finder, const std::vector<Proposal>& proposals, Found
   }
 }
 
-std::vector<Proposal> enlarged_hints(Finder& finder, const Detector& detector, const View& view,
-                                     const std::vector<Detection>& hints) {
+std::vector<Proposal> enlarged_hints(Finder& finder, const Detector& detector,
+                                     std::vector<Hint> hints) {
+  std::stable_sort(hints.begin(), hints.end(), [](const Hint& a, const Hint& b) {
+    return a.proposal.detection.score > b.proposal.detection.score;
+  });
   const cv::Size frame(detector.spec().width, detector.spec().height);
   std::vector<Proposal> kept;
   for (size_t first = 0; first < hints.size();) {
     ContactSheet sheet(frame, {kSlot, kSlot});
     const size_t start = first;
     for (; first < hints.size() && !sheet.full(); ++first) {
-      const Box& box = hints[first].box;
+      const auto& [proposal, pixels] = hints[first];
+      const Box& box = proposal.detection.box;
       View closeup;
       const Similarity crop =
-          square_crop(box.centre(), 2 * std::max(box.width, box.height), view.roll(), kSlot);
-      view.crop(crop, kSlot, closeup.bgr, Outside::kMean);
+          square_crop(box.centre(), 2 * std::max(box.width, box.height), proposal.roll, kSlot);
+      pixels->crop(crop, kSlot, closeup.bgr, Outside::kMean);
       closeup.to_image = crop.inverse();
       sheet.add(closeup);
     }
     const auto seen = sheet.detect(finder, detector, detector.spec().second_look_score);
+    const size_t before = kept.size();
     for (size_t i = 0; i < seen.size(); ++i) {
+      const auto& [hint, roll] = hints[start + i].proposal;
       for (const Detection& detection : seen[i]) {
-        if (!overlap(detection.box, hints[start + i].box)) continue;
-        kept.push_back({detection, view.roll()});
+        if (!overlap(detection.box, hint.box)) continue;
+        kept.push_back({detection, roll});
         break;
       }
     }
+    if (kept.size() == before) break;
   }
   return kept;
 }
 
 std::vector<Proposal> proposals_of(Finder& finder, const Detector& detector,
                                    const std::vector<View>& views, Hints hints,
-                                   const std::vector<FoundFace>& known) {
+                                   const std::vector<FoundFace>& known, const View* pixels) {
   std::vector<Proposal> all;
+  std::vector<Hint> unsure;
   for (const View& view : views) {
     const float least = hints == Hints::kEnlarged ? kHintScore : kProposalScore;
-    std::vector<Detection> unsure;
     for (const Detection& detection : finder.detect(detector, view, least)) {
       if (is_known(known, detection.box)) continue;
+      const Proposal proposal{detection, view.roll()};
       if (detection.score < kProposalScore) {
-        unsure.push_back(detection);
+        unsure.push_back({proposal, pixels == nullptr ? &view : pixels});
       } else {
-        all.push_back({detection, view.roll()});
+        all.push_back(proposal);
       }
     }
-    for (Proposal& proposal : enlarged_hints(finder, detector, view, unsure)) {
-      all.push_back(std::move(proposal));
-    }
+  }
+  for (Proposal& proposal : enlarged_hints(finder, detector, std::move(unsure))) {
+    all.push_back(std::move(proposal));
   }
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
     return a.detection.score > b.detection.score;

@@ -24,11 +24,13 @@ void decode_parts_for(Finder& finder, const std::vector<Detection>& detections);
 bool is_known(const std::vector<FoundFace>& faces, const Box& box);
 
 // Without hints what scores at least kProposalScore. Best first, each once,
-// without the places of faces that are known.
+// without the places of faces that are known. Hints are cut from `pixels`, or where that is null
+// from the view that gave them.
 enum class Hints { kIgnored, kEnlarged };
 std::vector<Proposal> proposals_of(Finder& finder, const Detector& detector,
                                    const std::vector<View>& views, Hints hints,
-                                   const std::vector<FoundFace>& known = {});
+                                   const std::vector<FoundFace>& known = {},
+                                   const View* pixels = nullptr);
 
 // Verifies the proposals that are not known yet and appends the faces. Beside a face that is known
 // or verified, others with its roll need no stable landmarks.
@@ -39,8 +41,15 @@ void verify_new(Finder& finder, const std::vector<Proposal>& proposals, FoundBy 
 void verify_beside(Finder& finder, const std::vector<Proposal>& proposals, FoundBy found_by,
                    std::vector<FoundFace>& faces);
 
-// Those of the hints that the detector is sure of in close-ups, cut from that view.
-std::vector<Proposal> enlarged_hints(Finder& finder, const Detector& detector, const View& view,
-                                     const std::vector<Detection>& hints);
+// A place where a face may be, and what it is cut from.
+struct Hint {
+  Proposal proposal;
+  const View* pixels;
+};
+
+// Those of the hints that the detector is sure of in close-ups, the best first; ends where of twelve
+// none is, for those that follow score less.
+std::vector<Proposal> enlarged_hints(Finder& finder, const Detector& detector,
+                                     std::vector<Hint> hints);
 
 }  // namespace facematch

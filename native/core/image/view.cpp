@@ -38,21 +38,23 @@ int step(int index, int count, int last) { return count < 2 ? 0 : index * last /
 
 }  // namespace
 
+View shrunk_by(const View& view, int times, const Budget& budget) {
+  const cv::Size size(view.bgr.cols / times, view.bgr.rows / times);
+  View out(cv::Mat(size, view.bgr.type()), enlarged(as_float(times)).then(view.to_image));
+  for (int first = 0; first < size.height; first += kRowsAtOnce) {
+    budget.check_cancelled();
+    const int rows = std::min(kRowsAtOnce, size.height - first);
+    cv::Mat strip = out.bgr.rowRange(first, first + rows);
+    cv::resize(view.bgr({0, first * times, size.width * times, rows * times}), strip, strip.size(),
+               0, 0, cv::INTER_AREA);
+  }
+  return out;
+}
+
 View shrunk(const View& view, int max_side, const Budget& budget) {
   const int times = view.longer_side() / max_side;
   if (view.longer_side() >= kHuge && times > 1 && std::min(view.bgr.cols, view.bgr.rows) >= times) {
-    // First by a whole factor, which OpenCV does about five times as fast. Columns and rows at the
-    // end that do not fill a pixel are left out.
-    const cv::Size size(view.bgr.cols / times, view.bgr.rows / times);
-    const View whole(cv::Mat(size, view.bgr.type()), enlarged(as_float(times)).then(view.to_image));
-    for (int first = 0; first < size.height; first += kRowsAtOnce) {
-      budget.check_cancelled();
-      const int rows = std::min(kRowsAtOnce, size.height - first);
-      cv::Mat strip = whole.bgr.rowRange(first, first + rows);
-      cv::resize(view.bgr({0, first * times, size.width * times, rows * times}), strip,
-                 strip.size(), 0, 0, cv::INTER_AREA);
-    }
-    return shrunk(whole, max_side, budget);
+    return shrunk(shrunk_by(view, times, budget), max_side, budget);
   }
   View out(resized(view.bgr, std::min(1.0f, as_float(max_side) / as_float(view.longer_side()))));
   // From the longer side, which has the smallest rounding error.

@@ -38,6 +38,10 @@ struct View {
 // budget's time.
 View shrunk(const View& view, int max_side, const Budget& budget = {});
 
+// With sides of the view's divided by that number, which OpenCV does about five times as fast as
+// any other shrinking. Columns and rows at the end that do not fill a pixel are left out.
+View shrunk_by(const View& view, int times, const Budget& budget = {});
+
 // The view rotated clockwise by multiples of 90 degrees.
 View rotated(const View& view, int quarters);
 
