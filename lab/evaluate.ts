@@ -3,7 +3,7 @@ import { heldOutScores } from './calibrate.ts';
 import { differentialOf } from './differential.ts';
 import { type EmbedImagesOptions, embedImages } from './embed-images.ts';
 import type { EmbeddedImage } from './embed-worker.ts';
-import { type CohortUse, figuresOf, missing } from './figures.ts';
+import { type CohortUse, figuresOf, imageFigures } from './figures.ts';
 import { type HeldOutCohorts, makeCohorts } from './held-out.ts';
 import { imagesOf, type JudgedPair, type LabelledPair, personOf } from './pairs.ts';
 import { type Grouping, type LabelledImage, type PeopleSet, type PersonImage, peopleSet } from './people.ts';
@@ -120,7 +120,7 @@ export async function judgePeople(
     // Two people's images with a higher cosine were taken for one person; undefined when none were.
     same_person_above: Number.isFinite(samePersonAbove) ? samePersonAbove : undefined,
     ...(await differentialOf(people, groupings, judging, onGroup)),
-    ...missing(images),
+    ...imageFigures(images),
   };
   return { set: { name: people.name, folder }, images, figures };
 }

@@ -1,4 +1,10 @@
-import { type AccuracyMode, type Calibration, promisedRate } from 'facematch/for-lab';
+import {
+  type AccuracyMode,
+  type Calibration,
+  lowQuality,
+  promisedRate,
+  qualityLimits,
+} from 'facematch/for-lab';
 import type { EmbeddedImage } from './embed-worker.ts';
 import { accuracy, equalErrorRate, errorCurve, type Scored, tarAtFmr, thinned, wilson } from './metrics.ts';
 import { type JudgedPair, percentOf, type ScoreKind, scoredBy, worstPairs } from './pairs.ts';
@@ -58,19 +64,24 @@ export function figuresOf({ pairs, images, calibration, seconds, ...about }: Jud
     by,
     // Chosen by the normalised similarity.
     worst: worstPairs(pairs, calibration),
-    ...missing(images),
+    ...imageFigures(images),
     images_per_second: images.size / seconds,
   };
 }
 
-/** The names of images without a face, and those of images that could not be read, with the reason. */
-export function missing(images: ReadonlyMap<string, EmbeddedImage>) {
+/** Images without a face, those that could not be read, with the reason, and how many compared faces have each warning. */
+export function imageFigures(images: ReadonlyMap<string, EmbeddedImage>) {
   const all = [...images];
   const failures: Record<string, string> = Object.fromEntries(
     all.flatMap(([name, { failure }]) => (failure ? [[name, failure]] : [])),
   );
   const faceless = all.filter(([, { embedding, failure }]) => !embedding && !failure);
-  return { without_face: faceless.map(([name]) => name), failures };
+  const faces = all.flatMap(([, { faces, chosen }]) => faces[chosen] ?? []);
+  const reasons = faces.flatMap((face) => lowQuality('image', face).map(({ reason }) => reason));
+  const low_quality = Object.fromEntries(
+    qualityLimits.map(({ reason }) => [reason, reasons.filter((each) => each === reason).length]),
+  );
+  return { without_face: faceless.map(([name]) => name), failures, low_quality };
 }
 
 function scoreFigures(scored: readonly Scored[], calibration: Calibration | undefined) {

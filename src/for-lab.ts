@@ -11,6 +11,7 @@ export { betterFeeding, netsAlone, tryPack } from './cli/packs/trial.ts';
 export { activity, coloursFor, columns, printable, progressBar, withBar } from './cli/terminal.ts';
 export { readConfig } from './config/config.ts';
 export { cacheFolder, proxies } from './config/environment.ts';
+export { lowQuality, qualityLimits } from './endpoints/face-quality.ts';
 export { defaults } from './endpoints/options.ts';
 export {
   type AccuracyMode,

@@ -230,11 +230,17 @@ function describePeople(figures: PeopleFigures): string {
 const describeTable = ({ title, head, rows }: TextTable) => [title, ...columns(head, rows)];
 
 function describeMissing(
-  { without_face, failures }: Pick<Figures, 'without_face' | 'failures'>,
+  { without_face, failures, low_quality }: Pick<Figures, 'without_face' | 'failures' | 'low_quality'>,
   images: number,
 ) {
+  const warnings = Object.entries(low_quality).filter(([, number]) => number > 0);
   return [
     `without a face     ${countText(without_face.length)} of ${countText(images)} images${list(without_face)}`,
+    ...(warnings.length === 0
+      ? []
+      : [
+          `low quality faces  ${warnings.map(([name, number]) => `${countText(number)} ${name}`).join(', ')}`,
+        ]),
     ...describeFailures(failures),
   ];
 }
