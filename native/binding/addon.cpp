@@ -20,8 +20,8 @@
 #include "../core/runtime/onnx_runtime.h"
 #include "../core/system/base64.h"
 #include "../core/system/body_memory.h"
+#include "../core/system/listeners.h"
 #include "../core/system/process.h"
-#include "../core/system/reuseport.h"
 #include "manifest.h"
 #include "node_api.h"
 #include "onnx_runtime.h"
@@ -161,18 +161,16 @@ void Discard(const Napi::CallbackInfo& info) {
 }
 
 // The calls below do not concern images: Node has no API for them.
-template <bool (*change)(uint16_t port)>
-Napi::Value ChangeListeners(const Napi::CallbackInfo& info) {
-  const double port = info[0].IsNumber() ? info[0].As<Napi::Number>().DoubleValue() : -1;
-  if (!(port >= 0 && port <= 65535)) throw Napi::TypeError::New(info.Env(), "Expected a port");
-  return Napi::Boolean::New(info.Env(), change(static_cast<uint16_t>(port)));
-}
-
 int to_int(const Napi::Value& value, int most) {
   const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : -1;
   if (!(number >= 0 && number <= most))
     throw Napi::TypeError::New(value.Env(), "Expected a number");
   return static_cast<int>(number);
+}
+
+Napi::Value DropNewConnections(const Napi::CallbackInfo& info) {
+  const auto port = static_cast<uint16_t>(to_int(info[0], 65535));
+  return Napi::Boolean::New(info.Env(), drop_new_connections(port));
 }
 
 Napi::Value EndWithParent(const Napi::CallbackInfo& info) {
@@ -220,8 +218,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("wipe", Wipe);
   add("decodeBase64", DecodeBase64);
   add("discard", Discard);
-  add("preferNewestListener", ChangeListeners<prefer_newest_listener>);
-  add("dropNewConnections", ChangeListeners<drop_new_connections>);
+  add("dropNewConnections", DropNewConnections);
   add("endWithParent", EndWithParent);
   add("endNow", EndNow);
   add("versions", Versions);

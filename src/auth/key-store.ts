@@ -26,7 +26,7 @@ export class KeyStore {
     this.#file = file;
     this.#log = log;
     this.#follower = new FileFollower({
-      files: [file],
+      file,
       interval_ms,
       reload: () => this.#reload(),
       onFailure: (error) => {

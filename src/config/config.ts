@@ -64,7 +64,7 @@ export const settings = {
   ),
   tls_cert: text(
     '',
-    'PEM file of the certificate, followed by those that signed it: the service then speaks TLS and no plain HTTP. Changes are picked up while it runs',
+    'PEM file of the certificate, followed by those that signed it: the service then speaks TLS and no plain HTTP. It is read at the start',
   ),
   tls_key: text('', "PEM file of the certificate's private key; both files or none"),
 

@@ -3,11 +3,11 @@ import { stat } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 
 interface FollowerOptions {
-  files: readonly string[];
+  file: string;
   interval_ms: number;
-  /** Reads the files as they are now; throws or rejects when it cannot. Never called twice at once. */
-  reload(): void | Promise<void>;
-  /** The files could not be read. Called once for each change of them and reason; they are tried again in any case. */
+  /** Reads the file as it is now; throws when it cannot. */
+  reload(): void;
+  /** The file could not be read. Called once for each change of it and reason; it is tried again in any case. */
   onFailure(error: Error): void;
 }
 
@@ -16,26 +16,26 @@ export interface FollowerLog {
   warn(fields: object, message: string): void;
 }
 
-/** Most polls until a change is tried, or tried again, whatever the files do meanwhile. */
+/** Most polls until a change is tried, or tried again, whatever the file does meanwhile. */
 const max_polls = 20;
 
 /**
- * Follows files by polling, because file events are missing on network mounts and for replaced links and folders. A change is read when it
+ * Follows a file by polling, because file events are missing on network mounts and for replaced links and folders. A change is read when it
  * is stable for two polls, so that a writer has finished, and again, at growing intervals, until that works. Does not keep the process
  * alive.
  */
 export class FileFollower {
   readonly #options: FollowerOptions;
-  /** State of the files that were read last. */
+  /** State of the file that was read last. */
   #loaded: string;
-  /** The files cannot be read as they are: those before them stay in force. */
+  /** The file cannot be read as it is: the one before stays in force. */
   stale = false;
   #closed = false;
 
-  /** Make it before the files are first read, so that no change is missed. */
+  /** Make it before the file is first read, so that no change is missed. */
   constructor(options: FollowerOptions) {
     this.#options = options;
-    this.#loaded = options.files.map(stateNow).join();
+    this.#loaded = stateNow(options.file);
   }
 
   start(): void {
@@ -47,7 +47,7 @@ export class FileFollower {
   }
 
   async #follow(): Promise<void> {
-    const { files, interval_ms } = this.#options;
+    const { file, interval_ms } = this.#options;
     let seen = this.#loaded;
     let reported: string | undefined;
     /** Polls since the change or the last try, and how many there have to be for the next one. */
@@ -55,7 +55,7 @@ export class FileFollower {
     let wanted = 0;
     for (;;) {
       await pause(interval_ms, undefined, { ref: false });
-      const now = (await Promise.all(files.map(stateOf))).join();
+      const now = await stateOf(file);
       if (this.#closed) return;
       const stable = now === seen;
       seen = now;
@@ -68,7 +68,7 @@ export class FileFollower {
       waited += 1;
       if (waited < max_polls && !(stable && waited > wanted)) continue;
       waited = 0;
-      const failure = await this.#try();
+      const failure = this.#try();
       if (failure === undefined) this.#loaded = now;
       else if (failure.message !== reported && !this.#closed) this.#options.onFailure(failure);
       this.stale = failure !== undefined;
@@ -77,9 +77,9 @@ export class FileFollower {
     }
   }
 
-  async #try(): Promise<Error | undefined> {
+  #try(): Error | undefined {
     try {
-      await this.#options.reload();
+      this.#options.reload();
       return undefined;
     } catch (error) {
       return error as Error;

@@ -190,11 +190,6 @@ export interface Addon {
    */
   discard(bytes: Uint8Array, written: number): void;
   /**
-   * When two sockets of this process listen on `port`, makes the kernel give every new connection to the newer one
-   * (native/core/system/reuseport.h says why). Returns false when the system cannot; throws a TypeError for an invalid port.
-   */
-  preferNewestListener(port: number): boolean;
-  /**
    * Makes the kernel drop requests for new connections on `port` of this process, so that those under way can be accepted before
    * the socket closes. Returns false when the system cannot; throws a TypeError for an invalid port.
    */

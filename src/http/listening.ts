@@ -50,8 +50,6 @@ export interface ListenerOptions {
   handle(exchange: Exchange): void;
   /** An exception in a callback of the transport. */
   onFault(error: unknown): void;
-  /** Makes the kernel give new connections to the newest socket on `port`; only µWS needs it, for `renew`. */
-  preferNewest?(port: number): void;
 }
 
 export interface Listening {
@@ -59,8 +57,6 @@ export interface Listening {
   readonly port: number;
   readonly url: string;
   readonly connections: Connections;
-  /** Resolves when all new connections use the files as they are now. Rejects with an Error, and changes nothing, if it cannot. */
-  renew(): Promise<void>;
   /** Accepts no connection any more; those that there are go on. */
   stopListening(): void;
   /** Ends every connection at once, answered or not. */

@@ -1,7 +1,6 @@
-import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { FileFollower, type FollowerLog } from '../config/file-watch.ts';
 import { NotRegular, readRegular, withoutMark } from '../config/regular-file.ts';
 
 /** Paths of two PEM files: the certificate followed by its signers, and its private key. */
@@ -15,8 +14,6 @@ interface Certificate {
   not_after_s: number;
   /** For the operator; the certificate can still be used. Without paths. */
   warnings: readonly string[];
-  /** A hash of both files. */
-  fingerprint: string;
 }
 
 /** A file that cannot be used. The message is for people; `reason` is for the log, which holds no paths. */
@@ -58,7 +55,6 @@ export function readCertificate(files: CertificateFiles, now_ms: number): Certif
   return {
     not_after_s: Date.parse(leaf!.validTo) / 1000,
     warnings: warningsOf(leaf!, files.key, now_ms),
-    fingerprint: createHash('sha256').update(certText).update('\0').update(keyText).digest('hex'),
   };
 }
 
@@ -136,64 +132,4 @@ function warningsOf({ validFrom, validTo }: X509Certificate, key: string, now_ms
   const isOpen = process.platform !== 'win32' && (statSync(key).mode & 0o007) !== 0;
   if (isOpen) warnings.push('the TLS key is open to other users');
   return warnings;
-}
-
-/** How often the files are polled, and how long the second of a pair may come after the first. */
-const interval_ms = 500;
-
-/** Follows the two files of a certificate and puts each new valid pair into use. */
-export class CertificateWatch {
-  readonly files: CertificateFiles;
-  readonly #log: FollowerLog;
-  readonly #follower: FileFollower;
-  #current: Certificate;
-  /** Puts the files into use; rejects when it cannot. */
-  #renew: () => Promise<void> = async () => {};
-
-  /** Reads the files and follows their changes. Throws CertificateError. */
-  constructor(files: CertificateFiles, log: FollowerLog) {
-    this.files = files;
-    this.#log = log;
-    this.#follower = new FileFollower({
-      files: [files.cert, files.key],
-      interval_ms,
-      reload: () => this.#reload(),
-      onFailure: (error) => {
-        const reason = error instanceof CertificateError ? error.reason : error.message;
-        log.warn({ reason }, 'the TLS certificate was not taken over; the one before stays in force');
-      },
-    });
-    this.#current = readCertificate(files, Date.now());
-    this.#follower.start();
-    this.#warn(this.#current);
-  }
-
-  /** When the certificate in use expires, in seconds since 1970. */
-  get not_after_s(): number {
-    return this.#current.not_after_s;
-  }
-
-  /** Calls `renew` for each new pair, never twice at once; when it rejects, the old pair stays, and it is tried again. */
-  onRenew(renew: () => Promise<void>): void {
-    this.#renew = renew;
-  }
-
-  close(): void {
-    this.#follower.close();
-  }
-
-  /** Rejects with a CertificateError, or with what `renew` rejects with. */
-  async #reload(): Promise<void> {
-    const next = readCertificate(this.files, Date.now());
-    if (next.fingerprint === this.#current.fingerprint) return;
-    await this.#renew();
-    this.#current = next;
-    const not_after = new Date(next.not_after_s * 1000).toISOString();
-    this.#log.info({ not_after }, 'the TLS certificate was renewed');
-    this.#warn(next);
-  }
-
-  #warn({ warnings }: Certificate): void {
-    for (const warning of warnings) this.#log.warn({}, warning);
-  }
 }

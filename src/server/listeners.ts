@@ -7,7 +7,7 @@ import { NodeListener } from '../http/node/listener.ts';
 import type { Pipeline } from '../http/pipeline.ts';
 import type { Transport } from '../http/transport.ts';
 import type { Log } from '../telemetry/telemetry.ts';
-import { CertificateWatch, certificateFiles } from './certificate.ts';
+import { type CertificateFiles, certificateFiles, readCertificate } from './certificate.ts';
 
 /** The two listeners, and what answers behind them. */
 
@@ -36,13 +36,22 @@ export function openConnections(
   return { front: new Connections(fitting), admin: new Connections(adminConnections) };
 }
 
-/** Undefined when the service speaks plain HTTP. */
+export interface CertificateInUse {
+  files: CertificateFiles;
+  /** When it expires, in seconds since 1970. */
+  not_after_s: number;
+}
+
+/** Undefined when the service speaks plain HTTP. Throws CertificateError. */
 export function openCertificate(
   { tls_cert, tls_key }: Config,
   { logger }: Log,
-): CertificateWatch | undefined {
+): CertificateInUse | undefined {
   const files = certificateFiles(tls_cert, tls_key);
-  return files && new CertificateWatch(files, logger);
+  if (files === undefined) return undefined;
+  const { not_after_s, warnings } = readCertificate(files, Date.now());
+  for (const warning of warnings) logger.warn({}, warning);
+  return { files, not_after_s };
 }
 
 /** What both listeners have. */
@@ -62,12 +71,12 @@ export async function openFront(
   transport: Transport,
   services: Services,
   pipeline: Pipeline,
-  certificate: CertificateWatch | undefined,
+  certificate: CertificateInUse | undefined,
   connections: Connections,
   log: Log,
 ): Promise<Listening> {
-  const { config, engine } = services;
-  const listener = await transport.open({
+  const { config } = services;
+  return transport.open({
     ...optionsOf(services, log),
     host: await localAddress(config.host),
     port: config.port,
@@ -75,10 +84,7 @@ export async function openFront(
     connections,
     handle: pipeline.handle,
     certificate: certificate?.files,
-    preferNewest: (port) => void engine.addon.preferNewestListener(port),
   });
-  certificate?.onRenew(() => listener.renew());
-  return listener;
 }
 
 export async function openAdmin(

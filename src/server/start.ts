@@ -60,7 +60,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
   const manifest = readManifest(pack_directory);
   const model = { pack: manifest.name, version: manifest.version };
   const keys = opening(new KeyStore(config.keys_file, log.logger));
-  const certificate = opening(openCertificate(config, log));
+  const certificate = openCertificate(config, log);
   const engine = new Engine(config, log.logger);
   const connections = openConnections(config, log);
   const { telemetry, audit } = openTelemetry(config, model, transport, log);

@@ -3,14 +3,14 @@ import type { SharedLimiter } from '../auth/shared-limiter.ts';
 import type { Services } from '../http/context.ts';
 import type { Connections } from '../http/listening.ts';
 import type { Pipeline } from '../http/pipeline.ts';
-import type { CertificateWatch } from './certificate.ts';
+import type { CertificateInUse } from './listeners.ts';
 
 /** Where the metrics are read from, by their names. */
 export function gaugesOf(
   { config, engine, gate, uploads, unread, readiness }: Services,
   pipeline: Pipeline,
   connections: Connections,
-  certificate: CertificateWatch | undefined,
+  certificate: CertificateInUse | undefined,
   limiter: SharedLimiter | undefined,
 ) {
   // That of its control group: 0 where it is not known, nearly 2^64 where there is none.

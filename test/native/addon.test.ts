@@ -224,7 +224,6 @@ describe('misuse is an exception with a message, never a crash', () => {
   );
 
   it.each([undefined, null, '80', -1, 65_536, Number.NaN, {}])('%s instead of a port', (value) => {
-    expect(() => addon.preferNewestListener(value as number)).toThrow(TypeError);
     expect(() => addon.dropNewConnections(value as number)).toThrow(TypeError);
   });
 

@@ -3,20 +3,8 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { chooseTransport } from '../../src/http/transport.ts';
 import { loadUws } from '../../src/http/uws/uws.ts';
-import {
-  CertificateError,
-  CertificateWatch,
-  certificateFiles,
-  readCertificate,
-} from '../../src/server/certificate.ts';
-import {
-  encryptKey,
-  hasOpenssl,
-  keyKinds,
-  makePair,
-  overwrite,
-  type Pair,
-} from '../fixtures/certificates.ts';
+import { CertificateError, certificateFiles, readCertificate } from '../../src/server/certificate.ts';
+import { encryptKey, hasOpenssl, keyKinds, makePair, type Pair } from '../fixtures/certificates.ts';
 import { namedPipe, newFolder } from '../support/folder.ts';
 
 let folder: string;
@@ -75,13 +63,6 @@ describe.skipIf(!hasOpenssl)('a certificate and its key', () => {
   test('with those that signed it behind the certificate are taken', () => {
     const cert = file('chain.crt', contentOf(pair.cert) + contentOf(other.cert));
     expect(readCertificate({ cert, key: pair.key }, now()).not_after_s).toBeGreaterThan(0);
-  });
-
-  test('are known again by their contents', () => {
-    const again = { cert: file('copy.crt', contentOf(pair.cert)), key: pair.key };
-    const { fingerprint } = readCertificate(pair, now());
-    expect(readCertificate(again, now()).fingerprint).toBe(fingerprint);
-    expect(readCertificate(other, now()).fingerprint).not.toBe(fingerprint);
   });
 
   // What is taken here, µWS must take, and the other way round; where none loads, the kinds alone are compared.
@@ -149,30 +130,5 @@ describe.skipIf(!hasOpenssl)('files that cannot be used', () => {
     expect(error.message).toMatch(/^FACEMATCH_TLS_(CERT|KEY): the file .+\. .+\.$/);
     expect(error.message).toContain(folder);
     expect(error.message).not.toMatch(/PRIVATE KEY-----.{20}/s);
-  });
-});
-
-describe.skipIf(!hasOpenssl)('a pair that could not be put into use', () => {
-  test('is tried again without a change of the files, and told once', async () => {
-    const files = makePair(newFolder(), 'used');
-    const told: string[] = [];
-    const log = {
-      info: (_fields: object, message: string) => told.push(message),
-      warn: (fields: object, message: string) => told.push(`${message}: ${JSON.stringify(fields)}`),
-    };
-    const watch = new CertificateWatch(files, log);
-    let tries = 0;
-    watch.onRenew(async () => {
-      tries += 1;
-      if (tries < 3) throw new Error('no socket');
-    });
-    overwrite(files, makePair(newFolder(), 'next'));
-    await expect.poll(() => told.length, { timeout: 20_000 }).toBe(2);
-    watch.close();
-    expect(tries).toBe(3);
-    expect(told).toEqual([
-      'the TLS certificate was not taken over; the one before stays in force: {"reason":"no socket"}',
-      'the TLS certificate was renewed',
-    ]);
   });
 });

@@ -26,11 +26,9 @@ export class NodeListener implements Listening {
   readonly url: string;
   readonly connections: Connections;
   readonly #server: Server;
-  readonly #options: ListenerOptions;
 
   private constructor(server: Server, options: ListenerOptions) {
     this.#server = server;
-    this.#options = options;
     this.connections = options.connections;
     this.port = (server.address() as AddressInfo).port;
     this.url = urlOf(options, this.port);
@@ -51,11 +49,6 @@ export class NodeListener implements Listening {
         : createTlsServer({ ...plain, ...secureContext(options), handshakeTimeout: head_ms });
     await listen(server, options);
     return new NodeListener(server, options);
-  }
-
-  /** Node changes the certificate of a server that runs; connections keep theirs. */
-  async renew(): Promise<void> {
-    if (this.#server instanceof TlsServer) this.#server.setSecureContext(secureContext(this.#options));
   }
 
   /** Past the `close` of node:http, which would end idle connections although their next request may be on its way. */

@@ -10,46 +10,32 @@ import {
 import type { App, HttpResponse, ListenSocket, Uws } from './uws.ts';
 import { UwsWire } from './wire.ts';
 
-interface Options extends ListenerOptions {
-  /** How long an old socket stays open for connections that it has begun to accept; 5 s by default. */
-  handover_ms?: number;
-}
-
-/** Enough for some retransmissions of a client's first packets. */
-const defaultHandover_ms = 5000;
-
 /** Forward secrecy and authenticated encryption only, for TLS 1.2; TLS 1.3 has no others. µWS itself refuses older versions. */
 const ciphers = 'ECDHE+AESGCM:ECDHE+CHACHA20';
 
-/**
- * A µWS app on one address. µWS reads a certificate only when it makes an app, so a new one gets a new app and a new socket on the same port
- * (SO_REUSEPORT). The old socket closes, its connections go on until they end. µWS never frees an app, which is some tens of KiB.
- */
+/** A µWS app on one address. */
 export class UwsListener implements Listening {
   readonly port: number;
   readonly url: string;
   readonly connections: Connections;
   readonly #uws: Uws;
-  readonly #options: Options;
-  /** The last one listens; those before it may still have connections. */
-  readonly #apps: App[] = [];
+  readonly #app: App;
   /** Undefined when it does not listen any more. */
   #socket: ListenSocket | undefined;
-  /** Set while an old socket still listens. */
-  #leaving: { timer: NodeJS.Timeout; left: Promise<void>; leave(): void } | undefined;
-  #closed = false;
 
-  private constructor(uws: Uws, options: Options) {
+  private constructor(uws: Uws, options: ListenerOptions) {
+    const { certificate, connections, host, port } = options;
     this.#uws = uws;
-    this.#options = options;
-    this.connections = options.connections;
-    this.#socket = this.#open(options.certificate === undefined ? options.port : findPort(uws, options));
+    this.connections = connections;
+    this.#app = certificate === undefined ? uws.App() : tlsApp(uws, certificate);
+    handleRequests(this.#app, options);
+    this.#socket = listen(this.#app, host, port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT);
     this.port = uws.us_socket_local_port(this.#socket);
     this.url = urlOf(options, this.port);
   }
 
   /** Rejects with an Error for people when it cannot listen, or when µWS cannot use the certificate. */
-  static async open(uws: Uws, options: Options): Promise<UwsListener> {
+  static async open(uws: Uws, options: ListenerOptions): Promise<UwsListener> {
     try {
       return new UwsListener(uws, options);
     } catch (error) {
@@ -58,69 +44,22 @@ export class UwsListener implements Listening {
     }
   }
 
-  async renew(): Promise<void> {
-    // Never three sockets at once: the kernel is told to use the second one of the port.
-    await this.#leaving?.left;
-    const old = this.#socket;
-    if (this.#closed || old === undefined) return;
-    this.#socket = this.#open(this.port);
-    this.#options.preferNewest?.(this.port);
-    this.#leave(old);
-  }
-
   stopListening(): void {
-    this.#leaving?.leave();
     if (this.#socket !== undefined) this.#uws.us_listen_socket_close(this.#socket);
     this.#socket = undefined;
   }
 
   close(): void {
-    this.#closed = true;
-    clearTimeout(this.#leaving?.timer);
-    this.#leaving = undefined;
-    for (const app of this.#apps) app.close();
-  }
-
-  #open(port: number): ListenSocket {
-    const { certificate, host } = this.#options;
-    const app = certificate === undefined ? this.#uws.App() : tlsApp(this.#uws, certificate);
-    handleRequests(app, this.#options);
-    const mode =
-      certificate === undefined ? this.#uws.LIBUS_LISTEN_EXCLUSIVE_PORT : this.#uws.LIBUS_LISTEN_SHARED_PORT;
-    const socket = listen(app, host, port, mode);
-    this.#apps.push(app);
-    return socket;
-  }
-
-  #leave(socket: ListenSocket): void {
-    let leave!: () => void;
-    const left = new Promise<void>((resolve) => {
-      leave = () => {
-        clearTimeout(timer);
-        this.#leaving = undefined;
-        this.#uws.us_listen_socket_close(socket);
-        resolve();
-      };
-    });
-    const timer = setTimeout(leave, this.#options.handover_ms ?? defaultHandover_ms).unref();
-    this.#leaving = { timer, left, leave };
+    this.#app.close();
   }
 }
 
-function tlsApp(uws: Uws, { cert, key }: NonNullable<Options['certificate']>): App {
+function tlsApp(uws: Uws, { cert, key }: NonNullable<ListenerOptions['certificate']>): App {
   try {
     return uws.SSLApp({ cert_file_name: cert, key_file_name: key, ssl_ciphers: ciphers });
   } catch {
     throw new Error('µWebSockets cannot use the TLS certificate and key');
   }
-}
-
-/** The port, or a free one for 0. Throws `listenRefused` when another process has it: each would get half of the requests. */
-function findPort(uws: Uws, options: Options): number {
-  const socket = listen(uws.App(), options.host, options.port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT);
-  const port = uws.us_socket_local_port(socket);
-  uws.us_listen_socket_close(socket);
-  return port;
 }
 
 /** Makes the app hand every request to `handle`, and count its connections. */

@@ -81,8 +81,6 @@ export interface Uws {
   us_listen_socket_close(socket: ListenSocket): void;
   /** Listening fails when the port is taken; the default would share it with the other process. */
   LIBUS_LISTEN_EXCLUSIVE_PORT: number;
-  /** The default: sockets opened this way share a port, unless it was 0. */
-  LIBUS_LISTEN_SHARED_PORT: number;
   version: string;
   /** Why the candidates before it could not be used, a line each. */
   passedOver: readonly string[];
@@ -124,7 +122,7 @@ function tryLoad(path: string, known?: string): Omit<Uws, 'passedOver'> | string
     }
     // Without this, each answer carries a header `uWebSockets: 20`.
     loaded._cfg?.('silent');
-    return { ...loaded, LIBUS_LISTEN_SHARED_PORT: 0, version };
+    return { ...loaded, version };
   } catch (error) {
     // Node adds the list of requiring files when a module is missing.
     const [reason = ''] = (error as Error).message.split('\nRequire stack:');

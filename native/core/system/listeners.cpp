@@ -1,4 +1,4 @@
-#include "reuseport.h"
+#include "listeners.h"
 
 #include <dirent.h>
 #include <linux/filter.h>
@@ -26,15 +26,6 @@ uint16_t listening_port(int descriptor) {
   return internet ? ntohs(address.sin6_port) : uint16_t{0};
 }
 
-bool prefer_second(int descriptor) {
-  // Selects the second socket of the group, which is ordered by time of listening. Without a second
-  // one the kernel chooses by itself.
-  sock_filter second = BPF_STMT(BPF_RET | BPF_K, 1);
-  const sock_fprog program = {1, &second};
-  return setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof program) ==
-         0;
-}
-
 bool drop_first_segments(int descriptor) {
   // Of a TCP header, the byte of flags. A first segment has SYN (2) and not ACK (16).
   sock_filter drop[] = {
@@ -46,25 +37,19 @@ bool drop_first_segments(int descriptor) {
   return setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0;
 }
 
-// Calls `change` for each socket of this process that listens on `port`, and returns for how many
-// it succeeded. µWebSockets.js does not expose the descriptors of its sockets, so this searches for
-// them.
-int for_listeners(uint16_t port, bool (*change)(int descriptor)) {
+}  // namespace
+
+// µWebSockets.js does not expose the descriptors of its sockets, so this searches for them.
+bool drop_new_connections(uint16_t port) {
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc/self/fd"), closedir);
-  if (folder == nullptr || port == 0) return 0;
-  int changed = 0;
+  if (folder == nullptr || port == 0) return false;
+  bool dropped = false;
   // The stream is this call's own. NOLINTNEXTLINE(concurrency-mt-unsafe)
   while (const dirent* entry = readdir(folder.get())) {
     const int descriptor = std::atoi(entry->d_name);  // 0 for "." and ".."
-    if (listening_port(descriptor) == port && change(descriptor)) ++changed;
+    if (listening_port(descriptor) == port && drop_first_segments(descriptor)) dropped = true;
   }
-  return changed;
+  return dropped;
 }
-
-}  // namespace
-
-bool prefer_newest_listener(uint16_t port) { return for_listeners(port, prefer_second) > 0; }
-
-bool drop_new_connections(uint16_t port) { return for_listeners(port, drop_first_segments) > 0; }
 
 }  // namespace facematch

@@ -1,4 +1,4 @@
-#include "../core/system/reuseport.h"
+#include "../core/system/listeners.h"
 
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
@@ -16,10 +16,6 @@ class Socket {
  public:
   explicit Socket(int descriptor) : descriptor_(descriptor) {}
   Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  Socket& operator=(Socket&& other) noexcept {
-    std::swap(descriptor_, other.descriptor_);
-    return *this;
-  }
   ~Socket() {
     if (descriptor_ >= 0) close(descriptor_);
   }
@@ -37,12 +33,10 @@ sockaddr_in loopback(uint16_t port) {
   return address;
 }
 
-// Port 0 selects a free one.
-Socket listen_on(uint16_t port) {
+// On a free port.
+Socket listening() {
   Socket made(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
-  const int yes = 1;
-  REQUIRE(setsockopt(made.descriptor(), SOL_SOCKET, SO_REUSEPORT, &yes, sizeof yes) == 0);
-  const sockaddr_in address = loopback(port);
+  const sockaddr_in address = loopback(0);
   REQUIRE(bind(made.descriptor(), reinterpret_cast<const sockaddr*>(&address), sizeof address) ==
           0);
   REQUIRE(listen(made.descriptor(), 256) == 0);
@@ -78,32 +72,15 @@ int accept_all(const Socket& listener) {
 
 }  // namespace
 
-TEST_SUITE_BEGIN("reuseport");
-
-TEST_CASE("connections go to the newest listener, in every takeover, and the older keeps its own") {
-  std::vector<Socket> listeners;
-  listeners.push_back(listen_on(0));
-  const uint16_t port = port_of(listeners[0]);
-  for (int takeover = 0; takeover < 5; ++takeover) {
-    CAPTURE(takeover);
-    const auto before = connect_many(port);
-    listeners.push_back(listen_on(port));
-    REQUIRE(prefer_newest_listener(port));
-    const auto beside = connect_many(port);
-    CHECK(accept_all(listeners[0]) == kMany);
-    CHECK(accept_all(listeners[1]) == kMany);
-    listeners.erase(listeners.begin());
-  }
-}
+TEST_SUITE_BEGIN("listeners");
 
 TEST_CASE("a port without a listener gives false") {
-  CHECK_FALSE(prefer_newest_listener(0));
-  CHECK_FALSE(prefer_newest_listener(1));
+  CHECK_FALSE(drop_new_connections(0));
   CHECK_FALSE(drop_new_connections(1));
 }
 
 TEST_CASE("dropping new connections keeps those that wait, and refuses none") {
-  const Socket listener = listen_on(0);
+  const Socket listener = listening();
   const auto waiting = connect_many(port_of(listener));
   REQUIRE(drop_new_connections(port_of(listener)));
   const Socket late(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
@@ -116,19 +93,6 @@ TEST_CASE("dropping new connections keeps those that wait, and refuses none") {
   REQUIRE(getsockopt(late.descriptor(), SOL_SOCKET, SO_ERROR, &state, &size) == 0);
   CHECK(state == 0);
   CHECK(accept_all(listener) == kMany);
-}
-
-TEST_CASE("a single listener works as before, and listeners on another port are not affected") {
-  const Socket other = listen_on(0);
-  const Socket beside = listen_on(port_of(other));
-  const Socket mine = listen_on(0);
-  REQUIRE(prefer_newest_listener(port_of(mine)));
-  const auto own = connect_many(port_of(mine));
-  CHECK(accept_all(mine) == kMany);
-  const auto connections = connect_many(port_of(other));
-  // Chosen by hash: the chance that one listener gets all of them is 1 in 2^39.
-  CHECK(accept_all(other) > 0);
-  CHECK(accept_all(beside) > 0);
 }
 
 TEST_SUITE_END();
