@@ -1,10 +1,11 @@
 import { Calibration, type CalibrationPoint, normalised, promisedRate } from 'facematch/for-lab';
-import { allowedRate, binOf, bins, canShow, floorOf, fmrTable } from './fmr-table.ts';
-import { foldPair, foldPairs, folds, type HeldOutCohorts, heldOutFits } from './held-out.ts';
+import { allowedRate, binOf, bins, canShow, floorOf, fmrTable, requirePeople } from './fmr-table.ts';
+import { fittedPeople, foldPair, foldPairs, folds, type HeldOutCohorts, heldOutFits } from './held-out.ts';
 import type { Interval } from './metrics.ts';
 import { PairRate } from './pairs.ts';
 import { foldOf, type LabelledImage, type PeopleSet } from './people.ts';
 import { eachStrangers, numberPeople } from './strangers.ts';
+import { tooAlike } from './too-alike.ts';
 
 type Strangers = ReturnType<typeof strangersOf>[number];
 
@@ -27,8 +28,33 @@ export interface BrokenPromise extends CalibrationCheck {
   more_people: number;
 }
 
+/** Percents of a check: the last, of 1 in 1,000,000, where there are people enough for it. */
+export function checkedPercents(sets: readonly PeopleSet[]): number[] {
+  const all = [40, 50, 60, 70, 80, 90];
+  return floorOf(largestGroup(sets.map(({ images }) => images))) > promisedRate(90) * 1.01
+    ? all.slice(0, -1)
+    : all;
+}
+
+/** The most people that share a label of a set. */
+export function largestGroup(
+  sets: readonly (readonly { labels: readonly string[]; person: string }[])[],
+): number {
+  const sizes = sets.flatMap((images) => {
+    const peopleOf = new Map<string, Set<string>>();
+    for (const { labels, person } of images) {
+      for (const label of labels) peopleOf.set(label, (peopleOf.get(label) ?? new Set()).add(person));
+    }
+    return [...peopleOf.values()].map(({ size }) => size);
+  });
+  return Math.max(0, ...sizes);
+}
+
 /** The lowest rate that is judged below the floor of a table: that of 70 percent, which a match needs by default. */
 const leastJudged = 1e-4;
+
+/** Rarer rates are shown and not judged: a handful of wrong labels among millions of pairs makes them. */
+const rarestJudged = 1e-5;
 
 /** How many times the stated rate is tolerated: one point of percent, because the fit allows for small numbers. */
 const tolerated = 10 ** 0.1;
@@ -38,7 +64,8 @@ export function brokenPromises(check: readonly CalibrationCheck[], floor: number
   const broken = check
     .filter(
       ({ promised, interval }) =>
-        interval[0] > tolerated * promised && promised > 0.99 * Math.min(floor, leastJudged),
+        interval[0] > tolerated * promised &&
+        promised > 0.99 * Math.max(rarestJudged, Math.min(floor, leastJudged)),
     )
     .map((row) => ({ ...row, more_people: Math.ceil((peopleNeeded(row) - row.people) / 10) * 10 }))
     .sort((a, b) => b.more_people - a.more_people);
@@ -53,8 +80,7 @@ function peopleNeeded({ promised, observed, interval, people }: CalibrationCheck
   const spread = Math.log(observed / interval[0]);
   let needed = people + 1;
   const isEnough = () => {
-    // The tables of a check are fitted without two of the folds.
-    const fitted = Math.floor((needed * (folds - 2)) / folds);
+    const fitted = fittedPeople(needed);
     const excess = Math.log(allowedRate(promised, fitted) / (tolerated * promised));
     return canShow(promised, fitted) && excess <= spread * Math.sqrt(people / needed);
   };
@@ -69,7 +95,8 @@ const mostPeople = 2 ** 16;
  * Fits the table from similarity to false-match rate, and its floor: the lowest rate that its people can show. `cohorts` are made
  * of the same people as `sets`, and each pair is normalised with the cohort without its two people; without cohorts the cosine is
  * used. `check` has, for each of `percents`, the rates of each group with tables that were fitted without the two people of each
- * pair; `taken_for_one_person` the pairs that were left out, because their cosine was above `samePersonAbove`.
+ * pair; `taken_for_one_person` the pairs that were left out, because their cosine was above `samePersonAbove`, and `too_alike` those
+ * that were left out where none is given.
  */
 export function fitTable(
   sets: readonly PeopleSet[],
@@ -77,6 +104,7 @@ export function fitTable(
   percents: readonly number[] = [],
   samePersonAbove = Number.POSITIVE_INFINITY,
 ) {
+  requirePeople(largestGroup(sets.map(({ images }) => images)));
   const groups = sets.flatMap((set) => strangersOf(set, heldOutScores(cohorts), samePersonAbove));
   const counts = groups.map(countsByFolds);
   const tableWithout = (...left: readonly number[]) =>
@@ -102,6 +130,7 @@ export function fitTable(
       percents.map((percent, column) => checkOf(group, percent, (pair) => thresholds[pair]![column]!)),
     ),
     taken_for_one_person: groups.map(({ group, taken_for_one_person: pairs }) => ({ group, pairs })),
+    too_alike: groups.flatMap(({ group, too_alike }) => too_alike.map((pair) => ({ group, ...pair }))),
   };
 }
 
@@ -131,13 +160,15 @@ function strangersOf({ images }: PeopleSet, scoreOf: CohortScore, samePersonAbov
     const own = numberPeople(images.filter(({ labels }) => labels.includes(group)));
     const { images: kept, numbers, people } = own;
     const foldOfPerson = people.map((person) => foldOf(person, folds));
+    const alike = Number.isFinite(samePersonAbove) ? undefined : tooAlike(own);
     const most = (kept.length * (kept.length - 1)) / 2;
     const scores = new Float32Array(most);
     const first = new Uint16Array(most);
     const second = new Uint16Array(most);
     const pairFolds = new Uint8Array(most);
     let count = 0;
-    const taken_for_one_person = eachStrangers(own, { samePersonAbove }, (a, b, cosine) => {
+    const above = alike?.reach ?? samePersonAbove;
+    const taken_for_one_person = eachStrangers(own, { samePersonAbove: above }, (a, b, cosine) => {
       const [numberOfA, numberOfB] = [numbers[a]!, numbers[b]!];
       const [foldOfA, foldOfB] = [foldOfPerson[numberOfA]!, foldOfPerson[numberOfB]!];
       scores[count] = normalised(cosine, scoreOf(kept[a]!, foldOfB), scoreOf(kept[b]!, foldOfA));
@@ -148,6 +179,7 @@ function strangersOf({ images }: PeopleSet, scoreOf: CohortScore, samePersonAbov
     return {
       group,
       taken_for_one_person,
+      too_alike: alike?.pairs ?? [],
       scores: scores.subarray(0, count),
       first: first.subarray(0, count),
       second: second.subarray(0, count),

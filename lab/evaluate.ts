@@ -7,6 +7,8 @@ import { type CohortUse, figuresOf, imageFigures } from './figures.ts';
 import { type HeldOutCohorts, makeCohorts } from './held-out.ts';
 import { imagesOf, type JudgedPair, type LabelledPair, personOf } from './pairs.ts';
 import { type Grouping, type LabelledImage, type PeopleSet, type PersonImage, peopleSet } from './people.ts';
+import { numberPeople } from './strangers.ts';
+import { reachOf, tooAlike } from './too-alike.ts';
 
 /** A named list of labelled pairs, and the folder that its paths are relative to. */
 export interface PairSet {
@@ -84,7 +86,9 @@ export function judgeSets(
     const wasRead = (name: string) => images.get(name)!.failure === undefined;
     // Of an image that could not be read nothing is known: its pairs are in no rate.
     const read = set.pairs.filter(({ image1, image2 }) => wasRead(image1) && wasRead(image2));
-    const pairs = read.map((pair) => judge(pair, images, cohorts));
+    const judged = read.map((pair) => judge(pair, images, cohorts));
+    const too_alike = alikeOf(judged);
+    const pairs = judged.filter((pair) => !too_alike.includes(pair));
     const not_compared = set.pairs.length - read.length;
     const figures = figuresOf({
       set: set.name,
@@ -92,12 +96,25 @@ export function judgeSets(
       cohort,
       pairs,
       not_compared,
+      too_alike: too_alike.map(({ image1, image2, cosine }) => ({ image1, image2, cosine })),
       images,
       calibration,
       seconds,
     });
     return { set, images, pairs, figures };
   });
+}
+
+/** The pairs of strangers of a list who are none, by what the others foretell. */
+function alikeOf(pairs: readonly JudgedPair[]): JudgedPair[] {
+  const strangers = pairs
+    .filter(({ same, cosine }) => !same && Number.isFinite(cosine))
+    .sort((a, b) => b.cosine - a.cosine);
+  const reach = reachOf(
+    strangers.map(({ cosine }) => cosine),
+    strangers.length,
+  );
+  return strangers.filter(({ cosine }) => cosine > reach);
 }
 
 /** The percents whose rates are measured by group. */
@@ -111,7 +128,9 @@ export async function judgePeople(
   onGroup: () => void,
 ) {
   const scoreOf = cohorts ? heldOutScores(cohorts) : ({ cohort_score }: LabelledImage) => cohort_score;
-  const judging = { calibration, percents, scoreOf, samePersonAbove };
+  const alike = Number.isFinite(samePersonAbove) ? undefined : tooAlike(numberPeople(people.images));
+  const above = alike?.reach ?? samePersonAbove;
+  const judging = { calibration, percents, scoreOf, samePersonAbove: above };
   const cohort: CohortUse = cohorts ? 'held-out' : packCohort;
   const figures = {
     set: people.name,
@@ -119,6 +138,7 @@ export async function judgePeople(
     cohort,
     // Two people's images with a higher cosine were taken for one person; undefined when none were.
     same_person_above: Number.isFinite(samePersonAbove) ? samePersonAbove : undefined,
+    too_alike: alike?.pairs ?? [],
     ...(await differentialOf(people, groupings, judging, onGroup)),
     ...imageFigures(images),
   };

@@ -8,6 +8,7 @@ import {
 import type { EmbeddedImage } from './embed-worker.ts';
 import { accuracy, equalErrorRate, errorCurve, type Scored, tarAtFmr, thinned, wilson } from './metrics.ts';
 import { type JudgedPair, percentOf, type ScoreKind, scoredBy, worstPairs } from './pairs.ts';
+import type { AlikePair } from './too-alike.ts';
 
 /** Fine enough to show the shape, coarse enough for some thousand pairs. */
 const width = 0.02;
@@ -44,6 +45,8 @@ interface Judged {
   pairs: readonly JudgedPair[];
   /** How many others there are. */
   not_compared: number;
+  /** Pairs of strangers that were left out: copies, or one person under two names. */
+  too_alike: readonly AlikePair[];
   images: ReadonlyMap<string, EmbeddedImage>;
   /** Undefined for a pack without one: cosines and their rates alone. */
   calibration: Calibration | undefined;

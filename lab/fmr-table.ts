@@ -1,4 +1,5 @@
 import type { CalibrationPoint } from 'facematch/for-lab';
+import { fittedPeople } from './held-out.ts';
 
 /** Similarities are counted in bins of this width, from `lowest` on. */
 const binWidth = 2e-4;
@@ -25,7 +26,7 @@ const rates = [0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 5e-4, 
 const mustBeMeasured = 0.001;
 const leastMeasured = 1e-4;
 /** The lowest rate that is stated, however many people there are. */
-const leastFloor = 1e-5;
+const leastFloor = 1e-6;
 
 /** How many standard errors a group may exceed a stated rate, counting each two people as one pair: no single pair decides. */
 const allowedErrors = 3;
@@ -37,7 +38,7 @@ const fewPairs = 5;
  * exceeds its allowed rate, as far as its people can show. Below 1 in 10,000, or the rarest rate that the largest group can
  * show, the table continues as a generalised Pareto tail (Pickands, Balkema and de Haan) of the excesses of all groups that can
  * show that rate, fitted by probability-weighted moments (Hosking and Wallis 1987). Its shape is at least 0, an exponential
- * tail, so that no score is out of reach of strangers. Throws an Error when there are too few people.
+ * tail, so that no score is out of reach of strangers.
  */
 export function fmrTable(groups: readonly ImpostorScores[]): CalibrationPoint[] {
   const tallied = groups.map((group) => ({
@@ -51,7 +52,6 @@ export function fmrTable(groups: readonly ImpostorScores[]): CalibrationPoint[] 
   let largestBefore = 0;
   const measured = rates.filter((rate) => rate >= leastMeasured && canShow(rate, largest.people));
   const tailStart = measured.at(-1) ?? 1;
-  requirePeople(largest.people);
   for (const rate of measured) {
     const ofLargest = scoreAt(largest, allowedRate(rate, largest.people));
     const step = ofLargest - largestBefore;
@@ -74,24 +74,24 @@ export function fmrTable(groups: readonly ImpostorScores[]): CalibrationPoint[] 
 
 /** Throws an Error that says what is needed when a group of `people` cannot show the rates that a table must have. */
 export function requirePeople(people: number): void {
-  if (canShow(mustBeMeasured, people)) return;
+  if (people >= leastPeople(mustBeMeasured)) return;
   throw new Error(
     `There are too few people to show a false-match rate of 1 in 1,000: ${people} in the largest group, and at least ` +
-      `${leastPeople(mustBeMeasured)} are needed, or 100 with --check, which keeps some aside. ${leastPeople(leastMeasured)} ` +
-      `show 1 in 10,000, and ${leastPeople(leastFloor)} show 1 in 100,000, the lowest rate that is stated. One image ` +
-      'of each is enough.',
+      `${leastPeople(mustBeMeasured)} are needed. ${leastPeople(leastMeasured)} show 1 in 10,000, ${leastPeople(1e-5)} show ` +
+      `1 in 100,000, and ${leastPeople(leastFloor)} show 1 in 1,000,000, the lowest rate that is stated. One image of each ` +
+      'is enough.',
   );
 }
 
 /** The lowest rate that a group of `people` can show, as the floor of a table. */
 export function floorOf(people: number): number {
-  return rates.filter((rate) => rate >= leastFloor && canShow(rate, people)).at(-1) ?? mustBeMeasured;
+  return rates.filter((rate) => rate >= leastFloor && people >= leastPeople(rate)).at(-1) ?? mustBeMeasured;
 }
 
-/** The smallest group that can show a rate. */
+/** The smallest group that can show a rate, also when a check keeps some of it aside. */
 function leastPeople(rate: number): number {
   let people = 2;
-  while (!canShow(rate, people)) people++;
+  while (!canShow(rate, fittedPeople(people))) people++;
   return people;
 }
 

@@ -39,6 +39,7 @@ export interface PersonImage {
 /** A face of a labelled person, as the engine embedded it. */
 export interface LabelledImage extends LabelledEmbedding {
   /** As of PersonImage. */
+  file?: string;
   labels: readonly string[];
   /** Made with the pack's own cohort. */
   cohort_score: number;

@@ -2,7 +2,7 @@ import { dot } from 'facematch/for-lab';
 import type { LabelledImage } from './people.ts';
 
 /** Images of people, who are numbered from 0. */
-interface NumberedPeople<T = LabelledImage> {
+export interface NumberedPeople<T = LabelledImage> {
   images: readonly T[];
   /** The number of each image's person. */
   numbers: Uint32Array;

@@ -1,28 +1,70 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { sha256 } from 'facematch/for-lab';
-import { type Example, fitLinear, quantiseLinear } from './linear-score.ts';
+import { type AccuracyMode, type CalibratedManifest, type CalibrationPoint, sha256 } from 'facematch/for-lab';
+import { highest, quantise } from './cohort.ts';
+import {
+  type Example,
+  fitLinear,
+  humanThreshold,
+  occlusionThreshold,
+  quantiseLinear,
+} from './linear-score.ts';
+
+/** What was fitted; a score of single faces only where there are examples of both kinds. */
+interface Fits {
+  modes: readonly { mode: AccuracyMode; fitted_on: string; points: CalibrationPoint[]; floor: number }[];
+  centres: readonly Float32Array[];
+  humans: readonly Example[];
+  others: readonly Example[];
+  covered: readonly Example[];
+  uncovered: readonly Example[];
+}
+
+/** Writes the fits into a pack: their files, and then the manifest, which is changed as well. */
+export function writeFits(
+  directory: string,
+  manifest: CalibratedManifest,
+  { modes, centres, humans, others, covered, uncovered }: Fits,
+): void {
+  for (const { mode, fitted_on, points, floor } of modes) {
+    manifest.calibration[mode] = { fitted_on, floor, points: points.map(([...point]) => point) };
+  }
+  const cohort = writeBytes(directory, 'cohort.i8', quantise(centres));
+  manifest.cohort = { ...cohort, centres: centres.length, highest, weight: 1 };
+  if (others.length > 0) {
+    const images = new Set(others.map(({ source }) => source)).size;
+    manifest.human = {
+      ...writeLinear(directory, 'human.i8', humans, others),
+      bar: humanThreshold,
+      fitted_on: `${humans.length} faces of people, and ${others.length} false faces in ${images} images without people, both modes`,
+    };
+  }
+  if (covered.length > 0) {
+    const { bias, ...score } = writeLinear(directory, 'occlusion.i8', covered, uncovered);
+    manifest.occlusion = {
+      ...score,
+      bias: bias - occlusionThreshold,
+      fitted_on: `${covered.length} faces with a drawn mask and ${uncovered.length} without, both modes`,
+    };
+  }
+  replaceFile(join(directory, 'manifest.json'), manifestText(manifest));
+}
 
 /** Writes a file of a pack. Returns what the manifest says of it. */
-export function writeBytes(directory: string, file: string, bytes: Int8Array) {
+function writeBytes(directory: string, file: string, bytes: Int8Array) {
   replaceFile(join(directory, file), bytes);
   return { file, sha256: sha256(new Uint8Array(bytes.buffer)), licence: 'Apache-2.0' };
 }
 
 /** Fits a score that is high for the first class, and writes it like writeBytes. */
-export function writeLinear(
-  directory: string,
-  file: string,
-  high: readonly Example[],
-  low: readonly Example[],
-) {
+function writeLinear(directory: string, file: string, high: readonly Example[], low: readonly Example[]) {
   const fitted = fitLinear(high, low);
   const { bytes, scale } = quantiseLinear(fitted);
   return { ...writeBytes(directory, file, bytes), scale, bias: fitted.bias };
 }
 
 /** Replaces the file at once: a reader sees the old content or the new. */
-export function replaceFile(file: string, content: string | Int8Array): void {
+function replaceFile(file: string, content: string | Int8Array): void {
   writeFileSync(`${file}.new`, content);
   renameSync(`${file}.new`, file);
 }

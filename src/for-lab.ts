@@ -8,7 +8,7 @@ export type { LabCommands } from './cli/laboratory.ts';
 export { matchFlag } from './cli/match-flags.ts';
 export { feedingWarning, judgeTrial, livenessFinding } from './cli/packs/check.ts';
 export { betterFeeding, netsAlone, tryPack } from './cli/packs/trial.ts';
-export { activity, coloursFor, columns, printable, progressBar, withBar } from './cli/terminal.ts';
+export { activity, coloursFor, columns, count, printable, progressBar, withBar } from './cli/terminal.ts';
 export { readConfig } from './config/config.ts';
 export { cacheFolder, proxies } from './config/environment.ts';
 export { lowQuality, qualityLimits } from './endpoints/face-quality.ts';

@@ -1,19 +1,25 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { addHelp, Calibration, columns } from 'facematch/for-lab';
 import type { BrokenPromise, CalibrationCheck } from '../calibrate.ts';
+import type { SetFolder } from '../found-faces.ts';
 import type { Tally } from '../linear-score.ts';
-import { countText, percentText, rateText, timesText } from '../number-text.ts';
+import { countText, percentText, rateText, scoreText, timesText } from '../number-text.ts';
 import { parseGroupings } from '../people.ts';
-import type { CalibrateOptions, calibratePack, ModeFit, SetFolder } from './calibrate-pack.ts';
+import type { CalibrateOptions, calibratePack, ModeFit } from './calibrate-pack.ts';
 
 export function registerCalibrate(program: Command): void {
   const command = program
     .command('calibrate')
     .description("fit a pack's cohort, human check and false-match rates to images of labelled people")
     .argument(
-      '<set...>',
+      '[set...]',
       'NAME=FOLDER; in the folder, a folder of images for each person, or images alone, each of another person, or with a list people.tsv the images that it lists (columns image, perhaps person, and any labels)',
       parseSetFolder,
+    )
+    .option('--pack <name>', "the pack, by its name or a path; the settings' when absent")
+    .option(
+      '--set <name>',
+      'a published set of photos, which is downloaded: lfw; with folders of your own people behind commas, lfw,FOLDER. Goes with --check and --write by itself',
     )
     .option(
       '--cohort-only <name=dir...>',
@@ -38,16 +44,16 @@ export function registerCalibrate(program: Command): void {
     )
     .option('--force', 'with --check and --write, write also a table that the check contradicts')
     .option('--json', 'print what was fitted as JSON')
-    .action(async (sets: SetFolder[], { json, ...options }: CalibrateOptions & { json?: true }) => {
+    .action(async (given: SetFolder[] | undefined, { json, set, ...options }: CommandOptions) => {
+      if (given === undefined && set === undefined) command.error('error: give NAME=FOLDER, or --set lfw');
       const { calibratePack } = await import('./calibrate-pack.ts');
-      const fit = await calibratePack(sets, options);
-      console.log(json ? JSON.stringify(fit, null, 2) : describeFit(fit).join('\n'));
-      if (fit.written) console.error(`Written into the pack ${fit.pack}`);
-      else if (options.write) {
-        throw new Error(
-          'Nothing was written, because the check contradicts the table. --force writes it nevertheless.',
-        );
-      }
+      const { openSets } = await import('./open-sets.ts');
+      const published = set === undefined ? [] : await openSets(set);
+      const implied = set === undefined ? {} : { check: true, write: true };
+      await tellFit(await calibratePack([...published, ...(given ?? [])], { ...options, ...implied }), {
+        json,
+        write: options.write || set !== undefined,
+      });
     });
   addHelp(command, {
     notes: `The table is fitted to the group with the most false matches: a set, or all who share a label of its people.tsv, or several with --groups.
@@ -57,9 +63,29 @@ of a group lies above the stated one, by more than a point of percent (1.26 time
       'facematch calibrate lfw=lfw/images ages=ages/images --without-people animals --check',
       "facematch calibrate staff=staff/photos --groups 'origin*sex,age' --check",
       'facematch calibrate strangers=photos --check  # one image a person is enough',
-      'FACEMATCH_PACK=./my-pack facematch calibrate staff=staff/photos --write',
+      'facematch calibrate --pack ./my-pack staff=staff/photos --write',
+      'facematch calibrate --pack ./my-pack --set lfw  # photos of 5,749 people, 181 MB, from their publisher',
     ],
   });
+}
+
+interface CommandOptions extends CalibrateOptions {
+  json?: true;
+  set?: string;
+}
+
+/** Prints what was fitted. Throws an Error where it should have been written and was not. */
+export async function tellFit(
+  fit: Awaited<ReturnType<typeof calibratePack>>,
+  { json, write }: { json: true | undefined; write: boolean },
+): Promise<void> {
+  console.log(json ? JSON.stringify(fit, null, 2) : describeFit(fit).join('\n'));
+  if (fit.written) console.error(`Written into the pack ${fit.pack}`);
+  else if (write) {
+    throw new Error(
+      'Nothing was written, because the check contradicts the table. --force writes it nevertheless.',
+    );
+  }
 }
 
 /** For eval too. */
@@ -97,8 +123,13 @@ function describeFit({
   modes,
   human,
   occlusion,
+  known_for,
 }: Awaited<ReturnType<typeof calibratePack>>): string[] {
   return [
+    ...known_for.map(
+      (about) =>
+        `The rates are known for ${about}. For other people and other photos they are a guess: measure your own with facematch eval --people, or add them.`,
+    ),
     `${centres} centres`,
     ...modes.flatMap(describeMode),
     ...(human ? describeTally('The human check', human) : []),
@@ -106,7 +137,7 @@ function describeFit({
   ];
 }
 
-function describeMode({ mode, points, floor, taken_for_one_person, check }: ModeFit): string[] {
+function describeMode({ mode, points, floor, taken_for_one_person, too_alike, check }: ModeFit): string[] {
   const percent = Math.round(new Calibration(points).confidencePercent(floor));
   const left = taken_for_one_person?.map(({ group, pairs }) => [group, countText(pairs)]) ?? [];
   return [
@@ -121,6 +152,15 @@ function describeMode({ mode, points, floor, taken_for_one_person, check }: Mode
       : [
           'Pairs of two people that were taken for one person, and left out:',
           ...columns(['group', 'pairs'], left),
+        ]),
+    ...(too_alike.length === 0
+      ? []
+      : [
+          'Left out, because strangers are not so alike: copies, or one person under two names:',
+          ...columns(
+            ['group', 'image', 'image', 'cosine'],
+            too_alike.map(({ group, image1, image2, cosine }) => [group, image1, image2, scoreText(cosine)]),
+          ),
         ]),
     ...(check === undefined
       ? []

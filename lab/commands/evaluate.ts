@@ -4,6 +4,7 @@ import {
   type AccuracyMode,
   calibrationOf,
   columns,
+  count,
   exitCodes,
   loadPack,
   openable,
@@ -34,13 +35,21 @@ import {
   type PeopleFigures,
 } from '../evaluate.ts';
 import { askedRates, canShow, type Figures } from '../figures.ts';
+import type { SetFolder } from '../found-faces.ts';
 import { cohortTasks } from '../held-out.ts';
-import { cohortText, countText, intervalText, percentText, rateText, verdictText } from '../number-text.ts';
+import {
+  cohortText,
+  countText,
+  intervalText,
+  percentText,
+  rateText,
+  scoreText,
+  verdictText,
+} from '../number-text.ts';
 import { imagesOf, personOf, readPairs } from '../pairs.ts';
 import { type Grouping, groupingsOf, readPeople, requireColumns } from '../people.ts';
 import { type Results, resultsJson, sharedThresholds } from '../results.ts';
 import { differentialTables, setTables, sharedTables, type TextTable } from '../tables.ts';
-import type { SetFolder } from './calibrate-pack.ts';
 
 interface SetFiles {
   name: string;
@@ -206,6 +215,7 @@ function describeSet(figures: Figures): string {
       : [
           `too few strangers  to show ${rateText(unshown)} or less: that takes ${countText(1 / unshown)} pairs of them`,
         ]),
+    ...describeAlike(figures),
     ...setTables(figures).flatMap(describeTable),
     ...describeMissing(figures, figures.images),
     `speed              ${figures.images_per_second.toFixed(0)} images/s`,
@@ -220,6 +230,7 @@ function describePeople(figures: PeopleFigures): string {
     `${set}: ${countText(everybody.people)} people, ${countText(everybody.images)} images; mode ${mode}`,
     `cohort             ${cohortText[cohort]}`,
     ...describeMissing(figures, everybody.images),
+    ...describeAlike(figures),
     ...(same_person_above === undefined
       ? []
       : [`one person         images of two people with a cosine above ${same_person_above} are left out`]),
@@ -243,6 +254,18 @@ function describeMissing(
         ]),
     ...describeFailures(failures),
   ];
+}
+
+/** The pairs of strangers that were left out, in a line; none without any. */
+function describeAlike({ too_alike }: Pick<Figures, 'too_alike'>): string[] {
+  const pairs = too_alike.map(
+    ({ image1, image2, cosine }) => `${image1} and ${image2} (${scoreText(cosine)})`,
+  );
+  return pairs.length > 0
+    ? [
+        `left out           ${count(pairs.length, 'pair')} of strangers, more alike than strangers are${list(pairs)}`,
+      ]
+    : [];
 }
 
 /** The images that could not be read, in a line; none without any. */

@@ -13,6 +13,7 @@ import {
 } from 'facematch/for-lab';
 import type { Added, AddOptions, LivenessFile } from '../packs/add.ts';
 import { downloadsOf, type PublishedPack } from '../packs/catalogue.ts';
+import { tellFit } from './calibrate.ts';
 
 interface JsonOption {
   json?: true;
@@ -77,9 +78,16 @@ export function registerPull(packs: Command): void {
     .argument('[name]', 'of a published pack')
     .option('--as <name>', 'name of the pack here, or a path to it; the same when absent')
     .option('--accept-licence <licence>', 'for a pack whose licence allows less than any use')
+    .option(
+      '--calibrate',
+      'then calibrate it on the published set lfw, as facematch calibrate --set lfw does',
+    )
     .option('--json', 'print what was made, or the list, as JSON')
     .action(
-      async (name: string | undefined, options: JsonOption & { as?: string; acceptLicence?: string }) => {
+      async (
+        name: string | undefined,
+        options: JsonOption & { as?: string; acceptLicence?: string; calibrate?: true },
+      ) => {
         const { catalogue } = await import('../packs/catalogue.ts');
         if (name === undefined) {
           if (options.json) console.log(JSON.stringify(catalogue, null, 2));
@@ -96,7 +104,12 @@ export function registerPull(packs: Command): void {
             `error: ${name} is for ${pack.licence} use; if yours is, add --accept-licence ${pack.accept}`,
           );
         }
-        await pull(options.as ?? name, pack, options);
+        const added = await pull(options.as ?? name, pack, options);
+        if (!options.calibrate) return;
+        const { calibratePack } = await import('./calibrate-pack.ts');
+        const { openSets } = await import('./open-sets.ts');
+        const how = { pack: added.directory, check: true, write: true };
+        await tellFit(await calibratePack(await openSets('lfw'), how), { json: options.json, write: true });
       },
     );
   addHelp(command, {
@@ -104,7 +117,7 @@ export function registerPull(packs: Command): void {
 resumed; files are verified by their SHA-256 and kept below $XDG_CACHE_HOME, or ~/.cache.`,
     examples: [
       'facematch packs pull',
-      'facematch packs pull sface',
+      'facematch packs pull sface --calibrate',
       'facematch packs pull buffalo_l --accept-licence non-commercial',
     ],
   });
@@ -136,11 +149,11 @@ async function tell(name: string, added: Added, { json }: JsonOption): Promise<v
   console.log(`\nNext: facematch packs check ${name}`);
   if (!calibrated)
     console.log(
-      'Then calibrate it on photos of your own: facematch calibrate (docs/packs.md). Until then no answer passes 40 percent.',
+      `Then calibrate it: facematch calibrate --pack ${name} --set lfw, or on photos of your own (docs/packs.md). Until then no answer passes 40 percent.`,
     );
 }
 
-async function pull(target: string, pack: PublishedPack, options: JsonOption): Promise<void> {
+async function pull(target: string, pack: PublishedPack, options: JsonOption): Promise<Added> {
   const { pullPack } = await import('../packs/pull.ts');
   const total = downloadsOf(pack).reduce((sum, { bytes }) => sum + bytes, 0);
   const bar = await progressBar('Bytes', total);
@@ -149,7 +162,9 @@ async function pull(target: string, pack: PublishedPack, options: JsonOption): P
     bar.advance(bytes - before);
     before = bytes;
   };
-  await tell(target, await pullPack(pack, { target, onProgress }).finally(bar.stop), options);
+  const added = await pullPack(pack, { target, onProgress }).finally(bar.stop);
+  await tell(target, added, options);
+  return added;
 }
 
 /** A pack of the catalogue, for the terminal. */

@@ -4,7 +4,7 @@ import { codeOf, drawFaces, Html, html, type ImageFormat, openable, sha256 } fro
 import type { GroupingFigures } from '../differential.ts';
 import type { Evaluation, PeopleEvaluation, PeopleFigures } from '../evaluate.ts';
 import type { Figures } from '../figures.ts';
-import { cohortText, countText, kindTexts, verdictText } from '../number-text.ts';
+import { cohortText, countText, kindTexts, scoreText, verdictText } from '../number-text.ts';
 import { scoreKinds } from '../pairs.ts';
 import { type Results, resultsJson } from '../results.ts';
 import { differentialTables, setTables, sharedTables, type TextTable } from '../tables.ts';
@@ -83,7 +83,7 @@ function setView(figures: Figures, id: string, gallery: Gallery): Html {
   return html`<section id="${id}" aria-labelledby="${id}-name">
 <h2 id="${id}-name"><bdi>${set}</bdi></h2>
 <p><strong>${verdictText(figures, false)}</strong></p>
-<p>${countText(pairs.same)} pairs of one person, ${countText(pairs.different)} of different people, ${countText(figures.images)} images;
+${alikeView(figures)}<p>${countText(pairs.same)} pairs of one person, ${countText(pairs.different)} of different people, ${countText(figures.images)} images;
 ${countText(figures.without_face.length)} without a face, ${countText(Object.keys(figures.failures).length)} that could not be read. A pair that lacks a face counts as no match; ${countText(figures.not_compared)} pairs of images that could not be read are in no rate.</p>
 ${tableView(accuracy!)}
 <div class="charts">
@@ -106,7 +106,7 @@ function peopleView(figures: PeopleFigures, id: string, gallery: Gallery): Html 
   const strangers = `Different people${groupings.length === 0 ? '' : ' of one group'} who look most alike`;
   return html`<section id="${id}" aria-labelledby="${id}-name">
 <h2 id="${id}-name">Differential performance: <bdi>${set}</bdi></h2>
-<p>${countText(everybody.people)} people, ${countText(everybody.images)} images. Rates are in the terms of ISO/IEC 19795-10, with confidence intervals of 95 % by person.
+${alikeView(figures)}<p>${countText(everybody.people)} people, ${countText(everybody.images)} images. Rates are in the terms of ISO/IEC 19795-10, with confidence intervals of 95 % by person.
 Strangers of a group are two people of that group (within-group, non-mated). Two people of different groups (cross-group) look less alike: they are only among the strangers of the whole set.
 Pairs of one person (mated) are counted where both images are of the group and have a face.</p>
 ${
@@ -119,6 +119,14 @@ ${pairsView(strangers, worst.different, gallery)}
 ${pairsView('One person who looks least alike', worst.same, gallery)}
 ${missingView(figures, gallery)}
 </section>
+`;
+}
+
+/** The pairs of strangers that were left out. */
+function alikeView({ too_alike }: Pick<Figures, 'too_alike'>): Html | undefined {
+  if (too_alike.length === 0) return undefined;
+  return html`<p>Left out, because strangers are not so alike (copies, or one person under two names):</p>
+<ul>${too_alike.map(({ image1, image2, cosine }) => html`<li><bdi>${image1}</bdi>, <bdi>${image2}</bdi>: ${scoreText(cosine)}</li>`)}</ul>
 `;
 }
 

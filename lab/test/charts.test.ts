@@ -43,6 +43,7 @@ function setOf(set: string, same: number[], different: number[]) {
     cohort: 'none',
     pairs,
     not_compared: 0,
+    too_alike: [],
     images: new Map(),
     calibration,
     seconds: 1,

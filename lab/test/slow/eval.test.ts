@@ -168,7 +168,7 @@ test('facematch calibrate of too few people writes nothing, and says why', async
   cpSync(join(folder, 'images'), people, { recursive: true, filter: (path) => !path.includes('nobody') });
   const outcome = await facematch(`calibrate few=${people} --write`, folder, { FACEMATCH_PACK: pack });
   const shown =
-    'to show a false-match rate of 1 in 1,000: 10 in the largest group, and at least 54 are needed';
+    'to show a false-match rate of 1 in 1,000: 10 in the largest group, and at least 68 are needed';
   expectFailure(outcome, 1, `There are too few people ${shown}`);
   expect(readFileSync(join(pack, 'manifest.json'), 'utf8')).toBe(before);
 });

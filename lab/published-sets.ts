@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { cacheFolder } from 'facematch/for-lab';
+import { parseTar } from 'nanotar';
+import { type Download, download } from './download.ts';
+
+/** Photos of labelled people that `facematch calibrate --set` knows by name and downloads from their publisher. */
+
+export interface PublishedSet {
+  title: string;
+  /** Of whom and what it is, which is also what its rates are known for. */
+  about: string;
+  /** A gzipped tarball. */
+  archive: Download;
+  /** The path within it of an image that is used: its first group is the person, the second the file's name. */
+  image: RegExp;
+}
+
+export const publishedSets: Readonly<Record<string, PublishedSet>> = {
+  lfw: {
+    title: 'Labeled Faces in the Wild',
+    about: 'mostly white public figures, in press photos of the years around 2003',
+    // Address and SHA-256 are those of scikit-learn's fetcher, sklearn/datasets/_lfw.py.
+    archive: {
+      url: 'https://ndownloader.figshare.com/files/5976018',
+      bytes: 180_566_744,
+      sha256: '055f7d9c632d7370e6fb4afc7468d40f970c34a80d4c6f50ffec63f5a8d536c0',
+    },
+    // Two images of a person: the second shows how alike one person is. A few people have hundreds.
+    image: /^lfw\/([^./\\][^/\\]*)\/(\1_000[12]\.jpg)$/,
+  },
+};
+
+/**
+ * Downloads and unpacks what is missing of a set, and resolves to a folder with a folder of images for each person. It is kept
+ * beside the archive. `onProgress` is told the bytes that are there. Rejects with an Error with a message for people.
+ */
+export async function fetchSet(
+  { archive, image }: PublishedSet,
+  onProgress: (bytes: number) => void,
+  folder: string = cacheFolder(),
+): Promise<string> {
+  const file = await download(archive, folder, onProgress);
+  const people = join(dirname(file), 'people');
+  if (!existsSync(people)) unpack(file, image, people);
+  return people;
+}
+
+/** All or nothing: into a folder beside its place, which is then moved there. */
+function unpack(file: string, image: RegExp, people: string): void {
+  const entries = parseTar(gunzipSync(readFileSync(file)), {
+    filter: ({ name, type }) => type === 'file' && image.test(name),
+  });
+  if (entries.length === 0) throw new Error(`${file} has no images where they are expected.`);
+  const made = `${people}.${randomUUID()}`;
+  try {
+    for (const { name, data } of entries) {
+      const [, person, own] = image.exec(name)!;
+      mkdirSync(join(made, person!), { recursive: true });
+      writeFileSync(join(made, person!, own!), data!);
+    }
+    renameSync(made, people);
+  } finally {
+    rmSync(made, { recursive: true, force: true });
+  }
+}
