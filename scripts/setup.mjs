@@ -100,16 +100,21 @@ const programHash = () =>
 const packagesHash = (which) =>
   hashOf(['package-lock.json', '.npmrc'], [process.version, process.arch, which]);
 const packagesStamp = 'node_modules/.facematch-stamp';
-/** The tests' packages are those of the workspace `test/tools`. */
-const arePackagesThere = () =>
-  isStamped(packagesStamp, packagesHash('all')) || (!dev && isStamped(packagesStamp, packagesHash('own')));
-
-/** Those of the program, and of the laboratory where it is here. */
-const ownPackages = dev
-  ? []
-  : lab.length > 0
-    ? ['--workspace=lab', '--include-workspace-root']
-    : ['--workspaces=false'];
+/** What each set has beside the program's own packages; each has those of the sets before it. */
+const packageSets = {
+  own: lab,
+  dev: [...lab, 'test/tools'],
+  full: [...lab, 'test/tools', 'test/slow/tools'],
+};
+const packageSet = full ? 'full' : dev ? 'dev' : 'own';
+const arePackagesThere = () => {
+  const sets = Object.keys(packageSets);
+  return sets.slice(sets.indexOf(packageSet)).some((which) => isStamped(packagesStamp, packagesHash(which)));
+};
+const workspaceFlags = () => {
+  const workspaces = packageSets[packageSet].map((folder) => `--workspace=${folder}`);
+  return workspaces.length === 0 ? ['--workspaces=false'] : [...workspaces, '--include-workspace-root'];
+};
 
 /** onnxruntime-node has the libraries of every system: 250 MB that nothing here loads. */
 function dropOtherSystems() {
@@ -200,12 +205,12 @@ const steps = [
     title: 'npm packages',
     missing: () => (arePackagesThere() ? undefined : 'npm ci'),
     make: async (onLine) => {
-      await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', ...ownPackages], {
+      await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', ...workspaceFlags()], {
         cure: "npm ci failed. Check the network and npm's registry setting (npm config get registry), then run: npm run setup",
         onLine,
       });
       dropOtherSystems();
-      writeStamp(packagesStamp, packagesHash(dev ? 'all' : 'own'));
+      writeStamp(packagesStamp, packagesHash(packageSet));
     },
   },
   {
