@@ -12,6 +12,8 @@ export function drawSvg(options: PlotOptions, style = ''): string {
   const document = new DOMImplementation().createDocument('http://www.w3.org/2000/svg', 'svg');
   const svg = plot({ className: 'plot', ...options, document: document as never });
   svg.setAttribute('role', 'img');
+  // The library names its groups, which have no role of their own (WAI-ARIA 1.2, 5.2.8.6): the whole is one image.
+  for (const group of svg.getElementsByTagName('g')) group.removeAttribute('aria-label');
   // In place of the library's own.
   if (style === '') svg.removeChild(svg.firstChild!);
   else svg.firstChild!.textContent = style;

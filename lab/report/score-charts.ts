@@ -34,7 +34,7 @@ interface NamedCurve {
 /** Lines of an error rate, converted by `y`, against the false-match rate, and the true-accept rates with their intervals. */
 function tradeOff(
   curves: readonly NamedCurve[],
-  chart: { title: string; about: string; y: (lines: readonly Point[][]) => ScaleOptions },
+  chart: { title: string; about: string; nothing: string; y: (lines: readonly Point[][]) => ScaleOptions },
   isSeen: (fmr: number, fnmr: number) => boolean,
   value: (fnmr: number) => number,
 ): Html {
@@ -65,7 +65,13 @@ function tradeOff(
     legend: curves.map(({ name }) => name),
     x: rateScale('false-match rate', most(curves, 'different')),
     y: chart.y(lines),
-    marks: [...lines.map(steps), ...dots],
+    marks: [
+      ...lines.map(steps),
+      ...dots,
+      ...(lines.every(({ length }) => length === 0)
+        ? [text([chart.nothing], { frameAnchor: 'middle' })]
+        : []),
+    ],
   });
 }
 
@@ -74,6 +80,7 @@ export function detChart(curves: readonly NamedCurve[]): Html {
   const chart = {
     title: 'Detection error trade-off',
     about: 'False-non-match rate against false-match rate, both logarithmic; lower is better.',
+    nothing: 'No threshold makes errors of both kinds.',
     y: () => rateScale('false-non-match rate', most(curves, 'same')),
   };
   return tradeOff(
@@ -92,9 +99,11 @@ export function rocChart(curves: readonly NamedCurve[]): Html {
   const chart = {
     title: 'Receiver operating characteristic',
     about: 'True-accept rate against false-match rate, which is logarithmic; higher is better.',
+    nothing: 'No threshold lets a stranger pass.',
     y: (lines: readonly Point[][]) => {
       const shown = [...lines.map((points) => points[0]?.[1] ?? 1), ...lows].filter(Number.isFinite);
-      return linearScale('true-accept rate', Math.min(1, ...shown), 1);
+      // Room below, also where everybody is accepted.
+      return linearScale('true-accept rate', Math.min(0.99, ...shown), 1);
     },
   };
   return tradeOff(

@@ -90,6 +90,31 @@ describe('error curves', () => {
   });
 });
 
+describe('where all pairs are told apart', () => {
+  const all = setOf('all', [0.9, 0.8, 0.7], strangers);
+  const curvesOf = [{ name: 'all', figures: all.by.normalised, pairs: all.pairs }];
+
+  test('rates of one person reach up to 1 and no further', () => {
+    const labels = textsOf(readHtml(rocChart(curvesOf).text)).filter((text) => /^\d\.\d+$/.test(text));
+    expect(labels.at(-1)).toMatch(/^1\.0+$/);
+    expect(labels.every((label) => Number(label) <= 1)).toBe(true);
+    expect(labels.length).toBeGreaterThan(2);
+  });
+
+  test('a trade-off of errors says that there is none', () => {
+    const texts = textsOf(readHtml(detChart(curvesOf).text));
+    expect(texts).toContain('No threshold makes errors of both kinds.');
+    expect(textsOf(readHtml(detChart(curves('few')).text))).not.toContain(texts.at(-1));
+  });
+});
+
+test('no part of a chart has a name without a role', () => {
+  const named = readHtml(rocChart(curves('few')).text).filter(({ attributes }) =>
+    attributes.has('aria-label'),
+  );
+  expect(named.map(({ name }) => name)).toEqual(['svg']);
+});
+
 describe('a chart of groups', () => {
   const rate = (value: number, low: number, high: number) => {
     return { rate: value, interval: [low, high], trials: 100 };
