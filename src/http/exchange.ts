@@ -1,5 +1,6 @@
 import { Problem } from '../errors.ts';
-import { type Upload, UploadClocks } from './body/upload.ts';
+import type { Upload } from './body/upload.ts';
+import { UploadClocks } from './body/upload-clocks.ts';
 import type { Request } from './request.ts';
 import type { UnreadAnswers } from './unread.ts';
 

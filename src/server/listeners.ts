@@ -1,8 +1,9 @@
 import type { Config } from '../config/config.ts';
 import { moreFiles } from '../config/limits.ts';
 import { handleAdmin } from '../http/admin.ts';
+import { Connections, descriptorsThatFit } from '../http/connections.ts';
 import type { Services } from '../http/context.ts';
-import { Connections, descriptorsThatFit, type Listening, localAddress } from '../http/listening.ts';
+import { type Listening, localAddress } from '../http/listening.ts';
 import { NodeListener } from '../http/node/listener.ts';
 import type { Pipeline } from '../http/pipeline.ts';
 import type { Transport } from '../http/transport.ts';

@@ -1,7 +1,7 @@
 import { totalmem } from 'node:os';
 import type { SharedLimiter } from '../auth/shared-limiter.ts';
+import type { Connections } from '../http/connections.ts';
 import type { Services } from '../http/context.ts';
-import type { Connections } from '../http/listening.ts';
 import type { Pipeline } from '../http/pipeline.ts';
 import type { CertificateInUse } from './listeners.ts';
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Quota, TokenBucket } from '../../src/auth/limiter.ts';
-import { bucketFunction, bucketKey, bucketScript } from '../../src/auth/shared-limiter.ts';
+import { bucketFunction, bucketKey, bucketScript } from '../../src/auth/redis-client.ts';
 import { redisInstalled, TestRedis } from './support/redis.ts';
 
 /** The script in a real Redis, beside the bucket that it repeats. */

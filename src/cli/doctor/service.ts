@@ -76,7 +76,7 @@ export const serviceChecks: Checks = {
   async limiter() {
     const address = surveySettings().config.limiter;
     if (address === 'local') return [ok('limiter', 'local to each server')];
-    const { RedisClient } = await import('../../auth/shared-limiter.ts');
+    const { RedisClient } = await import('../../auth/redis-client.ts');
     try {
       const client = await RedisClient.open(address);
       const version = await client.version();

@@ -1,0 +1,183 @@
+import { createHash } from 'node:crypto';
+import { isIP } from 'node:net';
+import type { Redis } from 'ioredis';
+import type { RedisAddress } from '../config/redis-address.ts';
+import type { BucketDecision, Quota } from './limiter.ts';
+
+/**
+ * TokenBucket of limiter.ts as a Redis script, with the same steps. A bucket is one string, "tokens at_ms rate burst", each with the 17
+ * digits that a double needs. A missing one counts as full, so it is kept until it is full, for a day at least and a century at most:
+ * a replica with another key file may find a larger burst or a slower rate there.
+ */
+export const bucketFunction = `
+local epsilon = 1e-9
+local day_ms = 86400000
+local longest_ms = 100 * 366 * day_ms
+
+local function finite(text)
+  local number = tonumber(text)
+  return number and math.abs(number) < math.huge and number
+end
+
+local function take(key, now_ms, rate, burst, cost)
+  local tokens = burst
+  -- Whatever cannot be read counts as missing: one key's bucket must not end the limits of all.
+  local kept = redis.pcall('GET', key)
+  if type(kept) == 'string' then
+    local held, at_ms, old_rate, old_burst = kept:match('^(%S+) (%S+) (%S+) (%S+)$')
+    held, at_ms, old_rate, old_burst = finite(held), finite(at_ms), finite(old_rate), finite(old_burst)
+    if held and at_ms and old_rate and old_burst and old_rate > 0 and held >= 0 and held <= old_burst then
+      local elapsed_ms = now_ms - at_ms
+      if elapsed_ms > 0 then held = math.min(old_burst, held + elapsed_ms * math.min(old_rate, rate) / 1000) end
+      tokens = math.min(held, burst)
+    end
+  end
+  local admitted = tokens + epsilon >= cost
+  if admitted then tokens = math.min(burst, math.max(0, tokens - cost)) end
+  local kept_ms = math.min(longest_ms, math.max(day_ms, math.ceil((burst - tokens) * 1000 / rate)))
+  local bucket = string.format('%.17g %.17g %.17g %.17g', tokens, now_ms, rate, burst)
+  redis.call('SET', key, bucket, 'PX', string.format('%.0f', kept_ms))
+  return {admitted and 1 or 0, string.format('%.17g', tokens)}
+end
+`;
+
+/** Uses the clock of Redis: those of the replicas differ, and each difference would add tokens. */
+export const bucketScript = `${bucketFunction}
+local seconds, microseconds = unpack(redis.call('TIME'))
+return take(KEYS[1], seconds * 1000 + microseconds / 1000, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]))
+`;
+
+const scriptSha1 = createHash('sha1').update(bucketScript).digest('hex');
+
+export function bucketKey(caller: string): string {
+  return `facematch:bucket:${caller}`;
+}
+
+/** Longest time to connect, log in and run the script once. */
+export const connectLimit_ms = 1000;
+/** Longest time that a request waits for an answer. */
+export const answerLimit_ms = 200;
+
+/** Not the id of any key: those are longer. */
+const probeCaller = 'probe';
+
+/** One connection to Redis, until its first fault: its owner opens a new one, which logs in and writes within one time limit. */
+export class RedisClient {
+  readonly #redis: Redis;
+  readonly #password: string | undefined;
+  /** The connection ended, not because of this process or of an answer. */
+  dropped = false;
+  #closed = false;
+  #close: (fault: Error) => void = () => {};
+  /** Resolves with the reason when the connection can no longer be used. */
+  readonly closed = new Promise<Error>((resolve) => {
+    this.#close = resolve;
+  });
+
+  private constructor(redis: Redis, password: string | undefined) {
+    this.#redis = redis;
+    this.#password = password;
+    redis.on('error', (error: Error) => this.#fail(error, true));
+    redis.on('close', () => this.#fail(new Error('the connection was closed'), true));
+  }
+
+  /**
+   * Connects, logs in, and runs the script on a test bucket: Redis may be loading, read-only or full, or this user lack rights. Rejects
+   * with an Error of one line without a password.
+   */
+  static async open(address: RedisAddress, limit_ms = connectLimit_ms): Promise<RedisClient> {
+    const { host, port, db, tls, username, password } = address;
+    // Imported here, so that a server without a shared limiter does not load it.
+    const { Redis } = await import('ioredis');
+    const redis = new Redis({
+      host,
+      port,
+      ...(tls ? { tls: isIP(host) === 0 ? { servername: host } : {} } : {}),
+      // This class itself logs in, retries, and waits until Redis is ready.
+      lazyConnect: true,
+      retryStrategy: null,
+      enableOfflineQueue: false,
+      enableReadyCheck: false,
+      maxRetriesPerRequest: 0,
+      autoResubscribe: false,
+      disableClientInfo: true,
+      // Sends the commands of one turn of the event loop in one write. RESP2 works with every version of Redis.
+      enableAutoPipelining: true,
+      protocol: 2,
+    });
+    const client = new RedisClient(redis, password);
+    const start = async () => {
+      await redis.connect();
+      if (password !== undefined) await redis.call('AUTH', ...(username ? [username, password] : [password]));
+      if (db !== 0) await redis.select(db);
+      await client.#run(probeCaller, { rate: 1, burst: 1 }, 1);
+      return client;
+    };
+    const failed = client.closed.then((fault) => Promise.reject(fault));
+    return client.#within(limit_ms, Promise.race([start(), failed]));
+  }
+
+  /** A cost below 0 gives tokens back. Rejects when Redis does not answer in time or as it should, and closes the client. */
+  take(caller: string, quota: Quota, cost: number): Promise<BucketDecision> {
+    return this.#within(answerLimit_ms, this.#run(caller, quota, cost));
+  }
+
+  /** Redis's version, such as "7.0.15"; undefined when it does not tell. */
+  async version(): Promise<string | undefined> {
+    const info = await this.#redis.info('server').catch(() => '');
+    return /^redis_version:(\S+)/m.exec(info)?.[1];
+  }
+
+  close(): void {
+    this.#fail(new Error('it was closed'));
+  }
+
+  async #run(caller: string, { rate, burst }: Quota, cost: number): Promise<BucketDecision> {
+    const values = [bucketKey(caller), rate, burst, cost] as const;
+    const reply = await this.#redis.evalsha(scriptSha1, 1, ...values).catch((error: Error) => {
+      // Redis was restarted, or its scripts were flushed.
+      if (!error.message.startsWith('NOSCRIPT')) throw error;
+      return this.#redis.eval(bucketScript, 1, ...values);
+    });
+    const [admitted, text] = Array.isArray(reply) ? reply : [];
+    const tokens = typeof text === 'string' ? Number.parseFloat(text) : Number.NaN;
+    if ((admitted !== 0 && admitted !== 1) || !Number.isFinite(tokens)) {
+      throw new Error('unexpected reply from Redis');
+    }
+    return { admitted: admitted === 1, tokens };
+  }
+
+  /** Limits the time of `work`. Any fault closes the client; rejects with its first fault. */
+  async #within<T>(limit_ms: number, work: Promise<T>): Promise<T> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      const fault = new Error(`no answer within ${limit_ms} ms`);
+      // If this process was suspended, the answer may be waiting: sockets are read between timers and immediates.
+      timer = setTimeout(() => setImmediate(reject, fault), limit_ms);
+    });
+    try {
+      return await Promise.race([work, late]);
+    } catch (error) {
+      this.#fail(error as Error);
+      throw await this.closed;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Only the first fault counts: later ones are its consequences. */
+  #fail({ message }: Error, dropped = false): void {
+    if (!this.#closed) this.dropped = dropped || this.#redis.status !== 'ready';
+    this.#closed = true;
+    this.#close(new Error(this.#presentable(message)));
+    // ioredis hears only the first error of its socket; TLS may report another after the end, which would end the process.
+    this.#redis.stream?.on('error', () => {});
+    this.#redis.disconnect();
+  }
+
+  /** Without the password: Redis repeats the arguments of unknown commands. */
+  #presentable(message: string): string {
+    const line = message.replaceAll(/\s+/g, ' ').slice(0, 200);
+    return this.#password === undefined ? line : line.replaceAll(this.#password, '***');
+  }
+}
