@@ -6,7 +6,7 @@ import { type Config, uwsKeepAlive_s } from '../config/config.ts';
 import { version } from '../config/paths.ts';
 import type { Addon } from '../engine/addon.ts';
 import { Engine } from '../engine/engine.ts';
-import { packDirectory, readManifest } from '../engine/manifest.ts';
+import { type Manifest, packDirectory, readManifest } from '../engine/manifest.ts';
 import { Uploads } from '../http/body/upload.ts';
 import type { Services } from '../http/context.ts';
 import type { Listening } from '../http/listening.ts';
@@ -51,20 +51,52 @@ export async function startServer(config: Config, log: Log): Promise<Server> {
 }
 
 async function start(config: Config, log: Log, opened: Opened): Promise<Server> {
-  const opening = <T extends Opened[number] | undefined>(thing: T): T => {
-    if (thing) opened.push(thing);
-    return thing;
-  };
   const transport = openTransport(config, log);
   const pack_directory = packDirectory(config.pack);
-  const manifest = readManifest(pack_directory);
-  const model = { pack: manifest.name, version: manifest.version };
-  const keys = opening(new KeyStore(config.keys_file, log.logger));
+  const { services, limiter, audit } = openServices(
+    config,
+    readManifest(pack_directory),
+    transport,
+    log,
+    opened,
+  );
   const certificate = openCertificate(config, log);
-  const engine = new Engine(config, log.logger);
   const connections = openConnections(config, log);
+  const pipeline = new Pipeline(services);
+  services.telemetry.addGauges(gaugesOf(services, pipeline, connections.front, certificate, limiter));
+  const front = await openFront(transport, services, pipeline, certificate, connections.front, log);
+  opened.push(front);
+  const admin = await openAdmin(transport, services, connections.admin, log);
+  opened.push(admin);
+  // After the listeners: it records their last requests.
+  if (audit !== undefined) opened.push(audit);
+  const addresses = { address: front.url, admin_address: admin.url };
+  const { name: http, uws } = transport;
+  const { pack } = services.model;
+  log.logger.info({ ...addresses, http, uws, workers: config.workers, pack }, 'starting');
+  const ready = becomeReady(services, pack_directory, log);
+  return {
+    address: front.url,
+    adminAddress: admin.url,
+    ready,
+    reopenAuditLog: () => audit?.lines.reopen(),
+    flush: async () => (await audit?.lines.flush()) ?? true,
+    close: () => shutDown(services, pipeline, front, opened, ready, log),
+  };
+}
+
+/** All that requests use. Throws an Error with a message for people. */
+function openServices(config: Config, manifest: Manifest, transport: Transport, log: Log, opened: Opened) {
+  const model = { pack: manifest.name, version: manifest.version };
+  if (manifest.calibration === undefined) {
+    log.logger.warn({ pack: model.pack }, 'the pack is not calibrated: no answer passes 40 percent');
+  }
+  const keys = new KeyStore(config.keys_file, log.logger);
+  opened.push(keys);
+  const engine = new Engine(config, log.logger);
   const { telemetry, audit } = openTelemetry(config, model, transport, log);
-  const limiter = opening(openLimiter(config, log, telemetry));
+  const limiter = openLimiter(config, log, telemetry);
+  if (limiter !== undefined) opened.push(limiter);
   const services: Services = {
     config,
     gate: new Gate(keys, config, limiter),
@@ -81,27 +113,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
     telemetry,
     documents: documents(config),
   };
-  const pipeline = new Pipeline(services);
-  telemetry.addGauges(gaugesOf(services, pipeline, connections.front, certificate, limiter));
-  const front = opening(await openFront(transport, services, pipeline, certificate, connections.front, log));
-  const admin = opening(await openAdmin(transport, services, connections.admin, log));
-  // After the listeners: it records their last requests.
-  opening(audit);
-  const addresses = { address: front.url, admin_address: admin.url };
-  const { name: http, uws } = transport;
-  log.logger.info({ ...addresses, http, uws, workers: config.workers, pack: model.pack }, 'starting');
-  if (manifest.calibration === undefined) {
-    log.logger.warn({ pack: model.pack }, 'the pack is not calibrated: no answer passes 40 percent');
-  }
-  const ready = becomeReady(services, pack_directory, log);
-  return {
-    address: front.url,
-    adminAddress: admin.url,
-    ready,
-    reopenAuditLog: () => audit?.lines.reopen(),
-    flush: async () => (await audit?.lines.flush()) ?? true,
-    close: () => shutDown(services, pipeline, front, opened, ready, log),
-  };
+  return { services, limiter, audit };
 }
 
 /** Warns when it is not what the operator wants or would want. Throws an Error for people. */

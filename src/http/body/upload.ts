@@ -68,7 +68,7 @@ interface UploadOptions {
 const hugeFrom_bytes = 256 * 1024;
 const hugePage_bytes = 2 * 1024 * 1024;
 
-/** What a body of unknown length begins with; it moves to twice as much whenever its memory is full. */
+/** What a body of unknown length begins with. */
 const first_bytes = 64 * 1024;
 
 const nothing = Buffer.alloc(0);
@@ -76,7 +76,9 @@ const nothing = Buffer.alloc(0);
 export class Upload {
   readonly #options: UploadOptions;
   #buffer: BodyBuffer | undefined;
+  /** Bytes that have come. */
   #filled = 0;
+  /** Bytes that are reserved for it. */
   #charged = 0;
   /** Problem body_too_large or overloaded, or a failed allocation. The bytes are then incomplete. */
   fault: Error | undefined;
@@ -118,24 +120,22 @@ export class Upload {
   }
 
   #append(chunk: Uint8Array): void {
-    const { length, limit } = this.#options;
+    const { length, limit, buffers } = this.#options;
     const filled = this.#filled + chunk.length;
     if (filled > (length ?? limit)) throw new Problem('body_too_large', { limit_bytes: limit });
-    const buffer = this.#room(filled);
-    this.#options.buffers.copy(buffer, this.#filled, chunk);
+    const before = this.#buffer;
+    if (before === undefined || filled > before.bytes.length) this.#grow(filled);
+    else this.#charge(before, filled);
+    buffers.copy(this.#buffer!, this.#filled, chunk);
     this.#filled = filled;
   }
 
-  /** Memory with so many bytes that holds what has come, charged for them. Throws Problem overloaded. */
-  #room(filled: number): BodyBuffer {
+  /** Moves what has come to memory for all of a body whose length is known, else to twice as much as it has. Throws Problem overloaded. */
+  #grow(filled: number): void {
     const { length, limit, buffers } = this.#options;
     const before = this.#buffer;
-    if (before !== undefined && filled <= before.bytes.length) {
-      this.#charge(before, filled);
-      return before;
-    }
-    const grown = Math.min(2 * (before?.bytes.length ?? 0), limit);
-    const buffer = buffers.acquire(length ?? Math.max(first_bytes, filled, grown));
+    const doubled = before === undefined ? first_bytes : Math.min(2 * before.bytes.length, limit);
+    const buffer = buffers.acquire(length ?? Math.max(filled, doubled));
     try {
       this.#charge(buffer, filled);
     } catch (error) {
@@ -143,11 +143,9 @@ export class Upload {
       throw error;
     }
     this.#buffer = buffer;
-    if (before !== undefined) {
-      buffers.copy(buffer, 0, before.bytes.subarray(0, this.#filled));
-      buffers.release(before, this.#filled);
-    }
-    return buffer;
+    if (before === undefined) return;
+    buffers.copy(buffer, 0, before.bytes.subarray(0, this.#filled));
+    buffers.release(before, this.#filled);
   }
 
   /** Charges the memory that the buffer takes with so many bytes. Throws Problem overloaded. */
