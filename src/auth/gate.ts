@@ -97,7 +97,7 @@ export class Charge {
   #running = false;
   #ended = false;
   #rate: RateState | undefined;
-  /** After a refusal: the seconds until the same request may be admitted. */
+  /** The seconds until the same request may be admitted, after a refusal. */
   retry_s: number | undefined;
 
   constructor(gate: Gate, sender: Sender) {

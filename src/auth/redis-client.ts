@@ -58,7 +58,7 @@ export const connectLimit_ms = 1000;
 /** Longest time that a request waits for an answer. */
 export const answerLimit_ms = 200;
 
-/** Not the id of any key: those are longer. */
+/** No key has this id: theirs are longer. */
 const probeCaller = 'probe';
 
 /** One connection to Redis, until its first fault: its owner opens a new one, which logs in and writes within one time limit. */

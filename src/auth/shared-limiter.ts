@@ -40,7 +40,7 @@ export class SharedLimiter implements RateLimiter {
   readonly #mirrors: Limiter;
   /** undefined while Redis is not reachable, or is reached anew. */
   #client: RedisClient | undefined;
-  /** While a connection that Redis closed, as it does with idle ones, is opened again: requests wait for it. */
+  /** Set while a connection that Redis closed, as it does with idle ones, is opened again: requests wait for it. */
   #reopening: Promise<RedisClient> | undefined;
   /** onDown was called, so that it is called once for each outage. */
   #down = false;
@@ -68,7 +68,7 @@ export class SharedLimiter implements RateLimiter {
     return this.#ask(caller, quota, cost).then(
       (decision) => {
         this.#options.onDecision((performance.now() - asked) / 1000);
-        // With the time of the question: a mirror slightly ahead of the shared bucket refuses nobody wrongly.
+        // The time is that of the question: a mirror slightly ahead of the shared bucket refuses nobody wrongly.
         return this.#mirrors.follow(caller, quota, paid + cost, now_ms, decision);
       },
       () => {

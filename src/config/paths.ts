@@ -19,7 +19,7 @@ export function version(): string {
   return (JSON.parse(readFileSync(projectPath('package.json'), 'utf8')) as { version: string }).version;
 }
 
-/** As projectPath, for what is built: an installation from npm has it in the package of its platform. */
+/** The same for what is built: an installation from npm has it in the package of its platform. */
 export function productPath(relative: string): string {
   const own = projectPath(relative);
   if (existsSync(own)) return own;

@@ -41,7 +41,7 @@ export class FairQueue<R extends Waiting> {
   readonly #owners = new Map<string, Owner<R>>();
   /** What each key that had always something waiting would have had of the workers' time. */
   #virtual_ms = 0;
-  /** Of an image of any key. */
+  /** What an image of any key takes, about. */
   #image_ms = 1;
   #turns = 0;
   /** Whose turn it is, and how many images it may still start in it. */
@@ -134,7 +134,7 @@ export class FairQueue<R extends Waiting> {
     this.requests -= 1;
   }
 
-  /** Of those with something waiting; among equals, the one whose last turn was first. */
+  /** The least served of those with something waiting; among equals, the one whose last turn was first. */
   #leastServed(): Owner<R> | undefined {
     let least: Owner<R> | undefined;
     for (const owner of this.#owners.values()) {
@@ -163,7 +163,7 @@ export class FairQueue<R extends Waiting> {
   }
 }
 
-/** With what its running images will have taken. */
+/** Up to when it is served, with what its running images will have taken. */
 function servedBy({ served_ms, running, image_ms }: Owner<unknown>): number {
   return served_ms + running * image_ms;
 }

@@ -6,7 +6,7 @@ import type { AnalyseOptions, Analysis, NativeFailure } from './addon.ts';
 // Messages between the threads.
 
 export interface ImagesJob {
-  /** In shared memory, so that nothing is copied; they must not change meanwhile. */
+  /** They lie in shared memory, so that nothing is copied, and must not change meanwhile. */
   images: readonly Uint8Array[];
   options: AnalyseOptions;
   /** The index of its cancel flag. */

@@ -13,7 +13,7 @@ export interface Origin {
 }
 
 export interface Done<One> {
-  /** In the order of the jobs. */
+  /** They are in the order of the jobs. */
   outcomes: One[];
   /** Milliseconds between submit and the start of the first job. */
   queue_ms: number;
@@ -89,7 +89,7 @@ interface Submission {
   running: Map<number, readonly Job[]>;
   submitted: number;
   started: number | undefined;
-  /** Until it is over the deadline's, then the one that finds what is wedged. */
+  /** The timer of the deadline until it is over, then the one that finds what is wedged. */
   timer: NodeJS.Timeout;
   over: boolean;
   resolve(done: Done<JobOutcome>): void;
@@ -102,7 +102,7 @@ export class JobQueue {
   readonly #fair = new FairQueue<Submission>();
   readonly #free: number[];
   readonly #wedged = new Set<number>();
-  /** Until the time `#counted`. */
+  /** Busy time until `#counted`. */
   #busy_ms = 0;
   #counted = performance.now();
 

@@ -13,9 +13,9 @@ export class Connections {
   }
 }
 
-/** For files that are followed, logs, Redis and what libraries open. */
+/** Descriptors for files that are followed, logs, Redis and what libraries open. */
 const spareDescriptors = 64;
-/** The loop of a worker and its messages. */
+/** Descriptors of a worker's loop and its messages. */
 const descriptorsPerWorker = 8;
 
 /**

@@ -37,11 +37,11 @@ export class Context {
   readonly exchange: Exchange;
   readonly services: Services;
   readonly request_id: string;
-  /** Of a valid `traceparent`; for the log. */
+  /** The trace of a valid `traceparent`, for the log. */
   readonly trace_id: string | undefined;
   readonly headers: (readonly [name: string, value: string])[];
   endpoint: Listed | undefined;
-  /** Of an endpoint that needs a key. */
+  /** What the request costs its key, where its endpoint needs one. */
   charge: Charge | undefined;
   upload: Upload | undefined;
   /** Resolves when the workers no longer read the body. Never rejects. */
@@ -50,9 +50,9 @@ export class Context {
   images = 0;
   /** Milliseconds of each stage, for the log and the metrics. */
   timings_ms: Readonly<Record<string, number>> = {};
-  /** For the metrics. */
+  /** What the metrics count of its images. */
   counts: readonly ImageCounts[] = [];
-  /** For the audit log and the metrics. */
+  /** What was decided, for the audit log and the metrics. */
   decisions: readonly Decision[] = [];
 
   constructor(exchange: Exchange, services: Services) {

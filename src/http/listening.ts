@@ -22,7 +22,7 @@ export interface ListenerOptions {
 }
 
 export interface Listening {
-  /** As given, or the free port that was chosen for 0. */
+  /** The port as given, or the free one that was chosen for 0. */
   readonly port: number;
   readonly url: string;
   readonly connections: Connections;

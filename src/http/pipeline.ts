@@ -220,7 +220,7 @@ function readBody<Sent, R extends { body(type: string | undefined): Body<Sent> }
   checkHead(context, body);
   const { isWhole, read } = body.reader(type ?? '');
   context.upload ??= services.uploads.open(owner, content_length, body.limit_bytes);
-  // Before the first await: µWS drops a body that has no reader by then.
+  // This comes before the first await: µWS drops a body that has no reader by then.
   const received = exchange.receive(context.upload, { malformed: body.malformed, isWhole });
   return received.then((bytes) => {
     const arrived = performance.now();

@@ -7,9 +7,9 @@ type Framing = 'none' | 'length' | 'chunked' | 'unclear';
 /** A copy of a request's head: µWS's own is valid only inside its callback. */
 export interface Request {
   readonly method: string;
-  /** As sent, not decoded, without the query. */
+  /** The path as sent, not decoded, without the query. */
   readonly path: string;
-  /** As sent, without the question mark; empty when there is none. */
+  /** The query as sent, without the question mark; empty when there is none. */
   readonly query: string;
   /** Lower-case names; a repeated header's values are joined by commas (RFC 9110 section 5.3). */
   readonly headers: ReadonlyMap<string, string>;

@@ -66,7 +66,7 @@ export interface Document {
   reply(if_none_match: string | undefined, accept_encoding: string | undefined): Reply;
 }
 
-/** At once where it can be: on µWS an answer that is late ends a pipeline. */
+/** Replies at once where it can: on µWS an answer that is late ends a pipeline. */
 export function documentReply(
   { headers }: Request,
   document: Document | Promise<Document>,
@@ -86,7 +86,7 @@ export class Cors {
   /** Headers for any answer to this request. */
   headers(request: Request): Headers {
     if (this.#origins.size === 0) return [];
-    // Also when this origin is refused: caches must know that answers differ by origin.
+    // It is sent also when this origin is refused: caches must know that answers differ by origin.
     const vary = ['Vary', 'Origin'] as const;
     const origin = request.headers.get('origin');
     if (!this.#allows(origin)) return [vary];
@@ -101,7 +101,7 @@ export class Cors {
       ['Access-Control-Allow-Methods', methods.join(', ')],
       ['Access-Control-Allow-Headers', allowedHeaders(request.headers.get('access-control-request-headers'))],
       ['Access-Control-Max-Age', '600'],
-      // Beside that of every answer.
+      // It stands beside that of every answer.
       ['Vary', 'Access-Control-Request-Headers'],
     ];
   }

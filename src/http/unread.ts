@@ -12,7 +12,7 @@ export interface UnreadAnswer {
 /** An answer of which nothing is taken for so long is given up. */
 const unread_ms = 30_000;
 
-/** Well under µWS's timeout of 10 s, which each try begins anew. */
+/** How often each is tried again: well under µWS's timeout of 10 s, which each try begins anew. */
 const look_ms = 2000;
 
 /** Most that may be held for clients which do not read: some hundreds of answers to a match, some tens of the largest. */
@@ -23,7 +23,7 @@ export const piece_bytes = 64 * 1024;
 
 /** Limits unread answers in time, and all together in bytes. Who does not read is closed. */
 export class UnreadAnswers {
-  /** Of all of them together. */
+  /** Bytes that are held for all of them together. */
   held_bytes = 0;
   /** What was taken when, the one of which nothing was taken for longest first. */
   readonly #answers = new Map<UnreadAnswer, { taken: number; at_ms: number }>();

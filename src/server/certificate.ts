@@ -78,7 +78,7 @@ function readText(variable: 'FACEMATCH_TLS_CERT' | 'FACEMATCH_TLS_KEY', file: st
 
 const pemCertificate = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
-/** At least one. */
+/** Gives at least one. */
 function certificatesOf(file: string, text: string): X509Certificate[] {
   const fault = (what: string) => {
     const cure = 'It must begin with -----BEGIN CERTIFICATE-----, as fullchain.pem of certbot does.';

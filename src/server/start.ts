@@ -28,7 +28,7 @@ export interface Server {
   readonly ready: Promise<boolean>;
   /** For log rotation: call it after the file has been moved away. */
   reopenAuditLog(): void;
-  /** For an end without `close`: as `flush` of the audit log's lines. */
+  /** Writes the lines of the audit log, for an end without `close`; resolves as their `flush` does. */
   flush(): Promise<boolean>;
   /**
    * Refuses new requests, waits for running ones as long as the configuration allows, and frees everything. Resolves to
@@ -68,7 +68,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
   opened.push(front);
   const admin = await openAdmin(transport, services, connections.admin, log);
   opened.push(admin);
-  // After the listeners: it records their last requests.
+  // It is closed after the listeners, whose last requests it records.
   if (audit !== undefined) opened.push(audit);
   const addresses = { address: front.url, admin_address: admin.url };
   const { name: http, uws } = transport;

@@ -13,7 +13,7 @@ export function gaugesOf(
   certificate: CertificateInUse | undefined,
   limiter: SharedLimiter | undefined,
 ) {
-  // That of its control group: 0 where it is not known, nearly 2^64 where there is none.
+  // The limit of its control group: 0 where it is not known, nearly 2^64 where there is none.
   const limit = process.constrainedMemory();
   const memory_limit_bytes = limit > 0 ? Math.min(limit, totalmem()) : totalmem();
   return {

@@ -3,7 +3,7 @@ import { close, constants, open, openSync, write } from 'node:fs';
 interface LinesOptions {
   /** A path, which is appended to, or the number of an open file. */
   dest: string | number;
-  /** Of a file that is made. */
+  /** The mode of a file that is made. */
   mode?: number;
   /** How long lines wait for others, to be written together. 0: each is written at once. */
   gather_ms?: number;
@@ -40,7 +40,7 @@ export class Lines {
   readonly #batches: string[] = [];
   #gathered = '';
   #gathering: NodeJS.Timeout | undefined;
-  /** Of all lines that wait. */
+  /** Bytes of all lines that wait. */
   #bytes = 0;
   /** What is being written, and how much of it has been. */
   #batch = Buffer.alloc(0);
@@ -48,9 +48,9 @@ export class Lines {
   #writing = false;
   #fault: NodeJS.ErrnoException | undefined;
   #retrying: NodeJS.Timeout | undefined;
-  /** Since the start. */
+  /** How many lines were dropped since the start. */
   dropped = 0;
-  /** Those that `onDropped` was told. */
+  /** How many of them `onDropped` was told. */
   #told = 0;
   #onIdle = () => {};
   #ended = false;

@@ -16,7 +16,7 @@ type Counters = typeof counters;
 /** The registry, filled from the metric table. */
 export class Metrics {
   readonly registry = new Registry();
-  /** Those of the table `counters`. */
+  /** The metrics of the table `counters`. */
   readonly meters = Object.fromEntries(
     Object.keys(counters).map((name) => [name, this.#meter(name, metricTable[name]!)]),
   ) as { [Name in keyof Counters]: Counters[Name] extends { buckets: unknown } ? Histogram : Counter };

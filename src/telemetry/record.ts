@@ -3,7 +3,7 @@ import type { Decision, ImageCounts } from '../endpoints/endpoint.ts';
 /** All that is kept of a request. Never an image, an embedding, a key or a path. */
 export interface RequestRecord {
   request_id: string;
-  /** From the client's traceparent. */
+  /** The trace of the client's traceparent. */
   trace_id: string | undefined;
   /** The client's address; only with FACEMATCH_LOG_CLIENT=on, and only for the log. */
   client: string | undefined;
@@ -28,7 +28,7 @@ export interface RequestRecord {
 export interface Tally {
   /** The name of a key that was admitted. */
   key_name: string | undefined;
-  /** How many were analysed. */
+  /** How many images were analysed. */
   images: number;
   counts: readonly ImageCounts[];
   decisions: readonly Decision[];

@@ -36,9 +36,9 @@ const idle_ms = 10_000;
 export class BodyBuffers {
   readonly #memory: MemoryCalls;
   readonly #keep_bytes: number;
-  /** By capacity; the one that was used last is at the end. */
+  /** Buffers by their capacity; the one that was used last is at the end. */
   readonly #kept = new Map<number, Kept[]>();
-  /** Of memory that no body uses. */
+  /** Bytes of memory that no body uses. */
   kept_bytes = 0;
   #sweep: NodeJS.Timeout | undefined;
 

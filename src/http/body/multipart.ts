@@ -11,7 +11,7 @@ export interface MultipartLimits {
 /** One field of the form; its body is the bytes from `start` up to, not including, `end`. */
 export interface Part {
   name: string;
-  /** As sent; only a label, never a path to open (RFC 7578 §7). */
+  /** The name as sent: only a label, never a path to open (RFC 7578 §7). */
   filename: string | undefined;
   start: number;
   end: number;

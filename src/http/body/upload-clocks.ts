@@ -7,7 +7,7 @@ interface UploadClocksOptions {
   rearm(): void;
 }
 
-/** Well under µWS's timeout of 10 s, which counts in steps of 4 s. */
+/** How often µWS's clock is reset: well under its timeout of 10 s, which counts in steps of 4 s. */
 const rearmEvery_ms = 4000;
 
 /** How long a body may pause before it is looked at whether it has ended. */

@@ -10,9 +10,9 @@ const maxKept_bytes = 64 * 1024 * 1024;
  * page more. No owner can use all of the memory.
  */
 export class Uploads {
-  /** For the bodies of all unanswered requests. */
+  /** Most memory for the bodies of all unanswered requests. */
   readonly #limit_bytes: number;
-  /** For those of one owner, a key or an address: half of it, and at least one body. */
+  /** Most memory for those of one owner, a key or an address: half of it, and at least one body. */
   readonly #share_bytes: number;
   readonly #owned = new Map<string, number>();
   readonly #buffers: BodyBuffers;

@@ -136,7 +136,7 @@ class Sending implements UnreadAnswer {
   }
 }
 
-/** Before the names of fields that node:http would not take. */
+/** Stands before the names of fields that node:http would not take. */
 export const unclearPrefix = 'unclear-';
 
 const openWires = new WeakMap<Socket, Set<NodeWire>>();

@@ -86,7 +86,7 @@ export interface Uws {
   passedOver: readonly string[];
 }
 
-/** What no documentation of it has. */
+/** Members that no documentation of it has. */
 interface Unlisted {
   getParts?: unknown;
   _cfg?(option: 'silent'): void;
@@ -143,7 +143,7 @@ function versionOf(file: string): string {
       };
       if (version) return version;
     } catch {
-      // Not in this folder.
+      // It is not in this folder.
     }
   }
   return 'unknown';

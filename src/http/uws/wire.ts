@@ -178,7 +178,7 @@ export class UwsWire implements Wire {
   }
 }
 
-/** Not at once: µWS goes on reading from a connection that is closed between two chunks of one packet, and drops its cork buffer. */
+/** It does not close at once: µWS goes on reading from a connection that is closed between two chunks of one packet, and drops its cork buffer. */
 function closeSoon(res: HttpResponse): void {
   let open = true;
   res.onAborted(() => {
@@ -197,7 +197,7 @@ class Sending implements UnreadAnswer {
   /** Undefined once it is sent or the connection has ended: µWS's object must not be used after that. */
   #res: HttpResponse | undefined;
   #sent: number;
-  /** With this the response stays open when all is sent, and then it is called. */
+  /** The response stays open with this, which is called when all is sent. */
   readonly #onSent: (() => void) | undefined;
 
   /** Sends what there is room for; the head was written in the same cork. The response needs an abort handler that calls `over`. */
