@@ -5,6 +5,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, statSync } from 'node
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { defaultScopes } from '../../src/auth/keys.ts';
 import { newFolder } from '../support/folder.ts';
 import { execute, expectFailure, facematch, program } from './support/cli.ts';
 
@@ -98,7 +99,8 @@ describe('facematch keys list', () => {
     const { id, key } = JSON.parse((await keys('create --name app --note for-the-website --json')).stdout);
     const { code, stdout } = await keys('list');
     expect(code).toBe(0);
-    const scopes = 'match:basic,match:advanced,match:many,match:embeddings,detect';
+    expect(defaultScopes).not.toContain('embed');
+    const scopes = defaultScopes.join(',');
     expect(stdout).toMatch(new RegExp(`^${id} +app +active +${scopes} +50 +100 .*for-the-website$`, 'm'));
     const hash = createHash('sha256').update(key).digest('hex');
     expect(stdout + (await keys('list --json')).stdout).not.toContain(hash);

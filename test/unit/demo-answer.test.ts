@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { describeAnswer, describePlace, describeRate, type MatchAnswer } from '../../src/cli/demo-answer.ts';
 import { coloursWhen } from '../../src/cli/terminal.ts';
+import { examples } from '../../src/site/examples.ts';
 
 test.each([
   [1, false, 'most pairs of strangers score this high'],
@@ -23,15 +24,8 @@ test.each([
 });
 
 describe('an answer in words', () => {
-  const face = {
-    index: 1,
-    box: { x: 712.4, y: 233, width: 181.2, height: 214.9 },
-    landmarks: { right_eye: [0, 0], left_eye: [0, 0], nose: [0, 0], mouth_right: [0, 0], mouth_left: [0, 0] },
-    detection_score: 0.9,
-    found_by: 'primary',
-    pose: { yaw: 0, pitch: 0, roll: 0 },
-    quality: { sharpness: 1, brightness: 1, face_pixels: 150, dot_pitch: 0, stretch: 1 },
-  } satisfies MatchAnswer['image1']['faces'][number];
+  const recorded = (examples.Match as unknown as MatchAnswer).image1.faces[0]!;
+  const face = { ...recorded, index: 1, box: { x: 712.4, y: 233, width: 181.2, height: 214.9 } };
   const image = {
     width: 1920,
     height: 1280,
