@@ -25,7 +25,7 @@ const signatures = {
 const most_bytes = 32 * 1024;
 /** An image whose decoding takes that long does not check its budget, which is one second of CPU time. */
 const most_seconds = 20;
-/** Of the process, and of one allocation. */
+/** The most memory of the process, and of one allocation. */
 const most_mib = 1024;
 
 const options = flags({

@@ -2,7 +2,7 @@
 // images, with their page faults:
 //   node bench/native.mjs [--image FILE] [--mode fast|balance] [--pack DIR] [--beside DIR] [--rounds N] [--json]
 //   node bench/native.mjs --large [--only WORD] [--rounds N] [--pack DIR] [--json]
-// With any option the first is for the stages alone.
+// The first measures the stages alone where it has any option.
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { root } from '../test/support/programs.mjs';

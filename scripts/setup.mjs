@@ -48,7 +48,7 @@ const fullPackages =
 const headersTarget = '.cache/libonnxruntime-dev';
 const headerFile = 'onnxruntime_cxx_api.h';
 
-/** Of Debian's next release: what Node and µWebSockets.js load. The tests run a server on them and on Node 24 (test/support/programs.mjs). */
+/** Packages of Debian's next release: what Node and µWebSockets.js load. The tests run a server on them and on Node 24 (test/support/programs.mjs). */
 const nextLibcTarget = '.cache/next-libc';
 const nextLibcPackages = ['libc6', 'libstdc++6', 'libgcc-s1'];
 
@@ -138,7 +138,7 @@ function ownUws() {
   return uwsFor(node.split('.')[0]).find((build) => glibc !== undefined && atLeast(glibc, build.glibc));
 }
 
-/** For the slow tests the newest of Node 24, where what loads here is older. */
+/** The newest of Node 24 for the slow tests, where what loads here is older. */
 function nextUws() {
   const [newest] = full ? uwsFor('24') : [];
   return newest?.version === ownUws()?.version ? undefined : newest;
@@ -188,7 +188,7 @@ function inlineTypes() {
 const reference = 'build/reference';
 const isReferenceThere = () => isStamped(`${reference}/.stamp`, apiReference.integrity);
 
-/** In order. `missing` answers why the step is needed, or undefined; `make` does it. */
+/** The steps in order. `missing` answers why the step is needed, or undefined; `make` does it. */
 const steps = [
   {
     id: 'debian',

@@ -18,7 +18,7 @@ const counted = { passed: 0, failed: 0 };
 /** What was skipped, with its reason where that is known. */
 const skipped = [];
 
-/** In order. */
+/** The checks in order. */
 const checks = {
   lint: script('lint'),
   // The browser's types come with the packages of the slow tests.
@@ -52,7 +52,7 @@ function show(command, ...args) {
   return ok;
 }
 
-/** For a check that is one command: it passed or it failed. */
+/** Counts a check that is one command: it passed or it failed. */
 function countOne(ok) {
   counted[ok ? 'passed' : 'failed'] += 1;
 }

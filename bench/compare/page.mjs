@@ -97,7 +97,7 @@ const what = {
     'Server and generator on CPUs of their own, with as many workers as the server has CPUs; first as many requests as it can answer, then 70 % of them at a fixed rate, where latency counts from when a request was due.',
 };
 
-/** For every block with servers: heading, description and table. */
+/** The heading, description and table of every block with servers. */
 function blockSections(results) {
   const { rows, contenders, scenarios, checks } = results;
   const blocks = new Set(rows.filter(({ contender }) => contender !== 'floor').map(({ block }) => block));

@@ -8,7 +8,7 @@ sharp.cache(false);
 
 const side = 640;
 
-/** As a careful user of sharp would: RGB of the upright image, at most 640 pixels a side, as { data, width, height }. */
+/** Decodes as a careful user of sharp would: RGB of the upright image, at most 640 pixels a side, as { data, width, height }. */
 export async function readPicture(bytes) {
   const { data, info } = await sharp(bytes)
     .rotate()

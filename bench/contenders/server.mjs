@@ -22,12 +22,12 @@ function byCosine(a, b) {
 
 const distance = (a, b) => Math.hypot(...a.map((value, i) => value - b[i]));
 
-/** As face-api's documentation compares descriptors. */
+/** Compares as face-api's documentation does. */
 function byDistance(a, b) {
   return { match: distance(a, b) <= 0.6, similarity: 1 - distance(a, b) };
 }
 
-/** As human's `match.similarity` does by default, without a second copy of the library in this thread. */
+/** Compares as human's `match.similarity` does by default, without a second copy of the library in this thread. */
 function byHuman(a, b) {
   const root = Math.sqrt(25) * distance(a, b);
   const similarity = Math.min(1, Math.max(0, (1 - root / 100 - 0.2) / 0.6));

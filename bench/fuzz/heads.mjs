@@ -22,7 +22,7 @@ export function withLength(world, body, headers = {}, requestLine = undefined) {
   return Buffer.concat([head(world, { ...headers, 'content-length': body.length }, requestLine), body]);
 }
 
-/** In chunks of random sizes (RFC 9112 section 7.1), sometimes with an extension or a trailer. */
+/** Sends the body in chunks of random sizes (RFC 9112 section 7.1), sometimes with an extension or a trailer. */
 export function inChunks(world, body, random, requestLine = undefined, headers = {}) {
   const pieces = [head(world, { ...headers, 'transfer-encoding': 'chunked' }, requestLine)];
   for (let at = 0; at < body.length; ) {

@@ -10,7 +10,7 @@ import * as heads from './heads.mjs';
 
 const { advanced, detect, embed, embeddings, head, many, match, withLength } = heads;
 
-/** To one of `paths`. Most bodies come with a length, some in chunks. */
+/** A request to one of `paths`. Most bodies come with a length, some in chunks. */
 const post = (make, paths, headers) => (random, world) => {
   const body = make(random, world);
   const line = `POST ${random.pick(paths)} HTTP/1.1`;

@@ -20,7 +20,7 @@ export const defaults = {
 };
 const limit = 0.03;
 
-/** As in practice: mostly small, sometimes straight from a camera. */
+/** Sizes as clients send them: mostly small, sometimes straight from a camera. */
 const sizes = [
   [{ width: 250, height: 250 }, 60],
   [{ width: 640, height: 480 }, 28],

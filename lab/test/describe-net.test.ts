@@ -5,7 +5,7 @@ import { makeIntegers, makeNode } from '../../models/prepare/graph.ts';
 import { loadAddon } from '../../src/engine/load-addon.ts';
 import { packDirectory } from '../../src/engine/manifest.ts';
 import { encodeNet } from '../../test/fixtures/nets.ts';
-import { standIn } from '../../test/slow/model/support/small-embedder.ts';
+import { smallEmbedder } from '../../test/slow/model/support/small-embedder.ts';
 import { newFolder } from '../../test/support/folder.ts';
 import { describeDetector, describeEmbedder, describeLandmarks } from '../packs/describe.ts';
 
@@ -120,7 +120,7 @@ test.each(['landmarks', 'embedder', 'detector'])(
   'a %s of half-precision floats is refused with the way out',
   (role) => {
     const file = join(folder, 'halves.onnx');
-    writeFileSync(file, standIn({ halves: 'all' }));
+    writeFileSync(file, smallEmbedder({ halves: 'all' }));
     const described = {
       landmarks: describeLandmarks,
       embedder: (path: string) => describeEmbedder(path, { output: undefined, feeding: undefined }),

@@ -19,13 +19,13 @@ import { livenessNet } from '../../test/fixtures/liveness.ts';
 import { uncalibratedPack } from '../../test/fixtures/packs.ts';
 import { expectFailure, facematch } from '../../test/server/support/cli.ts';
 import type { Json } from '../../test/server/support/client.ts';
-import { standIn } from '../../test/slow/model/support/small-embedder.ts';
+import { smallEmbedder } from '../../test/slow/model/support/small-embedder.ts';
 import { newFolder } from '../../test/support/folder.ts';
 
 /** Packs of the user's own nets, by the command line. */
 
 const folder = newFolder();
-writeFileSync(join(folder, 'brought.onnx'), standIn());
+writeFileSync(join(folder, 'brought.onnx'), smallEmbedder());
 writeFileSync(join(folder, 'no-net.onnx'), 'no net');
 for (const [index, name] of ['one.onnx', 'two.onnx'].entries()) {
   const rows = [0, 1, 2].map((row) => [0, 0, row === 1 ? 0.01 * (index + 1) : 0] as const);

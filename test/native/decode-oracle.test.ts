@@ -20,7 +20,7 @@ function analyse(picture: Uint8Array): Analysis {
   return result;
 }
 
-/** From left to right: the order by size may change where two faces have the same size. */
+/** Sorts from left to right, because the order by size may change where two faces have the same size. */
 const ordered = ({ image }: Analysis) => image.faces.toSorted((a, b) => a.box.x - b.box.x);
 
 const asPng = (picture: Sharp) => picture.png({ compressionLevel: 1 }).toBuffer();

@@ -161,7 +161,7 @@ describe('facematch keys with --json', () => {
   });
 });
 
-/** As Docker and Kubernetes mount a file: `mount` is told what to do with it. */
+/** Runs a command with the file mounted as Docker and Kubernetes do; `options` are further commands of mount. */
 const mounted = (command: string, options: string) => {
   const script = `mount --bind "$1" "$1" && ${options} && shift && exec "$@"`;
   const args = ['--user', '--map-root-user', '--mount', 'sh', '-c', script, 'sh', file, process.execPath];

@@ -26,7 +26,7 @@ const server = await TestServer.forFile({ env });
 const embed = (image: Uint8Array) => match(server, { image }, { path: paths.embed });
 const { body: embedded } = await embed(samples.one);
 const { pack, version, accuracy_mode } = embedded.embedding;
-/** Of the faces of the samples; one woman's is the first of the first, and somewhere in the third. */
+/** The embeddings of the samples' faces; one woman's is the first of the first, and somewhere in the third. */
 const one: Json[] = embedded.image.faces;
 const three: Json[] = (await embed(samples.three)).body.image.faces;
 

@@ -40,7 +40,7 @@ describe.skipIf(!allowed)('as process 1', () => {
     await server.metricBecomes('facematch_workers_busy', 1);
     const first = firstProcess(server);
     process.kill(first, 'SIGTERM');
-    // Until it is gone.
+    // It is sent until the process is gone.
     const sending = setInterval(() => existsSync(`/proc/${first}`) && process.kill(first, 'SIGINT'), 50);
     void server.ended.then(() => clearInterval(sending));
     expect(await server.ended).toEqual({ code: 130, signal: null });

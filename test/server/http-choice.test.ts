@@ -5,9 +5,9 @@ import { getHead, RawClient } from './support/client.ts';
 import { diagnose } from './support/doctor.ts';
 import { TestServer, transport } from './support/server.ts';
 
-/** What speaks HTTP, and where that is told. vitest.config.ts lists the files that run on node:http once more. */
+/** What speaks HTTP, and where that is told. test/transport runs on node:http once more. */
 
-/** For node: as on a machine for which no package has a binary. */
+/** A module that makes the machine one for which no package has a binary. */
 const withoutUws = `data:text/javascript,${encodeURIComponent(`
   import Module from 'node:module';
   const resolve = Module._resolveFilename;

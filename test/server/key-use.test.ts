@@ -136,7 +136,7 @@ describe('a traceparent', () => {
 
   test.each([
     [`00-${trace_id}-${parent_id}-01`, `00-${trace_id}-${parent_id}-01`],
-    // Of a later version only what is known.
+    // Only what is known of a later version is given back.
     [`cc-${trace_id}-${parent_id}-00-more`, `00-${trace_id}-${parent_id}-00`],
   ])('%s is logged and given back', async (traceparent, back) => {
     const { line, answered } = await logged({ traceparent });

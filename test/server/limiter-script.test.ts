@@ -47,7 +47,7 @@ describe.skipIf(!redisInstalled)('the bucket in Redis', () => {
 
   const inRedis = async (timed: readonly (Step & { now_ms: number })[]) => {
     await redis.del('replayed');
-    // As text with 17 digits: cjson's own numbers would lose the last of them.
+    // They go as text with 17 digits, because cjson's own numbers would lose the last of them.
     const rows = timed.map(({ now_ms, quota, cost }) => [now_ms, quota.rate, quota.burst, cost].map(String));
     return (await redis.eval(replay, 1, 'replayed', JSON.stringify(rows))) as [number, string][];
   };

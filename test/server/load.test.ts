@@ -139,18 +139,6 @@ test('the deadline answers what runs and what waits, and the late outcome is thr
 });
 
 describe('a client that leaves', () => {
-  test('while it waits has its images dropped', async () => {
-    gate.close();
-    const running = [ask(), ask()];
-    await busy(2);
-    const client = askRaw();
-    await waiting(1);
-    client.leave();
-    await waiting(0);
-    gate.open();
-    expect(codes(await Promise.all(running))).toEqual([200, 200]);
-  });
-
   test.each<[how: string, leave: (client: RawClient) => unknown]>([
     ['reset', (client) => client.leave()],
     ['FIN', (client) => client.socket.end()],

@@ -13,7 +13,7 @@ const { Pool } = (await import(projectPath('dist/src/engine/pool.js'))) as { Poo
 /** Looked at by the whole fallback, so that it takes long. */
 const faceless = await blank(4000, 3000, 'png');
 
-/** In shared memory, as a body is. */
+/** The image in shared memory, as a body is. */
 function shared(picture: Buffer): Uint8Array {
   const bytes = new Uint8Array(new SharedArrayBuffer(picture.length));
   bytes.set(picture);

@@ -16,7 +16,7 @@ import {
 
 const { freePorts, inherited, launch, serve } = await import(projectPath('test/support/programs.mjs'));
 
-/** From the start of the process to its end, in every way. */
+/** How the process starts and how it ends. */
 
 /** One whose worker is held with a request, which is then answered or fails. */
 async function startBusy(options: StartOptions = {}) {

@@ -24,7 +24,7 @@ const dashboard = JSON.parse(deployed('grafana/facematch.json')) as {
   annotations: { list: { expr: string }[] };
 };
 
-/** As Prometheus gets them: Grafana has put its variables in. */
+/** The queries as Prometheus gets them: Grafana has put its variables in. */
 export const dashboardQueries = [
   ...dashboard.panels.flatMap(({ title, targets = [] }) =>
     targets.map(({ expr }) => ({ from: title, expr })),

@@ -180,7 +180,7 @@ export class Load {
   }
 }
 
-/** For a closed loop: true for so many seconds from now. */
+/** A condition for a closed loop, which holds for so many seconds from now. */
 export function lasting(seconds) {
   const end = performance.now() + seconds * 1000;
   return () => performance.now() < end;

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { root } from './programs.mjs';
 
 export const MiB = 1024 * 1024;
-/** With one digit behind the point. */
+/** Rounds to one digit behind the point. */
 export const round1 = (value) => Math.round(value * 10) / 10;
 export const mib = (bytes) => round1(bytes / MiB);
 export const percent = (share) => `${(share * 100).toFixed(2)} %`;

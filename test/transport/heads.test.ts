@@ -19,7 +19,7 @@ import { TestServer, transport } from '../server/support/server.ts';
 
 const server = await TestServer.forFile();
 
-/** By what speaks HTTP: a status, or undefined for a connection on which nothing is said. */
+/** What is answered, by what speaks HTTP: a status, or undefined for a connection on which nothing is said. */
 type Answered = Readonly<Record<typeof transport, number | undefined>>;
 const everywhere = (status: number): Answered => ({ node: status, uws: status });
 
@@ -28,7 +28,7 @@ const get = (lines = '', version = '1.1', target: string = paths.models) =>
 const fields = (count: number) => Array.from({ length: count }, (_item, at) => `x-${at}: 1\r\n`).join('');
 const cookie = (length: number) => `cookie: ${'c'.repeat(length)}\r\n`;
 
-/** In pieces as Ethernet delivers them, each in a packet of its own. */
+/** Writes in pieces as Ethernet delivers them, each in a packet of its own. */
 async function writePieces(client: RawClient, text: string): Promise<void> {
   client.socket.setNoDelay(true);
   for (let at = 0; at < text.length && !client.socket.destroyed; at += 1400) {

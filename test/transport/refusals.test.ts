@@ -38,7 +38,7 @@ const keys = {
   poor: home.key({ rate: 0.001, burst: 1 }),
 };
 revokeKey(home.keysFile, idOf(keys.revoked));
-/** By the scope that a key lacks; it has all others. */
+/** Keys by the scope that each lacks; it has all others. */
 const without = new Map<string, string>(
   scopes.map((scope) => [scope, home.key({ scopes: scopes.filter((one) => one !== scope) })]),
 );

@@ -241,7 +241,7 @@ const version1 = (quota: string, cgroups: string) => ({
   '/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us': `${quota}\n`,
   '/sys/fs/cgroup/cpu/a/cpu.cfs_period_us': '100000\n',
 });
-/** Of version 2: the path that the process sees, and files by the folders that they are in. */
+/** Files of version 2, from the path that the process sees and the quota of each folder. */
 const version2 = (path: string, quotas: Record<string, string>) => ({
   '/proc/self/cgroup': `0::${path}\n`,
   ...Object.fromEntries(

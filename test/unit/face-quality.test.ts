@@ -111,7 +111,7 @@ describe('a refusal of faces', () => {
 });
 
 describe('quality components', () => {
-  /** Of a face whose eyes are `distance` pixels apart. */
+  /** The components of a face whose eyes are `distance` pixels apart. */
   function componentsOf({ distance = 70, yaw = 0, roll = 0 }) {
     const landmarks = { right_eye: [0, 0], left_eye: [distance, 0] };
     const turned = { landmarks, pose: { yaw, pitch: 0, roll } };
@@ -123,7 +123,7 @@ describe('quality components', () => {
     [{ distance: 70 }, { inter_eye_distance: 50, head_pose_yaw: 100, head_pose_roll: 100 }],
     [{ distance: 90 }, { inter_eye_distance: 73 }],
     [{ distance: 200 }, { inter_eye_distance: 100 }],
-    // As far apart as they would be from the front.
+    // They are as far apart as they would be from the front.
     [{ distance: 35, yaw: 60 }, { inter_eye_distance: 50 }],
     [
       { yaw: -30, roll: 45 },

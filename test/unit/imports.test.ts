@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 
-/** From the top down: a room imports from its own floor and from those below. */
+/** The floors from the top down; a room imports from its own floor and from those below. */
 const floors = [
   ['cli'],
   ['server'],

@@ -346,7 +346,7 @@ function readWithBusboy(body: Buffer, contentType: string): Promise<ReadPart[] |
   });
 }
 
-/** As both agree: the three escapes of browsers decoded. */
+/** Parts in the form that both agree on, with the three escapes of browsers decoded. */
 function normalised(parts: ReadPart[] | undefined): ReadPart[] | undefined {
   const decode = (name: string) => name.replace(/%(22|0D|0A)/g, decodeURIComponent);
   return parts?.map(({ name, filename, content }) => ({

@@ -146,7 +146,7 @@ test('a line is one line, whatever it quotes', () => {
 const { privateConfiguration } = await import(projectPath('scripts/lib/debian.mjs'));
 const hasApt = spawnSync('apt-config', ['dump']).status === 0;
 
-/** As apt-file brings it. */
+/** A setting of apt as apt-file brings it. */
 const contents = `Acquire::IndexTargets::deb::Contents-deb { MetaKey "$(COMPONENT)/Contents-$(ARCHITECTURE)"; };
 `;
 const proxies = [

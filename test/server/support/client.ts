@@ -86,7 +86,7 @@ export function postJson(server: TestServer, path: string, body: object): Promis
   return send(server, { path, body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
 }
 
-/** For match/embeddings: is the first face of an image among these? */
+/** A question for match/embeddings: is the first face of an image among these? */
 export async function embeddingsQuestion(server: TestServer, image: Uint8Array): Promise<Json> {
   const { body } = await match(server, { image }, { path: paths.embed });
   const { pack, version, accuracy_mode } = body.embedding;
@@ -200,7 +200,7 @@ export function head(
 export const getHead = (server: TestServer, path: string = paths.models) =>
   head(server, {}, `GET ${path} HTTP/1.1`);
 
-/** Of a request whose body has as many bytes. */
+/** The head of a request whose body has as many bytes. */
 export const lengthHead = (server: TestServer, bytes: number, headers: Record<string, string> = {}) =>
   head(server, { 'content-length': String(bytes), ...headers });
 

@@ -2,10 +2,10 @@ import { connect, createServer, type Socket } from 'node:net';
 
 /** A way to the server that may break. */
 
-/** Not 127.0.0.1: whoever looks for a server of another test, which has just left its port, must not find this. */
+/** It is not 127.0.0.1: whoever looks for a server of another test, which has just left its port, must not find this. */
 const host = '127.0.0.2';
 
-/** In front of the server on `port`: `meet` may end a connection, otherwise its bytes go through. Counts connections. */
+/** Stands before the server on `port`: `meet` may end a connection, otherwise its bytes go through. Counts connections. */
 export async function proxy(
   port: number,
   meet: (connection: Socket, count: number) => boolean | Promise<boolean>,
@@ -40,7 +40,7 @@ export function reset(socket: Socket): true {
   return true;
 }
 
-/** As a gateway answers by itself. */
+/** Answers by itself, as a gateway does, when the request has come. */
 export function answer(socket: Socket, text: string): true {
   let received = '';
   socket.on('data', (bytes) => {

@@ -27,7 +27,7 @@ export class TestRedis {
     return `redis://127.0.0.1:${this.port}`;
   }
 
-  /** On the same port, with nothing in it. `args` are settings such as `--requirepass`. */
+  /** Starts it on the same port, with nothing in it. `args` are settings such as `--requirepass`. */
   async start(...args: string[]): Promise<void> {
     const fixed = ['--port', String(this.port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
     // Before it reads what it kept.

@@ -22,7 +22,7 @@ const { inherited, launch, nextNode, serve, seriesValue } = await import(
 export interface StartOptions {
   /** Settings by their names in the environment. */
   env?: Record<string, string>;
-  /** For node itself, before the program's name. */
+  /** Flags for node itself, before the program's name. */
   node?: readonly string[];
   /** A command that runs node, with its arguments; it must leave node the child of this process. */
   under?: readonly string[];
@@ -48,7 +48,7 @@ export function readiness(status: string, wedged_workers?: number): Record<strin
   };
 }
 
-/** For node: SIGUSR2 ends a worker of the server. */
+/** Flags for node, by which SIGUSR2 ends a worker of the server. */
 export const killable = ['--import', new URL('./kill-worker.mjs', import.meta.url).href];
 
 /** A folder with a key file. Make it first when a test needs keys before the server runs. */
@@ -70,9 +70,9 @@ export function idOf(key: string): string {
 export class TestServer {
   readonly home: Home;
   readonly child: ChildProcess;
-  /** With every scope. */
+  /** A key with every scope. */
   readonly key: string;
-  /** Of the workers; there is one where `StartOptions` ask for it. */
+  /** Holds the workers; there is one where `StartOptions` ask for it. */
   readonly gate: { close(): void; open(): void };
   readonly stdout: string[] = [];
   readonly stderr: string[] = [];
@@ -87,7 +87,7 @@ export class TestServer {
     const GATE_FILE = join(home.folder, 'gate');
     this.gate = { close: () => writeFileSync(GATE_FILE, ''), open: () => rmSync(GATE_FILE, { force: true }) };
     if (gate === 'closed') this.gate.close();
-    // With the newest µWebSockets.js, where this Node or C library is too old for it.
+    // It runs with the newest µWebSockets.js, where this Node or C library is too old for it.
     const runtime = process.env.FACEMATCH_TEST_NODE === 'next' ? nextNode() : [process.execPath];
     const [command, ...args] = [...under, ...runtime, ...node, ...serve];
     ({ child: this.child, ended: this.ended } = launch(command, args, {

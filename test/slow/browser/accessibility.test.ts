@@ -4,7 +4,7 @@ import { samples } from '../../fixtures/images.ts';
 import { type DemoPage, jpeg } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';
 
-/** Without a mouse, without seeing, on a small screen, in the dark. */
+/** The page is used without a mouse, without seeing, on a small screen and in the dark. */
 
 describe.skipIf(chromiumFile === undefined)('the page', () => {
   const session = new Session();

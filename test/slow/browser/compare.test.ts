@@ -6,7 +6,7 @@ import { blank, samples } from '../../fixtures/images.ts';
 import { jpeg } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';
 
-/** From two photos to an answer, and from there to two faces of one's own choice. */
+/** Two photos lead to an answer, and from there one may choose two faces. */
 
 const session = new Session();
 
@@ -75,7 +75,7 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
           drawn.width - (box.width / width) * picture.width,
           drawn.height - (box.height / height) * picture.height,
         ];
-        // Of the page's own; a line is two of them wide.
+        // Pixels of the page; a line is two of them wide.
         for (const pixels of off) expect(Math.abs(pixels)).toBeLessThan(2);
       }
       expect(await boxes.nth(face_index).getAttribute('aria-label')).toContain('compared');
@@ -174,7 +174,7 @@ describe.skipIf(chromiumFile === undefined)('one against many', () => {
     await demo.compare();
     expect(await demo.problem.textContent()).toContain('No face was found');
     expect(await demo.slot(1).locator('[aria-invalid="true"]').count()).toBe(1);
-    // Without any other photo the problem is theirs.
+    // Where there is no other photo the problem is theirs.
     await demo.give(1, jpeg(samples.one));
     await demo.page.getByRole('button', { name: 'Remove all' }).click();
     await demo.page.getByRole('button', { name: 'Compare', exact: true }).click();

@@ -210,7 +210,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
         headers,
       });
       expect([size, problem.code]).toEqual([size, code]);
-      // By the server, which tells the rest of the key's rate.
+      // The server answered, for it tells the rest of the key's rate.
       expect(answered).toHaveProperty('ratelimit');
     }
   });
@@ -302,7 +302,7 @@ describe.each([
   });
 });
 
-/** Of each answer to a page, whoever gives it. */
+/** What every answer to a page has, whoever gives it. */
 function expectAnswered(answer: Awaited<ReturnType<typeof post>>, code: ErrorCode): void {
   expect(answer.body).toMatchObject({ code, status: errorTable[code].status, title: errorTable[code].title });
   expect(answer.body.type).toBe(problemTypes + code);

@@ -99,7 +99,7 @@ function blocksOf(page: string): Block[] {
   );
 }
 
-/** Not here: packages come from a registry, and the last needs labelled photos. */
+/** These are not run here: packages come from a registry, and the last needs labelled photos. */
 const elsewhere = ['From packages, without a compiler', "When the pack's version changes"];
 
 const ready =
@@ -200,7 +200,7 @@ test.skipIf(!hasSystemd || !hasStrace)(
     const denied = deniedCalls()
       .map((call) => `?${call}`)
       .join();
-    // As SystemCallErrorNumber: the kernel is not asked, and the caller hears that it may not.
+    // This does what SystemCallErrorNumber does: the kernel is not asked, and the caller hears that it may not.
     const inject = ['-e', `trace=${denied}`, '-e', `inject=${denied}:error=EPERM`];
     const filter = ['strace', '-D', '-f', '-qq', '--seccomp-bpf', '-o', trace, ...inject];
     const server = await TestServer.start({ under: filter, env: { FACEMATCH_WORKERS: '2' } }, home);

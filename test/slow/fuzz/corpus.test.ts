@@ -16,7 +16,7 @@ interface Looked {
   outcomes: string[];
 }
 
-/** For any image: never an internal error, which would be a 500. */
+/** What any image may lead to: never an internal error, which would be a 500. */
 const allowedOutcomes = ['ok', 'unsupported_image_format', 'image_decode_failed', 'image_dimensions'];
 
 /** Analyses every image below a folder in a process of its own, and a valid one now and then; the process must survive. */

@@ -9,20 +9,20 @@ import { sha256 } from '../../../src/engine/pack-files.ts';
 import { analyseOptions, smallSample } from '../../fixtures/images.ts';
 import { run } from '../../server/support/cli.ts';
 import { newFolder } from '../../support/folder.ts';
-import { type Kind, standIn, standInPack } from './support/small-embedder.ts';
+import { type Kind, smallEmbedder, smallEmbedderPack } from './support/small-embedder.ts';
 
 /** Packs whose nets are files of the user, and nets of other packs. */
 
 const folder = newFolder();
 
 const brought = join(folder, 'brought.onnx');
-writeFileSync(brought, standIn());
+writeFileSync(brought, smallEmbedder());
 const silent = (): void => {};
 
 /** A separate pack for each test, with only its manifest. */
 let pack: string;
 beforeEach(() => {
-  pack = standInPack(folder);
+  pack = smallEmbedderPack(folder);
   for (const file of readdirSync(pack)) if (file !== 'manifest.json') rmSync(join(pack, file));
 });
 
@@ -44,7 +44,7 @@ describe("preparing a pack of the user's nets and shared nets", () => {
 
   test('names missing files, their project, their licence and where to get them', async () => {
     await expect(preparePack(pack, silent)).rejects.toThrow(
-      'The pack stand-in needs a file that you bring: embedder (models/sface.onnx), of a project at 1, licence ' +
+      'The pack small-embedder needs a file that you bring: embedder (models/sface.onnx), of a project at 1, licence ' +
         'Apache-2.0. It is made by the test.\n' +
         `Then: node dist/models/prepare/index.js ${pack} --file embedder=PATH`,
     );
@@ -123,7 +123,7 @@ function embeddingsOf(kind: Kind): Float32Array[] {
   const { channels = 'rgb', mean = [0, 0, 0], scale = 1, dimensions = 128 } = kind;
   const same = mean.every((one) => one === mean[0]);
   const fed = { channels, mean: same ? mean[0] : mean, scale, dimensions };
-  const result = analysed(standInPack(folder, fed, standIn(kind)));
+  const result = analysed(smallEmbedderPack(folder, fed, smallEmbedder(kind)));
   if (!result.ok) throw new Error(JSON.stringify(result));
   // Without a cohort similarities are cosines.
   expect(result.image.faces.every(({ cohort_score }) => cohort_score === 0)).toBe(true);
@@ -155,7 +155,7 @@ test.each(kinds)('%s gives the same face the same direction', (_what, kind) => {
 
 test('a wrong order of channels or a wrong scale gives another direction', () => {
   const [expected] = embeddingsOf({});
-  const wrong = analysed(standInPack(folder, { channels: 'bgr' }));
+  const wrong = analysed(smallEmbedderPack(folder, { channels: 'bgr' }));
   if (!wrong.ok) throw new Error(JSON.stringify(wrong));
   expect(dot(wrong.image.faces[0]!.embedding, expected!)).toBeLessThan(0.999);
 });

@@ -57,7 +57,7 @@ function sum(pattern: RegExp, mode: Mode, asked?: boolean): Count {
   return total;
 }
 
-/** At least this share; a failure lists the missed images. */
+/** Expects that at least this share was found; a failure lists the missed images. */
 function expectShare({ of, found, missed }: Count, least: number): void {
   expect({ enough: found >= least * of, missed }).toEqual({ enough: true, missed });
 }

@@ -62,7 +62,7 @@ describe.skipIf(!tarball)('the embedder in whole numbers', () => {
     const differences = await compareNets(net.input, inputShape(net), original, whole, inputs);
     const cosines = differences.map(({ cosine }) => cosine);
     expect(Math.min(...cosines)).toBeGreaterThan(0.97);
-    // Not the float net itself.
+    // They are not the outputs of the float net itself.
     expect(Math.max(...cosines)).toBeLessThan(0.9999);
   });
 

@@ -345,7 +345,7 @@ describe('the client for Node', () => {
     });
   });
 
-  /** By what a program imports. */
+  /** How the client is installed, by what a program imports. */
   const installs = {
     './facematch.mjs': async (place: string) =>
       copyFileSync(projectPath('dist/client/facematch.mjs'), join(place, 'facematch.mjs')),

@@ -49,7 +49,7 @@ for (const [name, number] of Object.entries(photos)) {
 const question = await embeddingsQuestion(server, sample(1));
 writeFileSync(join(folder, 'embeddings.json'), JSON.stringify(question));
 
-/** With the addresses of the server in place of those that the pages show. */
+/** Runs a line with the addresses of the server in place of those that the pages show. */
 const reachable = (text: string) =>
   text
     .replaceAll(/http:\/\/127\.0\.0\.1:808[01]/g, server.address)
@@ -81,7 +81,7 @@ const commandLine =
   /^(?:KEY=\$\()?(?:npx )?facematch (?:match|detect|demo|config|keys create|keys list) ?[^…]*$/;
 const commands = documentedCommands()
   .filter(({ line }) => /^curl |^node first-match/.test(line) || commandLine.test(line))
-  // With and without npx is the same command.
+  // A command is the same with and without npx.
   .filter(({ line }, at, all) => all.findIndex((one) => plain(one.line) === plain(line)) === at);
 
 test('there is something to run', () => {

@@ -62,7 +62,7 @@ const inJson = (photo: Buffer, write = (text: string) => text) => {
   return `{"image1":"${text}","image2":"${text}"}`;
 };
 
-/** Of Node's own, on its stack: the last that it decrypted stays there until it decrypts more. */
+/** What Node keeps on its stack: the last that it decrypted stays there until it decrypts more. */
 const decrypted_bytes = 16 * 1024;
 /** A piece of a text of JSON may be a string of V8 until its memory is used again. */
 const text_bytes = 512;

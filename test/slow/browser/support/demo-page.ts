@@ -77,7 +77,7 @@ export class DemoPage {
     await this.page.getByLabel(`Choose photo ${number}`).setInputFiles(photo);
   }
 
-  /** Until the previews stand. */
+  /** Resolves when the previews stand. */
   async givePhotos(one: Buffer, two: Buffer): Promise<void> {
     await this.give(1, jpeg(one, 'one.jpg'));
     await this.give(2, jpeg(two, 'two.jpg'));

@@ -54,7 +54,7 @@ export class Session {
     return key;
   }
 
-  /** With the server's key typed in, unless another is given. */
+  /** Opens the page with the server's key typed in, unless another is given. */
   async open(
     options: BrowserContextOptions & {
       key?: string;

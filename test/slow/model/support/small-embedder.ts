@@ -22,10 +22,10 @@ const filters = [
   { rgb: [-0.5, 0.1, 0.9], bias: 25 },
 ] as const;
 
-/** What another net of the same face is fed and answers: its embeddings point where the stand-in's do. */
+/** What another net of the same face is fed and answers: its embeddings point where those of the small net do. */
 export interface Kind {
   channels?: 'rgb' | 'bgr';
-  /** Of each plane, in their order. */
+  /** What is taken from each plane, in their order. */
   mean?: [number, number, number];
   scale?: number;
   batch?: 1 | 'open';
@@ -37,7 +37,7 @@ export interface Kind {
   halves?: 'weights' | 'all';
 }
 
-export function standIn(kind: Kind = {}): Uint8Array {
+export function smallEmbedder(kind: Kind = {}): Uint8Array {
   const { channels = 'rgb', mean = [0, 0, 0], scale = 1, batch = 1, dimensions = 128, halves } = kind;
   const pixels = cell * cell;
   const planesOf = (rgb: readonly number[]) => (channels === 'rgb' ? rgb : rgb.toReversed());
@@ -90,7 +90,7 @@ function halfOf(value: number): number {
 type Json = Record<string, unknown>;
 
 /** A pack with this net as embedder, described like SFace; `change` makes its description wrong. */
-export function standInPack(folder: string, change: Json = {}, bytes = standIn()): string {
+export function smallEmbedderPack(folder: string, change: Json = {}, bytes = smallEmbedder()): string {
   const original = packDirectory('default');
   const manifest = JSON.parse(readFileSync(join(original, 'manifest.json'), 'utf8'));
   const { detector, landmarks, version, description, min_det_score, embedder: own } = manifest;
@@ -113,7 +113,7 @@ export function standInPack(folder: string, change: Json = {}, bytes = standIn()
   };
   const from = { pack: 'default' };
   const taken = { detector: { ...detector, from }, landmarks: { ...landmarks, from } };
-  const written = { name: 'stand-in', version, description, source, ...taken, embedder, min_det_score };
+  const written = { name: 'small-embedder', version, description, source, ...taken, embedder, min_det_score };
   writeFileSync(join(directory, 'manifest.json'), JSON.stringify(written));
   for (const { file } of [detector, landmarks]) {
     copyFileSync(join(original, file), join(directory, file));
