@@ -100,14 +100,6 @@ export function rowsOf<T extends Float32Array | Int32Array>(values: T, length: n
   );
 }
 
-/** The mean of unit vectors, as a unit vector. */
-export function meanOf(vectors: readonly Float32Array[]): Float32Array {
-  const sum = new Float32Array(vectors[0]!.length);
-  for (const vector of vectors) for (let i = 0; i < sum.length; i++) sum[i]! += vector[i]!;
-  const length = Math.sqrt(dot(sum, sum));
-  return length > 0 ? sum.map((value) => value / length) : sum;
-}
-
 /** The stored form: each centre a row of signed bytes. Its length does not matter, because only cosines are used. */
 export function quantise(centres: readonly Float32Array[]): Int8Array {
   const dimensions = centres[0]?.length ?? 0;

@@ -10,7 +10,7 @@ export function binOf(score: number): number {
   return Math.min(bins - 1, Math.max(0, Math.floor((score - lowest) / binWidth)));
 }
 
-function startOf(bin: number): number {
+export function similarityOfBin(bin: number): number {
   return lowest + bin * binWidth;
 }
 
@@ -46,7 +46,9 @@ export function fmrTable(groups: readonly ImpostorScores[]): CalibrationPoint[] 
     pairs: group.counts.reduce((sum, count) => sum + count, 0),
   }));
   const largest = tallied.reduce((most, group) => (group.people > most.people ? group : most));
-  const start = Math.min(...groups.map(({ counts }) => startOf(counts.findIndex((count) => count > 0))));
+  const start = Math.min(
+    ...groups.map(({ counts }) => similarityOfBin(counts.findIndex((count) => count > 0))),
+  );
   const points: CalibrationPoint[] = [[Number(start.toFixed(5)), 1]];
   let before = tallied.map(() => 0);
   let largestBefore = 0;
@@ -118,7 +120,7 @@ function scoreAt({ counts, pairs }: Tallied, rate: number): number {
   let above = 0;
   for (let bin = bins - 1; bin >= 0; bin--) {
     above += counts[bin]!;
-    if (above >= wanted) return startOf(bin + 1);
+    if (above >= wanted) return similarityOfBin(bin + 1);
   }
   return lowest;
 }

@@ -1,7 +1,7 @@
+import { meanOf } from 'facematch/for-lab';
 import {
   candidates,
   type LabelledEmbedding,
-  meanOf,
   membersOf,
   type NearestTask,
   rowsOf,

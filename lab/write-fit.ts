@@ -12,7 +12,13 @@ import {
 
 /** What was fitted; a score of single faces only where there are examples of both kinds. */
 interface Fits {
-  modes: readonly { mode: AccuracyMode; fitted_on: string; points: CalibrationPoint[]; floor: number }[];
+  modes: readonly {
+    mode: AccuracyMode;
+    fitted_on: string;
+    points: CalibrationPoint[];
+    floor: number;
+    photos?: number[];
+  }[];
   centres: readonly Float32Array[];
   humans: readonly Example[];
   others: readonly Example[];
@@ -26,8 +32,9 @@ export function writeFits(
   manifest: CalibratedManifest,
   { modes, centres, humans, others, covered, uncovered }: Fits,
 ): void {
-  for (const { mode, fitted_on, points, floor } of modes) {
-    manifest.calibration[mode] = { fitted_on, floor, points: points.map(([...point]) => point) };
+  for (const { mode, fitted_on, points, floor, photos } of modes) {
+    const table = { fitted_on, floor, points: points.map(([...point]) => point) };
+    manifest.calibration[mode] = { ...table, ...(photos && { photos }) };
   }
   const cohort = writeBytes(directory, 'cohort.i8', quantise(centres));
   manifest.cohort = { ...cohort, centres: centres.length, highest, weight: 1 };
@@ -47,6 +54,10 @@ export function writeFits(
       fitted_on: `${covered.length} faces with a drawn mask and ${uncovered.length} without, both modes`,
     };
   }
+  writeManifest(directory, manifest);
+}
+
+export function writeManifest(directory: string, manifest: CalibratedManifest): void {
   replaceFile(join(directory, 'manifest.json'), manifestText(manifest));
 }
 

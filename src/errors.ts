@@ -30,6 +30,7 @@ export type Requests =
   | 'images'
   | 'faces'
   | 'choice'
+  | 'persons'
   | 'several'
   | 'form'
   | 'json'
@@ -230,6 +231,15 @@ export const errorTable = {
       '"errors" lists each such face with its live_score; take a new image of the person. It is a hint and often wrong: let a person decide.',
     group: 'image',
     requests: 'choice',
+    members: ['errors'],
+  },
+  photos_disagree: {
+    status: 422,
+    title: 'The photos of one side do not show one person',
+    detail:
+      '"errors" lists each photo that does not agree with the others of its side; with two photos nobody can tell which is wrong. Send photos of one person, or a lower min_agreement_percent.',
+    group: 'image',
+    requests: 'persons',
     members: ['errors'],
   },
   embedding_mismatch: {

@@ -15,6 +15,7 @@ import { examplesOf, type FoundFaces, findFaces, type SetFolder, withoutPeopleSe
 import { cohortTasks, type HeldOutCohorts, makeCohorts } from '../held-out.ts';
 import { type Example, humanThreshold, occlusionThreshold, tallyLinear } from '../linear-score.ts';
 import { type Grouping, type PeopleSet, readPeople, requireColumns } from '../people.ts';
+import { fitShifts, groupsOf, newMeans, type PhotoGroup } from '../photos.ts';
 import { writeFits } from '../write-fit.ts';
 
 /** Both modes share the cohort; it is made with the more accurate embeddings. */
@@ -65,15 +66,17 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
     { table, cohortOnly, covered, withoutPeople, groups },
     { packDirectory: directory, minDetScore: manifest.min_det_score, workers },
   );
-  const { centres, heldOut } = await cohortsOf(faces, workers);
+  const photoGroups = faces.modes.map((sets) => groupsOf(sets.table));
+  const { centres, heldOut } = await cohortsOf(faces, workers, photoGroups.flat());
   if (write && centres.length === 0) {
     throw new Error(
       'There are too few people to make a cohort. Nothing was written. Use images of some hundred people.',
     );
   }
-  const modes = faces.modes.map((sets) =>
-    fitMode(sets.mode, [...sets.table, ...sets.covered], heldOut, { ...options, table }),
-  );
+  const modes = faces.modes.map((sets, i) => ({
+    ...fitMode(sets.mode, [...sets.table, ...sets.covered], heldOut, { ...options, table }),
+    ...shiftsOf(photoGroups[i]!, heldOut),
+  }));
   const examples = examplesFor(faces);
   const written = write === true && (force || modes.every((fit) => (fit.check?.broken ?? []).length === 0));
   if (written) writeFits(directory, manifest, { modes, centres, ...examples });
@@ -100,13 +103,16 @@ async function openPack(nameOrPath: string | undefined) {
   return { directory, manifest, workers };
 }
 
-function cohortsOf({ modes }: FoundFaces, workers: number) {
+function cohortsOf({ modes }: FoundFaces, workers: number, photoGroups: readonly PhotoGroup[]) {
   const { table, covered, cohortOnly } = modes.find(({ mode }) => mode === cohortMode)!;
   const images = [...table, ...covered, ...cohortOnly].flatMap((set, place) =>
     set.images.map(({ person, embedding }) => ({ person, embedding, set: String(place) })),
   );
   const judged = modes.flatMap((sets) => [...sets.table, ...sets.covered]).flatMap((set) => set.images);
-  return withBar('cohorts', cohortTasks, (onTask) => makeCohorts(images, { workers, onTask }, judged));
+  const means = newMeans(photoGroups);
+  return withBar('cohorts', cohortTasks, (onTask) =>
+    makeCohorts(images, { workers, onTask }, [...judged, ...means]),
+  );
 }
 
 /** What the scores of single faces are fitted to, of both modes. */
@@ -138,8 +144,14 @@ function talliesOf(
   };
 }
 
+/** What several photos of a person change; nothing where too few people have several. */
+function shiftsOf(groups: readonly PhotoGroup[], cohorts: HeldOutCohorts): { photos?: number[] } {
+  const photos = fitShifts(groups, cohorts)();
+  return photos.length > 1 ? { photos } : {};
+}
+
 /** What was fitted for one mode. */
-export type ModeFit = ReturnType<typeof fitMode>;
+export type ModeFit = ReturnType<typeof fitMode> & { photos?: number[] };
 
 function fitMode(
   mode: AccuracyMode,

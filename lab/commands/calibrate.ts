@@ -6,6 +6,7 @@ import type { Tally } from '../linear-score.ts';
 import { countText, percentText, rateText, scoreText, timesText } from '../number-text.ts';
 import { parseGroupings } from '../people.ts';
 import type { CalibrateOptions, calibratePack, ModeFit } from './calibrate-pack.ts';
+import type { calibratePhotos } from './calibrate-photos.ts';
 
 export function registerCalibrate(program: Command): void {
   const command = program
@@ -37,6 +38,10 @@ export function registerCalibrate(program: Command): void {
     )
     .addOption(groupsOption())
     .addOption(samePersonOption())
+    .option(
+      '--photos',
+      'only measure what several photos of a person change, for a pack that is calibrated, whose table and cohort stay',
+    )
     .option('--write', 'write the result into the pack; without it only the table is shown')
     .option(
       '--check',
@@ -46,6 +51,12 @@ export function registerCalibrate(program: Command): void {
     .option('--json', 'print what was fitted as JSON')
     .action(async (given: SetFolder[] | undefined, { json, set, ...options }: CommandOptions) => {
       if (given === undefined && set === undefined) command.error('error: give NAME=FOLDER, or --set lfw');
+      if (options.photos) {
+        const { calibratePhotos } = await import('./calibrate-photos.ts');
+        const found = await calibratePhotos(given ?? [], options);
+        console.log(json ? JSON.stringify(found, null, 2) : describePhotos(found).join('\n'));
+        return;
+      }
       const { calibratePack } = await import('./calibrate-pack.ts');
       const { openSets } = await import('./open-sets.ts');
       const published = set === undefined ? [] : await openSets(set);
@@ -70,6 +81,7 @@ of a group lies above the stated one, by more than a point of percent (1.26 time
 }
 
 interface CommandOptions extends CalibrateOptions {
+  photos?: true;
   json?: true;
   set?: string;
 }
@@ -137,7 +149,49 @@ function describeFit({
   ];
 }
 
-function describeMode({ mode, points, floor, taken_for_one_person, too_alike, check }: ModeFit): string[] {
+function describePhotos({ modes }: Awaited<ReturnType<typeof calibratePhotos>>): string[] {
+  return modes.flatMap(({ mode, photos, check = [] }) => [
+    `${mode}: ${shiftsText(photos)}`,
+    ...(check.length === 0
+      ? []
+      : [
+          'Cross-validated over people, all groups together and the worst that shows it:',
+          ...columns(
+            [
+              'photos',
+              'percent',
+              'stated',
+              'measured / stated',
+              'pairs',
+              'people',
+              'worst group',
+              'measured / stated',
+            ],
+            check.map(({ photos: [a, b], percent, promised, observed, pairs, people, worst }) => [
+              ...[`${b} + ${a}`, String(percent), promised.toPrecision(2), (observed / promised).toFixed(2)],
+              ...[countText(pairs), countText(people), worst?.group ?? ''],
+              worst ? (worst.observed / promised).toFixed(2) : '',
+            ]),
+          ),
+        ]),
+  ]);
+}
+
+const shiftsText = (photos: readonly number[]) =>
+  `strangers are more similar by ${photos.slice(1).join(', ')} where a side is the mean of ${photos
+    .slice(1)
+    .map((_shift, i) => i + 2)
+    .join(', ')} photos`;
+
+function describeMode({
+  mode,
+  points,
+  floor,
+  photos,
+  taken_for_one_person,
+  too_alike,
+  check,
+}: ModeFit): string[] {
   const percent = Math.round(new Calibration(points).confidencePercent(floor));
   const left = taken_for_one_person?.map(({ group, pairs }) => [group, countText(pairs)]) ?? [];
   return [
@@ -146,6 +200,7 @@ function describeMode({ mode, points, floor, taken_for_one_person, too_alike, ch
       ['similarity', 'false-match rate'],
       points.map(([similarity, rate]) => [similarity.toFixed(5), rateText(rate)]),
     ),
+    ...(photos ? [shiftsText(photos)] : []),
     `Floor ${rateText(floor)}, ${percent} percent: these people show nothing rarer, so answers above it are "extrapolated".`,
     ...(left.length === 0
       ? []

@@ -1,3 +1,4 @@
+import { meanOf } from 'facematch/for-lab';
 import { describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import { dot } from '../../src/scoring/similarity.ts';
@@ -5,7 +6,6 @@ import { Random } from '../../test/support/random.mjs';
 import {
   candidates,
   type LabelledEmbedding,
-  meanOf,
   meanOfHighest,
   membersOf,
   nearestFaces,

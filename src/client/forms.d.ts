@@ -8,6 +8,7 @@ import type {
   ManyValues,
   MatchAnswer,
   MatchValues,
+  PersonValues,
   Warning,
 } from 'facematch/client-types';
 
@@ -28,6 +29,12 @@ export interface AdvancedMatchFields<ImageBytes = unknown> extends AdvancedMatch
 /** The form of one against many. */
 export interface ManyFields<ImageBytes = unknown> extends ManyValues {
   image1: ImageBytes;
+  image2: ImageBytes[];
+}
+
+/** The form of several photos of two people. */
+export interface PersonFields<ImageBytes = unknown> extends PersonValues {
+  image1: ImageBytes[];
   image2: ImageBytes[];
 }
 

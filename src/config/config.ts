@@ -13,6 +13,7 @@ const endpoints = {
   match: true,
   match_advanced: true,
   match_many: true,
+  match_person: true,
   match_embeddings: false,
   detect: true,
   embed: false,

@@ -3,7 +3,7 @@ import type { EndpointId } from '../config/config.ts';
 import type { FoundBy, OnnxRuntime } from '../engine/addon.ts';
 import type { Manifest } from '../engine/manifest.ts';
 import type { PackFile } from '../engine/pack-files.ts';
-import type { Outcome } from '../engine/pool.ts';
+import type { Outcome, WorkJob } from '../engine/pool.ts';
 import type { Problem } from '../errors.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import type { Question } from './answer.ts';
@@ -95,10 +95,21 @@ export interface Target {
   name?: string;
 }
 
+/** Where an image of the form came from. */
+export interface Photo {
+  field: string;
+  /** Its position among those of its field. */
+  index: number;
+  /** As sent; only a label. */
+  filename: string | undefined;
+}
+
 /** Images with their faces, as they were asked for. */
 export interface Analysed {
   question: Question;
-  /** The images of a repeated field, in the order sent. */
+  /** In the order of the images. */
+  photos: readonly Photo[];
+  /** The images of a field of targets, in the order sent. */
   targets: readonly Target[];
   /** They are in the order of the images. */
   outcomes: readonly Outcome[];
@@ -108,8 +119,10 @@ export interface Analysed {
 
 export interface ImageRule {
   kind: 'image';
-  /** It may be sent up to `maxTargets` times. */
-  several?: true;
+  /** How often it may be sent; once where it is absent. */
+  most?: number;
+  /** Each is a target with a result of its own: a fault of one does not affect the others. */
+  targets?: true;
   description: string;
 }
 export type FieldRule = ImageRule | ValueRule;
@@ -124,10 +137,14 @@ export interface ImageEndpoint extends Common {
   /** Name of the clients' type of its fields without the images. */
   values: string;
   success: Success;
-  /** Problems that its fields do not tell: that a face is lacking, and that the client chose one. */
-  errors: readonly ('faces' | 'choice')[];
+  /** Problems that its fields do not tell: that a face is lacking, that the client chose one, that photos of one person disagree. */
+  errors: readonly ('faces' | 'choice' | 'persons')[];
+  /** Tokens beyond the price, for as many images and targets. */
+  furtherPrice?(images: number, targets: number): number;
+  /** What a worker calculates from the faces before the answer, whose result `answer` gets; nothing for faulty images. */
+  work?(analysed: Analysed): WorkJob | undefined;
   /** Returns the refusal of faulty images, or throws it. */
-  answer(analysed: Analysed): Answered;
+  answer(analysed: Analysed, result?: unknown): Answered;
 }
 
 export interface Ranked {

@@ -1,5 +1,6 @@
 import type { Face } from '../engine/addon.ts';
 import { Problem } from '../errors.ts';
+import { photoName } from './faults.ts';
 import type { MatchOptions } from './options.ts';
 
 /** Warnings of faces so poor that the same person is recognised less often. They never change the verdict. */
@@ -8,6 +9,8 @@ interface LowQualityFace {
   code: 'low_quality_face';
   /** The image; the face is the one of its `face_index`. */
   field: string;
+  /** Of the image among the photos of one person. */
+  index?: number;
   reason: QualityReason;
   /** The measured value and what to do about it. */
   detail: string;
@@ -99,7 +102,7 @@ export type QualityReason = (typeof limits)[number]['reason'];
 export const qualityLimits: readonly (QualityLimit & { reason: QualityReason })[] = limits;
 
 /** One warning for each row of the table, by the rounded numbers of the answer, so that a client can repeat it. */
-export function lowQuality(field: string, face: MeasuredFace): LowQualityFace[] {
+export function lowQuality(field: string, face: MeasuredFace, index?: number): LowQualityFace[] {
   return qualityLimits.flatMap(({ reason, words, member, measured, min, max, unit = '', cure }) => {
     const value = measured(face);
     const side =
@@ -107,15 +110,17 @@ export function lowQuality(field: string, face: MeasuredFace): LowQualityFace[] 
     if (side === '') return [];
     const limit = `${side} ${min ?? max}${unit}`;
     const detail =
-      `The face compared in ${field} is ${words}: its ${member} is ${value}, and ${limit} the same ` +
+      `The face compared in ${photoName(field, index)} is ${words}: its ${member} is ${value}, and ${limit} the same ` +
       `person is recognised less often. ${cure}.`;
-    return { code: 'low_quality_face', field, reason, detail };
+    return { code: 'low_quality_face', field, ...(index === undefined ? {} : { index }), reason, detail };
   });
 }
 
 /** A face that an answer is about, and the image that it is in. */
 export interface AskedFace {
   field: string;
+  /** Of the image among the photos of one person. */
+  photo?: number;
   face: { index: number; live_score?: number };
 }
 
@@ -128,8 +133,10 @@ export function refusalOfFaces(
   const poor = warnings.filter(({ code }) => code === 'low_quality_face') as LowQualityFace[];
   if (options.reject_low_quality && poor.length > 0) return lowQualityProblem(poor);
   const { reject_presentation_attack, live_threshold } = options;
-  const attacks = asked.flatMap(({ field, face: { index, live_score } }) =>
-    live_score !== undefined && live_score < live_threshold ? [{ field, face_index: index, live_score }] : [],
+  const attacks = asked.flatMap(({ field, photo, face: { index, live_score } }) =>
+    live_score !== undefined && live_score < live_threshold
+      ? [{ field, ...(photo === undefined ? {} : { index: photo }), face_index: index, live_score }]
+      : [],
   );
   if (!reject_presentation_attack || attacks.length === 0) return undefined;
   const fields = [...new Set(attacks.map(({ field }) => field))].join(' and ');
@@ -140,12 +147,15 @@ export function refusalOfFaces(
 }
 
 function lowQualityProblem(warnings: readonly LowQualityFace[]): Problem {
-  const fields = [...new Set(warnings.map(({ field }) => field))];
+  const images = new Map(warnings.map(({ field, index }) => [photoName(field, index), { field, index }]));
   return new Problem('low_quality_face', {
     detail: warnings.map(({ detail }) => detail).join(' '),
-    errors: fields.map((field) => ({
+    errors: [...images.values()].map(({ field, index }) => ({
       field,
-      reasons: warnings.filter((warning) => warning.field === field).map(({ reason }) => reason),
+      ...(index === undefined ? {} : { index }),
+      reasons: warnings
+        .filter((warning) => warning.field === field && warning.index === index)
+        .map(({ reason }) => reason),
     })),
   });
 }

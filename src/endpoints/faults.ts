@@ -4,21 +4,38 @@ import { errorTable, imageErrorCodes, Problem } from '../errors.ts';
 
 /** What is wrong with the images of a request. */
 
+/** What a detail calls a photo: that of an index is one of several. */
+export const photoName = (field: string, index: number | undefined) =>
+  index === undefined ? field : `${field}[${index}]`;
+
 /** What is wrong with one image of a request. */
-export type ImageFault = { field: string } & (
+export type ImageFault = {
+  field: string;
+  /** Among the photos of one person. */
+  photo?: number;
+} & (
   | Exclude<Failure, { code: 'internal_error' }>
   | { code: 'no_face_found'; look_cut_short?: true | undefined }
   | { code: 'face_index_out_of_range'; faces_found: number; index: number; last: number }
 );
 
-/** The fault of an image whose face `index` is wanted (-1: any); at most one. Throws an Error for an internal failure. */
-export function faultsOf(field: string, outcome: Analysis | NativeFailure, index: number): ImageFault[] {
+/**
+ * The fault of an image whose face `index` is wanted (-1: any); at most one. `photo`: its position among the photos of one person. Throws
+ * an Error for an internal failure.
+ */
+export function faultsOf(
+  field: string,
+  outcome: Analysis | NativeFailure,
+  index: number,
+  photo?: number,
+): ImageFault[] {
+  const place = photo === undefined ? { field } : { field, photo };
   if (!outcome.ok) {
     if (outcome.code === 'internal_error') throw new Error(outcome.message);
-    return [{ ...outcome, field }];
+    return [{ ...outcome, ...place }];
   }
   const { faces, look_cut_short } = outcome.image;
-  if (faces.length === 0) return [{ field, code: 'no_face_found', look_cut_short }];
+  if (faces.length === 0) return [{ ...place, code: 'no_face_found', look_cut_short }];
   const faces_found = faces.length;
   if (index < faces_found) return [];
   return [{ field, code: 'face_index_out_of_range', faces_found, index, last: faces_found - 1 }];
@@ -34,12 +51,16 @@ const stages: readonly ImageFault['code'][] = ['no_face_found', 'face_index_out_
 export function problemOf(faults: readonly ImageFault[], name?: string): Problem {
   const stage = (fault: ImageFault) => stages.indexOf(fault.code);
   const [main] = faults.toSorted((a, b) => stage(a) - stage(b));
-  const errors = faults.map(membersOf);
+  const errors = faults.map((fault) => ({
+    ...membersOf(fault),
+    ...(fault.photo === undefined ? {} : { index: fault.photo }),
+  }));
+  const isOfSeveral = faults.length > 1 || faults.some(({ photo }) => photo !== undefined);
   const detail = detailsOf(faults, name);
   const { code, ...members } = membersOf(main!);
   const reason = reasonOf(main!);
   if (code === 'no_face_found') return new Problem(code, { detail, errors }, reason);
-  return new Problem(code, { detail, ...members, ...(faults.length > 1 ? { errors } : {}) }, reason);
+  return new Problem(code, { detail, ...members, ...(isOfSeveral ? { errors } : {}) }, reason);
 }
 
 /** The log is told what is wrong with the image as a file, and nothing of what it shows. */
@@ -76,14 +97,15 @@ function detailsOf(faults: readonly ImageFault[], name: string | undefined): str
     .map((fault) => detailOf(fault, name));
   const [first] = faceless;
   if (first === undefined) return others.join(' ');
-  const fields = faceless.map(({ field }) => field).join(' and ');
-  const cut = faceless.filter(({ look_cut_short }) => look_cut_short).map(({ field }) => field);
+  const nameOf = ({ field, photo }: ImageFault) => photoName(field, photo);
+  const fields = faceless.map(nameOf).join(' and ');
+  const cut = faceless.filter(({ look_cut_short }) => look_cut_short).map(nameOf);
   const short =
     cut.length > 0 ? [`The search for faces in ${cut.join(' and ')} was stopped: it took too long.`] : [];
   return [...others, detailOf(first, fields), ...short].join(' ');
 }
 
-function detailOf(fault: ImageFault, image = fault.field): string {
+function detailOf(fault: ImageFault, image = photoName(fault.field, fault.photo)): string {
   const kind = fault.code === 'unsupported_image_format' ? kindWords(fault) : '';
   const words: Readonly<Record<string, unknown>> = { ...fault, image, kind };
   return errorTable[fault.code].ofImage.replaceAll(/\{(\w+)\}/g, (...[, name]) => String(words[name]));

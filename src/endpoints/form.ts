@@ -1,14 +1,14 @@
 import type { Config } from '../config/config.ts';
-import { Problem, printable, shortName } from '../errors.ts';
-import type { FieldRule, Fields, ImageEndpoint, Target } from './endpoint.ts';
+import { type ErrorCode, Problem, printable, shortName } from '../errors.ts';
+import type { FieldRule, Fields, ImageEndpoint, ImageRule, Photo, Target } from './endpoint.ts';
+import { photoName } from './faults.ts';
 import { declaredSize } from './image-size.ts';
-import { imageFields, repeatedField, ruleOf } from './images.ts';
+import { mostOf, ruleOf } from './images.ts';
 import { endpoints } from './index.ts';
 import {
   completeOptions,
   invalidOption,
   type MatchOptions,
-  maxTargets,
   type OptionValue,
   type PackDefaults,
   readOption,
@@ -22,9 +22,11 @@ interface ByteRange {
 }
 
 export interface Form {
-  /** The images to analyse, in the order of the endpoint's fields; those of a repeated field in the order sent. */
+  /** The images to analyse, in the order of the endpoint's fields; those of one field in the order sent. */
   images: ByteRange[];
-  /** The images of a repeated field, in the order sent. */
+  /** Of each image. */
+  photos: Photo[];
+  /** The images of a field of targets, in the order sent. */
   targets: Target[];
   options: MatchOptions;
   warnings: Warning[];
@@ -36,19 +38,21 @@ export type FormLimits = Pick<Config, 'max_parts' | 'max_field_bytes' | 'max_ima
 export class FormRules {
   readonly fields: Fields;
   readonly advanced: Fields;
-  /** The images that are sent once, in the order in which they are checked. */
-  readonly single: readonly string[];
-  /** The image that may be sent several times, if any. */
-  readonly repeated: string | undefined;
+  /** The images, in the order in which they are checked. */
+  readonly images: readonly (readonly [name: string, rule: ImageRule])[];
   /** Every field, also those of the advanced endpoint. */
   readonly names: readonly string[];
+  /** How many parts more than once the fields may be sent. */
+  readonly repeats: number;
 
   constructor({ fields, advanced = {} }: Pick<ImageEndpoint, 'fields' | 'advanced'>) {
     this.fields = fields;
     this.advanced = advanced;
-    this.repeated = repeatedField(fields);
-    this.single = imageFields(fields).filter((name) => name !== this.repeated);
+    this.images = Object.entries(fields).flatMap(([name, rule]) =>
+      rule.kind === 'image' ? [[name, rule] as const] : [],
+    );
     this.names = Object.keys({ ...fields, ...advanced });
+    this.repeats = this.images.reduce((sum, [, { most = 0 }]) => sum + most, 0);
   }
 }
 
@@ -97,9 +101,8 @@ export function readForm(
 export class SentFields {
   readonly #rules: FormRules;
   readonly #limits: FormLimits;
-  readonly #claimed = new Set<string>();
-  readonly #images = new Map<string, ByteRange>();
-  readonly #several: SentImage[] = [];
+  readonly #claimed = new Map<string, number>();
+  readonly #images = new Map<string, SentImage[]>();
   readonly #options: Record<string, OptionValue> = {};
   readonly #unknown = new Set<string>();
   readonly #strays = new Set<string>();
@@ -112,20 +115,26 @@ export class SentFields {
   /** The rule of a field, once its name is read; undefined where the endpoint does not know it. Throws Problem. */
   claim(name: string): FieldRule | undefined {
     const rule = ruleOf(name, this.#rules.fields);
-    if (rule === undefined) {
-      this.#unknown.add(name);
-    } else if (name === this.#rules.repeated) {
-      if (this.#several.length === maxTargets) throw new Problem('too_many_images', { limit: maxTargets });
-    } else if (this.#claimed.has(name)) {
-      throw new Problem('duplicate_field', { detail: `Send ${name} once.`, field: name });
+    const claimed = this.#claimed.get(name) ?? 0;
+    const most = mostOf(rule);
+    if (rule === undefined) this.#unknown.add(name);
+    else if (claimed === most) {
+      if (most === 1) throw new Problem('duplicate_field', { detail: `Send ${name} once.`, field: name });
+      throw new Problem('too_many_images', {
+        detail: `Send at most ${most} images as ${name}.`,
+        limit: most,
+      });
     }
-    this.#claimed.add(name);
+    this.#claimed.set(name, claimed + 1);
     return rule;
   }
 
   image(image: SentImage): void {
-    if (image.name === this.#rules.repeated) this.#several.push(image);
-    else this.#images.set(image.name, this.#measured(image));
+    const sent = this.#images.get(image.name) ?? [];
+    this.#images.set(image.name, sent);
+    const rule = this.#rules.fields[image.name] as ImageRule;
+    if (!rule.targets) this.#measure(image, rule.most === undefined ? undefined : sent.length);
+    sent.push(image);
   }
 
   /** undefined: its default. */
@@ -140,45 +149,62 @@ export class SentFields {
 
   /** Throws Problem when an image is missing, or the pack cannot do what was asked. */
   form(pack: PackDefaults): Form {
-    const { single, repeated } = this.#rules;
-    const options = completeOptions(this.#options, pack);
-    const images = single.map((name) => required(this.#images.get(name), name, this.#strays));
-    if (repeated !== undefined && this.#several.length === 0) required(undefined, repeated, this.#strays);
-    return {
-      images,
-      targets: this.#several.map((image) => this.#target(image, images)),
-      options,
+    const form: Form = {
+      images: [],
+      photos: [],
+      targets: [],
+      options: completeOptions(this.#options, pack),
       warnings: [...this.#unknown].map((name) => unknownField(name, this.#rules)),
     };
+    for (const [name, rule] of this.#rules.images) {
+      const sent = this.#images.get(name) ?? [];
+      if (sent.length === 0) throw missing(name, this.#strays);
+      for (const [index, image] of sent.entries()) this.#add(form, image, index, rule);
+    }
+    return form;
   }
 
-  /** Adds an image to `images`; a faulty one does not affect the others. */
-  #target(image: SentImage, images: ByteRange[]): Target {
-    const { filename, name } = image;
+  /** Adds an image. A faulty target does not affect the others. */
+  #add(form: Form, image: SentImage, index: number, { most, targets }: ImageRule): void {
+    const { filename, name: field, start, end } = image;
+    const add = () => {
+      if (targets) this.#measure(image);
+      if (end <= start) throw missing(field, undefined, most === undefined || targets ? undefined : index);
+      form.photos.push({ field, index, filename });
+      return form.images.push({ start, end }) - 1;
+    };
+    if (!targets) {
+      add();
+      return;
+    }
     try {
-      return { filename, image: images.push(required(this.#measured(image), name)) - 1 };
+      form.targets.push({ filename, image: add() });
     } catch (error) {
-      if (error instanceof Problem) return { filename, image: error };
-      throw error;
+      if (!(error instanceof Problem)) throw error;
+      form.targets.push({ filename, image: error });
     }
   }
 
-  #measured({ name, start, end, head }: SentImage): ByteRange {
+  /** `index`: among the photos of one person. Throws Problem image_too_large. */
+  #measure({ name, start, end, head }: SentImage, index?: number): void {
     const { max_image_bytes } = this.#limits;
-    if (end - start > max_image_bytes) {
-      const size = declaredSize(head);
-      const pixels = size
-        ? ` and ${size.width} × ${size.height} pixels, ${((size.width * size.height) / 1e6).toFixed(1)} megapixels`
-        : '';
-      throw new Problem('image_too_large', {
-        detail: `Send a smaller image as ${name}: this one has ${end - start} bytes${pixels}; at most ${max_image_bytes} bytes are taken.`,
-        limit_bytes: max_image_bytes,
-        field: name,
-      });
-    }
-    return { start, end };
+    if (end - start <= max_image_bytes) return;
+    const size = declaredSize(head);
+    const pixels = size
+      ? ` and ${size.width} × ${size.height} pixels, ${((size.width * size.height) / 1e6).toFixed(1)} megapixels`
+      : '';
+    throw new Problem('image_too_large', {
+      detail: `Send a smaller image as ${photoName(name, index)}: this one has ${end - start} bytes${pixels}; at most ${max_image_bytes} bytes are taken.`,
+      limit_bytes: max_image_bytes,
+      field: name,
+      ...placeOf(name, 'image_too_large', index),
+    });
   }
 }
+
+/** `errors` of a problem with one of several photos. */
+const placeOf = (field: string, code: ErrorCode, index: number | undefined) =>
+  index === undefined ? {} : { errors: [{ field, code, index }] };
 
 const known: Fields = Object.assign({}, ...endpoints.map((one) => ('fields' in one ? one.fields : {})));
 
@@ -194,18 +220,15 @@ function unknownField(field: string, { advanced }: FormRules): Warning {
 /** Most names of fields that a detail repeats. */
 const mostNames = 4;
 
-/** `strays`: the fields that came instead, perhaps. */
-function required(
-  range: ByteRange | undefined,
-  name: string,
-  strays: ReadonlySet<string> = new Set(),
-): ByteRange {
-  if (range !== undefined && range.end > range.start) return range;
-  const names = [...strays].slice(0, mostNames).map((stray) => printable(stray) || '""');
-  if (strays.size > mostNames) names.push('…');
-  const instead = range ? '; this one is empty' : names.length > 0 ? `; you sent ${names.join(', ')}` : '';
-  throw new Problem('missing_field', {
-    detail: `Send the bytes of an image as ${name}${instead}.`,
+/** `strays`: the fields that came instead, perhaps; `index`: among the photos of one person. */
+function missing(name: string, strays?: ReadonlySet<string>, index?: number): Problem {
+  const names = [...(strays ?? [])].slice(0, mostNames).map((stray) => printable(stray) || '""');
+  if ((strays?.size ?? 0) > mostNames) names.push('…');
+  const instead =
+    strays === undefined ? '; this one is empty' : names.length > 0 ? `; you sent ${names.join(', ')}` : '';
+  return new Problem('missing_field', {
+    detail: `Send the bytes of an image as ${photoName(name, index)}${instead}.`,
     field: name,
+    ...placeOf(name, 'missing_field', index),
   });
 }

@@ -27,9 +27,9 @@ export function imageFields(fields: Fields): string[] {
   return Object.keys(fields).filter((name) => fields[name]!.kind === 'image');
 }
 
-/** The image field that may be sent more than once, if any. */
-export function repeatedField(fields: Fields): string | undefined {
-  return imageFields(fields).find((name) => (fields[name] as ImageRule).several);
+/** How often a field may be sent. */
+export function mostOf(rule: FieldRule | undefined): number {
+  return rule?.kind === 'image' ? (rule.most ?? 1) : 1;
 }
 
 export function imageCounts({ faces }: Pick<Image, 'faces'>): ImageCounts {

@@ -6,6 +6,7 @@ import type { Endpoint } from './endpoint.ts';
 import { match, matchAdvanced } from './match.ts';
 import { matchEmbeddings } from './match-embeddings.ts';
 import { matchMany } from './match-many.ts';
+import { matchPerson } from './match-person.ts';
 import { models } from './models.ts';
 
 /** The endpoints by id, in the order in which documents list them. */
@@ -13,6 +14,7 @@ const table = {
   match,
   match_advanced: matchAdvanced,
   match_many: matchMany,
+  match_person: matchPerson,
   match_embeddings: matchEmbeddings,
   detect,
   embed,

@@ -3,7 +3,8 @@ import { kindOfText, kinds } from '../engine/file-kind.ts';
 import { JsonScan, unescaped, withoutCutEscape } from '../engine/json-scan.ts';
 import { Problem, printable, sentWords, shortName } from '../errors.ts';
 import { type Form, type FormLimits, type FormRules, head_bytes, SentFields } from './form.ts';
-import { maxTargets, type PackDefaults, readOption } from './options.ts';
+import { mostOf } from './images.ts';
+import { type PackDefaults, readOption } from './options.ts';
 
 /** A form as an object, its images in base64, decoded where it lies; null is absent. Throws Problem for the first fault. */
 export function readJsonForm(
@@ -42,12 +43,13 @@ export function readJsonForm(
       if ('"[{'.includes(json.peek())) sent.noteUnknown(name);
       json.skip();
     } else if (rule.kind !== 'image') sent.setOption(name, readOption(name, rule, json.scalar()));
-    else if (!rule.several) readImage(name);
+    else if (rule.most === undefined) readImage(name);
     else if (json.peek() !== '[') {
-      throw invalidMember(name, `a list of 1 to ${maxTargets} images`, body, json);
+      throw invalidMember(name, `a list of 1 to ${mostOf(rule)} images`, body, json);
     } else {
+      let count = 0;
       json.array(() => {
-        sent.claim(name);
+        if (count++ > 0) sent.claim(name);
         readImage(name);
       });
     }

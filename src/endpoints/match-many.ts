@@ -219,7 +219,7 @@ export const matchMany = define({
   takes: 'images',
   fields: {
     image1: imageRule('First'),
-    image2: { ...imageRule('Second'), several: true },
+    image2: { ...imageRule('Second'), most: maxTargets, targets: true },
     ...optionsOf('match_many'),
   },
   values: 'ManyValues',
@@ -229,6 +229,7 @@ export const matchMany = define({
     schema: Many,
   },
   errors: ['faces', 'choice'],
+  furtherPrice: (_images, targets) => targets - 1,
   docs: {
     tag: 'match',
     summary: 'Compare one photo with several',

@@ -4,6 +4,7 @@ import type { Calibration } from '../scoring/calibration.ts';
 import type { ImageField } from '../scoring/compare.ts';
 import { type Face, type Image, maxFaces, round } from './face.ts';
 import { lowQuality, type QualityReason, qualityLimits } from './face-quality.ts';
+import { photoName } from './faults.ts';
 import { largestWords } from './largest-face.ts';
 import { count, object, text, word } from './schema.ts';
 
@@ -25,7 +26,11 @@ export const warningCodes = {
   look_cut_short: 'the search for faces took too long and was stopped; there may be more faces',
   faces_left_out: `the list of faces is not complete: there are more than ${maxFaces}, or time ran out`,
   not_the_largest_face:
-    'the compared face is not the one with the largest box of its image, and was not chosen by its index',
+    'the compared face is not the one with the largest box of its image, and was not chosen by its index; in a match of persons, ' +
+    'where the largest is compared, another face of the photo agrees better',
+  photos_disagree: 'a photo does not agree with the others of its side, and may show somebody else',
+  photos_not_measured:
+    'nobody measured what several photos of a person change with the model pack: the rate is a careful guess',
   low_quality_face: 'the compared face is so poor that the same person is recognised less often',
   best_of_many: 'several images match: if you take only the best, the number of images counts',
   uncalibrated:
@@ -40,7 +45,12 @@ export const Warning = object(
       'Name of the field; with `look_cut_short`, `faces_left_out`, `not_the_largest_face` and `low_quality_face`, the image, whose `face_index` ' +
         'names the face; with `uncalibrated`, `model`',
     ),
-    face_index: count.describe('With `not_the_largest_face` only, the compared face').exactOptional(),
+    index: count.describe('In a match of persons, the photo among those of its field').exactOptional(),
+    face_index: count
+      .describe(
+        'With `not_the_largest_face` only, the compared face; in a match of persons, the one that agrees better',
+      )
+      .exactOptional(),
     faces_left_out: z
       .int()
       .min(1)
@@ -62,19 +72,25 @@ export function uncalibrated({ measured }: Calibration, { pack }: { pack: string
 }
 
 /** Warnings when there are, or may be, faces that are not listed. */
-export function incomplete(field: string, { look_cut_short, faces_left_out }: ImageReport): Warning[] {
+export function incomplete(
+  field: string,
+  { look_cut_short, faces_left_out }: ImageReport,
+  index?: number,
+): Warning[] {
+  const name = photoName(field, index);
+  const place = index === undefined ? { field } : { field, index };
   if (look_cut_short) {
-    const detail = `The search for faces in ${field} took too long and was stopped: it may have faces that are not listed. Send a smaller image.`;
+    const detail = `The search for faces in ${name} took too long and was stopped: it may have faces that are not listed. Send a smaller image.`;
     return [
-      { code: 'look_cut_short', field, detail },
-      { code: 'faces_left_out', field, detail: `Not every face of ${field} may be listed: time ran out.` },
+      { code: 'look_cut_short', ...place, detail },
+      { code: 'faces_left_out', ...place, detail: `Not every face of ${name} may be listed: time ran out.` },
     ];
   }
   if (faces_left_out === undefined) return [];
   const detail =
-    `${field} has ${faces_left_out} faces more than the ${maxFaces} largest, which are listed: ` +
+    `${name} has ${faces_left_out} faces more than the ${maxFaces} largest, which are listed: ` +
     'send it in parts to have all of them.';
-  return [{ code: 'faces_left_out', field, faces_left_out, detail }];
+  return [{ code: 'faces_left_out', ...place, faces_left_out, detail }];
 }
 
 /** A warning when the threshold looks like a share of 1, as other services take it. */
@@ -94,6 +110,26 @@ export function notTheLargest(field: ImageField, { faces, face_index }: Image, c
   if (chosen >= 0 || faces.every((face) => area(face) <= compared)) return [];
   const detail = `${largestWords(field)} auto_pair_best=false, of the advanced endpoint, compares the first face of each image alone.`;
   return [{ code: 'not_the_largest_face', field, face_index, detail }];
+}
+
+/** In a match of persons the largest face of each photo counts; a warning when another fits better. */
+export function notInFront(field: string, index: number, best_face: number): Warning[] {
+  if (best_face === 0) return [];
+  const detail =
+    `The largest face of ${photoName(field, index)} was compared, but face ${best_face} of it agrees better: the person you mean may ` +
+    'stand behind somebody else. Send a photo in which they are alone or in front.';
+  return [{ code: 'not_the_largest_face', field, index, face_index: best_face, detail }];
+}
+
+/** A warning when several photos are compared with a pack that has measured pairs alone. `photos`: of the larger side. */
+export function photosUnmeasured(
+  { measured, photosMeasured }: Calibration,
+  { pack }: { pack: string },
+  photos: number,
+): Warning[] {
+  if (!measured || photosMeasured || photos === 1) return [];
+  const detail = `The pack ${pack} was calibrated for single photos: the percent of several is a careful guess. facematch calibrate measures it.`;
+  return [{ code: 'photos_not_measured', field: 'model', detail }];
 }
 
 /** Warnings about the face that was compared; `chosen` is the index that the caller gave, -1 for none. */

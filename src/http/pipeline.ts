@@ -4,6 +4,7 @@ import type { Form } from '../endpoints/form.ts';
 import { analysisOptions } from '../endpoints/options.ts';
 import { type EmbeddingsJob, type RankedEmbeddings, rankingModule } from '../endpoints/rank-embeddings.ts';
 import { packFiles } from '../engine/pack-files.ts';
+import type { WorkJob } from '../engine/pool.ts';
 import type { Done, Origin, Ticket } from '../engine/queue.ts';
 import { Problem } from '../errors.ts';
 import { type Body, malformedForm } from './body/kinds.ts';
@@ -255,10 +256,9 @@ async function analyse(
 ): Promise<Reply> {
   const { services, exchange, request_id } = context;
   const { config, manifest, engine, model } = services;
-  const { images, targets, options, warnings } = sent;
-  // The endpoint's price is that of one target.
-  if (targets.length > 1 && endpoint.scope !== 'none')
-    await context.charge?.admit(endpoint.scope, targets.length - 1);
+  const { images, photos, targets, options, warnings } = sent;
+  const further = endpoint.furtherPrice?.(images.length, targets.length) ?? 0;
+  if (further > 0 && endpoint.scope !== 'none') await context.charge?.admit(endpoint.scope, further);
   const { max_pixels, min_side, picture_ms } = config;
   const { outcomes, queue_ms } = await workOn(context, (origin) =>
     engine.analyse(
@@ -270,16 +270,23 @@ async function analyse(
   );
   context.images = outcomes.length;
   context.timings_ms = { queue: Math.round(queue_ms * 10) / 10 };
-  const total_ms = performance.now() - arrived;
   const ignored = ignoredQuery(exchange.request.query, rules.names);
-  const answered = endpoint.answer({
+  const total_ms = performance.now() - arrived;
+  const analysed = {
     question: { request_id, options, warnings: [...ignored, ...warnings], model, queue_ms, total_ms },
+    photos,
     targets,
     outcomes,
     calibration: services.calibrations[options.accuracy_mode],
     dimensions: manifest.embedder.dimensions,
-  });
-  return replyOf(context, answered);
+  };
+  const job = endpoint.work?.(analysed);
+  if (job === undefined) return replyOf(context, endpoint.answer(analysed));
+  const { outcome, queue_ms: again_ms } = await calculate(context, job);
+  const { question } = analysed;
+  question.queue_ms += again_ms;
+  question.total_ms = performance.now() - arrived;
+  return replyOf(context, endpoint.answer(analysed, outcome));
 }
 
 /** A worker parses the body and compares. */
@@ -289,14 +296,10 @@ async function rank(
   { bytes: body, arrived }: Received<undefined>,
 ): Promise<Reply> {
   const { services, exchange, request_id } = context;
-  const { engine, manifest, model, calibrations } = services;
+  const { manifest, model, calibrations } = services;
   const input: EmbeddingsJob = { body, ...model, dimensions: manifest.embedder.dimensions };
-  const { outcomes, queue_ms } = await workOn(context, (origin) =>
-    engine.work<RankedEmbeddings>({ module: rankingModule, input }, origin),
-  );
-  const outcome = outcomes[0]!;
-  if (!outcome.ok) throw new Problem(outcome.code, outcome.extras);
-  const ranked = outcome.result;
+  const { outcome, queue_ms } = await calculate(context, { module: rankingModule, input });
+  const ranked = outcome as RankedEmbeddings;
   const warnings = ignoredQuery(exchange.request.query, endpoint.members);
   const answered = endpoint.answer({
     question: { request_id, warnings, model, queue_ms, total_ms: performance.now() - arrived },
@@ -304,6 +307,14 @@ async function rank(
     calibration: calibrations[ranked.values.accuracy_mode],
   });
   return replyOf(context, answered);
+}
+
+/** What a worker calculates. Rejects with its Problem. */
+async function calculate(context: Context, job: WorkJob) {
+  const { outcomes, queue_ms } = await workOn(context, (origin) => context.services.engine.work(job, origin));
+  const outcome = outcomes[0]!;
+  if (!outcome.ok) throw new Problem(outcome.code, outcome.extras);
+  return { outcome: outcome.result, queue_ms };
 }
 
 /** Hands a job to the workers, and takes it back when the client leaves. */

@@ -38,14 +38,20 @@ export class Calibration {
   readonly #logRates: number[];
   readonly #kneeSimilarity: number;
   readonly #floor: number;
+  readonly #photos: readonly number[];
+  /** Whether the pack's people have shown what several photos of one person change. */
+  readonly photosMeasured: boolean;
 
   /**
-   * `floor` is the lowest rate that the people of the fit can show, up to 0.1; 0 for a table that is not of a pack. Throws a
+   * `floor` is the lowest rate that the people of the fit can show, up to 0.1; 0 for a table that is not of a pack. `photos`: by how
+   * much strangers are more similar when a side is the mean of 1, 2 … photos; more count as the most. Throws a
    * RangeError unless there are two points, similarities rise, and rates fall from 1.
    */
-  constructor(points: readonly CalibrationPoint[], floor = 0) {
+  constructor(points: readonly CalibrationPoint[], floor = 0, photos?: readonly number[]) {
     requireTable(points);
     this.#floor = floor;
+    this.photosMeasured = photos !== undefined;
+    this.#photos = photos ?? safeShifts;
     this.#similarities = points.map(([similarity]) => similarity);
     this.#logRates = points.map(([, rate]) => Math.log10(rate));
     this.#kneeSimilarity = this.similarityAt(kneeRate);
@@ -53,6 +59,12 @@ export class Calibration {
 
   /** Whether the table was measured on people. */
   readonly measured: boolean = true;
+
+  /** What is taken from a similarity whose sides are the means of so many photos, so that the rates of the table hold for it. */
+  shift(...sides: readonly number[]): number {
+    const most = this.#photos.length;
+    return sides.reduce((sum, photos) => sum + this.#photos[Math.min(photos, most) - 1]!, 0);
+  }
 
   /** 1 up to the table's first point; log10 of it is linear between points, and the last segment continues past the end. */
   falseMatchRate(similarity: number): number {
@@ -97,6 +109,9 @@ export class Calibration {
   }
 }
 
+/** For a pack that has not measured it: more than those that have. */
+const safeShifts = [0, 0.02, 0.03, 0.035];
+
 /**
  * How often strangers score this high is not known: the rate is told as 1, and the percent, 40 × the similarity, cannot pass 40. No rate
  * can be corrected for the number of pairs, so that changes nothing.
@@ -111,6 +126,10 @@ class Uncalibrated extends Calibration {
     ]);
   }
 
+  override shift(): number {
+    return 0;
+  }
+
   override assess(similarity: number): Assessment {
     // A normalised similarity may be above 1.
     const confidence_percent = similarity > 0 ? kneePercent * Math.min(1, similarity) : 0;
@@ -120,9 +139,11 @@ class Uncalibrated extends Calibration {
 
 /** The calibration of one mode in a pack's manifest, which may have none. */
 export function calibrationOf(
-  table: { points: readonly CalibrationPoint[]; floor: number } | undefined,
+  table:
+    | { points: readonly CalibrationPoint[]; floor: number; photos?: readonly number[] | undefined }
+    | undefined,
 ): Calibration {
-  return table === undefined ? new Uncalibrated() : new Calibration(table.points, table.floor);
+  return table === undefined ? new Uncalibrated() : new Calibration(table.points, table.floor, table.photos);
 }
 
 /** Piecewise linear `ys` over rising `xs`, for x from the first on; the last segment continues. Monotonic despite rounding. */

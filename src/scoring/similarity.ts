@@ -44,3 +44,11 @@ export function dot(a: Float32Array, b: Float32Array): number {
   for (; i < a.length; i++) s0 += a[i]! * b[i]!;
   return s0 + s1 + s2 + s3;
 }
+
+/** The mean of unit vectors as a unit vector; vectors that cancel out give zeros. */
+export function meanOf(vectors: readonly Float32Array[]): Float32Array {
+  const sum = new Float32Array(vectors[0]!.length);
+  for (const vector of vectors) for (let i = 0; i < sum.length; i++) sum[i]! += vector[i]!;
+  const length = Math.sqrt(dot(sum, sum));
+  return length > 0 ? sum.map((value) => value / length) : sum;
+}

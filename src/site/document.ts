@@ -6,6 +6,7 @@ import { DetectedFace, EmbeddedFace, Face, Image } from '../endpoints/face.ts';
 import { endpoints } from '../endpoints/index.ts';
 import { Pair } from '../endpoints/match.ts';
 import { Compared, Uncompared } from '../endpoints/match-many.ts';
+import { PersonPhoto } from '../endpoints/match-person.ts';
 import { Calibration } from '../endpoints/models.ts';
 import { EmbeddingsRequest } from '../endpoints/rank-embeddings.ts';
 import { Warning } from '../endpoints/warnings.ts';
@@ -80,6 +81,7 @@ function successes(): Success[] {
 const shared = {
   Compared,
   Uncompared,
+  PersonPhoto,
   Image,
   Face,
   DetectedFace,

@@ -1,7 +1,7 @@
-import type { FieldRule, ImageEndpoint } from '../endpoints/endpoint.ts';
-import { imageFields, repeatedField } from '../endpoints/images.ts';
+import type { FieldRule, Fields, ImageEndpoint } from '../endpoints/endpoint.ts';
+import { imageFields, mostOf } from '../endpoints/images.ts';
 import type { Listed } from '../endpoints/index.ts';
-import { maxTargets, type NumberRule } from '../endpoints/options.ts';
+import type { NumberRule } from '../endpoints/options.ts';
 import { type ErrorCode, errorCodes, errorTable, type Requests } from '../errors.ts';
 import { samplesOf } from './code-samples.ts';
 import { ref, type Schema } from './json-schema.ts';
@@ -78,7 +78,8 @@ function codesOf(endpoint: Listed): ErrorCode[] {
     body: takes !== 'nothing',
     faces: false,
     choice: false,
-    several: images !== undefined && repeatedField(images.fields) !== undefined,
+    several: images !== undefined && severalIn(images.fields).length > 0,
+    persons: false,
     ...Object.fromEntries((images?.errors ?? []).map((group) => [group, true])),
   };
   return errorCodes.filter((code) => applies[errorTable[code].requests]);
@@ -126,7 +127,7 @@ function bodyOf(endpoint: Listed): { requestBody?: RequestBody } {
 }
 
 function formBody({ fields }: ImageEndpoint): RequestBody {
-  const repeated = repeatedField(fields);
+  const several = severalIn(fields);
   const images = imageFields(fields);
   const schemaOf = (image: Schema): Schema => ({
     type: 'object',
@@ -134,14 +135,14 @@ function formBody({ fields }: ImageEndpoint): RequestBody {
     properties: Object.fromEntries(
       Object.entries(fields).map(([name, rule]) => {
         const schema = fieldSchema(rule, image);
-        return [name, name === repeated ? severalOf(schema) : schema];
+        return [name, several.includes(name) ? severalOf(schema, mostOf(rule)) : schema];
       }),
     ),
   });
   return {
     description:
       'A form as multipart/form-data (RFC 7578), with its parts in any order and each field at most once' +
-      `${repeated === undefined ? '' : `, except ${repeated}`}. Booleans are true and false in any case, or 1 and 0; a field ` +
+      `${several.length === 0 ? '' : `, except ${several.join(' and ')}`}. Booleans are true and false in any case, or 1 and 0; a field ` +
       'that is empty, or null in JSON, has its default. Or the same as JSON: images are base64 (RFC 4648 section 4, alone or as a data: address, with or ' +
       'without padding), numbers and booleans are those of JSON or the texts of a form, and limits count the bytes of an image, ' +
       'not its characters. A field that the endpoint does not know is ignored and named in `warnings`, as is one that stands in ' +
@@ -180,9 +181,12 @@ function fieldSchema(rule: FieldRule, image: Schema): Schema {
 }
 
 /** A field that may be sent several times. */
-function severalOf(items: Schema): Schema {
-  return { type: 'array', minItems: 1, maxItems: maxTargets, items };
+function severalOf(items: Schema, most: number): Schema {
+  return { type: 'array', minItems: 1, maxItems: most, items };
 }
+
+/** The images that may be sent several times. */
+const severalIn = (fields: Fields) => imageFields(fields).filter((name) => mostOf(fields[name]) > 1);
 
 function bounds({ min, max, default: fallback }: NumberRule): Schema {
   return { minimum: min, maximum: max, ...(fallback === undefined ? {} : { default: fallback }) };

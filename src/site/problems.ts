@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { live_score, maxFaces } from '../endpoints/face.ts';
 import { endpoints } from '../endpoints/index.ts';
+import { mostPhotos } from '../endpoints/match-person.ts';
 import { extraSchemas, qualityReasonNames } from '../endpoints/problem-members.ts';
-import { count } from '../endpoints/schema.ts';
+import { count, percent } from '../endpoints/schema.ts';
 import { type ErrorCode, type ErrorRow, errorCodes, errorTable, imageErrorCodes } from '../errors.ts';
 import { problemTypes } from '../http/responses.ts';
 import { jsonSchemas, type Schema } from './json-schema.ts';
@@ -18,12 +19,17 @@ const images = ['image1', 'image2', 'image'];
 const fieldNames = [...new Set(endpoints.flatMap((one) => ('fields' in one ? Object.keys(one.fields) : [])))];
 const field = (names: string[]) => z.enum(names).describe('Name of the form field');
 
+const place = {
+  field: z.enum(images).describe('The image'),
+  index: count.describe('In a match of persons, the photo among those of its field').optional(),
+};
+
 /** A list with an item for each faulty image. */
 const imageList = (fault: z.ZodRawShape, description: string) =>
   z
-    .array(z.object({ field: z.enum(images).describe('The image'), ...fault }))
+    .array(z.object({ ...place, ...fault }))
     .min(1)
-    .max(2)
+    .max(mostPhotos)
     .describe(description);
 
 const { detected, jpeg_position, width, height, limit_pixels, faces_found } = extraSchemas;
@@ -67,11 +73,17 @@ const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
       'One for each image whose compared face is too poor',
     ),
   },
+  photos_disagree: {
+    errors: imageList(
+      { agreement_percent: percent.describe('With the mean of the others of its side') },
+      'One for each photo that agrees less than `min_agreement_percent`',
+    ),
+  },
   presentation_attack: {
     errors: z
       .array(
         z.object({
-          field: z.enum(images).describe('The image'),
+          ...place,
           face_index: count.describe('The face, counted from 0, largest first'),
           live_score: live_score.describe('Below `live_threshold`'),
         }),

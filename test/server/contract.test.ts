@@ -45,7 +45,7 @@ const env = {
   FACEMATCH_QUEUE: '0',
   FACEMATCH_DEADLINE_MS: '4000',
   FACEMATCH_UPLOAD_TIMEOUT_MS: '2000',
-  FACEMATCH_ENDPOINTS: 'match,match_advanced,match_many,match_embeddings,models,openapi',
+  FACEMATCH_ENDPOINTS: 'match,match_advanced,match_many,match_person,match_embeddings,models,openapi',
 };
 const server = await TestServer.forFile({ env, gate: 'open', node: killable }, home);
 const { gate } = server;
@@ -73,6 +73,10 @@ async function whileBusy<T>(act: (running: Promise<Answer>) => Promise<T>): Prom
   await busy(0);
   return result;
 }
+
+const [herself, again, stranger] = (await Promise.all(
+  (cutOuts() as Sharp[]).slice(0, 3).map((face) => face.jpeg().toBuffer()),
+)) as [Buffer, Buffer, Buffer];
 
 interface Row {
   when: string;
@@ -127,6 +131,14 @@ const errors: Record<ErrorCode, Row> = {
         { path: paths.many },
       ),
     members: { limit: 16 },
+  },
+  photos_disagree: {
+    when: 'two photos of a side show two people',
+    at: ['POST', paths.person],
+    ask: () => match(server, { image1: samples.one, image2: [herself, stranger] }, { path: paths.person }),
+    members: {
+      errors: [0, 1].map((index) => ({ field: 'image2', index, agreement_percent: expect.any(Number) })),
+    },
   },
   duplicate_field: {
     when: 'a field is sent twice',
@@ -334,11 +346,9 @@ const errors: Record<ErrorCode, Row> = {
 
 const judge = new AnswerJudge(openApiDocument(readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') })));
 
-const [herself, again] = await Promise.all(
-  (cutOuts() as Sharp[]).slice(0, 2).map((face) => face.jpeg().toBuffer()),
-);
 /** By the names in the documented requests. */
 const files: Readonly<Record<string, Buffer | undefined>> = {
+  'frame.jpg': herself,
   'one.jpg': herself,
   'two.jpg': again,
   'three.jpg': Buffer.from('Notes of the meeting'),
@@ -356,7 +366,7 @@ test.each(answered)('$id, as its documentation asks it', async ({ method, path, 
     else form.append(name, value);
   const ask = async () => {
     if (json === undefined) return send(answering, { method, path, ...(parts.length > 0 && { body: form }) });
-    return postJson(answering, path, await embeddingsQuestion(answering, herself!));
+    return postJson(answering, path, await embeddingsQuestion(answering, herself));
   };
   const answer = await ask();
   expect(answer.status).toBe(200);

@@ -2,9 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { endpointIds } from '../../src/config/config.ts';
+import { work as comparePersons, type PersonsJob } from '../../src/endpoints/compare-persons.ts';
 import type { Analysed, FieldRule, ImageEndpoint, Success } from '../../src/endpoints/endpoint.ts';
 import { FormRules, readForm } from '../../src/endpoints/form.ts';
-import { imageFields, repeatedField } from '../../src/endpoints/images.ts';
+import { imageFields, mostOf } from '../../src/endpoints/images.ts';
 import { endpoints } from '../../src/endpoints/index.ts';
 import { readJsonForm } from '../../src/endpoints/json-form.ts';
 import type { Match } from '../../src/endpoints/match.ts';
@@ -119,14 +120,22 @@ describe('answers', () => {
       const targets = outcomes.slice(1).map((_item, at) => ({ filename: `${at}.png`, image: at + 1 }));
       const model = { pack: 'default', version: '1' };
       const question = { request_id: 'r', options, warnings: [], queue_ms: 0.123, total_ms: 9.876, model };
-      return { question, targets: [...targets, missing], outcomes, calibration, dimensions: 2 };
+      const photos = outcomes.map((_, at) => ({
+        field: at === 0 ? 'image1' : 'image2',
+        index: Math.max(0, at - 1),
+        filename: undefined,
+      }));
+      return { question, photos, targets: [...targets, missing], outcomes, calibration, dimensions: 2 };
     });
 
   test.each(takers)('$id: an answer of its schema, or a problem of the table', (endpoint) => {
     const schema = schemaOf(endpoint.success);
     let answered = 0;
     const check = (given: Analysed) => {
-      const answer = endpoint.answer(given);
+      const job = endpoint.work?.(given);
+      const cohortScores = (vectors: Float32Array) => new Float32Array(vectors.length / 2);
+      const result = job && comparePersons(job.input as PersonsJob, { cohortScores, check: () => {} });
+      const answer = endpoint.answer(given, result);
       if ('refusal' in answer) {
         expect(answer.refusal).toBeInstanceOf(Problem);
         return;
@@ -197,10 +206,7 @@ const formOf = (endpoint: ImageEndpoint, texts: Readonly<Record<string, string>>
 function jsonOf(endpoint: ImageEndpoint, members: object) {
   const picture = Buffer.from('picture').toString('base64');
   const { fields } = endpoint;
-  const images = imageFields(fields).map((name) => [
-    name,
-    name === repeatedField(fields) ? [picture] : picture,
-  ]);
+  const images = imageFields(fields).map((name) => [name, mostOf(fields[name]) > 1 ? [picture] : picture]);
   const body = JSON.stringify({ ...Object.fromEntries(images), ...members });
   return readJsonForm(Buffer.from(body), new FormRules(endpoint), limits, pack);
 }

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { endpointIds, readConfig } from '../../src/config/config.ts';
 import { projectPath } from '../../src/config/paths.ts';
 import type { FieldRule } from '../../src/endpoints/endpoint.ts';
-import { repeatedField } from '../../src/endpoints/images.ts';
+import { mostOf } from '../../src/endpoints/images.ts';
 import { endpoints } from '../../src/endpoints/index.ts';
 import { type ErrorCode, errorCodes, Problem } from '../../src/errors.ts';
 import { problem } from '../../src/http/responses.ts';
@@ -74,7 +74,7 @@ test.each(takers)('the fields of $id are described as they are judged', ({ id, f
     const described = schema.properties![name]!;
     expect(schema.required!.includes(name)).toBe(rule.kind === 'image');
     if (rule.kind === 'image') {
-      expect(described.type).toBe(name === repeatedField(fields) ? 'array' : 'string');
+      expect(described.type).toBe(mostOf(rule) > 1 ? 'array' : 'string');
       continue;
     }
     expect(described.default).toBe(rule.default);

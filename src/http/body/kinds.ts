@@ -1,7 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import { type Form, type FormRules, readForm } from '../../endpoints/form.ts';
 import { readJsonForm } from '../../endpoints/json-form.ts';
-import { maxTargets } from '../../endpoints/options.ts';
 import { maxJson_bytes } from '../../endpoints/rank-embeddings.ts';
 import { JsonScan } from '../../engine/json-scan.ts';
 import { Problem } from '../../errors.ts';
@@ -39,7 +38,7 @@ const isJson = (type = '') => /^application\/json\s*(?:;|$)/i.test(type.trim());
 export function imagesBody(rules: FormRules, services: Services): (type: string | undefined) => Body<Form> {
   const { config } = services;
   const partLimits = {
-    parts: config.max_parts + (rules.repeated === undefined ? 0 : maxTargets),
+    parts: config.max_parts + rules.repeats,
     header_bytes: config.max_part_header_bytes,
   };
   const form: Body<Form> = {

@@ -16,6 +16,7 @@ export const paths = {
   advanced: '/API/v1.0/face/match/upload/advanced',
   detect: '/API/v1.0/face/detect/upload',
   many: '/API/v1.0/face/match/upload/many',
+  person: '/API/v1.0/face/match/upload/person',
   embed: '/API/v1.0/face/embed/upload',
   embeddings: '/API/v1.0/face/match/embeddings',
   models: '/API/v1.0/models',

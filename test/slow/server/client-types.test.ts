@@ -7,6 +7,7 @@ import type {
   ErrorCode,
   ImageField,
   MatchAnswer,
+  PersonValues,
   Problem,
 } from '../../../dist/client/types.d.ts';
 import { projectPath } from '../../../src/config/paths.ts';
@@ -121,7 +122,7 @@ test('there is no code to import, and the OpenAPI document has the name of the p
 test('the types are those of the server', () => {
   expectTypeOf<Match>().toExtend<MatchAnswer>();
   expectTypeOf<ErrorCode>().toEqualTypeOf<OwnErrorCode>();
-  type AllFields = Omit<AdvancedMatchFields, ImageField> & Omit<EmbedFields, 'image'>;
+  type AllFields = Omit<AdvancedMatchFields, ImageField> & Omit<EmbedFields, 'image'> & PersonValues;
   expectTypeOf<{ [Name in keyof AllFields]-?: AllFields[Name] }>().toEqualTypeOf<MatchOptions>();
   expectTypeOf<Problem['status']>().toEqualTypeOf<(typeof errorTable)[OwnErrorCode]['status']>();
   expectTypeOf<

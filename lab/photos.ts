@@ -1,0 +1,228 @@
+import { dot, meanOf, normalised } from 'facematch/for-lab';
+import { binOf, bins, similarityOfBin } from './fmr-table.ts';
+import { foldPair, foldPairs, folds, type HeldOutCohorts, heldOutFits } from './held-out.ts';
+import { foldOf, type LabelledImage, type PeopleSet } from './people.ts';
+
+/**
+ * Strangers are a little more similar when a side is the mean of several photos: what is by chance in one photo goes, and what people
+ * of a kind have in common stays. Measured is by how much, for each number of photos of one side; that of two sides is the sum.
+ */
+
+/** Most photos of a person that are measured; more count as these. */
+export const mostPhotos = 4;
+/** Fewer people of so many photos show nothing. */
+const leastPeople = 100;
+/** Rates at which the shift is measured, of which the largest counts: those of 50, 60 and 70 percent. */
+const rates = [1e-2, 1e-3, 1e-4];
+/** Fewer pairs above a similarity show nothing. */
+const leastPairs = 20;
+
+/** A person with the mean of their first photos. */
+interface Person {
+  person: string;
+  labels: readonly string[];
+  fold: number;
+  /** By the number of photos, from 1 on. */
+  means: readonly Float32Array[];
+  /** Each photo of those. */
+  photos: readonly Float32Array[];
+}
+
+export function personsOf({ images }: PeopleSet): Person[] {
+  const own = new Map<string, LabelledImage[]>();
+  for (const image of images) own.set(image.person, [...(own.get(image.person) ?? []), image]);
+  return [...own].map(([person, all]) => {
+    const photos = all.slice(0, mostPhotos).map(({ embedding }) => embedding);
+    return {
+      person,
+      labels: all[0]!.labels,
+      fold: foldOf(person, folds),
+      // One photo is its own mean: cohort scores are known by the very array.
+      means: photos.map((photo, i) => (i === 0 ? photo : meanOf(photos.slice(0, i + 1)))),
+      photos,
+    };
+  });
+}
+
+/** Vectors that need a cohort score besides the images. */
+export function newMeans(groups: readonly PhotoGroup[]) {
+  // A person may be in several groups.
+  const people = new Set(groups.flatMap((group) => group.people));
+  return [...people].flatMap(({ person, means }) =>
+    means.slice(1).map((embedding) => ({ person, embedding })),
+  );
+}
+
+/** Scores of strangers, counted by foldPair and bin. */
+class Counts {
+  readonly byFolds = Array.from({ length: heldOutFits }, () => new Uint32Array(bins));
+
+  add(folds: number, score: number): void {
+    this.byFolds[folds]![binOf(score)]!++;
+  }
+
+  /** Without the pairs that have a person of these folds. */
+  without(left: readonly number[]): Float64Array {
+    const sum = new Float64Array(bins);
+    for (const [low, high] of foldPairs) {
+      if (left.includes(low) || left.includes(high)) continue;
+      const some = this.byFolds[foldPair(low, high)]!;
+      for (let bin = 0; bin < bins; bin++) sum[bin]! += some[bin]!;
+    }
+    return sum;
+  }
+}
+
+export interface PhotoGroup {
+  group: string;
+  people: readonly Person[];
+}
+
+/** The people of each label of each set, who are strangers to each other. */
+export function groupsOf(sets: readonly PeopleSet[]): PhotoGroup[] {
+  return sets.flatMap((set) => {
+    const people = personsOf(set);
+    const labels = new Set(people.flatMap((one) => one.labels));
+    return [...labels].map((group) => ({
+      group,
+      people: people.filter((one) => one.labels.includes(group)),
+    }));
+  });
+}
+
+/** Visits the scores of strangers: `first` photos of one against `second` of the other. */
+export function eachScore(
+  people: readonly Person[],
+  [first, second]: readonly [number, number],
+  cohorts: HeldOutCohorts,
+  visit: (score: number, folds: number, a: Person, b: Person) => void,
+): void {
+  const [left, right] = [first, second].map((photos) => people.filter(({ means }) => means.length >= photos));
+  for (const [i, a] of left!.entries()) {
+    for (const b of first === second ? left!.slice(i + 1) : right!) {
+      if (a !== b)
+        visit(
+          scoreOf(a, a.means[first - 1]!, b, b.means[second - 1]!, cohorts),
+          foldPair(a.fold, b.fold),
+          a,
+          b,
+        );
+    }
+  }
+}
+
+function scoreOf(
+  a: Person,
+  first: Float32Array,
+  b: Person,
+  second: Float32Array,
+  cohorts: HeldOutCohorts,
+): number {
+  return normalised(dot(first, second), cohorts.score(first, b.fold), cohorts.score(second, a.fold));
+}
+
+/**
+ * The shifts by the number of photos, from 1 on: as many as have enough people. `without` leaves out the people of two folds, for
+ * those who are judged by the result.
+ */
+export function fitShifts(groups: readonly PhotoGroup[], cohorts: HeldOutCohorts) {
+  const counted: { means: Counts; single: Counts }[] = [];
+  for (let photos = 2; photos <= mostPhotos; photos++) {
+    const withPhotos = groups
+      .flatMap(({ people }) => people)
+      .filter(({ means }) => means.length >= photos).length;
+    if (withPhotos < leastPeople) break;
+    const means = new Counts();
+    const single = new Counts();
+    for (const { people } of groups) {
+      for (const a of people.filter((one) => one.means.length >= photos)) {
+        for (const b of people) {
+          if (a === b) continue;
+          const pair = foldPair(a.fold, b.fold);
+          const other = b.photos[0]!;
+          means.add(pair, scoreOf(a, a.means[photos - 1]!, b, other, cohorts));
+          for (const photo of a.photos.slice(0, photos))
+            single.add(pair, scoreOf(a, photo, b, other, cohorts));
+        }
+      }
+    }
+    counted.push({ means, single });
+  }
+  return (without: readonly number[] = []): number[] => {
+    const shifts = [0];
+    for (const { means, single } of counted) {
+      const [mean, one] = [means.without(without), single.without(without)];
+      const found = rates.flatMap((rate) => shiftAt(rate, mean, one));
+      shifts.push(Math.max(shifts.at(-1)!, ...found));
+    }
+    return shifts.map((shift) => Number(shift.toFixed(4)));
+  };
+}
+
+/** How much higher the similarity is that a share of the pairs reaches; nothing where too few pairs show it. */
+function shiftAt(rate: number, means: Float64Array, single: Float64Array): number[] {
+  const total = (counts: Float64Array) => counts.reduce((sum, count) => sum + count, 0);
+  if (rate * total(means) < leastPairs) return [];
+  return [similarityAt(rate * total(means), means) - similarityAt(rate * total(single), single)];
+}
+
+function similarityAt(wanted: number, counts: Float64Array): number {
+  let above = 0;
+  for (let bin = bins - 1; bin >= 0; bin--) {
+    above += counts[bin]!;
+    if (above >= wanted) return similarityOfBin(bin);
+  }
+  return similarityOfBin(0);
+}
+
+/** How often strangers pass a similarity with so many photos of each side. */
+export interface ShiftCheck {
+  photos: readonly [number, number];
+  observed: number;
+  pairs: number;
+  /** The people with as many photos. */
+  people: number;
+  /** The group with the highest rate among those with enough pairs to show it. */
+  worst?: { group: string; observed: number; pairs: number };
+}
+
+/** For all numbers of photos: the shift of each pair is fitted without the folds of its two people. */
+export function checkShifts(
+  groups: readonly PhotoGroup[],
+  cohorts: HeldOutCohorts,
+  shiftsWithout: (left: readonly number[]) => number[],
+  threshold: number,
+): ShiftCheck[] {
+  const shifts = foldPairs.map(([low, high]) => shiftsWithout([low, high]));
+  const indexOf = new Map(foldPairs.map(([low, high], i) => [foldPair(low, high), i]));
+  const most = Math.min(...shifts.map((some) => some.length));
+  const numbers = Array.from({ length: most }, (_, i) => i + 1);
+  return numbers.flatMap((first) =>
+    numbers
+      .filter((second) => second <= first)
+      .map((second): ShiftCheck => {
+        const seen = groups.map(({ group, people }) => {
+          let [pairs, passed] = [0, 0];
+          eachScore(people, [first, second], cohorts, (score, folds) => {
+            const own = shifts[indexOf.get(folds)!]!;
+            pairs++;
+            if (score - own[first - 1]! - own[second - 1]! >= threshold) passed++;
+          });
+          return { group, pairs, passed };
+        });
+        const pairs = seen.reduce((sum, one) => sum + one.pairs, 0);
+        const passed = seen.reduce((sum, one) => sum + one.passed, 0);
+        const [worst] = seen
+          .filter((one) => one.passed >= leastPassed)
+          .map((one) => ({ group: one.group, observed: one.passed / one.pairs, pairs: one.pairs }))
+          .toSorted((a, b) => b.observed - a.observed);
+        const people = groups
+          .flatMap((one) => one.people)
+          .filter(({ means }) => means.length >= first).length;
+        return { photos: [first, second], observed: passed / pairs, pairs, people, ...(worst && { worst }) };
+      }),
+  );
+}
+
+/** Fewer pairs of a group that pass say little of its rate. */
+const leastPassed = 5;

@@ -1,0 +1,64 @@
+import { meanOf } from 'facematch/for-lab';
+import { expect, test } from 'vitest';
+import { Random } from '../../test/support/random.mjs';
+import { folds, HeldOutCohorts } from '../held-out.ts';
+import { checkShifts, fitShifts, groupsOf, newMeans } from '../photos.ts';
+
+/** By how much strangers are more similar when a side is the mean of several photos. */
+
+const dimensions = 16;
+const random = new Random(7);
+const noise = (size: number) =>
+  Float32Array.from(
+    { length: dimensions },
+    () => size * (random.next() + random.next() + random.next() - 1.5),
+  );
+const sum = (a: Float32Array, b: Float32Array) => a.map((value, i) => value + b[i]!);
+
+/** People whose photos are themselves and chance: how many photos each has. */
+function people(counts: readonly number[]) {
+  return counts.flatMap((count, number) => {
+    // People differ in fewer ways than photos.
+    const own = noise(1).map((value, i) => (i < 5 ? value : 0));
+    const images = Array.from({ length: count }, () => meanOf([sum(own, noise(0.8))]));
+    const person = `set/${number}`;
+    return images.map((embedding) => ({ person, set: 'set', labels: ['set'], embedding, cohort_score: 0 }));
+  });
+}
+
+function fit(counts: readonly number[]) {
+  const images = people(counts);
+  const groups = groupsOf([{ name: 'set', images }]);
+  const judged = [...images, ...newMeans(groups)].map(({ embedding }) => embedding);
+  const cohorts = new HeldOutCohorts(
+    judged,
+    judged.map(() => new Float32Array(folds)),
+  );
+  return { groups, cohorts, shiftsWithout: fitShifts(groups, cohorts) };
+}
+
+test('the shift grows with the photos, and with it strangers pass as often as with one', () => {
+  const { groups, cohorts, shiftsWithout } = fit(Array(400).fill(3));
+  const shifts = shiftsWithout();
+  expect(shifts).toHaveLength(3);
+  expect(shifts[0]).toBe(0);
+  expect(shifts[1]).toBeGreaterThan(0.01);
+  expect(shifts[2]).toBeGreaterThan(shifts[1]!);
+  const rows = checkShifts(groups, cohorts, shiftsWithout, 0.5);
+  const observed = (a: number, b: number) =>
+    rows.find(({ photos }) => photos[0] === a && photos[1] === b)!.observed;
+  const alone = observed(1, 1);
+  expect(alone).toBeGreaterThan(1e-3);
+  for (const [a, b] of [
+    [2, 1],
+    [3, 1],
+    [2, 2],
+    [3, 3],
+  ] as const)
+    expect(observed(a, b) / alone).toBeLessThan(1.5);
+});
+
+test('too few people of so many photos show nothing', () => {
+  expect(fit(Array(99).fill(2)).shiftsWithout()).toEqual([0]);
+  expect(fit([...Array(120).fill(2), ...Array(99).fill(3)]).shiftsWithout()).toHaveLength(2);
+});

@@ -1,0 +1,249 @@
+import { z } from 'zod';
+import type { Analysis } from '../engine/addon.ts';
+import { Problem } from '../errors.ts';
+import type { Calibration } from '../scoring/calibration.ts';
+import { sum } from '../scoring/compare.ts';
+import type { ComparedPersons, PhotoAgreement } from '../scoring/persons.ts';
+import { accuracy_mode, type Question, request_id, rest, threshold_percent, timingsBody } from './answer.ts';
+import { type PersonsJob, personsModule } from './compare-persons.ts';
+import { assessPair, verdict } from './comparison.ts';
+import { type Analysed, type Answered, define, key, type Photo, prefix } from './endpoint.ts';
+import { Image, imageBody, round } from './face.ts';
+import { lowQuality } from './face-quality.ts';
+import { faultsOf, type ImageFault, photoName } from './faults.ts';
+import { answerUnlessRefused, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
+import { optionRules } from './options.ts';
+import { count, object, percent, text } from './schema.ts';
+import {
+  incomplete,
+  notInFront,
+  photosUnmeasured,
+  thresholdBelowOne,
+  uncalibrated,
+  type Warning,
+} from './warnings.ts';
+
+/** Photos of one person against photos of one person: one decision. */
+
+/** Most photos of each side: frames of a check-in, and a reference. */
+const most = { image1: 4, image2: 16 } as const;
+export const mostPhotos = most.image1 + most.image2;
+const sideNames = ['image1', 'image2'] as const;
+
+export const PersonPhoto = Image.extend({
+  index: count.describe('Its position among those sent'),
+  filename: text('Its name, as sent').exactOptional(),
+  agreement_percent: percent
+    .nullable()
+    .describe(
+      'confidence_percent of the photo with the mean of the others of its side; null where it is alone',
+    ),
+}).describe('A photo of one side, and its faces; the largest counts.');
+
+const Person = object('Whether the photos of both sides show the same person.', {
+  request_id,
+  match: verdict.match,
+  confidence_percent: verdict.confidence_percent,
+  threshold_percent,
+  similarity: verdict.similarity.describe('Cosine of the two means; not comparable between model packs'),
+  false_match_rate: verdict.false_match_rate.describe(
+    "How often two different people score at least this high with as many photos; never below the floor of the pack's table; 1 when the pack has no table",
+  ),
+  extrapolated: verdict.extrapolated,
+  accuracy_mode,
+  image1: z.array(PersonPhoto).min(1).max(most.image1).describe('In the order sent'),
+  image2: z.array(PersonPhoto).min(1).max(most.image2).describe('In the order sent'),
+  photos_compared: object('How many photos each side is the mean of', {
+    image1: z.int().min(1).max(most.image1).describe('Photos of image1'),
+    image2: z.int().min(1).max(most.image2).describe('Photos of image2'),
+  }),
+  ...rest,
+});
+
+type Person = z.infer<typeof Person>;
+export type PersonPhoto = z.infer<typeof PersonPhoto>;
+
+interface Side {
+  name: (typeof sideNames)[number];
+  photos: { photo: Photo; analysis: Analysis }[];
+}
+
+/** The photos of both sides, or their faults in the form's order. */
+function sidesOf({ photos, outcomes }: Pick<Analysed, 'photos' | 'outcomes'>): Side[] | ImageFault[] {
+  const faults = photos.flatMap(({ field, index }, i) => faultsOf(field, outcomes[i]!, -1, index));
+  if (faults.length > 0) return faults;
+  const all = photos.map((photo, i) => ({ photo, analysis: outcomes[i] as Analysis }));
+  return sideNames.map((name) => ({ name, photos: all.filter(({ photo }) => photo.field === name) }));
+}
+
+const isFaulty = (found: Side[] | ImageFault[]): found is ImageFault[] => 'code' in found[0]!;
+
+/** `compared`: what comparePersons found in the faces of these sides. */
+function personAnswer(
+  question: Question,
+  sides: readonly Side[],
+  compared: ComparedPersons,
+  calibration: Calibration,
+): Person {
+  const { request_id, options, warnings, model, queue_ms, total_ms } = question;
+  const [image1, image2] = sides.map((side, i) => photosBody(side, compared.sides[i]!, calibration)) as [
+    PersonPhoto[],
+    PersonPhoto[],
+  ];
+  const photos_compared = { image1: image1.length, image2: image2.length };
+  const shifted = {
+    similarity: compared.similarity,
+    normalised_similarity: compared.normalised_similarity - calibration.shift(image1.length, image2.length),
+  };
+  const assessed = assessPair(shifted, calibration, 1, options.threshold_percent);
+  const analysed = sides.flatMap(({ photos }) => photos.map(({ analysis }) => analysis.timings_ms));
+  return {
+    request_id,
+    match: assessed.match,
+    confidence_percent: assessed.confidence_percent,
+    threshold_percent: options.threshold_percent,
+    similarity: assessed.similarity,
+    false_match_rate: assessed.false_match_rate,
+    extrapolated: assessed.extrapolated,
+    accuracy_mode: options.accuracy_mode,
+    image1,
+    image2,
+    photos_compared,
+    model,
+    warnings: [
+      ...warnings,
+      ...thresholdBelowOne(options.threshold_percent),
+      ...uncalibrated(calibration, model),
+      ...photosUnmeasured(calibration, model, Math.max(image1.length, image2.length)),
+      ...sides.flatMap((side, i) => warningsOf(side, [image1, image2][i]!, compared.sides[i]!)),
+    ],
+    timings_ms: timingsBody(queue_ms, analysed.reduce(sum), total_ms),
+  };
+}
+
+function photosBody(
+  { photos }: Side,
+  agreements: readonly PhotoAgreement[],
+  calibration: Calibration,
+): PersonPhoto[] {
+  return photos.map(({ photo: { index, filename }, analysis }, i) => {
+    const { agreement } = agreements[i]!;
+    const shift = agreement === undefined ? 0 : calibration.shift(1, photos.length - 1);
+    return {
+      index,
+      ...(filename === undefined ? {} : { filename }),
+      agreement_percent:
+        agreement === undefined
+          ? null
+          : round(calibration.assess(agreement - shift, 1).confidence_percent, 1),
+      ...imageBody(analysis.image),
+      face_index: 0,
+    };
+  });
+}
+
+function warningsOf(
+  { name, photos }: Side,
+  bodies: readonly PersonPhoto[],
+  agreements: readonly PhotoAgreement[],
+): Warning[] {
+  return photos.flatMap(({ analysis }, index) => [
+    ...incomplete(name, analysis.image, index),
+    ...notInFront(name, index, agreements[index]!.best_face),
+    ...lowQuality(name, bodies[index]!.faces[0]!, index),
+  ]);
+}
+
+/** Photos that agree less with the others of their side than `percent`. */
+function disagreeing({ image1, image2 }: Person, least_percent: number) {
+  return Object.entries({ image1, image2 }).flatMap(([field, photos]) =>
+    photos.flatMap(({ index, agreement_percent }) =>
+      agreement_percent !== null && agreement_percent < least_percent
+        ? [{ field, index, agreement_percent }]
+        : [],
+    ),
+  );
+}
+
+const disagreementWords = ({ field, index, agreement_percent }: ReturnType<typeof disagreeing>[number]) =>
+  `${photoName(field, index)} agrees with the others at ${agreement_percent} percent`;
+
+function disagreement(body: Person, least_percent: number): Problem | undefined {
+  const errors = disagreeing(body, least_percent);
+  if (errors.length === 0) return undefined;
+  const fields = [...new Set(errors.map(({ field }) => field))].join(' and ');
+  return new Problem('photos_disagree', {
+    detail: `Make sure that all photos of ${fields} show one person, alone or in front: ${errors.map(disagreementWords).join(', ')}, below ${least_percent}.`,
+    errors,
+  });
+}
+
+/** For photos that the client lets pass, and that are refused unless it says so. */
+function disagreementWarnings(body: Person): Warning[] {
+  return disagreeing(body, optionRules.min_agreement_percent.default).map((one) => ({
+    code: 'photos_disagree',
+    field: one.field,
+    index: one.index,
+    detail: `${disagreementWords(one)}: it may show somebody else, and is a part of the mean all the same.`,
+  }));
+}
+
+export const matchPerson = define({
+  id: 'match_person',
+  method: 'POST',
+  path: `${prefix}/face/match/upload/person`,
+  scope: 'match:person',
+  price: 1,
+  audited: true,
+  takes: 'images',
+  fields: {
+    image1: { ...imageRule('A photo of the first person'), most: most.image1 },
+    image2: { ...imageRule('A photo of the second person'), most: most.image2 },
+    ...optionsOf('match_person'),
+  },
+  values: 'PersonValues',
+  success: {
+    description: 'The photos were compared, whether they match or not',
+    name: 'Person',
+    schema: Person,
+  },
+  errors: ['faces', 'choice', 'persons'],
+  furtherPrice: (images) => Math.max(0, images - 2),
+  docs: {
+    tag: 'match',
+    summary: 'Compare several photos of two people',
+    description:
+      `Are the ${most.image1} photos at most of \`image1\`, all of one person, and the ${most.image2} at most of \`image2\`, all of one ` +
+      'person, of the same one? The largest face of each photo counts, and each side is the mean of its embeddings: that misses far ' +
+      'fewer people than one photo. A photo of somebody else is told by its agreement with the others of its side.',
+    further: ' For each photo beyond the second it takes one more.',
+    curl: [key, '-F image1=@frame.jpg', '-F image2=@one.jpg', '-F image2=@two.jpg', '-F accuracy_mode=fast'],
+  },
+  work(analysed) {
+    const sides = sidesOf(analysed);
+    if (isFaulty(sides)) return undefined;
+    const input = sides.map(({ photos }) =>
+      photos.map(({ analysis }) =>
+        analysis.image.faces.map(({ embedding, cohort_score }) => ({ embedding, cohort_score })),
+      ),
+    );
+    return { module: personsModule, input: input as unknown as PersonsJob };
+  },
+  answer({ question, photos, outcomes, calibration }, result): Answered {
+    const sides = sidesOf({ photos, outcomes });
+    if (isFaulty(sides)) return refusalOf(sides);
+    const { options } = question;
+    const body = personAnswer(question, sides, result as ComparedPersons, calibration);
+    const all = [...body.image1, ...body.image2];
+    const counts = all.map(imageCounts);
+    // Without a table no percent says what agrees.
+    const refusal = calibration.measured ? disagreement(body, options.min_agreement_percent) : undefined;
+    if (refusal) return { refusal, counts, timings_ms: body.timings_ms };
+    if (calibration.measured) body.warnings.push(...disagreementWarnings(body));
+    const { accuracy_mode, threshold_percent, confidence_percent, match } = body;
+    const asked = photos.map(({ field, index }, i) => ({ field, photo: index, face: all[i]!.faces[0]! }));
+    return answerUnlessRefused(body, options, asked, counts, [
+      { accuracy_mode, threshold_percent, confidence_percent, match },
+    ]);
+  },
+});

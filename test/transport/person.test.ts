@@ -1,0 +1,189 @@
+import type { Sharp } from 'sharp';
+import { expect, test } from 'vitest';
+import { blank, samples } from '../fixtures/images.ts';
+import { type Answer, type Fields, type Json, match, paths } from '../server/support/client.ts';
+import { Home, TestServer } from '../server/support/server.ts';
+import { cutOuts } from '../support/portraits.mjs';
+
+/** Several photos of two people, as one decision. */
+
+const scopes = ['match:person', 'match:advanced', 'match:embeddings', 'embed'] as const;
+const home = new Home();
+const keys = { all: home.key({ scopes }), four: home.key({ scopes, rate: 0.01, burst: 4 }) };
+const FACEMATCH_ENDPOINTS = 'match_person,match_advanced,match_embeddings,embed,models';
+const server = await TestServer.forFile({ env: { FACEMATCH_ENDPOINTS } }, home);
+
+const [first, again, stranger] = cutOuts() as [Sharp, Sharp, Sharp];
+const png = (image: Sharp) => image.clone().png().toBuffer();
+/** Four photos of one person, and one of another. */
+const [one, two, mirrored, dim, other] = await Promise.all([
+  png(first),
+  png(again),
+  png(first.clone().flop()),
+  png(again.clone().linear(0.7)),
+  png(stranger),
+]);
+const faceless = await blank(400, 300, 'png');
+
+const ask = (fields: Fields, key = keys.all): Promise<Answer> =>
+  match(server, fields, { path: paths.person, key });
+const members = (body: Json, field: string, member: string) =>
+  body[field].map((photo: Json) => photo[member]);
+
+test('one photo of each is judged as by the advanced endpoint for the largest faces', async () => {
+  const { status, body } = await ask({ image1: one, image2: samples.three });
+  const fields = { image1: one, image2: samples.three, auto_pair_best: 'false' };
+  const alone = await match(server, fields, { path: paths.advanced, key: keys.all });
+  expect(status).toBe(200);
+  const {
+    match: matches,
+    confidence_percent,
+    similarity,
+    false_match_rate,
+    extrapolated,
+    model,
+  } = alone.body;
+  expect(body).toMatchObject({
+    ...{ match: matches, confidence_percent, similarity, false_match_rate, extrapolated, model },
+    photos_compared: { image1: 1, image2: 1 },
+    image1: [{ index: 0, filename: 'image1.bin', agreement_percent: null, face_index: 0 }],
+  });
+  expect(body.image2[0].faces).toEqual(alone.body.image2.faces);
+});
+
+test('a side is the mean of its photos, in whatever order, as a form and as JSON', async () => {
+  const sides = { image1: [one, mirrored], image2: [two, dim] };
+  const { body } = await ask(sides);
+  const embeddings = await Promise.all([one, mirrored, two, dim].map(embeddingOf));
+  const vectors = embeddings.map(({ vector }) => vector);
+  const compared = await compareEmbeddings(
+    embeddings[0]!.of,
+    meanOf(vectors.slice(0, 2)),
+    meanOf(vectors.slice(2)),
+  );
+  expect(body.similarity).toBeCloseTo(compared.similarity, 3);
+  // What several photos of strangers gain is taken off.
+  expect(body.confidence_percent).toBeLessThanOrEqual(compared.confidence_percent);
+  expect(body.photos_compared).toEqual({ image1: 2, image2: 2 });
+  expect(Math.min(...members(body, 'image1', 'agreement_percent'))).toBeGreaterThan(70);
+  const reversed = await ask({ image1: [mirrored, one], image2: [dim, two] });
+  expect(reversed.body.confidence_percent).toBe(body.confidence_percent);
+  const json = JSON.stringify({
+    image1: sides.image1.map((image) => image.toString('base64')),
+    image2: sides.image2.map((image) => image.toString('base64')),
+  });
+  const headers = { 'x-api-key': keys.all, 'content-type': 'application/json' };
+  const sent = await fetch(`${server.address}${paths.person}`, { method: 'POST', headers, body: json });
+  expect(((await sent.json()) as Json).confidence_percent).toBe(body.confidence_percent);
+});
+
+test('a photo of somebody else is refused with its agreement, or told of where the caller lets it pass', async () => {
+  const fields = { image1: one, image2: [two, dim, other] };
+  const { status, body } = await ask(fields);
+  expect([status, body.code, body.errors]).toEqual([
+    422,
+    'photos_disagree',
+    [{ field: 'image2', index: 2, agreement_percent: expect.any(Number) }],
+  ]);
+  const let_pass = await ask({ ...fields, min_agreement_percent: '0' });
+  expect(let_pass.status).toBe(200);
+  expect(members(let_pass.body, 'image2', 'agreement_percent')[2]).toBe(body.errors[0].agreement_percent);
+  expect(let_pass.body.warnings).toContainEqual(
+    expect.objectContaining({ code: 'photos_disagree', field: 'image2', index: 2 }),
+  );
+});
+
+test.each<[string, Fields, number, Json]>([
+  ['no photo of one side', { image1: one }, 400, { code: 'missing_field', field: 'image2' }],
+  [
+    'five of the first',
+    { image1: Array(5).fill(one), image2: two },
+    400,
+    { code: 'too_many_images', limit: 4 },
+  ],
+  [
+    'seventeen of the second',
+    { image1: one, image2: Array(17).fill(two) },
+    400,
+    { code: 'too_many_images', limit: 16 },
+  ],
+  [
+    'an empty one',
+    { image1: one, image2: [two, Buffer.alloc(0)] },
+    400,
+    { code: 'missing_field', errors: [{ field: 'image2', code: 'missing_field', index: 1 }] },
+  ],
+  [
+    'one without a face',
+    { image1: one, image2: [two, faceless] },
+    422,
+    { code: 'no_face_found', errors: [{ field: 'image2', code: 'no_face_found', index: 1 }] },
+  ],
+  [
+    'a file that is no image',
+    { image1: [one, Buffer.from('no image')], image2: two },
+    415,
+    {
+      field: 'image1',
+      errors: [{ field: 'image1', code: 'unsupported_image_format', index: 1, detected: 'text' }],
+    },
+  ],
+])('%s is the fault of the request', async (_what, fields, status, body) => {
+  expect(await ask(fields)).toMatchObject({ status, body });
+});
+
+test('the most photos are taken, and cost a token each beyond the second', async () => {
+  const { status } = await ask({ image1: Array(4).fill(one), image2: Array(16).fill(two) });
+  expect(status).toBe(200);
+  const answers = [
+    await ask({ image1: one, image2: [two, dim, two] }, keys.four),
+    await ask({ image1: one, image2: two }, keys.four),
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  expect((await ask({ image1: one, image2: two }, keys.four)).status).toBe(429);
+});
+
+test('who stands behind somebody else is told of', async () => {
+  // The other one is in the third sample photo, but not in front.
+  const image2 = [other, await png(stranger.clone().flop()), samples.three];
+  const { body } = await ask({ image1: other, image2, min_agreement_percent: '0' });
+  const [told] = body.warnings.filter(({ code }: Json) => code === 'not_the_largest_face');
+  expect(told).toMatchObject({ field: 'image2', index: 2, face_index: expect.any(Number) });
+  const alone = await match(
+    server,
+    { image1: other, image2: samples.three },
+    { path: paths.advanced, key: keys.all },
+  );
+  expect(told.face_index).toBe(alone.body.image2.face_index);
+});
+
+interface Embedding {
+  vector: Float32Array;
+  of: Json;
+}
+
+async function embeddingOf(image: Buffer): Promise<Embedding> {
+  const { body } = await match(server, { image }, { path: paths.embed, key: keys.all });
+  const bytes = Buffer.from(body.image.faces[0].embedding, 'base64');
+  return { vector: new Float32Array(new Uint8Array(bytes).buffer), of: body.embedding };
+}
+
+function meanOf(vectors: Float32Array[]): Float32Array {
+  const sum = vectors[0]!.map((_, i) => vectors.reduce((total, vector) => total + vector[i]!, 0));
+  const length = Math.hypot(...sum);
+  return sum.map((value) => value / length);
+}
+
+async function compareEmbeddings(
+  { pack, version, accuracy_mode }: Json,
+  a: Float32Array,
+  b: Float32Array,
+): Promise<Json> {
+  const text = (vector: Float32Array) => Buffer.from(vector.buffer).toString('base64');
+  const candidates = [{ id: 'b', embedding: text(b) }];
+  const body = JSON.stringify({ pack, version, accuracy_mode, embedding: text(a), candidates });
+  const headers = { 'x-api-key': keys.all, 'content-type': 'application/json' };
+  const answer = await fetch(`${server.address}${paths.embeddings}`, { method: 'POST', headers, body });
+  const { results } = (await answer.json()) as Json;
+  return results[0];
+}
