@@ -14,6 +14,7 @@ import { requirePeople } from '../fmr-table.ts';
 import { examplesOf, type FoundFaces, findFaces, type SetFolder, withoutPeopleSet } from '../found-faces.ts';
 import { cohortTasks, type HeldOutCohorts, makeCohorts } from '../held-out.ts';
 import { type Example, humanThreshold, occlusionThreshold, tallyLinear } from '../linear-score.ts';
+import { pairsOfPeople, tryFeedings } from '../packs/feeding-trial.ts';
 import { type Grouping, type PeopleSet, readPeople, requireColumns } from '../people.ts';
 import { fitShifts, groupsOf, newMeans, type PhotoGroup } from '../photos.ts';
 import { writeFits } from '../write-fit.ts';
@@ -62,6 +63,7 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
     );
   requirePeople(largestGroup(table.map(({ name, folder }) => readPeople(name, folder, groups))));
   const { directory, manifest, workers } = await openPack(options.pack);
+  const feeding = await feedingOf(directory, manifest, table);
   const faces = await findFaces(
     { table, cohortOnly, covered, withoutPeople, groups },
     { packDirectory: directory, minDetScore: manifest.min_det_score, workers },
@@ -83,6 +85,8 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
   return {
     pack: manifest.name,
     written,
+    // How a net that somebody brought is fed, tried on the people who have two images.
+    ...(feeding && { feeding }),
     // What a published set cannot promise: of whom and of what photos it is.
     known_for: table.flatMap(({ about }) => about ?? []),
     centres: centres.length,
@@ -101,6 +105,20 @@ async function openPack(nameOrPath: string | undefined) {
   await verifyPack(directory, manifest);
   loadPack(directory, netsAlone(manifest));
   return { directory, manifest, workers };
+}
+
+/** Undefined for a pack of ours, whose feeding is known, and where too few people have two images. */
+async function feedingOf(
+  directory: string,
+  { source, embedder }: CalibratedManifest,
+  table: readonly SetFolder[],
+) {
+  if (source.kind !== 'project' || typeof embedder.from !== 'string') return undefined;
+  for (const { name, folder } of table) {
+    const pairs = pairsOfPeople(readPeople(name, folder));
+    if (pairs) return tryFeedings(directory, pairs, folder);
+  }
+  return undefined;
 }
 
 function cohortsOf({ modes }: FoundFaces, workers: number, photoGroups: readonly PhotoGroup[]) {

@@ -4,6 +4,7 @@ import type { BrokenPromise, CalibrationCheck } from '../calibrate.ts';
 import type { SetFolder } from '../found-faces.ts';
 import type { Tally } from '../linear-score.ts';
 import { countText, percentText, rateText, scoreText, timesText } from '../number-text.ts';
+import { feedingLines } from '../packs/feeding-trial.ts';
 import { parseGroupings } from '../people.ts';
 import type { CalibrateOptions, calibratePack, ModeFit } from './calibrate-pack.ts';
 import type { calibratePhotos } from './calibrate-photos.ts';
@@ -136,12 +137,14 @@ function describeFit({
   human,
   occlusion,
   known_for,
+  feeding,
 }: Awaited<ReturnType<typeof calibratePack>>): string[] {
   return [
     ...known_for.map(
       (about) =>
         `The rates are known for ${about}. For other people and other photos they are a guess: measure your own with facematch eval --people, or add them.`,
     ),
+    ...(feeding ? feedingLines(feeding) : []),
     `${centres} centres`,
     ...modes.flatMap(describeMode),
     ...(human ? describeTally('The human check', human) : []),

@@ -13,6 +13,8 @@ import {
 } from 'facematch/for-lab';
 import type { Added, AddOptions, LivenessFile } from '../packs/add.ts';
 import { downloadsOf, type PublishedPack } from '../packs/catalogue.ts';
+import type { FeedingTrial } from '../packs/feeding-trial.ts';
+import { readPairs } from '../pairs.ts';
 import { tellFit } from './calibrate.ts';
 
 interface JsonOption {
@@ -43,18 +45,28 @@ export function registerAdd(packs: Command): void {
       'ONNX file of a net for presentation attacks, and the sides of its crop in sides of the face, such as 2.7; may be given several times',
       addLiveness,
     )
+    .option(
+      '--try <pairs:dir>',
+      'PAIRS.tsv:DIR, labelled pairs as for eval: every usual way to feed the embedder is tried on them',
+    )
     .option('--output <name>', "name of the embedder's output, when it has several vectors")
     .option('--licence <text>', 'under which you have the files', 'not stated')
     .option('--project <text>', 'where they come from', 'files of the operator')
     .option('--json', 'print what was made as JSON')
-    .action(async (name: string, options: AddOptions & JsonOption) => {
+    .action(async (name: string, options: AddOptions & JsonOption & { try?: string }) => {
+      const trial = options.try === undefined ? undefined : parsePairs(options.try);
       const { detector, embedder, landmarks, liveness } = options;
       if ([detector, embedder, landmarks, liveness].every((one) => one === undefined)) {
         command.error('error: expected at least one of --detector, --embedder, --landmarks and --liveness');
       }
       const { addPack } = await import('../packs/add.ts');
       const done = activity('The nets are looked into and tried');
-      await tell(name, await addPack(name, options).finally(done), options);
+      const added = await addPack(name, options).finally(done);
+      if (trial === undefined) return tell(name, added, options);
+      const { feedingLines, tryFeedings } = await import('../packs/feeding-trial.ts');
+      const feeding = await tryFeedings(added.directory, trial.pairs, trial.folder);
+      await tell(name, { ...added, feeding }, options);
+      if (!options.json) console.log(['', ...feedingLines(feeding)].join('\n'));
     });
   addHelp(command, {
     notes: `Files are copied and used as they are. What a file does not say is assumed and told; correct it in manifest.json.
@@ -123,6 +135,14 @@ resumed; files are verified by their SHA-256 and kept below $XDG_CACHE_HOME, or 
   });
 }
 
+/** PAIRS.tsv:DIR, read before a pack is made. */
+function parsePairs(text: string) {
+  const [, file, folder] = /^([^:]+):(.+)$/.exec(text) ?? [];
+  if (file === undefined || folder === undefined)
+    throw new Error(`--try takes PAIRS.tsv:DIR, and not ${text}.`);
+  return { pairs: readPairs(file), folder };
+}
+
 /** FILE:SCALE, added to those before. */
 function addLiveness(text: string, before: LivenessFile[] = []): LivenessFile[] {
   const [, file, digits] = /^(.+):(\d+(?:\.\d+)?)$/.exec(text) ?? [];
@@ -131,7 +151,11 @@ function addLiveness(text: string, before: LivenessFile[] = []): LivenessFile[] 
   throw new InvalidArgumentError('Expected FILE:SCALE, with a scale above 1, such as net.onnx:2.7.');
 }
 
-async function tell(name: string, added: Added, { json }: JsonOption): Promise<void> {
+async function tell(
+  name: string,
+  added: Added & { feeding?: FeedingTrial },
+  { json }: JsonOption,
+): Promise<void> {
   if (json) {
     console.log(JSON.stringify(added, null, 2));
     return;

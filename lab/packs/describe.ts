@@ -129,7 +129,7 @@ export function describeEmbedder(
       dimensions,
     },
     assumed: [
-      `embedder: fed ${feedingWords(how)}${feeding === undefined ? `, as ${chosen}'s are` : ''}`,
+      `embedder: fed ${feedingWords(how)}${feeding === undefined ? `, as ${chosen}'s are: a guess that --try PAIRS.tsv:DIR tries on pairs of your own` : ''}`,
       "embedder: the face lies in the chip as ArcFace's five points say",
       ...(sides.every((side) => side > 0)
         ? []

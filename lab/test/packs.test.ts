@@ -43,7 +43,9 @@ describe('facematch packs add', () => {
     const own = './mine --embedder brought.onnx --licence MIT --project of-the-test';
     const { code, stdout, stderr } = await packs(`add ${own}`);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toContain("embedder: fed RGB, (byte − 0) × 1, as sface's are");
+    expect(stdout).toContain(
+      "embedder: fed RGB, (byte − 0) × 1, as sface's are: a guess that --try PAIRS.tsv:DIR tries",
+    );
     expect(stdout).toContain("detector, landmarks: the default pack's");
     expect(stdout).toContain('3 and 3, of 3 in each of the two sample photos');
 
@@ -178,6 +180,35 @@ describe('facematch packs check', () => {
 });
 
 const shared = sharedFolder();
+test.skipIf(!shared)(
+  '--try tells on labelled pairs that a net is fed wrongly, and how it should be',
+  async () => {
+    const images = join(shared!, 'data/lfw-dev/images');
+    const [header, ...lines] = readFileSync(join(images, '../pairs.tsv'), 'utf8').trimEnd().split('\n');
+    const column = header!.split('\t').indexOf('same');
+    const some = ['0', '1'].flatMap((same) =>
+      lines.filter((line) => line.split('\t')[column] === same).slice(0, 30),
+    );
+    writeFileSync(join(folder, 'pairs.tsv'), [header, ...some].join('\n'));
+    const net = join(packDirectory('default'), 'embed.onnx');
+    const { stdout, code } = await packs(
+      `add ./fed --embedder ${net} --feeding sface --try pairs.tsv:${images}`,
+    );
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/RGB, \(byte − 0\) × 1 .* as the manifest says\n/);
+    expect(stdout).toMatch(
+      /Fed (RGB|BGR), \(byte − (127\.5|0)\) × 0\.\d+ it recognises [\d.]+ % more: correct channels/,
+    );
+  },
+);
+
+test('--try is refused before a pack is made where it names no list', async () => {
+  const own = 'add ./x --embedder brought.onnx --try';
+  expectFailure(await packs(`${own} pairs`), 1, '--try takes PAIRS.tsv:DIR, and not pairs.');
+  expectFailure(await packs(`${own} none.tsv:.`), 1, 'none.tsv cannot be read');
+  expect(existsSync(join(folder, 'x'))).toBe(false);
+});
+
 test.skipIf(!shared)(
   'a detector of one’s own and eighty strangers, one image each, make a calibrated pack',
   { timeout: 300_000 },

@@ -61,8 +61,12 @@ export function livenessFinding(
 }
 
 export function feedingWarning(better: Feeding): Finding {
-  const value = `fed as ${better}'s nets are, the embedder tells the people of the photos apart much better`;
-  return warning('feeding', value, `Add the pack again with --feeding ${better}`);
+  const value = `fed as ${better}'s nets are, the embedder tells the people of the two photos apart much better, which is a guess by nine pairs`;
+  return warning(
+    'feeding',
+    value,
+    `Try it on pairs of your own: packs add --feeding ${better} --try PAIRS.tsv:DIR`,
+  );
 }
 
 async function timing(directory: string, draft: Manifest): Promise<Finding> {
