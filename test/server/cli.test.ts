@@ -83,6 +83,19 @@ test('serve on an old Node says so before it looks at anything else', async () =
   expectFailure(outcome, 1, 'error: facematch does not run here: Node 18.20.8 is too old. ');
 });
 
+test.each([
+  ['eval', ['eval', 'pairs.tsv', '--images', 'photos']],
+  ['calibrate', ['calibrate', '--help']],
+  ['packs add', ['packs', 'add', 'mine', '--embedder', 'net.onnx']],
+  ['packs pull', ['packs', 'pull']],
+])('where the laboratory is not installed, %s says which package brings it', async (path, line) => {
+  const message = `${path} comes with the package @facematch/lab. Install it beside facematch: npm install @facematch/lab`;
+  await expect(buildProgram(undefined).parseAsync(line, { from: 'user' })).rejects.toMatchObject({
+    code: 'commander.error',
+    message: `error: ${message}`,
+  });
+});
+
 test('every command that tells something has --json', async () => {
   const program = buildProgram(await openLab());
   const leaves = everyCommand(program).filter(({ command }) => command.commands.length === 0);
