@@ -36,7 +36,7 @@ export function base64({ embedding }: Pick<Face, 'embedding'>): string {
 }
 
 /** The same with embeddings, of a length. Faces that were not asked for get no embedding and no quality warnings. */
-export function embedAnswer(question: Question, analysis: Analysis, dimensions: number): Embed {
+function embedAnswer(question: Question, analysis: Analysis, dimensions: number): Embed {
   const body = detectAnswer(question, analysis);
   const { face_index, accuracy_mode } = question.options;
   const wanted = (index: number) => face_index < 0 || index === face_index;

@@ -153,7 +153,7 @@ export interface Ranked {
   calibration: Calibration;
 }
 
-export interface EmbeddingsEndpoint extends Common {
+interface EmbeddingsEndpoint extends Common {
   takes: 'embeddings';
   /** The names of what it takes, as JSON. */
   members: readonly string[];

@@ -20,7 +20,7 @@ export class ModelFileError extends Error {
 
 /** Optional members of a manifest whose files facematch made itself; they are in the repository. */
 const madeHere = ['cohort', 'human', 'occlusion'] as const;
-export type MadeHere = (typeof madeHere)[number];
+type MadeHere = (typeof madeHere)[number];
 
 /** A file of a pack, as it is told of. */
 export interface PackFile {

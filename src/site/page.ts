@@ -10,7 +10,7 @@ import { problemName } from './problems.ts';
  * nothing: it shows the document without asking for it.
  */
 
-export interface Page {
+interface Page {
   html: string;
   /** The Content-Security-Policy (level 3): the page's own scripts, any style, and requests to this server alone. */
   policy: string;
