@@ -25,7 +25,8 @@ constexpr float kHintSide = 12;
 constexpr float kMaxHintSide = 32;
 
 // Where a face is smaller than this in the frame, others may be too small for it: a finer look
-// follows.
+// follows. With 9, of 146 people pasted into large images 7 fewer are found; with 17, 11 more, but
+// scanned pages take up to twice the time.
 constexpr float kNearSide = 13;
 constexpr float kFiner = 2;    // times finer, at most
 constexpr int kFinest = 1600;  // longer side of the image in the finest look, pixels

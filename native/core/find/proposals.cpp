@@ -21,6 +21,12 @@ constexpr int kSlot = 80;
 
 constexpr float kSameRoll = 45;  // degrees apart
 
+// A hint of at least that score needs only the second score enlarged: faces that look down. On
+// pages of 11 to 49 people 89 of 96 are found, 85 without it; with the lower score for every hint
+// 91, but a false one costs a photo of 12 megapixels 14 ms of 37.
+constexpr float kLikelyHint = 0.4f;
+constexpr float kLikelyScore = 0.6f;
+
 bool is_known(const std::vector<Proposal>& proposals, const Proposal& one) {
   return std::any_of(proposals.begin(), proposals.end(), [&](const Proposal& better) {
     return better.roll == one.roll &&
@@ -108,12 +114,14 @@ std::vector<Proposal> enlarged_hints(Finder& finder, const Detector& detector,
       closeup.to_image = crop.inverse();
       sheet.add(closeup);
     }
-    const auto seen = sheet.detect(finder, detector, detector.spec().second_look_score);
+    const auto seen = sheet.detect(finder, detector, kLikelyScore);
     const size_t before = kept.size();
     for (size_t i = 0; i < seen.size(); ++i) {
       const auto& [hint, roll] = hints[start + i].proposal;
+      const bool likely = roll == 0 && hint.score >= kLikelyHint;
+      const float least = likely ? kLikelyScore : detector.spec().second_look_score;
       for (const Detection& detection : seen[i]) {
-        if (!overlap(detection.box, hint.box)) continue;
+        if (detection.score < least || !overlap(detection.box, hint.box)) continue;
         kept.push_back({detection, roll});
         break;
       }

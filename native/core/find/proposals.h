@@ -13,8 +13,8 @@ struct Proposal {
   float roll;  // of an upright face in the view, degrees
 };
 
-// The least score of a hint: of faces that are too small for the frame nearly all score as much,
-// of other places few.
+// The least score of a hint. With half of it scanned pages with small faces take twice the time for
+// one face of 72 and two of 96 on pages of a video call; with twice of it two and one are lost.
 constexpr float kHintScore = 0.1f;
 
 // Decodes what the faces' landmarks and chips need, in one pass through the file.
@@ -47,8 +47,8 @@ struct Hint {
   const View* pixels;
 };
 
-// Those of the hints that the detector is sure of in close-ups, the best first; ends where of twelve
-// none is, for those that follow score less.
+// Those of the hints that the detector is sure of in close-ups, the best first; ends where of
+// twelve none is, for those that follow score less.
 std::vector<Proposal> enlarged_hints(Finder& finder, const Detector& detector,
                                      std::vector<Hint> hints);
 
