@@ -1,6 +1,7 @@
 import type { Image } from '../endpoints/face.ts';
 import { largestWords } from '../endpoints/largest-face.ts';
 import type { Many } from '../endpoints/match-many.ts';
+import type { Person } from '../endpoints/match-person.ts';
 import type { Warning } from '../endpoints/warnings.ts';
 import type { Face } from '../engine/addon.ts';
 import { measuredUpTo } from '../scoring/calibration.ts';
@@ -73,6 +74,32 @@ export function describeResults(
     ),
     ...lines,
     ...warnings.map((warning) => `  warning  ${describeWarning(warning, { image1: reference, image2: '' })}`),
+    '',
+  ].join('\n');
+}
+
+/** Photos of two people, with how each agrees with the others of its side. */
+export function describePersons(answer: Person, colours: Colours): string {
+  const { match, threshold_percent, accuracy_mode } = answer;
+  const verdict = match
+    ? colours.green('Match: the same person')
+    : colours.yellow('No match: different people');
+  const photos = (field: ImageField) =>
+    answer[field].map(({ filename = '', agreement_percent }) => {
+      const agreement = agreement_percent === null ? '' : `, ${agreement_percent} % with the others`;
+      return `  ${field}      ${printable(filename)}${agreement}`;
+    });
+  const nameOf = ({ field, index }: Warning) => answer[field as ImageField]?.[index ?? 0]?.filename ?? field;
+  return [
+    colours.bold(verdict),
+    `  confidence  ${describePercent(answer)} (the threshold is ${threshold_percent} %): ${describeRate(answer)}`,
+    ...photos('image1'),
+    ...photos('image2'),
+    `  compared    the mean of each side, accuracy mode ${accuracy_mode}`,
+    ...answer.warnings.map(
+      (warning) =>
+        `  warning     ${warning.detail.replaceAll(/\bimage[12]\[\d+\]/g, printable(nameOf(warning)))}`,
+    ),
     '',
   ].join('\n');
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readConfig } from '../config/config.ts';
+import { type PersonsJob, work } from '../endpoints/compare-persons.ts';
 import { compare } from '../endpoints/comparison.ts';
 import type { Target } from '../endpoints/endpoint.ts';
 import { imageBody } from '../endpoints/face.ts';
@@ -8,6 +9,7 @@ import type { Match } from '../endpoints/match.ts';
 import { matchAnswer } from '../endpoints/match.ts';
 import type { Many } from '../endpoints/match-many.ts';
 import { manyAnswer } from '../endpoints/match-many.ts';
+import { matchPerson, mostPhotos, type Person } from '../endpoints/match-person.ts';
 import { analysisOptions, completeOptions, type MatchOptions } from '../endpoints/options.ts';
 import { incomplete } from '../endpoints/warnings.ts';
 import type { Analysis } from '../engine/addon.ts';
@@ -60,6 +62,34 @@ export async function matchManyFiles(
   return manyAnswer({ ...known, targets, outcomes, total_ms: performance.now() - start });
 }
 
+/** Photos of one person against photos of one person. Throws an Error with a message for people. */
+export async function matchPersonFiles(
+  first: readonly string[],
+  second: readonly string[],
+  given: Partial<MatchOptions>,
+): Promise<Person> {
+  const start = performance.now();
+  const { analyse, cohortScores, calibration, dimensions, ...known } = await openMatch(given);
+  const photos = [
+    ...first.map((filename, index) => ({ field: 'image1', index, filename })),
+    ...second.map((filename, index) => ({ field: 'image2', index, filename })),
+  ];
+  for (const [field, most] of Object.entries(mostPhotos))
+    if (photos.filter((photo) => photo.field === field).length > most)
+      throw new Error(
+        `At most ${mostPhotos.image1} photos of the one person and ${mostPhotos.image2} of the other are compared.`,
+      );
+  const outcomes: Outcome[] = [];
+  for (const { filename } of photos) outcomes.push(analyse((await readImage(filename)).bytes));
+  const question = { ...known, total_ms: performance.now() - start };
+  const analysed = { question, photos, targets: [], outcomes, calibration, dimensions };
+  const job = matchPerson.work(analysed);
+  const compared = job && work(job.input as PersonsJob, { cohortScores, check: () => {} });
+  const answered = matchPerson.answer(analysed, compared);
+  if ('refusal' in answered) throw answered.refusal;
+  return answered.body as Person;
+}
+
 /** The configured pack, verified. Rejects with an Error with a message for people. */
 async function openPack(given: Partial<MatchOptions>) {
   const { pack, max_pixels, min_side, picture_ms } = readConfig();
@@ -76,6 +106,8 @@ async function openPack(given: Partial<MatchOptions>) {
     manifest,
     options,
     model: { pack: manifest.name, version: manifest.version },
+    dimensions: manifest.embedder.dimensions,
+    cohortScores: (embeddings: Float32Array) => addon.cohortScores(directory, embeddings),
     analyse: (image: Uint8Array) => tellText(addon.analyse(directory, image, analysis), image),
   };
 }

@@ -4,6 +4,8 @@ import { givenOptions, matchFlag } from './match-flags.ts';
 import { coloursFor, complain } from './terminal.ts';
 
 interface MatchCommandOptions {
+  person?: true;
+  with?: string[];
   json?: true;
 }
 
@@ -13,13 +15,21 @@ export function registerMatch(program: Command): void {
     .description('compare a file with one or several others in this process, without a server')
     .argument('<reference>', 'a JPEG, PNG or WebP file')
     .argument('<candidate...>', 'the other one, or several, each compared by itself')
+    .option('--person', 'the candidates are photos of one person, which are judged together')
+    .option(
+      '--with <file>',
+      'another photo of the person of the reference, up to three; goes with --person',
+      collect,
+    )
     .option('--json', 'print the answer as the server would')
     .addOption(matchFlag('accuracy_mode'))
     .addOption(matchFlag('threshold_percent'))
     .action((reference: string, candidates: string[], options: MatchCommandOptions) =>
-      candidates.length === 1
-        ? matchTwo(reference, candidates[0]!, options)
-        : matchMany(reference, candidates, options),
+      options.person || options.with
+        ? matchPersons([reference, ...(options.with ?? [])], candidates, options)
+        : candidates.length === 1
+          ? matchTwo(reference, candidates[0]!, options)
+          : matchMany(reference, candidates, options),
     );
   addHelp(command, {
     notes:
@@ -30,6 +40,7 @@ export function registerMatch(program: Command): void {
       'facematch match --json --mode fast a.jpg b.jpg',
       'facematch match a.jpg b.jpg --threshold 80',
       'facematch match alice.jpg photos/*.jpg',
+      'facematch match --person frame.jpg --with frame2.jpg alice1.jpg alice2.jpg alice3.jpg',
     ],
   });
 }
@@ -45,6 +56,23 @@ async function matchTwo(file1: string, file2: string, options: MatchCommandOptio
   const { describeAnswer } = await import('./demo-answer.ts');
   const names = { image1: file1, image2: file2 };
   console.log(describeAnswer(answer, names, performance.now() - start, coloursFor('stdout')));
+}
+
+const collect = (file: string, before: string[] = []) => [...before, file];
+
+async function matchPersons(
+  first: readonly string[],
+  second: readonly string[],
+  options: MatchCommandOptions,
+): Promise<void> {
+  const { matchPersonFiles } = await import('./image-files.ts');
+  const answer = await matchPersonFiles(first, second, givenOptions(options));
+  if (options.json) {
+    console.log(JSON.stringify(answer, null, 2));
+    return;
+  }
+  const { describePersons } = await import('./demo-answer.ts');
+  console.log(describePersons(answer, coloursFor('stdout')));
 }
 
 async function matchMany(

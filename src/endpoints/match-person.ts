@@ -26,8 +26,7 @@ import {
 /** Photos of one person against photos of one person: one decision. */
 
 /** Most photos of each side: frames of a check-in, and a reference. */
-const most = { image1: 4, image2: 16 } as const;
-export const mostPhotos = most.image1 + most.image2;
+export const mostPhotos = { image1: 4, image2: 16 } as const;
 const sideNames = ['image1', 'image2'] as const;
 
 export const PersonPhoto = Image.extend({
@@ -51,16 +50,16 @@ const Person = object('Whether the photos of both sides show the same person.', 
   ),
   extrapolated: verdict.extrapolated,
   accuracy_mode,
-  image1: z.array(PersonPhoto).min(1).max(most.image1).describe('In the order sent'),
-  image2: z.array(PersonPhoto).min(1).max(most.image2).describe('In the order sent'),
+  image1: z.array(PersonPhoto).min(1).max(mostPhotos.image1).describe('In the order sent'),
+  image2: z.array(PersonPhoto).min(1).max(mostPhotos.image2).describe('In the order sent'),
   photos_compared: object('How many photos each side is the mean of', {
-    image1: z.int().min(1).max(most.image1).describe('Photos of image1'),
-    image2: z.int().min(1).max(most.image2).describe('Photos of image2'),
+    image1: z.int().min(1).max(mostPhotos.image1).describe('Photos of image1'),
+    image2: z.int().min(1).max(mostPhotos.image2).describe('Photos of image2'),
   }),
   ...rest,
 });
 
-type Person = z.infer<typeof Person>;
+export type Person = z.infer<typeof Person>;
 export type PersonPhoto = z.infer<typeof PersonPhoto>;
 
 interface Side {
@@ -197,8 +196,8 @@ export const matchPerson = define({
   audited: true,
   takes: 'images',
   fields: {
-    image1: { ...imageRule('A photo of the first person'), most: most.image1 },
-    image2: { ...imageRule('A photo of the second person'), most: most.image2 },
+    image1: { ...imageRule('A photo of the first person'), most: mostPhotos.image1 },
+    image2: { ...imageRule('A photo of the second person'), most: mostPhotos.image2 },
     ...optionsOf('match_person'),
   },
   values: 'PersonValues',
@@ -213,7 +212,7 @@ export const matchPerson = define({
     tag: 'match',
     summary: 'Compare several photos of two people',
     description:
-      `Are the ${most.image1} photos at most of \`image1\`, all of one person, and the ${most.image2} at most of \`image2\`, all of one ` +
+      `Are the ${mostPhotos.image1} photos at most of \`image1\`, all of one person, and the ${mostPhotos.image2} at most of \`image2\`, all of one ` +
       'person, of the same one? The largest face of each photo counts, and each side is the mean of its embeddings: that misses far ' +
       'fewer people than one photo. A photo of somebody else is told by its agreement with the others of its side.',
     further: ' For each photo beyond the second it takes one more.',

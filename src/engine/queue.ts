@@ -10,6 +10,8 @@ export interface Origin {
   /** Whose it is: the id of a key. */
   owner: string;
   request_id: string;
+  /** A further step of a request that was taken: it is not refused, and pushes nobody out. */
+  taken?: true;
 }
 
 export interface Done<One> {
@@ -136,8 +138,11 @@ export class JobQueue {
   }
 
   /** The caller knows of which kind the outcomes of its jobs are. */
-  submit<One extends JobOutcome>(jobs: readonly Job[], { owner, request_id } = nowhere): Ticket<One> {
-    const victims = this.#toPushOut(owner, jobs.length);
+  submit<One extends JobOutcome>(
+    jobs: readonly Job[],
+    { owner, request_id, taken }: Origin = nowhere,
+  ): Ticket<One> {
+    const victims = taken ? [] : this.#toPushOut(owner, jobs.length);
     if (victims === undefined) {
       return { done: Promise.reject(new Problem('overloaded')), idle: Promise.resolve(), cancel: () => {} };
     }

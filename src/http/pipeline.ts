@@ -282,7 +282,7 @@ async function analyse(
   };
   const job = endpoint.work?.(analysed);
   if (job === undefined) return replyOf(context, endpoint.answer(analysed));
-  const { outcome, queue_ms: again_ms } = await calculate(context, job);
+  const { outcome, queue_ms: again_ms } = await calculate(context, job, true);
   const { question } = analysed;
   question.queue_ms += again_ms;
   question.total_ms = performance.now() - arrived;
@@ -309,9 +309,12 @@ async function rank(
   return replyOf(context, answered);
 }
 
-/** What a worker calculates. Rejects with its Problem. */
-async function calculate(context: Context, job: WorkJob) {
-  const { outcomes, queue_ms } = await workOn(context, (origin) => context.services.engine.work(job, origin));
+/** What a worker calculates; `taken`: for a request whose images were analysed. Rejects with its Problem. */
+async function calculate(context: Context, job: WorkJob, taken?: true) {
+  const { engine } = context.services;
+  const { outcomes, queue_ms } = await workOn(context, (origin) =>
+    engine.work(job, { ...origin, ...(taken && { taken }) }),
+  );
   const outcome = outcomes[0]!;
   if (!outcome.ok) throw new Problem(outcome.code, outcome.extras);
   return { outcome: outcome.result, queue_ms };

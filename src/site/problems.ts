@@ -29,7 +29,7 @@ const imageList = (fault: z.ZodRawShape, description: string) =>
   z
     .array(z.object({ ...place, ...fault }))
     .min(1)
-    .max(mostPhotos)
+    .max(mostPhotos.image1 + mostPhotos.image2)
     .describe(description);
 
 const { detected, jpeg_position, width, height, limit_pixels, faces_found } = extraSchemas;

@@ -53,6 +53,24 @@ describe('facematch match with several candidates', () => {
   });
 });
 
+describe('facematch match --person', () => {
+  const match = (line: string) => facematch(`match --mode fast --person ${line}`, folder);
+
+  test('judges the photos of both people at once', async () => {
+    const { code, stdout } = await match('1.jpg --with 3.jpg 3.jpg 1.jpg');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Match: the same person\n {2}confidence {2}≥ 80\.0 %/);
+    expect(stdout).toMatch(/ {2}image1 {6}3\.jpg, [\d.]+ % with the others\n/);
+    const json = JSON.parse((await match('--json 1.jpg 3.jpg 1.jpg')).stdout);
+    expect(json).toMatchObject({ match: true, photos_compared: { image1: 1, image2: 2 } });
+  });
+
+  test('names the photo of somebody else, and refuses too many', async () => {
+    expectFailure(await match('1.jpg 3.jpg notes.jpg'), 1, 'image2[1]');
+    expectFailure(await match(`1.jpg ${'--with 3.jpg '.repeat(4)}3.jpg`), 1, 'At most 4 photos');
+  });
+});
+
 test.each(['nope.jpg 2.jpg', '1.jpg nope.jpg', 'nope.jpg 2.jpg 3.jpg'])(
   'facematch match says of a file that is not there what the other commands say: %s',
   async (files) => {
