@@ -85,6 +85,8 @@ class FacematchClient:
     ) -> None:
         if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
             raise ValueError(f"not an http address: {url}")
+        if not key:
+            raise ValueError("no API key: give one as key")
         self._base = url.rstrip("/") + "/API/v1.0"
         self._key = key.strip()
         self._timeout = timeout
@@ -106,6 +108,11 @@ class FacematchClient:
         """Compares one image with up to 16 others. Each of them has a result, or a problem of its own."""
         images = {"image1": image1, "image2": list(images2)}
         return self._ask("/face/match/upload/many", self._encode(images, fields))
+
+    def person(self, images1: Iterable[ImageFile], images2: Iterable[ImageFile], **fields: Field) -> Answer:
+        """Compares up to 4 photos of one person with up to 16 of another, as one decision."""
+        images = {"image1": list(images1), "image2": list(images2)}
+        return self._ask("/face/match/upload/person", self._encode(images, fields))
 
     def detect(self, image: ImageFile, **fields: Field) -> Answer:
         """Finds the faces of an image. An image without one is no error."""

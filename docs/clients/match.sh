@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Do two photos show the same person?
-#   FACEMATCH_URL=http://127.0.0.1:8080 FACEMATCH_KEY=… match.sh ONE.jpg TWO.jpg
+# Do two photos show the same person? With more than two, the first is compared with the others, all of one person.
+#   FACEMATCH_URL=http://127.0.0.1:8080 FACEMATCH_KEY=… match.sh ONE.jpg TWO.jpg [THREE.jpg …]
 # Exit codes: 0 a match, 1 no match, 2 an error. Needs bash and curl.
 set -u
 
@@ -13,7 +13,7 @@ fail() {
   exit 2
 }
 
-[ $# -eq 2 ] || fail 'usage: match.sh IMAGE1 IMAGE2'
+[ $# -ge 2 ] || fail 'usage: match.sh IMAGE1 IMAGE2 [IMAGE2 …]'
 [ -n "${FACEMATCH_KEY:-}" ] || fail 'put your API key into FACEMATCH_KEY'
 url=${FACEMATCH_URL:-http://127.0.0.1:8080}
 while [[ $url == */ ]]; do url=${url%/}; done
@@ -35,16 +35,20 @@ quoted() {
 }
 
 send() {
+  local first=$1 path='' image fields=()
+  shift
+  [ $# -eq 1 ] || path=/person
+  for image in "$@"; do fields+=(-F "image2=@$(quoted "$image")"); done
   # The key is read from standard input: arguments are seen by every user of the machine.
   printf 'x-api-key: %s\n' "$FACEMATCH_KEY" |
     curl -sS --max-time "$timeout_s" -H @- -D "$head" -o "$body" -w '%{http_code}' \
-      -F "image1=@$(quoted "$1")" -F "image2=@$(quoted "$2")" \
-      "$url/API/v1.0/face/match/upload" 2>"$folder/stderr"
+      -F "image1=@$(quoted "$first")" "${fields[@]}" \
+      "$url/API/v1.0/face/match/upload$path" 2>"$folder/stderr"
 }
 
 for ((attempt = 1; ; attempt++)); do
   : >"$head" >"$body"
-  status=$(send "$1" "$2")
+  status=$(send "$@")
   curl_code=$?
   retry_after=''
   case $curl_code in

@@ -11,6 +11,8 @@ import type {
   ManyValues,
   MatchAnswer,
   ModelsAnswer,
+  PersonAnswer,
+  PersonValues,
   Problem,
 } from 'facematch/client-types';
 
@@ -110,6 +112,7 @@ export class FacematchClient {
   constructor(options: ClientOptions) {
     const { origin, pathname } = new URL(options.url);
     if (!/^https?:/.test(origin)) throw new TypeError(`not an http address: ${options.url}`);
+    if (!options.key) throw new TypeError('no API key: give one as `key`');
     this.#base = origin + pathname.replace(/\/+$/, '') + prefix;
     this.#headers = new Headers({ 'x-api-key': options.key });
     this.#timeout_ms = options.timeout_ms ?? 45_000;
@@ -144,6 +147,17 @@ export class FacematchClient {
       await this.#encode({ image1, image2: images2 }, fields),
       options,
     );
+  }
+
+  /** Compares up to 4 photos of one person with up to 16 of another, as one decision. */
+  async person(
+    images1: readonly ImageBytes[],
+    images2: readonly ImageBytes[],
+    fields: PersonValues = {},
+    options: CallOptions = {},
+  ): Promise<PersonAnswer> {
+    const images = { image1: images1, image2: images2 };
+    return this.#ask('/face/match/upload/person', await this.#encode(images, fields), options);
   }
 
   /** Finds the faces of an image. An image without one is no error. */

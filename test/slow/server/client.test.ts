@@ -255,6 +255,28 @@ describe.each(languages)('the client for %s', (language) => {
     ]);
   });
 
+  test('answers as the server does: several photos of two people', async () => {
+    const { body } = await match(server, { image1: [one, two], image2: [two, one] }, { path: paths.person });
+    const call = {
+      node: (client: FacematchClient) => client.person([one, two], [two, one]),
+      python: 'client.person(["one.jpg", "two.jpg"], ["two.jpg", "one.jpg"])',
+    };
+    const { match: isMatch, similarity, photos_compared } = await askIn(language, call);
+    expect({ isMatch, similarity, photos_compared }).toEqual({
+      isMatch: body.match,
+      similarity: body.similarity,
+      photos_compared: { image1: 2, image2: 2 },
+    });
+  });
+
+  test('refuses to be made without a key', async () => {
+    const call = {
+      node: async () => new FacematchClient({ url: server.address, key: '' }),
+      python: 'facematch.FacematchClient("http://localhost", "")',
+    };
+    await expect(askIn(language, call as never)).rejects.toThrow('no API key');
+  });
+
   test('gives a problem with its members', async () => {
     const call = {
       node: (client: FacematchClient) => client.match(one, two, { min_det_score: 0.4 }),
@@ -410,12 +432,15 @@ describe.each(programs.flatMap(({ name, runs }) => (runs && name in commands ? [
   (name) => {
     const command = commands[name as keyof typeof commands];
 
-    test.each([
+    test.each<[seconds: string, exit: number, out: RegExp, err: RegExp]>([
       ['two.jpg', 0, /^match: [\d.]+ % \(the threshold is 70 %\)\n/, /^$/],
       ['three.jpg', 1, /^no match: [\d.]+ % \(the threshold is 70 %\)\n/, /^$/],
+      ...(name === 'match.sh'
+        ? [['two.jpg one.jpg', 0, /^match: /, /^$/] as [string, number, RegExp, RegExp]]
+        : []),
       ['nobody.png', 2, /^$/, /^error: 422 no_face_found: .*image2.*\n$/],
     ])('with one.jpg and %s exits with %i', async (second, exit, out, err) => {
-      const { code, stdout, stderr } = await command(['one.jpg', second], way());
+      const { code, stdout, stderr } = await command(['one.jpg', ...second.split(' ')], way());
       expect(code).toBe(exit);
       expect(stdout).toMatch(out);
       expect(stderr).toMatch(err);
@@ -423,7 +448,14 @@ describe.each(programs.flatMap(({ name, runs }) => (runs && name in commands ? [
 
     test.each<[what: string, args: readonly string[], other: Partial<Way>, words: RegExp]>([
       ['one image', ['one.jpg'], {}, /^error: usage: /],
-      ['three images', ['one.jpg', 'two.jpg', 'three.jpg'], {}, /^error: usage: /],
+      ...(name === 'match.sh'
+        ? []
+        : ([['three images', ['one.jpg', 'two.jpg', 'three.jpg'], {}, /^error: usage: /]] as [
+            string,
+            string[],
+            object,
+            RegExp,
+          ][])),
       ['no key', ['one.jpg', 'two.jpg'], { key: '' }, /FACEMATCH_KEY/],
       ['a file that is not there', ['one.jpg', 'nowhere.jpg'], {}, /nowhere\.jpg/],
       ['an address that is none', ['one.jpg', 'two.jpg'], { url: 'nowhere' }, /^error: ./],
