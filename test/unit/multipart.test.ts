@@ -3,7 +3,7 @@ import { Busboy } from '@fastify/busboy';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { Problem } from '../../src/errors.ts';
-import { boundaryOf, indexOfShort, type Part, parseMultipart } from '../../src/http/body/multipart.ts';
+import { boundaryOf, type Part, parseMultipart } from '../../src/http/body/multipart.ts';
 
 /** Forms by hand and forms at random, byte by byte: a string stands for its latin1 bytes, so that "\xff" is one. */
 
@@ -273,15 +273,14 @@ describe('the limits', () => {
 });
 
 it('a short boundary is found where Buffer.indexOf finds it', () => {
-  const needles = ['\r\n--b', '\r\n--\r-', '\r\n-----'].map(bytes);
+  const head = `--b\r\n${a}\r\n\r\n`;
   // From the edge of one of the pieces that are searched, or a little before, to that of a later one.
   const edge = fc.integer({ min: 16 * 1024 - 30, max: 16 * 1024 + 30 });
-  const noise = fc.array(fc.constantFrom(...'\r\n--b'), { maxLength: 40 }).map((chars) => chars.join(''));
+  const noise = fc.array(fc.constantFrom(...'\r\n--'), { maxLength: 40 }).map((chars) => chars.join(''));
   fc.assert(
-    fc.property(edge, noise, fc.constantFrom(...needles), fc.nat(60), (length, text, needle, from) => {
-      const body = Buffer.concat([Buffer.alloc(length, '\r'), bytes(text), needle.subarray(0, text.length)]);
-      expect(indexOfShort(body, needle, from)).toBe(body.indexOf(needle, from));
-      expect(indexOfShort(body, needle, length - 9)).toBe(body.indexOf(needle, length - 9));
+    fc.property(edge, noise, fc.nat(2), (length, text, pieces) => {
+      const body = bytes(`${head}${'\r'.repeat(length + pieces * 16 * 1024)}${text}\r\n--b--`);
+      expect(readParts(body)[0]!.content.length).toBe(body.indexOf('\r\n--b--') - head.length);
     }),
     { numRuns: 500 },
   );

@@ -174,7 +174,7 @@ const [crLf, lfDash] = new Uint16Array(Uint8Array.of(0x0d, 0x0a, 0x0a, 0x2d).buf
  * their first byte, so a body of CRs would hold the main thread up. Here each step reads a pair of bytes: wherever the needle
  * is, a pair of it is CR LF or LF "-".
  */
-export function indexOfShort(body: Buffer, needle: Buffer, from: number): number {
+function indexOfShort(body: Buffer, needle: Buffer, from: number): number {
   const last = needle.length - 1;
   let found = -1;
   for (let start = from; found < 0 && start + last < body.length; start += piece_bytes - overlap_bytes) {

@@ -15,6 +15,7 @@ export class NodeWire implements Wire {
   readonly #socket: Socket;
   readonly #unread: UnreadAnswers;
   #sending: Sending | undefined;
+  #isKept = false;
 
   /** Call inside the listener of `request`. `unclear`: the fields that say where its body ends have `unclearPrefix`. */
   constructor(req: IncomingMessage, res: ServerResponse, limits: ExchangeLimits, unclear = false) {
@@ -41,18 +42,17 @@ export class NodeWire implements Wire {
   /** Where more is to come, the response stays open: ended now, Node would close the connection. */
   send(reply: Reply, way: Way): void {
     const { status, headers, body } = reply;
-    const isKept = way === 'keep' || way === 'skip';
+    this.#isKept = way === 'keep' || way === 'skip';
     const head = headers.flat();
     if (!isBodiless(status)) head.push('Content-Length', String(Buffer.byteLength(body)));
-    if (!isKept) head.push('Connection', 'close');
+    if (!this.#isKept) head.push('Connection', 'close');
     this.#res.writeHead(status, head);
     const sent = this.exchange.request.method === 'HEAD' || isBodiless(status) ? '' : body;
-    this.#sending = new Sending(this.#res, this.#socket, sent, this.#unread, isKept || way === 'close');
+    this.#sending = new Sending(this.#res, this.#socket, sent, this.#unread, this.#isKept || way === 'close');
   }
 
   finish(whole: boolean): void {
-    const isKept = this.#res.writableEnded;
-    if (!isKept) this.#sending?.end();
+    if (!this.#isKept) this.#sending?.end();
     else if (!whole) this.#socket.destroy();
   }
 
