@@ -6,39 +6,32 @@ import { type Body, embeddingsBody, imagesBody } from './body/kinds.ts';
 import type { Services } from './context.ts';
 
 /** An endpoint as requests reach it: with what its body may be, by its Content-Type, and who reads it. */
-export type Route = ImagesRoute | EmbeddingsRoute | PlainRoute;
+export type Route = ImagesRoute | EmbeddingsRoute | { takes: 'nothing'; endpoint: Taking<'nothing'> };
+
+export interface ImagesRoute extends BodyRoute<'images', Form> {
+  rules: FormRules;
+}
+export type EmbeddingsRoute = BodyRoute<'embeddings', undefined>;
+
+interface BodyRoute<T extends 'images' | 'embeddings', Sent> {
+  takes: T;
+  endpoint: Taking<T>;
+  body(type: string | undefined): Body<Sent>;
+}
 
 type Taking<T extends Listed['takes']> = Extract<Listed, { takes: T }>;
-
-export interface ImagesRoute {
-  takes: 'images';
-  endpoint: Taking<'images'>;
-  rules: FormRules;
-  body(type: string | undefined): Body<Form>;
-}
-
-export interface EmbeddingsRoute {
-  takes: 'embeddings';
-  endpoint: Taking<'embeddings'>;
-  body(type: string | undefined): Body<undefined>;
-}
-
-interface PlainRoute {
-  takes: 'nothing';
-  endpoint: Taking<'nothing'>;
-}
 
 function routeOf(endpoint: Listed, services: Services): Route {
   switch (endpoint.takes) {
     case 'nothing':
-      return { takes: 'nothing', endpoint };
+      return { takes: endpoint.takes, endpoint };
     case 'images': {
       const rules = new FormRules(endpoint);
-      return { takes: 'images', endpoint, rules, body: imagesBody(rules, services) };
+      return { takes: endpoint.takes, endpoint, rules, body: imagesBody(rules, services) };
     }
     case 'embeddings': {
       const body = embeddingsBody(services.config);
-      return { takes: 'embeddings', endpoint, body: () => body };
+      return { takes: endpoint.takes, endpoint, body: () => body };
     }
   }
 }
