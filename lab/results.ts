@@ -1,6 +1,7 @@
 import type { Evaluation, PeopleEvaluation } from './evaluate.ts';
 import { observe } from './figures.ts';
 import { scoredBy, scoreKinds } from './pairs.ts';
+import type { PhotosFigures } from './photos.ts';
 
 /** The result of `facematch eval`. */
 export interface Results {
@@ -10,6 +11,8 @@ export interface Results {
   shared_thresholds: readonly SharedThreshold[];
   /** Sets of labelled people, of --people. */
   people: readonly PeopleEvaluation[];
+  /** What several photos of these people buy, where it was asked for. */
+  photos?: readonly { set: string; rows: readonly PhotosFigures[] }[];
 }
 
 /** One threshold and its rates on every set, by name: they show whether one threshold serves all. */
@@ -45,11 +48,12 @@ export function sharedThresholds(evaluations: readonly Evaluation[]) {
  * One set: its figures. Several: `{sets, shared_thresholds}`, with the figures of each. `people` has those of the labelled
  * people, if there are any.
  */
-export function resultsJson({ pack, evaluations, shared_thresholds, people }: Results): string {
+export function resultsJson({ pack, evaluations, shared_thresholds, people, photos }: Results): string {
   const sets = evaluations.map(({ figures }) => ({ ...figures, pack }));
   const json = {
     ...(sets.length === 1 ? sets[0] : sets.length > 1 ? { sets, shared_thresholds } : { pack }),
     ...(people.length > 0 && { people: people.map(({ figures }) => figures) }),
+    ...(photos && { photos }),
   };
   return withShortLists(JSON.stringify(json, null, 2));
 }

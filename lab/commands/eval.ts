@@ -1,5 +1,5 @@
 import { basename, extname } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { addHelp, matchFlag } from 'facematch/for-lab';
 import { groupsOption, parseSetFolder, samePersonOption } from './calibrate.ts';
 import type { EvaluateOptions } from './evaluate.ts';
@@ -27,6 +27,11 @@ export function registerEval(program: Command): void {
       'labelled people as for calibrate: false matches within each group, false non-matches and images without a face, at 50, 60 and 70 percent',
       parseSetFolder,
     )
+    .option(
+      '--photos <number>',
+      'with --people: also what up to so many photos of a person on each side buy, 2 to 4',
+      parsePhotos,
+    )
     .addOption(groupsOption())
     .addOption(samePersonOption())
     .option(
@@ -50,8 +55,8 @@ export function registerEval(program: Command): void {
       }
       if (args.length + people.length === 0)
         command.error('error: give a list of pairs, or --people NAME=DIR, or --attacks DIR');
-      if (people.length === 0 && (groups ?? samePersonAbove) !== undefined) {
-        command.error('error: --groups and --same-person-above are about --people NAME=DIR');
+      if (people.length === 0 && (groups ?? samePersonAbove ?? options.photos) !== undefined) {
+        command.error('error: --groups, --photos and --same-person-above are about --people NAME=DIR');
       }
       const sets = args.map(({ name, pairsFile, folder = options.images }) => {
         if (folder !== undefined) return { name, pairsFile, folder };
@@ -85,10 +90,17 @@ The report holds copies of photos: protect it as you protect them. It opens with
       'facematch eval pairs.tsv --images photos --mode fast --json',
       'facematch eval lfw=lfw/pairs.tsv:lfw/images staff=staff.tsv:photos --report report',
       "facematch eval --people staff=staff/photos --groups 'origin*sex,age' --report report",
+      'facematch eval --people staff=staff/photos --photos 3',
       'FACEMATCH_PACK=./live facematch eval --attacks presentations',
       'facematch eval lfw=lfw/pairs.tsv:lfw/images --people ages=ages/images --held-out-cohort',
     ],
   });
+}
+
+function parsePhotos(text: string): number {
+  const photos = Number(text);
+  if ([2, 3, 4].includes(photos)) return photos;
+  throw new InvalidArgumentError('Expected 2, 3 or 4.');
 }
 
 /** NAME=PAIRS.tsv:DIR, or a file only; a file whose name looks like NAME=… can be given as ./NAME=…. */

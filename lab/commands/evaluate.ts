@@ -10,6 +10,7 @@ import {
   openable,
   packDirectory,
   printable,
+  promisedRate,
   readConfig,
   readManifest,
   verifyPack,
@@ -48,6 +49,7 @@ import {
 } from '../number-text.ts';
 import { imagesOf, personOf, readPairs } from '../pairs.ts';
 import { type Grouping, groupingsOf, readPeople, requireColumns } from '../people.ts';
+import { judgePhotos, photosPercents } from '../photos.ts';
 import { type Results, resultsJson, sharedThresholds } from '../results.ts';
 import { differentialTables, setTables, sharedTables, type TextTable } from '../tables.ts';
 
@@ -61,6 +63,8 @@ export interface EvaluateOptions {
   mode: AccuracyMode;
   /** Labelled people, whose error rates are measured by group. */
   people?: readonly SetFolder[];
+  /** What up to so many photos of a person on each side buy. */
+  photos?: number;
   groups?: readonly Grouping[];
   /** Two people's images whose cosine is above it count neither as strangers nor as one person. */
   samePersonAbove?: number;
@@ -94,7 +98,7 @@ export async function evaluateSets(files: readonly SetFiles[], options: Evaluate
   if (heldOutCohort) for (const { pairs } of sets) imagesOf(pairs).forEach(personOf);
   const report = options.report && (await import('../report/page.ts')).openReport(options.report);
   await verifyPack(packDir, manifest);
-  loadPack(packDir, manifest);
+  const addon = loadPack(packDir, manifest);
   const engine = { packDirectory: packDir, mode, minDetScore, workers };
   const total = sets.reduce((sum, { pairs }) => sum + imagesOf(pairs).length, 0);
   const embedded = await withBar('images', total, (onImage) => embedSets(sets, { ...engine, onImage }));
@@ -122,7 +126,20 @@ export async function evaluateSets(files: readonly SetFiles[], options: Evaluate
     );
   }
   const shared_thresholds = sharedThresholds(evaluations);
-  const results = { pack: { name, version }, evaluations, shared_thresholds, people: byGroup };
+  const cohortScores = (vectors: Float32Array) => addon.cohortScores(packDir, vectors);
+  const photos = options.photos
+    ? peopleSets.map((set) => ({
+        set: set.name,
+        rows: judgePhotos(set, options.photos!, calibration!, cohortScores),
+      }))
+    : undefined;
+  const results = {
+    pack: { name, version },
+    evaluations,
+    shared_thresholds,
+    people: byGroup,
+    ...(photos && { photos }),
+  };
   if (report) report.write(results, new Date());
   console.log(options.json ? resultsJson(results) : describeResults(results));
   if (report) console.error(`The report is ${report.page}`);
@@ -192,7 +209,7 @@ function describeAttacks(pack: string, { threshold, attacks, live, acer, failure
 }
 
 /** The figures as text for the terminal; first of all what happens at the percent that a match needs by default. */
-function describeResults({ evaluations, shared_thresholds, people }: Results): string {
+function describeResults({ evaluations, shared_thresholds, people, photos = [] }: Results): string {
   const sets = evaluations.map(({ figures }) => figures);
   const all = [...sets, ...people.map(({ figures }) => figures)];
   return [
@@ -200,6 +217,7 @@ function describeResults({ evaluations, shared_thresholds, people }: Results): s
     ...sets.map(describeSet),
     ...sharedTables(shared_thresholds, sets).map((table) => describeTable(table).join('\n')),
     ...people.map(({ figures }) => describePeople(figures)),
+    ...photos.map((set) => describePhotos(set)),
   ].join('\n\n');
 }
 
@@ -235,6 +253,30 @@ function describePeople(figures: PeopleFigures): string {
       ? []
       : [`one person         images of two people with a cosine above ${same_person_above} are left out`]),
     ...tables.flatMap((grouping) => differentialTables(figures, grouping).flatMap(describeTable)),
+  ].join('\n');
+}
+
+/** What several photos of a person buy. */
+function describePhotos({ set, rows }: NonNullable<Results['photos']>[number]): string {
+  const percents = photosPercents.join(', ');
+  return [
+    `${set}: photos of the probe and of the reference, all people together`,
+    ...columns(
+      [
+        'photos',
+        `pass ${percents} percent`,
+        'people',
+        `strangers: measured / stated at ${percents}`,
+        'pairs',
+      ],
+      rows.map(({ probe, reference, passed, people, passed_strangers, strangers }) => [
+        `${probe} + ${reference}`,
+        passed.map((share) => percentText(share)).join(', '),
+        countText(people),
+        passed_strangers.map((rate, at) => (rate / promisedRate(photosPercents[at]!)).toFixed(2)).join(', '),
+        countText(strangers),
+      ]),
+    ),
   ].join('\n');
 }
 

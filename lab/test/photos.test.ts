@@ -1,8 +1,8 @@
-import { meanOf } from 'facematch/for-lab';
+import { Calibration, meanOf } from 'facematch/for-lab';
 import { expect, test } from 'vitest';
 import { Random } from '../../test/support/random.mjs';
 import { folds, HeldOutCohorts } from '../held-out.ts';
-import { checkShifts, fitShifts, groupsOf, newMeans } from '../photos.ts';
+import { checkShifts, fitShifts, groupsOf, judgePhotos, newMeans } from '../photos.ts';
 
 /** By how much strangers are more similar when a side is the mean of several photos. */
 
@@ -61,4 +61,31 @@ test('the shift grows with the photos, and with it strangers pass as often as wi
 test('too few people of so many photos show nothing', () => {
   expect(fit(Array(99).fill(2)).shiftsWithout()).toEqual([0]);
   expect(fit([...Array(120).fill(2), ...Array(99).fill(3)]).shiftsWithout()).toHaveLength(2);
+});
+
+test('more photos pass more often, of people who have enough', () => {
+  const images = people([...Array(60).fill(6), ...Array(40).fill(4), ...Array(20).fill(2)]);
+  const calibration = new Calibration(
+    [
+      [-1, 1],
+      [0.5, 0.1],
+      [1, 1e-6],
+    ],
+    0,
+    [0, 0, 0],
+  );
+  const cohortScores = (vectors: Float32Array) => new Float32Array(vectors.length / dimensions);
+  const rows = judgePhotos({ name: 'set', images }, 3, calibration, cohortScores);
+  expect(rows.map(({ probe, reference, people }) => [probe, reference, people])).toEqual([
+    [1, 1, 100],
+    [1, 2, 100],
+    [1, 3, 100],
+    [1, 1, 60],
+    [2, 2, 60],
+    [3, 3, 60],
+  ]);
+  const passed = rows.map((row) => row.passed[1]!);
+  expect(passed[2]).toBeGreaterThan(passed[0]!);
+  expect(passed[5]).toBeGreaterThan(passed[3]!);
+  expect(rows[0]!.strangers).toBe(100 * 99);
 });

@@ -125,7 +125,12 @@ export const settings = {
     (config) => Math.max(256 * MiB, config.max_body_bytes as number),
     'Most memory that the bodies of unanswered requests may take together; those of one key may take half of it',
   ),
-  max_parts: integer(2, 1000, 16, 'Most parts of a form, not counting the targets of match/upload/many'),
+  max_parts: integer(
+    2,
+    1000,
+    16,
+    'Most parts of a form, not counting further photos of a field that takes several',
+  ),
   max_part_header_bytes: integer(64, 65_536, 8192, "Most bytes of one part's headers"),
   max_field_bytes: integer(1, 65_536, 1024, 'Most bytes of a text field'),
   max_pixels: integer(256, 500_000_000, 64_000_000, 'Most pixels of an image, checked before decoding'),

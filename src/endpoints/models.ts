@@ -43,6 +43,13 @@ export const Calibration = object('The table from similarity to false-match rate
     .describe(
       'The lowest false-match rate that the people of the fit can show; below it an answer is `extrapolated`',
     ),
+  photos: z
+    .array(z.number().min(0).max(1))
+    .min(2)
+    .describe(
+      'By how much strangers are more similar when a side is the mean of 1, 2 … photos of a person; absent where nobody measured it',
+    )
+    .exactOptional(),
 });
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);

@@ -53,7 +53,12 @@ const calibration = z.strictObject({
   /** The lowest false-match rate that the people of the fit can show; lower rates are reported as this. */
   floor: z.number().gt(0).max(0.1),
   /** By how much strangers are more similar when a side is the mean of 1, 2 … photos of a person: rises from 0. */
-  photos: z.array(z.number().min(0).max(1)).min(2).max(16).refine(isRising, 'must rise from 0').optional(),
+  photos: z
+    .array(z.number().min(0).max(1))
+    .min(2)
+    .max(16)
+    .refine(isRising, 'must rise from 0')
+    .exactOptional(),
 });
 
 function isRising(shifts: readonly number[]): boolean {
