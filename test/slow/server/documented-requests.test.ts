@@ -18,6 +18,11 @@ import { without } from '../../support/without.mjs';
 const photos = {
   'passport.jpg': 1,
   'selfie.jpg': 3,
+  'frame.jpg': 1,
+  'frame2.jpg': 3,
+  'alice1.jpg': 3,
+  'alice2.jpg': 1,
+  'alice3.jpg': 3,
   'one.jpg': 1,
   'two.jpg': 3,
   'three.jpg': 2,
