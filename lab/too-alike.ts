@@ -32,7 +32,7 @@ export function reachOf(highest: ArrayLike<number>, pairs: number): number {
 }
 
 /** How many of the highest cosines of so many pairs are looked at. */
-const rankOf = (pairs: number) => Math.ceil(pairs ** 0.6);
+const rankOf = (pairs: number) => Math.ceil(Math.max(1, pairs) ** 0.6);
 
 /** The pairs of strangers above what strangers reach, the most alike first, and that cosine. */
 export function tooAlike(group: NumberedPeople<LabelledImage>): { reach: number; pairs: AlikePair[] } {
