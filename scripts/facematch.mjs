@@ -32,6 +32,14 @@ function resolved(name) {
 }
 
 async function start() {
+  // Before the program, which an old Node cannot even read.
+  const requirements = new URL('../dist/src/cli/system-requirements.mjs', import.meta.url);
+  const unmet = (await import(requirements.href)).unmetRequirement();
+  // The doctor says what is in the way, and what else is the matter.
+  if (unmet !== undefined && process.argv[2] !== 'doctor') {
+    fail(unmet);
+    return;
+  }
   try {
     await import(program.href);
   } catch (error) {
