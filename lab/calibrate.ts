@@ -1,6 +1,6 @@
 import { Calibration, type CalibrationPoint, normalised, promisedRate } from 'facematch/for-lab';
-import { allowedRate, binOf, bins, canShow, floorOf, fmrTable, requirePeople } from './fmr-table.ts';
-import { fittedPeople, foldPair, foldPairs, folds, type HeldOutCohorts, heldOutFits } from './held-out.ts';
+import { allowedRate, canShow, FoldCounts, floorOf, fmrTable, requirePeople } from './fmr-table.ts';
+import { fittedPeople, foldPair, foldPairs, folds, type HeldOutCohorts } from './held-out.ts';
 import type { Interval } from './metrics.ts';
 import { PairRate } from './pairs.ts';
 import { foldOf, type LabelledImage, type PeopleSet } from './people.ts';
@@ -106,11 +106,15 @@ export function fitTable(
 ) {
   requirePeople(largestGroup(sets.map(({ images }) => images)));
   const groups = sets.flatMap((set) => strangersOf(set, heldOutScores(cohorts), samePersonAbove));
-  const counts = groups.map(countsByFolds);
+  const counts = groups.map(({ scores, folds: pairFolds }) => {
+    const own = new FoldCounts();
+    for (const [i, score] of scores.entries()) own.add(pairFolds[i]!, score);
+    return own;
+  });
   const tableWithout = (...left: readonly number[]) =>
     fmrTable(
       groups.map(({ foldOfPerson }, i) => ({
-        counts: sumWithout(counts[i]!, left),
+        counts: counts[i]!.without(left),
         people: foldOfPerson.filter((fold) => !left.includes(fold)).length,
       })),
     );
@@ -192,21 +196,4 @@ function strangersOf({ images }: PeopleSet, scoreOf: CohortScore, samePersonAbov
 /** 0 without cohorts, so that the cosine is used. */
 export function heldOutScores(cohorts: HeldOutCohorts | undefined): CohortScore {
   return ({ embedding }, other) => (cohorts ? cohorts.score(embedding, other) : 0);
-}
-
-/** Histograms of the scores, indexed by foldPair. */
-function countsByFolds({ scores, folds: pairFolds }: Strangers): Uint32Array[] {
-  const counts = Array.from({ length: heldOutFits }, () => new Uint32Array(bins));
-  for (const [i, score] of scores.entries()) counts[pairFolds[i]!]![binOf(score)]!++;
-  return counts;
-}
-
-function sumWithout(counts: readonly Uint32Array[], left: readonly number[]): Float64Array {
-  const sum = new Float64Array(bins);
-  for (const [low, high] of foldPairs) {
-    if (left.includes(low) || left.includes(high)) continue;
-    const some = counts[foldPair(low, high)]!;
-    for (let bin = 0; bin < bins; bin++) sum[bin]! += some[bin]!;
-  }
-  return sum;
 }

@@ -1,5 +1,5 @@
 import type { CalibrationPoint } from 'facematch/for-lab';
-import { fittedPeople } from './held-out.ts';
+import { fittedPeople, foldPair, foldPairs, heldOutFits } from './held-out.ts';
 
 /** Similarities are counted in bins of this width, from `lowest` on. */
 const binWidth = 2e-4;
@@ -10,8 +10,28 @@ export function binOf(score: number): number {
   return Math.min(bins - 1, Math.max(0, Math.floor((score - lowest) / binWidth)));
 }
 
-export function similarityOfBin(bin: number): number {
+function startOf(bin: number): number {
   return lowest + bin * binWidth;
+}
+
+/** Scores of strangers, counted by foldPair and bin. */
+export class FoldCounts {
+  readonly #byFolds = Array.from({ length: heldOutFits }, () => new Uint32Array(bins));
+
+  add(folds: number, score: number): void {
+    this.#byFolds[folds]![binOf(score)]!++;
+  }
+
+  /** Without the pairs that have a person of these folds. */
+  without(left: readonly number[]): Float64Array {
+    const sum = new Float64Array(bins);
+    for (const [low, high] of foldPairs) {
+      if (left.includes(low) || left.includes(high)) continue;
+      const some = this.#byFolds[foldPair(low, high)]!;
+      for (let bin = 0; bin < bins; bin++) sum[bin]! += some[bin]!;
+    }
+    return sum;
+  }
 }
 
 /** Scores of pairs of different people of one group. */
@@ -43,12 +63,10 @@ const fewPairs = 5;
 export function fmrTable(groups: readonly ImpostorScores[]): CalibrationPoint[] {
   const tallied = groups.map((group) => ({
     ...group,
-    pairs: group.counts.reduce((sum, count) => sum + count, 0),
+    pairs: totalOf(group.counts),
   }));
   const largest = tallied.reduce((most, group) => (group.people > most.people ? group : most));
-  const start = Math.min(
-    ...groups.map(({ counts }) => similarityOfBin(counts.findIndex((count) => count > 0))),
-  );
+  const start = Math.min(...groups.map(({ counts }) => startOf(counts.findIndex((count) => count > 0))));
   const points: CalibrationPoint[] = [[Number(start.toFixed(5)), 1]];
   let before = tallied.map(() => 0);
   let largestBefore = 0;
@@ -73,6 +91,8 @@ export function fmrTable(groups: readonly ImpostorScores[]): CalibrationPoint[] 
   }
   return points;
 }
+
+export const totalOf = (counts: Float64Array) => counts.reduce((sum, count) => sum + count, 0);
 
 /** Throws an Error that says what is needed when a group of `people` cannot show the rates that a table must have. */
 export function requirePeople(people: number): void {
@@ -115,12 +135,12 @@ function peoplePairs(people: number): number {
 }
 
 /** The similarity above which a share of the pairs lies. */
-function scoreAt({ counts, pairs }: Tallied, rate: number): number {
+export function scoreAt({ counts, pairs }: Pick<Tallied, 'counts' | 'pairs'>, rate: number): number {
   const wanted = rate * pairs;
   let above = 0;
   for (let bin = bins - 1; bin >= 0; bin--) {
     above += counts[bin]!;
-    if (above >= wanted) return similarityOfBin(bin + 1);
+    if (above >= wanted) return startOf(bin + 1);
   }
   return lowest;
 }

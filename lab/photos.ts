@@ -1,6 +1,6 @@
 import { type Calibration, dot, meanOf, normalised, promisedRate } from 'facematch/for-lab';
-import { binOf, bins, similarityOfBin } from './fmr-table.ts';
-import { foldPair, foldPairs, folds, type HeldOutCohorts, heldOutFits } from './held-out.ts';
+import { FoldCounts, scoreAt, totalOf } from './fmr-table.ts';
+import { foldPair, foldPairs, folds, type HeldOutCohorts } from './held-out.ts';
 import { foldOf, type LabelledImage, type PeopleSet } from './people.ts';
 
 /**
@@ -9,7 +9,7 @@ import { foldOf, type LabelledImage, type PeopleSet } from './people.ts';
  */
 
 /** Most photos of a person that are measured; more count as these. */
-export const mostPhotos = 4;
+const mostPhotos = 4;
 /** Fewer people of so many photos show nothing. */
 const leastPeople = 100;
 /** Rates at which the shift is measured, of which the largest counts: those of 50, 60 and 70 percent. */
@@ -28,7 +28,7 @@ interface Person {
   photos: readonly Float32Array[];
 }
 
-export function personsOf({ images }: PeopleSet): Person[] {
+function personsOf({ images }: PeopleSet): Person[] {
   const own = new Map<string, LabelledImage[]>();
   for (const image of images) own.set(image.person, [...(own.get(image.person) ?? []), image]);
   return [...own].map(([person, all]) => {
@@ -53,26 +53,6 @@ export function newMeans(groups: readonly PhotoGroup[]) {
   );
 }
 
-/** Scores of strangers, counted by foldPair and bin. */
-class Counts {
-  readonly byFolds = Array.from({ length: heldOutFits }, () => new Uint32Array(bins));
-
-  add(folds: number, score: number): void {
-    this.byFolds[folds]![binOf(score)]!++;
-  }
-
-  /** Without the pairs that have a person of these folds. */
-  without(left: readonly number[]): Float64Array {
-    const sum = new Float64Array(bins);
-    for (const [low, high] of foldPairs) {
-      if (left.includes(low) || left.includes(high)) continue;
-      const some = this.byFolds[foldPair(low, high)]!;
-      for (let bin = 0; bin < bins; bin++) sum[bin]! += some[bin]!;
-    }
-    return sum;
-  }
-}
-
 export interface PhotoGroup {
   group: string;
   people: readonly Person[];
@@ -91,7 +71,7 @@ export function groupsOf(sets: readonly PeopleSet[]): PhotoGroup[] {
 }
 
 /** Visits the scores of strangers: `first` photos of one against `second` of the other. */
-export function eachScore(
+function eachScore(
   people: readonly Person[],
   [first, second]: readonly [number, number],
   cohorts: HeldOutCohorts,
@@ -126,14 +106,14 @@ function scoreOf(
  * those who are judged by the result.
  */
 export function fitShifts(groups: readonly PhotoGroup[], cohorts: HeldOutCohorts) {
-  const counted: { means: Counts; single: Counts }[] = [];
+  const counted: { means: FoldCounts; single: FoldCounts }[] = [];
   for (let photos = 2; photos <= mostPhotos; photos++) {
     const withPhotos = groups
       .flatMap(({ people }) => people)
       .filter(({ means }) => means.length >= photos).length;
     if (withPhotos < leastPeople) break;
-    const means = new Counts();
-    const single = new Counts();
+    const means = new FoldCounts();
+    const single = new FoldCounts();
     for (const { people } of groups) {
       for (const a of people.filter((one) => one.means.length >= photos)) {
         for (const b of people) {
@@ -161,18 +141,9 @@ export function fitShifts(groups: readonly PhotoGroup[], cohorts: HeldOutCohorts
 
 /** How much higher the similarity is that a share of the pairs reaches; nothing where too few pairs show it. */
 function shiftAt(rate: number, means: Float64Array, single: Float64Array): number[] {
-  const total = (counts: Float64Array) => counts.reduce((sum, count) => sum + count, 0);
-  if (rate * total(means) < leastPairs) return [];
-  return [similarityAt(rate * total(means), means) - similarityAt(rate * total(single), single)];
-}
-
-function similarityAt(wanted: number, counts: Float64Array): number {
-  let above = 0;
-  for (let bin = bins - 1; bin >= 0; bin--) {
-    above += counts[bin]!;
-    if (above >= wanted) return similarityOfBin(bin);
-  }
-  return similarityOfBin(0);
+  const [ofMeans, ofSingle] = [means, single].map((counts) => ({ counts, pairs: totalOf(counts) }));
+  if (rate * ofMeans!.pairs < leastPairs) return [];
+  return [scoreAt(ofMeans!, rate) - scoreAt(ofSingle!, rate)];
 }
 
 /** How often strangers pass a similarity with so many photos of each side. */

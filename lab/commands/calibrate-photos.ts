@@ -12,10 +12,8 @@ import {
 import { findFaces, type SetFolder } from '../found-faces.ts';
 import { cohortTasks, makeCohorts } from '../held-out.ts';
 import type { Grouping } from '../people.ts';
-import { checkShifts, fitShifts, groupsOf, newMeans } from '../photos.ts';
+import { checkShifts, fitShifts, groupsOf, newMeans, photosPercents } from '../photos.ts';
 import { writeManifest } from '../write-fit.ts';
-
-const checkedPercents = [50, 60, 70];
 
 /**
  * Measures what several photos of a person change, for a pack that is calibrated, and with `write` notes it there; nothing else of the
@@ -46,7 +44,7 @@ export async function calibratePhotos(
       throw new Error('There are too few people of two photos: at least 100 are needed.');
     const calibration = calibrationOf(manifest.calibration[mode]);
     const check = options.check
-      ? checkedPercents.flatMap((percent) => {
+      ? photosPercents.flatMap((percent) => {
           const promised = promisedRate(percent);
           const rows = checkShifts(groups, heldOut, shiftsWithout, calibration.similarityAt(promised));
           return rows.map((row) => ({ percent, promised, ...row }));

@@ -212,8 +212,8 @@ export const matchPerson = define({
     tag: 'match',
     summary: 'Compare several photos of two people',
     description:
-      `Are the ${mostPhotos.image1} photos at most of \`image1\`, all of one person, and the ${mostPhotos.image2} at most of \`image2\`, all of one ` +
-      'person, of the same one? The largest face of each photo counts, and each side is the mean of its embeddings: that misses far ' +
+      `\`image1\` is up to ${mostPhotos.image1} photos of one person, \`image2\` up to ${mostPhotos.image2} photos of one person: is it the same ` +
+      'person? The largest face of each photo counts, and each side is the mean of its embeddings: that misses far ' +
       'fewer people than one photo. A photo of somebody else is told by its agreement with the others of its side.',
     further: ' For each photo beyond the second it takes one more.',
     curl: [key, '-F image1=@frame.jpg', '-F image2=@one.jpg', '-F image2=@two.jpg', '-F accuracy_mode=fast'],

@@ -282,6 +282,8 @@ async function analyse(
   };
   const job = endpoint.work?.(analysed);
   if (job === undefined) return replyOf(context, endpoint.answer(analysed));
+  // Nothing reads the images any more.
+  context.upload?.release();
   const { outcome, queue_ms: again_ms } = await calculate(context, job, true);
   const { question } = analysed;
   question.queue_ms += again_ms;

@@ -38,7 +38,7 @@ export function comparePersons(
   const others = sides.map((photos) =>
     photos.length === 1
       ? []
-      : photos.map((photo) => meanOf(photos.filter((one) => one !== photo).map(embeddingOf))),
+      : photos.map((_photo, left) => meanOf(photos.filter((_one, at) => at !== left).map(embeddingOf))),
   );
   const vectors = [...wholes, ...others.flat()];
   const scores = cohortScores(vectors);
