@@ -4,7 +4,6 @@ import { describe, expect, test } from 'vitest';
 import { chooseTransport } from '../../src/http/transport.ts';
 import { liftedUws, loadUws } from '../../src/http/uws/uws.ts';
 import { newFolder } from '../support/folder.ts';
-import { nextNode } from '../support/programs.mjs';
 
 /** On some systems there is no binary; test/server/http-choice.test.ts says what happens then. */
 const none = chooseTransport('auto').name === 'node';
@@ -17,13 +16,6 @@ test.skipIf(none)('a native module is found, and tells its version', () => {
   // What µWS reads when it is loaded.
   expect(process.env.UWS_HTTP_MAX_HEADERS_SIZE).toBe('16384');
 });
-
-test.skipIf(none)(
-  'the newest version loads, or else Node and the C library are there with which test:full runs it',
-  () => {
-    expect([chooseTransport('auto').uws?.startsWith('20.69.'), nextNode() !== undefined]).toContain(true);
-  },
-);
 
 describe.skipIf(none)('a µWebSockets.js of one’s own', () => {
   const root = newFolder();
