@@ -31,23 +31,30 @@ export interface BrokenPromise extends CalibrationCheck {
 /** Percents of a check: the last, of 1 in 1,000,000, where there are people enough for it. */
 export function checkedPercents(sets: readonly PeopleSet[]): number[] {
   const all = [40, 50, 60, 70, 80, 90];
-  return floorOf(largestGroup(sets.map(({ images }) => images))) > promisedRate(90) * 1.01
-    ? all.slice(0, -1)
-    : all;
+  return floorOf(sizesOf(sets)) > promisedRate(90) * 1.01 ? all.slice(0, -1) : all;
 }
 
+type Labelled = readonly Pick<LabelledImage, 'labels' | 'person'>[];
+
 /** The most people that share a label of a set. */
-export function largestGroup(
-  sets: readonly (readonly { labels: readonly string[]; person: string }[])[],
-): number {
-  const sizes = sets.flatMap((images) => {
-    const peopleOf = new Map<string, Set<string>>();
-    for (const { labels, person } of images) {
-      for (const label of labels) peopleOf.set(label, (peopleOf.get(label) ?? new Set()).add(person));
-    }
-    return [...peopleOf.values()].map(({ size }) => size);
-  });
-  return Math.max(0, ...sizes);
+export function largestGroup(sets: readonly Labelled[]): number {
+  return Math.max(0, ...sets.flatMap((images) => groupsOf(images).map(({ people }) => people)));
+}
+
+/** How many people have each label of the first grouping: nobody is in two of these groups. */
+function sizesOf(sets: readonly PeopleSet[]): number[] {
+  return sets.flatMap(({ images }) =>
+    groupsOf(images).flatMap(({ people, isFirst }) => (isFirst ? [people] : [])),
+  );
+}
+
+function groupsOf(images: Labelled) {
+  const peopleOf = new Map<string, Set<string>>();
+  for (const { labels, person } of images) {
+    for (const label of labels) peopleOf.set(label, (peopleOf.get(label) ?? new Set()).add(person));
+  }
+  const first = new Set(images.map(({ labels }) => labels[0]));
+  return [...peopleOf].map(([group, { size: people }]) => ({ group, people, isFirst: first.has(group) }));
 }
 
 /** The lowest rate that is judged below the floor of a table: that of 70 percent, which a match needs by default. */
@@ -55,6 +62,9 @@ const leastJudged = 1e-4;
 
 /** Rarer rates are shown and not judged: a handful of wrong labels among millions of pairs makes them. */
 const rarestJudged = 1e-5;
+
+/** All groups together, and any two people, may exceed a rate that the floor states by so many times. */
+const floorTolerates = 2;
 
 /** How many times the stated rate is tolerated: one point of percent, because the fit allows for small numbers. */
 const tolerated = 10 ** 0.1;
@@ -94,8 +104,8 @@ const mostPeople = 2 ** 16;
 /**
  * Fits the table from similarity to false-match rate, and its floor: the lowest rate that its people can show. `cohorts` are made
  * of the same people as `sets`, and each pair is normalised with the cohort without its two people; without cohorts the cosine is
- * used. `check` has, for each of `percents`, the rates of each group with tables that were fitted without the two people of each
- * pair; `taken_for_one_person` the pairs that were left out, because their cosine was above `samePersonAbove`, and `too_alike` those
+ * used. `check` has, for each of `percents`, the rates of each group, of all groups together and of any two people, with tables that were
+ * fitted without the two people of each pair; what people together contradict is no floor. `taken_for_one_person` the pairs that were left out, because their cosine was above `samePersonAbove`, and `too_alike` those
  * that were left out where none is given.
  */
 export function fitTable(
@@ -127,29 +137,85 @@ export function fitTable(
       calibration.similarityAt(promisedRate(percent)),
     );
   }
+  const check = { percents, thresholds };
+  const firstGroups = groups.filter(({ isFirst }) => isFirst);
+  const together =
+    percents.length === 0
+      ? []
+      : [
+          ...rowsOf('two people of one group', firstGroups, check),
+          ...rowsOfAnyTwo(sets, heldOutScores(cohorts), samePersonAbove, check),
+        ];
+  const contradicted = together
+    .filter(({ promised, observed }) => observed > floorTolerates * promised)
+    .map(({ promised }) => promised * 10);
   return {
     points,
-    floor: floorOf(Math.max(...groups.map(({ foldOfPerson }) => foldOfPerson.length))),
-    check: groups.flatMap((group) =>
-      percents.map((percent, column) => checkOf(group, percent, (pair) => thresholds[pair]![column]!)),
-    ),
+    floor: Math.max(floorOf(sizesOf(sets)), ...contradicted),
+    check: [...groups.flatMap((group) => rowsOf(group.group, [group], check)), ...together],
     taken_for_one_person: groups.map(({ group, taken_for_one_person: pairs }) => ({ group, pairs })),
     too_alike: groups.flatMap(({ group, too_alike }) => too_alike.map((pair) => ({ group, ...pair }))),
   };
 }
 
-function checkOf(
-  { group, scores, first, second, folds: pairFolds, foldOfPerson }: Strangers,
-  percent: number,
-  thresholdOf: (folds: number) => number,
-): CalibrationCheck {
-  const people = foldOfPerson.length;
-  const seen = new PairRate(people);
-  for (const [i, score] of scores.entries()) {
-    seen.add(first[i]!, second[i]!, score >= thresholdOf(pairFolds[i]!));
-  }
-  const { rate: observed, interval, pairs } = seen;
-  return { group, percent, promised: promisedRate(percent), observed, interval, pairs, people };
+/** By foldPair the similarity of each percent, of a table that was fitted without these folds. */
+interface Thresholds {
+  percents: readonly number[];
+  thresholds: readonly (readonly number[])[];
+}
+
+/** The rates of pairs of people, numbered from 0, that `eachPair` visits with foldPair of their folds. */
+function checkRows(
+  group: string,
+  people: number,
+  { percents, thresholds }: Thresholds,
+  eachPair: (visit: (first: number, second: number, folds: number, score: number) => void) => void,
+): CalibrationCheck[] {
+  const seen = percents.map(() => new PairRate(people));
+  eachPair((first, second, folds, score) => {
+    const limits = thresholds[folds]!;
+    for (let column = 0; column < seen.length; column++)
+      seen[column]!.add(first, second, score >= limits[column]!);
+  });
+  return percents.map((percent, column) => {
+    const { rate: observed, interval, pairs } = seen[column]!;
+    return { group, percent, promised: promisedRate(percent), observed, interval, pairs, people };
+  });
+}
+
+function rowsOf(name: string, groups: readonly Strangers[], check: Thresholds): CalibrationCheck[] {
+  const everybody = groups.reduce((sum, { foldOfPerson }) => sum + foldOfPerson.length, 0);
+  return checkRows(name, everybody, check, (visit) => {
+    let before = 0;
+    for (const { scores, first, second, folds: pairFolds, foldOfPerson } of groups) {
+      for (const [i, score] of scores.entries())
+        visit(before + first[i]!, before + second[i]!, pairFolds[i]!, score);
+      before += foldOfPerson.length;
+    }
+  });
+}
+
+/** Of all sets, with one image of each person. */
+function rowsOfAnyTwo(
+  sets: readonly PeopleSet[],
+  scoreOf: CohortScore,
+  samePersonAbove: number,
+  check: Thresholds,
+): CalibrationCheck[] {
+  const firsts = new Map<string, LabelledImage>();
+  for (const image of sets.flatMap(({ images }) => images))
+    if (!firsts.has(image.person)) firsts.set(image.person, image);
+  const own = numberPeople([...firsts.values()]);
+  const foldOfPerson = own.people.map((person) => foldOf(person, folds));
+  const scores = own.images.map((image) => Float32Array.from({ length: folds }, (_, i) => scoreOf(image, i)));
+  const above = Number.isFinite(samePersonAbove) ? samePersonAbove : tooAlike(own).reach;
+  return checkRows('any two people', own.people.length, check, (visit) =>
+    eachStrangers(own, { samePersonAbove: above }, (a, b, cosine) => {
+      const [foldOfA, foldOfB] = [foldOfPerson[a]!, foldOfPerson[b]!];
+      const score = normalised(cosine, scores[a]![foldOfB]!, scores[b]![foldOfA]!);
+      visit(a, b, foldPair(foldOfA, foldOfB), score);
+    }),
+  );
 }
 
 /** The cohort score of an image, for a pair with a person of fold `other`. */
@@ -160,7 +226,7 @@ export type CohortScore = (image: LabelledImage, other: number) => number;
  * and how many pairs were left out.
  */
 function strangersOf({ images }: PeopleSet, scoreOf: CohortScore, samePersonAbove: number) {
-  return [...new Set(images.flatMap(({ labels }) => labels))].map((group) => {
+  return groupsOf(images).map(({ group, isFirst }) => {
     const own = numberPeople(images.filter(({ labels }) => labels.includes(group)));
     const { images: kept, numbers, people } = own;
     const foldOfPerson = people.map((person) => foldOf(person, folds));
@@ -182,6 +248,7 @@ function strangersOf({ images }: PeopleSet, scoreOf: CohortScore, samePersonAbov
     });
     return {
       group,
+      isFirst,
       taken_for_one_person,
       too_alike: alike?.pairs ?? [],
       scores: scores.subarray(0, count),

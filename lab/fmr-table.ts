@@ -105,12 +105,16 @@ export function requirePeople(people: number): void {
   );
 }
 
-/** The lowest rate that a group of `people` can show, as the floor of a table. */
-export function floorOf(people: number): number {
-  return rates.filter((rate) => rate >= leastFloor && people >= leastPeople(rate)).at(-1) ?? mustBeMeasured;
+/**
+ * The lowest rate that groups of so many people can show together, also when a check keeps some of them aside: the floor of a table,
+ * whose tail is fitted to all of them. No person may be in two of the groups.
+ */
+export function floorOf(sizes: readonly number[]): number {
+  const pairs = sizes.reduce((sum, people) => sum + peoplePairs(fittedPeople(people)), 0);
+  return rates.filter((rate) => rate >= leastFloor && pairsCanShow(rate, pairs)).at(-1) ?? mustBeMeasured;
 }
 
-/** The smallest group that can show a rate, also when a check keeps some of it aside. */
+/** The smallest single group that can show a rate. */
 function leastPeople(rate: number): number {
   let people = 2;
   while (!canShow(rate, fittedPeople(people))) people++;
@@ -127,7 +131,11 @@ export function allowedRate(rate: number, people: number): number {
 }
 
 export function canShow(rate: number, people: number): boolean {
-  return allowedRate(rate, people) * peoplePairs(people) >= fewPairs;
+  return pairsCanShow(rate, peoplePairs(people));
+}
+
+function pairsCanShow(rate: number, pairs: number): boolean {
+  return Math.min(pairs, rate * pairs + allowedErrors * Math.sqrt(rate * pairs)) >= fewPairs;
 }
 
 function peoplePairs(people: number): number {

@@ -1,4 +1,4 @@
-import { type Calibration, dot, meanOf, normalised, promisedRate } from 'facematch/for-lab';
+import { dot, meanOf, normalised } from 'facematch/for-lab';
 import { FoldCounts, scoreAt, totalOf } from './fmr-table.ts';
 import { foldPair, foldPairs, folds, type HeldOutCohorts } from './held-out.ts';
 import { foldOf, type LabelledImage, type PeopleSet } from './people.ts';
@@ -16,6 +16,9 @@ const leastPeople = 100;
 const rates = [1e-2, 1e-3, 1e-4];
 /** Fewer pairs above a similarity show nothing. */
 const leastPairs = 20;
+
+/** Percents at which several photos are measured. */
+export const photosPercents = [50, 60, 70] as const;
 
 /** A person with the mean of their first photos. */
 interface Person {
@@ -197,68 +200,3 @@ export function checkShifts(
 
 /** Fewer pairs of a group that pass say little of its rate. */
 const leastPassed = 5;
-
-/** What several photos buy: for so many of the probe and of the reference. */
-export interface PhotosFigures {
-  probe: number;
-  reference: number;
-  people: number;
-  strangers: number;
-  /** For each of `photosPercents`: the share of people who pass, and of strangers. */
-  passed: number[];
-  passed_strangers: number[];
-}
-
-export const photosPercents = [50, 60, 70] as const;
-
-/**
- * The first photos of each person are the reference, the last ones the probe: one against 1 to `most` of people with one more, and as
- * many against as many of people with twice `most`. Groups play no part. `cohortScores` takes vectors that follow each other.
- */
-export function judgePhotos(
-  { images }: PeopleSet,
-  most: number,
-  calibration: Calibration,
-  cohortScores: (vectors: Float32Array) => ArrayLike<number>,
-): PhotosFigures[] {
-  const photos = new Map<string, Float32Array[]>();
-  for (const { person, embedding } of images) photos.set(person, [...(photos.get(person) ?? []), embedding]);
-  const numbers = Array.from({ length: most }, (_value, i) => i + 1);
-  const figuresOf = (needed: number, probe: number, reference: number): PhotosFigures => {
-    const people = [...photos.values()].filter(({ length }) => length >= needed);
-    const scored = (vectors: Float32Array[]) => {
-      const all = new Float32Array(vectors.length * (vectors[0]?.length ?? 0));
-      for (const [row, vector] of vectors.entries()) all.set(vector, row * vector.length);
-      const scores = vectors.length === 0 ? [] : cohortScores(all);
-      return vectors.map((vector, row) => ({ vector, score: scores[row]! }));
-    };
-    const references = scored(people.map((own) => meanOf(own.slice(0, reference))));
-    const probes = scored(people.map((own) => meanOf(own.slice(needed - probe, needed))));
-    const shift = calibration.shift(probe, reference);
-    const thresholds = photosPercents.map(
-      (percent) => calibration.similarityAt(promisedRate(percent)) + shift,
-    );
-    const mated = thresholds.map(() => 0);
-    const others = thresholds.map(() => 0);
-    for (const [i, one] of probes.entries()) {
-      for (const [j, other] of references.entries()) {
-        const score = normalised(dot(one.vector, other.vector), one.score, other.score);
-        for (const [at, threshold] of thresholds.entries())
-          if (score >= threshold) (i === j ? mated : others)[at]!++;
-      }
-    }
-    const strangers = people.length * (people.length - 1);
-    return {
-      probe,
-      reference,
-      people: people.length,
-      strangers,
-      passed: mated.map((number) => number / people.length),
-      passed_strangers: others.map((number) => number / strangers),
-    };
-  };
-  return [
-    ...numbers.map((reference) => figuresOf(most + 1, 1, reference)),
-    ...numbers.map((both) => figuresOf(2 * most, both, both)),
-  ].filter(({ people }) => people > 1);
-}

@@ -1,7 +1,7 @@
 import type { Evaluation, PeopleEvaluation } from './evaluate.ts';
 import { observe } from './figures.ts';
 import { scoredBy, scoreKinds } from './pairs.ts';
-import type { PhotosFigures } from './photos.ts';
+import type { ForeignFigures, PhotosFigures } from './several-photos.ts';
 
 /** The result of `facematch eval`. */
 export interface Results {
@@ -12,7 +12,12 @@ export interface Results {
   /** Sets of labelled people, of --people. */
   people: readonly PeopleEvaluation[];
   /** What several photos of these people buy, where it was asked for. */
-  photos?: readonly { set: string; rows: readonly PhotosFigures[] }[];
+  photos?: readonly {
+    set: string;
+    searched: number;
+    rows: readonly PhotosFigures[];
+    foreign: readonly ForeignFigures[];
+  }[];
 }
 
 /** One threshold and its rates on every set, by name: they show whether one threshold serves all. */

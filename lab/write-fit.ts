@@ -57,7 +57,20 @@ export function writeFits(
   writeManifest(directory, manifest);
 }
 
-export function writeManifest(directory: string, manifest: CalibratedManifest): void {
+/** Writes only what does not change how a face is embedded and scored: a pack's other files and its tables stay. */
+export function writeMeasured(
+  directory: string,
+  manifest: CalibratedManifest,
+  modes: readonly Pick<Fits['modes'][number], 'mode' | 'floor' | 'photos'>[],
+): void {
+  for (const { mode, floor, photos } of modes) {
+    const table = manifest.calibration[mode];
+    manifest.calibration[mode] = { ...table, floor, ...(photos && { photos }) };
+  }
+  writeManifest(directory, manifest);
+}
+
+function writeManifest(directory: string, manifest: CalibratedManifest): void {
   replaceFile(join(directory, 'manifest.json'), manifestText(manifest));
 }
 

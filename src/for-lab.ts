@@ -43,5 +43,6 @@ export { sha256, verifyPack } from './engine/pack-files.ts';
 export { threads } from './engine/pool.ts';
 export { printable as printableText } from './errors.ts';
 export { Calibration, type CalibrationPoint, calibrationOf, promisedRate } from './scoring/calibration.ts';
-export { dot, meanOf, normalised, similarityOf } from './scoring/similarity.ts';
+export { comparePersons } from './scoring/persons.ts';
+export { dot, type Embedded, meanOf, normalised, similarityOf } from './scoring/similarity.ts';
 export { Html, html } from './site/html.ts';

@@ -1,9 +1,12 @@
 import {
   type AccuracyMode,
   type CalibratedManifest,
+  calibrationOf,
   loadPack,
   netsAlone,
   packDirectory,
+  promisedRate,
+  readCalibratedManifest,
   readConfig,
   readManifest,
   verifyPack,
@@ -16,8 +19,8 @@ import { cohortTasks, type HeldOutCohorts, makeCohorts } from '../held-out.ts';
 import { type Example, humanThreshold, occlusionThreshold, tallyLinear } from '../linear-score.ts';
 import { pairsOfPeople, tryFeedings } from '../packs/feeding-trial.ts';
 import { type Grouping, type PeopleSet, readPeople, requireColumns } from '../people.ts';
-import { fitShifts, groupsOf, newMeans, type PhotoGroup } from '../photos.ts';
-import { writeFits } from '../write-fit.ts';
+import { checkShifts, fitShifts, groupsOf, newMeans, type PhotoGroup, photosPercents } from '../photos.ts';
+import { writeFits, writeMeasured } from '../write-fit.ts';
 
 /** Both modes share the cohort; it is made with the more accurate embeddings. */
 const cohortMode: AccuracyMode = 'balance';
@@ -37,6 +40,8 @@ export interface CalibrateOptions {
   samePersonAbove?: number;
   write?: boolean;
   check?: boolean;
+  /** Of a pack that is calibrated, cohort, checks and table stay: only the floor and the shifts of several photos are written. */
+  keep?: boolean;
   /** Whether to write also what the check contradicts. */
   force?: boolean;
 }
@@ -53,6 +58,7 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
     groups,
     check,
     write,
+    keep,
     force,
   } = options;
   // What is wrong with the lists fails now: embedding takes minutes.
@@ -62,8 +68,8 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
       [...table, ...covered].map(({ folder }) => folder),
     );
   requirePeople(largestGroup(table.map(({ name, folder }) => readPeople(name, folder, groups))));
-  const { directory, manifest, workers } = await openPack(options.pack);
-  const feeding = await feedingOf(directory, manifest, table);
+  const { directory, manifest, workers } = await openPack(options);
+  const feeding = keep ? undefined : await feedingOf(directory, manifest, table);
   const faces = await findFaces(
     { table, cohortOnly, covered, withoutPeople, groups },
     { packDirectory: directory, minDetScore: manifest.min_det_score, workers },
@@ -75,13 +81,17 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
       'There are too few people to make a cohort. Nothing was written. Use images of some hundred people.',
     );
   }
-  const modes = faces.modes.map((sets, i) => ({
-    ...fitMode(sets.mode, [...sets.table, ...sets.covered], heldOut, { ...options, table }),
-    ...shiftsOf(photoGroups[i]!, heldOut),
-  }));
-  const examples = examplesFor(faces);
+  const modes = faces.modes.map((sets, i) => {
+    const fit = fitMode(sets.mode, [...sets.table, ...sets.covered], heldOut, { ...options, table });
+    const stated = keep ? manifest.calibration[sets.mode] : fit;
+    return { ...fit, ...shiftsOf(photoGroups[i]!, heldOut, check ? stated : undefined) };
+  });
+  const examples = keep ? undefined : examplesFor(faces);
   const written = write === true && (force || modes.every((fit) => (fit.check?.broken ?? []).length === 0));
-  if (written) writeFits(directory, manifest, { modes, centres, ...examples });
+  if (written) {
+    if (examples) writeFits(directory, manifest, { modes, centres, ...examples });
+    else writeMeasured(directory, manifest, modes);
+  }
   return {
     pack: manifest.name,
     written,
@@ -91,15 +101,15 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
     known_for: table.flatMap(({ about }) => about ?? []),
     centres: centres.length,
     modes,
-    ...(check && talliesOf(examples, faces.accepted)),
+    ...(check && examples && talliesOf(examples, faces.accepted)),
   };
 }
 
 /** A pack as it is before its first fit, loaded so that all faces of the detector are kept. */
-async function openPack(nameOrPath: string | undefined) {
+async function openPack({ pack: nameOrPath, keep }: CalibrateOptions) {
   const { pack, workers } = readConfig();
   const directory = packDirectory(nameOrPath ?? pack);
-  const draft = readManifest(directory);
+  const draft = keep ? readCalibratedManifest(directory) : readManifest(directory);
   const calibration = draft.calibration ?? ({} as CalibratedManifest['calibration']);
   const manifest: CalibratedManifest = { ...draft, calibration };
   await verifyPack(directory, manifest);
@@ -162,14 +172,30 @@ function talliesOf(
   };
 }
 
-/** What several photos of a person change; nothing where too few people have several. */
-function shiftsOf(groups: readonly PhotoGroup[], cohorts: HeldOutCohorts): { photos?: number[] } {
-  const photos = fitShifts(groups, cohorts)();
-  return photos.length > 1 ? { photos } : {};
+/**
+ * What several photos of a person change, nothing where too few people have several; with a table also how often strangers pass by it,
+ * with shifts that were fitted without them.
+ */
+function shiftsOf(
+  groups: readonly PhotoGroup[],
+  cohorts: HeldOutCohorts,
+  table: Parameters<typeof calibrationOf>[0],
+) {
+  const shiftsWithout = fitShifts(groups, cohorts);
+  const photos = shiftsWithout();
+  if (photos.length < 2) return {};
+  if (table === undefined) return { photos };
+  const calibration = calibrationOf(table);
+  const photos_check = photosPercents.flatMap((percent) => {
+    const promised = promisedRate(percent);
+    const rows = checkShifts(groups, cohorts, shiftsWithout, calibration.similarityAt(promised));
+    return rows.map((row) => ({ percent, promised, ...row }));
+  });
+  return { photos, photos_check };
 }
 
 /** What was fitted for one mode. */
-export type ModeFit = ReturnType<typeof fitMode> & { photos?: number[] };
+export type ModeFit = ReturnType<typeof fitMode> & ReturnType<typeof shiftsOf>;
 
 function fitMode(
   mode: AccuracyMode,

@@ -7,7 +7,6 @@ import { countText, percentText, rateText, scoreText, timesText } from '../numbe
 import { feedingLines } from '../packs/feeding-trial.ts';
 import { parseGroupings } from '../people.ts';
 import type { CalibrateOptions, calibratePack, ModeFit } from './calibrate-pack.ts';
-import type { calibratePhotos } from './calibrate-photos.ts';
 
 export function registerCalibrate(program: Command): void {
   const command = program
@@ -40,8 +39,8 @@ export function registerCalibrate(program: Command): void {
     .addOption(groupsOption())
     .addOption(samePersonOption())
     .option(
-      '--photos',
-      'only measure what several photos of a person change, for a pack that is calibrated, whose table and cohort stay',
+      '--keep',
+      'for a pack that is calibrated: its cohort, checks and table stay, so embeddings stay comparable; only the floor and what several photos change are written',
     )
     .option('--write', 'write the result into the pack; without it only the table is shown')
     .option(
@@ -52,12 +51,6 @@ export function registerCalibrate(program: Command): void {
     .option('--json', 'print what was fitted as JSON')
     .action(async (given: SetFolder[] | undefined, { json, set, ...options }: CommandOptions) => {
       if (given === undefined && set === undefined) command.error('error: give NAME=FOLDER, or --set lfw');
-      if (options.photos) {
-        const { calibratePhotos } = await import('./calibrate-photos.ts');
-        const found = await calibratePhotos(given ?? [], options);
-        console.log(json ? JSON.stringify(found, null, 2) : describePhotos(found).join('\n'));
-        return;
-      }
       const { calibratePack } = await import('./calibrate-pack.ts');
       const { openSets } = await import('./open-sets.ts');
       const published = set === undefined ? [] : await openSets(set);
@@ -82,7 +75,6 @@ of a group lies above the stated one, by more than a point of percent (1.26 time
 }
 
 interface CommandOptions extends CalibrateOptions {
-  photos?: true;
   json?: true;
   set?: string;
 }
@@ -152,32 +144,28 @@ function describeFit({
   ];
 }
 
-function describePhotos({ modes }: Awaited<ReturnType<typeof calibratePhotos>>): string[] {
-  return modes.flatMap(({ mode, photos, check = [] }) => [
-    `${mode}: ${shiftsText(photos)}`,
-    ...(check.length === 0
+function describePhotos({ mode, photos, photos_check = [] }: ModeFit): string[] {
+  if (photos === undefined) return [];
+  const rows = photos_check.map(({ photos: [a, b], percent, promised, observed, pairs, people, worst }) => [
+    ...[`${b} + ${a}`, String(percent), promised.toPrecision(2), (observed / promised).toFixed(2)],
+    ...[countText(pairs), countText(people), worst?.group ?? ''],
+    worst ? (worst.observed / promised).toFixed(2) : '',
+  ]);
+  return [
+    shiftsText(photos),
+    ...(rows.length === 0
       ? []
       : [
-          'Cross-validated over people, all groups together and the worst that shows it:',
+          `Several photos, cross-validated over people, ${mode}, all groups together and the worst that shows it:`,
           ...columns(
             [
-              'photos',
-              'percent',
-              'stated',
-              'measured / stated',
-              'pairs',
-              'people',
-              'worst group',
+              ...['photos', 'percent', 'stated', 'measured / stated', 'pairs', 'people', 'worst group'],
               'measured / stated',
             ],
-            check.map(({ photos: [a, b], percent, promised, observed, pairs, people, worst }) => [
-              ...[`${b} + ${a}`, String(percent), promised.toPrecision(2), (observed / promised).toFixed(2)],
-              ...[countText(pairs), countText(people), worst?.group ?? ''],
-              worst ? (worst.observed / promised).toFixed(2) : '',
-            ]),
+            rows,
           ),
         ]),
-  ]);
+  ];
 }
 
 const shiftsText = (photos: readonly number[]) =>
@@ -186,15 +174,8 @@ const shiftsText = (photos: readonly number[]) =>
     .map((_shift, i) => i + 2)
     .join(', ')} photos`;
 
-function describeMode({
-  mode,
-  points,
-  floor,
-  photos,
-  taken_for_one_person,
-  too_alike,
-  check,
-}: ModeFit): string[] {
+function describeMode(fit: ModeFit): string[] {
+  const { mode, points, floor, taken_for_one_person, too_alike, check } = fit;
   const percent = Math.round(new Calibration(points).confidencePercent(floor));
   const left = taken_for_one_person?.map(({ group, pairs }) => [group, countText(pairs)]) ?? [];
   return [
@@ -203,7 +184,7 @@ function describeMode({
       ['similarity', 'false-match rate'],
       points.map(([similarity, rate]) => [similarity.toFixed(5), rateText(rate)]),
     ),
-    ...(photos ? [shiftsText(photos)] : []),
+    ...describePhotos(fit),
     `Floor ${rateText(floor)}, ${percent} percent: these people show nothing rarer, so answers above it are "extrapolated".`,
     ...(left.length === 0
       ? []

@@ -32,6 +32,11 @@ export function registerEval(program: Command): void {
       'with --people: also what up to so many photos of a person on each side buy, 2 to 4',
       parsePhotos,
     )
+    .option(
+      '--searched <people>',
+      'with --photos: percents of looking for each person among so many, as `searched` of match/embeddings',
+      parseSearched,
+    )
     .addOption(groupsOption())
     .addOption(samePersonOption())
     .option(
@@ -50,7 +55,7 @@ export function registerEval(program: Command): void {
         const others = Object.keys(options).filter((name) => !['attacks', 'mode', 'json'].includes(name));
         if (args.length + others.length > 0)
           command.error('error: --attacks goes with --mode and --json only');
-        const { evaluateAttacks } = await import('./evaluate.ts');
+        const { evaluateAttacks } = await import('./eval-attacks.ts');
         return evaluateAttacks(options.attacks, options);
       }
       if (args.length + people.length === 0)
@@ -58,6 +63,8 @@ export function registerEval(program: Command): void {
       if (people.length === 0 && (groups ?? samePersonAbove ?? options.photos) !== undefined) {
         command.error('error: --groups, --photos and --same-person-above are about --people NAME=DIR');
       }
+      if (options.searched !== undefined && options.photos === undefined)
+        command.error('error: --searched goes with --photos');
       const sets = args.map(({ name, pairsFile, folder = options.images }) => {
         if (folder !== undefined) return { name, pairsFile, folder };
         return command.error(
@@ -91,6 +98,7 @@ The report holds copies of photos: protect it as you protect them. It opens with
       'facematch eval lfw=lfw/pairs.tsv:lfw/images staff=staff.tsv:photos --report report',
       "facematch eval --people staff=staff/photos --groups 'origin*sex,age' --report report",
       'facematch eval --people staff=staff/photos --photos 3',
+      'facematch eval --people staff=staff/photos --photos 3 --searched 1000',
       'FACEMATCH_PACK=./live facematch eval --attacks presentations',
       'facematch eval lfw=lfw/pairs.tsv:lfw/images --people ages=ages/images --held-out-cohort',
     ],
@@ -101,6 +109,12 @@ function parsePhotos(text: string): number {
   const photos = Number(text);
   if ([2, 3, 4].includes(photos)) return photos;
   throw new InvalidArgumentError('Expected 2, 3 or 4.');
+}
+
+function parseSearched(text: string): number {
+  const people = Number(text);
+  if (Number.isSafeInteger(people) && people > 0) return people;
+  throw new InvalidArgumentError('Expected a number of people, at least 1.');
 }
 
 /** NAME=PAIRS.tsv:DIR, or a file only; a file whose name looks like NAME=… can be given as ./NAME=…. */

@@ -71,7 +71,12 @@ describe('of few people', () => {
     [100_000, 1e-6],
   ])('%d can show a rate of %d and promise no lower one', (people, floor) => {
     expect(() => requirePeople(people)).not.toThrow();
-    expect(floorOf(people)).toBe(floor);
+    expect(floorOf([people])).toBe(floor);
+  });
+
+  test('several groups show together what their pairs do', () => {
+    expect(floorOf([1000, 1000, 1000, 1000])).toBe(1e-5);
+    expect(floorOf([1000, 1000, 1000, 1000, 1000])).toBe(1e-6);
   });
 
   test('too few are refused with what is needed', () => {

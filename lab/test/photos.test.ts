@@ -1,8 +1,9 @@
 import { Calibration, meanOf } from 'facematch/for-lab';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Random } from '../../test/support/random.mjs';
 import { folds, HeldOutCohorts } from '../held-out.ts';
-import { checkShifts, fitShifts, groupsOf, judgePhotos, newMeans } from '../photos.ts';
+import { checkShifts, fitShifts, groupsOf, newMeans } from '../photos.ts';
+import { judgeForeign, judgePhotos } from '../several-photos.ts';
 
 /** By how much strangers are more similar when a side is the mean of several photos. */
 
@@ -63,7 +64,7 @@ test('too few people of so many photos show nothing', () => {
   expect(fit([...Array(120).fill(2), ...Array(99).fill(3)]).shiftsWithout()).toHaveLength(2);
 });
 
-test('more photos pass more often, of people who have enough', () => {
+describe('of people with enough photos', () => {
   const images = people([...Array(60).fill(6), ...Array(40).fill(4), ...Array(20).fill(2)]);
   const calibration = new Calibration(
     [
@@ -74,18 +75,40 @@ test('more photos pass more often, of people who have enough', () => {
     0,
     [0, 0, 0],
   );
-  const cohortScores = (vectors: Float32Array) => new Float32Array(vectors.length / dimensions);
-  const rows = judgePhotos({ name: 'set', images }, 3, calibration, cohortScores);
-  expect(rows.map(({ probe, reference, people }) => [probe, reference, people])).toEqual([
-    [1, 1, 100],
-    [1, 2, 100],
-    [1, 3, 100],
-    [1, 1, 60],
-    [2, 2, 60],
-    [3, 3, 60],
-  ]);
-  const passed = rows.map((row) => row.passed[1]!);
-  expect(passed[2]).toBeGreaterThan(passed[0]!);
-  expect(passed[5]).toBeGreaterThan(passed[3]!);
-  expect(rows[0]!.strangers).toBe(100 * 99);
+  const cohortScores = (vectors: readonly Float32Array[]) => new Float32Array(vectors.length);
+  const judge = { calibration, cohortScores };
+  const set = { name: 'set', images };
+
+  test('more photos pass more often, and fewer people among many', () => {
+    const rows = judgePhotos(set, 3, judge);
+    expect(rows.map(({ probe, reference, people, trials }) => [probe, reference, people, trials])).toEqual([
+      [1, 1, 100, 520],
+      [1, 2, 100, 520],
+      [1, 3, 100, 520],
+      [1, 1, 60, 360],
+      [2, 2, 60, 360],
+      [3, 3, 60, 360],
+    ]);
+    const passed = rows.map((row) => row.passed[1]!);
+    expect(passed[2]).toBeGreaterThan(passed[0]!);
+    expect(passed[5]).toBeGreaterThan(passed[3]!);
+    expect(rows[0]!.strangers).toBe(520 * 99);
+    const among = judgePhotos(set, 3, judge, 1000);
+    expect(among[2]!.passed[1]).toBeLessThan(passed[2]!);
+    expect(among[2]!.passed_strangers[0]).toBeLessThan(rows[2]!.passed_strangers[0]!);
+  });
+
+  test('a photo of a stranger is told more often than one of the same person', () => {
+    const [three, ...more] = judgeForeign(set, 3, judge, 30);
+    expect(more).toEqual([]);
+    expect(three).toMatchObject({ photos: 3, sets: 520 });
+    expect(three!.foreign_told).toBeGreaterThan(0.5);
+    expect(three!.own_refused).toBeLessThan(three!.foreign_told / 2);
+  });
+
+  test('strangers are two people who share a label', () => {
+    const labelled = images.map((one, i) => ({ ...one, labels: [i < 240 ? 'a' : 'b'] }));
+    const [row] = judgePhotos({ name: 'set', images: labelled }, 3, judge);
+    expect(row!.strangers).toBe(40 * 6 * 39 + 20 * 6 * 59 + 40 * 4 * 59);
+  });
 });

@@ -1,0 +1,143 @@
+import { columns, count, defaults, printable, promisedRate } from 'facematch/for-lab';
+import type { PeopleFigures } from '../evaluate.ts';
+import { askedRates, canShow, type Figures } from '../figures.ts';
+import type { Interval } from '../metrics.ts';
+import {
+  cohortText,
+  countText,
+  intervalText,
+  percentText,
+  rateText,
+  scoreText,
+  timesText,
+  verdictText,
+} from '../number-text.ts';
+import { photosPercents } from '../photos.ts';
+import type { Results } from '../results.ts';
+import { differentialTables, setTables, sharedTables, type TextTable } from '../tables.ts';
+
+/** The figures as text for the terminal; first of all what happens at the percent that a match needs by default. */
+export function describeResults({ evaluations, shared_thresholds, people, photos = [] }: Results): string {
+  const sets = evaluations.map(({ figures }) => figures);
+  const all = [...sets, ...people.map(({ figures }) => figures)];
+  return [
+    all.map((figures) => verdictText(figures, all.length > 1)).join('\n'),
+    ...sets.map(describeSet),
+    ...sharedTables(shared_thresholds, sets).map((table) => describeTable(table).join('\n')),
+    ...people.map(({ figures }) => describePeople(figures)),
+    ...photos.map((set) => describePhotos(set)),
+  ].join('\n\n');
+}
+
+function describeSet(figures: Figures): string {
+  const { set, cohort, pairs } = figures;
+  // Rates that the pairs of strangers are too few to show.
+  const unshown = askedRates.find((fmr) => !canShow(fmr, pairs.different));
+  return [
+    `${set}: ${pairs.same} same, ${pairs.different} different pairs; mode ${figures.mode}`,
+    `cohort             ${cohortText[cohort]}`,
+    ...(unshown === undefined
+      ? []
+      : [
+          `too few strangers  to show ${rateText(unshown)} or less: that takes ${countText(1 / unshown)} pairs of them`,
+        ]),
+    ...describeAlike(figures),
+    ...setTables(figures).flatMap(describeTable),
+    ...describeMissing(figures, figures.images),
+    `speed              ${figures.images_per_second.toFixed(0)} images/s`,
+  ].join('\n');
+}
+
+/** Error rates of labelled people by group. */
+function describePeople(figures: PeopleFigures): string {
+  const { set, mode, cohort, everybody, groupings, same_person_above } = figures;
+  const tables = groupings.length > 0 ? groupings : [undefined];
+  return [
+    `${set}: ${countText(everybody.people)} people, ${countText(everybody.images)} images; mode ${mode}`,
+    `cohort             ${cohortText[cohort]}`,
+    ...describeMissing(figures, everybody.images),
+    ...describeAlike(figures),
+    ...(same_person_above === undefined
+      ? []
+      : [`one person         images of two people with a cosine above ${same_person_above} are left out`]),
+    ...tables.flatMap((grouping) => differentialTables(figures, grouping).flatMap(describeTable)),
+  ].join('\n');
+}
+
+/** What several photos of a person buy, and whether one of somebody else is told. */
+function describePhotos({ set, searched, rows, foreign }: NonNullable<Results['photos']>[number]): string {
+  const percents = photosPercents.join(', ');
+  const stated = photosPercents.map((percent) => promisedRate(percent) / searched);
+  return [
+    `${set}: photos of the probe and of the reference${searched === 1 ? '' : `, among ${countText(searched)} people`}`,
+    ...columns(
+      [
+        'photos',
+        `do not pass ${percents} percent, with 95 % intervals`,
+        'people',
+        'trials',
+        `strangers: measured / stated at ${percents}`,
+        'pairs',
+      ],
+      rows.map(({ probe, reference, passed, intervals, people, trials, passed_strangers, strangers }) => [
+        `${probe} + ${reference}`,
+        passed
+          .map((share, at) => `${percentText(1 - share)} ${intervalText(missedOf(intervals[at]!))}`)
+          .join(', '),
+        countText(people),
+        countText(trials),
+        passed_strangers.map((rate, at) => timesText(rate / stated[at]!)).join(', '),
+        countText(strangers),
+      ]),
+    ),
+    ...foreign.map(
+      ({ photos, sets, own_refused, foreign_told }) =>
+        `Of ${countText(sets)} sets of ${photos} photos of one person ${percentText(own_refused)} are refused (photos_disagree, below ${defaults.min_agreement_percent}); with one of a stranger, it is told in ${percentText(foreign_told)}.`,
+    ),
+  ].join('\n');
+}
+
+const missedOf = ([low, high]: Interval): Interval => [1 - high, 1 - low];
+
+const describeTable = ({ title, head, rows }: TextTable) => [title, ...columns(head, rows)];
+
+function describeMissing(
+  { without_face, failures, low_quality }: Pick<Figures, 'without_face' | 'failures' | 'low_quality'>,
+  images: number,
+) {
+  const warnings = Object.entries(low_quality).filter(([, number]) => number > 0);
+  return [
+    `without a face     ${countText(without_face.length)} of ${countText(images)} images${list(without_face)}`,
+    ...(warnings.length === 0
+      ? []
+      : [
+          `low quality faces  ${warnings.map(([name, number]) => `${countText(number)} ${name}`).join(', ')}`,
+        ]),
+    ...describeFailures(failures),
+  ];
+}
+
+/** The pairs of strangers that were left out, in a line; none without any. */
+function describeAlike({ too_alike }: Pick<Figures, 'too_alike'>): string[] {
+  const pairs = too_alike.map(
+    ({ image1, image2, cosine }) => `${image1} and ${image2} (${scoreText(cosine)})`,
+  );
+  return pairs.length > 0
+    ? [
+        `left out           ${count(pairs.length, 'pair')} of strangers, more alike than strangers are${list(pairs)}`,
+      ]
+    : [];
+}
+
+/** The images that could not be read, in a line; none without any. */
+export function describeFailures(failures: Figures['failures']): string[] {
+  const failed = Object.entries(failures).map(([name, reason]) => `${name} (${reason})`);
+  return failed.length > 0 ? [`could not be read  ${failed.length}${list(failed)}`] : [];
+}
+
+/** The first of some names, after a colon; nothing for no names. */
+function list(names: readonly string[]): string {
+  if (names.length === 0) return '';
+  const shown = names.slice(0, 10).map(printable).join(', ');
+  return `: ${shown}${names.length > 10 ? ', …' : ''}`;
+}

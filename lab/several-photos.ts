@@ -1,0 +1,165 @@
+import {
+  type Calibration,
+  comparePersons,
+  type Embedded,
+  meanOf,
+  promisedRate,
+  similarityOf,
+} from 'facematch/for-lab';
+import { type Interval, PersonRate } from './metrics.ts';
+import type { PeopleSet } from './people.ts';
+import { photosPercents } from './photos.ts';
+
+/** What several photos of a person buy, and whether one of somebody else among them is told. */
+
+/** So many photos of the probe, and of the reference. */
+export interface PhotosFigures {
+  probe: number;
+  reference: number;
+  people: number;
+  /** Comparisons of one person: each photo is once the first of a reference. */
+  trials: number;
+  /** Pairs of strangers. */
+  strangers: number;
+  /** For each of `photosPercents`: the share of trials that pass, its 95 % interval by person, and the share of strangers. */
+  passed: number[];
+  intervals: Interval[];
+  passed_strangers: number[];
+}
+
+/** Sets of so many photos. */
+export interface ForeignFigures {
+  photos: number;
+  sets: number;
+  /** The share of sets of one person that are refused. */
+  own_refused: number;
+  /** The share of sets with one photo of a stranger in which this one is told. */
+  foreign_told: number;
+}
+
+export interface PhotosJudge {
+  calibration: Calibration;
+  /** Cohort scores of unit vectors. */
+  cohortScores(vectors: readonly Float32Array[]): ArrayLike<number>;
+}
+
+/** A person's photos, in a ring. */
+interface Person {
+  labels: readonly string[];
+  photos: Embedded[];
+}
+
+function peopleOf({ images }: PeopleSet, atLeast: number): Person[] {
+  const people = new Map<string, Person>();
+  for (const image of images) {
+    const person = people.get(image.person) ?? { labels: image.labels, photos: [] };
+    person.photos.push(image);
+    people.set(image.person, person);
+  }
+  return [...people.values()].filter(({ photos }) => photos.length >= atLeast);
+}
+
+/** `count` photos from `start` on. */
+const ring = ({ photos }: Person, start: number, count: number): Embedded[] =>
+  Array.from({ length: count }, (_value, i) => photos[(start + i) % photos.length]!);
+
+const areStrangers = (a: Person, b: Person) => a !== b && a.labels.some((label) => b.labels.includes(label));
+
+/**
+ * One photo against 1 to `most` of people who have one more, and as many against as many of people with twice `most`. Strangers are
+ * two people who share a label. `searched`: among how many people somebody is looked for; percents are of the whole search.
+ */
+export function judgePhotos(set: PeopleSet, most: number, judge: PhotosJudge, searched = 1): PhotosFigures[] {
+  const numbers = Array.from({ length: most }, (_value, i) => i + 1);
+  const [few, many] = [peopleOf(set, most + 1), peopleOf(set, 2 * most)];
+  return [
+    ...numbers.map((reference) => figuresOf(few, [1, reference], judge, searched)),
+    ...numbers.map((both) => figuresOf(many, [both, both], judge, searched)),
+  ].filter(({ people }) => people > 1);
+}
+
+function figuresOf(
+  people: readonly Person[],
+  [probe, reference]: readonly [number, number],
+  { calibration, cohortScores }: PhotosJudge,
+  searched: number,
+): PhotosFigures {
+  /** For each person the means that start with each photo. */
+  const means = (start: number, count: number): Embedded[][] =>
+    people.map((person) => {
+      const vectors = person.photos.map((_photo, turn) =>
+        meanOf(ring(person, turn + start, count).map(({ embedding }) => embedding)),
+      );
+      const scores = cohortScores(vectors);
+      return vectors.map((embedding, turn) => ({ embedding, cohort_score: scores[turn]! }));
+    });
+  const [references, probes] = [means(0, reference), means(reference, probe)];
+  const shift = calibration.shift(probe, reference);
+  const rates = photosPercents.map((percent) => ({
+    threshold: calibration.similarityAt(promisedRate(percent) / searched) + shift,
+    mated: new PersonRate(people.length),
+    strangers: 0,
+  }));
+  let strangers = 0;
+  for (const [i, own] of probes.entries()) {
+    for (const [turn, one] of own.entries()) {
+      for (const [j, theirs] of references.entries()) {
+        if (i !== j && !areStrangers(people[i]!, people[j]!)) continue;
+        const { normalised_similarity } = similarityOf(one, theirs[turn % theirs.length]!);
+        if (i !== j) strangers++;
+        for (const rate of rates) {
+          const passes = normalised_similarity >= rate.threshold;
+          if (i === j) rate.mated.add(i, passes);
+          else if (passes) rate.strangers++;
+        }
+      }
+    }
+  }
+  return {
+    probe,
+    reference,
+    people: people.length,
+    trials: probes.reduce((sum, own) => sum + own.length, 0),
+    strangers,
+    passed: rates.map(({ mated }) => mated.rate),
+    intervals: rates.map(({ mated }) => mated.interval),
+    passed_strangers: rates.map((rate) => rate.strangers / strangers),
+  };
+}
+
+/** For 3 to `most` photos, because of two nobody can tell which is wrong; by the agreement in percent that is asked for. */
+export function judgeForeign(
+  set: PeopleSet,
+  most: number,
+  { calibration, cohortScores }: PhotosJudge,
+  least: number,
+): ForeignFigures[] {
+  const counts = Array.from({ length: most - 2 }, (_value, i) => i + 3);
+  return counts.flatMap((photos) => {
+    const people = peopleOf(set, photos);
+    const shift = calibration.shift(1, photos - 1);
+    let [sets, own_refused, foreign_told] = [0, 0, 0];
+    for (const [i, person] of people.entries()) {
+      for (const turn of person.photos.keys()) {
+        // Another stranger each time.
+        const others = [...people.slice(i + 1), ...people.slice(0, i)].filter((one) =>
+          areStrangers(one, person),
+        );
+        const other = others[(turn * 37) % others.length];
+        if (other === undefined) continue;
+        const own = ring(person, turn, photos);
+        const mixed = [...own.slice(1), other.photos[turn % other.photos.length]!];
+        const { sides } = comparePersons([own.map((one) => [one]), mixed.map((one) => [one])], cohortScores);
+        const [ownAgrees, mixedAgrees] = sides.map((side) =>
+          side.map(({ agreement }) => calibration.assess(agreement! - shift, 1).confidence_percent >= least),
+        );
+        sets++;
+        if (ownAgrees!.includes(false)) own_refused++;
+        if (!mixedAgrees!.at(-1)) foreign_told++;
+      }
+    }
+    return sets === 0
+      ? []
+      : [{ photos, sets, own_refused: own_refused / sets, foreign_told: foreign_told / sets }];
+  });
+}
