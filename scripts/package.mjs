@@ -3,9 +3,10 @@
 //   @facematch/linux-x64  addon, ONNX Runtime's library, µWebSockets.js for each Node, prepared nets, sample photos
 //   @facematch/client     the client for Node alone
 //   @facematch/lab        the laboratory's commands, for whoever installs it beside the first
+// and a list of all parts for the platform, facematch-VERSION-PLATFORM.cdx.json.
 // One addon for every Node (Node-API), with OpenCV and the codecs linked in from pinned sources. Nothing is published.
 //   node scripts/package.mjs [--only STEP,STEP…] [--registry]
-// --only      these of libraries, addon, platform, program, client, lab: the Dockerfile's layers
+// --only      these of libraries, addon, platform, program, client, lab, sbom: the Dockerfile's layers
 // --registry  facematch asks for the packages of all platforms by name. Without it nobody else's registry is asked for one:
 //             whoever owned such a name there could run code here
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,7 +14,9 @@ import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { notices } from './lib/notices.mjs';
 import { ask, run, SetupError, withProgress } from './lib/run.mjs';
+import { sbom } from './lib/sbom.mjs';
 import { staticLibraries } from './lib/static-libraries.mjs';
 import { liftUws, uwsBuilds, uwsFolder } from './lib/uws.mjs';
 
@@ -76,6 +79,9 @@ async function platformPackage(onLine) {
     copy(`node_modules/@vladmandic/face-api/demo/${name}`, folder, `samples/${name}`);
   copy('node_modules/@vladmandic/face-api/LICENSE', folder, 'samples/LICENSE');
   copy('.cache/static/licences', folder, 'licences');
+  const terms = await notices(onLine);
+  for (const file of readdirSync(terms).filter((name) => !/^(?:\.|api-reference)/.test(name)))
+    copy(join(terms, file), folder, `licences/${file}`);
   writePackage(folder, {
     name: `@facematch/${platform}`,
     description: `facematch's native parts for ${platform}`,
@@ -88,17 +94,27 @@ async function platformPackage(onLine) {
 }
 
 /** JavaScript, for any platform. */
-function programPackage(forRegistry) {
+async function programPackage(forRegistry, onLine) {
   const folder = join(out, 'facematch');
   rmSync(folder, { recursive: true, force: true });
   for (const path of programFiles) copy(path, folder);
+  copy(join(await notices(onLine), 'api-reference.txt'), folder, 'licences/api-reference.txt');
   for (const path of ['docs/examples', ...proofs])
     rmSync(join(folder, path), { recursive: true, force: true });
   const dependencies = Object.entries(own.dependencies).filter(([name]) => !built.includes(name));
   const { name, description, type, engines, exports, bin } = own;
   writePackage(folder, {
     ...{ name, description, type, engines, exports, bin },
-    files: ['dist', 'scripts', 'docs', 'deploy', 'THIRD_PARTY_NOTICES.md', 'CHANGELOG.md', 'SECURITY.md'],
+    files: [
+      'dist',
+      'scripts',
+      'docs',
+      'deploy',
+      'licences',
+      'THIRD_PARTY_NOTICES.md',
+      'CHANGELOG.md',
+      'SECURITY.md',
+    ],
     dependencies: Object.fromEntries(dependencies),
     ...(forRegistry && {
       optionalDependencies: Object.fromEntries(platforms.map((one) => [`@facematch/${one}`, own.version])),
@@ -124,7 +140,8 @@ function clientPackage() {
   const text = section.replaceAll(/\[([^\]]+)\]\([^)]+\)/g, '$1').replaceAll(`./${module}`, name);
   writeFileSync(join(folder, 'README.md'), `# ${name}\n\nThe client of facematch, for Node.\n${text}`);
   const exports = { '.': { types: `./${types}`, default: `./${module}` } };
-  const members = { name, description: own.description, engines: { node: '>=20.17' }, exports };
+  const description = 'Asks a facematch server whether two photos show the same person: a client for Node';
+  const members = { name, description, engines: { node: '>=20.17' }, exports };
   writePackage(folder, { ...members, files: [module, types] }, ['LICENSE']);
   return folder;
 }
@@ -157,6 +174,13 @@ function labPackage(forRegistry) {
   return folder;
 }
 
+async function writeSbom(onLine) {
+  await notices(onLine);
+  const file = join(out, `facematch-${own.version}-${platform}.cdx.json`);
+  writeFileSync(file, `${JSON.stringify(sbom(pack, platform, built), null, 2)}\n`);
+  console.log(file);
+}
+
 function npmPack(folder) {
   const args = ['pack', '--json', '--pack-destination', out, `./${folder}`];
   const [{ filename, size, unpackedSize }] = JSON.parse(ask('npm', args) ?? '[]');
@@ -170,9 +194,11 @@ const steps = {
   libraries: () => withProgress('static libraries', staticLibraries),
   addon: () => withProgress('addon', addon),
   platform: async () => npmPack(await withProgress('package of the platform', platformPackage)),
-  program: (forRegistry) => npmPack(programPackage(forRegistry)),
+  program: async (forRegistry) =>
+    npmPack(await withProgress('package of the program', (onLine) => programPackage(forRegistry, onLine))),
   client: () => npmPack(clientPackage()),
   lab: (forRegistry) => npmPack(labPackage(forRegistry)),
+  sbom: () => withProgress('list of parts', writeSbom),
 };
 
 try {

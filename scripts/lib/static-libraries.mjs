@@ -13,9 +13,13 @@ const off = (words, beginning = '') => words.split(' ').map((name) => `-D${begin
  * In the order in which they need each other. Debian 13's sources, and testing's for libpng: there the fixes that Debian 13 has as
  * patches are in the release. Debian's security tracker says when one of them must be raised.
  */
-const libraries = [
+export const libraries = [
   {
     name: 'zlib',
+    version: '1.3.1',
+    licence: 'Zlib',
+    copyright: '1995-2024 Jean-loup Gailly and Mark Adler',
+    debian: 'zlib1g-dev',
     path: 'pool/main/z/zlib/zlib_1.3.dfsg+really1.3.1.orig.tar.gz',
     sha256: '60dd315c07f616887caa029408308a018ace66e3d142726a97db164b3b8f69fb',
     licences: ['LICENSE'],
@@ -25,6 +29,11 @@ const libraries = [
   },
   {
     name: 'libpng',
+    version: '1.6.58',
+    licence: 'libpng-2.0',
+    copyright:
+      '1995-2022 The PNG Reference Library Authors; 2018-2022 Cosmin Truta; 1998-2018 Glenn Randers-Pehrson',
+    debian: 'libpng-dev',
     path: 'pool/main/libp/libpng1.6/libpng1.6_1.6.58.orig.tar.gz',
     sha256: 'a9d4df463d36a6e5f9c29bd6f4967312d17e996c1854f3511f833924eb1993cf',
     licences: ['LICENSE'],
@@ -32,6 +41,11 @@ const libraries = [
   },
   {
     name: 'libjpeg-turbo',
+    version: '2.1.5',
+    licence: 'IJG AND BSD-3-Clause AND Zlib',
+    copyright:
+      '1991-2020 Thomas G. Lane, Guido Vollbeding; 2009-2023 D. R. Commander; 1999-2006 MIYASAKA Masaru; and others. This software is based in part on the work of the Independent JPEG Group',
+    debian: 'libjpeg62-turbo-dev',
     path: 'pool/main/libj/libjpeg-turbo/libjpeg-turbo_2.1.5.orig.tar.gz',
     sha256: '254f3642b04e309fee775123133c6464181addc150499561020312ec61c1bf7c',
     licences: ['LICENSE.md', 'README.ijg'],
@@ -39,6 +53,10 @@ const libraries = [
   },
   {
     name: 'libwebp',
+    version: '1.5.0',
+    licence: 'BSD-3-Clause',
+    copyright: '2010 Google Inc.',
+    debian: 'libwebp-dev',
     path: 'pool/main/libw/libwebp/libwebp_1.5.0.orig.tar.gz',
     sha256: '7d6fab70cf844bf6769077bd5d7a74893f8ffd4dfb42861745750c63c2a5c92c',
     licences: ['COPYING'],
@@ -46,6 +64,11 @@ const libraries = [
   },
   {
     name: 'opencv',
+    version: '4.10.0',
+    licence: 'Apache-2.0 AND BSD-3-Clause',
+    copyright:
+      '2000-2022 Intel Corporation; 2009-2011 Willow Garage Inc.; 2009-2016 NVIDIA Corporation; 2010-2013 Advanced Micro Devices, Inc.; 2015-2022 OpenCV Foundation; 2008-2016 Itseez Inc.; 2019-2022 Xperience AI; 2019-2022 Shenzhen Institute of Artificial Intelligence and Robotics for Society; OpenCV contributors',
+    debian: 'libopencv-core-dev, libopencv-imgproc-dev',
     path: 'pool/main/o/opencv/opencv_4.10.0+dfsg.orig.tar.xz',
     sha256: '4ca619efbad524c550771ab110332fc81293fb720bd03980fe58bc15f9ca3be8',
     licences: ['LICENSE', 'COPYRIGHT'],
@@ -65,18 +88,28 @@ const hardening = [
   process.arch === 'arm64' ? '-mbranch-protection=standard' : '-fcf-protection=full',
 ].join(' ');
 
+/** Without it each assertion has the path of the folder that it was built in. */
+const prefixMap = '-ffile-prefix-map=';
+
 const cure = 'The static libraries did not build. They need cmake, ninja, a C++ compiler and nasm.';
 
 /** Resolves to the folder that has `include`, `lib` and `licences`. Some ten minutes on two cores; quick when it is there. */
 export async function staticLibraries(onLine) {
   const folder = resolve('.cache/static');
   const stamp = join(folder, '.stamp');
-  const hash = hashOf([], [JSON.stringify(libraries), hardening, process.arch]);
+  const built = libraries.map(({ sha256, licences, empty, options }) => ({
+    sha256,
+    licences,
+    empty,
+    options,
+  }));
+  const hash = hashOf([], [JSON.stringify(built), hardening, prefixMap, process.arch]);
   if (isStamped(stamp, hash)) return folder;
   const missing = isDebian() ? missingPackages(['nasm', 'cmake', 'ninja-build', 'xz-utils']) : [];
   if (missing.length > 0) await installPackages(missing, onLine);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
+  const flags = `${hardening} ${prefixMap}${process.cwd()}=.`;
   for (const { name, options, empty, licences, ...source } of libraries) {
     const work = resolve('.cache', `static-${name}`);
     await unpackSource(source, join(work, 'source'), cure, onLine);
@@ -98,8 +131,8 @@ export async function staticLibraries(onLine) {
       CMAKE_C_VISIBILITY_PRESET: 'hidden',
       CMAKE_CXX_VISIBILITY_PRESET: 'hidden',
       CMAKE_POLICY_VERSION_MINIMUM: '3.5',
-      CMAKE_C_FLAGS: hardening,
-      CMAKE_CXX_FLAGS: hardening,
+      CMAKE_C_FLAGS: flags,
+      CMAKE_CXX_FLAGS: flags,
     };
     const defined = Object.entries(configure).map(([name, value]) => `-D${name}=${value}`);
     const place = ['-S', join(work, 'source'), '-B', built, '-G', 'Ninja'];

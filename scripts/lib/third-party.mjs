@@ -4,6 +4,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { table } from '../../dist/src/site/markdown.js';
 import { apiReference } from './lift.mjs';
+import { insideUws } from './notices.mjs';
+import { libraries } from './static-libraries.mjs';
 import { uwsBuilds } from './uws.mjs';
 
 /** A line that names a holder, and none that speaks of copyright or leaves a blank for it. */
@@ -32,7 +34,7 @@ const mark = 'node_modules/';
  * or when a package has a NOTICE, which Apache-2.0 section 4 (d) asks to carry along.
  */
 export function thirdPartyTables() {
-  return { packages: packagesTable(), weights: weightsTable() };
+  return { packages: packagesTable(), libraries: librariesTable(), weights: weightsTable() };
 }
 
 function packagesTable() {
@@ -63,12 +65,30 @@ function packagesTable() {
     'Alex Hultman and contributors (headers of its sources)',
   ]);
   const script = [
-    `\`${apiReference.package}\` (its script, with what is bundled in it: below)`,
+    `\`${apiReference.package}\` (its script, which is bundled of many packages: below)`,
     apiReference.version,
     'MIT',
     'Copyright (c) 2023-present Scalar (its project)',
   ];
   return table(['package', 'version', 'licence', 'copyright'], [...rows, ...uws, script]);
+}
+
+function librariesTable() {
+  const linked = libraries.map(({ name, debian, licence, copyright }) => [
+    name,
+    'the addon',
+    debian,
+    licence,
+    copyright,
+  ]);
+  const inside = insideUws.map(({ name, licence, copyright }) => [
+    name,
+    'the binaries of µWebSockets.js',
+    '',
+    licence,
+    copyright,
+  ]);
+  return table(['work', 'inside', 'Debian package', 'licence', 'copyright'], [...linked, ...inside]);
 }
 
 /** Who holds the copyright of an installed package, by its licence files. */
@@ -100,12 +120,10 @@ function weightsTable() {
     .sort()
     .flatMap((pack) => {
       const manifest = JSON.parse(readFileSync(join(packs, pack, 'manifest.json'), 'utf8'));
-      const { detector, close_detector, landmarks, embedder, cohort, human } = manifest;
-      // A net with an object there is another pack's, and stands with that.
-      const nets = [detector, close_detector, landmarks, embedder].filter(
-        (net) => typeof net?.from === 'string',
-      );
-      const made = [cohort, human].filter((one) => one !== undefined);
+      const files = Object.values(manifest).filter((one) => one?.file !== undefined);
+      // A net with an object in `from` is another pack's, and stands with that.
+      const nets = files.filter(({ from }) => typeof from === 'string');
+      const made = files.filter(({ from }) => from === undefined);
       const brought = nets.map(({ from, licence, source_sha256, source = manifest.source }) => {
         const terms = `${licence}, ${source.licence_note ?? 'as stated'}`;
         return [from, terms, holdersOfWeights[source.package] ?? '', originOf(source), source_sha256];
