@@ -244,7 +244,8 @@ def main() -> int:
     client = FacematchClient(os.environ.get("FACEMATCH_URL", "http://127.0.0.1:8080"), key)
     answer = client.match(sys.argv[1], sys.argv[2])
     verdict = "match" if answer["match"] else "no match"
-    print(f"{verdict}: {answer['confidence_percent']} % (the threshold is {answer['threshold_percent']} %)")
+    beyond = ", calculated beyond what was measured" if answer["extrapolated"] else ""
+    print(f"{verdict}: {answer['confidence_percent']} %{beyond} (the threshold is {answer['threshold_percent']} %)")
     for warning in answer["warnings"]:
         print(f"warning: {warning['detail']}")
     return 0 if answer["match"] else 1

@@ -80,6 +80,9 @@ true) verdict=match ;;
 false) verdict='no match' ;;
 *) fail "200, but no answer of facematch: $(head -c 200 "$body")" ;;
 esac
-printf '%s: %s %% (the threshold is %s %%)\n' "$verdict" "$(member confidence_percent)" "$(member threshold_percent)"
+beyond=''
+[ "$(member extrapolated)" = true ] && beyond=', calculated beyond what was measured'
+printf '%s: %s %%%s (the threshold is %s %%)\n' \
+  "$verdict" "$(member confidence_percent)" "$beyond" "$(member threshold_percent)"
 grep -oE '"warnings":\[.*\]' "$body" | grep -oE '"detail":"([^"\]|\\.)*"' | sed -E 's/^"detail":"(.*)"$/warning: \1/'
 [ "$verdict" = match ]

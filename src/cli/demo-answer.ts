@@ -40,7 +40,7 @@ export function describeAnswer(
   const stages = Object.entries(answer.timings_ms).map(([stage, ms]) => `${stage} ${ms.toFixed(1)}`);
   return [
     colours.bold(verdict),
-    `  confidence  ${describePercent(answer)} (the threshold is ${threshold_percent} %): ${describeRate(answer)}`,
+    `  confidence  ${describePercent(answer)} (${beyond(answer)}the threshold is ${threshold_percent} %): ${describeRate(answer)}`,
     `  image1      ${describeImage(answer.image1, names.image1)}`,
     `  image2      ${describeImage(answer.image2, names.image2)}`,
     `  compared    ${count(pairs_compared, 'pair')} of faces, accuracy mode ${answer.accuracy_mode}`,
@@ -92,7 +92,7 @@ export function describePersons(answer: Person, colours: Colours): string {
   const nameOf = ({ field, index }: Warning) => answer[field as ImageField]?.[index ?? 0]?.filename ?? field;
   return [
     colours.bold(verdict),
-    `  confidence  ${describePercent(answer)} (the threshold is ${threshold_percent} %): ${describeRate(answer)}`,
+    `  confidence  ${describePercent(answer)} (${beyond(answer)}the threshold is ${threshold_percent} %): ${describeRate(answer)}`,
     ...photos('image1'),
     ...photos('image2'),
     `  compared    the mean of each side, accuracy mode ${accuracy_mode}`,
@@ -113,13 +113,19 @@ function describeWarning(
   return words.replaceAll(/\bimage[12]\b/g, (image) => printable(names[image as ImageField]));
 }
 
+type Scored = Pick<MatchAnswer, 'confidence_percent' | 'false_match_rate' | 'extrapolated'>;
+
 /** Beyond what was measured it only says that it is as much at least. */
-function describePercent(
-  answer: Pick<MatchAnswer, 'confidence_percent' | 'false_match_rate' | 'extrapolated'>,
-): string {
+function describePercent(answer: Scored): string {
   const [floor, percent] = [measuredUpTo(answer), answer.confidence_percent];
   return floor < percent ? `≥ ${floor.toFixed(1)} %` : `${percent.toFixed(1)} %`;
 }
+
+/** The API's own number, where the one before it is what was measured. */
+const beyond = (answer: Scored): string =>
+  measuredUpTo(answer) < answer.confidence_percent
+    ? `the API says ${answer.confidence_percent} %, calculated beyond what was measured; `
+    : '';
 
 /** A false-match rate in words: one of how many pairs of strangers scores this high. */
 export function describeRate({

@@ -70,7 +70,9 @@ describe('an answer in words', () => {
 
   test('says of a percent beyond what was measured only that it is as much at least', () => {
     const beyond = words({ confidence_percent: 93.9, false_match_rate: 1e-5, extrapolated: true });
-    expect(beyond).toContain('≥ 80.0 % (the threshold is 70 %): fewer than 1 in 100,000 pairs');
+    expect(beyond).toContain(
+      '≥ 80.0 % (the API says 93.9 %, calculated beyond what was measured; the threshold is 70 %): fewer than 1 in 100,000 pairs',
+    );
     expect(words({ false_match_rate: 1, extrapolated: true, confidence_percent: 24 })).toContain(' 24.0 %');
   });
 

@@ -69,7 +69,7 @@ function meaning(answer: Answer): (Node | string)[] {
     pairs_compared === 1 ? '' : ` This is the best of ${pairs_compared} pairs, and allows for so many tries.`;
   const beyond =
     measuredUpTo(answer) < answer.confidence_percent
-      ? ` Less was not measured; drawn on from there it would be ${percentText(answer.confidence_percent)}.`
+      ? ` Rarer was not measured: the ${percentText(answer.confidence_percent)} of the API's answer are calculated beyond that.`
       : '';
   return [share, `${beyond}${threshold}${pairs} Accuracy mode: ${accuracy_mode}.`];
 }
