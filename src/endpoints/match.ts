@@ -142,7 +142,7 @@ export const matchAdvanced = define({
   errors: ['faces', 'choice'],
   docs: {
     tag: 'match',
-    summary: 'Compare two photos, with controls',
+    summary: 'Compare two photos, with every field',
     description:
       'Like the basic endpoint, and lets you choose faces, trade accuracy for speed, set the detection score, and refuse poor faces. ' +
       'With one face index, that face is compared with all faces of the other image; with both, those two are; with none, ' +

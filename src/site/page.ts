@@ -3,11 +3,13 @@ import { readFileSync } from 'node:fs';
 import { projectPath } from '../config/paths.ts';
 import { type ErrorCode, errorCodes } from '../errors.ts';
 import type { OpenApiDocument } from './document.ts';
+import { type Html, html } from './html.ts';
 import { problemName } from './problems.ts';
 
 /**
  * The API's page: the document, shown by Scalar's API reference, which set-up puts beside the built program. One file, which loads
- * nothing: it shows the document without asking for it.
+ * nothing: it shows the document without asking for it. The operations come first, as a list that is read while the script, which
+ * takes its place, is still on its way.
  */
 
 interface Page {
@@ -42,7 +44,28 @@ const configuration = {
   hideClientButton: true,
   // It would send files as their names; the document has samples of its own.
   hiddenClients: true,
+  authentication: { preferredSecurityScheme: 'api_key' },
 };
+
+/** What is seen before the script runs, and without it. */
+function outline({ info, tags, paths }: OpenApiDocument): Html {
+  const operations = Object.entries(paths).flatMap(([path, { get, post }]) =>
+    [
+      { method: 'GET', operation: get },
+      { method: 'POST', operation: post },
+    ].flatMap(({ method, operation }) => (operation === undefined ? [] : [{ path, method, ...operation }])),
+  );
+  const section = ({ name, description }: OpenApiDocument['tags'][number]) => {
+    const items = operations
+      .filter((operation) => operation.tags[0] === name)
+      .map(
+        ({ method, path, summary }) =>
+          html`<li><a href="#tag/${name}/${method}${path}">${summary}</a>: <code>${method} ${path}</code></li>`,
+      );
+    return html`<h2>${description}</h2><ul>${items}</ul>`;
+  };
+  return html`<main class="outline"><h1>${info.title}</h1><p>${info.summary}</p>${tags.map(section)}</main>`;
+}
 
 /** Throws an Error when the script is not there; `npm run setup` puts it there. */
 export function docsPage(document: OpenApiDocument): Page {
@@ -68,7 +91,7 @@ export function docsPage(document: OpenApiDocument): Page {
 <link rel="icon" href="data:,">
 <style>${style}</style>
 <noscript>This page needs JavaScript. The OpenAPI document of this server says the same.</noscript>
-<div id="reference"></div>
+<div id="reference">${outline(document).text}</div>
 <script type="application/json" id="settings">${settings}</script>
 <script>${script}</script>
 <script>${start}</script>

@@ -130,6 +130,13 @@ describe('nothing of the document is left out:', () => {
     expect(members.filter((member) => !quoted.has(member))).toEqual([]);
   });
 
+  test('the operations: each that a section is about has its summary as the heading', () => {
+    const summaries = operations.map(({ operation: { operationId, summary } }) => [operationId, summary]);
+    const described = without(Object.fromEntries(summaries), 'openapi', 'docs', 'demo');
+    const headings = [...text.matchAll(/^## <a id="(\w+)"><\/a>(.*)$/gm)].map(([, id, words]) => [id, words]);
+    expect(Object.fromEntries(headings)).toMatchObject(described);
+  });
+
   test('the headers, and what warnings are about', () => {
     const { code, reason } = components.schemas.Warning!.properties!;
     const told = [...Object.keys(components.headers), ...code!.enum!, ...reason!.enum!].map(String);

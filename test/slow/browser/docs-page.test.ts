@@ -38,8 +38,8 @@ describe.skipIf(chromiumFile === undefined)("the API's page", () => {
         await page.getByText('Search', { exact: true }).first().click();
         await page.keyboard.type('controls');
         const found = page.getByRole('dialog').getByRole('option').first();
-        await found.filter({ hasText: 'Compare two photos, with controls' }).click();
-        await page.getByRole('heading', { name: 'Compare two photos, with controls' }).waitFor();
+        await found.filter({ hasText: 'Compare two photos, with every field' }).click();
+        await page.getByRole('heading', { name: 'Compare two photos, with every field' }).waitFor();
         expect(page.url()).toContain('/face/match/upload/advanced');
       },
       { colorScheme: 'dark' },
