@@ -125,10 +125,17 @@ const maxPipelined = 32;
 
 const pipelined = new WeakMap<Socket, number>();
 
+/** The packet that a parser is reading, in place. */
+let packet: Buffer | undefined;
+
 /** False, and the connection is closed, where too many requests of it wait, as µWS closes it at the first that has to. */
 function hasRoom(socket: Socket, res: ServerResponse): boolean {
   const waiting = pipelined.get(socket) ?? 0;
-  if (waiting >= maxPipelined) socket.destroy();
+  if (waiting >= maxPipelined) {
+    socket.destroy();
+    // Node would make an object of each further request of the packet: zeros end its parser.
+    packet?.fill(0);
+  }
   if (socket.destroyed) return false;
   pipelined.set(socket, waiting + 1);
   res.once('close', () => pipelined.set(socket, pipelined.get(socket)! - 1));
@@ -167,8 +174,14 @@ function count(server: Server, connections: Connections, makesRoom: boolean): vo
   });
   server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
     // Without a listener of ours node:http reads into memory that it keeps, with the last bodies, and gives us copies. With one,
-    // each packet comes here after its parser has read it.
-    socket.on('data', (packet: Buffer) => packet.fill(0));
+    // each packet comes here before its parser has read it, and after.
+    socket.prependListener('data', (coming: Buffer) => {
+      packet = coming;
+    });
+    socket.on('data', (read: Buffer) => {
+      read.fill(0);
+      packet = undefined;
+    });
     socket.once('close', () => {
       if (!heard.has(socket)) connections.silent += 1;
     });
