@@ -62,7 +62,7 @@ const inJson = (photo: Buffer, write = (text: string) => text) => {
   return `{"image1":"${text}","image2":"${text}"}`;
 };
 
-/** What Node keeps: seldom a packet; and on its stack the last that it decrypted, until it decrypts more. */
+/** What Node keeps: seldom a packet, in a buffer that it read into and freed; and on its stack the last that it decrypted, until it decrypts more. */
 const packet_bytes = 64 * 1024;
 const decrypted_bytes = 16 * 1024;
 /** A piece of a text of JSON may be a string of V8 until its memory is used again. */
