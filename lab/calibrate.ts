@@ -1,5 +1,13 @@
 import { Calibration, type CalibrationPoint, normalised, promisedRate } from 'facematch/for-lab';
-import { allowedRate, canShow, FoldCounts, floorOf, fmrTable, requirePeople } from './fmr-table.ts';
+import {
+  allowedRate,
+  canShow,
+  FoldCounts,
+  floorOf,
+  fmrTable,
+  pairsCanShow,
+  requirePeople,
+} from './fmr-table.ts';
 import { fittedPeople, foldPair, foldPairs, folds, type HeldOutCohorts } from './held-out.ts';
 import type { Interval } from './metrics.ts';
 import { PairRate } from './pairs.ts';
@@ -105,8 +113,8 @@ const mostPeople = 2 ** 16;
  * Fits the table from similarity to false-match rate, and its floor: the lowest rate that its people can show. `cohorts` are made
  * of the same people as `sets`, and each pair is normalised with the cohort without its two people; without cohorts the cosine is
  * used. `check` has, for each of `percents`, the rates of each group, of all groups together and of any two people, with tables that were
- * fitted without the two people of each pair; what people together contradict is no floor. `taken_for_one_person` the pairs that were left out, because their cosine was above `samePersonAbove`, and `too_alike` those
- * that were left out where none is given.
+ * fitted without the two people of each pair; what people together do not show is no floor. `taken_for_one_person` has the pairs that
+ * were left out because their cosine was above `samePersonAbove`, and `too_alike` those that were left out where none is given.
  */
 export function fitTable(
   sets: readonly PeopleSet[],
@@ -146,12 +154,15 @@ export function fitTable(
           ...rowsOf('two people of one group', firstGroups, check),
           ...rowsOfAnyTwo(sets, heldOutScores(cohorts), samePersonAbove, check),
         ];
-  const contradicted = together
-    .filter(({ promised, observed }) => observed > floorTolerates * promised)
-    .map(({ promised }) => promised * 10);
+  const notShown = together
+    .filter(
+      ({ promised, observed, pairs }) =>
+        observed > floorTolerates * promised || !pairsCanShow(promised * 1.01, pairs),
+    )
+    .map(({ promised }) => Number((promised * 10).toPrecision(6)));
   return {
     points,
-    floor: Math.max(floorOf(sizesOf(sets)), ...contradicted),
+    floor: Math.max(floorOf(sizesOf(sets)), ...notShown),
     check: [...groups.flatMap((group) => rowsOf(group.group, [group], check)), ...together],
     taken_for_one_person: groups.map(({ group, taken_for_one_person: pairs }) => ({ group, pairs })),
     too_alike: groups.flatMap(({ group, too_alike }) => too_alike.map((pair) => ({ group, ...pair }))),
@@ -164,18 +175,24 @@ interface Thresholds {
   thresholds: readonly (readonly number[])[];
 }
 
-/** The rates of pairs of people, numbered from 0, that `eachPair` visits with foldPair of their folds. */
+/**
+ * A pair of people, numbered from 0, with foldPair of their folds. `reach`: its score if its cosine were the highest that is not
+ * taken for one person's.
+ */
+type VisitPair = (first: number, second: number, folds: number, score: number, reach: number) => void;
+
+/** The rates of the pairs that `eachPair` visits. A pair that could not have shown a percent, had it reached it, does not count there. */
 function checkRows(
   group: string,
   people: number,
   { percents, thresholds }: Thresholds,
-  eachPair: (visit: (first: number, second: number, folds: number, score: number) => void) => void,
+  eachPair: (visit: VisitPair) => void,
 ): CalibrationCheck[] {
   const seen = percents.map(() => new PairRate(people));
-  eachPair((first, second, folds, score) => {
+  eachPair((first, second, folds, score, reach) => {
     const limits = thresholds[folds]!;
     for (let column = 0; column < seen.length; column++)
-      seen[column]!.add(first, second, score >= limits[column]!);
+      if (reach > limits[column]!) seen[column]!.add(first, second, score >= limits[column]!);
   });
   return percents.map((percent, column) => {
     const { rate: observed, interval, pairs } = seen[column]!;
@@ -187,9 +204,9 @@ function rowsOf(name: string, groups: readonly Strangers[], check: Thresholds): 
   const everybody = groups.reduce((sum, { foldOfPerson }) => sum + foldOfPerson.length, 0);
   return checkRows(name, everybody, check, (visit) => {
     let before = 0;
-    for (const { scores, first, second, folds: pairFolds, foldOfPerson } of groups) {
-      for (const [i, score] of scores.entries())
-        visit(before + first[i]!, before + second[i]!, pairFolds[i]!, score);
+    for (const { scores, reaches, first, second, folds: pairFolds, foldOfPerson } of groups) {
+      for (let i = 0; i < scores.length; i++)
+        visit(before + first[i]!, before + second[i]!, pairFolds[i]!, scores[i]!, reaches[i]!);
       before += foldOfPerson.length;
     }
   });
@@ -213,7 +230,7 @@ function rowsOfAnyTwo(
     eachStrangers(own, { samePersonAbove: above }, (a, b, cosine) => {
       const [foldOfA, foldOfB] = [foldOfPerson[a]!, foldOfPerson[b]!];
       const score = normalised(cosine, scores[a]![foldOfB]!, scores[b]![foldOfA]!);
-      visit(a, b, foldPair(foldOfA, foldOfB), score);
+      visit(a, b, foldPair(foldOfA, foldOfB), score, samePersonAbove - cosine + score);
     }),
   );
 }
@@ -233,6 +250,7 @@ function strangersOf({ images }: PeopleSet, scoreOf: CohortScore, samePersonAbov
     const alike = Number.isFinite(samePersonAbove) ? undefined : tooAlike(own);
     const most = (kept.length * (kept.length - 1)) / 2;
     const scores = new Float32Array(most);
+    const reaches = new Float32Array(most);
     const first = new Uint16Array(most);
     const second = new Uint16Array(most);
     const pairFolds = new Uint8Array(most);
@@ -242,6 +260,7 @@ function strangersOf({ images }: PeopleSet, scoreOf: CohortScore, samePersonAbov
       const [numberOfA, numberOfB] = [numbers[a]!, numbers[b]!];
       const [foldOfA, foldOfB] = [foldOfPerson[numberOfA]!, foldOfPerson[numberOfB]!];
       scores[count] = normalised(cosine, scoreOf(kept[a]!, foldOfB), scoreOf(kept[b]!, foldOfA));
+      reaches[count] = samePersonAbove - cosine + scores[count]!;
       first[count] = numberOfA;
       second[count] = numberOfB;
       pairFolds[count++] = foldPair(foldOfA, foldOfB);
@@ -252,6 +271,7 @@ function strangersOf({ images }: PeopleSet, scoreOf: CohortScore, samePersonAbov
       taken_for_one_person,
       too_alike: alike?.pairs ?? [],
       scores: scores.subarray(0, count),
+      reaches: reaches.subarray(0, count),
       first: first.subarray(0, count),
       second: second.subarray(0, count),
       folds: pairFolds.subarray(0, count),

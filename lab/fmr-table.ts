@@ -134,7 +134,7 @@ export function canShow(rate: number, people: number): boolean {
   return pairsCanShow(rate, peoplePairs(people));
 }
 
-function pairsCanShow(rate: number, pairs: number): boolean {
+export function pairsCanShow(rate: number, pairs: number): boolean {
   return Math.min(pairs, rate * pairs + allowedErrors * Math.sqrt(rate * pairs)) >= fewPairs;
 }
 

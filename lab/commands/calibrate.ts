@@ -217,9 +217,9 @@ function describeCheck(title: string, rows: readonly CalibrationCheck[]): string
     ...columns(
       ['group', 'percent', 'stated', 'measured', '95 % interval', 'measured / stated', 'pairs'],
       rows.map(({ group, percent, promised, observed, interval, pairs }) => [
-        ...[group, String(percent), promised.toPrecision(2), observed.toPrecision(2)],
+        ...[group, String(percent), promised.toPrecision(2), pairs === 0 ? '–' : observed.toPrecision(2)],
         interval.map((rate) => rate.toPrecision(2)).join(' – '),
-        ...[(observed / promised).toFixed(2), countText(pairs)],
+        ...[pairs === 0 ? '–' : (observed / promised).toFixed(2), countText(pairs)],
       ]),
     ),
   ];

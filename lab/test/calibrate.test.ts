@@ -149,6 +149,19 @@ describe('of people who had no part in it', () => {
     expect(cleaned.taken_for_one_person).toEqual([{ group: 'b', pairs: above }]);
     expect(cleaned.check[0]!.pairs).toBe(plain.check[0]!.pairs - above);
     expect(cleaned.points.at(-1)![0]).toBeLessThan(plain.points.at(-1)![0]);
+    // A cosine that would reach this percent is taken for one person's: the pairs show nothing of it.
+    const blind = fitTable([sets[1]!], undefined, [90], 0.4);
+    expect(blind.check.map(({ pairs }) => pairs)).toEqual([0, 0, 0]);
+  });
+
+  test('all groups together, and any two people, are counted as well', () => {
+    const { check } = fitTable(sets, undefined, [50]);
+    expect(check.map(({ group, pairs, people }) => [group, people, pairs])).toEqual([
+      ['a', 350, (350 * 349) / 2],
+      ['b', 150, (150 * 149) / 2],
+      ['two people of one group', 500, (350 * 349 + 150 * 149) / 2],
+      ['any two people', 500, (500 * 499) / 2],
+    ]);
   });
 });
 
