@@ -6,7 +6,7 @@ import { imagesBelow } from './people.ts';
 
 /** How well live scores tell attacks, in the words of ISO/IEC 30107-3: of images in `live`, and in `attack`, perhaps by type. */
 
-/** Of images of one type of attack, or of live people. */
+/** The figures of one type of attack, or of live people. */
 export type PresentationFigures = ReturnType<typeof figuresOf>;
 export type AttackFigures = ReturnType<typeof attackFigures>;
 
@@ -60,9 +60,9 @@ function figuresOf(scores: readonly (number | undefined)[], isWrong: (score: num
   const non_responses = scores.length - given.length;
   return {
     images: scores.length,
-    // Without a face, which have no score; APNRR or BPNRR.
+    // Images without a face have no score; this is APNRR or BPNRR.
     non_responses,
-    // Of the others those on the wrong side of the threshold; APCER or BPCER, NaN where there are none.
+    // This is APCER or BPCER: the share of the others on the wrong side of the threshold, NaN where there are none.
     errors,
     error_rate: errors / given.length,
     error_interval: wilson(errors, given.length),

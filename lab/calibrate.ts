@@ -169,7 +169,7 @@ export function fitTable(
   };
 }
 
-/** By foldPair the similarity of each percent, of a table that was fitted without these folds. */
+/** `thresholds` has by foldPair the similarity of each percent, of a table that was fitted without these folds. */
 interface Thresholds {
   percents: readonly number[];
   thresholds: readonly (readonly number[])[];
@@ -212,7 +212,7 @@ function rowsOf(name: string, groups: readonly Strangers[], check: Thresholds): 
   });
 }
 
-/** Of all sets, with one image of each person. */
+/** The rates of any two people of all sets, with one image of each. */
 function rowsOfAnyTwo(
   sets: readonly PeopleSet[],
   scoreOf: CohortScore,

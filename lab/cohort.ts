@@ -18,11 +18,11 @@ export interface LabelledEmbedding {
 export const peopleOfCentre = 5;
 /** Nearer faces than this may be the same person's under another name. */
 const samePerson = 0.6;
-/** Most centres: the bytes of the package, and the time that a face takes. More people are thinned out evenly. */
+/** There are so many centres at most, for the bytes of the package and the time that a face takes. More people are thinned out evenly. */
 const mostCentres = 6500;
 /** How many of a face's highest cosines with the centres are averaged. */
 export const highest = 50;
-/** More candidates than a centre needs, so that held-out cohorts find others in place of the people left out. */
+/** These are more candidates than a centre needs, so that held-out cohorts find others in place of the people left out. */
 export const candidates = 24;
 
 /** The first image of each person of a set, thinned out: the faces whose neighbourhoods become centres. */
@@ -38,7 +38,7 @@ export function seedsOf<T extends LabelledEmbedding>(images: readonly T[]): { fa
   return { faces, seeds };
 }
 
-/** Whose nearest faces are sought among all: `vectors` is a row for each face, `people` the number of each one's person. */
+/** The nearest faces of seeds are sought among all: `vectors` is a row for each face, `people` the number of each one's person. */
 export interface NearestTask {
   vectors: Float32Array;
   dimensions: number;
@@ -50,14 +50,14 @@ export interface ScoresTask {
   /** A row for each face that centres are made of. */
   vectors: Float32Array;
   dimensions: number;
-  /** For each pair of folds (foldPair) its centres: `peopleOfCentre` faces each. */
+  /** Each pair of folds (foldPair) has its centres: `peopleOfCentre` faces each. */
   plans: readonly Int32Array[];
   /** The faces to judge, and the fold of each one's person. */
   faces: Float32Array;
   own: Uint8Array;
 }
 
-/** For each seed a row of `candidates` indices, nearest first, each of another person; -1 where there are no more. */
+/** Returns for each seed a row of `candidates` indices, nearest first, each of another person; -1 where there are no more. */
 export function nearestFaces({ vectors, dimensions, people, seeds }: NearestTask): Int32Array {
   const rows = rowsOf(vectors, dimensions);
   const found = new Int32Array(seeds.length * candidates).fill(-1);

@@ -35,7 +35,7 @@ interface Judge {
   calibration: Calibration;
   percents: readonly number[];
   scoreOf: CohortScore;
-  /** Infinity: nobody is taken for somebody else. */
+  /** At Infinity nobody is taken for somebody else. */
   samePersonAbove: number;
 }
 
@@ -81,7 +81,7 @@ export function groupCount(people: FoundPeople, groupings: readonly Grouping[]):
 
 const byNumber = new Intl.Collator('en', { numeric: true });
 
-/** In a reader's order: "age 3-9" before "age 10-19". */
+/** The labels in a reader's order: "age 3-9" comes before "age 10-19". */
 function labelsAt({ allImages }: FoundPeople, column: number): string[] {
   return [...new Set(allImages.map(({ labels }) => labels[column]!))].sort(byNumber.compare);
 }
@@ -129,7 +129,7 @@ function figuresOf(
   return {
     group,
     people: acquired.people.length,
-    // Those that could be read, and the share of them in which no face was found.
+    // These could be read, and in a share of them no face was found.
     images: allImages.length,
     failure_to_acquire: rateOf(failures),
     // Pairs of two people whose cosine was so high that they were left out.

@@ -72,7 +72,7 @@ export async function download(
 
 const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
-/** One process at a time. A lock of a process that is gone is taken over. */
+/** One process runs at a time. A lock of a process that is gone is taken over. */
 function lock(path: string, url: string): () => void {
   const owner = Number(existsSync(path) && readFileSync(path, 'utf8'));
   if (owner > 0 && !isAlive(owner)) rmSync(path, { force: true });
@@ -145,7 +145,7 @@ async function fetchInto(
       throw new Error(`${reason}${next}`, { cause: error });
     } finally {
       closeSync(target);
-      // Also the connection of an answer that nobody read to its end.
+      // This closes the connection of an answer that nobody read to its end, too.
       await dispatcher.destroy();
       if (sizeOf(part) === 0) rmSync(part, { force: true });
     }
@@ -159,7 +159,7 @@ async function fetchInto(
 /** What is wrong with the length that an answer states, before a byte of it is kept. */
 function otherLength({ headers }: Response, have: number, { url, bytes }: Download): string | undefined {
   const length = headers.get('content-length');
-  // Of what is encoded the length says nothing.
+  // The length says nothing of what is encoded.
   if (length === null || headers.has('content-encoding')) return undefined;
   const whole = have + Number(length);
   if (whole === bytes) return undefined;

@@ -33,7 +33,7 @@ export async function runTasks<Task, Answer>(
   onTask: () => void,
 ): Promise<Answer[]> {
   const pool = new Piscina<Task, Answer>({ filename: filename.href, ...threads(count) });
-  // Also listens while the pool ends: piscina emits an error for a late answer, and an unhandled one ends the process.
+  // This listens while the pool ends as well: piscina emits an error for a late answer, and an unhandled one ends the process.
   const failed = new Promise<never>((_, reject) => pool.on('error', reject));
   const answers = tasks.map(async (task) => {
     const answer = await pool.run(task);

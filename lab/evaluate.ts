@@ -29,7 +29,7 @@ export type PeopleFigures = PeopleEvaluation['figures'];
 
 interface JudgeOptions {
   mode: AccuracyMode;
-  /** Of the pack, which may have none. */
+  /** The pack's, which may have none. */
   calibration: Calibration | undefined;
   /** Whether the pack has a cohort; used unless `cohorts` replace it. */
   packCohort: Exclude<CohortUse, 'held-out'>;
@@ -66,7 +66,7 @@ export async function fitHeldOut(
   options: { workers: number; onTask: () => void },
 ): Promise<HeldOutCohorts> {
   const labelled = embedded.flatMap(({ set, images }) =>
-    // Sorted by name, as for the cohort of a pack.
+    // They are sorted by name, as for the cohort of a pack.
     [...images]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .flatMap(([name, { embedding }]) =>
@@ -84,7 +84,7 @@ export function judgeSets(
   const cohort: CohortUse = cohorts ? 'held-out' : packCohort;
   return embedded.map(({ set, images, seconds }) => {
     const wasRead = (name: string) => images.get(name)!.failure === undefined;
-    // Of an image that could not be read nothing is known: its pairs are in no rate.
+    // Nothing is known of an image that could not be read: its pairs are in no rate.
     const read = set.pairs.filter(({ image1, image2 }) => wasRead(image1) && wasRead(image2));
     const judged = read.map((pair) => judge(pair, images, cohorts));
     const too_alike = alikeOf(judged);

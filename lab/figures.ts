@@ -41,14 +41,14 @@ interface Judged {
   set: string;
   mode: AccuracyMode;
   cohort: CohortUse;
-  /** Those whose images could be read. */
+  /** The pairs whose images could be read. */
   pairs: readonly JudgedPair[];
   /** How many others there are. */
   not_compared: number;
   /** Pairs of strangers that were left out: copies, or one person under two names. */
   too_alike: readonly AlikePair[];
   images: ReadonlyMap<string, EmbeddedImage>;
-  /** Undefined for a pack without one: cosines and their rates alone. */
+  /** Undefined for a pack without one, which has cosines and their rates alone. */
   calibration: Calibration | undefined;
   seconds: number;
 }
@@ -56,7 +56,7 @@ interface Judged {
 export function figuresOf({ pairs, images, calibration, seconds, ...about }: Judged) {
   const same = pairs.filter((pair) => pair.same).length;
   const by: Record<ScoreKind, ScoreFigures> = {
-    // Which the service uses.
+    // The service uses this score.
     normalised: scoreFigures(scoredBy(pairs, 'normalised'), calibration),
     cosine: scoreFigures(scoredBy(pairs, 'cosine'), undefined),
   };
@@ -65,7 +65,7 @@ export function figuresOf({ pairs, images, calibration, seconds, ...about }: Jud
     pairs: { same, different: pairs.length - same },
     images: images.size,
     by,
-    // Chosen by the normalised similarity.
+    // The worst are chosen by the normalised similarity.
     worst: worstPairs(pairs, calibration),
     ...imageFigures(images),
     images_per_second: images.size / seconds,
@@ -92,7 +92,7 @@ function scoreFigures(scored: readonly Scored[], calibration: Calibration | unde
   return {
     accuracy: accuracy(scored),
     equal_error_rate: equalErrorRate(curve),
-    // At false-match rates of this set, and at percents of the pack's calibration; a cosine has none.
+    // The first are at false-match rates of this set, the second at percents of the pack's calibration; a cosine has none.
     operating_points: ratePoints(scored, calibration),
     percent_points: calibration ? percentPoints(scored, calibration) : [],
     histogram: histogram(scored),

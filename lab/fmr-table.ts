@@ -22,7 +22,7 @@ export class FoldCounts {
     this.#byFolds[folds]![binOf(score)]!++;
   }
 
-  /** Without the pairs that have a person of these folds. */
+  /** The counts of all pairs but those that have a person of these folds. */
   without(left: readonly number[]): Float64Array {
     const sum = new Float64Array(bins);
     for (const [low, high] of foldPairs) {

@@ -9,7 +9,7 @@ import { type Grouping, imagesBelow, type PeopleSet, peopleSet, readPeople } fro
 export interface SetFolder {
   name: string;
   folder: string;
-  /** Of a published set: its title, and of whom and what it is. */
+  /** A published set has a title, and says of whom and what it is. */
   title?: string;
   about?: string;
 }
@@ -46,7 +46,7 @@ const leastOtherScore = 0.3;
 /** The set name of false faces. Names given by users have no spaces. */
 export const withoutPeopleSet = 'without people';
 
-/** With a bar for each set. `engine` has the pack, which is loaded. */
+/** Shows a bar for each set. `engine` has the pack, which is loaded. */
 export async function findFaces(
   { groups, ...wanted }: FacesToFind,
   engine: Pick<EmbedImagesOptions, 'packDirectory' | 'minDetScore' | 'workers'>,

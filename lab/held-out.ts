@@ -27,7 +27,7 @@ export function foldPair(first: number, second: number): number {
   return (high * (high + 1)) / 2 + low;
 }
 
-/** All of them: each has a cohort. */
+/** All pairs of folds: each has a cohort. */
 export const foldPairs = Array.from({ length: folds }, (_, high) =>
   Array.from({ length: high + 1 }, (_, low) => [low, high] as const),
 ).flat();

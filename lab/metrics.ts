@@ -13,11 +13,11 @@ export function wilson(hits: number, trials: number): Interval {
   const weight = z ** 2 / trials;
   const middle = (share + weight / 2) / (1 + weight);
   const half = (z / (1 + weight)) * Math.sqrt((share * (1 - share)) / trials + weight / trials / 4);
-  // Exactly 0 or 1 instead of a rounding error next to it.
+  // The bound is exactly 0 or 1 instead of a rounding error next to it.
   return [hits === 0 ? 0 : middle - half, hits === trials ? 1 : middle + half];
 }
 
-/** At a threshold: the share of different-person pairs that match, and of same-person pairs that do not. */
+/** The share of different-person pairs that match at a threshold, and of same-person pairs that do not. */
 interface ErrorPoint {
   threshold: number;
   fmr: number;

@@ -9,12 +9,12 @@ export function percentText(share: number): string {
   return Number.isNaN(share) ? '–' : `${(share * 100).toFixed(2)} %`;
 }
 
-/** With two digits, however small. */
+/** The share has two digits, however small. */
 export function smallPercentText(share: number): string {
   return share > 0 && share < 1e-3 ? `${Number((share * 100).toPrecision(2))} %` : percentText(share);
 }
 
-/** In percent. */
+/** The interval is in percent. */
 export function intervalText([low, high]: Interval): string {
   return `[${(low * 100).toFixed(2)}, ${(high * 100).toFixed(2)}]`;
 }
@@ -93,7 +93,7 @@ export const kindTexts: Readonly<Record<ScoreKind, string>> = {
   cosine: 'cosine',
 };
 
-/** Of which people the cohort is that normalised the similarities. */
+/** Says of which people the cohort is that normalised the similarities. */
 export const cohortText: Readonly<Record<CohortUse, string>> = {
   pack: "the pack's; figures of people that it was made of are biased",
   'held-out': 'refitted for each pair without its people',

@@ -7,7 +7,7 @@ export interface LabelledPair {
   image1: string;
   image2: string;
   same: boolean;
-  /** Cross-validation fold; every pair has one or none has. */
+  /** The fold of cross-validation; every pair has one or none has. */
   fold: string | undefined;
 }
 
@@ -83,7 +83,7 @@ export interface WorstPair {
   confidence_percent: number | undefined;
 }
 
-/** Most pairs of a kind. */
+/** So many pairs of a kind are kept. */
 const shown = 12;
 
 /** The pairs closest to an error, or beyond. Pairs without a score, because an image has no face, are left out. */

@@ -22,7 +22,7 @@ export function parseGroupings(text: string): Grouping[] {
   return groupings;
 }
 
-/** As it is written in tables. */
+/** The grouping as tables write it. */
 export const groupingText = (grouping: Grouping): string => grouping.join(' × ');
 
 /** An image in a folder of labelled people. */
@@ -38,7 +38,7 @@ export interface PersonImage {
 
 /** A face of a labelled person, as the engine embedded it. */
 export interface LabelledImage extends LabelledEmbedding {
-  /** As of PersonImage. */
+  /** The same as in PersonImage. */
   file?: string;
   labels: readonly string[];
   /** Made with the pack's own cohort. */
@@ -53,7 +53,7 @@ export interface PeopleSet {
 
 /** A set with all of its images that could be read. */
 export interface FoundPeople extends PeopleSet {
-  /** Those in which a face was found. */
+  /** The images in which a face was found. */
   images: readonly (LabelledImage & { file: string })[];
   allImages: readonly { person: string; labels: readonly string[]; hasFace: boolean }[];
 }
@@ -190,7 +190,7 @@ function commonFolder(files: readonly string[]): string {
   return folder;
 }
 
-/** With the set's name, because two sets may have folders of the same name. */
+/** The name has the set's, because two sets may have folders of the same name. */
 function personIn(set: string, file: string): string {
   return `${set}/${file.includes('/') ? file.split('/')[0] : file}`;
 }

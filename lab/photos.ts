@@ -8,7 +8,7 @@ import { foldOf, type LabelledImage, type PeopleSet } from './people.ts';
  * of a kind have in common stays. Measured is by how much, for each number of photos of one side; that of two sides is the sum.
  */
 
-/** Most photos of a person that are measured; more count as these. */
+/** So many photos of a person are measured at most; more count as these. */
 const mostPhotos = 4;
 /** Fewer people of so many photos show nothing. */
 const leastPeople = 100;
@@ -25,9 +25,9 @@ interface Person {
   person: string;
   labels: readonly string[];
   fold: number;
-  /** By the number of photos, from 1 on. */
+  /** The means of the first photos, by their number, from 1 on. */
   means: readonly Float32Array[];
-  /** Each photo of those. */
+  /** The photos themselves. */
   photos: readonly Float32Array[];
 }
 
@@ -160,7 +160,7 @@ export interface ShiftCheck {
   worst?: { group: string; observed: number; pairs: number };
 }
 
-/** For all numbers of photos: the shift of each pair is fitted without the folds of its two people. */
+/** The rates of all numbers of photos; the shift of each pair is fitted without the folds of its two people. */
 export function checkShifts(
   groups: readonly PhotoGroup[],
   cohorts: HeldOutCohorts,

@@ -14,7 +14,7 @@ export function drawSvg(options: PlotOptions, style = ''): string {
   svg.setAttribute('role', 'img');
   // The library names its groups, which have no role of their own (WAI-ARIA 1.2, 5.2.8.6): the whole is one image.
   for (const group of svg.getElementsByTagName('g')) group.removeAttribute('aria-label');
-  // In place of the library's own.
+  // This takes the place of the library's own style.
   if (style === '') svg.removeChild(svg.firstChild!);
   else svg.firstChild!.textContent = style;
   const text = new XMLSerializer().serializeToString(svg as never);

@@ -10,7 +10,7 @@ import { type Download, download } from './download.ts';
 
 export interface PublishedSet {
   title: string;
-  /** Of whom and what it is, which is also what its rates are known for. */
+  /** Says of whom and what it is, which is also what its rates are known for. */
   about: string;
   /** A gzipped tarball. */
   archive: Download;
@@ -48,7 +48,7 @@ export async function fetchSet(
   return people;
 }
 
-/** All or nothing: into a folder beside its place, which is then moved there. */
+/** Unpacks all or nothing: into a folder beside its place, which is then moved there. */
 function unpack(file: string, image: RegExp, people: string): void {
   const entries = parseTar(gunzipSync(readFileSync(file)), {
     filter: ({ name, type }) => type === 'file' && image.test(name),

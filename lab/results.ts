@@ -7,7 +7,7 @@ import type { ForeignFigures, PhotosFigures } from './several-photos.ts';
 export interface Results {
   pack: { name: string; version: string };
   evaluations: readonly Evaluation[];
-  /** For several sets; empty when there is only one. */
+  /** Several sets have them; empty when there is only one. */
   shared_thresholds: readonly SharedThreshold[];
   /** Sets of labelled people, of --people. */
   people: readonly PeopleEvaluation[];
@@ -36,7 +36,7 @@ export function sharedThresholds(evaluations: readonly Evaluation[]) {
     }));
     const ofPack = evaluations[0]!.figures.by[by].percent_points;
     const points = [
-      // Not by the rate of a set.
+      // No set's rate chose it.
       ...ofPack.map((point) => ({ ...point, chosen_on: undefined })),
       ...evaluations.flatMap(({ figures: { set: chosen_on, by: figures } }) =>
         figures[by].operating_points.map((point) => ({ ...point, chosen_on })),

@@ -59,7 +59,7 @@ export function scoreChart({ name, version, calibration }: CalibratedManifest): 
         gridY(tens),
         axisX({ label: 'normalised similarity', labelAnchor: 'center', labelArrow: 'none', tickSize: 0 }),
         axisY(tens, { label: null, tickSize: 0 }),
-        // Below 40 the percent is not a function of the rate only.
+        // The percent is not a function of the rate only below 40.
         axisY(
           tens.filter((percent) => percent >= 40),
           { anchor: 'right', label: null, tickSize: 0, tickFormat: strangers },

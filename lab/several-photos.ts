@@ -21,7 +21,7 @@ export interface PhotosFigures {
   trials: number;
   /** Pairs of strangers. */
   strangers: number;
-  /** For each of `photosPercents`: the share of trials that pass, its 95 % interval by person, and the share of strangers. */
+  /** Of each of `photosPercents` they have the share of trials that pass, its 95 % interval by person, and the share of strangers. */
   passed: number[];
   intervals: Interval[];
   passed_strangers: number[];
@@ -84,7 +84,7 @@ function figuresOf(
   { calibration, cohortScores }: PhotosJudge,
   searched: number,
 ): PhotosFigures {
-  /** For each person the means that start with each photo. */
+  /** Each person has the means that start with each photo. */
   const means = (start: number, count: number): Embedded[][] =>
     people.map((person) => {
       const vectors = person.photos.map((_photo, turn) =>
@@ -127,7 +127,7 @@ function figuresOf(
   };
 }
 
-/** For 3 to `most` photos, because of two nobody can tell which is wrong; by the agreement in percent that is asked for. */
+/** The figures of 3 to `most` photos, because nobody can tell which of two is wrong, by the agreement in percent that is asked for. */
 export function judgeForeign(
   set: PeopleSet,
   most: number,
@@ -141,7 +141,7 @@ export function judgeForeign(
     let [sets, own_refused, foreign_told] = [0, 0, 0];
     for (const [i, person] of people.entries()) {
       for (const turn of person.photos.keys()) {
-        // Another stranger each time.
+        // It is another stranger each time.
         const others = [...people.slice(i + 1), ...people.slice(0, i)].filter((one) =>
           areStrangers(one, person),
         );

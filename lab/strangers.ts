@@ -57,7 +57,7 @@ export function eachStrangers(group: NumberedPeople, options: StrangersOptions, 
     }
     return left;
   }
-  // Each image with those at certain distances behind it in the list, which is a ring. Half of the ring is left for the others.
+  // Each image is compared with those at certain distances behind it in the list, which is a ring. Half of the ring is left for the others.
   const half = Math.floor((count - 1) / 2);
   const distances = Math.min(half, Math.max(1, Math.floor(most / count)));
   for (let i = 0; i < distances; i++) {

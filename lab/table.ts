@@ -5,7 +5,7 @@ import { codeOf, openable } from 'facematch/for-lab';
 /** A list with a header line. */
 export interface Table {
   columns: string[];
-  /** With the number of each line, from 1. */
+  /** The rows, with the number of each line, from 1. */
   rows: { cells: string[]; line: number }[];
 }
 
@@ -36,7 +36,7 @@ function tableText(file: string): string {
   } catch (error) {
     throw new Error(`The list ${file} cannot be read (${codeOf(error)}).`, { cause: error });
   }
-  // Leaves a byte-order mark out.
+  // A byte-order mark is left out.
   return new TextDecoder(encodingOf(bytes)).decode(bytes);
 }
 

@@ -63,7 +63,7 @@ function falseMatches(groups: readonly GroupFigures[], by: string, isCleaned: bo
       ...by_percent.map(({ false_match: { rate, interval, trials }, promised, ratio }) => {
         if (trials === 0) return '–';
         const [low, high] = interval.map((bound) => timesText(bound / promised));
-        // Of no false match only the bound is known.
+        // Where nothing matched falsely only the bound is known.
         if (rate === 0) return `none: at most ${high}`;
         return `${smallPercentText(rate)}: ${timesText(ratio)} [${low}, ${high}]`;
       }),
@@ -138,7 +138,7 @@ export function setTables({ by, pairs }: Figures): TextTable[] {
   return [{ title: 'Accuracy', head, rows: accuracy }, ...thresholds.filter(({ rows }) => rows.length > 0)];
 }
 
-/** For each score one row for each threshold, two columns for each set. */
+/** A score has a row for each threshold, and two columns for each set. */
 export function sharedTables(thresholds: readonly SharedThreshold[], sets: readonly Figures[]): TextTable[] {
   const tables = scoreKinds.map((kind) => ({
     title: `One threshold for all sets, by the ${kindTexts[kind]}`,

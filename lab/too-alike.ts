@@ -15,7 +15,7 @@ export interface AlikePair {
 
 /** Fewer pairs foretell nothing. */
 const fewPairs = 1000;
-/** Of as many sets as this, one would have such a pair. */
+/** One of as many sets as this would have such a pair. */
 const seldom = 100;
 
 /**

@@ -93,7 +93,7 @@ function replaceFile(file: string, content: string | Int8Array): void {
   renameSync(`${file}.new`, file);
 }
 
-/** Like JSON.stringify, but with lists of numbers or names on one line. */
+/** The same as of JSON.stringify, but lists of numbers or names are on one line. */
 export function manifestText(manifest: object): string {
   const text = JSON.stringify(manifest, null, 2);
   const item = /-?[\d.e-]+|"\w+"/.source;

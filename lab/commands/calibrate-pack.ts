@@ -40,7 +40,7 @@ export interface CalibrateOptions {
   samePersonAbove?: number;
   write?: boolean;
   check?: boolean;
-  /** Of a pack that is calibrated, cohort, checks and table stay: only the floor and the shifts of several photos are written. */
+  /** Cohort, checks and table of a calibrated pack stay: only the floor and the shifts of several photos are written. */
   keep?: boolean;
   /** Whether to write also what the check contradicts. */
   force?: boolean;

@@ -93,7 +93,7 @@ export async function tellFit(
   }
 }
 
-/** For eval too. */
+/** The option is eval's too. */
 export function groupsOption(): Option {
   const text =
     'columns of people.tsv that make groups, crossed with *, such as origin*sex,age (default: each by itself)';
@@ -106,7 +106,7 @@ export function groupsOption(): Option {
   });
 }
 
-/** For eval too. */
+/** The option is eval's too. */
 export function samePersonOption(): Option {
   const text =
     'take images of two people for one person above this cosine, and leave the pair out: for uncertain labels';

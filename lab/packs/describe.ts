@@ -76,7 +76,7 @@ function outputsOf(
 ): Record<string, string | string[]> | undefined {
   const named: Record<string, string[]> = {};
   for (const { member, stride, rows, columns } of loadAddon().detectorOutputs(detector)) {
-    // With or without a batch of 1 before.
+    // A batch of 1 may stand before.
     const fitting = outputs.filter(({ shape }) => {
       const [last, before, ...batch] = shape.toReversed();
       return last === columns && before === rows && batch.every((side) => side === 1);

@@ -46,7 +46,7 @@ const ways: Fed[] = (['rgb', 'bgr'] as const).flatMap((channels) =>
   ranges.map((range) => ({ channels, ...range })),
 );
 
-/** Fewer of a kind show nothing. */
+/** Fewer pairs of a kind show nothing. */
 const leastPairs = 20;
 /** Enough to tell ways apart, in some minutes. */
 const mostPeople = 300;
@@ -162,7 +162,7 @@ function judge(
   return { fmr, pairs: { same, different }, tried, is_better: isBetter(judged[0]!.hits, current.hits) };
 }
 
-/** On the same pairs, by those that one of both recognises alone (McNemar 1947). */
+/** Two ways are compared on the same pairs, by those that one of both recognises alone (McNemar 1947). */
 function isBetter(best: readonly boolean[], current: readonly boolean[]): boolean {
   const [gained, lost] = [best, current].map((one) => {
     const other = one === best ? current : best;

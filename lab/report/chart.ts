@@ -6,7 +6,7 @@ import { drawSvg } from '../plot.ts';
 
 export interface Chart extends PlotOptions {
   title: string;
-  /** For screen readers. */
+  /** What screen readers say. */
   description: string;
   /** The names of the series; empty for a single one. */
   legend: readonly string[];
@@ -26,7 +26,7 @@ const looks = [
 ];
 export const lookOf = (series: number) => looks[series % looks.length]!;
 
-/** Small, so that text is readable when the chart is as wide as a phone. */
+/** The size is small, so that text is readable when the chart is as wide as a phone. */
 export const size = { width: 430, height: 280, marginLeft: 60, marginRight: 12, marginBottom: 44 };
 
 export function chartView({ title, description, legend, ...options }: Chart): Html {
@@ -45,7 +45,7 @@ ${keys.length > 0 ? html`<ul class="legend">${keys}</ul>` : undefined}
 
 const axis = { clamp: true, grid: true, labelAnchor: 'center', labelArrow: 'none' } as const;
 
-/** With a tick at each power of ten. */
+/** A scale with a tick at each power of ten. */
 export function logScale(label: string, first: number, last: number, tickFormat: (value: number) => string) {
   const powers = Array.from({ length: last - first + 1 }, (_, i) => 10 ** (first + i));
   const ticks = powers.map((power) => Number(power.toPrecision(1)));
@@ -53,7 +53,7 @@ export function logScale(label: string, first: number, last: number, tickFormat:
   return { ...scale, ticks, tickFormat, label };
 }
 
-/** From the power of ten of one in `pairs` pairs (10⁻² at most) to 1. A rate of 0 is at the start. */
+/** The scale goes from the power of ten of one in `pairs` pairs (10⁻² at most) to 1. A rate of 0 is at its start. */
 export function rateScale(label: string, pairs: number): ScaleOptions {
   const decades = Math.max(2, Math.ceil(Math.log10(Math.max(1, pairs))));
   return logScale(label, -decades, 0, (rate) => {
@@ -62,10 +62,10 @@ export function rateScale(label: string, pairs: number): ScaleOptions {
   });
 }
 
-/** From at most `min` to at least `max`, with round ticks. */
+/** The scale goes from at most `min` to at least `max`, with round ticks. */
 export function linearScale(label: string, min: number, max: number): ScaleOptions {
   return { ...axis, domain: [min, max > min ? max : min + 1], nice: true, ticks: 8, label };
 }
 
-/** Of a label to the left of the top of its line. */
+/** How a label lies to the left of the top of its line. */
 export const labelled = { dx: -3, frameAnchor: 'top', lineAnchor: 'bottom', textAnchor: 'end' } as const;

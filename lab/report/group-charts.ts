@@ -4,7 +4,7 @@ import type { GroupFigures, Rate } from '../differential.ts';
 import { percentText, timesText } from '../number-text.ts';
 import { type Chart, chartView, labelled, linearScale, logScale, lookOf, size } from './chart.ts';
 
-/** One for each series; NaN has no dot. */
+/** There is one value for each series; NaN has no dot. */
 interface GroupValue {
   value: number;
   low: number;
@@ -24,7 +24,7 @@ function groupChart({ groups, valuesOf, x, marker, ...chart }: GroupChart): Html
   const series = Math.max(1, chart.legend.length);
   const rowHeight = 23 + 9 * series;
   const marginTop = marker === undefined ? 4 : 20;
-  // By number, because two groups may have one name.
+  // Rows go by number, because two groups may have one name.
   const fy = (_: unknown, row: number) => row;
   const columns = Array.from({ length: series }, (_, column) => {
     const { stroke, strokeDasharray } = lookOf(column);
@@ -70,7 +70,7 @@ export function falseMatchChart(groups: readonly GroupFigures[]): Html {
     x: (values) => {
       const bounds = values.flatMap(({ value, high }) => [value, high]);
       const logs = bounds.filter((bound) => bound > 0 && Number.isFinite(bound)).map(Math.log10);
-      // Whole decades around 1. Below a hundredth nothing needs to be told apart.
+      // The axis has whole decades around 1. Below a hundredth nothing needs to be told apart.
       const first = Math.max(-2, Math.floor(Math.min(-1, ...logs)));
       const last = Math.ceil(Math.max(1, ...logs));
       return logScale('times the stated rate', first, last, (value) => value.toLocaleString('en-US'));

@@ -182,7 +182,7 @@ export function openReport(folder: string) {
     const galleries = [...results.evaluations, ...results.people].map((one) => galleryOf(one, copies));
     writeFileSync(page, reportPage(results, galleries, date));
     writeFileSync(join(folder, 'figures.json'), `${resultsJson(results)}\n`);
-    // Removes copies of an earlier report that this one does not show: they are photos of people.
+    // Copies of an earlier report that this one does not show go: they are photos of people.
     const shown = new Set(galleries.flatMap((gallery) => [...gallery.values()].map(({ link }) => link)));
     for (const name of readdirSync(copies)) {
       if (copyName.test(name) && !shown.has(`images/${name}`)) rmSync(join(copies, name));

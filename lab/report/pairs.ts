@@ -81,7 +81,7 @@ function faceText({ faces, chosen }: ShownImage): string {
   ].join(' · ');
 }
 
-/** Most images without a face that are shown; further ones are only named. */
+/** So many images without a face are shown; further ones are only named. */
 const mostShown = 24;
 
 /** The names of the images of a set that the page shows. */

@@ -102,7 +102,7 @@ export function rocChart(curves: readonly NamedCurve[]): Html {
     nothing: 'No threshold lets a stranger pass.',
     y: (lines: readonly Point[][]) => {
       const shown = [...lines.map((points) => points[0]?.[1] ?? 1), ...lows].filter(Number.isFinite);
-      // Room below, also where everybody is accepted.
+      // There is room below, even where everybody is accepted.
       return linearScale('true-accept rate', Math.min(0.99, ...shown), 1);
     },
   };
@@ -183,7 +183,7 @@ function most(sets: readonly Pick<Figures, 'pairs'>[], kind: 'same' | 'different
   return Math.max(...sets.map(({ pairs }) => pairs[kind]));
 }
 
-/** Without the parts where a rate is 0, which a logarithmic axis cannot show, but with the steps into them. */
+/** The parts where a rate is 0, which a logarithmic axis cannot show, are left out, but not the steps into them. */
 function seenParts<P>(points: readonly P[], isSeen: (point: P) => boolean): P[] {
   const seen = points.map(isSeen);
   return points.filter((_, i) => seen[i] || seen[i - 1] || seen[i + 1]);
