@@ -20,7 +20,7 @@ export interface ErrorRow {
  * The requests that can get a problem. `path`: those that a server does not know, as one of another version; `any`: all operations;
  * `keyed`: those that need a key; `scoped`: a scope; `images`: those that take images; `faces`: that need a face; `choice`: that let the
  * client choose a face; `several`: that take several images of one name; `form`: forms; `json`: JSON; `body`: forms and JSON;
- * `embeddings`: those that take embeddings.
+ * `persons`: that take several photos, or embeddings, of one person; `embeddings`: those that take embeddings.
  */
 export type Requests =
   | 'path'
@@ -237,7 +237,7 @@ export const errorTable = {
     status: 422,
     title: 'The photos of one side do not show one person',
     detail:
-      '"errors" lists each photo that does not agree with the others of its side; with two photos nobody can tell which is wrong. Send photos of one person, or a lower min_agreement_percent.',
+      '"errors" lists each photo, or embedding, that does not agree with the others of its side; with two nobody can tell which is wrong. Send those of one person, or a lower min_agreement_percent.',
     group: 'image',
     requests: 'persons',
     members: ['errors'],

@@ -1,5 +1,5 @@
 import type { WorkerTools } from '../engine/pool.ts';
-import { type ComparedPersons, comparePersons, type PhotoFaces } from '../scoring/persons.ts';
+import { type ComparedPersons, comparePersons, inOneArray, type PhotoFaces } from '../scoring/persons.ts';
 
 /** In a worker: the means need cohort scores, which take a fraction of a millisecond each. */
 
@@ -10,10 +10,5 @@ export type PersonsJob = readonly [readonly PhotoFaces[], readonly PhotoFaces[]]
 
 /** For `Engine.work`. */
 export function work(sides: PersonsJob, { cohortScores }: WorkerTools): ComparedPersons {
-  return comparePersons(sides, (vectors) => {
-    const [{ length }] = vectors as [Float32Array];
-    const all = new Float32Array(vectors.length * length);
-    for (const [row, vector] of vectors.entries()) all.set(vector, row * length);
-    return cohortScores(all);
-  });
+  return comparePersons(sides, (vectors) => cohortScores(inOneArray(vectors)));
 }

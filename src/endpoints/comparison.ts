@@ -63,6 +63,15 @@ export function assessBest(pairs: readonly Pair[], calibration: Calibration, thr
   return { best, ...assessPair(best, calibration, pairs.length, threshold_percent) };
 }
 
+/** What the means of `photos` photos on each side have in common, as the table takes it. */
+export function shifted(
+  { similarity, normalised_similarity }: Similarity,
+  calibration: Calibration,
+  ...photos: readonly number[]
+): Similarity {
+  return { similarity, normalised_similarity: normalised_similarity - calibration.shift(...photos) };
+}
+
 /** What the answer says of the best of `pairs` pairs, rounded. */
 export function assessPair(
   { similarity, normalised_similarity }: Similarity,

@@ -7,8 +7,8 @@ import type { Outcome, WorkJob } from '../engine/pool.ts';
 import type { Problem } from '../errors.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import type { Question } from './answer.ts';
+import type { ComparedEmbeddings } from './compare-embeddings.ts';
 import type { ValueRule } from './options.ts';
-import type { RankedEmbeddings } from './rank-embeddings.ts';
 
 /** An endpoint is one value, from which server, settings, metrics and documents are derived. */
 export type Endpoint = ImageEndpoint | EmbeddingsEndpoint | PlainEndpoint | DocumentEndpoint;
@@ -147,9 +147,9 @@ export interface ImageEndpoint extends Common {
   answer(analysed: Analysed, result?: unknown): Answered;
 }
 
-export interface Ranked {
+export interface AnalysedEmbeddings {
   question: Omit<Question, 'options'>;
-  ranked: RankedEmbeddings;
+  compared: ComparedEmbeddings;
   calibration: Calibration;
 }
 
@@ -158,7 +158,7 @@ interface EmbeddingsEndpoint extends Common {
   /** The names of what it takes, as JSON. */
   members: readonly string[];
   success: Success;
-  answer(ranked: Ranked): Answered;
+  answer(analysed: AnalysedEmbeddings): Answered;
 }
 
 interface PlainEndpoint extends Common {

@@ -4,9 +4,11 @@ import { errorTable, imageErrorCodes, Problem } from '../errors.ts';
 
 /** What is wrong with the images of a request. */
 
-/** What a detail calls a photo: that of an index is one of several. */
-export const photoName = (field: string, index: number | undefined) =>
-  index === undefined ? field : `${field}[${index}]`;
+/** What a detail calls a photo: that of an index is one of several. `field`: a form's, or a pointer to a member (RFC 6901). */
+export function photoName(field: string, index: number | undefined): string {
+  if (index === undefined) return field;
+  return field.startsWith('/') ? `${field}/${index}` : `${field}[${index}]`;
+}
 
 /** What is wrong with one image of a request. */
 export type ImageFault = {

@@ -1,24 +1,52 @@
 import { z } from 'zod';
-import { shortName } from '../errors.ts';
+import { errorTable, type Problem, shortName } from '../errors.ts';
+import { agreementPercents, disagreement, disagreements, disagreementWarnings } from './agreement.ts';
 import { accuracy_mode, request_id, rest, threshold_percent } from './answer.ts';
-import { assessPair, verdict } from './comparison.ts';
-import { define, key, prefix, type Ranked } from './endpoint.ts';
+import { EmbeddingsRequest, maxCandidates, maxEmbeddings } from './compare-embeddings.ts';
+import { assessPair, shifted, verdict } from './comparison.ts';
+import { type AnalysedEmbeddings, define, key, prefix } from './endpoint.ts';
 import { round } from './face.ts';
-import { EmbeddingsRequest, maxCandidates } from './rank-embeddings.ts';
-import { count, milliseconds, object, text } from './schema.ts';
-import { thresholdBelowOne, uncalibrated } from './warnings.ts';
+import { count, milliseconds, object, optional, percent, text } from './schema.ts';
+import { photosUnmeasured, thresholdBelowOne, uncalibrated } from './warnings.ts';
 
-/** One embedding against many, as a worker ranked them. */
+/** One person against many, by embeddings that a worker compared. */
 
-const Embeddings = object('One embedding against many.', {
+const agreement_percents = optional(
+  z.array(percent).min(2).max(maxEmbeddings),
+  'Where several embeddings were sent, confidence_percent of each with the mean of the others',
+);
+
+export const ComparedCandidate = object('A candidate that was compared.', {
+  id: text('As sent'),
+  ...verdict,
+  agreement_percents,
+});
+
+export const UncomparedCandidate = object('A candidate whose embeddings disagree.', {
+  id: text('As sent'),
+  problem: object('What is wrong with it, like the problem of a request', {
+    code: z.literal('photos_disagree').describe('For programs'),
+    status: z.int().describe('The HTTP status that stands for it'),
+    title: text('What is wrong, the same text each time'),
+    detail: text('What to do about it, for people'),
+    errors: disagreements.describe('One for each embedding that agrees less than `min_agreement_percent`'),
+  }),
+});
+
+type UncomparedCandidate = z.infer<typeof UncomparedCandidate>;
+
+const Embeddings = object('One person against many.', {
   request_id,
   threshold_percent,
   accuracy_mode,
+  agreement_percents,
   searched: z.int().min(1).describe('The number that each false_match_rate is multiplied by'),
   results: z
-    .array(object('A candidate.', { id: text('As sent'), ...verdict }))
+    .array(z.xor([ComparedCandidate, UncomparedCandidate]))
     .max(maxCandidates)
-    .describe('Best first: at most `limit`, and none below `min_percent`'),
+    .describe(
+      'Best first: at most `limit`, and none below `min_percent`; then all candidates with a `problem` in the order sent',
+    ),
   matches: count.describe('How many candidates match, including those that `limit` leaves out'),
   model: rest.model,
   warnings: rest.warnings,
@@ -30,29 +58,72 @@ const Embeddings = object('One embedding against many.', {
 
 export type Embeddings = z.infer<typeof Embeddings>;
 
-function bodyOf({ question, ranked, calibration }: Ranked): Embeddings {
+const several = (percents: number[]) => (percents.length === 0 ? {} : { agreement_percents: percents });
+const photosOf = (percents: readonly number[]) => Math.max(1, percents.length);
+
+/** The embeddings of the person who is looked for, and of each candidate: their agreement, and where a fault is told. */
+function sidesOf({ compared: { agreements, candidates }, calibration }: AnalysedEmbeddings) {
+  const sideOf = (field: string, own: readonly number[]) =>
+    [field, agreementPercents(own, calibration)] as const;
+  return {
+    query: sideOf('/embeddings', agreements),
+    candidates: candidates.map((one, at) => sideOf(`/candidates/${at}/embeddings`, one.agreements)),
+  };
+}
+
+function bodyOf(given: AnalysedEmbeddings, { query, candidates }: ReturnType<typeof sidesOf>): Embeddings {
+  const { question, compared, calibration } = given;
   const { request_id, model, queue_ms, total_ms } = question;
-  const { threshold_percent, accuracy_mode, searched, min_percent, limit } = ranked.values;
-  const results = ranked.candidates
-    .map(({ id, ...scores }) => ({ id, ...assessPair(scores, calibration, searched, threshold_percent) }))
+  const { threshold_percent, min_agreement_percent, accuracy_mode, searched, min_percent, limit } =
+    compared.values;
+  const judged = compared.candidates.map((candidate, at) => {
+    const [, percents] = candidates[at]!;
+    const similarity = shifted(candidate, calibration, photosOf(query[1]), photosOf(percents));
+    const problem = disagreement([candidates[at]!], min_agreement_percent, calibration);
+    return { id: candidate.id, percents, similarity, problem };
+  });
+  const results = judged
+    .filter(({ problem }) => problem === undefined)
+    .toSorted((a, b) => b.similarity.normalised_similarity - a.similarity.normalised_similarity)
+    .map(({ id, percents, similarity }) => ({
+      id,
+      ...assessPair(similarity, calibration, searched, threshold_percent),
+      ...several(percents),
+    }))
     .filter(({ confidence_percent }) => confidence_percent >= min_percent);
+  const passed = candidates.filter((_side, at) => judged[at]!.problem === undefined);
   return {
     request_id,
     threshold_percent,
     accuracy_mode,
+    ...several(query[1]),
     searched,
-    // Best first. `matches` also counts those that `limit` leaves out.
-    results: results.slice(0, limit),
+    results: [
+      ...results.slice(0, limit),
+      ...judged.flatMap(({ id, problem }) => (problem ? [{ id, problem: problemBody(problem) }] : [])),
+    ],
     matches: results.filter(({ match }) => match).length,
     model,
     warnings: [
       ...question.warnings,
-      ...ranked.unknown.map((name) => ({ ...unknownMember, field: shortName(`/${name}`) })),
+      ...compared.unknown.map((name) => ({ ...unknownMember, field: shortName(`/${name}`) })),
       ...thresholdBelowOne(threshold_percent),
       ...uncalibrated(calibration, model),
+      ...photosUnmeasured(
+        calibration,
+        model,
+        Math.max(...[query, ...candidates].map(([, percents]) => photosOf(percents))),
+      ),
+      ...disagreementWarnings([query, ...passed], calibration),
     ],
     timings_ms: { queue: round(queue_ms, 1), total: round(total_ms, 1) },
   };
+}
+
+function problemBody({ code, message, extras }: Problem): UncomparedCandidate['problem'] {
+  const { status, title } = errorTable[code];
+  const problem = { code, status, title, detail: message, errors: extras.errors };
+  return problem as UncomparedCandidate['problem'];
 }
 
 const unknownMember = {
@@ -76,19 +147,25 @@ export const matchEmbeddings = define({
     summary: 'Compare one embedding with many',
     description:
       `Compares an embedding from the embed endpoint with up to ${maxCandidates.toLocaleString('en')} others, as if their ` +
-      'images had been compared. `searched` says how many embeddings were searched to find the candidates: the most similar ' +
-      'of a million strangers is more similar than one stranger. Off unless the operator switches it on.',
+      `images had been compared; up to ${maxEmbeddings} of one person count as one, as in a match of persons. ` +
+      '`searched` says among how many the candidates were found: the most similar of a million strangers is more ' +
+      'similar than one stranger. Off unless the operator switches it on.',
     curl: [key, '-H "content-type: application/json"', '--data @embeddings.json'],
   },
-  answer(ranked) {
-    const body = bodyOf(ranked);
-    const { accuracy_mode, threshold_percent, matches, results } = body;
-    const best = results[0];
+  answer(given) {
+    const sides = sidesOf(given);
+    const { min_agreement_percent } = given.compared.values;
+    const refusal = disagreement([sides.query], min_agreement_percent, given.calibration);
+    if (refusal) return { refusal };
+    const body = bodyOf(given, sides);
+    const { accuracy_mode, threshold_percent, matches } = body;
+    const best = body.results.find((result) => 'match' in result);
+    const uncompared = body.results.filter((result) => 'problem' in result).length;
     // One line for all candidates.
     const decision = {
       accuracy_mode,
       threshold_percent,
-      candidates: ranked.ranked.candidates.length,
+      candidates: given.compared.candidates.length - uncompared,
       matches,
       ...(best && { confidence_percent: best.confidence_percent, match: best.match }),
     };

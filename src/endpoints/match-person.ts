@@ -1,18 +1,17 @@
 import { z } from 'zod';
 import type { Analysis } from '../engine/addon.ts';
-import { Problem } from '../errors.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import { sum } from '../scoring/compare.ts';
 import type { ComparedPersons, PhotoAgreement } from '../scoring/persons.ts';
+import { agreementPercents, disagreement, disagreementWarnings } from './agreement.ts';
 import { accuracy_mode, type Question, request_id, rest, threshold_percent, timingsBody } from './answer.ts';
 import { type PersonsJob, personsModule } from './compare-persons.ts';
-import { assessPair, verdict } from './comparison.ts';
+import { assessPair, shifted, verdict } from './comparison.ts';
 import { type Analysed, type Answered, define, key, type Photo, prefix } from './endpoint.ts';
-import { Image, imageBody, round } from './face.ts';
+import { Image, imageBody } from './face.ts';
 import { lowQuality } from './face-quality.ts';
-import { faultsOf, type ImageFault, photoName } from './faults.ts';
+import { faultsOf, type ImageFault } from './faults.ts';
 import { answerUnlessRefused, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
-import { optionRules } from './options.ts';
 import { count, object, percent, text } from './schema.ts';
 import {
   incomplete,
@@ -90,11 +89,12 @@ function personAnswer(
     PersonPhoto[],
   ];
   const photos_compared = { image1: image1.length, image2: image2.length };
-  const shifted = {
-    similarity: compared.similarity,
-    normalised_similarity: compared.normalised_similarity - calibration.shift(image1.length, image2.length),
-  };
-  const assessed = assessPair(shifted, calibration, 1, options.threshold_percent);
+  const assessed = assessPair(
+    shifted(compared, calibration, image1.length, image2.length),
+    calibration,
+    1,
+    options.threshold_percent,
+  );
   const analysed = sides.flatMap(({ photos }) => photos.map(({ analysis }) => analysis.timings_ms));
   return {
     request_id,
@@ -125,20 +125,17 @@ function photosBody(
   agreements: readonly PhotoAgreement[],
   calibration: Calibration,
 ): PersonPhoto[] {
-  return photos.map(({ photo: { index, filename }, analysis }, i) => {
-    const { agreement } = agreements[i]!;
-    const shift = agreement === undefined ? 0 : calibration.shift(1, photos.length - 1);
-    return {
-      index,
-      ...(filename === undefined ? {} : { filename }),
-      agreement_percent:
-        agreement === undefined
-          ? null
-          : round(calibration.assess(agreement - shift, 1).confidence_percent, 1),
-      ...imageBody(analysis.image),
-      face_index: 0,
-    };
-  });
+  const percents = agreementPercents(
+    agreements.flatMap(({ agreement }) => agreement ?? []),
+    calibration,
+  );
+  return photos.map(({ photo: { index, filename }, analysis }, i) => ({
+    index,
+    ...(filename === undefined ? {} : { filename }),
+    agreement_percent: percents[i] ?? null,
+    ...imageBody(analysis.image),
+    face_index: 0,
+  }));
 }
 
 function warningsOf(
@@ -153,39 +150,11 @@ function warningsOf(
   ]);
 }
 
-/** Photos that agree less with the others of their side than `percent`. */
-function disagreeing({ image1, image2 }: Person, least_percent: number) {
-  return Object.entries({ image1, image2 }).flatMap(([field, photos]) =>
-    photos.flatMap(({ index, agreement_percent }) =>
-      agreement_percent !== null && agreement_percent < least_percent
-        ? [{ field, index, agreement_percent }]
-        : [],
-    ),
+/** Both sides, as agreement.ts looks at them. */
+const percentsOf = ({ image1, image2 }: Person) =>
+  Object.entries({ image1, image2 }).map(
+    ([field, photos]) => [field, photos.map(({ agreement_percent }) => agreement_percent)] as const,
   );
-}
-
-const disagreementWords = ({ field, index, agreement_percent }: ReturnType<typeof disagreeing>[number]) =>
-  `${photoName(field, index)} agrees with the others at ${agreement_percent} percent`;
-
-function disagreement(body: Person, least_percent: number): Problem | undefined {
-  const errors = disagreeing(body, least_percent);
-  if (errors.length === 0) return undefined;
-  const fields = [...new Set(errors.map(({ field }) => field))].join(' and ');
-  return new Problem('photos_disagree', {
-    detail: `Make sure that all photos of ${fields} show one person, alone or in front: ${errors.map(disagreementWords).join(', ')}, below ${least_percent}.`,
-    errors,
-  });
-}
-
-/** For photos that the client lets pass, and that are refused unless it says so. */
-function disagreementWarnings(body: Person): Warning[] {
-  return disagreeing(body, optionRules.min_agreement_percent.default).map((one) => ({
-    code: 'photos_disagree',
-    field: one.field,
-    index: one.index,
-    detail: `${disagreementWords(one)}: it may show somebody else, and is a part of the mean all the same.`,
-  }));
-}
 
 export const matchPerson = define({
   id: 'match_person',
@@ -235,10 +204,10 @@ export const matchPerson = define({
     const body = personAnswer(question, sides, result as ComparedPersons, calibration);
     const all = [...body.image1, ...body.image2];
     const counts = all.map(imageCounts);
-    // Without a table no percent says what agrees.
-    const refusal = calibration.measured ? disagreement(body, options.min_agreement_percent) : undefined;
+    const percents = percentsOf(body);
+    const refusal = disagreement(percents, options.min_agreement_percent, calibration);
     if (refusal) return { refusal, counts, timings_ms: body.timings_ms };
-    if (calibration.measured) body.warnings.push(...disagreementWarnings(body));
+    body.warnings.push(...disagreementWarnings(percents, calibration));
     const { accuracy_mode, threshold_percent, confidence_percent, match } = body;
     const asked = photos.map(({ field, index }, i) => ({ field, photo: index, face: all[i]!.faces[0]! }));
     return answerUnlessRefused(body, options, asked, counts, [

@@ -1,8 +1,12 @@
 import { Charge } from '../auth/gate.ts';
+import {
+  type ComparedEmbeddings,
+  type EmbeddingsJob,
+  embeddingsModule,
+} from '../endpoints/compare-embeddings.ts';
 import type { Answered } from '../endpoints/endpoint.ts';
 import type { Form } from '../endpoints/form.ts';
 import { analysisOptions } from '../endpoints/options.ts';
-import { type EmbeddingsJob, type RankedEmbeddings, rankingModule } from '../endpoints/rank-embeddings.ts';
 import { packFiles } from '../engine/pack-files.ts';
 import type { WorkJob } from '../engine/pool.ts';
 import type { Done, Origin, Ticket } from '../engine/queue.ts';
@@ -188,7 +192,7 @@ function serve(context: Context, route: Route): Reply | Promise<Reply> {
     case 'images':
       return readBody(context, route, analyse);
     case 'embeddings':
-      return readBody(context, route, rank);
+      return readBody(context, route, compare);
     case 'nothing': {
       // Any other answer could be cut short, as the connection ends with it.
       if (request.framing === 'unclear') throw malformedForm;
@@ -292,7 +296,7 @@ async function analyse(
 }
 
 /** A worker parses the body and compares. */
-async function rank(
+async function compare(
   context: Context,
   { endpoint }: EmbeddingsRoute,
   { bytes: body, arrived }: Received<undefined>,
@@ -300,13 +304,13 @@ async function rank(
   const { services, exchange, request_id } = context;
   const { manifest, model, calibrations } = services;
   const input: EmbeddingsJob = { body, ...model, dimensions: manifest.embedder.dimensions };
-  const { outcome, queue_ms } = await calculate(context, { module: rankingModule, input });
-  const ranked = outcome as RankedEmbeddings;
+  const { outcome, queue_ms } = await calculate(context, { module: embeddingsModule, input });
+  const compared = outcome as ComparedEmbeddings;
   const warnings = ignoredQuery(exchange.request.query, endpoint.members);
   const answered = endpoint.answer({
     question: { request_id, warnings, model, queue_ms, total_ms: performance.now() - arrived },
-    ranked,
-    calibration: calibrations[ranked.values.accuracy_mode],
+    compared,
+    calibration: calibrations[compared.values.accuracy_mode],
   });
   return replyOf(context, answered);
 }

@@ -1,23 +1,21 @@
-import { cosine, type Embedded, meanOf, normalised } from './similarity.ts';
+import { type Embedded, meanOf, type Similarity, similarityOf } from './similarity.ts';
 
 /** Photos of one person against photos of one person: each side is the mean of its embeddings. */
 
-/** Unit vectors, with the cohort scores that go with them. */
-interface Scored {
-  vectors: readonly Float32Array[];
-  scores: ArrayLike<number>;
-}
-
 type CohortScores = (vectors: readonly Float32Array[]) => ArrayLike<number>;
+
+/** Vectors that follow each other in one array, as the addon takes them. */
+export function inOneArray(vectors: readonly Float32Array[]): Float32Array {
+  const [{ length }] = vectors as [Float32Array];
+  const all = new Float32Array(vectors.length * length);
+  for (const [row, vector] of vectors.entries()) all.set(vector, row * length);
+  return all;
+}
 
 /** Each photo's faces; the first counts. */
 export type PhotoFaces = readonly Embedded[];
 
-export interface ComparedPersons {
-  /** Cosine of the means, -1..1. */
-  similarity: number;
-  /** The input of the calibration table, before the shift for the numbers of photos. */
-  normalised_similarity: number;
+export interface ComparedPersons extends Similarity {
   /** For each side and photo. */
   sides: readonly (readonly PhotoAgreement[])[];
 }
@@ -29,40 +27,62 @@ export interface PhotoAgreement {
   best_face: number;
 }
 
-/** `sides`: the photos of each person, one at least. All means go to `cohortScores` at once. */
+/** `sides`: the photos of each person, one at least. Its normalised similarity is that before the shift for the numbers of photos. */
 export function comparePersons(
   sides: readonly [readonly PhotoFaces[], readonly PhotoFaces[]],
   cohortScores: CohortScores,
 ): ComparedPersons {
-  const wholes = sides.map((photos) => meanOf(photos.map(embeddingOf)));
-  const others = sides.map((photos) =>
-    photos.length === 1
-      ? []
-      : photos.map((_photo, left) => meanOf(photos.filter((_one, at) => at !== left).map(embeddingOf))),
-  );
-  const vectors = [...wholes, ...others.flat()];
-  const scores = cohortScores(vectors);
-  const all: Scored = { vectors, scores };
-  const similarity = cosine(wholes[0]!, wholes[1]!);
-  let next = wholes.length;
+  const embeddings = sides.map((photos) => photos.map(([first]) => first!.embedding));
+  const means = scored(embeddings.map(meansOf), cohortScores);
+  const wholes = means.map(([whole]) => whole!);
   return {
-    similarity,
-    normalised_similarity: normalised(similarity, scores[0]!, scores[1]!),
+    ...similarityOf(wholes[0]!, wholes[1]!),
     sides: sides.map((photos, side) =>
-      photos.map((faces) => {
-        const isAlone = photos.length === 1;
-        const fits = normalisedWith(all, isAlone ? 1 - side : next++);
-        const found = faces.map(fits);
-        return { agreement: isAlone ? undefined : found[0]!, best_face: found.indexOf(Math.max(...found)) };
+      photos.map((faces, photo) => {
+        const others = means[side]![1 + photo];
+        const fits = faces.map(
+          (face) => similarityOf(face, others ?? wholes[1 - side]!).normalised_similarity,
+        );
+        return { agreement: others && fits[0], best_face: fits.indexOf(Math.max(...fits)) };
       }),
     ),
   };
 }
 
-const embeddingOf = (faces: PhotoFaces) => faces[0]!.embedding;
+/** A person as one embedding. */
+export interface Person extends Embedded {
+  /** Normalised similarity of each photo with the mean of the others; empty for a single one. */
+  agreements: readonly number[];
+}
 
-/** Normalised similarity of a face with one of the vectors. */
-const normalisedWith =
-  ({ vectors, scores }: Scored, index: number) =>
-  ({ embedding, cohort_score }: Embedded) =>
-    normalised(cosine(embedding, vectors[index]!), cohort_score, scores[index]!);
+/** `people`: the embeddings of each, one at least. */
+export function personsOf(
+  people: readonly (readonly Float32Array[])[],
+  cohortScores: CohortScores,
+): Person[] {
+  const groups = people.map((photos) => (photos.length === 1 ? photos : [...meansOf(photos), ...photos]));
+  return scored(groups, cohortScores).map(([whole, ...rest]) => {
+    const photos = rest.splice(rest.length / 2);
+    return {
+      ...whole!,
+      agreements: photos.map((photo, i) => similarityOf(photo, rest[i]!).normalised_similarity),
+    };
+  });
+}
+
+/** The mean of all photos, and where there are several, for each that of the others. That of one is the photo itself. */
+function meansOf(photos: readonly Float32Array[]): Float32Array[] {
+  if (photos.length === 1) return [...photos];
+  const others = photos.map((_photo, left) => photos.filter((_other, at) => at !== left));
+  return [photos, ...others].map((some) => (some.length === 1 ? some[0]! : meanOf(some)));
+}
+
+/** All vectors go to `cohortScores` at once, each once: of two photos each is the mean of the others of the other. */
+function scored(groups: readonly (readonly Float32Array[])[], cohortScores: CohortScores): Embedded[][] {
+  const vectors = [...new Set(groups.flat())];
+  const scores = cohortScores(vectors);
+  const scoreOf = new Map(vectors.map((vector, row) => [vector, scores[row]!]));
+  return groups.map((group) =>
+    group.map((embedding) => ({ embedding, cohort_score: scoreOf.get(embedding)! })),
+  );
+}

@@ -1,14 +1,15 @@
 import type { z } from 'zod';
 import type { Config } from '../config/config.ts';
+import { EmbeddingsRequest } from '../endpoints/compare-embeddings.ts';
 import { demo } from '../endpoints/documents.ts';
 import { type Success, tags } from '../endpoints/endpoint.ts';
 import { DetectedFace, EmbeddedFace, Face, Image } from '../endpoints/face.ts';
 import { endpoints } from '../endpoints/index.ts';
 import { Pair } from '../endpoints/match.ts';
+import { ComparedCandidate, UncomparedCandidate } from '../endpoints/match-embeddings.ts';
 import { Compared, Uncompared } from '../endpoints/match-many.ts';
 import { PersonPhoto } from '../endpoints/match-person.ts';
 import { Calibration } from '../endpoints/models.ts';
-import { EmbeddingsRequest } from '../endpoints/rank-embeddings.ts';
 import { Warning } from '../endpoints/warnings.ts';
 import { errorCodes, errorTable } from '../errors.ts';
 import { examples } from './examples.ts';
@@ -81,6 +82,8 @@ function successes(): Success[] {
 const shared = {
   Compared,
   Uncompared,
+  ComparedCandidate,
+  UncomparedCandidate,
   PersonPhoto,
   Image,
   Face,

@@ -79,7 +79,7 @@ function codesOf(endpoint: Listed): ErrorCode[] {
     faces: false,
     choice: false,
     several: images !== undefined && severalIn(images.fields).length > 0,
-    persons: false,
+    persons: takes === 'embeddings',
     ...Object.fromEntries((images?.errors ?? []).map((group) => [group, true])),
   };
   return errorCodes.filter((code) => applies[errorTable[code].requests]);

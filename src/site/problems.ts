@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { disagreements } from '../endpoints/agreement.ts';
 import { live_score, maxFaces } from '../endpoints/face.ts';
 import { endpoints } from '../endpoints/index.ts';
 import { mostPhotos } from '../endpoints/match-person.ts';
 import { extraSchemas, qualityReasonNames } from '../endpoints/problem-members.ts';
-import { count, percent } from '../endpoints/schema.ts';
+import { count } from '../endpoints/schema.ts';
 import { type ErrorCode, type ErrorRow, errorCodes, errorTable, imageErrorCodes } from '../errors.ts';
 import { problemTypes } from '../http/responses.ts';
 import { jsonSchemas, type Schema } from './json-schema.ts';
@@ -74,10 +75,7 @@ const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
     ),
   },
   photos_disagree: {
-    errors: imageList(
-      { agreement_percent: percent.describe('With the mean of the others of its side') },
-      'One for each photo that agrees less than `min_agreement_percent`',
-    ),
+    errors: disagreements.describe('One for each photo that agrees less than `min_agreement_percent`'),
   },
   presentation_attack: {
     errors: z

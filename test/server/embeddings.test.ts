@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { maxCandidates } from '../../src/endpoints/rank-embeddings.ts';
+import { maxCandidates } from '../../src/endpoints/compare-embeddings.ts';
 import type { ErrorCode } from '../../src/errors.ts';
 import { samples } from '../fixtures/images.ts';
 import {
@@ -119,6 +119,26 @@ test.each<[string, Json, ErrorCode, object]>([
   ['another version', { version: '0.1.0' }, 'embedding_mismatch', {}],
   ['a vector of no length', candidate('a'), 'invalid_embedding', { field: '/candidates/0/embedding' }],
   ['numbers that are none', { embedding: noNumbers }, 'invalid_embedding', { field: '/embedding' }],
+  [
+    'one of several that is no embedding',
+    { candidates: [{ id: 'a', embeddings: [one[0].embedding, zeros] }] },
+    'invalid_embedding',
+    { field: '/candidates/0/embeddings/1' },
+  ],
+  ['neither one nor several', { embedding: null }, 'invalid_field', { field: '/embedding' }],
+  [
+    'one and several',
+    { candidates: [{ id: 'a', embedding: zeros, embeddings: [zeros] }] },
+    'invalid_field',
+    { field: '/candidates/0/embedding', detail: expect.stringContaining('not both') },
+  ],
+  ['a list of none', { embedding: undefined, embeddings: [] }, 'invalid_field', { field: '/embeddings' }],
+  [
+    'seventeen of one person',
+    { candidates: [{ id: 'a', embeddings: Array(17).fill(zeros) }] },
+    'invalid_field',
+    { field: '/candidates/0/embeddings', expected: expect.stringContaining('16') },
+  ],
   ['no candidate', { candidates: [] }, 'invalid_field', { field: '/candidates' }],
   [
     'too many candidates',

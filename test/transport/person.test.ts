@@ -1,7 +1,7 @@
 import type { Sharp } from 'sharp';
 import { expect, test } from 'vitest';
 import { blank, samples } from '../fixtures/images.ts';
-import { type Answer, type Fields, type Json, match, paths } from '../server/support/client.ts';
+import { type Answer, type Fields, type Json, match, paths, send } from '../server/support/client.ts';
 import { Home, TestServer } from '../server/support/server.ts';
 import { cutOuts } from '../support/portraits.mjs';
 
@@ -157,15 +157,82 @@ test('who stands behind somebody else is told of', async () => {
   expect(told.face_index).toBe(alone.body.image2.face_index);
 });
 
+/** The same by match/embeddings, whose body has a list for each person. */
+test('embeddings of several photos are judged as the photos are, and the smallest and largest lists are taken', async () => {
+  const [a, b, c, d, e] = await Promise.all(
+    [one, mirrored, two, dim, other].map(async (image) => (await embeddingOf(image)).text),
+  );
+  const { of } = await embeddingOf(one);
+  const sixteen = Array(16).fill(c);
+  const candidates = [
+    { id: 'stranger', embedding: e },
+    { id: 'both', embeddings: [c, d, e] },
+    { id: 'again', embeddings: [c, d] },
+    { id: 'one', embeddings: [c], embedding: null },
+    { id: 'sixteen', embeddings: sixteen },
+  ];
+  const question = { ...of, embeddings: [a, b], candidates, searched: 1 };
+  const { status, body } = await askEmbeddings(question);
+  expect(status).toBe(200);
+  const person = await ask({ image1: [one, mirrored], image2: [two, dim] });
+  const { match: matches, confidence_percent, similarity, false_match_rate, extrapolated } = person.body;
+  expect(body.agreement_percents).toEqual(members(person.body, 'image1', 'agreement_percent'));
+  const byId = Object.fromEntries(body.results.map(({ id, ...result }: Json) => [id, result]));
+  expect(byId.again).toEqual({
+    ...{ match: matches, confidence_percent, similarity, false_match_rate, extrapolated },
+    agreement_percents: members(person.body, 'image2', 'agreement_percent'),
+  });
+  expect(byId.one.agreement_percents).toBeUndefined();
+  expect(byId.sixteen.agreement_percents).toHaveLength(16);
+  // Strangers gain by more photos, so the same similarity is worth less.
+  const { body: among } = await askEmbeddings({
+    ...question,
+    candidates: candidates.slice(3),
+    searched: 1e6,
+  });
+  expect(among.results.map(({ id }: Json) => id)).toEqual(['one', 'sixteen']);
+  expect(among.results[1].confidence_percent).toBeLessThan(among.results[0].confidence_percent);
+  expect(body.matches).toBe(3);
+  const percents = body.results.slice(0, -1).map(({ confidence_percent }: Json) => confidence_percent);
+  expect(percents).toEqual(percents.toSorted((p: number, q: number) => q - p));
+  const disagreement = { field: '/candidates/1/embeddings', index: 2, agreement_percent: expect.any(Number) };
+  expect(body.results.at(-1)).toEqual({
+    id: 'both',
+    problem: {
+      ...{ code: 'photos_disagree', status: 422, title: expect.any(String) },
+      detail: expect.stringContaining('/candidates/1/embeddings/2'),
+      errors: [disagreement],
+    },
+  });
+  // What `limit` leaves out is no candidate with a problem.
+  const best = await askEmbeddings({ ...question, limit: 1 });
+  expect(best.body.results.map(({ id }: Json) => id)).toEqual([body.results[0].id, 'both']);
+  const { agreement_percent: _, ...place } = disagreement;
+  const let_pass = await askEmbeddings({ ...question, min_agreement_percent: 0 });
+  expect(let_pass.body.results.every((result: Json) => 'match' in result)).toBe(true);
+  expect(let_pass.body.warnings).toEqual([expect.objectContaining({ code: 'photos_disagree', ...place })]);
+
+  const refused = await askEmbeddings({ ...question, embeddings: [a, b, e] });
+  expect(refused).toMatchObject({ status: 422, body: { code: 'photos_disagree' } });
+  expect(refused.body.errors).toEqual([{ ...disagreement, field: '/embeddings' }]);
+});
+
 interface Embedding {
+  text: string;
   vector: Float32Array;
   of: Json;
 }
 
 async function embeddingOf(image: Buffer): Promise<Embedding> {
   const { body } = await match(server, { image }, { path: paths.embed, key: keys.all });
-  const bytes = Buffer.from(body.image.faces[0].embedding, 'base64');
-  return { vector: new Float32Array(new Uint8Array(bytes).buffer), of: body.embedding };
+  const text = body.image.faces[0].embedding;
+  const bytes = Buffer.from(text, 'base64');
+  const { pack, version, accuracy_mode } = body.embedding;
+  return {
+    text,
+    vector: new Float32Array(new Uint8Array(bytes).buffer),
+    of: { pack, version, accuracy_mode },
+  };
 }
 
 function meanOf(vectors: Float32Array[]): Float32Array {
@@ -174,16 +241,13 @@ function meanOf(vectors: Float32Array[]): Float32Array {
   return sum.map((value) => value / length);
 }
 
-async function compareEmbeddings(
-  { pack, version, accuracy_mode }: Json,
-  a: Float32Array,
-  b: Float32Array,
-): Promise<Json> {
+async function compareEmbeddings(of: Json, a: Float32Array, b: Float32Array): Promise<Json> {
   const text = (vector: Float32Array) => Buffer.from(vector.buffer).toString('base64');
   const candidates = [{ id: 'b', embedding: text(b) }];
-  const body = JSON.stringify({ pack, version, accuracy_mode, embedding: text(a), candidates });
-  const headers = { 'x-api-key': keys.all, 'content-type': 'application/json' };
-  const answer = await fetch(`${server.address}${paths.embeddings}`, { method: 'POST', headers, body });
-  const { results } = (await answer.json()) as Json;
-  return results[0];
+  return (await askEmbeddings({ ...of, embedding: text(a), candidates })).body.results[0];
+}
+
+function askEmbeddings(question: Json): Promise<Answer> {
+  const headers = { 'content-type': 'application/json' };
+  return send(server, { path: paths.embeddings, key: keys.all, body: JSON.stringify(question), headers });
 }

@@ -2,7 +2,10 @@
 import { readFile } from 'node:fs/promises';
 
 /** @typedef {{ pack: string, version: string, accuracy_mode: string }} MadeBy */
-/** @typedef {{ id: string, person: string, embedding: string }} Face embeddings in base64, as facematch gives and takes them */
+/** @typedef {{ id: string, embeddings: string[] }} Person in base64, as facematch gives and takes them */
+
+/** As many as facematch takes of one person. */
+const mostPhotos = 16;
 
 /**
  * @param {{ url?: string | undefined, folder?: string }} [where] a PostgreSQL, or the folder of PGlite; in memory without both
@@ -45,36 +48,45 @@ export async function insertFace(database, { person, embedding, ...madeBy }) {
   );
 }
 
-/** How many faces a search among those of `madeBy` compares. */
-export async function countFaces(database, madeBy) {
-  const sql = 'SELECT count(*)::int AS n FROM faces WHERE (pack, version, accuracy_mode) = ($1, $2, $3)';
+/** How many people a search among those of `madeBy` compares. */
+export async function countPeople(database, madeBy) {
+  const sql = `SELECT count(DISTINCT person)::int AS n FROM faces WHERE (pack, version, accuracy_mode) = ($1, $2, $3)`;
   return (await database.query(sql, values(madeBy)))[0].n;
 }
 
 /**
- * The nearest faces by cosine, of the same pack, version and mode alone.
- * @param {MadeBy & { embedding: string }} probe
- * @returns {Promise<Face[]>}
+ * The people of the `rows` nearest faces by cosine, each with all photos, the newest first. All are of the same pack, version and mode.
+ * @param {MadeBy & { embeddings: string[] }} probe
+ * @returns {Promise<Person[]>}
  */
-export async function nearestFaces(database, { embedding, ...madeBy }, k = 10) {
-  const sql = `SELECT id::text, person, embedding::text FROM faces
-    WHERE (pack, version, accuracy_mode) = ($1, $2, $3) ORDER BY embedding <=> $4 LIMIT $5`;
-  const rows = await database.query(sql, [...values(madeBy), toVector(embedding), k]);
-  return rows.map((row) => ({ ...row, embedding: fromVector(row.embedding) }));
+export async function nearestPeople(database, { embeddings, ...madeBy }, rows = 50) {
+  const sql = `SELECT person AS id, (array_agg(embedding::text ORDER BY id DESC))[1:${mostPhotos}] AS photos FROM faces
+    WHERE (pack, version, accuracy_mode) = ($1, $2, $3) AND person IN (
+      SELECT person FROM (SELECT person FROM faces WHERE (pack, version, accuracy_mode) = ($1, $2, $3)
+        ORDER BY embedding <=> $4 LIMIT $5) AS nearest)
+    GROUP BY person`;
+  const people = await database.query(sql, [...values(madeBy), sumOf(embeddings), rows]);
+  return people.map(({ id, photos }) => ({ id, embeddings: photos.map(fromVector) }));
 }
 
 const values = ({ pack, version, accuracy_mode }) => [pack, version, accuracy_mode];
 
-/** Base64 of little-endian 32-bit floats → pgvector's text. */
-export function toVector(base64) {
+/** Base64 of little-endian 32-bit floats → numbers. */
+function numbersOf(base64) {
   const bytes = Buffer.from(base64, 'base64');
-  return JSON.stringify(Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(4 * i)));
+  return Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(4 * i));
+}
+
+/** → pgvector's text. */
+export const toVector = (base64) => JSON.stringify(numbersOf(base64));
+
+/** Several of one person, whose sum has the direction of their mean. */
+function sumOf(embeddings) {
+  const [first, ...others] = embeddings.map(numbersOf);
+  return JSON.stringify(first.map((number, i) => others.reduce((sum, other) => sum + other[i], number)));
 }
 
 /** And back. PostgreSQL writes as many digits as bring the same float back. */
 function fromVector(text) {
-  const numbers = JSON.parse(text);
-  const bytes = Buffer.alloc(4 * numbers.length);
-  for (const [i, number] of numbers.entries()) bytes.writeFloatLE(number, 4 * i);
-  return bytes.toString('base64');
+  return Buffer.from(Float32Array.from(JSON.parse(text)).buffer).toString('base64');
 }

@@ -1,41 +1,68 @@
 #!/usr/bin/env node
-// Puts the faces of a folder's images into the database: FOLDER/PERSON.jpg or FOLDER/PERSON/any.jpg.
+// Puts the faces of a folder's images into the database: FOLDER/PERSON.jpg, or several as FOLDER/PERSON/any.jpg.
 //   FACEMATCH_KEY=… [DATABASE_URL=postgresql://…] node enrol.mjs FOLDER
-// Without DATABASE_URL they go into PGlite, in the folder faces-database. Exit code 1 when an image was left out.
+// Without DATABASE_URL they go into PGlite, in the folder faces-database. Exit code 1 when anything was left out.
 import { readdir } from 'node:fs/promises';
 import { join, parse, relative, sep } from 'node:path';
 import { argv, env } from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { insertFace, openDatabase } from './database.mjs';
-import { embed, Refusal, serverFromEnvironment } from './facematch.mjs';
+import { embed, judge, Refusal, serverFromEnvironment } from './facematch.mjs';
 
-/** Puts what it can into the database. Answers how many, and which images it left out and why. */
+/** Puts what it can into the database. Answers how many photos, and what it left out and why. */
 export async function enrol(server, database, folder) {
   let enrolled = 0;
   const leftOut = [];
-  for (const { file, person } of await picturesOf(folder)) {
+  const tried = async (file, act) => {
     try {
-      // What is kept is compared again and again, so it has to be good, and has to be of one person.
-      const { face, faces } = await embed(server, file, { reject_low_quality: true });
-      if (faces > 1) throw new Refusal(`${faces} faces: whose is it?`);
-      await insertFace(database, { person, ...face });
-      enrolled += 1;
+      return await act();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       leftOut.push({ file, reason: error.message });
     }
+  };
+  for (const [person, files] of await peopleOf(folder)) {
+    const good = [];
+    for (const file of files) {
+      const face = await tried(file, () => embedAlone(server, file));
+      if (face) good.push(face);
+    }
+    // A photo of somebody else would spoil what the others are worth: all of them, or none.
+    const agreeing = await tried(join(folder, person), () => checkAgreement(server, good));
+    for (const face of agreeing ?? []) await insertFace(database, { person, ...face });
+    enrolled += agreeing?.length ?? 0;
   }
   return { enrolled, leftOut };
 }
 
-/** The person is the first folder below, or else the file's name. */
-export async function picturesOf(folder) {
+/** What is kept is compared again and again, so it has to be good, and has to be of one person. */
+async function embedAlone(server, file) {
+  const { face, faces } = await embed(server, file, { reject_low_quality: true });
+  if (faces > 1) throw new Refusal(`${faces} faces: whose is it?`);
+  return face;
+}
+
+/** As many as the server compares at once. Throws a Refusal where one of them is of somebody else. */
+async function checkAgreement(server, faces) {
+  const some = faces.slice(0, 16);
+  if (some.length < 2) return some;
+  const embeddings = some.map(({ embedding }) => embedding);
+  const { embedding, ...madeBy } = some[0];
+  await judge(server, { ...madeBy, embeddings }, [{ id: 'first', embedding }]);
+  return some;
+}
+
+/** Files by person: the first folder below, or else the file's name. */
+async function peopleOf(folder) {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true });
-  return entries
-    .filter((entry) => entry.isFile() && /\.(?:jpe?g|png|webp)$/i.test(entry.name))
-    .map((entry) => join(entry.parentPath, entry.name))
-    .sort()
-    .map((file) => ({ file, person: parse(relative(folder, file).split(sep)[0]).name }));
+  const people = new Map();
+  for (const { name, parentPath } of entries.filter((entry) => entry.isFile())) {
+    if (!/\.(?:jpe?g|png|webp)$/i.test(name)) continue;
+    const file = join(parentPath, name);
+    const person = parse(relative(folder, file).split(sep)[0]).name;
+    people.set(person, [...(people.get(person) ?? []), file].sort());
+  }
+  return [...people].sort();
 }
 
 if (import.meta.url === pathToFileURL(argv[1]).href) {

@@ -30,18 +30,16 @@ export async function embed(server, file, { reject_low_quality = false } = {}) {
   };
 }
 
-/** The answer of match/embeddings. `searched`: among how many the candidates were found. */
-export async function judge(server, probe, candidates, { searched, threshold_percent = 70 }) {
-  const body = {
-    ...probe,
-    candidates: candidates.map(({ id, embedding }) => ({ id, embedding })),
-    searched,
-    threshold_percent,
-  };
+/**
+ * The answer of match/embeddings. `probe` and candidates have `embeddings`, a list for each person. `searched`: among how many people the
+ * candidates were found. Throws a Refusal where the probe's photos disagree.
+ */
+export async function judge(server, probe, candidates, { searched, threshold_percent = 70 } = {}) {
+  const body = { ...probe, candidates, searched, threshold_percent };
   return post(server, 'face/match/embeddings', JSON.stringify(body), { 'content-type': 'application/json' });
 }
 
-/** Of the image: another one may do. */
+/** Of the image, or of photos that are not of one person: others may do. */
 export class Refusal extends Error {}
 
 async function post(server, path, body, headers = {}) {

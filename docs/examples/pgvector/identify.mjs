@@ -1,45 +1,52 @@
 #!/usr/bin/env node
-// Who of those in the database is on this image?
-//   FACEMATCH_KEY=… [DATABASE_URL=postgresql://…] node identify.mjs PICTURE [THRESHOLD_PERCENT]
+// Who of those in the database is on this image, or on these images of one person?
+//   FACEMATCH_KEY=… [DATABASE_URL=postgresql://…] node identify.mjs [--threshold PERCENT] IMAGE…
 // Exit codes: 0 somebody matches, 1 nobody does.
 import { argv, env } from 'node:process';
 import { pathToFileURL } from 'node:url';
-import { countFaces, nearestFaces, openDatabase } from './database.mjs';
+import { parseArgs } from 'node:util';
+import { countPeople, nearestPeople, openDatabase } from './database.mjs';
 import { embed, judge, serverFromEnvironment } from './facematch.mjs';
 
-/** @typedef {{ person: string, match: boolean, confidence_percent: number, extrapolated: boolean }} Found */
+/** @typedef {{ id: string, match: boolean, confidence_percent: number, extrapolated: boolean }} Found */
+/** @typedef {{ id: string, problem: { detail: string } }} Uncompared whose photos in the database disagree */
 
 /**
- * How many were searched, and the best of them, best first. Of the image's faces the largest counts.
- * @returns {Promise<{ searched: number, results: Found[] }>}
+ * How many people were searched, and those of the nearest `rows` photos, best first. Of each image the largest face counts.
+ * @returns {Promise<{ searched: number, results: (Found | Uncompared)[] }>}
  */
-export async function identify(server, database, file, { threshold_percent = 70, k = 10 } = {}) {
-  const { face } = await embed(server, file);
-  const searched = await countFaces(database, face);
-  const nearest = await nearestFaces(database, face, k);
-  if (nearest.length === 0) return { searched, results: [] };
-  const { results } = await judge(server, face, nearest, { searched, threshold_percent });
-  const people = new Map(nearest.map(({ id, person }) => [id, person]));
-  return {
-    searched,
-    results: results.map(({ id, ...result }) => ({ person: people.get(id), ...result })),
-  };
+export async function identify(server, database, files, { threshold_percent = 70, rows = 50 } = {}) {
+  const faces = [];
+  for (const file of files) faces.push((await embed(server, file)).face);
+  const { embedding: _, ...madeBy } = faces[0];
+  const probe = { ...madeBy, embeddings: faces.map(({ embedding }) => embedding) };
+  const searched = await countPeople(database, madeBy);
+  const people = await nearestPeople(database, probe, rows);
+  if (people.length === 0) return { searched, results: [] };
+  const { results } = await judge(server, probe, people, { searched, threshold_percent });
+  return { searched, results };
 }
 
 if (import.meta.url === pathToFileURL(argv[1]).href) {
-  const [, , file, threshold = '70'] = argv;
-  if (!file) throw new Error('usage: identify.mjs PICTURE [THRESHOLD_PERCENT]');
+  const { values, positionals: files } = parseArgs({
+    options: { threshold: { type: 'string', default: '70' } },
+    allowPositionals: true,
+  });
+  if (files.length === 0) throw new Error('usage: identify.mjs [--threshold PERCENT] IMAGE…');
   const database = await openDatabase({ url: env.DATABASE_URL, folder: 'faces-database' });
   const server = serverFromEnvironment();
-  const { searched, results } = await identify(server, database, file, {
-    threshold_percent: Number(threshold),
+  const { searched, results } = await identify(server, database, files, {
+    threshold_percent: Number(values.threshold),
   });
   await database.close();
-  console.log(`faces searched: ${searched}`);
-  for (const { person, match, confidence_percent, extrapolated } of results) {
-    const verdict = match ? 'match' : 'no match';
-    const doubt = match && extrapolated ? ' (beyond what was measured)' : '';
-    console.log(`${confidence_percent.toFixed(1).padStart(5)} %  ${verdict}: ${person}${doubt}`);
+  console.log(`people searched: ${searched}`);
+  for (const { id: person, problem, match, confidence_percent, extrapolated } of results) {
+    if (problem) console.log(`    – %  not compared: ${person}. ${problem.detail}`);
+    else {
+      const doubt = match && extrapolated ? ' (beyond what was measured)' : '';
+      const verdict = match ? 'match' : 'no match';
+      console.log(`${confidence_percent.toFixed(1).padStart(5)} %  ${verdict}: ${person}${doubt}`);
+    }
   }
   process.exitCode = results.some(({ match }) => match) ? 0 : 1;
 }

@@ -1,4 +1,4 @@
--- Faces of known people, for pgvector 0.8 or later.
+-- Faces of known people, several of each, for pgvector 0.8 or later.
 CREATE EXTENSION IF NOT EXISTS vector;
 
 CREATE TABLE IF NOT EXISTS faces (
@@ -12,7 +12,7 @@ CREATE TABLE IF NOT EXISTS faces (
   embedding vector(512) NOT NULL
 );
 
-CREATE INDEX IF NOT EXISTS faces_made_by ON faces (pack, version, accuracy_mode);
+CREATE INDEX IF NOT EXISTS faces_made_by ON faces (pack, version, accuracy_mode, person);
 
 -- Approximate nearest neighbours by cosine distance. How many candidates a search keeps is hnsw.ef_search (40 unless set):
 -- more find the nearest more often and take longer. It has to be at least as large as LIMIT.

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts';
+import { maxJson_bytes } from '../../endpoints/compare-embeddings.ts';
 import { type Form, type FormRules, readForm } from '../../endpoints/form.ts';
 import { readJsonForm } from '../../endpoints/json-form.ts';
-import { maxJson_bytes } from '../../endpoints/rank-embeddings.ts';
 import { JsonScan } from '../../engine/json-scan.ts';
 import { Problem } from '../../errors.ts';
 import type { Services } from '../context.ts';

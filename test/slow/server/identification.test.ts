@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Sharp } from 'sharp';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -18,6 +18,7 @@ let server: TestServer;
 let database: Awaited<ReturnType<typeof openDatabase>>;
 let access: { url: string; key: string };
 const file = (name: string) => join(server.home.folder, name);
+const matches = (result: object) => 'match' in result && result.match === true;
 
 beforeAll(async () => {
   server = await TestServer.start({ env: { FACEMATCH_ENDPOINTS: 'embed,match_embeddings' } });
@@ -26,42 +27,64 @@ beforeAll(async () => {
   const stranger = others.pop()!;
   mkdirSync(file('people/anna'), { recursive: true });
   await anna.jpeg().toFile(file('people/anna/passport.jpg'));
+  await anna.clone().flop().jpeg().toFile(file('people/anna/mirrored.jpg'));
+  await anna.clone().linear(0.7).jpeg().toFile(file('people/anna/dim.jpg'));
   for (const [index, picture] of others.entries())
     await picture.png().toFile(file(`people/person ${index}.png`));
   await annaAgain.jpeg().toFile(file('visitor.jpg'));
+  await annaAgain.clone().flop().jpeg().toFile(file('frame.jpg'));
   await stranger.jpeg().toFile(file('stranger.jpg'));
   database = await openDatabase();
   return () => Promise.all([database.close(), server.stop()]);
 });
 
 describe('those of a folder', () => {
-  test('are enrolled', async () => {
-    expect(await enrol(access, database, file('people'))).toEqual({ enrolled: 6, leftOut: [] });
+  test('are enrolled, with several photos of one', async () => {
+    expect(await enrol(access, database, file('people'))).toEqual({ enrolled: 8, leftOut: [] });
   });
 
-  test('are found again: the right one first, and alone', async () => {
-    const { searched, results } = await identify(access, database, file('visitor.jpg'));
+  test('are found again: the right one first, and alone, with all of her photos', async () => {
+    const { searched, results } = await identify(access, database, [file('visitor.jpg')]);
     expect(searched).toBe(6);
     expect(results).toHaveLength(6);
-    expect(results[0]).toMatchObject({ person: 'anna', match: true });
-    expect(results.filter(({ match }) => match)).toHaveLength(1);
+    const several = Array(3).fill(expect.any(Number));
+    expect(results[0]).toMatchObject({ id: 'anna', match: true, agreement_percents: several });
+    expect(results.filter(matches)).toHaveLength(1);
+  });
+
+  test('are found by several frames, whichever photo is the nearest', async () => {
+    const frames = [file('visitor.jpg'), file('frame.jpg')];
+    const { results } = await identify(access, database, frames, { rows: 1 });
+    expect(results).toEqual([expect.objectContaining({ id: 'anna', match: true })]);
+    const two = [file('visitor.jpg'), file('stranger.jpg')];
+    await expect(identify(access, database, two)).rejects.toThrow('422 photos_disagree');
   });
 
   test('are not taken for a stranger', async () => {
-    const { results } = await identify(access, database, file('stranger.jpg'));
-    expect(results.filter(({ match }) => match)).toEqual([]);
+    const { results } = await identify(access, database, [file('stranger.jpg')]);
+    expect(results.filter(matches)).toEqual([]);
   });
 
   test('are compared with what is of the same pack, version and mode alone, by the index too', async () => {
-    const before = await identify(access, database, file('visitor.jpg'));
+    const visitor = [file('visitor.jpg')];
+    const before = await identify(access, database, visitor);
     const { face } = await embed(access, file('visitor.jpg'));
     const others = [{ pack: 'another' }, { version: '0.0.1' }, { accuracy_mode: 'fast' }];
     // More than the index looks at in one go: up to ten equal rows are one entry there.
     for (let i = 0; i < 300; i++)
       await insertFace(database, { person: 'nobody', ...face, ...others[i % others.length] });
-    expect(await identify(access, database, file('visitor.jpg'))).toEqual(before);
+    expect(await identify(access, database, visitor)).toEqual(before);
     await database.exec('SET enable_sort = off; SET hnsw.ef_search = 10; DROP INDEX faces_made_by');
-    expect(await identify(access, database, file('visitor.jpg'))).toEqual(before);
+    expect(await identify(access, database, visitor)).toEqual(before);
+  });
+});
+
+test('photos of two people under one name are left out', async () => {
+  mkdirSync(file('mixed/anna'), { recursive: true });
+  for (const name of ['visitor.jpg', 'stranger.jpg']) copyFileSync(file(name), file(`mixed/anna/${name}`));
+  expect(await enrol(access, database, file('mixed'))).toEqual({
+    enrolled: 0,
+    leftOut: [{ file: file('mixed/anna'), reason: expect.stringMatching(/^422 photos_disagree: /) }],
   });
 });
 
@@ -85,9 +108,9 @@ test('the commands of the page do what it says', async () => {
     const command = line.replace('docs/examples', projectPath('docs/examples'));
     outcomes.push(await execute('bash', ['-c', command], server.home.folder, env));
   }
-  const found = /^faces searched: 6\n *\d+\.\d % {2}match: anna.*\n( .*no match: person \d\n){5}$/;
+  const found = /^people searched: 6\n *\d+\.\d % {2}match: anna.*\n( .*no match: person \d\n){5}$/;
   expect(outcomes).toEqual([
-    { code: 0, stdout: 'enrolled: 6\n', stderr: '' },
+    { code: 0, stdout: 'enrolled: 8\n', stderr: '' },
     { code: 0, stdout: expect.stringMatching(found), stderr: '' },
   ]);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { work } from '../../src/endpoints/rank-embeddings.ts';
+import { work } from '../../src/endpoints/compare-embeddings.ts';
 
 /** What a worker does with embeddings that nobody waits for any more; the answers are in test/server/embeddings.test.ts. */
 

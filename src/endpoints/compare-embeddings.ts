@@ -3,11 +3,14 @@ import { accuracyModes } from '../engine/addon.ts';
 import { JsonScan } from '../engine/json-scan.ts';
 import type { WorkerTools } from '../engine/pool.ts';
 import { Problem, sentWords } from '../errors.ts';
-import { type Similarity, similarityOf } from '../scoring/similarity.ts';
+import { inOneArray, type Person, personsOf } from '../scoring/persons.ts';
+import { dot, type Similarity, similarityOf } from '../scoring/similarity.ts';
 import { optionRules } from './options.ts';
 
 /** An embedding is compared with at most so many at once. */
 export const maxCandidates = 1000;
+/** So many may be of one person. */
+export const maxEmbeddings = 16;
 export const maxJson_bytes = 4 * 1024 * 1024;
 
 const maxId_characters = 128;
@@ -21,27 +24,39 @@ const number = (min: number, max: number, kind: 'a number' | 'a whole number') =
 const base64 = z
   .string({ error: 'an embedding in base64' })
   .describe('Numbers in the encoding that embed gives: little-endian 32-bit floats, in base64');
-const { threshold_percent } = optionRules;
+const embeddingsExpected = `a list of 1 to ${maxEmbeddings} embeddings`;
+/** One of them has to be there. */
+const person = {
+  embedding: base64.optional(),
+  embeddings: z
+    .array(base64, { error: embeddingsExpected })
+    .min(1, { error: embeddingsExpected })
+    .max(maxEmbeddings, { error: embeddingsExpected })
+    .optional()
+    .describe(
+      'In place of `embedding`: those of several photos of one person, who is then compared as their mean',
+    ),
+};
+const { threshold_percent, min_agreement_percent } = optionRules;
 
 const candidatesExpected = `a list of 1 to ${maxCandidates} candidates`;
+
+const Candidate = z.object(
+  {
+    id: text(maxId_characters, `a text of up to ${maxId_characters} characters`).describe(
+      'Comes back with the result',
+    ),
+    ...person,
+  },
+  { error: 'an object with "id" and "embedding" or "embeddings"' },
+);
 
 /** The request's body; the docs are generated from it too. */
 export const EmbeddingsRequest = z.object(
   {
-    embedding: base64,
+    ...person,
     candidates: z
-      .array(
-        z.object(
-          {
-            id: text(maxId_characters, `a text of up to ${maxId_characters} characters`).describe(
-              'Comes back with the result',
-            ),
-            embedding: base64,
-          },
-          { error: 'an object with "id" and "embedding"' },
-        ),
-        { error: candidatesExpected },
-      )
+      .array(Candidate, { error: candidatesExpected })
       .min(1, { error: candidatesExpected })
       .max(maxCandidates, { error: candidatesExpected })
       .describe('What it is compared with'),
@@ -53,6 +68,11 @@ export const EmbeddingsRequest = z.object(
     threshold_percent: number(threshold_percent.min, threshold_percent.max, 'a number')
       .default(threshold_percent.default)
       .describe(threshold_percent.description),
+    min_agreement_percent: number(min_agreement_percent.min, min_agreement_percent.max, 'a number')
+      .default(min_agreement_percent.default)
+      .describe(
+        'Embeddings of one person are not compared when one has a lower percent with the mean of the others; 0 lets all pass',
+      ),
     searched: number(1, 1e12, 'a whole number')
       .optional()
       .describe(
@@ -64,7 +84,7 @@ export const EmbeddingsRequest = z.object(
   { error: 'an object' },
 );
 
-/** One embedding against many: the request's body → similarities. Runs in a worker, because a thousand would hold the main thread up. */
+/** One person against many: the request's body → similarities. Runs in a worker, because a thousand would hold the main thread up. */
 
 /** How far the length of a unit vector may be from 1. */
 const lengthTolerance = 1e-3;
@@ -76,7 +96,7 @@ const maxValues = 100 * maxCandidates;
 const maxNamed = 16;
 
 /** What a worker loads. */
-export const rankingModule = new URL('./rank-embeddings.js', import.meta.url).href;
+export const embeddingsModule = new URL('./compare-embeddings.js', import.meta.url).href;
 
 export interface EmbeddingsJob {
   /** JSON, in shared memory. */
@@ -87,25 +107,27 @@ export interface EmbeddingsJob {
   dimensions: number;
 }
 
-export interface RankedEmbeddings {
+export interface ComparedEmbeddings {
   /** What was asked, but for the embeddings; `searched` is the number of candidates unless it was sent. */
   values: Pick<
     z.output<typeof EmbeddingsRequest>,
-    'accuracy_mode' | 'threshold_percent' | 'min_percent' | 'limit'
+    'accuracy_mode' | 'threshold_percent' | 'min_agreement_percent' | 'min_percent' | 'limit'
   > & {
     searched: number;
   };
   /** Unknown members, the first 16 of them. */
   unknown: string[];
-  /** Best first. */
-  candidates: ({ id: string } & Similarity)[];
+  /** Of the person who is looked for: normalised similarity of each embedding with the mean of the others; empty for a single one. */
+  agreements: readonly number[];
+  /** In the order sent; similarities are those before the shift for the numbers of photos. */
+  candidates: ({ id: string } & Similarity & Pick<Person, 'agreements'>)[];
 }
 
 /** For `Engine.work`. Throws Problem. */
 export function work(
   { body, pack, version, dimensions }: EmbeddingsJob,
   { cohortScores, check }: WorkerTools,
-): RankedEmbeddings {
+): ComparedEmbeddings {
   // A copy in memory of this thread, which is read faster and has methods that shared memory lacks.
   const bytes = Buffer.from(body);
   let json: unknown;
@@ -119,29 +141,31 @@ export function work(
   }
   const parsed = EmbeddingsRequest.safeParse(json);
   if (!parsed.success) throw invalidMember(parsed.error.issues[0]!, json);
-  const { embedding, candidates, searched = candidates.length, ...asked } = parsed.data;
+  const { embedding, embeddings, candidates, searched = candidates.length, ...asked } = parsed.data;
   if (asked.pack !== pack || asked.version !== version) {
     throw new Problem('embedding_mismatch', {
       expected: `${pack} ${version}`,
       given: `${asked.pack} ${asked.version}`,
     });
   }
-  const vectors = new Float32Array((1 + candidates.length) * dimensions);
-  const of = (row: number) => vectors.subarray(row * dimensions, (row + 1) * dimensions);
-  readVector(embedding, of(0), '/embedding');
-  for (const [index, candidate] of candidates.entries()) {
+  const people = [{ embedding, embeddings }, ...candidates].map((sent, at) => {
     check();
-    readVector(candidate.embedding, of(index + 1), `/candidates/${index}/embedding`);
-  }
-  const scores = cohortScores(vectors);
-  const embedded = (row: number) => ({ embedding: of(row), cohort_score: scores[row]! });
-  const query = embedded(0);
-  const ranked = candidates.map(({ id }, index) => ({ id, ...similarityOf(query, embedded(index + 1)) }));
-  const { accuracy_mode, threshold_percent, min_percent, limit } = asked;
+    return readVectors(sent, at === 0 ? '' : `/candidates/${at - 1}`, dimensions);
+  });
+  const [query, ...others] = personsOf(people, (vectors) => cohortScores(inOneArray(vectors))) as [
+    Person,
+    ...Person[],
+  ];
+  const { accuracy_mode, threshold_percent, min_agreement_percent, min_percent, limit } = asked;
   return {
-    values: { accuracy_mode, threshold_percent, searched, min_percent, limit },
+    values: { accuracy_mode, threshold_percent, min_agreement_percent, searched, min_percent, limit },
     unknown: unknownMembers(json as object),
-    candidates: ranked.sort((a, b) => b.normalised_similarity - a.normalised_similarity),
+    agreements: query.agreements,
+    candidates: others.map((other, at) => ({
+      id: candidates[at]!.id,
+      ...similarityOf(query, other),
+      agreements: other.agreements,
+    })),
   };
 }
 
@@ -163,13 +187,21 @@ function checkJson(bytes: Buffer): void {
   json.end();
 }
 
-/** An optional member that is empty means its default. */
-function withoutEmpty(json: unknown): unknown {
+const optionalIn = ({ shape }: z.ZodObject) =>
+  Object.keys(shape).filter((name) => (shape[name] as z.ZodType).safeParse(undefined).success);
+const optional = { body: optionalIn(EmbeddingsRequest), candidate: optionalIn(Candidate) };
+
+/** An optional member that is empty means its default; no text is an embedding that is too short. */
+function withoutEmpty(json: unknown, names = optional.body): unknown {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return json;
   const members = json as Record<string, unknown>;
-  for (const [name, rule] of Object.entries(EmbeddingsRequest.shape)) {
+  for (const name of names) {
     const value = Object.hasOwn(members, name) ? members[name] : undefined;
-    if ((value === null || value === '') && rule.safeParse(undefined).success) delete members[name];
+    if (value === null || (value === '' && !Object.hasOwn(person, name))) delete members[name];
+  }
+  const { candidates } = members;
+  if (names === optional.body && Array.isArray(candidates)) {
+    for (const candidate of candidates) withoutEmpty(candidate, optional.candidate);
   }
   return json;
 }
@@ -198,20 +230,37 @@ function invalidMember({ path, message }: z.core.$ZodIssue, json: unknown): Prob
   return wrongMember(field, message, instead);
 }
 
-/** Decodes base64 into `vector`. Throws Problem invalid_embedding unless it is a unit vector of the same length. */
-function readVector(base64: string, vector: Float32Array, field: string): void {
+/** What is there of a person, at `place`. Throws Problem unless it is one of the two, of unit vectors. */
+function readVectors(
+  { embedding, embeddings }: Pick<z.output<typeof EmbeddingsRequest>, keyof typeof person>,
+  place: string,
+  dimensions: number,
+): Float32Array[] {
+  if ((embedding === undefined) === (embeddings === undefined)) {
+    const which = 'either embedding or embeddings';
+    const both = embedding === undefined ? '' : ', not both';
+    throw new Problem('invalid_field', {
+      detail: `Send ${which} in ${place || 'the body'}${both}.`,
+      field: `${place}/embedding`,
+      expected: which,
+    });
+  }
+  return embedding === undefined
+    ? embeddings!.map((one, at) => readVector(one, dimensions, `${place}/embeddings/${at}`))
+    : [readVector(embedding, dimensions, `${place}/embedding`)];
+}
+
+/** Decodes base64. Throws Problem invalid_embedding unless it is a unit vector of so many dimensions. */
+function readVector(base64: string, dimensions: number, field: string): Float32Array {
   const bytes = Buffer.from(base64, 'base64');
   const refuse = (what: string) =>
     new Problem('invalid_embedding', { detail: `Send the embedding as embed gave it: ${what}.`, field });
-  if (bytes.length !== 4 * vector.length) {
-    throw refuse(`it has ${bytes.length} bytes in base64, and ${4 * vector.length} are expected`);
+  if (bytes.length !== 4 * dimensions) {
+    throw refuse(`it has ${bytes.length} bytes in base64, and ${4 * dimensions} are expected`);
   }
-  let squares = 0;
-  for (let i = 0; i < vector.length; i++) {
-    const value = bytes.readFloatLE(4 * i);
-    vector[i] = value;
-    squares += value * value;
-  }
+  const vector = Float32Array.from({ length: dimensions }, (_, i) => bytes.readFloatLE(4 * i));
+  const squares = dot(vector, vector);
   // Written so that NaN fails too.
   if (!(Math.abs(Math.sqrt(squares) - 1) <= lengthTolerance)) throw refuse('its length is not 1');
+  return vector;
 }
