@@ -106,7 +106,8 @@ async function questionOf(bytes) {
   const { image, embedding: how } = await response.json();
   const { pack, version, accuracy_mode } = how;
   const [{ embedding }] = image.faces;
-  const candidates = [1, 2, 3].map((id) => ({ id: String(id), embedding }));
+  const people = [{ embedding }, { embeddings: [embedding] }, { embeddings: [embedding, embedding] }];
+  const candidates = people.map((one, id) => ({ id: String(id), ...one }));
   return { embedding, candidates, pack, version, accuracy_mode };
 }
 

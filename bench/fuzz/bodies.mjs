@@ -113,11 +113,12 @@ export const manyTargets = (random, world) => {
 
 // biome-ignore format: a list of words
 const members = [
-  'embedding', 'candidates', 'pack', 'version', 'accuracy_mode', 'threshold_percent', 'searched', 'min_percent', 'limit', '__proto__', 'toString', '',
+  'embedding', 'embeddings', 'candidates', 'pack', 'version', 'accuracy_mode', 'threshold_percent', 'min_agreement_percent', 'searched',
+  'min_percent', 'limit', '__proto__', 'toString', '',
 ];
 // biome-ignore format: a list of words
 const things = [
-  null, true, -1, 1.5, 1e308, '', '0', [], {}, [[]], [null], [{ id: 1 }], 'AAAA', 'A'.repeat(2732), '\ud800',
+  null, true, -1, 1.5, 1e308, '', '0', [], {}, [[]], [null], ['AAAA'], [{ id: 1 }], 'AAAA', 'A'.repeat(2732), '\ud800',
 ];
 
 /** A body for match/embeddings with damaged members or bytes, or nested deeply. */
@@ -126,10 +127,10 @@ export const oddQuestion = (random, world) => {
     return Buffer.from(random.pick(['[', '{"a":', '[{"a":']).repeat(1 + random.below(100_000)));
   const question = structuredClone(world.question);
   for (let count = random.below(4); count > 0; count--) {
-    const candidate = question.candidates?.[0];
+    const candidate = question.candidates?.[random.below(3)];
     const [owner, name] =
       candidate instanceof Object && random.chance(0.3)
-        ? [candidate, random.pick(['id', 'embedding'])]
+        ? [candidate, random.pick(['id', 'embedding', 'embeddings'])]
         : [question, random.pick(members)];
     // Assigning to __proto__ would not make a member of that name.
     Object.defineProperty(owner, name, { value: random.pick(things), enumerable: true, configurable: true });
