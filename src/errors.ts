@@ -133,7 +133,8 @@ export const errorTable = {
   body_too_large: {
     status: 413,
     title: 'The body is too large',
-    detail: 'Send smaller images; "limit_bytes" is the most a body may have.',
+    detail:
+      'Send smaller or fewer images, or ask the operator for more (FACEMATCH_MAX_BODY_BYTES); "limit_bytes" is the most a body may have.',
     requests: 'body',
     members: ['limit_bytes'],
   },

@@ -19,28 +19,33 @@ const Disagreement = z.object({
   field: text('Name of the form field; with embeddings, a pointer to the list (RFC 6901)'),
   index: count.describe('The photo, or embedding, among those of its field'),
   agreement_percent: percent.describe('With the mean of the others of its side'),
+  face_index: count
+    .describe('A face of the photo that agrees better than its largest, which counts')
+    .exactOptional(),
 });
 
 /** A photo that may be of somebody else. */
 type Disagreement = z.infer<typeof Disagreement>;
 export const disagreements = z.array(Disagreement).min(1);
 
-/** The photos of one person: a field, and the percents of its photos; null for one that is alone. */
-type Side = readonly [field: string, percents: readonly (number | null)[]];
+/** The photos of one person: a field, the percents of its photos, null for one that is alone, and the face of each that agrees best. */
+type Side = readonly [field: string, percents: readonly (number | null)[], best_faces?: readonly number[]];
 
 /** Those that agree less than `least_percent`. Without a table no percent says what agrees. */
 function disagreeing(sides: readonly Side[], least_percent: number, { measured }: Calibration) {
-  return sides.flatMap(([field, percents]) =>
-    percents.flatMap((agreement_percent, index) =>
-      measured && agreement_percent !== null && agreement_percent < least_percent
-        ? [{ field, index, agreement_percent }]
-        : [],
-    ),
+  return sides.flatMap(([field, percents, best_faces]) =>
+    percents.flatMap((agreement_percent, index): Disagreement[] => {
+      if (!measured || agreement_percent === null || agreement_percent >= least_percent) return [];
+      const face_index = best_faces?.[index] || undefined;
+      return [{ field, index, agreement_percent, ...(face_index && { face_index }) }];
+    }),
   );
 }
 
-const wordsOf = ({ field, index, agreement_percent }: Disagreement) =>
-  `${photoName(field, index)} agrees with the others at ${agreement_percent} percent`;
+function wordsOf({ field, index, agreement_percent, face_index }: Disagreement): string {
+  const better = face_index === undefined ? '' : ` (its face ${face_index}, which is not the largest, more)`;
+  return `${photoName(field, index)} agrees with the others at ${agreement_percent} percent${better}`;
+}
 
 /** The problem of photos that disagree; undefined where none do. */
 export function disagreement(

@@ -151,9 +151,14 @@ function warningsOf(
 }
 
 /** Both sides, as agreement.ts looks at them. */
-const percentsOf = ({ image1, image2 }: Person) =>
+const agreementsOf = ({ image1, image2 }: Person, { sides }: ComparedPersons) =>
   Object.entries({ image1, image2 }).map(
-    ([field, photos]) => [field, photos.map(({ agreement_percent }) => agreement_percent)] as const,
+    ([field, photos], side) =>
+      [
+        field,
+        photos.map(({ agreement_percent }) => agreement_percent),
+        sides[side]!.map(({ best_face }) => best_face),
+      ] as const,
   );
 
 export const matchPerson = define({
@@ -204,10 +209,10 @@ export const matchPerson = define({
     const body = personAnswer(question, sides, result as ComparedPersons, calibration);
     const all = [...body.image1, ...body.image2];
     const counts = all.map(imageCounts);
-    const percents = percentsOf(body);
-    const refusal = disagreement(percents, options.min_agreement_percent, calibration);
+    const agreements = agreementsOf(body, result as ComparedPersons);
+    const refusal = disagreement(agreements, options.min_agreement_percent, calibration);
     if (refusal) return { refusal, counts, timings_ms: body.timings_ms };
-    body.warnings.push(...disagreementWarnings(percents, calibration));
+    body.warnings.push(...disagreementWarnings(agreements, calibration));
     const { accuracy_mode, threshold_percent, confidence_percent, match } = body;
     const asked = photos.map(({ field, index }, i) => ({ field, photo: index, face: all[i]!.faces[0]! }));
     return answerUnlessRefused(body, options, asked, counts, [

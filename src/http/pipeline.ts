@@ -234,13 +234,14 @@ function readBody<Sent, R extends { body(type: string | undefined): Body<Sent> }
 }
 
 /** In the contract's order, so that nothing is uploaded that cannot be served. Throws a Problem. */
-function checkHead({ services, exchange, owner }: Context, { limit_bytes, malformed }: Body<unknown>): void {
+function checkHead({ services, exchange, owner }: Context, body: Body<unknown>): void {
+  const { limit_bytes, malformed, smaller } = body;
   if (services.readiness.stage !== 'ready') throw new Problem('not_ready');
   if (services.engine.isFull(owner)) throw new Problem('overloaded');
   const { framing, headers, typed_twice } = exchange.request;
   const declared = headers.get('content-length') ?? '';
   if (/^\d+$/.test(declared) && Number(declared) > limit_bytes) {
-    const detail = `Send smaller images: the body has ${Number(declared)} bytes; at most ${limit_bytes} are taken.`;
+    const detail = `${smaller}: the body has ${Number(declared)} bytes; at most ${limit_bytes} are taken.`;
     throw new Problem('body_too_large', { detail, limit_bytes });
   }
   if (framing === 'unclear') throw malformed;

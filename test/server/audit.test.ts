@@ -14,7 +14,7 @@ const file = join(newFolder(), 'audit.jsonl');
 const faceless = await blank(400, 300, 'png');
 const env = {
   FACEMATCH_AUDIT_LOG: file,
-  FACEMATCH_ENDPOINTS: 'match,match_advanced,match_many,match_embeddings,detect,embed,models',
+  FACEMATCH_ENDPOINTS: 'match,match_advanced,match_many,match_person,match_embeddings,detect,embed,models',
 };
 const server = await TestServer.forFile({ env }, home);
 
@@ -55,6 +55,32 @@ test('each of several targets has its line, those that were refused as well', as
     { route: 'match_many', target: 1, refused: 'no_face_found' },
   ]);
   expect(JSON.stringify(found)).not.toContain('image2.bin');
+});
+
+test('several photos of two people are one decision, and each is counted', async () => {
+  const counted = ['comparisons_total', 'images_total', 'key_images_total', 'key_comparisons_total'];
+  const counts = async () => {
+    const text = await server.metrics();
+    return counted.map((name) =>
+      [...text.matchAll(new RegExp(`^facematch_${name}{.*} (\\d+)$`, 'gm'))].reduce(
+        (sum, [, value]) => sum + Number(value),
+        0,
+      ),
+    );
+  };
+  const before = await counts();
+  const sides = { image1: Array(2).fill(samples.one), image2: Array(3).fill(samples.one) };
+  const { body } = await match(server, sides, { path: paths.person });
+  const [{ time, request_id, key_id, pack, ...line }] = await told(body.request_id);
+  const { accuracy_mode, threshold_percent, confidence_percent } = body;
+  expect(line).toEqual({
+    ...{ route: 'match_person', accuracy_mode, threshold_percent, confidence_percent, match: true },
+  });
+  const after = await counts();
+  expect(after.map((count, at) => count - before[at]!)).toEqual([1, 5, 5, 1]);
+  const poor = { image1: samples.one, image2: [samples.one, faceless] };
+  const refused = await match(server, poor, { path: paths.person });
+  expect(await told(refused.body.request_id)).toMatchObject([{ refused: 'no_face_found' }]);
 });
 
 test('embeddings have one line for all', async () => {

@@ -12,6 +12,8 @@ import { boundaryOf, endsForm, parseMultipart } from './multipart.ts';
 export interface Body<Sent> {
   /** Most bytes, declared or sent. */
   readonly limit_bytes: number;
+  /** What a client whose body is larger can do. */
+  readonly smaller: string;
   /** Thrown when it is not clear where the body ends. */
   readonly malformed: Problem;
   /** By Content-Type, empty where it is absent. Throws Problem unsupported_media_type or invalid_multipart. */
@@ -32,6 +34,8 @@ const unclearEnd =
 export const malformedForm = new Problem('invalid_multipart', { detail: unclearEnd });
 const malformedJson = new Problem('invalid_json', { detail: unclearEnd, position: 0 });
 
+const fewerImages = 'Send smaller or fewer images, or ask the operator for more (FACEMATCH_MAX_BODY_BYTES)';
+
 const isJson = (type = '') => /^application\/json\s*(?:;|$)/i.test(type.trim());
 
 /** A form, or the same fields as members of an object, whichever Content-Type says. */
@@ -43,6 +47,7 @@ export function imagesBody(rules: FormRules, services: Services): (type: string 
   };
   const form: Body<Form> = {
     limit_bytes: config.max_body_bytes,
+    smaller: fewerImages,
     malformed: malformedForm,
     reader(type) {
       const boundary = boundaryOf(type);
@@ -56,6 +61,7 @@ export function imagesBody(rules: FormRules, services: Services): (type: string 
   };
   const json: Body<Form> = {
     limit_bytes: jsonLimit(config),
+    smaller: fewerImages,
     malformed: malformedJson,
     reader: () => ({
       isWhole: endsJson,
@@ -70,6 +76,7 @@ export function imagesBody(rules: FormRules, services: Services): (type: string 
 export function embeddingsBody({ max_body_bytes }: BodyLimits): Body<undefined> {
   return {
     limit_bytes: Math.min(maxJson_bytes, max_body_bytes),
+    smaller: 'Send fewer embeddings',
     malformed: malformedJson,
     reader(type) {
       if (isJson(type)) return { isWhole: endsJson, read: () => undefined };
