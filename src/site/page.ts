@@ -21,7 +21,19 @@ interface Page {
 /** The script has zod in it, which otherwise tries whether it may make code of text. The policy forbids that, and says so aloud. */
 const withoutEval = 'globalThis.__zod_globalConfig = { jitless: true };';
 
-/** Turns the address of a problem's `type` into that of its schema, before the page reads it and whenever it changes. */
+/** What the script leaves out for those who hear the page or use no mouse, by selector. */
+const attributes = {
+  '.scalar-code-copy': { 'aria-label': 'Copy' },
+  '.code-input-lite__editor': { 'aria-label': 'Value', 'aria-expanded': 'false' },
+  'ul.endpoints': { tabindex: '0' },
+  // It is there for each operation, under one name.
+  '.response-card[role="region"]': { role: 'group' },
+};
+
+/**
+ * Turns the address of a problem's `type` into that of its schema, before the page reads it and whenever it changes, and puts the
+ * reference in the place of the outline.
+ */
 const start = `
 const { problems, ...configuration } = JSON.parse(document.getElementById('settings').textContent);
 const follow = () => {
@@ -30,6 +42,15 @@ const follow = () => {
 };
 follow();
 addEventListener('hashchange', follow);
+const place = document.getElementById('reference');
+const attributes = Object.entries(${JSON.stringify(attributes)});
+new MutationObserver(() => {
+  for (const [selector, given] of attributes)
+    for (const element of place.querySelectorAll(selector))
+      for (const [name, value] of Object.entries(given))
+        if (!element.hasAttribute(name) || name === 'role') element.setAttribute(name, value);
+}).observe(place, { childList: true, subtree: true });
+place.replaceChildren();
 Scalar.createApiReference('#reference', { ...configuration, generateModelSlug: ({ name }) => name });
 `;
 

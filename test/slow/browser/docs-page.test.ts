@@ -1,3 +1,4 @@
+import axe from 'axe-core';
 import type { BrowserContextOptions } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { errorCodes } from '../../../src/errors.ts';
@@ -57,6 +58,15 @@ describe.skipIf(chromiumFile === undefined)("the API's page", () => {
       }
     }));
 
+  test('shows what there is without its script, in the first kilobytes', async () => {
+    const shown = await DemoPage.open(session.browser, session.server, { javaScriptEnabled: false }, docs);
+    const link = shown.page.getByRole('link', { name: 'Compare two photos', exact: true });
+    expect(await link.getAttribute('href')).toBe(match);
+    await shown.page.context().close();
+    const text = await (await fetch(session.server.url(docs))).text();
+    expect(text.indexOf('Try it in a browser')).toBeLessThan(20_000);
+  });
+
   test('sends a request with a key and photos, and shows the answer, and keeps no key', () =>
     visit(docs + match, async ({ page }) => {
       await page
@@ -103,6 +113,13 @@ describe.skipIf(chromiumFile === undefined)("the API's page", () => {
         }
         const widest = await page.evaluate(() => document.documentElement.scrollWidth);
         expect(widest).toBeLessThanOrEqual(390);
+        await page.evaluate(axe.source);
+        const { violations } = await page.evaluate(() =>
+          (window as unknown as { axe: typeof axe }).axe.run(),
+        );
+        expect(
+          violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html.slice(0, 300))]),
+        ).toEqual([]);
       },
       { viewport: { width: 390, height: 844 } },
     ));
