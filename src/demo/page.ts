@@ -80,6 +80,7 @@ function settingsOf(config: Config): Settings {
     limits: {
       max_body_bytes: config.max_body_bytes,
       max_image_bytes: config.max_image_bytes,
+      max_pixels: config.max_pixels,
       targets: maxTargets,
     },
     samples: samples.every((file) => existsSync(file)),

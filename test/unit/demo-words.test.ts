@@ -15,7 +15,7 @@ import {
 
 test('a warning about the largest face names the photo, and what to do on the page', () => {
   const warning = { code: 'not_the_largest_face', field: 'image2', detail: 'auto_pair_best' } as const;
-  expect(warningText(warning)).toMatch(/^The face compared in photo 2 is not .*Without “Auto pair best”/);
+  expect(warningText(warning)).toMatch(/^The face compared in photo 2 is not .*Tick “Compare every face/);
 });
 
 describe('a false-match rate in words', () => {

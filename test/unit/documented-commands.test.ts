@@ -33,6 +33,21 @@ test('every npm script that is shown is there', () => {
   expect(names.filter((name) => !(name in scripts))).toEqual([]);
 });
 
+test('every file of the project that a release asks for is there', () => {
+  const page = pages.get('docs/releasing.md')!;
+  const files = [...page.matchAll(/\b(?:deploy|bench|scripts|test|lab)\/[\w./-]*\w/g)].map(([file]) => file);
+  expect(files.length).toBeGreaterThan(10);
+  expect(files.filter((file) => !existsSync(projectPath(file)))).toEqual([]);
+});
+
+test('every figure of the benchmarks says at which commit it was measured', () => {
+  const page = pages.get('docs/benchmarks.md')!;
+  const [table] = /^\| what \| measured \| machine, commit.*?\n\n/ms.exec(page)!;
+  const rows = table.split('\n').filter((row) => row.startsWith('| ') && !row.startsWith('| **'));
+  const without = rows.slice(1).filter((row) => !/\b(?=[a-f]*\d)[0-9a-f]{7}\b/.test(row));
+  expect(without).toEqual([]);
+});
+
 /** The places of a page that a link can name: headings as GitHub names them, and ids. */
 function anchorsOf(text: string): Set<string> {
   const prose = text.replaceAll(/^```.*?^```$/gms, '');

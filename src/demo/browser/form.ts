@@ -14,6 +14,14 @@ const rules: Readonly<Record<string, ValueRule>> = {
   ...(advanced ? { accuracy_mode: settings.accuracy_mode, ...settings.options } : {}),
 };
 
+/** What a box says when it is ticked, or a field asks for. */
+const titles: Readonly<Record<string, string>> = {
+  use_heuristic_fallback: 'Look harder where no face is found',
+  min_det_score: 'How certain a face must be, from 0 to 1',
+  auto_pair_best: 'Compare every face with every face',
+  reject_low_quality: 'Refuse a blurred, dark or small face',
+};
+
 /** Fills the form. `onChange` is called when a value changes. */
 export function showForm(onChange: () => void): void {
   showThreshold();
@@ -66,17 +74,10 @@ function showModes(): void {
 }
 
 function optionView(name: string, rule: ValueRule): HTMLElement {
-  const hint = element('p', { className: 'hint', id: `${name}-hint` }, rule.description);
   const control = controlOf(rule);
   control.setAttribute('name', name);
-  control.setAttribute('aria-describedby', hint.id);
-  const title = element('span', {}, capital(name.replaceAll('_', ' ')));
-  return element(
-    'div',
-    { className: 'field' },
-    element('label', { className: rule.kind }, control, title),
-    hint,
-  );
+  const title = element('span', {}, titles[name] ?? rule.description);
+  return element('div', { className: 'field' }, element('label', { className: rule.kind }, control, title));
 }
 
 function controlOf(rule: ValueRule): HTMLElement {

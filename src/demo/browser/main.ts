@@ -73,6 +73,7 @@ async function compare(): Promise<boolean> {
   clearFaults();
   const plan = planOf(task, { ...chosenFields(), ...chosenFaces() }, refused);
   if (plan === undefined) return fail({ problem: allOff });
+  await Promise.all(placesOf().map(({ ready }) => ready));
   if (!isReady()) return false;
   const photos = photosOf();
   const mine = new AbortController();

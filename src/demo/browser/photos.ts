@@ -1,5 +1,6 @@
 import { hasCamera, openCamera } from './camera.ts';
 import { byId, element, Fault, find, settings, tell } from './dom.ts';
+import { fitted, limitText } from './fitted.ts';
 import { previewOf } from './preview.ts';
 import { bytesText, count } from './words.ts';
 
@@ -9,6 +10,8 @@ export class PhotoSlot {
   /** The form field. */
   readonly name: 'image1' | 'image2';
   file: File | undefined;
+  /** Resolves when the file is one that may be sent: a photo above the server's limits is made smaller first. */
+  ready: Promise<void> = Promise.resolve();
   readonly section: HTMLElement;
   readonly image: HTMLImageElement;
   readonly caption: HTMLElement;
@@ -18,6 +21,7 @@ export class PhotoSlot {
   readonly #unseen: HTMLElement;
   readonly #remove: HTMLElement;
   readonly #onChange: () => void;
+  #chosen: File | undefined;
   #url = '';
 
   /** @param onChange called when the photo changes */
@@ -40,6 +44,7 @@ export class PhotoSlot {
   /** Sets or removes the photo. The preview may come later or not at all: the page also sends files that it cannot show. */
   async show(file: File | undefined): Promise<void> {
     this.file = file;
+    this.#chosen = file;
     this.#remove.hidden = file === undefined;
     this.section.classList.toggle('filled', file !== undefined);
     this.#stage.hidden = true;
@@ -49,19 +54,30 @@ export class PhotoSlot {
     URL.revokeObjectURL(this.#url);
     this.#onChange();
     if (file === undefined) return;
+    this.ready = this.#fit(file);
     const preview = await previewOf(file);
-    if (this.file !== file) return;
+    if (this.#chosen !== file) return;
     this.#url = URL.createObjectURL(preview);
     this.image.src = this.#url;
+  }
+
+  async #fit(chosen: File): Promise<void> {
+    const file = await fitted(chosen);
+    if (this.#chosen !== chosen || file === chosen) return;
+    this.file = file;
+    this.caption.textContent = this.label;
   }
 
   get files(): readonly File[] {
     return this.file === undefined ? [] : [this.file];
   }
 
-  /** Name and size. */
+  /** Name and size, and whether it is as it was chosen. */
   get label(): string {
-    return this.file === undefined ? '' : `${this.file.name}, ${bytesText(this.file.size)}`;
+    if (this.file === undefined) return '';
+    const isSmaller = this.file !== this.#chosen;
+    const note = isSmaller ? ` (made smaller here: the server takes up to ${limitText()})` : '';
+    return `${this.file.name}, ${bytesText(this.file.size)}${note}`;
   }
 
   #listen(): void {
@@ -139,6 +155,7 @@ export class Others {
   readonly #input = find(document, '#image2s', HTMLInputElement);
   readonly #onChange: () => void;
   readonly fault = new Fault(this.section, this.#input, byId('others-fault'));
+  ready: Promise<unknown> = Promise.resolve();
   #files: File[] = [];
   #images: HTMLImageElement[] = [];
 
@@ -181,7 +198,15 @@ export class Others {
         image.src = URL.createObjectURL(preview);
       });
     }
+    this.ready = Promise.all([this.ready, ...files.map((file) => this.#fit(file))]);
     this.#changed();
+  }
+
+  async #fit(chosen: File): Promise<void> {
+    const file = await fitted(chosen);
+    if (file === chosen) return;
+    this.#files = this.#files.map((one) => (one === chosen ? file : one));
+    this.#draw();
   }
 
   #changed(): void {

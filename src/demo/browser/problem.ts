@@ -1,6 +1,6 @@
 import { byId, element, settings } from './dom.ts';
 import type { ProblemAnswer } from './types.ts';
-import { bytesText, count } from './words.ts';
+import { bytesText, capital, count } from './words.ts';
 
 /** Further members of a problem → their text. */
 // biome-ignore lint/suspicious/noExplicitAny: each member has a type of its own
@@ -9,6 +9,16 @@ const extras: Readonly<Record<string, (value: any) => string>> = {
   limit_bytes: (limit) => `The limit is ${bytesText(limit)}.`,
   limit_pixels: (limit) => `The limit is ${limit / 1e6} megapixels.`,
   faces_found: (faces) => `${count(faces, 'face')} found.`,
+};
+
+const text = 'This file is text and not a photo. Choose a JPEG, PNG or WebP.';
+
+/** In place of the server's words, which are for programs: what `detected` says of a file, and what helps. */
+const notPhotos: Readonly<Record<string, string>> = {
+  heic: 'This is a HEIC photo, as iPhones take them. Share or export it as JPEG, and choose that.',
+  ...Object.fromEntries(
+    ['text', 'html', 'base64', 'data_url', 'url', 'path', 'jpeg_as_text'].map((detected) => [detected, text]),
+  ),
 };
 
 /** The text without the names of a request's fields and the marks around them. */
@@ -33,11 +43,17 @@ export function showProblem(
   byId('problem').hidden = false;
   byId('problem-text').replaceChildren(
     element('h2', {}, problem.title),
-    element('p', {}, plainWords([problem.detail, ...told].join(' '))),
+    element('p', {}, detailOf(problem, told)),
     sourceOf(problem),
   );
   // Outside the announced text, because it changes every second.
   if (retry_after_s !== undefined) byId('problem-actions').append(retryButton(retry_after_s, retry));
+}
+
+function detailOf(problem: ProblemAnswer, told: readonly string[]): string {
+  const words = notPhotos[String(problem.detected)];
+  const about = capital(plainWords(problem.field ?? 'photo'));
+  return words === undefined ? plainWords([problem.detail, ...told].join(' ')) : `${about}: ${words}`;
 }
 
 export function clearProblem(): void {

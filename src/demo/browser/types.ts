@@ -16,7 +16,7 @@ export interface Settings {
   threshold_percent: NumberRule;
   accuracy_mode: ChoiceRule;
   options: Readonly<Record<string, ValueRule>>;
-  limits: { max_body_bytes: number; max_image_bytes: number; targets: number };
+  limits: { max_body_bytes: number; max_image_bytes: number; max_pixels: number; targets: number };
   /** Whether the server has sample photos. */
   samples: boolean;
 }

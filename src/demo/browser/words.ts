@@ -55,7 +55,7 @@ export const percentText = (percent: number): string => `${Number(percent.toFixe
 export function warningText({ code, field, detail }: Warning, image2 = 'photo 2'): string {
   if (code !== 'not_the_largest_face') return detail;
   const photo = field === 'image2' ? image2 : 'photo 1';
-  return `${largestWords(photo)} Without “Auto pair best” the first face of each photo is compared.`;
+  return `${largestWords(photo)} Tick “Compare every face with every face” to compare others too.`;
 }
 
 /** 10 MiB, 3.4 MB: powers of two when it is a whole number of them, as limits are. */

@@ -1,3 +1,4 @@
+import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { hasOpenssl } from '../../fixtures/certificates.ts';
 import { blank, samples } from '../../fixtures/images.ts';
@@ -30,6 +31,30 @@ describe.skipIf(chromiumFile === undefined)('a refusal', () => {
     expect(shown.toSorted()).toEqual(words.toSorted());
     expect(await demo.focused()).toBe('Choose photo 1');
     expect(demo.addresses.filter((address) => address.includes('/face/'))).toEqual([]);
+  });
+
+  test('of a photo above the limit is spared: it is made smaller, and the page says so', async () => {
+    const demo = await session.open();
+    const large = await sharp(samples.one).resize(3500).jpeg({ quality: 100 }).toBuffer();
+    expect(large.length).toBeGreaterThan(1_000_000);
+    await demo.givePhotos(large, samples.three);
+    expect(await demo.compare()).toMatchObject({ match: true });
+    expect(await demo.slot(1).innerText()).toMatch(/made smaller here: the server takes up to 1\.0 MB/);
+  });
+
+  test.each([
+    [
+      'a HEIC photo',
+      '\0\0\0\x18ftypheic\0\0\0\0mif1heic',
+      'as iPhones take them. Share or export it as JPEG',
+    ],
+    ['a text', 'Dear Sir or Madam,\n'.repeat(9), 'This file is text and not a photo.'],
+  ])('of %s is in words for people', async (_what, bytes, words) => {
+    const demo = await session.open();
+    await demo.give(1, jpeg(samples.one));
+    await demo.give(2, jpeg(Buffer.from(bytes, 'latin1')));
+    expect(await demo.compare()).toMatchObject({ code: 'unsupported_image_format' });
+    expect(await demo.problem.innerText()).toContain(words);
   });
 
   test('with a key that is unknown points to the key', async () => {
