@@ -189,7 +189,7 @@ function npmPack(folder) {
 
 const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 
-/** In order. */
+/** The steps in their order. */
 const steps = {
   libraries: () => withProgress('static libraries', staticLibraries),
   addon: () => withProgress('addon', addon),

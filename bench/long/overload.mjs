@@ -52,7 +52,7 @@ async function offer(server, bodies, { rate, seconds, refusal }) {
 }
 
 async function oneRound(bodies, seconds) {
-  // For JIT compilation, and with the limiter to use up the burst.
+  // JIT compilation comes to its end, and with the limiter the burst is used up.
   const warmUp = (server) => new Load(server, bodies).closedLoop(2, lasting(2));
   const server = await start();
   await warmUp(server);

@@ -20,7 +20,7 @@ import { uwsBuilds } from '../../scripts/lib/uws.mjs';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const home = 'opt/facematch';
 
-/** Of the program, by file or folder. */
+/** What belongs to the program, by file or folder. */
 export const program = [
   'LICENSE',
   'THIRD_PARTY_NOTICES.md',
@@ -129,7 +129,7 @@ function collectNode(target) {
 
 function collectProgram(target) {
   for (const path of program) copy(path, join(target, home));
-  // For `docker exec … facematch keys list`.
+  // `docker exec … facematch keys list` finds it there.
   mkdirSync(join(target, 'usr/local/bin'), { recursive: true });
   const bin = join(target, home, 'scripts/facematch.mjs');
   chmodSync(bin, 0o755);

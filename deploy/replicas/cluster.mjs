@@ -161,7 +161,7 @@ export class Cluster {
     return key;
   }
 
-  /** Of a series, over all replicas. */
+  /** The sum of a series over all replicas. */
   async sum(series) {
     const values = await Promise.all(this.replicas.map(({ server }) => server.metric(series)));
     return values.reduce((total, value) => total + value, 0);

@@ -273,7 +273,7 @@ const mean = (phases, name) => phases.reduce((sum, phase) => sum + phase[name], 
 // ---- the program
 
 endOnSignals();
-/** By the names for --only. */
+/** The proofs by their names for --only. */
 const all = {
   limits: proveLimits,
   kill: proveKill,

@@ -136,7 +136,7 @@ export async function addPack(nameOrPath: string, options: AddOptions) {
     const better_feeding =
       options.embedder === undefined ? undefined : await betterFeeding(made, draft, trial);
     renameSync(made, directory);
-    // By the default pack's tables.
+    // The default pack's tables decide.
     const calibrated = draft.calibration !== undefined;
     return { pack, directory, assumed, trial, liveness: draft.liveness, calibrated, better_feeding };
   } catch (error) {

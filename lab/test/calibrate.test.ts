@@ -42,7 +42,7 @@ describe('the table of false-match rates', () => {
 
   test('has the quantiles of what was measured, and a tail that goes on as they do', () => {
     const table = new Calibration(fmrTable([many]), 1e-7);
-    // Of a normal distribution, eight times as narrow.
+    // The values of a normal distribution that is eight times as narrow.
     expect(table.falseMatchRate(1.2816 / 8)).toBeCloseTo(0.1, 2);
     expect(table.falseMatchRate(2.3263 / 8)).toBeCloseTo(0.01, 3);
     const rare = table.falseMatchRate(4.2649 / 8);

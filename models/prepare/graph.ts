@@ -126,7 +126,7 @@ export interface Convolution {
   bias: Float32Array;
   dims: number[];
   outputs: number;
-  /** In a group. */
+  /** The input channels of one group. */
   inputs: number;
   kind: 'depthwise' | 'pointwise' | 'full';
 }

@@ -112,7 +112,7 @@ function optionsOf(kind: OperatorKind, table: Table | undefined): Options {
   );
 }
 
-/** By the number in TensorType. */
+/** Types by their number in TensorType. */
 function valuesOf(data: Uint8Array, type: number): Float32Array | Int32Array {
   // A copy, because the bytes within a file need not be aligned to four.
   const { buffer } = Uint8Array.from(data);

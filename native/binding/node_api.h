@@ -12,7 +12,7 @@
 
 namespace facematch::binding {
 
-// For calls that report failures as JS exceptions.
+// Calls that report failures as JS exceptions go through it.
 template <typename Act>
 auto throwing(Napi::Env env, Act act) {
   try {

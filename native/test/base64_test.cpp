@@ -14,7 +14,7 @@ struct DecodedText {
   std::string text;
 };
 
-// In memory of exactly that size, so that the sanitizers see a byte too far.
+// The memory has exactly that size, so that the sanitizers see a byte too far.
 DecodedText decode_text(const std::string& text) {
   std::vector<uint8_t> bytes(text.begin(), text.end());
   bytes.shrink_to_fit();

@@ -203,7 +203,7 @@ ByteVector encode_apng(const cv::Mat& hidden, const cv::Mat& frame, cv::Point at
   }
   control.resize(26);
   u32(pixels, 1);
-  // Without its checksum and the last chunk.
+  // The checksum of the chunk and the last chunk are left out.
   pixels.insert(pixels.end(), data + 4, shown.end() - 16);
   insert(33, "acTL", animation);
   insert(std::ssize(file) - 12, "fcTL", control);

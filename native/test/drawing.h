@@ -14,7 +14,7 @@
 
 namespace facematch::testing {
 
-// For small drawn images.
+// These are right for small drawn images.
 constexpr ImageLimits kAnySize = {.max_pixels = 10'000'000, .min_side = 1};
 
 // Blue grows to the right, green grows downwards, red falls along both: every corner has another

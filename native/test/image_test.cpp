@@ -34,7 +34,7 @@ std::optional<bool> has_huge_pages(const uint8_t* address) {
   return std::nullopt;
 }
 
-// Of the images below.
+// The images below have these sides.
 const Box kAll{0, 0, 1600, 1200};
 
 }  // namespace

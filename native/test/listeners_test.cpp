@@ -33,7 +33,7 @@ sockaddr_in loopback(uint16_t port) {
   return address;
 }
 
-// On a free port.
+// It listens on a free port.
 Socket listening() {
   Socket made(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
   const sockaddr_in address = loopback(0);

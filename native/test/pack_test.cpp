@@ -112,7 +112,7 @@ Json manifest_with_anchors() {
   return json;
 }
 
-// Of a frame of 64 pixels.
+// A frame of 64 pixels has so many rows.
 constexpr int64_t kRows16 = 4 * 4 * 2, kRows32 = 2 * 2 * 2, kRetinafaceRows = 4 * 4 * 2 + 2 * 2;
 
 // The last anchor, in the middle of the frame, has a certain face.

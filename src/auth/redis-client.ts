@@ -175,7 +175,7 @@ export class RedisClient {
     this.#redis.disconnect();
   }
 
-  /** Without the password: Redis repeats the arguments of unknown commands. */
+  /** The password is left out, because Redis repeats the arguments of unknown commands. */
   #presentable(message: string): string {
     const line = message.replaceAll(/\s+/g, ' ').slice(0, 200);
     return this.#password === undefined ? line : line.replaceAll(this.#password, '***');

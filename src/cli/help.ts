@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 /** The exit codes of every command. After a signal the shell reports 128 + its number, as for any program. */
 export const exitCodes = { success: 0, failure: 1, usage: 2 } as const;
 
-/** In words, for help and docs. */
+/** Help and docs say what they mean in these words. */
 export const exitCodeWords: readonly (readonly [code: number, meaning: string])[] = [
   [exitCodes.success, 'success'],
   [exitCodes.failure, 'failure'],

@@ -212,21 +212,21 @@ const countUpTo = (most: number) => (text: string) => {
   throw new InvalidArgumentError(`Expected a whole number from 1 to ${most}.`);
 };
 
-export const parseName = lineUpTo(keyLimits.name);
-export const parseNote = lineUpTo(keyLimits.note);
-export const parseBurst = countUpTo(keyLimits.burst);
-export const parseConcurrent = countUpTo(keyLimits.concurrent);
+const parseName = lineUpTo(keyLimits.name);
+const parseNote = lineUpTo(keyLimits.note);
+const parseBurst = countUpTo(keyLimits.burst);
+const parseConcurrent = countUpTo(keyLimits.concurrent);
 
-export function parseScopes(text: string): Scope[] {
+function parseScopes(text: string): Scope[] {
   const names = text.split(',').map((name) => name.trim());
   if (names.some((name) => !scopes.some((scope) => scope === name))) {
     throw new InvalidArgumentError(`Expected one or more of ${scopes.join(',')}.`);
   }
-  // In the table's order, each once.
+  // They are kept in the table's order, each once.
   return scopes.filter((scope) => names.includes(scope));
 }
 
-export function parseRate(text: string): number {
+function parseRate(text: string): number {
   const rate = /^\d{1,7}(\.\d{1,6})?$/.test(text) ? Number(text) : Number.NaN;
   if (rate > 0 && rate <= keyLimits.rate) return rate;
   throw new InvalidArgumentError(`Expected requests per second, above 0 and at most ${keyLimits.rate}.`);
@@ -236,7 +236,7 @@ const units = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 } as const;
 const longestDays = 36_500;
 
 /** `90d` → milliseconds. */
-export function parseDuration(text: string): number {
+function parseDuration(text: string): number {
   const [, count, unit] = /^(\d{1,12})([smhdw])$/.exec(text) ?? [];
   const seconds = Number(count) * units[unit as keyof typeof units];
   if (seconds > 0 && seconds <= longestDays * units.d) return seconds * 1000;

@@ -100,14 +100,14 @@ export interface Photo {
   field: string;
   /** Its position among those of its field. */
   index: number;
-  /** As sent; only a label. */
+  /** The name as it was sent, which is only a label. */
   filename: string | undefined;
 }
 
 /** Images with their faces, as they were asked for. */
 export interface Analysed {
   question: Question;
-  /** In the order of the images. */
+  /** One for each image, in their order. */
   photos: readonly Photo[];
   /** The images of a field of targets, in the order sent. */
   targets: readonly Target[];

@@ -9,7 +9,7 @@ interface LowQualityFace {
   code: 'low_quality_face';
   /** The image; the face is the one of its `face_index`. */
   field: string;
-  /** Of the image among the photos of one person. */
+  /** The place of the image among the photos of one person. */
   index?: number;
   reason: QualityReason;
   /** The measured value and what to do about it. */
@@ -119,7 +119,7 @@ export function lowQuality(field: string, face: MeasuredFace, index?: number): L
 /** A face that an answer is about, and the image that it is in. */
 export interface AskedFace {
   field: string;
-  /** Of the image among the photos of one person. */
+  /** The place of the image among the photos of one person. */
   photo?: number;
   face: { index: number; live_score?: number };
 }

@@ -24,7 +24,7 @@ interface ByteRange {
 export interface Form {
   /** The images to analyse, in the order of the endpoint's fields; those of one field in the order sent. */
   images: ByteRange[];
-  /** Of each image. */
+  /** Which photo each image is, in the same order. */
   photos: Photo[];
   /** The images of a field of targets, in the order sent. */
   targets: Target[];

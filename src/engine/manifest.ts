@@ -193,7 +193,7 @@ export function readCalibratedManifest(directory: string): CalibratedManifest {
   return readAs(calibratedSchema, directory);
 }
 
-/** As readCalibratedManifest, for a pack that need not be calibrated. */
+/** Does the same as readCalibratedManifest for a pack that need not be calibrated. */
 export function readManifest(directory: string): Manifest {
   return readAs(manifestSchema, directory);
 }

@@ -12,7 +12,7 @@ import { type CertificateFiles, certificateFiles, readCertificate } from './cert
 
 /** The two listeners, and what answers behind them. */
 
-/** Of all connections, kept for health checks and metrics, so that clients cannot take them. */
+/** So many of all connections are kept for health checks and metrics, so that clients cannot take them. */
 const adminConnections = 32;
 
 /** Fewer than this are worth a warning: a load that is not unusual would be refused. */

@@ -62,7 +62,7 @@ export class Metrics {
     this.meters.key_requests_total.inc({ key });
     this.meters.key_images_total.inc({ key }, images);
     for (const { candidates, match } of decisions) {
-      // On the candidates of a match of embeddings, or on two images.
+      // A decision is about the candidates of a match of embeddings, or about two images.
       this.meters.key_comparisons_total.inc({ key }, candidates ?? (match === undefined ? 0 : 1));
     }
   }

@@ -86,7 +86,7 @@ describe('facematch detect', () => {
     expect(svg).toMatch(/^<svg [^>]*width="900" height="600"/);
     expect(svg).toContain('<image width="600" height="900"');
     expect(svg).toContain('transform="matrix(0 1 -1 0 900 0)"');
-    // In the green of `primary`.
+    // The box is in the green of `primary`.
     const drawn = svg.matchAll(/"#3cdc5a"[^>]*><rect x="(.+?)" y="(.+?)" width="(.+?)" height="(.+?)"/g);
     expect([...drawn].map(([, ...box]) => box.map(Number))).toEqual(
       faces.map(({ box: { x, y, width, height } }: Json) =>

@@ -82,7 +82,7 @@ interface Row {
   when: string;
   /** What is asked: POST to the basic endpoint unless told otherwise. */
   at?: readonly [method: string, path: string];
-  /** By default with no body. */
+  /** Without it, the request has no body. */
   ask?: () => Promise<Answer>;
   members?: object;
   headers?: Record<string, string | RegExp>;
@@ -346,7 +346,7 @@ const errors: Record<ErrorCode, Row> = {
 
 const judge = new AnswerJudge(openApiDocument(readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') })));
 
-/** By the names in the documented requests. */
+/** The files by their names in the documented requests. */
 const files: Readonly<Record<string, Buffer | undefined>> = {
   'frame.jpg': herself,
   'one.jpg': herself,

@@ -23,7 +23,7 @@ vi.setConfig({ testTimeout: 900_000, hookTimeout: 900_000 });
 
 const shared = sharedFolder();
 const names = ['lfw-dev', 'london-dev', 'origin-dev'] as const;
-/** In the cohort, but not in the table. */
+/** These people are in the cohort, but not in the table. */
 const more = ['rmfd-dev', 'ages-dev'] as const;
 const needed = [...names, ...more, 'web-dev'];
 const there = shared !== undefined && needed.every((name) => existsSync(join(shared, 'data', name)));
@@ -41,7 +41,7 @@ const origins = [
   'White',
 ];
 const groups = origins.flatMap((origin) => ['Female', 'Male'].map((sex) => `origin ${origin} × sex ${sex}`));
-/** Of observed ÷ promised, for strangers of one origin and sex. */
+/** How large observed ÷ promised may be at each percent, for strangers of one origin and sex. */
 const limits: Readonly<Record<number, number>> = { 50: 1.5, 60: 2, 70: 3 };
 /** FairFace does not say who is who: more similar images are taken for one person's. */
 const samePersonAbove = 0.6;

@@ -65,7 +65,7 @@ function keyOf(mode: AccuracyMode, names: readonly string[]): string {
 }
 
 async function embed(folder: string, mode: AccuracyMode, names: readonly string[]): Promise<Float32Array> {
-  // For the whole process, so for its worker threads too.
+  // It holds for the whole process, and so for its worker threads.
   loadPack(directory, manifest);
   const found = await embedImages(names, {
     packDirectory: directory,

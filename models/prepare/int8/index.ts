@@ -85,7 +85,7 @@ const schema = z.strictObject({
   fitted_on: z.string().min(1),
   /** Convolutions by the tensor that they make. */
   floats: z.array(z.string()),
-  /** By the name of their Channels (see equalisable): a code a channel, signed bytes in base64. */
+  /** Each Channels (see equalisable) has a code a channel under its name: signed bytes in base64. */
   factors: z.record(z.string(), z.base64()),
   ranges: z.record(z.string(), z.tuple([z.number(), z.number()])),
 });

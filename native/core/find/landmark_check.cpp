@@ -30,7 +30,7 @@ constexpr std::array kThorough = {Perturbation{.mirrored = true}, Perturbation{.
                                   Perturbation{.degrees = -20}, Perturbation{.right = 0.1f},
                                   Perturbation{.down = 0.1f}};
 
-// Without the jaw: hair and beards make it unstable on good faces too.
+// The jaw is left out: hair and beards make it unstable on good faces too.
 constexpr size_t kFirstPoint = 17;
 
 // The number of each landmark in the mirror image.

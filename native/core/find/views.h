@@ -22,7 +22,7 @@ std::vector<View> rotations(const View& view, int first);
 // them for the other one.
 std::vector<View> padded_views(const View& view, bool close);
 
-// With the contrast raised in two ways, each in all four rotations.
+// The contrast is raised in two ways, each in all four rotations.
 std::vector<View> enhanced_views(View view);
 
 // Parts of the view that fill a frame each, and together show all of it. A face of up to a fifth of

@@ -15,7 +15,7 @@ struct View {
   Similarity to_image;  // pixels of the view -> pixels of the image
 
   View() = default;
-  // Of the full image, unless told otherwise.
+  // The view is of the full image unless told otherwise.
   View(cv::Mat pixels, const Similarity& transform = {})
       : bgr(std::move(pixels)), to_image(transform) {}
 

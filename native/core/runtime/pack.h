@@ -32,7 +32,7 @@ struct DetectorSpec {
   float second_look_score = 0;  // least score of a face in a close-up, see Finder::verify()
   float clear_score = 0;        // that a face which is not upright rarely has
 
-  // Of families that leave them to the manifest.
+  // Only families that leave them to the manifest have them.
   std::vector<int> strides;                // pixels from cell to cell of each grid
   int anchors = 0;                         // of a cell
   std::vector<std::vector<float>> priors;  // sides of those of a cell of each grid, pixels

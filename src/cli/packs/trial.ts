@@ -11,7 +11,7 @@ import { cosine } from '../../scoring/similarity.ts';
 
 /** A pack on the sample photos. */
 
-/** In each of the photos. */
+/** Each of the photos shows so many. */
 const people = 3;
 /** Where the woman of both photos is in each of them: a point within her face, in pixels. */
 const woman: readonly [Point, Point] = [
@@ -81,7 +81,7 @@ export function netsAlone<Pack extends Manifest>(pack: Pack): Pack {
   return alone;
 }
 
-/** With the nets alone of another manifest. */
+/** The pack with nothing but the nets of another manifest. */
 async function tryAs(directory: string, draft: Manifest): Promise<Trial> {
   // The addon keeps what it has loaded of a directory: another name makes it another pack.
   const folder = mkdtempSync(join(tmpdir(), 'facematch-pack-'));
