@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decodeInPlace } from '../../src/endpoints/json-form.ts';
+import { decodeInPlace } from '../../src/endpoints/base64.ts';
 import { loadAddon } from '../../src/engine/load-addon.ts';
 
 /** Base64 in a body, decoded by the addon; what is base64 and what is not, test/unit/json-form.test.ts says. */

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { decodedSize, decodeInPlace } from '../../src/endpoints/base64.ts';
 import { FormRules } from '../../src/endpoints/form.ts';
-import { decodedSize, decodeInPlace, readJsonForm } from '../../src/endpoints/json-form.ts';
+import { readJsonForm } from '../../src/endpoints/json-form.ts';
 import { matchMany } from '../../src/endpoints/match-many.ts';
 import { JsonScan } from '../../src/engine/json-scan.ts';
 import { Problem } from '../../src/errors.ts';
