@@ -1,20 +1,10 @@
-import {
-  appendFileSync,
-  copyFileSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { preparePack } from '../../models/prepare/prepare.ts';
 import { projectPath } from '../../src/config/paths.ts';
 import { packDirectory, readCalibratedManifest, readManifest } from '../../src/engine/manifest.ts';
 import { verifyPack } from '../../src/engine/pack-files.ts';
-import { sharedFolder } from '../../test/fixtures/images.ts';
 import { livenessNet } from '../../test/fixtures/liveness.ts';
 import { uncalibratedPack } from '../../test/fixtures/packs.ts';
 import { expectFailure, facematch } from '../../test/server/support/cli.ts';
@@ -179,64 +169,9 @@ describe('facematch packs check', () => {
   });
 });
 
-const shared = sharedFolder();
-test.skipIf(!shared)(
-  '--try tells on labelled pairs that a net is fed wrongly, and how it should be',
-  async () => {
-    const images = join(shared!, 'data/lfw-dev/images');
-    const [header, ...lines] = readFileSync(join(images, '../pairs.tsv'), 'utf8').trimEnd().split('\n');
-    const column = header!.split('\t').indexOf('same');
-    const some = ['0', '1'].flatMap((same) =>
-      lines.filter((line) => line.split('\t')[column] === same).slice(0, 30),
-    );
-    writeFileSync(join(folder, 'pairs.tsv'), [header, ...some].join('\n'));
-    const net = join(packDirectory('default'), 'embed.onnx');
-    const { stdout, code } = await packs(
-      `add ./fed --embedder ${net} --feeding sface --try pairs.tsv:${images}`,
-    );
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/RGB, \(byte − 0\) × 1 .* as the manifest says\n/);
-    expect(stdout).toMatch(
-      /Fed (RGB|BGR), \(byte − (127\.5|0)\) × 0\.\d+ it recognises [\d.]+ % more: correct channels/,
-    );
-  },
-);
-
 test('--try is refused before a pack is made where it names no list', async () => {
   const own = 'add ./x --embedder brought.onnx --try';
   expectFailure(await packs(`${own} pairs`), 1, '--try takes PAIRS.tsv:DIR, and not pairs.');
   expectFailure(await packs(`${own} none.tsv:.`), 1, 'none.tsv cannot be read');
   expect(existsSync(join(folder, 'x'))).toBe(false);
 });
-
-test.skipIf(!shared)(
-  'a detector of one’s own and eighty strangers, one image each, make a calibrated pack',
-  { timeout: 300_000 },
-  async () => {
-    const detector = join(shared!, 'models/yunet/yunet_n_dynamic.onnx');
-    const told = expect.stringContaining("human check, occlusion: the default pack's");
-    expect(await packs(`add ./own --detector ${detector}`)).toMatchObject({ code: 0, stdout: told });
-    const images = join(shared!, 'data/lfw-dev/images');
-    mkdirSync(join(folder, 'strangers'));
-    for (const person of readdirSync(images).slice(0, 80)) {
-      const [first] = readdirSync(join(images, person));
-      copyFileSync(join(images, person, first!), join(folder, 'strangers', `${person}.jpg`));
-    }
-    const env = { FACEMATCH_PACK: './own' };
-    const fitted = await facematch('calibrate strangers=strangers --write', folder, env);
-    expect(fitted).toMatchObject({ code: 0, stderr: 'Written into the pack own\n' });
-    expect(fitted.stdout).toContain('Floor 1 in 1,000, 60 percent');
-    expect(fitted.stdout).toContain('answers above it are "extrapolated"');
-    const pack = join(folder, 'own');
-    const { calibration, cohort, human } = readCalibratedManifest(pack);
-    expect(human).toEqual(readCalibratedManifest(packDirectory('default')).human);
-    await verifyPack(pack, readCalibratedManifest(pack));
-    expect(calibration.balance).toMatchObject({
-      fitted_on: expect.stringMatching(/^strangers: \d+ images of \d+ people$/),
-      floor: 0.001,
-    });
-    expect(cohort!.centres).toBeGreaterThan(50);
-    const { stdout } = await facematch(`match ${photos} --json`, folder, env);
-    expect(JSON.parse(stdout).warnings).not.toContainEqual(expect.objectContaining({ code: 'uncalibrated' }));
-  },
-);

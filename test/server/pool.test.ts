@@ -6,7 +6,7 @@ import { loadPack } from '../../src/engine/load-addon.ts';
 import type { Outcome, Pool as PoolClass } from '../../src/engine/pool.ts';
 import { analyseOptions, blank, manifest, pack, samples } from '../fixtures/images.ts';
 import { match, twoPhotos } from './support/client.ts';
-import { disturbedAddon, Home, killable, readiness, TestServer } from './support/server.ts';
+import { disturbedAddon, Home, killable, pause, readiness, TestServer } from './support/server.ts';
 
 /** The pool as it is built: a worker thread runs JavaScript, not TypeScript. */
 const { Pool } = (await import(projectPath('dist/src/engine/pool.js'))) as { Pool: typeof PoolClass };
@@ -97,7 +97,7 @@ const replaced = () => server.metric('facematch_worker_replacements_total');
 const killOne = async () => {
   const before = await replaced();
   server.child.kill('SIGUSR2');
-  while ((await replaced()) <= before);
+  while ((await replaced()) <= before) await pause();
 };
 const served = async () =>
   (await Promise.all([match(server, twoPhotos()), match(server, twoPhotos())])).map(({ status }) => status);

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, onTestFinished } from 'vitest';
 import { editKeyFile } from '../../../src/auth/key-file.ts';
@@ -181,7 +182,7 @@ export class TestServer {
 
   /** Asks until the series has the value; the test's own time limit ends it otherwise. */
   async metricBecomes(series: string, value: number): Promise<void> {
-    while ((await this.metric(series)) !== value);
+    while ((await this.metric(series)) !== value) await pause();
   }
 
   /** What /readyz or another path of the admin listener answers. */
@@ -196,6 +197,9 @@ export class TestServer {
     await this.ended;
   }
 }
+
+/** Between two looks at what is waited for: without it the asking would take a processor from what is asked. */
+export const pause = () => setTimeout(20);
 
 /** Loads addon.cjs in place of the addon, and that behind it. */
 export const disturbedAddon = {

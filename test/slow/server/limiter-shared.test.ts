@@ -15,7 +15,7 @@ import {
   twoPhotos,
 } from '../../server/support/client.ts';
 import { redisInstalled, TestRedis } from '../../server/support/redis.ts';
-import { Home, idOf, type StartOptions, TestServer } from '../../server/support/server.ts';
+import { Home, idOf, pause, type StartOptions, TestServer } from '../../server/support/server.ts';
 
 /** Rate limits in a real Redis: shared, and what becomes of them when it is away. */
 
@@ -56,7 +56,7 @@ const changes = (server: TestServer) =>
 
 /** The log comes a little later than what it tells. */
 async function changesBecome(server: TestServer, expected: readonly string[]): Promise<void> {
-  while (changes(server).length < expected.length) await server.metrics();
+  while (changes(server).length < expected.length) await pause();
   expect(changes(server)).toEqual(expected);
 }
 

@@ -13,7 +13,7 @@ import {
   send,
   twoPhotos,
 } from '../../server/support/client.ts';
-import { Home, idOf, TestServer } from '../../server/support/server.ts';
+import { Home, idOf, pause, TestServer } from '../../server/support/server.ts';
 
 /** Nothing of a request stays: no file is written, and the log tells nothing that it should not. */
 
@@ -39,7 +39,7 @@ const strace = (file: string) => [
 async function traceOf(file: string, pid: number): Promise<string[]> {
   const text = () => readFileSync(file, 'utf8');
   const end = new RegExp(`^${pid} +\\+\\+\\+ (exited|killed)`, 'm');
-  while (!end.test(text())) await new Promise(setImmediate);
+  while (!end.test(text())) await pause();
   return text().split('\n');
 }
 

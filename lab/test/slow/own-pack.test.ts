@@ -1,14 +1,13 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createTarGzip } from 'nanotar';
 import { expect, test } from 'vitest';
 import { projectPath } from '../../../src/config/paths.ts';
-import { readManifest } from '../../../src/engine/manifest.ts';
+import { packDirectory, readCalibratedManifest } from '../../../src/engine/manifest.ts';
 import { sha256, verifyPack } from '../../../src/engine/pack-files.ts';
 import { sharedFolder } from '../../../test/fixtures/images.ts';
-import { uncalibratedPack } from '../../../test/fixtures/packs.ts';
 import { facematch } from '../../../test/server/support/cli.ts';
 import type { Json } from '../../../test/server/support/client.ts';
 import { newFolder } from '../../../test/support/folder.ts';
@@ -16,11 +15,15 @@ import { publishedSets } from '../../published-sets.ts';
 
 const shared = sharedFolder();
 test.skipIf(!shared)(
-  'a set from a server on loopback makes a calibrated pack, whose rates hold for people who are not in it',
+  'a set from a server on loopback calibrates a pack with a detector of one’s own, and its rates hold for people who are not in it',
   { timeout: 600_000 },
   async () => {
     const folder = newFolder();
-    const pack = uncalibratedPack(folder);
+    const detector = join(shared!, 'models/yunet/yunet_n_dynamic.onnx');
+    const added = await facematch(`packs add ./own --detector ${detector}`, folder);
+    const stdout = expect.stringContaining("human check, occlusion: the default pack's");
+    expect(added).toMatchObject({ code: 0, stdout });
+    const pack = join(folder, 'own');
     const images = join(shared!, 'data/lfw-dev/images');
     const people = readdirSync(images).sort();
     const inSet = people.slice(0, 110).flatMap((person) => {
@@ -47,10 +50,13 @@ test.skipIf(!shared)(
     const how = { pack, check: true, write: true, force: true };
     expect(await calibratePack(sets, how)).toMatchObject({ written: true, known_for: [lfw.about] });
 
-    const manifest = readManifest(pack);
+    const manifest = readCalibratedManifest(pack);
     await verifyPack(pack, manifest);
+    expect(manifest.human).toEqual(readCalibratedManifest(packDirectory('default')).human);
+    expect(manifest.calibration.balance.floor).toBe(0.001);
+    expect(manifest.cohort!.centres).toBeGreaterThan(50);
     const told = `Labeled Faces in the Wild (${lfw.about}): 110 images of 110 people`;
-    expect(manifest.calibration!.balance.fitted_on).toBe(told);
+    expect(manifest.calibration.balance.fitted_on).toBe(told);
     const env = { FACEMATCH_PACK: pack };
     expect((await facematch('packs list', folder, env)).stdout).toContain(`calibrated for  ${told}`);
 
@@ -65,5 +71,29 @@ test.skipIf(!shared)(
     expect(percent).toBe(50);
     expect(false_match.rate / promised).toBeGreaterThan(0.3);
     expect(false_match.interval[0] / promised).toBeLessThan(1.3);
+  },
+);
+
+test.skipIf(!shared)(
+  '--try tells on labelled pairs that a net is fed wrongly, and how it should be',
+  async () => {
+    const folder = newFolder();
+    const images = join(shared!, 'data/lfw-dev/images');
+    const [header, ...lines] = readFileSync(join(images, '../pairs.tsv'), 'utf8').trimEnd().split('\n');
+    const column = header!.split('\t').indexOf('same');
+    const some = ['0', '1'].flatMap((same) =>
+      lines.filter((line) => line.split('\t')[column] === same).slice(0, 30),
+    );
+    writeFileSync(join(folder, 'pairs.tsv'), [header, ...some].join('\n'));
+    const net = join(packDirectory('default'), 'embed.onnx');
+    const { stdout, code } = await facematch(
+      `packs add ./fed --embedder ${net} --feeding sface --try pairs.tsv:${images}`,
+      folder,
+    );
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/RGB, \(byte − 0\) × 1 .* as the manifest says\n/);
+    expect(stdout).toMatch(
+      /Fed (RGB|BGR), \(byte − (127\.5|0)\) × 0\.\d+ it recognises [\d.]+ % more: correct channels/,
+    );
   },
 );
