@@ -15,11 +15,14 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
+/** Commands that have nothing of the laboratory. */
+const withoutLab = new Set(['serve', 'demo', 'match', 'detect', 'embed', 'keys', 'config', 'doctor']);
+
 /** Runs a command line; resolves to the exit code. */
 export async function run(argv: readonly string[]): Promise<number> {
   try {
-    // A server's start does not wait for what it never runs.
-    const lab = argv[2] === 'serve' ? undefined : await openLab();
+    // The others do not wait for what they never run.
+    const lab = withoutLab.has(argv[2] ?? '') ? undefined : await openLab();
     await buildProgram(lab).parseAsync(argv);
     return Number(process.exitCode ?? exitCodes.success);
   } catch (error) {

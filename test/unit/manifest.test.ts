@@ -36,6 +36,8 @@ const detectors = {
 /** The default manifest with liveness nets, or one whose detector is of that family. */
 function manifestOf(family?: string): Json {
   const base = JSON.parse(family === 'yunet' ? yunetManifest : defaultManifest);
+  // Three points of a table stand for all.
+  for (const table of Object.values<{ points: unknown[] }>(base.calibration)) table.points.splice(3);
   if (family === 'scrfd' || family === 'retinaface') {
     base.detector = {
       ...without(base.detector, 'offsets'),
