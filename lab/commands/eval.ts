@@ -49,39 +49,7 @@ export function registerEval(program: Command): void {
     )
     .option('--report <dir>', 'write a page with curves, thresholds and the worst pairs into this folder')
     .option('--json', 'print the figures as JSON')
-    .action(async (args: SetArgument[], options: EvalOptions, command: Command) => {
-      const { people = [], groups, samePersonAbove } = options;
-      if (options.attacks !== undefined) {
-        const others = Object.keys(options).filter((name) => !['attacks', 'mode', 'json'].includes(name));
-        if (args.length + others.length > 0)
-          command.error('error: --attacks goes with --mode and --json only');
-        const { evaluateAttacks } = await import('./eval-attacks.ts');
-        return evaluateAttacks(options.attacks, options);
-      }
-      if (args.length + people.length === 0)
-        command.error('error: give a list of pairs, or --people NAME=DIR, or --attacks DIR');
-      if (people.length === 0 && (groups ?? samePersonAbove ?? options.photos) !== undefined) {
-        command.error('error: --groups, --photos and --same-person-above are about --people NAME=DIR');
-      }
-      if (options.searched !== undefined && options.photos === undefined)
-        command.error('error: --searched goes with --photos');
-      const sets = args.map(({ name, pairsFile, folder = options.images }) => {
-        if (folder !== undefined) return { name, pairsFile, folder };
-        return command.error(
-          `error: where are the images of ${name}? Add --images, or give ${name}=${pairsFile}:DIR`,
-        );
-      });
-      for (const [kind, named] of [
-        ['NAME=PAIRS.tsv:DIR', sets],
-        ['--people NAME=DIR', people],
-      ] as const) {
-        const names = named.map(({ name }) => name);
-        const twice = names.find((name, index) => names.indexOf(name) !== index);
-        if (twice !== undefined) command.error(`error: two sets are named ${twice}; name them: ${kind}`);
-      }
-      const { evaluateSets } = await import('./evaluate.ts');
-      return evaluateSets(sets, options);
-    });
+    .action(runEval);
   addHelp(evaluate, {
     notes: `Lists may be as Windows writes them: with a byte-order mark, in UTF-16 or Latin-1, with backslashes in paths. An image that is not
 there is one that cannot be read: its pairs are in no rate, it is named, and the command ends with 1.
@@ -103,6 +71,41 @@ The report holds copies of photos: protect it as you protect them. It opens with
       'facematch eval lfw=lfw/pairs.tsv:lfw/images --people ages=ages/images --held-out-cohort',
     ],
   });
+}
+
+async function runEval(args: SetArgument[], options: EvalOptions, command: Command): Promise<void> {
+  if (options.attacks !== undefined) {
+    const others = Object.keys(options).filter((name) => !['attacks', 'mode', 'json'].includes(name));
+    if (args.length + others.length > 0) command.error('error: --attacks goes with --mode and --json only');
+    const { evaluateAttacks } = await import('./eval-attacks.ts');
+    return evaluateAttacks(options.attacks, options);
+  }
+  refuseWhatDoesNotGoTogether(args, options, command);
+  const sets = args.map(({ name, pairsFile, folder = options.images }) => {
+    if (folder !== undefined) return { name, pairsFile, folder };
+    return command.error(
+      `error: where are the images of ${name}? Add --images, or give ${name}=${pairsFile}:DIR`,
+    );
+  });
+  const { evaluateSets } = await import('./evaluate.ts');
+  return evaluateSets(sets, options);
+}
+
+function refuseWhatDoesNotGoTogether(args: SetArgument[], options: EvalOptions, command: Command): void {
+  const { people = [], groups, samePersonAbove, photos, searched } = options;
+  if (args.length + people.length === 0)
+    command.error('error: give a list of pairs, or --people NAME=DIR, or --attacks DIR');
+  if (people.length === 0 && (groups ?? samePersonAbove ?? photos) !== undefined)
+    command.error('error: --groups, --photos and --same-person-above are about --people NAME=DIR');
+  if (searched !== undefined && photos === undefined) command.error('error: --searched goes with --photos');
+  for (const [kind, named] of [
+    ['NAME=PAIRS.tsv:DIR', args],
+    ['--people NAME=DIR', people],
+  ] as const) {
+    const names = named.map(({ name }) => name);
+    const twice = names.find((name, index) => names.indexOf(name) !== index);
+    if (twice !== undefined) command.error(`error: two sets are named ${twice}; name them: ${kind}`);
+  }
 }
 
 function parsePhotos(text: string): number {

@@ -27,7 +27,7 @@ import {
 import type { SetFolder } from '../found-faces.ts';
 import { cohortTasks } from '../held-out.ts';
 import { imagesOf, personOf, readPairs } from '../pairs.ts';
-import { type Grouping, groupingsOf, readPeople, requireColumns } from '../people.ts';
+import { type Grouping, groupingsOf, type PeopleSet, readPeople, requireColumns } from '../people.ts';
 import { resultsJson, sharedThresholds } from '../results.ts';
 import { judgeForeign, judgePhotos } from '../several-photos.ts';
 import { describeResults } from './describe-eval.ts';
@@ -56,7 +56,7 @@ export interface EvaluateOptions {
 
 /** Measures the sets with the configured pack, prints the figures, and writes the report where one is wanted. */
 export async function evaluateSets(files: readonly SetFiles[], options: EvaluateOptions): Promise<void> {
-  const { mode, people = [], groups, samePersonAbove = Number.POSITIVE_INFINITY, heldOutCohort } = options;
+  const { mode, people = [], heldOutCohort } = options;
   const { pack, workers } = readConfig();
   const packDir = packDirectory(pack);
   const manifest = readManifest(packDir);
@@ -67,20 +67,55 @@ export async function evaluateSets(files: readonly SetFiles[], options: Evaluate
       `The pack ${name} is not calibrated, so its percents have no rates: calibrate it first, or give lists of pairs.`,
     );
   }
+  const lists = readLists(files, options);
+  const report = options.report && (await import('../report/page.ts')).openReport(options.report);
+  await verifyPack(packDir, manifest);
+  const addon = loadPack(packDir, manifest);
+  const { embedded, found } = await embedLists(lists, { packDirectory: packDir, mode, minDetScore, workers });
+  const peopleSets = found.map((set) => set.people);
+  const cohorts = heldOutCohort
+    ? await withBar('cohorts', cohortTasks, (onTask) => fitHeldOut(embedded, peopleSets, { workers, onTask }))
+    : undefined;
+  const judging = { mode, calibration, packCohort: manifest.cohort ? 'pack' : 'none', cohorts } as const;
+  const evaluations = judgeSets(embedded, judging);
+  const byGroup = await judgeGroups(found, { ...judging, calibration: calibration! }, options);
+  const cohortScores = (vectors: readonly Float32Array[]) =>
+    addon.cohortScores(packDir, Float32Array.from(vectors.flatMap((vector) => [...vector])));
+  const photos = photosOf(peopleSets, { calibration: calibration!, cohortScores }, options);
+  const results = {
+    pack: { name, version },
+    evaluations,
+    shared_thresholds: sharedThresholds(evaluations),
+    people: byGroup,
+    ...(photos && { photos }),
+  };
+  if (report) report.write(results, new Date());
+  console.log(options.json ? resultsJson(results) : describeResults(results));
+  if (report) console.error(`The report is ${report.page}`);
+  failWhereUnread(...[...evaluations, ...byGroup].map(({ figures }) => figures));
+}
+
+/** What is wrong with the lists fails here rather than at the end: measuring takes minutes. */
+function readLists(files: readonly SetFiles[], { people = [], groups, heldOutCohort }: EvaluateOptions) {
   const sets = files.map(readSet);
-  // What is wrong with the lists fails now rather than at the end: measuring takes minutes.
-  const folders = people.map(({ folder }) => folder);
-  if (groups) requireColumns(groups, folders);
+  if (groups)
+    requireColumns(
+      groups,
+      people.map(({ folder }) => folder),
+    );
   const lists = people.map((set) => ({
     set,
     labelled: readPeople(set.name, set.folder, groups, 'kept'),
     groupings: groupingsOf(set.folder, groups),
   }));
   if (heldOutCohort) for (const { pairs } of sets) imagesOf(pairs).forEach(personOf);
-  const report = options.report && (await import('../report/page.ts')).openReport(options.report);
-  await verifyPack(packDir, manifest);
-  const addon = loadPack(packDir, manifest);
-  const engine = { packDirectory: packDir, mode, minDetScore, workers };
+  return { sets, lists };
+}
+
+async function embedLists(
+  { sets, lists }: ReturnType<typeof readLists>,
+  engine: Omit<Parameters<typeof embedSets>[1], 'onImage'>,
+) {
   const total = sets.reduce((sum, { pairs }) => sum + imagesOf(pairs).length, 0);
   const embedded = await withBar('images', total, (onImage) => embedSets(sets, { ...engine, onImage }));
   const found: EmbeddedPeople[] = [];
@@ -91,46 +126,39 @@ export async function evaluateSets(files: readonly SetFiles[], options: Evaluate
       ),
     );
   }
-  const peopleSets = found.map((set) => set.people);
-  const cohorts = heldOutCohort
-    ? await withBar('cohorts', cohortTasks, (onTask) => fitHeldOut(embedded, peopleSets, { workers, onTask }))
-    : undefined;
-  const judging = { mode, calibration, packCohort: manifest.cohort ? 'pack' : 'none', cohorts } as const;
-  const evaluations = judgeSets(embedded, judging);
+  return { embedded, found };
+}
+
+async function judgeGroups(
+  found: readonly EmbeddedPeople[],
+  judging: Parameters<typeof judgePeople>[1],
+  { samePersonAbove = Number.POSITIVE_INFINITY }: EvaluateOptions,
+): Promise<PeopleEvaluation[]> {
   const byGroup: PeopleEvaluation[] = [];
   for (const set of found) {
-    const groupsOfSet = groupCount(set.people, set.groupings);
+    const count = groupCount(set.people, set.groupings);
     byGroup.push(
-      await withBar(`${set.people.name} by group`, groupsOfSet, (onGroup) =>
-        judgePeople(set, { ...judging, calibration: calibration! }, samePersonAbove, onGroup),
+      await withBar(`${set.people.name} by group`, count, (onGroup) =>
+        judgePeople(set, judging, samePersonAbove, onGroup),
       ),
     );
   }
-  const shared_thresholds = sharedThresholds(evaluations);
-  const { photos: most, searched = 1 } = options;
-  const cohortScores = (vectors: readonly Float32Array[]) =>
-    addon.cohortScores(packDir, Float32Array.from(vectors.flatMap((vector) => [...vector])));
-  const judge = { calibration: calibration!, cohortScores };
-  const photos = most
-    ? peopleSets.map((set) => ({
-        set: set.name,
-        searched,
-        rows: judgePhotos(set, most, judge, searched),
-        foreign: judgeForeign(set, most, judge, defaults.min_agreement_percent),
-      }))
-    : undefined;
-  const results = {
-    pack: { name, version },
-    evaluations,
-    shared_thresholds,
-    people: byGroup,
-    ...(photos && { photos }),
-  };
-  if (report) report.write(results, new Date());
-  console.log(options.json ? resultsJson(results) : describeResults(results));
-  if (report) console.error(`The report is ${report.page}`);
-  const measured = [...evaluations, ...byGroup].map(({ figures }) => figures);
-  failWhereUnread(...measured);
+  return byGroup;
+}
+
+/** What several photos of a person buy, where that is asked. */
+function photosOf(
+  sets: readonly PeopleSet[],
+  judge: Parameters<typeof judgePhotos>[2],
+  { photos: most, searched = 1 }: EvaluateOptions,
+) {
+  if (most === undefined) return undefined;
+  return sets.map((set) => ({
+    set: set.name,
+    searched,
+    rows: judgePhotos(set, most, judge, searched),
+    foreign: judgeForeign(set, most, judge, defaults.min_agreement_percent),
+  }));
 }
 
 /** Figures that leave out a part of what was given are no success. */
