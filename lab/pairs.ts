@@ -1,4 +1,4 @@
-import { type Calibration, printableText } from 'facematch/for-lab';
+import { type Calibration, excerpt } from 'facematch/for-lab';
 import { type Interval, type Scored, wilson, z } from './metrics.ts';
 import { pathOf, readTable } from './table.ts';
 
@@ -51,7 +51,7 @@ export function readPairs(file: string): LabelledPair[] {
     const [image1, image2, label] = required.map(at);
     const same = truth.get(label?.toLowerCase() ?? '');
     if (!image1 || !image2 || same === undefined) {
-      const sent = label === undefined ? '' : `; same is ${printableText(label, '"')}`;
+      const sent = label === undefined ? '' : `; same is ${excerpt(label, '"')}`;
       throw new Error(
         `${file}, line ${line}: expected image1, image2 and same (0 or 1), tab-separated${sent}`,
       );

@@ -41,7 +41,7 @@ export {
 } from './engine/manifest.ts';
 export { sha256, verifyPack } from './engine/pack-files.ts';
 export { threads } from './engine/pool.ts';
-export { printable as printableText } from './errors.ts';
+export { excerpt } from './engine/sent-words.ts';
 export { Calibration, type CalibrationPoint, calibrationOf, promisedRate } from './scoring/calibration.ts';
 export { comparePersons } from './scoring/persons.ts';
 export { dot, type Embedded, meanOf, normalised, similarityOf } from './scoring/similarity.ts';

@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts';
-import { type ErrorCode, Problem, printable, shortName } from '../errors.ts';
+import { excerpt, shortName } from '../engine/sent-words.ts';
+import { type ErrorCode, Problem } from '../errors.ts';
 import type { FieldRule, Fields, ImageEndpoint, ImageRule, Photo, Target } from './endpoint.ts';
 import { photoName } from './faults.ts';
 import { declaredSize } from './image-size.ts';
@@ -222,7 +223,7 @@ const mostNames = 4;
 
 /** `strays`: the fields that came instead, perhaps; `index`: among the photos of one person. */
 function missing(name: string, strays?: ReadonlySet<string>, index?: number): Problem {
-  const names = [...(strays ?? [])].slice(0, mostNames).map((stray) => printable(stray) || '""');
+  const names = [...(strays ?? [])].slice(0, mostNames).map((stray) => excerpt(stray) || '""');
   if ((strays?.size ?? 0) > mostNames) names.push('…');
   const instead =
     strays === undefined ? '; this one is empty' : names.length > 0 ? `; you sent ${names.join(', ')}` : '';

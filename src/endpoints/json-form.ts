@@ -1,7 +1,8 @@
 import type { Addon } from '../engine/addon.ts';
 import { kindOfText, kinds } from '../engine/file-kind.ts';
 import { JsonScan } from '../engine/json-scan.ts';
-import { Problem, printable, sentWords, shortName } from '../errors.ts';
+import { excerpt, sentWords, shortName } from '../engine/sent-words.ts';
+import { Problem } from '../errors.ts';
 import { decodedSize, decodeInPlace } from './base64.ts';
 import { type Form, type FormLimits, type FormRules, head_bytes, SentFields } from './form.ts';
 import { mostOf } from './images.ts';
@@ -32,7 +33,7 @@ export function readJsonForm(
   }
   json.object((name) => {
     if (names.has(name)) {
-      const detail = `Send ${printable(name)} once.`;
+      const detail = `Send ${excerpt(name)} once.`;
       throw new Problem('duplicate_field', { detail, field: shortName(name) });
     }
     if (names.size === limits.max_parts) {
@@ -86,7 +87,7 @@ function imageRange(
     return { start, end: decoded.end, head: body.subarray(start, Math.min(decoded.end, start + head_bytes)) };
   }
   const position = json.positionOf(decoded.wrong);
-  const detail = `Send ${expected} as ${name}, not ${printable(beginning, '"')}: character ${position} of the body is wrong.`;
+  const detail = `Send ${expected} as ${name}, not ${excerpt(beginning, '"')}: character ${position} of the body is wrong.`;
   throw new Problem('invalid_field', {
     detail: `${detail}${base64Advice(beginning)}`,
     field: name,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { errorTable, type Problem, shortName } from '../errors.ts';
+import { shortName } from '../engine/sent-words.ts';
+import { errorTable, type Problem } from '../errors.ts';
 import { agreementPercents, disagreement, disagreements, disagreementWarnings } from './agreement.ts';
 import { accuracy_mode, request_id, rest, threshold_percent } from './answer.ts';
 import { EmbeddingsRequest, maxCandidates, maxEmbeddings } from './compare-embeddings.ts';

@@ -1,7 +1,8 @@
 import type { EndpointId } from '../config/config.ts';
 import { type AnalyseOptions, accuracyModes } from '../engine/addon.ts';
 import type { Manifest } from '../engine/manifest.ts';
-import { Problem, sentWords } from '../errors.ts';
+import { sentWords } from '../engine/sent-words.ts';
+import { Problem } from '../errors.ts';
 
 /**
  * What a caller may choose. A field of the endpoints is a line of `optionRules`, from which types, forms, JSON, documents, the demo and the

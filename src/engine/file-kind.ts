@@ -1,4 +1,4 @@
-import { printable } from '../errors.ts';
+import { excerpt } from './sent-words.ts';
 
 /** What was sent in place of an image that can be read: the words of `detected`, for documents and for details. */
 
@@ -104,7 +104,7 @@ const objectAdvice =
 /** Ends "Send … as JPEG, PNG or WebP; this one …". */
 export function kindWords({ detected, beginning = '', position }: Told): string {
   const { meaning, is = `is ${meaning}`, quoted, advice }: Kind = kinds[detected];
-  const words = quoted && beginning !== '' ? `${is}, ${printable(beginning, '"')}.` : `${is}.`;
+  const words = quoted && beginning !== '' ? `${is}, ${excerpt(beginning, '"')}.` : `${is}.`;
   if (position !== undefined) {
     const found = `A JPEG begins at its byte ${position}, counted from 0: send it from there.`;
     return detected === 'unknown' ? `does not begin as an image. ${found}` : `${words} ${found}`;
