@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { silenceOnnxRuntime } from '../config/environment.ts';
-import { moreFiles, moreThreads } from '../config/limits.ts';
+import { cureOf } from '../config/limits.ts';
 import { exitCodes } from './help.ts';
 import { openLab } from './laboratory.ts';
 import { buildProgram } from './program.ts';
@@ -29,20 +29,8 @@ export async function run(argv: readonly string[]): Promise<number> {
     // Commander has already printed its message. Requested help is an error with exit code 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.success : exitCodes.usage;
     const { red } = coloursFor('stderr');
-    console.error(
-      `${red('error:')} ${error instanceof Error ? error.message : String(error)}${cureOf(error)}`,
-    );
+    const message = error instanceof Error ? error.message : String(error);
+    console.error([`${red('error:')} ${message}`, cureOf(error)].filter(Boolean).join('. '));
     return exitCodes.failure;
   }
-}
-
-/** By the codes of errors of the system, whose messages do not say what to do. */
-const cures: Readonly<Record<string, string>> = {
-  EMFILE: `Too few files may be open; ${moreFiles}.`,
-  ERR_WORKER_INIT_FAILED: `No further thread may be started; ${moreThreads}.`,
-};
-
-function cureOf(error: unknown): string {
-  const cure = cures[(error as NodeJS.ErrnoException).code ?? ''];
-  return cure === undefined ? '' : `. ${cure}`;
 }

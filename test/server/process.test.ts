@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import { namedPipe, newFolder } from '../support/folder.ts';
+import { execute, program } from './support/cli.ts';
 import { form, getHead, head, match, paths, RawClient, twoPhotos } from './support/client.ts';
 import {
   disturbedAddon,
@@ -79,6 +80,12 @@ describe('the start', () => {
     const words = await failingStart(env);
     expect(words).toMatch(expected);
     expect(words).not.toMatch(/^\s+at .*:\d+:\d+/m);
+  });
+
+  test('a limit of open files below what loading it takes ends it with words that say so', async () => {
+    const limited = ['--nofile=48:48', process.execPath, program, 'serve'];
+    const { code, stderr } = await execute('prlimit', limited, newFolder(), inherited);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^error: EMFILE.*ulimit -n.*\n$/)]);
   });
 
   test('a port of another server ends it, and is not shared', async () => {
