@@ -51,7 +51,9 @@ export class Pipeline {
     const context = new Context(exchange, this.#services);
     try {
       const reply = this.#admit(context);
-      if (reply instanceof Promise) {
+      if (reply instanceof Problem) {
+        this.#refuse(context, reply);
+      } else if (reply instanceof Promise) {
         reply.then(
           (late) => this.#reply(context, late),
           (error: unknown) => this.#refuse(context, error),
@@ -64,8 +66,8 @@ export class Pipeline {
     }
   };
 
-  /** Head, key, scope and price. Throws a Problem, or rejects with it. */
-  #admit(context: Context): Reply | Promise<Reply> {
+  /** Head, key, scope and price. Returns or throws a Problem, or rejects with it. */
+  #admit(context: Context): Reply | Problem | Promise<Reply> {
     const { request } = context.exchange;
     context.headers.push(...this.#cors.headers(request));
     if (request.method === 'OPTIONS' && request.framing !== 'unclear') {
@@ -82,6 +84,7 @@ export class Pipeline {
     if (scope === 'none') return serve(context, route);
     context.charge = new Charge(this.#services.gate, request);
     const admission = context.charge.admit(scope, price);
+    if (admission instanceof Problem) return admission;
     if (admission === undefined) return serve(context, route);
     if (request.framing === 'unclear' && route.takes !== 'nothing') {
       // µWS closes the connection right after this callback; serving it refuses such a request in any case.
@@ -89,7 +92,10 @@ export class Pipeline {
       return serve(context, route);
     }
     holdBody(context, route);
-    return admission.then(() => serve(context, route));
+    return admission.then((refusal) => {
+      if (refusal) throw refusal;
+      return serve(context, route);
+    });
   }
 
   #refuse(context: Context, error: unknown): void {
@@ -263,7 +269,10 @@ async function analyse(
   const { config, manifest, engine, model } = services;
   const { images, photos, targets, options, warnings } = sent;
   const further = endpoint.furtherPrice?.(images.length, targets.length) ?? 0;
-  if (further > 0 && endpoint.scope !== 'none') await context.charge?.admit(endpoint.scope, further);
+  if (further > 0 && endpoint.scope !== 'none') {
+    const refusal = await context.charge?.admit(endpoint.scope, further);
+    if (refusal) throw refusal;
+  }
   const { max_pixels, min_side, picture_ms } = config;
   const { outcomes, queue_ms } = await workOn(context, (origin) =>
     engine.analyse(
