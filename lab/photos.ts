@@ -1,6 +1,8 @@
 import { dot, meanOf, normalised } from 'facematch/for-lab';
 import { FoldCounts, scoreAt, totalOf } from './fmr-table.ts';
 import { foldPair, foldPairs, folds, type HeldOutCohorts } from './held-out.ts';
+import type { Interval } from './metrics.ts';
+import { PairRate } from './pairs.ts';
 import { foldOf, type LabelledImage, type PeopleSet } from './people.ts';
 
 /**
@@ -78,18 +80,15 @@ function eachScore(
   people: readonly Person[],
   [first, second]: readonly [number, number],
   cohorts: HeldOutCohorts,
-  visit: (score: number, folds: number, a: Person, b: Person) => void,
+  visit: (score: number, folds: number, a: number, b: number) => void,
 ): void {
-  const [left, right] = [first, second].map((photos) => people.filter(({ means }) => means.length >= photos));
-  for (const [i, a] of left!.entries()) {
-    for (const b of first === second ? left!.slice(i + 1) : right!) {
-      if (a !== b)
-        visit(
-          scoreOf(a, a.means[first - 1]!, b, b.means[second - 1]!, cohorts),
-          foldPair(a.fold, b.fold),
-          a,
-          b,
-        );
+  const having = (photos: number) => [...people.entries()].filter(([, { means }]) => means.length >= photos);
+  const [left, right] = [having(first), having(second)];
+  for (const [i, [numberOfA, a]] of left.entries()) {
+    for (const [numberOfB, b] of first === second ? left.slice(i + 1) : right) {
+      if (a === b) continue;
+      const score = scoreOf(a, a.means[first - 1]!, b, b.means[second - 1]!, cohorts);
+      visit(score, foldPair(a.fold, b.fold), numberOfA, numberOfB);
     }
   }
 }
@@ -156,8 +155,8 @@ export interface ShiftCheck {
   pairs: number;
   /** The people with as many photos. */
   people: number;
-  /** The group with the highest rate among those with enough pairs to show it. */
-  worst?: { group: string; observed: number; pairs: number };
+  /** The group with the highest rate among those of which a few pairs pass, with its 95 % interval by person. */
+  worst?: { group: string; observed: number; interval: Interval; pairs: number };
 }
 
 /** The rates of all numbers of photos; the shift of each pair is fitted without the folds of its two people. */
@@ -176,19 +175,19 @@ export function checkShifts(
       .filter((second) => second <= first)
       .map((second): ShiftCheck => {
         const seen = groups.map(({ group, people }) => {
-          let [pairs, passed] = [0, 0];
-          eachScore(people, [first, second], cohorts, (score, folds) => {
+          const passing = new PairRate(people.length);
+          eachScore(people, [first, second], cohorts, (score, folds, a, b) => {
             const own = shifts[indexOf.get(folds)!]!;
-            pairs++;
-            if (score - own[first - 1]! - own[second - 1]! >= threshold) passed++;
+            passing.add(a, b, score - own[first - 1]! - own[second - 1]! >= threshold);
           });
-          return { group, pairs, passed };
+          const { rate: observed, interval, pairs } = passing;
+          return { group, observed, interval, pairs, passed: pairs === 0 ? 0 : Math.round(observed * pairs) };
         });
         const pairs = seen.reduce((sum, one) => sum + one.pairs, 0);
         const passed = seen.reduce((sum, one) => sum + one.passed, 0);
         const [worst] = seen
           .filter((one) => one.passed >= leastPassed)
-          .map((one) => ({ group: one.group, observed: one.passed / one.pairs, pairs: one.pairs }))
+          .map(({ passed: _passed, ...one }) => one)
           .toSorted((a, b) => b.observed - a.observed);
         const people = groups
           .flatMap((one) => one.people)

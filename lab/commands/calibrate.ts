@@ -149,7 +149,7 @@ function describePhotos({ mode, photos, photos_check = [] }: ModeFit): string[] 
   const rows = photos_check.map(({ photos: [a, b], percent, promised, observed, pairs, people, worst }) => [
     ...[`${b} + ${a}`, String(percent), promised.toPrecision(2), (observed / promised).toFixed(2)],
     ...[countText(pairs), countText(people), worst?.group ?? ''],
-    worst ? (worst.observed / promised).toFixed(2) : '',
+    worst ? timesWithInterval(worst, promised) : '',
   ]);
   return [
     shiftsText(photos),
@@ -167,6 +167,14 @@ function describePhotos({ mode, photos, photos_check = [] }: ModeFit): string[] 
         ]),
   ];
 }
+
+const timesWithInterval = (
+  { observed, interval }: Pick<CalibrationCheck, 'observed' | 'interval'>,
+  promised: number,
+) => {
+  const [times, low, high] = [observed, ...interval].map((rate) => timesText(rate / promised));
+  return `${times} [${low}, ${high}]`;
+};
 
 const shiftsText = (photos: readonly number[]) =>
   `strangers are more similar by ${photos.slice(1).join(', ')} where a side is the mean of ${photos
