@@ -157,18 +157,20 @@ export function rounded<T>(value: T, digits: number): T {
   if (typeof value === 'number') return round(value, digits) as T;
   if (Array.isArray(value)) return value.map((item) => rounded(item, digits)) as T;
   if (typeof value !== 'object') return value;
-  const members = Object.entries(value as object);
-  return Object.fromEntries(
-    members.map(([name, member]) => [name, rounded(member, decimals[name] ?? digits)]),
-  ) as T;
+  const members: Record<string, unknown> = {};
+  for (const name in value) members[name] = rounded(value[name], decimals[name] ?? digits);
+  return members as T;
 }
 
 const membersOfFace = Object.keys(Face.shape) as (keyof Face)[];
 
 /** The members that the schema has, rounded. */
 function faceBody(face: Found): Face {
-  const members = membersOfFace.filter((name) => face[name] !== undefined);
-  return rounded(Object.fromEntries(members.map((name) => [name, face[name]])), 0) as Face;
+  const body: Record<string, unknown> = {};
+  for (const name of membersOfFace) {
+    if (face[name] !== undefined) body[name] = rounded(face[name], decimals[name] ?? 0);
+  }
+  return body as Face;
 }
 
 /** An image and its faces in the answer's form. */
