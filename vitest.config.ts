@@ -24,9 +24,9 @@ const alone = (name: string, include: string[]) => ({
  * The contract over HTTP, which runs twice more: on node:http, and on the newest µWebSockets.js with Node 24 where this Node or C library
  * is too old for it.
  */
-const contract = filesOf('test/transport', 'test/slow/transport');
+const contract = filesOf('test/transport');
 
-const slow = ['browser', 'deploy', 'fuzz', 'server', 'transport'].map((room) => `test/slow/${room}`);
+const slow = ['browser', 'deploy', 'fuzz', 'server'].map((room) => `test/slow/${room}`);
 
 // The tests' programs load the native addon by themselves, which wants it.
 process.env.ORT_DISABLE_TELEMETRY = '1';

@@ -1,7 +1,7 @@
 // face-api's nets on tfjs' WebAssembly backend, which in Node has SIMD but no threads of its own.
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { readPicture } from './pixels.mjs';
+import { readImage } from './pixels.mjs';
 
 const require = createRequire(import.meta.url);
 const folderOf = (name) => dirname(require.resolve(`${name}/package.json`));
@@ -21,12 +21,12 @@ for (const name of ['ssdMobilenetv1', 'faceLandmark68Net', 'faceRecognitionNet']
 
 /** Only the largest face: the others would cost a descriptor each. */
 export default async function ({ bytes }) {
-  const { data, width, height } = await readPicture(bytes);
-  const picture = tf.tensor3d(data, [height, width, 3], 'int32');
+  const { data, width, height } = await readImage(bytes);
+  const image = tf.tensor3d(data, [height, width, 3], 'int32');
   try {
-    const face = await faceapi.detectSingleFace(picture, options).withFaceLandmarks().withFaceDescriptor();
+    const face = await faceapi.detectSingleFace(image, options).withFaceLandmarks().withFaceDescriptor();
     return face ? { embedding: face.descriptor } : {};
   } finally {
-    picture.dispose();
+    image.dispose();
   }
 }

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { readPicture } from './pixels.mjs';
+import { readImage } from './pixels.mjs';
 
 const require = createRequire(import.meta.url);
 const folderOf = (name) => dirname(require.resolve(`${name}/package.json`));
@@ -49,13 +49,13 @@ const human = new Human({
 await human.load();
 
 export default async function ({ bytes }) {
-  const { data, width, height } = await readPicture(bytes);
-  const picture = human.tf.tensor(data, [1, height, width, 3], 'int32');
+  const { data, width, height } = await readImage(bytes);
+  const image = human.tf.tensor(data, [1, height, width, 3], 'int32');
   try {
-    const { face, error } = await human.detect(picture);
+    const { face, error } = await human.detect(image);
     if (error) throw new Error(error);
     return face[0]?.embedding ? { embedding: face[0].embedding } : {};
   } finally {
-    human.tf.dispose(picture);
+    human.tf.dispose(image);
   }
 }

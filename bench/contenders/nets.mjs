@@ -51,8 +51,8 @@ function nonMaxSuppression(faces) {
  * Best first. `pixels.letterbox` keeps the aspect ratio, fills the rest of the net's input with black, and returns the scale
  * of each side.
  */
-async function detect(session, pixels, picture) {
-  const { planes, scales } = pixels.letterbox(picture, input_width, input_height, {
+async function detect(session, pixels, image) {
+  const { planes, scales } = pixels.letterbox(image, input_width, input_height, {
     mean: 127,
     scale: 1 / 128,
   });
@@ -77,8 +77,8 @@ const crop = 1.1;
 /** At a larger roll the landmarks are predicted again, on an upright crop. */
 const upright_degrees = 6;
 
-async function predict(session, pixels, picture, transform) {
-  const planes = pixels.greyCrop(picture, transform, landmark_side, { mean: 0, scale: 1 / 256 });
+async function predict(session, pixels, image, transform) {
+  const planes = pixels.greyCrop(image, transform, landmark_side, { mean: 0, scale: 1 / 256 });
   const { output } = await run(session, [1, 1, landmark_side, landmark_side], planes);
   const back = inverse(transform);
   const points = Array.from({ length: 68 }, (_item, i) =>
@@ -93,13 +93,13 @@ function rollOf([right, left]) {
 }
 
 /** Right eye, left eye, nose, right and left corner of the mouth, in pixels of the image. */
-async function fivePoints(session, pixels, picture, face, mode) {
+async function fivePoints(session, pixels, image, face, mode) {
   const centre = [face.x + face.width / 2, face.y + face.height / 2];
   const side = Math.max(face.width, face.height) * crop;
-  const first = await predict(session, pixels, picture, squareCrop(centre, side, 0, landmark_side));
+  const first = await predict(session, pixels, image, squareCrop(centre, side, 0, landmark_side));
   const roll = rollOf(first);
   if (mode === 'fast' && Math.abs(roll) <= upright_degrees) return first;
-  return predict(session, pixels, picture, squareCrop(centre, side, roll, landmark_side));
+  return predict(session, pixels, image, squareCrop(centre, side, roll, landmark_side));
 }
 
 // ---- embedder MobileFaceNet: a face chip becomes a unit vector of 512 numbers
@@ -130,8 +130,8 @@ function mirrored(planes) {
 }
 
 /** In mode balance the chip and its mirror image are averaged. */
-async function embed(session, pixels, picture, points, mode) {
-  const planes = pixels.colourCrop(picture, fit(points, template), chip_side, { mean: 127, scale: 1 / 128 });
+async function embed(session, pixels, image, points, mode) {
+  const planes = pixels.colourCrop(image, fit(points, template), chip_side, { mean: 127, scale: 1 / 128 });
   const { output } = await run(session, [1, 3, chip_side, chip_side], planes);
   const one = unit(output);
   if (mode === 'fast') return one;
@@ -145,15 +145,15 @@ async function embed(session, pixels, picture, points, mode) {
 export async function recogniser(pixels) {
   const nets = await openNets();
   return async ({ bytes, mode }) => {
-    const picture = await pixels.decode(bytes);
+    const image = await pixels.decode(bytes);
     try {
-      const faces = await detect(nets.detector, pixels, picture);
+      const faces = await detect(nets.detector, pixels, image);
       const [face] = faces.sort((a, b) => b.width * b.height * b.score - a.width * a.height * a.score);
       if (face === undefined) return {};
-      const points = await fivePoints(nets.landmarks, pixels, picture, face, mode);
-      return { embedding: await embed(nets.embedder, pixels, picture, points, mode) };
+      const points = await fivePoints(nets.landmarks, pixels, image, face, mode);
+      return { embedding: await embed(nets.embedder, pixels, image, points, mode) };
     } finally {
-      pixels.release(picture);
+      pixels.release(image);
     }
   };
 }

@@ -9,7 +9,7 @@ sharp.cache(false);
 const side = 640;
 
 /** Decodes as a careful user of sharp would: RGB of the upright image, at most 640 pixels a side, as { data, width, height }. */
-export async function readPicture(bytes) {
+export async function readImage(bytes) {
   const { data, info } = await sharp(bytes)
     .rotate()
     .resize({ width: side, height: side, fit: 'inside', withoutEnlargement: true })
@@ -20,7 +20,7 @@ export async function readPicture(bytes) {
   return { data: new Uint8Array(data), width: info.width, height: info.height };
 }
 
-export { readPicture as decode };
+export { readImage as decode };
 
 export function release() {}
 
@@ -61,8 +61,8 @@ function warp({ data, width: columns, height: rows }, back, width, height, plane
   return planes;
 }
 
-export function letterbox(picture, width, height, { mean, scale: unit }) {
-  const scale = Math.min(width / picture.width, height / picture.height);
+export function letterbox(image, width, height, { mean, scale: unit }) {
+  const scale = Math.min(width / image.width, height / image.height);
   const plane = width * height;
   const write = (planes, at, r, g, b) => {
     planes[at] = (r - mean) * unit;
@@ -73,25 +73,25 @@ export function letterbox(picture, width, height, { mean, scale: unit }) {
   const shift = 0.5 / scale - 0.5;
   const back = { a: 1 / scale, b: 0, tx: shift, ty: shift };
   return {
-    planes: warp(picture, back, width, height, new Float32Array(3 * plane), write),
+    planes: warp(image, back, width, height, new Float32Array(3 * plane), write),
     scales: [scale, scale],
   };
 }
 
-export function greyCrop(picture, transform, size, { mean, scale }) {
+export function greyCrop(image, transform, size, { mean, scale }) {
   const write = (planes, at, r, g, b) => {
     planes[at] = (0.299 * r + 0.587 * g + 0.114 * b - mean) * scale;
   };
-  return warp(picture, inverse(transform), size, size, new Float32Array(size * size), write);
+  return warp(image, inverse(transform), size, size, new Float32Array(size * size), write);
 }
 
 /** Planes in the order blue, green, red, with which the embeddings distinguish people slightly better. */
-export function colourCrop(picture, transform, size, { mean, scale }) {
+export function colourCrop(image, transform, size, { mean, scale }) {
   const plane = size * size;
   const write = (planes, at, r, g, b) => {
     planes[at] = (b - mean) * scale;
     planes[at + plane] = (g - mean) * scale;
     planes[at + 2 * plane] = (r - mean) * scale;
   };
-  return warp(picture, inverse(transform), size, size, new Float32Array(3 * plane), write);
+  return warp(image, inverse(transform), size, size, new Float32Array(3 * plane), write);
 }

@@ -84,7 +84,7 @@ export function labelled() {
   return files('groups/dlib')
     .map(read)
     .filter(({ name }) => boxes.has(name))
-    .map((picture) => ({ ...picture, boxes: boxes.get(picture.name) }));
+    .map((image) => ({ ...image, boxes: boxes.get(image.name) }));
 }
 
 // `make` of a variant takes { pixels, width, height, face }: a sharp object, its size, and its face as the pipeline found it. It
@@ -102,7 +102,7 @@ function turned(degrees) {
     // Around the centre of the image, which becomes the centre of the larger one.
     const [tx, ty] = [across - (cos * width - sin * height), down - (sin * width + cos * height)];
     const move = { a: cos, b: sin, tx: tx / 2, ty: ty / 2 };
-    return { picture: pixels.rotate(degrees, { background: grey }), move };
+    return { image: pixels.rotate(degrees, { background: grey }), move };
   };
 }
 
@@ -112,7 +112,7 @@ const resized = (pixels, width, height, k) =>
 const shrunk =
   (k) =>
   ({ pixels, width, height }) => ({
-    picture: resized(pixels, width, height, k),
+    image: resized(pixels, width, height, k),
     move: scaled(Math.round(width * k) / width),
   });
 
@@ -124,8 +124,8 @@ function closeUp(share) {
     const [left, top] = [width, height].map((length, axis) =>
       Math.round(Math.min(Math.max(centre[axis] - side / 2, 0), length - side)),
     );
-    const picture = pixels.extract({ left, top, width: side, height: side });
-    return { picture, move: { ...still, tx: -left, ty: -top } };
+    const image = pixels.extract({ left, top, width: side, height: side });
+    return { image, move: { ...still, tx: -left, ty: -top } };
   };
 }
 
@@ -135,9 +135,9 @@ function tiny(side) {
     const k = side / Math.max(face.box.width, face.box.height);
     const [left, top] = [1090, 310];
     const input = await resized(pixels, width, height, k).png().toBuffer();
-    const picture = sharp({ create: { width: 1600, height: 1200, channels: 3, background: grey } });
+    const image = sharp({ create: { width: 1600, height: 1200, channels: 3, background: grey } });
     const move = { ...scaled(Math.round(width * k) / width), tx: left, ty: top };
-    return { picture: picture.composite([{ input, left, top }]), move };
+    return { image: image.composite([{ input, left, top }]), move };
   };
 }
 
@@ -156,7 +156,7 @@ function printed(dots) {
       const least = 128 + 63 * (Math.cos((x + y) * turn) + Math.cos((x - y) * turn));
       data[i] = data[i] > least ? 255 : 0;
     }
-    return { picture: sharp(data, { raw: { ...info, channels: 1 } }), move: scaled(info.width / width) };
+    return { image: sharp(data, { raw: { ...info, channels: 1 } }), move: scaled(info.width / width) };
   };
 }
 
@@ -181,12 +181,12 @@ export const variants = [
   { name: 'turned by 180°, pale', make: turned(180), tone: pale },
 ];
 
-const asItIs = ({ pixels }) => ({ picture: pixels, move: still });
+const asItIs = ({ pixels }) => ({ image: pixels, move: still });
 
 /** The variant as a file: { bytes, move }. */
 export async function applied({ make = asItIs, tone = (level) => level, quality = 95 }, source) {
-  const { picture, move } = await make({ ...source, pixels: source.pixels.clone() });
-  const { data, info } = await picture.raw().toBuffer({ resolveWithObject: true });
+  const { image, move } = await make({ ...source, pixels: source.pixels.clone() });
+  const { data, info } = await image.raw().toBuffer({ resolveWithObject: true });
   const levels = data.map((level) => Math.round(255 * tone(level / 255)));
   return { bytes: await sharp(levels, { raw: info }).jpeg({ quality }).toBuffer(), move };
 }

@@ -57,9 +57,9 @@ export function moveFace(move, { box, landmarks }) {
 }
 
 /** The part of a box that is inside the image. */
-export function clipped({ x, y, width, height }, picture) {
+export function clipped({ x, y, width, height }, image) {
   const [left, top] = [Math.max(x, 0), Math.max(y, 0)];
-  const [right, bottom] = [Math.min(x + width, picture.width), Math.min(y + height, picture.height)];
+  const [right, bottom] = [Math.min(x + width, image.width), Math.min(y + height, image.height)];
   return { x: left, y: top, width: right - left, height: bottom - top };
 }
 
@@ -81,10 +81,10 @@ export function landmarkDistance(a, b) {
 }
 
 /** The same face: an intersection over union of at least half within the image, and no landmark further off than a tenth of the box. */
-export function sameFace(found, expected, picture) {
+export function sameFace(found, expected, image) {
   const { width, height } = expected.box;
   return (
-    intersectionOverUnion(clipped(found.box, picture), clipped(expected.box, picture)) >= 0.5 &&
+    intersectionOverUnion(clipped(found.box, image), clipped(expected.box, image)) >= 0.5 &&
     landmarkDistance(found, expected) <= 0.1 * Math.max(width, height)
   );
 }

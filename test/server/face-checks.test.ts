@@ -249,6 +249,16 @@ describe('min_det_score', () => {
   });
 });
 
+test('a photo that stands on its head has faces with the fallback alone, and tells how they were found', async () => {
+  const image1 = await sharp(samples.three).rotate(180).jpeg({ quality: 95 }).toBuffer();
+  const without = await advanced({ image1, use_heuristic_fallback: 'false' });
+  expectProblem(without, 'no_face_found', { errors: [{ field: 'image1', code: 'no_face_found' }] });
+  const { body } = await advanced({ image1, image2: samples.one });
+  expect(body.match).toBe(true);
+  const told = body.image1.faces.map((face: Json) => [face.found_by, Math.abs(face.pose.roll) > 150]);
+  expect(told).toEqual(Array(3).fill(['rotated', true]));
+});
+
 test('a face index chooses the face that is compared with all others', async () => {
   for (const name of ['image1', 'image2']) {
     const field = `${name}_face_index`;

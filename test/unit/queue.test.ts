@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { type Job, JobQueue, type Origin } from '../../src/engine/queue.ts';
 import { Problem } from '../../src/errors.ts';
 
+/** test/server/load.test.ts has what a client sees: a full queue, the deadline, wedged workers. */
+
 const nameOf = (job: Job) => ('module' in job ? job.module : '');
 const submitTo = (queue: JobQueue) => (names: readonly string[], origin?: Origin) =>
   queue.submit(
@@ -27,10 +29,10 @@ function held(options: Partial<Record<'workers' | 'capacity' | 'deadline_ms' | '
     ...options,
     run: (jobs, slot) => {
       const names = jobs.map(nameOf);
-      const picture = names.join('+');
-      started.push(picture);
+      const job = names.join('+');
+      started.push(job);
       expect(slots.has(slot)).toBe(false);
-      slots.set(slot, picture);
+      slots.set(slot, job);
       return new Promise((resolve, reject) => {
         const leave =
           <T>(settle: (value: T) => void) =>
@@ -39,7 +41,7 @@ function held(options: Partial<Record<'workers' | 'capacity' | 'deadline_ms' | '
             settle(value);
           };
         const outcomes = names.map((name) => ({ ok: true as const, result: `outcome of ${name}` }));
-        ends.set(picture, { resolve: leave(() => resolve(outcomes)), reject: leave(reject) });
+        ends.set(job, { resolve: leave(() => resolve(outcomes)), reject: leave(reject) });
       });
     },
     cancel: (slot) => cancelled.push(slots.get(slot)!),
@@ -49,12 +51,12 @@ function held(options: Partial<Record<'workers' | 'capacity' | 'deadline_ms' | '
       ),
   });
   /** After so much time more; by default each image takes 1 ms. */
-  const end = async (picture: string, ms = picture.split('+').length) => {
+  const end = async (job: string, ms = job.split('+').length) => {
     now_ms += ms;
-    ends.get(picture)!.resolve(undefined);
+    ends.get(job)!.resolve(undefined);
     await new Promise(setImmediate);
   };
-  const breakDown = (picture: string) => ends.get(picture)!.reject(new Error(`${picture} broke`));
+  const breakDown = (job: string) => ends.get(job)!.reject(new Error(`${job} broke`));
   return { queue, submit: submitTo(queue), started, cancelled, faults, end, breakDown };
 }
 
@@ -63,7 +65,7 @@ const isIdle = async (ticket: { idle: Promise<void> }) =>
   Promise.race([ticket.idle.then(() => true), new Promise((resolve) => setImmediate(() => resolve(false)))]);
 
 describe('handing over', () => {
-  // OWNER:PICTURES is submitted, !JOB ends, after 1 ms for each image or @MS.
+  // OWNER:IMAGES is submitted, !JOB ends, after 1 ms for each image or @MS.
   test.each([
     ['to as many workers as are free', 2, 'a:a1,a2,a3', 'a1 a2'],
     ['in the order they came in', 1, 'k:a1,a2 k:b1 k:c1,c2 !a1 !a2 !b1 !c1', 'a1 a2 b1 c1 c2'],
@@ -112,10 +114,10 @@ describe('handing over', () => {
   ])('images go %s', async (_what, workers, script, expected) => {
     const { submit, started, end } = held({ workers, capacity: 99 });
     for (const step of script.split(' ')) {
-      const [owner, pictures] = step.split(':');
+      const [owner, images] = step.split(':');
       const [job, ms] = step.slice(1).split('@');
-      if (pictures === undefined) await end(job!, ms === undefined ? ms : Number(ms));
-      else submit(pictures.split(','), { owner: owner!, request_id: '' });
+      if (images === undefined) await end(job!, ms === undefined ? ms : Number(ms));
+      else submit(images.split(','), { owner: owner!, request_id: '' });
     }
     expect(started.join(' ')).toBe(expected);
   });
@@ -230,20 +232,6 @@ describe("the workers' time", () => {
   );
 });
 
-describe('admission', () => {
-  test('what finds room is taken with all of its images, and the next one is refused', async () => {
-    const { queue, submit } = held({ capacity: 3 });
-    submit(['a1', 'a2']);
-    expect(queue.isFull()).toBe(false);
-    submit(['b1', 'b2', 'b3']);
-    expect([queue.isFull(), queue.size]).toEqual([true, 5]);
-    const refused = submit(['c']);
-    expect(code(await refused.done.catch((error) => error))).toBe('overloaded');
-    expect(await isIdle(refused)).toBe(true);
-    expect(queue.size).toBe(5);
-  });
-});
-
 describe('between keys', () => {
   const from = (owner: string) => ({ owner, request_id: '' });
   const pair = (name: string) => [`${name}1`, `${name}2`];
@@ -305,18 +293,6 @@ describe('between keys', () => {
   });
 });
 
-test('what waits when the deadline passes is never started, and what runs is cancelled', async () => {
-  const { queue, submit, started, cancelled, end } = held({ deadline_ms: 5 });
-  const [first, second] = [submit(['a']), submit(['b'])];
-  for (const { done } of [first, second])
-    expect(code(await done.catch((error) => error))).toBe('deadline_exceeded');
-  expect([queue.size, queue.running]).toEqual([1, 1]);
-  expect(cancelled).toEqual(['a']);
-  expect([await isIdle(first), await isIdle(second)]).toEqual([false, true]);
-  await end('a');
-  expect([queue.running, await isIdle(first), started]).toEqual([0, true, ['a']]);
-});
-
 describe('images that do harm', () => {
   const origin = { owner: 'key', request_id: 'r1' };
 
@@ -331,16 +307,6 @@ describe('images that do harm', () => {
     await breakDown('b');
     await Promise.all([left.idle, late.idle]);
     expect(faults).toEqual(['overdue b r1', 'failed a r1 a broke', 'failed b r1 b broke']);
-  });
-
-  test('and do not end long after they were cancelled count as wedged until they do', async () => {
-    const { queue, submit, faults, end } = held({ deadline_ms: 5 });
-    const ticket = submit(['a'], origin);
-    await expect(ticket.done).rejects.toBeInstanceOf(Problem);
-    await expect.poll(() => queue.wedged).toBe(1);
-    expect(faults).toEqual(['overdue a r1', 'wedged a r1']);
-    await end('a');
-    expect([queue.wedged, queue.running, await isIdle(ticket)]).toEqual([0, 0, true]);
   });
 });
 

@@ -110,8 +110,8 @@ function warp({ mat }, transform, size) {
   return out;
 }
 
-export function greyCrop(picture, transform, size, { mean, scale }) {
-  const crop = warp(picture, transform, size);
+export function greyCrop(image, transform, size, { mean, scale }) {
+  const crop = warp(image, transform, size);
   const grey = crop.cvtColor(cv.COLOR_BGR2GRAY);
   const data = grey.getData();
   const plane = new Float32Array(size * size);
@@ -122,7 +122,7 @@ export function greyCrop(picture, transform, size, { mean, scale }) {
 }
 
 /** Planes in the order blue, green, red, with which the embeddings distinguish people slightly better. */
-export function colourCrop(picture, transform, size, normalisation) {
+export function colourCrop(image, transform, size, normalisation) {
   const planes = new Float32Array(3 * size * size);
-  return fill(warp(picture, transform, size), planes, size, normalisation, false);
+  return fill(warp(image, transform, size), planes, size, normalisation, false);
 }

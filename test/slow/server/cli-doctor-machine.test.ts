@@ -4,11 +4,13 @@ import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { chooseTransport } from '../../../src/http/transport.ts';
 import { liftedUws } from '../../../src/http/uws/uws.ts';
 import { run } from '../../server/support/cli.ts';
 import { copyProgram, diagnose } from '../../server/support/doctor.ts';
 import { TestServer } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
+import { nextNode } from '../../support/programs.mjs';
 
 /** The doctor on a machine that lacks something: a port, the addon, a package. */
 
@@ -116,3 +118,11 @@ describe('a copy of the program', () => {
     );
   });
 });
+
+/** The contract is tried on the newest µWebSockets.js as well: by this Node, or by the one that test:full brings. */
+test.skipIf(chooseTransport('auto').name === 'node')(
+  'the newest version loads, or else Node and the C library are there with which it is tried',
+  () => {
+    expect([chooseTransport('auto').uws?.startsWith('20.69.'), nextNode() !== undefined]).toContain(true);
+  },
+);

@@ -15,7 +15,7 @@ for (const number of [1, 2, 3]) writeFileSync(join(folder, `${number}.jpg`), sam
 writeFileSync(join(folder, 'blank.png'), await blank(80, 60, 'png'));
 writeFileSync(join(folder, 'notes.jpg'), 'no image');
 
-const noPicture =
+const noImage =
   'error: Send notes.jpg as JPEG, PNG or WebP; this one is text, "no image". To send an image, read the file as bytes, and send these.';
 
 describe('facematch match with several candidates', () => {
@@ -32,7 +32,7 @@ describe('facematch match with several candidates', () => {
       expect.stringMatching(/^ {2}warning {2}The face compared in 2\.jpg is turned /),
     ]);
     expect(stderr.trimEnd().split('\n')).toEqual([
-      noPicture,
+      noImage,
       'error: The image gone.jpg cannot be read (ENOENT).',
     ]);
   });
@@ -99,7 +99,7 @@ describe('facematch embed', () => {
   test('prints a line for each face, with the embedding of the image', async () => {
     const { code, stdout, stderr } = await embed('--mode fast 1.jpg blank.png notes.jpg 2.jpg');
     const noFace = 'warning: blank.png: no face from 14 px on';
-    expect({ code, stderr }).toEqual({ code: 1, stderr: `${noFace}\n${noPicture}\n` });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: `${noFace}\n${noImage}\n` });
     const lines = stdout.trimEnd().split('\n');
     const faces = lines.map((line) => JSON.parse(line));
     const known = loadPack(pack, manifest).analyse(pack, sample(1), analyseOptions);
