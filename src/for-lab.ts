@@ -2,7 +2,7 @@
 
 export { describeFinding } from './cli/doctor/finding.ts';
 export { drawFaces } from './cli/drawing.ts';
-export { codeOf, namesBelow, openable } from './cli/file-names.ts';
+export { codeOf, namesBelow, openable } from './cli/files.ts';
 export { addHelp, exitCodes } from './cli/help.ts';
 export type { LabCommands } from './cli/laboratory.ts';
 export { matchFlag } from './cli/match-flags.ts';

@@ -1,7 +1,72 @@
-import { mkdirSync, realpathSync, statSync } from 'node:fs';
+import { isUtf8 } from 'node:buffer';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { basename, dirname, extname, join, resolve } from 'node:path';
-import { codeOf, openable } from './file-names.ts';
+import { basename, dirname } from 'node:path';
+
+/** Files, some of whose names are no UTF-8, as older systems and archives leave them: Node gives and takes names as text. */
+
+/** As text that no other name has, where it is no UTF-8. */
+const nameText = (name: Buffer): string => name.toString(isUtf8(name) ? 'utf8' : 'latin1');
+
+/** The paths of all files below a folder, relative to it, with slashes. Throws an Error with a message for people. */
+export function namesBelow(folder: string): string[] {
+  try {
+    return [...walk(Buffer.from(openable(folder)), '')];
+  } catch (error) {
+    throw new Error(`The folder ${folder} cannot be read (${codeOf(error)}).`, { cause: error });
+  }
+}
+
+/** The code of an error of the file system, for people; other errors' message. */
+export function codeOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code ?? message;
+}
+
+function* walk(folder: Buffer, prefix: string): Generator<string> {
+  for (const name of readdirSync(folder, { encoding: 'buffer' })) {
+    const [path, text] = [join(folder, name), prefix + nameText(name)];
+    if (isFolder(path)) yield* walk(path, `${text}/`);
+    else yield text;
+  }
+}
+
+/** Or a link to one; a link to nowhere is a file that cannot be read. */
+function isFolder(path: Buffer): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * The path of a file as the system takes it. Where no file has this name, the one in its folder whose name is no UTF-8 and reads like
+ * that: with replaced characters, as an argument of the command line has it, or as Latin-1. Throws an Error with a message for
+ * people when several read alike.
+ */
+export function openable(path: string): string | Buffer {
+  // Such a name has bytes beyond ASCII.
+  return /^[\0-\x7f]*$/.test(path) ? path : (find(path) ?? path);
+}
+
+function find(path: string): Buffer | undefined {
+  if (existsSync(path)) return Buffer.from(path);
+  const [folder, name] = [dirname(path), basename(path)];
+  const parent = folder === path ? undefined : find(folder);
+  if (parent === undefined || !isFolder(parent)) return undefined;
+  const alike = readdirSync(parent, { encoding: 'buffer' }).filter(
+    (entry) => !isUtf8(entry) && (entry.toString() === name || entry.toString('latin1') === name),
+  );
+  if (alike.length > 1) {
+    throw new Error(
+      `The names of ${alike.length} files are no UTF-8 and read alike: ${path}. Give them other names.`,
+    );
+  }
+  return alike[0] && join(parent, alike[0]);
+}
+
+const join = (folder: Buffer, name: Buffer): Buffer => Buffer.concat([folder, Buffer.from('/'), name]);
 
 export interface ImageFile {
   name: string;
@@ -14,50 +79,5 @@ export async function readImage(file: string): Promise<ImageFile> {
     return { name: basename(file), bytes: new Uint8Array(await readFile(openable(file))) };
   } catch (error) {
     throw new Error(`The image ${file} cannot be read (${codeOf(error)}).`, { cause: error });
-  }
-}
-
-/**
- * The path of each image's drawing. With several images, or if `out` is a folder, they go into that folder, which is made if
- * missing; else `out` is the file. Throws an Error with a message for people when that is not possible, or when a drawing
- * would overwrite one of the images.
- */
-export function drawingFiles(images: readonly string[], out: string): string[] {
-  const asFolder = images.length > 1 || isFolder(out);
-  if (asFolder) {
-    try {
-      mkdirSync(out, { recursive: true });
-    } catch (error) {
-      throw new Error(`--draw: the folder ${out} cannot be made (${codeOf(error)})`);
-    }
-  } else if (!/\.svg$/i.test(out)) throw new Error(`--draw writes SVG: name it .svg, not ${basename(out)}`);
-  else if (!isFolder(dirname(out))) throw new Error(`--draw: there is no folder ${dirname(out)}`);
-  const taken = new Set<string>();
-  const drawings = images.map((image) => (asFolder ? join(out, freeName(image, taken)) : out));
-  const given = new Set(images.map(identity));
-  const lost = drawings.find((drawing) => given.has(identity(drawing)));
-  if (lost !== undefined) throw new Error(`--draw would overwrite the image ${lost}`);
-  return drawings;
-}
-
-/** The image's name with .svg; with a number when images of different folders have the same name. */
-function freeName(image: string, taken: Set<string>): string {
-  const stem = basename(image, extname(image));
-  let name = `${stem}.svg`;
-  for (let number = 2; taken.has(name); number++) name = `${stem}-${number}.svg`;
-  taken.add(name);
-  return name;
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
-}
-
-/** The real path of a file, so that links to it compare equal. */
-function identity(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return resolve(path);
   }
 }
