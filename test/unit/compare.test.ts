@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { work } from '../../src/endpoints/compare-embeddings.ts';
 import { type Comparison, compare } from '../../src/endpoints/comparison.ts';
 import { type ImageFault, problemOf } from '../../src/endpoints/faults.ts';
 import type { Analysis, Face, NativeFailure } from '../../src/engine/addon.ts';
@@ -99,4 +100,34 @@ describe('what is wrong with images', () => {
     expect([code, extras.field]).toEqual(['image_decode_failed', 'image2']);
     expect(extras.errors?.map(({ code: each }) => each)).toEqual(['no_face_found', 'image_decode_failed']);
   });
+});
+
+/** What a worker does with embeddings that nobody waits for any more; the answers are in test/server/embeddings.test.ts. */
+
+const dimensions = 4;
+const embedding = Buffer.from(Float32Array.of(1, 0, 0, 0).buffer).toString('base64');
+const job = (candidates: number) => {
+  const members = { embedding, pack: 'p', version: '1', accuracy_mode: 'fast' };
+  const body = { ...members, candidates: Array.from({ length: candidates }, () => ({ id: '', embedding })) };
+  return { body: Buffer.from(JSON.stringify(body)), pack: 'p', version: '1', dimensions };
+};
+
+test('ends at whichever step is next', () => {
+  const cohortScores = (vectors: Float32Array) => new Float32Array(vectors.length / dimensions);
+  let checks = 0;
+  const count = () => {
+    checks += 1;
+  };
+  expect(work(job(10), { cohortScores, check: count }).candidates).toHaveLength(10);
+  const all = checks;
+  expect(all).toBeGreaterThan(10);
+  for (let last = 1; last <= all; last++) {
+    let left = last;
+    const leave = () => {
+      left -= 1;
+      if (left === 0) throw new Error('left');
+    };
+    expect(() => work(job(10), { cohortScores, check: leave })).toThrow('left');
+    expect(left).toBe(0);
+  }
 });
