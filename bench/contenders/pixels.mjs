@@ -69,7 +69,7 @@ export function letterbox(image, width, height, { mean, scale: unit }) {
     planes[at + plane] = (g - mean) * unit;
     planes[at + 2 * plane] = (b - mean) * unit;
   };
-  // From pixel centre to pixel centre.
+  // The transform goes from pixel centre to pixel centre.
   const shift = 0.5 / scale - 0.5;
   const back = { a: 1 / scale, b: 0, tx: shift, ty: shift };
   return {

@@ -59,7 +59,7 @@ describe('error curves', () => {
     ['detection error trade-off', detChart(curves('few'))],
     ['receiver operating characteristic', rocChart(curves('few'))],
     ['rates by threshold', thresholdChart('normalised', [few])],
-  ])('are steps: %s', (_, chart) => {
+  ])('are steps: %s', (_what, chart) => {
     const lines = linesOf(chart);
     expect(lines.length).toBeGreaterThan(0);
     for (const corners of lines) {
@@ -150,7 +150,7 @@ describe('a crop', () => {
     ['stays within the image at the top left', [0, 0, 50, 50], [0, 0, 110]],
     ['stays within the image at the bottom right', [380, 290, 50, 50], [290, 190, 110]],
     ['is the whole image for a face that fills it', [-10, -10, 390, 320], [0, -50, 400]],
-  ] as const)('%s', (_, [left, top, width, height], [x, y, side]) => {
+  ] as const)('%s', (_what, [left, top, width, height], [x, y, side]) => {
     const crop = cropAround({ x: left, y: top, width, height }, image);
     expect(crop).toEqual({ x: expect.closeTo(x), y: expect.closeTo(y), side: expect.closeTo(side) });
   });

@@ -59,7 +59,7 @@ describe('a detector', () => {
     ['with open sides, rank 3', { rank: 3 }, [640, 640]],
     ['of fixed sides', { sides: [384, 640] }, [384, 640]],
     ['that declares outputs for another size', { sides: [320, 320], declared: 12_800 }, [320, 320]],
-  ])('of SCRFD %s is known by the shapes of its outputs', (_, options, [height, width]) => {
+  ])('of SCRFD %s is known by the shapes of its outputs', (_what, options, [height, width]) => {
     const { members, assumed, min_det_score } = describeDetector(detectorNet(scrfd, options), undefined);
     expect(members).toEqual({
       family: 'scrfd',

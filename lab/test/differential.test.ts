@@ -226,7 +226,7 @@ describe('a rate of people', () => {
     ['no hit', rateOf([false, false], [false]), wilson(0, 3)],
     ['hits only', rateOf([true, true], [true]), wilson(3, 3)],
     ['one person', rateOf([true, false]), wilson(1, 2)],
-  ])('with %s has the interval of independent trials', (_, rate, interval) => {
+  ])('with %s has the interval of independent trials', (_what, rate, interval) => {
     expect(rate.interval).toEqual(interval);
   });
 });

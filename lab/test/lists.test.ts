@@ -43,7 +43,7 @@ describe('a set of labelled people', () => {
     ['a folder in a folder', ['images/of/a.jpg', 'images/of/b.jpg'], ['a.jpg', 'b.jpg']],
     ['folders of people', ['images/ann/1.jpg', 'images/ann/2.jpg', 'images/c.jpg'], ['ann', 'ann', 'c.jpg']],
     ['folders of like names', ['ann/1.jpg', 'anna/1.jpg', 'anna/2.jpg'], ['ann', 'anna', 'anna']],
-  ])('counts people without that column in %s', (_, files, people) => {
+  ])('counts people without that column in %s', (_what, files, people) => {
     put(...files.map((file) => join('..', file)));
     writeFileSync(join(folder, 'people.tsv'), `image\tage\n${files.map((file) => `${file}\t3\n`).join('')}`);
     expect(readPeople('staff', folder).map(({ person }) => person)).toEqual(
@@ -122,7 +122,7 @@ describe('a set of labelled people', () => {
     ['an image twice', 'image\tage\na.jpg\t3\nimages/a.jpg\t3\n', 'line 3'],
     ['an empty value', 'image\tage\na.jpg\t\n', 'line 2'],
     ['a value too many', 'image\tage\na.jpg\t3\t4\n', 'line 2'],
-  ])('is refused for a list with %s', (_, text, message) => {
+  ])('is refused for a list with %s', (_what, text, message) => {
     put('a.jpg');
     writeFileSync(join(folder, 'people.tsv'), text);
     expect(read).toThrow(message);
@@ -165,7 +165,7 @@ describe('a list of pairs', () => {
     ['UTF-16', Buffer.from(text, 'utf16le')],
     ['UTF-16, big end first', Buffer.from(text, 'utf16le').swap16()],
     ['Latin-1', Buffer.from(text.slice(1), 'latin1')],
-  ])('is read in %s', (_, bytes) => {
+  ])('is read in %s', (_what, bytes) => {
     expect(read(bytes)).toMatchObject([{ image1: 'staff/ü.jpg', image2: 'b', same: false }]);
   });
 
@@ -177,7 +177,7 @@ describe('a list of pairs', () => {
     ['it has only a header', 'image1\timage2\tsame\n', 'no pairs'],
     ['a line is cut short', 'image1\timage2\tsame\na\tb\t1\na\tb\n', 'line 3'],
     ['same is a word', 'image1\timage2\tsame\na\tb\tyes\n', 'same is "yes"'],
-  ])('is refused when %s', (_, text, message) => {
+  ])('is refused when %s', (_what, text, message) => {
     expect(() => read(text)).toThrow(message);
   });
 

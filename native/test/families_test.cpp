@@ -358,7 +358,7 @@ TEST_CASE("a detector finds a bright square, in a net of fixed and of open sides
     CAPTURE(c.what);
     const TinyDetector tiny(bright(c.input, c.with_batch), bright_spec());
     const float side = 1.5f * 250 / 255 * 32;
-    // Also where the image fills a part of the frame.
+    // The image may fill only a part of the frame.
     for (const cv::Rect part :
          {cv::Rect(0, 0, 256, 192), cv::Rect(0, 0, 256, 96), cv::Rect(128, 0, 128, 192)}) {
       const auto found = (*tiny).detect(image(part), 0.7f);

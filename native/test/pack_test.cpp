@@ -25,7 +25,7 @@ constexpr int kCrop = 16;
 constexpr int kChip = 16;
 constexpr int kDimensions = 8;
 
-// Of a detector of the family rfb for a square frame: three, two, two and three in each cell.
+// The priors of the family rfb for a square frame: three, two, two and three in each cell.
 constexpr size_t kPriors = 8 * 8 * 3 + 4 * 4 * 2 + 2 * 2 * 2 + 1 * 1 * 3;
 
 TinyOutput shaped(const char* name, int64_t rows, int64_t columns, std::vector<float> numbers) {

@@ -293,7 +293,7 @@ async function json(images: Images, fields: object): Promise<Body> {
 const isList = (sent: ImageBytes | readonly ImageBytes[]): sent is readonly ImageBytes[] =>
   Array.isArray(sent);
 
-/** Also one of another realm, such as that of a test runner. */
+/** One of another realm, such as that of a test runner, is one too. */
 const isArrayBuffer = (given: unknown) =>
   /^\[object (Shared)?ArrayBuffer\]$/.test(Object.prototype.toString.call(given));
 

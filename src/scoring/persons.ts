@@ -16,7 +16,7 @@ export function inOneArray(vectors: readonly Float32Array[]): Float32Array {
 export type PhotoFaces = readonly Embedded[];
 
 export interface ComparedPersons extends Similarity {
-  /** For each side and photo. */
+  /** One for each side and photo. */
   sides: readonly (readonly PhotoAgreement[])[];
 }
 

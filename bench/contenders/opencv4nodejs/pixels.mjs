@@ -93,7 +93,7 @@ function warp({ mat }, transform, size) {
   const { area, left, top } = region(mat, transform, size, wanted + 1);
   const shrink = Math.min(wanted, area.cols, area.rows);
   const from = shrink < 2 ? area : blocks(area, shrink);
-  // From pixel centre to pixel centre of the shrunken image.
+  // It goes from pixel centre to pixel centre of the shrunken image.
   const middle = (shrink - 1) / 2;
   const [x, y] = apply(transform, [left + middle, top + middle]);
   const [a, b] = [transform.a * shrink, transform.b * shrink];

@@ -12,7 +12,7 @@ namespace facematch {
 
 enum class DetectionPass { kWhole, kRotated, kEnhanced, kPadded, kLargeTiles, kSmallTiles };
 
-// In their order: the first alone, or all.
+// The passes in their order: the first alone, or all.
 std::span<const DetectionPass> detection_passes(bool use_heuristic_fallback);
 
 // `faces` becomes what is known after the pass. Of a face that was known before and is found again,

@@ -7,7 +7,7 @@
 
 namespace facematch {
 
-// By their boxes or their landmarks.
+// Their boxes or their landmarks decide.
 bool is_same_face(const FoundFace& a, const FoundFace& b);
 
 // How far a face's landmarks are from the middle of its box, in sides of the box.

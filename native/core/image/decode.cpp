@@ -88,7 +88,7 @@ constexpr std::array kBrands = {
     Brand{"msf1"sv, "heic", true}, Brand{"miaf"sv, "heic", true},
 };
 
-// Of a file whose first box lists brands, the major one first.
+// The kind of a file whose first box lists brands, the major one first.
 const char* sniff_brands(std::span<const uint8_t> bytes) {
   const size_t length = size_t{bytes[2]} << 8 | bytes[3];
   const size_t end = std::min(bytes.size(), std::max<size_t>(12, length));

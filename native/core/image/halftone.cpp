@@ -55,7 +55,7 @@ constexpr double kLeastChanges = 0.5;
 constexpr double kShareOfDots = 0.2;
 constexpr int kLargestDot = 8;
 
-// From dot to dot of a medium grey, in sizes of the dot.
+// The distance from dot to dot of a medium grey, in sizes of the dot.
 constexpr float kPitchOfDot = 2.7f;
 
 class Spectrum {
@@ -73,7 +73,7 @@ class Spectrum {
     cv::dft(levels, waves_, cv::DFT_COMPLEX_OUTPUT);
   }
 
-  // Of the wave with so many periods across and down; negative numbers run the other way.
+  // The power of the wave with so many periods across and down; negative numbers run the other way.
   float power(cv::Point wave) const {
     const auto& c = waves_.at<cv::Vec2f>((wave.y + kTile) % kTile, (wave.x + kTile) % kTile);
     return c[0] * c[0] + c[1] * c[1];
@@ -135,7 +135,7 @@ double power_of_ring(const Spectrum& spectrum, cv::Point peak, cv::Point across)
   return sum / std::max(count, 1);
 }
 
-// Of a grey tile.
+// The pitch of the dots in a grey tile.
 float pitch_in(const cv::Mat& grey) {
   constexpr int kApart = 2;
   const int rest = kTile - kApart;

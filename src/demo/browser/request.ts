@@ -69,7 +69,7 @@ function problemOf({ status, statusText }: Response, text: string): ProblemAnswe
     const problem = JSON.parse(text);
     if (typeof problem.detail === 'string') return problem;
   } catch {
-    // Not JSON, so not of this service.
+    // What is no JSON is not of this service.
   }
   return {
     status,
