@@ -11,11 +11,11 @@ const extras: Readonly<Record<string, (value: any) => string>> = {
   faces_found: (faces) => `${count(faces, 'face')} found.`,
 };
 
-const text = 'This file is text and not a photo. Choose a JPEG, PNG or WebP.';
+const text = 'is text and not a photo. Choose a JPEG, PNG or WebP.';
 
 /** In place of the server's words, which are for programs: what `detected` says of a file, and what helps. */
 const notPhotos: Readonly<Record<string, string>> = {
-  heic: 'This is a HEIC photo, as iPhones take them. Share or export it as JPEG, and choose that.',
+  heic: 'is a HEIC photo, as iPhones take them. Share or export it as JPEG, and choose that.',
   ...Object.fromEntries(
     ['text', 'html', 'base64', 'data_url', 'url', 'path', 'jpeg_as_text'].map((detected) => [detected, text]),
   ),
@@ -53,7 +53,7 @@ export function showProblem(
 function detailOf(problem: ProblemAnswer, told: readonly string[]): string {
   const words = notPhotos[String(problem.detected)];
   const about = capital(plainWords(problem.field ?? 'photo'));
-  return words === undefined ? plainWords([problem.detail, ...told].join(' ')) : `${about}: ${words}`;
+  return words === undefined ? plainWords([problem.detail, ...told].join(' ')) : `${about} ${words}`;
 }
 
 export function clearProblem(): void {

@@ -46,9 +46,9 @@ describe.skipIf(chromiumFile === undefined)('a refusal', () => {
     [
       'a HEIC photo',
       '\0\0\0\x18ftypheic\0\0\0\0mif1heic',
-      'as iPhones take them. Share or export it as JPEG',
+      'Photo 2 is a HEIC photo, as iPhones take them. Share or export it as JPEG',
     ],
-    ['a text', 'Dear Sir or Madam,\n'.repeat(9), 'This file is text and not a photo.'],
+    ['a text', 'Dear Sir or Madam,\n'.repeat(9), 'Photo 2 is text and not a photo.'],
   ])('of %s is in words for people', async (_what, bytes, words) => {
     const demo = await session.open();
     await demo.give(1, jpeg(samples.one));
