@@ -1,7 +1,18 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { debootstrap, furnish, inside, requireTools } from '../../scripts/lib/debian-root.mjs';
 import { endOnSignals, freePorts, root, startProgram } from '../../test/support/programs.mjs';
 import { claim, flags, progress, report } from '../../test/support/report.mjs';
@@ -41,8 +52,10 @@ log: { type: stdout, format: json, level: warn }
   );
   const tool = join(folder, 'verdaccio');
   mkdirSync(tool);
-  // The last line of versions that run on Node 20.
-  run(['npm', 'install', '--silent', '--no-audit', '--no-fund', '--prefix', tool, 'verdaccio@6.8']);
+  // The last that runs on Node 20. A part of it asks for node-fetch by a tag that not every mirror has.
+  const needs = { dependencies: { verdaccio: '6.8.0' }, overrides: { 'node-fetch': '2.7.0' } };
+  writeFileSync(join(tool, 'package.json'), JSON.stringify({ private: true, ...needs }));
+  run(['npm', 'install', '--silent', '--no-audit', '--no-fund', '--prefix', tool]);
   const program = join(tool, 'node_modules/verdaccio/bin/verdaccio');
   await startProgram(process.execPath, [program, '--config', config, '--listen', url], {
     ready: /http address/,
@@ -65,7 +78,7 @@ function reserve(env) {
   const block = /^ *for name in .*?^ *done$/ms.exec(page)[0];
   const place = join(folder, 'names');
   mkdirSync(place);
-  run(['sh', '-euc', block], { cwd: place, env });
+  run(['sh', '-euc', block], { cwd: place, env: { ...env, npm_config_loglevel: 'error' } });
 }
 
 /** The packages, as a later version. */
@@ -83,6 +96,64 @@ function raised(tarballs, version) {
     return place;
   });
 }
+
+const hashOf = (file) => createHash('sha256').update(readFileSync(file)).digest('hex');
+
+/** Names of those that differ when they are made in another folder, without what a compiler remembers of the first. */
+function differing(tarballs) {
+  const other = join(folder, 'another', 'place');
+  const tracked = run(['git', 'ls-files', '-z'], { cwd: root }).split('\0').filter(Boolean);
+  for (const path of tracked) {
+    mkdirSync(join(other, dirname(path)), { recursive: true });
+    copyFileSync(join(root, path), join(other, path));
+  }
+  for (const name of ['node_modules', '.cache']) symlinkSync(join(root, name), join(other, name));
+  for (const name of ['dist', 'models/packs'])
+    cpSync(join(root, name), join(other, name), { recursive: true });
+  const steps = ['--only', 'addon,platform,program,client,lab', '--registry'];
+  const env = { ...process.env, CCACHE_DISABLE: '1' };
+  run([process.execPath, 'scripts/package.mjs', ...steps], { cwd: other, env });
+  const again = (file) => join(other, 'build/package', basename(file));
+  return tarballs.filter((file) => hashOf(file) !== hashOf(again(file))).map((file) => basename(file));
+}
+
+/** The blocks of a page under a heading. */
+function blocksOf(page, heading) {
+  const text = readFileSync(join(root, page), 'utf8');
+  const section = text.split(/^#+ /m).find((part) => part.startsWith(`${heading}\n`));
+  return [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block);
+}
+
+/** Of the packages' section the second and third block, and the unit's, in the order of a reader. */
+function asService() {
+  const [, install, remove] = blocksOf('docs/deployment.md', 'From packages, without a compiler');
+  const [, enable, audit] = blocksOf('docs/deployment.md', 'Under systemd');
+  const machine = readFileSync(new URL('machine.sh', import.meta.url), 'utf8');
+  return {
+    install: `${machine}\n${install}`,
+    serve: [machine, enable, audit, behindNginx, remove, gone].join('\n'),
+  };
+}
+
+/** docs/proxies.md, with a certificate of its own. */
+const behindNginx = `
+matched() {
+  curl -sS --fail-with-body --retry 30 --retry-delay 1 --retry-all-errors --cacert /etc/facematch/tls.crt \\
+    --resolve facematch.example:443:127.0.0.1 -H "x-api-key: $KEY" -F "image1=@$samples/sample1.jpg" -F "image2=@$samples/sample3.jpg" \\
+    https://facematch.example/API/v1.0/face/match/upload | grep --only-matching '"match":true'
+}
+echo FACEMATCH_TRUSTED_HOPS=1 >>/etc/facematch/environment
+systemctl restart facematch
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=facematch.example -addext subjectAltName=DNS:facematch.example \\
+  -keyout /etc/facematch/tls.key -out /etc/facematch/tls.crt 2>/dev/null
+cp /opt/facematch/deploy/nginx.conf /etc/nginx/conf.d/facematch.conf
+nginx -q -t && nginx
+matched
+timeout 10 bash -c 'until grep --quiet match /var/log/facematch/audit.jsonl; do sleep 0.1; done'
+nginx -s stop
+`;
+const gone =
+  '[ -z "$(ls --directory /opt/facematch* /etc/facematch /var/log/facematch 2>/dev/null)" ] && echo gone';
 
 function publish(packages, env) {
   for (const one of packages) run(['npm', 'publish', '--silent', '--access', 'public', one], { env });
@@ -104,6 +175,7 @@ try {
     .map((name) => join(made, name));
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const next = version.replace(/\d+$/, (patch) => String(Number(patch) + 1));
+  const different = await step('built in another folder', () => differing(tarballs));
   const { url, env } = await step('registry', startRegistry);
   await step('names', () => reserve(env));
   await step(`publish ${version}`, () => publish(tarballs, env));
@@ -114,13 +186,27 @@ try {
     mkdirSync(join(debian, 'srv/try'), { recursive: true });
     const settings = { ...furnish(debian, { node }), npm_config_registry: `${url}/` };
     const within = (line) => run(inside(debian, ['sh', '-euc', `cd /srv/try && ${line}`]), { env: settings });
-    return { suite, within };
+    return { suite, within, debian };
   });
   const install = 'npm install --silent --no-audit --no-fund';
   const matches = [];
   for (const { suite, within } of places) {
     const match = (line) => matches.push(JSON.parse(within(`${line} && npx facematch demo --json`)).match);
     await step(`${suite}: install and demo`, () => match(`${install} facematch`));
+  }
+  const served = [];
+  for (const { suite, within, debian } of places) {
+    await step(`${suite}: as a service, behind nginx, removed`, () => {
+      const { install, serve } = asService();
+      for (const tarball of tarballs) copyFileSync(tarball, join(debian, 'srv', basename(tarball)));
+      writeFileSync(join(debian, 'srv/install.sh'), install);
+      writeFileSync(join(debian, 'srv/serve.sh'), serve);
+      // Debian would start nginx on this machine's own ports.
+      writeFileSync(join(debian, 'usr/sbin/policy-rc.d'), '#!/bin/sh\nexit 101\n', { mode: 0o755 });
+      within('apt-get update -qq && apt-get install -qq --no-install-recommends curl iproute2 nginx openssl');
+      within('cd /srv && bash install.sh');
+      served.push(within('unshare --net bash -c "ip link set lo up && cd /srv && bash serve.sh"'));
+    });
   }
   await step(`publish ${next}`, () => publish(raised(tarballs, next), env));
   const left = [];
@@ -141,6 +227,18 @@ try {
     claims: [
       claim('the package', asked.trim().replaceAll('\n', ', '), 'this version', asked.includes(version)),
       claim('matches', matches.join(', '), 'four', matches.length === 4 && matches.every(Boolean)),
+      claim(
+        'differ when built in another folder',
+        different.join(', ') || 'none',
+        'none',
+        different.length === 0,
+      ),
+      claim(
+        'served under the unit and nginx, and removed',
+        String(served.filter((said) => said.includes('"match":true') && said.trim().endsWith('gone')).length),
+        'two',
+        served.every((said) => said.includes('"match":true') && said.trim().endsWith('gone')),
+      ),
       claim('left behind', left.join('').trim() || 'nothing', 'nothing', left.join('').trim() === ''),
     ],
     json,
