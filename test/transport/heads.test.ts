@@ -58,6 +58,7 @@ describe('a head', () => {
     ['with a folded line', get('x: 1\r\n 2\r\n'), everywhere(400)],
     ['with an empty line before it', `\r\n${get()}`, { node: 200, uws: undefined }],
     ['without Host', get().replace(/host: .*\r\n/, ''), everywhere(400)],
+    ['with two fields Host', get('Host: b\r\n'), everywhere(400)],
     ['that asks for another protocol', get('connection: upgrade\r\nupgrade: h2c\r\n'), everywhere(200)],
     ['of CONNECT', 'CONNECT a:443 HTTP/1.1\r\nhost: a\r\n\r\n', { node: 405, uws: 505 }],
     ['of TLS', '\x16\x03\x01\x02\0\x01\0\r\n\r\n', { node: 400, uws: 505 }],

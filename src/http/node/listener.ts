@@ -1,6 +1,12 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -95,6 +101,11 @@ function serve(server: Server, { limits, handle, onFault }: ListenerOptions, unc
     heard.add(socket);
     // What follows a body whose end is unclear may be no request of this client's.
     if (ended.has(socket) || !hasRoom(socket, res)) return;
+    if (hasTwoHosts(req)) {
+      ended.add(socket);
+      refuse({}, socket);
+      return;
+    }
     try {
       const { exchange } = new NodeWire(req, res, limits, unclear);
       if (exchange.request.framing === 'unclear') ended.add(socket);
@@ -119,6 +130,11 @@ function serve(server: Server, { limits, handle, onFault }: ListenerOptions, unc
 
 const heard = new WeakSet<Socket>();
 const ended = new WeakSet<Socket>();
+
+/** RFC 9112 section 3.2: 400. µWS refuses it too, and a proxy may have read the other one. */
+function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
+  return rawHeaders.filter((name, at) => at % 2 === 0 && /^host$/i.test(name)).length > 1;
+}
 
 /** Most requests of one connection whose answers are not sent: each takes some KiB, and the kernel hands over a thousand at once. */
 const maxPipelined = 32;
@@ -220,7 +236,7 @@ function hearFault(error: ParseError, socket: Socket, again: Server): void {
   } else refuse(error, socket);
 }
 
-function refuse({ code }: ParseError, socket: Duplex): void {
+function refuse({ code }: Partial<ParseError>, socket: Duplex): void {
   const status = code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
   closeSoon(socket, `HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
 }
