@@ -66,9 +66,10 @@ function sanitizers() {
   return {
     FACEMATCH_ADDON: addon,
     LD_PRELOAD: `${library('libasan.so')} ${library('libubsan.so')}`,
-    // A small quarantine, because freed memory in it counts as resident. Leaks show as growth: Node frees little at exit.
-    ASAN_OPTIONS:
-      'detect_leaks=0:abort_on_error=1:quarantine_size_mb=8:thread_local_quarantine_size_kb=64:allocator_release_to_os_interval_ms=500',
+    // A small quarantine, because freed memory in it counts as resident, and one frame of each allocation's stack, because every
+    // stack that was ever seen is kept: 70 MiB after 4,000 requests, and more all the time. To see whole ones, repeat the request with
+    // ASAN_OPTIONS=malloc_context_size=30. Leaks show as growth: Node frees little at exit.
+    ASAN_OPTIONS: `detect_leaks=0:abort_on_error=1:quarantine_size_mb=8:thread_local_quarantine_size_kb=64:allocator_release_to_os_interval_ms=500:malloc_context_size=1:${process.env.ASAN_OPTIONS ?? ''}`,
     UBSAN_OPTIONS: 'print_stacktrace=1:abort_on_error=1',
   };
 }
