@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts';
 import { projectPath } from '../config/paths.ts';
 import { samples } from '../config/samples.ts';
 import { endpoints } from '../endpoints/index.ts';
+import { mostPhotos } from '../endpoints/match-person.ts';
 import { maxTargets, optionEntries, optionRules } from '../endpoints/options.ts';
 import type { Settings } from './browser/types.ts';
 
@@ -82,6 +83,7 @@ function settingsOf(config: Config): Settings {
       max_image_bytes: config.max_image_bytes,
       max_pixels: config.max_pixels,
       targets: maxTargets,
+      photos: mostPhotos.image1,
     },
     samples: samples.every((file) => existsSync(file)),
   };

@@ -6,6 +6,7 @@ import { programs } from '../../src/demo/browser/programs.ts';
 import {
   bytesText,
   curlLine,
+  disagreementWords,
   percentText,
   shareOfStrangers,
   strangersAlike,
@@ -19,6 +20,25 @@ import { examples } from '../../src/site/examples.ts';
 test('a warning about the largest face names the photo, and what to do on the page', () => {
   const warning = { code: 'not_the_largest_face', field: 'image2', detail: 'auto_pair_best' } as const;
   expect(warningText(warning)).toMatch(/^The face compared in photo 2 is not .*Tick “Compare every face/);
+});
+
+test('photos of a person are counted as people count, from 1 on', () => {
+  const behind = {
+    code: 'not_the_largest_face',
+    field: 'image2',
+    index: 0,
+    face_index: 1,
+    detail: '',
+  } as const;
+  expect(warningText(behind)).toMatch(/^Photo 1 of person 2: the largest face .*, but face 2 fits better/);
+  const poor = { code: 'low_quality_face', field: 'image1', index: 1, detail: 'image1[1] is dark.' } as const;
+  expect(warningText(poor)).toBe('photo 2 of person 1 is dark.');
+  const errors = [
+    { field: 'image1', index: 0 },
+    { field: 'image1', index: 1 },
+    { field: 'image2', index: 3 },
+  ];
+  expect(disagreementWords(errors)).toContain('photo 1 and photo 2 of person 1 and on photo 4 of person 2.');
 });
 
 describe('a false-match rate in words', () => {

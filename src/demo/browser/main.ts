@@ -1,11 +1,11 @@
 import { byId, element, Fault, find, settings, tell } from './dom.ts';
+import { makeCopyButtons, showPrograms } from './exchange.ts';
 import { Faces } from './faces.ts';
 import { chosenFields, form, showForm } from './form.ts';
 import { Others, PhotoSlot, takeDroppedAndPasted } from './photos.ts';
 import { clearProblem, fieldsOf, showProblem } from './problem.ts';
-import { programs } from './programs.ts';
 import { type Photo, planOf, send } from './request.ts';
-import { announcement, showFaces, showMany, showResult } from './result.ts';
+import { announcement, firstPhotos, showFaces, showMany, showResult } from './result.ts';
 import type { Choice, DetectAnswer, Fields, ManyAnswer, Received, Task } from './types.ts';
 import { bytesText } from './words.ts';
 
@@ -43,7 +43,7 @@ for (const radio of document.querySelectorAll<HTMLInputElement>('[name="task"]')
 }
 take('match');
 showForm(() => tell(byId('stale'), 'You changed something since: compare again for an answer to that.'));
-for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copies]')) makeCopyButton(button);
+makeCopyButtons();
 for (const [id, title] of [['docs', 'Documentation'] as const, ['openapi', 'OpenAPI'] as const]) {
   const href = settings.paths[id];
   if (href !== undefined) byId('links').append(element('a', { href }, title));
@@ -71,7 +71,7 @@ form.addEventListener('submit', async (event) => {
 async function compare(): Promise<boolean> {
   running?.abort();
   clearFaults();
-  const plan = planOf(task, { ...chosenFields(), ...chosenFaces() }, refused);
+  const plan = planOf(taskOf(), { ...chosenFields(), ...chosenFaces() }, refused);
   if (plan === undefined) return fail({ problem: allOff });
   await Promise.all(placesOf().map(({ ready }) => ready));
   if (!isReady()) return false;
@@ -91,9 +91,9 @@ async function compare(): Promise<boolean> {
   if ('problem' in outcome && outcome.problem.code === 'forbidden_scope' && !refused.has(plan.endpoint)) {
     // The other endpoint may be allowed.
     refused.add(plan.endpoint);
-    if (planOf(task, plan.fields, refused)?.endpoint !== plan.endpoint) return compare();
+    if (planOf(taskOf(), plan.fields, refused)?.endpoint !== plan.endpoint) return compare();
   }
-  showPrograms((language) => programs[language]!(location.origin, plan, photos));
+  showPrograms(plan, photos);
   byId('json').textContent = JSON.stringify('answer' in outcome ? outcome.answer : outcome.problem, null, 2);
   byId('exchange').hidden = false;
   return 'answer' in outcome ? succeed(outcome) : fail(outcome);
@@ -103,8 +103,12 @@ function succeed({ answer, round_trip_ms }: Extract<Received, { answer: unknown 
   if (!('match' in answer)) return succeedWithList(answer);
   showResult(answer, round_trip_ms, [slots[0].image, slots[1].image]);
   tell(byId('stale'), undefined);
-  faces[0].show(answer.image1);
-  faces[1].show(answer.image2);
+  const images = 'pairs' in answer ? ([answer.image1, answer.image2] as const) : firstPhotos(answer);
+  for (const [at, image] of images.entries()) faces[at]!.show(image);
+  if (!('pairs' in answer)) {
+    for (const [at, photos] of [answer.image1, answer.image2].entries())
+      slots[at]!.more.showAgreements(photos.map(({ agreement_percent }) => agreement_percent));
+  }
   setChosen(chosen);
   say(announcement(answer));
   return true;
@@ -166,7 +170,9 @@ async function sampleFile(number: number): Promise<File> {
 /** The photos of the request, by form field. */
 function photosOf(): Photo[] {
   const [first, second] = slots;
-  if (task === 'match') return [first, second];
+  if (task === 'match') {
+    return [first, second].flatMap(({ name, files }) => files.map((file) => ({ name, file })));
+  }
   if (task === 'detect') return [{ name: 'image', file: first.file }];
   return [first, ...others.files.map((file) => ({ name: others.name, file }))];
 }
@@ -175,10 +181,18 @@ function photosOf(): Photo[] {
 function take(wanted: Task): void {
   task = wanted;
   slots[1].section.hidden = task !== 'match';
+  for (const slot of slots) {
+    slot.takeSeveral(task === 'match' && settings.paths.match_person !== undefined);
+  }
   others.section.hidden = task !== 'match_many';
   byId('threshold-field').hidden = task === 'detect';
   byId('compare').textContent = verb();
   forget();
+}
+
+/** Several photos of a person make it a comparison of persons. */
+function taskOf(): Task | 'match_person' {
+  return task === 'match' && slots.some(({ files }) => files.length > 1) ? 'match_person' : task;
 }
 
 function verb(): string {
@@ -190,7 +204,13 @@ function fail({ problem, retry_after_s }: Extract<Received, { problem: unknown }
   showProblem(problem, retry_after_s, () => void compare());
   // The photo of a detect request, `image`, is the first one here.
   const names = fieldsOf(problem).map((name) => (name === 'image' ? slots[0].name : name));
-  for (const { name, fault } of placesOf()) if (names.includes(name)) fault.show();
+  const faultsOf = (name: string) => (problem.errors ?? []).filter(({ field }) => field === name);
+  for (const { name, fault } of placesOf()) {
+    // Not where further photos of a person alone are at fault.
+    const first = faultsOf(name).some(({ index = 0 }) => index === 0) || faultsOf(name).length === 0;
+    if (first && names.includes(name)) fault.show();
+  }
+  for (const { name, more } of slots) more.showFaults(faultsOf(name));
   const controls = names.map((name) => form.querySelector<HTMLElement>(`[name="${CSS.escape(name)}"]`));
   for (const control of controls) {
     control?.setAttribute('aria-invalid', 'true');
@@ -213,6 +233,7 @@ function forget(): void {
   clearFaults();
   setChosen([-1, -1]);
   for (const overlay of faces) overlay.clear();
+  for (const { more } of slots) more.showAgreements([]);
   hideResults();
   byId('exchange').hidden = true;
 }
@@ -232,7 +253,7 @@ function clearFaults(): void {
 
 /** Chooses or releases a clicked face of photo 0 or 1. With one chosen in each photo, these two are compared. */
 function choose(wanted: Choice, photo: 0 | 1): void {
-  if (settings.paths.match_advanced === undefined || task !== 'match') return;
+  if (settings.paths.match_advanced === undefined || taskOf() !== 'match') return;
   const again = wanted[photo] === chosen[photo];
   if (again) wanted[photo] = -1;
   setChosen(wanted);
@@ -275,35 +296,4 @@ function reveal(target: HTMLElement): void {
 /** Announces a text to screen readers. */
 function say(text: string | null): void {
   byId('status').textContent = text;
-}
-
-/** The request in the language that is chosen; the first one until another is. */
-function showPrograms(write: (language: string) => string): void {
-  const chosen = document.querySelector<HTMLInputElement>('[name="language"]:checked')?.value ?? 'curl';
-  const radios = Object.keys(programs).map((value) => {
-    const radio = element('input', { type: 'radio', name: 'language', value, checked: value === chosen });
-    radio.addEventListener('change', () => tell(byId('program'), write(value)));
-    return element('label', {}, radio, element('span', {}, value));
-  });
-  byId('languages').replaceChildren(...radios);
-  tell(byId('program'), write(chosen));
-}
-
-/** Copies the text of the element that data-copies names. */
-function makeCopyButton(button: HTMLButtonElement): void {
-  const source = byId(button.dataset.copies!);
-  // Browsers allow the clipboard only on secure origins.
-  button.hidden = navigator.clipboard === undefined;
-  button.addEventListener('click', async () => {
-    try {
-      await navigator.clipboard.writeText(source.textContent ?? '');
-      button.textContent = 'Copied';
-    } catch {
-      getSelection()?.selectAllChildren(source);
-      button.textContent = 'Selected';
-    }
-  });
-  button.addEventListener('blur', () => {
-    button.textContent = 'Copy';
-  });
 }

@@ -1,28 +1,31 @@
 import { hasCamera, openCamera } from './camera.ts';
 import { byId, element, Fault, find, settings, tell } from './dom.ts';
 import { fitted, limitText } from './fitted.ts';
+import { MorePhotos } from './more-photos.ts';
 import { previewOf } from './preview.ts';
 import { bytesText, count } from './words.ts';
 
-/** One of the two photos: the file, its preview, and its caption and faults. */
+/** One of the two photos: the file, its preview, its caption and faults, and further photos of the same person. */
 export class PhotoSlot {
   readonly number: 1 | 2;
   /** The form field. */
   readonly name: 'image1' | 'image2';
   file: File | undefined;
-  /** Resolves when the file is one that may be sent: a photo above the server's limits is made smaller first. */
-  ready: Promise<void> = Promise.resolve();
   readonly section: HTMLElement;
   readonly image: HTMLImageElement;
   readonly caption: HTMLElement;
   readonly fault: Fault;
+  readonly more: MorePhotos;
   readonly #input: HTMLInputElement;
   readonly #stage: HTMLElement;
   readonly #unseen: HTMLElement;
   readonly #remove: HTMLElement;
   readonly #onChange: () => void;
   #chosen: File | undefined;
+  #ready: Promise<void> = Promise.resolve();
+  readonly #heading: HTMLElement;
   #url = '';
+  #takesSeveral = false;
 
   /** @param onChange called when the photo changes */
   constructor(number: 1 | 2, onChange: () => void) {
@@ -37,7 +40,9 @@ export class PhotoSlot {
     this.#stage = find(this.section, '.stage', HTMLElement);
     this.#unseen = find(this.section, '.unseen', HTMLElement);
     this.#remove = find(this.section, '.remove', HTMLElement);
+    this.#heading = find(this.section, 'h2', HTMLElement);
     this.fault = new Fault(this.section, this.#input, byId(`${this.name}-fault`));
+    this.more = new MorePhotos(number, () => this.#changed());
     this.#listen();
   }
 
@@ -48,13 +53,12 @@ export class PhotoSlot {
     this.#remove.hidden = file === undefined;
     this.section.classList.toggle('filled', file !== undefined);
     this.#stage.hidden = true;
-    this.fault.clear();
     tell(this.#unseen, undefined);
     this.caption.textContent = this.label;
     URL.revokeObjectURL(this.#url);
-    this.#onChange();
+    this.#changed();
     if (file === undefined) return;
-    this.ready = this.#fit(file);
+    this.#ready = this.#fit(file);
     const preview = await previewOf(file);
     if (this.#chosen !== file) return;
     this.#url = URL.createObjectURL(preview);
@@ -68,8 +72,21 @@ export class PhotoSlot {
     this.caption.textContent = this.label;
   }
 
+  /** Resolves when the files are those that may be sent: photos above the server's limits are made smaller first. */
+  get ready(): Promise<unknown> {
+    return Promise.all([this.#ready, this.more.ready]);
+  }
+
+  /** The first photo, and where they count the further ones. */
   get files(): readonly File[] {
-    return this.file === undefined ? [] : [this.file];
+    if (this.file === undefined) return [];
+    return this.#takesSeveral ? [this.file, ...this.more.files] : [this.file];
+  }
+
+  /** Whether further photos of the person count. */
+  takeSeveral(does: boolean): void {
+    this.#takesSeveral = does;
+    this.#draw();
   }
 
   /** Name and size, and whether it is as it was chosen. */
@@ -78,6 +95,19 @@ export class PhotoSlot {
     const isSmaller = this.file !== this.#chosen;
     const note = isSmaller ? ` (made smaller here: the server takes up to ${limitText()})` : '';
     return `${this.file.name}, ${bytesText(this.file.size)}${note}`;
+  }
+
+  #changed(): void {
+    this.fault.clear();
+    this.#draw();
+    this.#onChange();
+  }
+
+  #draw(): void {
+    const name = `${this.files.length > 1 ? 'Person' : 'Photo'} ${this.number}`;
+    this.#heading.textContent = name;
+    this.section.ariaLabel = name;
+    this.more.draw(this.#takesSeveral && this.file !== undefined);
   }
 
   #listen(): void {
@@ -96,7 +126,7 @@ export class PhotoSlot {
       else capture.click();
     });
     this.#remove.addEventListener('click', () => {
-      void this.show(undefined);
+      void this.show(this.more.remove(0));
       this.#input.focus();
     });
     this.image.addEventListener('load', () => {

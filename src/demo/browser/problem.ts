@@ -1,6 +1,6 @@
 import { byId, element, settings } from './dom.ts';
 import type { ProblemAnswer } from './types.ts';
-import { bytesText, capital, count } from './words.ts';
+import { bytesText, capital, count, disagreementWords, photoWords } from './words.ts';
 
 /** Further members of a problem → their text. */
 // biome-ignore lint/suspicious/noExplicitAny: each member has a type of its own
@@ -23,7 +23,7 @@ const notPhotos: Readonly<Record<string, string>> = {
 
 /** The text without the names of a request's fields and the marks around them. */
 export function plainWords(text: string): string {
-  return text
+  return photoWords(text)
     .replaceAll('`', '')
     .replaceAll(/\bimage([12])\b/g, 'photo $1')
     .replaceAll(/\b[a-z]+(?:_[a-z0-9]+)+\b/g, (name) => name.replaceAll('_', ' '));
@@ -51,8 +51,11 @@ export function showProblem(
 }
 
 function detailOf(problem: ProblemAnswer, told: readonly string[]): string {
+  const { code, field = 'photo', errors = [] } = problem;
+  if (code === 'photos_disagree') return disagreementWords(errors as { field: string; index: number }[]);
   const words = notPhotos[String(problem.detected)];
-  const about = capital(plainWords(problem.field ?? 'photo'));
+  const index = errors[0]?.index;
+  const about = capital(plainWords(index === undefined ? field : `${field}[${index}]`));
   return words === undefined ? plainWords([problem.detail, ...told].join(' ')) : `${about} ${words}`;
 }
 

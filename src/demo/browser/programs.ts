@@ -49,7 +49,8 @@ function curlWithJson(origin: string, plan: Plan, photos: Photos): string {
 
 /** The method of both client libraries. */
 function methodOf({ endpoint }: Plan): string {
-  return { match: 'match', match_advanced: 'match', match_many: 'many', detect: 'detect' }[endpoint];
+  const methods = { match_person: 'person', match_many: 'many', detect: 'detect' } as const;
+  return endpoint in methods ? methods[endpoint as keyof typeof methods] : 'match';
 }
 
 /** Texts of the form as values of JSON. */
@@ -64,7 +65,8 @@ function valuesOf({ fields }: Plan): [name: string, value: string | number | boo
 function groupsOf({ endpoint }: Plan, photos: Photos) {
   return [...new Set(photos.map(({ name }) => name))].map((name) => {
     const files = photos.flatMap(({ name: of, file }) => (of === name && file ? [file.name] : []));
-    return { name, files, list: endpoint === 'match_many' && name === 'image2' };
+    const list = endpoint === 'match_person' || (endpoint === 'match_many' && name === 'image2');
+    return { name, files, list };
   });
 }
 

@@ -10,7 +10,11 @@ export interface Photo {
  * The endpoint and fields of a request. Two photos go to the basic endpoint if all other fields are defaults, so that its scope
  * is enough. `refused`: endpoints that the key may not use. undefined when no endpoint is switched on.
  */
-export function planOf(task: Task, all: Fields, refused: ReadonlySet<string>): Plan | undefined {
+export function planOf(
+  task: Task | 'match_person',
+  all: Fields,
+  refused: ReadonlySet<string>,
+): Plan | undefined {
   if (task !== 'match') {
     const path = settings.paths[task];
     const fields = Object.entries(all).filter(([name]) => settings.fields[task]?.includes(name));

@@ -2,7 +2,7 @@ import { measuredUpTo } from '../../scoring/calibration.ts';
 import { byId, element, place } from './dom.ts';
 import { detailsOf } from './faces.ts';
 import { plainWords } from './problem.ts';
-import type { Answer, DetectAnswer, FoundImage, ManyAnswer, Pair, Warning } from './types.ts';
+import type { Answer, DetectAnswer, FoundImage, ManyAnswer, Pair, PersonAnswer, Warning } from './types.ts';
 import {
   capital,
   count,
@@ -15,11 +15,12 @@ import {
 
 /** Shows an answer. `images` are the previews, `round_trip_ms` the time that the browser waited. */
 export function showResult(
-  answer: Answer,
+  answer: Answer | PersonAnswer,
   round_trip_ms: number,
   images: readonly [HTMLImageElement, HTMLImageElement],
 ): void {
-  const { match, image1, image2, warnings } = answer;
+  const { match, warnings } = answer;
+  const [image1, image2] = 'pairs' in answer ? [answer.image1, answer.image2] : firstPhotos(answer);
   byId('verdict').textContent = verdict(match);
   byId('percent').textContent = scoreText(answer);
   byId('result').classList.toggle('match', match);
@@ -28,22 +29,29 @@ export function showResult(
   showGauge(answer);
   byId('meaning').replaceChildren(...meaning(answer));
   byId('warnings').replaceChildren(...warnings.map((warning) => element('li', {}, warningText(warning))));
-  byId('pairs').replaceChildren(...pairTable(answer, images));
+  byId('pairs-card').hidden = !('pairs' in answer);
+  byId('pairs').replaceChildren(...('pairs' in answer ? pairTable(answer, images) : []));
   byId('timings').replaceChildren(timingTable({ ...answer.timings_ms, 'round trip': round_trip_ms }));
   byId('result').hidden = false;
 }
 
+/** The first photo of each person, which is the large one on the page. */
+export const firstPhotos = ({ image1, image2 }: PersonAnswer) => [image1[0]!, image2[0]!] as const;
+
 /** The answer in a sentence, for screen readers. */
-export function announcement(answer: Answer): string {
-  const { match, pairs_compared } = answer;
+export function announcement(answer: Answer | PersonAnswer): string {
   const strangers = `${strangersAlike(answer)} strangers look this alike`;
-  return `${verdict(match)}. ${scoreText(answer)}: ${strangers}. ${count(pairs_compared, 'pair')} compared.`;
+  const what = 'pairs' in answer ? count(answer.pairs_compared, 'pair') : photosOf(answer);
+  return `${verdict(answer.match)}. ${scoreText(answer)}: ${strangers}. ${capital(what)} compared.`;
 }
+
+const photosOf = ({ photos_compared: { image1, image2 } }: PersonAnswer) =>
+  `${count(image1, 'photo')} of person 1 and ${image2} of person 2`;
 
 const verdict = (match: boolean) => (match ? 'Match' : 'No match');
 
 /** The percentage on a scale with the threshold. */
-function showGauge(answer: Answer): void {
+function showGauge(answer: Answer | PersonAnswer): void {
   const { confidence_percent, threshold_percent } = answer;
   const threshold = percentText(threshold_percent);
   byId('threshold-label').textContent = `threshold ${threshold}`;
@@ -61,18 +69,20 @@ function showGauge(answer: Answer): void {
   });
 }
 
-function meaning(answer: Answer): (Node | string)[] {
-  const { threshold_percent, pairs_compared, accuracy_mode } = answer;
+function meaning(answer: Answer | PersonAnswer): (Node | string)[] {
+  const { threshold_percent, accuracy_mode } = answer;
   const share = element('strong', {}, `${capital(strangersAlike(answer))} strangers look this alike.`);
   const threshold = ` At the threshold of ${percentText(threshold_percent)}, ${thresholdWords(threshold_percent)}.`;
-  const pairs =
-    pairs_compared === 1 ? '' : ` This is the best of ${pairs_compared} pairs, and allows for so many tries.`;
+  const basis = 'pairs' in answer ? triesOf(answer) : ` One decision for ${photosOf(answer)}.`;
   const beyond =
     measuredUpTo(answer) < answer.confidence_percent
       ? ` Rarer was not measured: the ${percentText(answer.confidence_percent)} of the API's answer are calculated beyond that.`
       : '';
-  return [share, `${beyond}${threshold}${pairs} Accuracy mode: ${accuracy_mode}.`];
+  return [share, `${beyond}${threshold}${basis} Accuracy mode: ${accuracy_mode}.`];
 }
+
+const triesOf = ({ pairs_compared }: Answer) =>
+  pairs_compared === 1 ? '' : ` This is the best of ${pairs_compared} pairs, and allows for so many tries.`;
 
 /** Rows that are shown at first: two photos of a hundred faces have 10,000 pairs. */
 const rowsAtFirst = 6;

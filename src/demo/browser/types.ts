@@ -2,6 +2,7 @@ import type { EndpointId } from '../../config/config.ts';
 import type { Detect } from '../../endpoints/detect.ts';
 import type { Match } from '../../endpoints/match.ts';
 import type { Many } from '../../endpoints/match-many.ts';
+import type { Person } from '../../endpoints/match-person.ts';
 import type { ChoiceRule, MatchOptions, NumberRule, ValueRule } from '../../endpoints/options.ts';
 
 /** Types that server and page share. */
@@ -16,7 +17,14 @@ export interface Settings {
   threshold_percent: NumberRule;
   accuracy_mode: ChoiceRule;
   options: Readonly<Record<string, ValueRule>>;
-  limits: { max_body_bytes: number; max_image_bytes: number; max_pixels: number; targets: number };
+  /** `photos`: of each person. */
+  limits: {
+    max_body_bytes: number;
+    max_image_bytes: number;
+    max_pixels: number;
+    targets: number;
+    photos: number;
+  };
   /** Whether the server has sample photos. */
   samples: boolean;
 }
@@ -26,6 +34,7 @@ export type Task = 'match' | 'match_many' | 'detect';
 
 /** A 200 answer. */
 export type Answer = Match;
+export type PersonAnswer = Person;
 export type ManyAnswer = Many;
 export type DetectAnswer = Detect;
 export type Warning = Answer['warnings'][number];
@@ -44,12 +53,12 @@ export interface ProblemAnswer {
   type?: string;
   request_id?: string;
   field?: string;
-  errors?: { field: string }[];
+  errors?: { field: string; index?: number; agreement_percent?: number }[];
   [extra: string]: unknown;
 }
 
 export type Received =
-  | { answer: Answer | ManyAnswer | DetectAnswer; round_trip_ms: number }
+  | { answer: Answer | PersonAnswer | ManyAnswer | DetectAnswer; round_trip_ms: number }
   | { problem: ProblemAnswer; retry_after_s?: number | undefined };
 
 /** Fields of the form as text, without the photos. */
@@ -57,7 +66,7 @@ export type Fields = Partial<Record<keyof MatchOptions, string>>;
 
 /** A request before it is sent. */
 export interface Plan {
-  endpoint: Task | 'match_advanced';
+  endpoint: Task | 'match_advanced' | 'match_person';
   path: string;
   fields: Fields;
 }

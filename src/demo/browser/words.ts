@@ -1,4 +1,5 @@
 import { largestWords } from '../../endpoints/largest-face.ts';
+import { optionRules } from '../../endpoints/options.ts';
 import { measuredUpTo } from '../../scoring/calibration.ts';
 import type { Plan, Warning } from './types.ts';
 
@@ -6,6 +7,7 @@ import type { Plan, Warning } from './types.ts';
 
 const twoDigits = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 });
 const grouped = new Intl.NumberFormat('en');
+const leastAgreement_percent = optionRules.min_agreement_percent.default;
 
 /** A false-match rate, 0..1, as a share of strangers: "1 in 10,000", from 0.1 on "4 in 10", above 0.5 "most". */
 export function shareOfStrangers(rate: number): string {
@@ -51,9 +53,40 @@ export function count(number: number, noun: string): string {
 /** The percent and its sign, with a non-breaking space between. */
 export const percentText = (percent: number): string => `${Number(percent.toFixed(1))}\u00a0%`;
 
+/** A photo of several as people count them: `image2[0]` → photo 1 of person 2. */
+export const photoWords = (text: string) =>
+  text.replaceAll(
+    /\bimage([12])\[(\d+)\]/g,
+    (_, person, index) => `photo ${Number(index) + 1} of person ${person}`,
+  );
+
+/** How well a photo fits the others of its person; odd is one that the server would refuse. */
+export function agreementWords(percent: number): { text: string; isOdd: boolean } {
+  const isOdd = percent < leastAgreement_percent;
+  return { text: `${isOdd ? 'Does not fit' : 'Fits'} the others: ${percentText(percent)}`, isOdd };
+}
+
+/** The photos that do not fit the others of their person, as a problem names them. */
+export function disagreementWords(errors: readonly { field: string; index: number }[]): string {
+  const people = [...new Set(errors.map(({ field }) => field))].map((field) => {
+    const photos = errors.flatMap((one) => (one.field === field ? [`photo ${one.index + 1}`] : []));
+    return `${photos.join(' and ')} of person ${field.slice(-1)}`;
+  });
+  return (
+    `Somebody else may be on ${people.join(' and on ')}. Remove what does not belong there, ` +
+    'or choose photos in which the person is alone or in front.'
+  );
+}
+
 /** A warning's own words, except where they are about the fields of a request. `image2` is what the second photo is called. */
-export function warningText({ code, field, detail }: Warning, image2 = 'photo 2'): string {
-  if (code !== 'not_the_largest_face') return detail;
+export function warningText({ code, field, index, face_index, detail }: Warning, image2 = 'photo 2'): string {
+  if (code !== 'not_the_largest_face') return photoWords(detail);
+  if (index !== undefined) {
+    return (
+      `${capital(photoWords(`${field}[${index}]`))}: the largest face was compared, but face ${face_index! + 1} fits better. The ` +
+      'person you mean may stand behind somebody else: choose a photo in which they are alone or in front.'
+    );
+  }
   const photo = field === 'image2' ? image2 : 'photo 1';
   return `${largestWords(photo)} Tick “Compare every face with every face” to compare others too.`;
 }

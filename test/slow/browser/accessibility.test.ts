@@ -23,6 +23,14 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
     await demo.page.getByText('The whole answer').click();
     await demo.faces(1).nth(1).click();
     yield 'an answer';
+    await demo.addMore(1, Array(3).fill(photos[0]));
+    await demo.addMore(2, [photos[0]!, jpeg(samples.two)]);
+    await demo.compare();
+    yield 'photos that disagree';
+    await demo.page.getByRole('button', { name: 'Remove photo 3 of person 2' }).click();
+    await demo.page.getByRole('button', { name: 'Remove photo 2 of person 2' }).click();
+    await demo.compare();
+    yield 'an answer for several photos';
   }
 
   test('leads from the start to an answer by keyboard alone', async () => {

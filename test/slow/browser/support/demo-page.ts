@@ -77,6 +77,11 @@ export class DemoPage {
     await this.page.getByLabel(`Choose photo ${number}`).setInputFiles(photo);
   }
 
+  /** Further photos of the person whose first photo stands there. */
+  async addMore(number: 1 | 2, photos: Photo[]): Promise<void> {
+    await this.page.getByLabel(`Add another photo of this person, ${number}`).setInputFiles(photos);
+  }
+
   /** Resolves when the previews stand. */
   async givePhotos(one: Buffer, two: Buffer): Promise<void> {
     await this.give(1, jpeg(one, 'one.jpg'));
