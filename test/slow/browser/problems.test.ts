@@ -39,7 +39,11 @@ describe.skipIf(chromiumFile === undefined)('a refusal', () => {
     expect(large.length).toBeGreaterThan(1_000_000);
     await demo.givePhotos(large, samples.three);
     expect(await demo.compare()).toMatchObject({ match: true });
-    expect(await demo.slot(1).innerText()).toMatch(/made smaller here: the server takes up to 1\.0 MB/);
+    const told = /made smaller here: the server takes up to 1\.0 MB/;
+    expect(await demo.slot(1).innerText()).toMatch(told);
+    await demo.addMore(2, [jpeg(large, 'further.jpg')]);
+    expect((await demo.compare()).photos_compared).toEqual({ image1: 1, image2: 2 });
+    expect(await demo.page.getByTitle('further.jpg').getAttribute('title')).toMatch(told);
   });
 
   test.each([
