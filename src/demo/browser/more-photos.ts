@@ -41,7 +41,8 @@ export class MorePhotos {
       const image = element('img', { alt: '' });
       // Shows a grey box instead of the browser's icon for a broken image.
       image.addEventListener('error', () => image.removeAttribute('src'));
-      const row = { file, name: file.name, image, words: element('span', {}, file.name) };
+      const title = `${file.name}, ${bytesText(file.size)}`;
+      const row = { file, name: file.name, image, words: element('span', { title }, file.name) };
       this.#rows.push(row);
       void previewOf(file).then((preview) => {
         image.src = URL.createObjectURL(preview);
@@ -51,6 +52,7 @@ export class MorePhotos {
         row.file = small;
         row.name = `${file.name} (made smaller here: the server takes up to ${limitText()})`;
         row.words.textContent = row.name;
+        row.words.title = `${row.name}, ${bytesText(small.size)}`;
       });
       this.ready = Promise.all([this.ready, fit]);
     }
@@ -66,7 +68,7 @@ export class MorePhotos {
 
   /** `open`: whether there is a first photo, and further ones count. */
   draw(open: boolean): void {
-    const items = this.#rows.map(({ file, name, image, words }, at) => {
+    const items = this.#rows.map(({ image, words }, at) => {
       const label = `Remove photo ${at + 2} of person ${this.#person}`;
       const button = element('button', { type: 'button', className: 'plain', ariaLabel: label }, '✕');
       button.addEventListener('click', () => {
@@ -74,8 +76,7 @@ export class MorePhotos {
         this.#onChange();
         this.#input.focus();
       });
-      const title = `${name}, ${bytesText(file.size)}`;
-      return element('li', { title }, image, button, words);
+      return element('li', {}, image, button, words);
     });
     this.#list.replaceChildren(...items);
     this.#list.hidden = !open || items.length === 0;
