@@ -161,6 +161,26 @@ TEST_CASE("open dimensions may share a name, whatever they are to be") {
   }
 }
 
+TEST_CASE("a file whose channels come last is given them so") {
+  const TemporaryFolder folder;
+  const auto path = (folder.path() / "last.onnx").string();
+  constexpr int64_t kHigh = 2, kWide = 4;
+  // Its output is where the only number is that is not 0: batch, row, column, channel.
+  const TinyNet net = {.shape = {1, -1, -1, 3},
+                       .outputs = {{.name = "where", .numbers = {}, .kind = TinyKind::kWhere}}};
+  write_file(path, net.file());
+  const Net last(path, "input", {1, 3, kHigh, kWide}, {"where"}, Sides::kDynamic);
+  CHECK_FALSE(last.dynamic());
+  for (const int64_t channel : {0, 1, 2}) {
+    std::vector<float> planes(size_t{3} * kHigh * kWide);
+    planes[static_cast<size_t>((channel * kHigh + 1) * kWide + 3)] = 1;
+    const auto values = last.run(planes, kHigh, kWide);
+    const float* at = values[0].GetTensorData<float>();
+    CHECK(std::vector<float>(at, at + 4) ==
+          std::vector<float>{0, 1, 3, static_cast<float>(channel)});
+  }
+}
+
 TEST_SUITE_END();
 
 }  // namespace facematch::testing

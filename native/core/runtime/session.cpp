@@ -47,6 +47,7 @@ size_t find_name(const std::vector<std::string>& names, const std::string& name,
 
 // Input shapes are batch, channels, height, width.
 constexpr size_t kRank = 4;
+constexpr size_t kChannels = 1;
 constexpr size_t kHeight = 2;
 
 // Fixes the dynamic dimensions of an input (its batch, its height) to `shape`, except sides that
@@ -83,6 +84,28 @@ bool has_dynamic_sides(const Ort::Session& session, size_t input) {
   return shape.size() == kRank && shape[kHeight] < 0 && shape[kHeight + 1] < 0;
 }
 
+bool has_channels_last(const Ort::Session& session, size_t input, int64_t channels) {
+  const auto type = session.GetInputTypeInfo(input);
+  if (type.GetONNXType() != ONNX_TYPE_TENSOR) return false;  // the first run fails
+  const auto shape = type.GetTensorTypeAndShapeInfo().GetShape();
+  return shape.size() == kRank && shape.back() == channels && shape[kChannels] != channels;
+}
+
+std::vector<int64_t> with_channels_last(std::vector<int64_t> shape) {
+  std::rotate(shape.begin() + kChannels, shape.begin() + kHeight, shape.end());
+  return shape;
+}
+
+// Planes -> the channels of each pixel beside each other.
+std::span<float> interleaved(std::span<const float> planes, size_t channels) {
+  thread_local std::vector<float> pixels;
+  pixels.resize(planes.size());
+  const size_t count = planes.size() / channels;
+  for (size_t channel = 0; channel < channels; ++channel)
+    for (size_t i = 0; i < count; ++i) pixels[i * channels + channel] = planes[channel * count + i];
+  return pixels;
+}
+
 // Where products of bytes saturate, the weights are read as unsigned ones.
 Ort::Session open_file(const std::string& path, const Ort::SessionOptions& options) {
   if (!has_exact_byte_products()) {
@@ -111,8 +134,11 @@ Net::Net(const std::string& path, std::string input, std::vector<int64_t> input_
     const auto [inputs, names] = names_of(session_);
     const size_t position = find_name(inputs, input_name_, net + " has no input");
     for (const auto& output : output_names_) find_name(names, output, net + " has no output");
+    channels_last_ = has_channels_last(session_, position, input_shape_.at(kChannels));
+    if (channels_last_) sides = Sides::kFixed;
+    const auto shape = channels_last_ ? with_channels_last(input_shape_) : input_shape_;
     // Names of dynamic dimensions can be read only from a session, and fixed only in a new one.
-    if (fix_dynamic_dimensions(session_, position, input_shape_, sides, options)) {
+    if (fix_dynamic_dimensions(session_, position, shape, sides, options)) {
       session_ = open_file(path, options);
     }
     // Declared output shapes cannot be trusted: one run on zeros measures them.
@@ -154,8 +180,12 @@ std::vector<Ort::Value> Net::run(std::span<float> input, int64_t height, int64_t
   return results;
 }
 
-void Net::run_into(const std::vector<int64_t>& shape, std::span<float> input,
+void Net::run_into(std::vector<int64_t> shape, std::span<float> input,
                    std::vector<Ort::Value>& results) const {
+  if (channels_last_) {
+    input = interleaved(input, static_cast<size_t>(shape[kChannels]));
+    shape = with_channels_last(std::move(shape));
+  }
   const auto value = Ort::Value::CreateTensor<float>(cpu_memory(), input.data(), input.size(),
                                                      shape.data(), shape.size());
   std::vector<const char*> names;

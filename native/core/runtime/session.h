@@ -19,8 +19,9 @@ enum class Sides {
 // number of threads at once.
 class Net {
  public:
-  // `input_shape` is batch, channels, height, width; `outputs` names the outputs in the order in
-  // which run() returns them. Throws Error kInternalError with a readable message when the file is
+  // `input_shape` is batch, channels, height, width, which is also how run() takes the input; a
+  // file whose channels come last, as TensorFlow's do, is given them so. `outputs` names the
+  // outputs in the order in which run() returns them. Throws Error kInternalError with a readable message when the file is
   // missing, damaged, or has another shape.
   Net(const std::string& path, std::string input, std::vector<int64_t> input_shape,
       std::vector<std::string> outputs, Sides sides = Sides::kFixed);
@@ -43,7 +44,7 @@ class Net {
 
  private:
   // Fills empty values with what the net allocates. Throws Ort::Exception.
-  void run_into(const std::vector<int64_t>& shape, std::span<float> input,
+  void run_into(std::vector<int64_t> shape, std::span<float> input,
                 std::vector<Ort::Value>& results) const;
 
   std::string input_name_;
@@ -51,6 +52,7 @@ class Net {
   std::vector<int64_t> input_shape_;
   std::vector<std::vector<int64_t>> output_shapes_;
   bool dynamic_ = false;
+  bool channels_last_ = false;
   mutable Ort::Session session_{nullptr};
 };
 
