@@ -7,7 +7,7 @@ export { addHelp, exitCodes } from './cli/help.ts';
 export type { LabCommands } from './cli/laboratory.ts';
 export { matchFlag } from './cli/match-flags.ts';
 export { feedingWarning, judgeTrial, livenessFinding } from './cli/packs/check.ts';
-export { betterFeeding, netsAlone, tryPack } from './cli/packs/trial.ts';
+export { betterFeeding, netsAlone, tryAs, tryPack } from './cli/packs/trial.ts';
 export { activity, coloursFor, columns, count, printable, progressBar, withBar } from './cli/terminal.ts';
 export { readConfig } from './config/config.ts';
 export { cacheFolder, proxies } from './config/environment.ts';
@@ -28,6 +28,8 @@ export {
   type Feeding,
   families,
   feedings,
+  type LivenessFamily,
+  livenessFamilies,
   usualFamilies,
 } from './engine/families.ts';
 export { loadAddon, loadPack } from './engine/load-addon.ts';

@@ -55,10 +55,9 @@ export function registerCalibrate(program: Command): void {
       const { openSets } = await import('./open-sets.ts');
       const published = set === undefined ? [] : await openSets(set);
       const implied = set === undefined ? {} : { check: true, write: true };
-      await tellFit(await calibratePack([...published, ...(given ?? [])], { ...options, ...implied }), {
-        json,
-        write: options.write || set !== undefined,
-      });
+      const fit = await calibratePack([...published, ...(given ?? [])], { ...options, ...implied });
+      printFit(fit, json);
+      tellWritten(fit, options.write || set !== undefined);
     });
   addHelp(command, {
     notes: `The table is fitted to the group with the most false matches: a set, or all who share a label of its people.tsv, or several with --groups.
@@ -79,16 +78,16 @@ interface CommandOptions extends CalibrateOptions {
   set?: string;
 }
 
-/** Prints what was fitted. Throws an Error where it should have been written and was not. */
-export async function tellFit(
-  fit: Awaited<ReturnType<typeof calibratePack>>,
-  { json, write }: { json: true | undefined; write: boolean },
-): Promise<void> {
+export function printFit(fit: Awaited<ReturnType<typeof calibratePack>>, json: true | undefined): void {
   console.log(json ? JSON.stringify(fit, null, 2) : describeFit(fit).join('\n'));
+}
+
+/** Says whether it was written. Throws an Error where it should have been and was not. */
+export function tellWritten(fit: Awaited<ReturnType<typeof calibratePack>>, write: boolean): void {
   if (fit.written) console.error(`Written into the pack ${fit.pack}`);
   else if (write) {
     throw new Error(
-      'Nothing was written, because the check contradicts the table. --force writes it nevertheless.',
+      'Nothing was written, because the check contradicts the table. facematch calibrate --force writes it nevertheless.',
     );
   }
 }

@@ -7,15 +7,17 @@ import {
   feedings,
   feedingWarning,
   judgeTrial,
+  livenessFamilies,
   livenessFinding,
   progressBar,
   usualFamilies,
 } from 'facematch/for-lab';
-import type { Added, AddOptions, LivenessFile } from '../packs/add.ts';
+import type { Added } from '../packs/add.ts';
 import { downloadsOf, type PublishedPack } from '../packs/catalogue.ts';
 import type { FeedingTrial } from '../packs/feeding-trial.ts';
+import type { AddOptions, LivenessFile } from '../packs/own-nets.ts';
 import { readPairs } from '../pairs.ts';
-import { tellFit } from './calibrate.ts';
+import { printFit, tellWritten } from './calibrate.ts';
 
 interface JsonOption {
   json?: true;
@@ -44,6 +46,12 @@ export function registerAdd(packs: Command): void {
       '--liveness <file:scale>',
       'ONNX file of a net for presentation attacks, and the sides of its crop in sides of the face, such as 2.7; may be given several times',
       addLiveness,
+    )
+    .addOption(
+      new Option(
+        '--liveness-family <family>',
+        'family of these nets, when the count of their numbers does not tell',
+      ).choices(Object.keys(livenessFamilies)),
     )
     .option(
       '--try <pairs:dir>',
@@ -96,10 +104,7 @@ export function registerPull(packs: Command): void {
     )
     .option('--json', 'print what was made, or the list, as JSON')
     .action(
-      async (
-        name: string | undefined,
-        options: JsonOption & { as?: string; acceptLicence?: string; calibrate?: true },
-      ) => {
+      async (name: string | undefined, options: PullOptions & { as?: string; acceptLicence?: string }) => {
         const { catalogue } = await import('../packs/catalogue.ts');
         if (name === undefined) {
           if (options.json) console.log(JSON.stringify(catalogue, null, 2));
@@ -116,12 +121,7 @@ export function registerPull(packs: Command): void {
             `error: ${name} is for ${pack.licence} use; if yours is, add --accept-licence ${pack.accept}`,
           );
         }
-        const added = await pull(options.as ?? name, pack, options);
-        if (!options.calibrate) return;
-        const { calibratePack } = await import('./calibrate-pack.ts');
-        const { openSets } = await import('./open-sets.ts');
-        const how = { pack: added.directory, check: true, write: true };
-        await tellFit(await calibratePack(await openSets('lfw'), how), { json: options.json, write: true });
+        await pull(options.as ?? name, pack, options);
       },
     );
   addHelp(command, {
@@ -177,8 +177,17 @@ async function tell(
     );
 }
 
-async function pull(target: string, pack: PublishedPack, options: JsonOption): Promise<Added> {
+interface PullOptions extends JsonOption {
+  calibrate?: true;
+}
+
+/** All is downloaded before a pack is made, so that the same line goes on with a download that was cut off. */
+async function pull(target: string, pack: PublishedPack, options: PullOptions): Promise<void> {
+  const { openSets } = await import('./open-sets.ts');
+  const { freeDirectory } = await import('../packs/add.ts');
   const { pullPack } = await import('../packs/pull.ts');
+  freeDirectory(target);
+  const sets = options.calibrate ? await openSets('lfw') : undefined;
   const total = downloadsOf(pack).reduce((sum, { bytes }) => sum + bytes, 0);
   const bar = await progressBar('Bytes', total);
   let before = 0;
@@ -187,8 +196,14 @@ async function pull(target: string, pack: PublishedPack, options: JsonOption): P
     before = bytes;
   };
   const added = await pullPack(pack, { target, onProgress }).finally(bar.stop);
-  await tell(target, added, options);
-  return added;
+  if (sets === undefined) return tell(target, added, options);
+  const { json } = options;
+  if (!json) await tell(target, { ...added, calibrated: true }, options);
+  const { calibratePack } = await import('./calibrate-pack.ts');
+  const fit = await calibratePack(sets, { pack: added.directory, check: true, write: true });
+  if (json) console.log(JSON.stringify({ ...added, calibrated: fit.written, fit }, null, 2));
+  else printFit(fit, json);
+  tellWritten(fit, true);
 }
 
 /** A pack of the catalogue, for the terminal. */

@@ -12,36 +12,19 @@ import { basename, dirname, join } from 'node:path';
 import {
   betterFeeding,
   type CalibratedManifest,
-  type Feeding,
   packDirectory,
   packNets,
   type Role,
   readCalibratedManifest,
   readManifest,
   sha256,
+  tryAs,
   tryPack,
   verifyPack,
 } from 'facematch/for-lab';
 import { manifestText } from '../write-fit.ts';
-import { describeDetector, describeEmbedder, describeLandmarks, describeLiveness } from './describe.ts';
-
-/** A net for presentation attacks, and the sides of its crop in sides of the face. */
-export interface LivenessFile {
-  file: string;
-  scale: number;
-}
-
-export interface AddOptions {
-  detector?: string;
-  embedder?: string;
-  landmarks?: string;
-  family?: string;
-  feeding?: Feeding;
-  output?: string;
-  liveness?: LivenessFile[];
-  licence: string;
-  project: string;
-}
+import type { DescribedDetector } from './describe-detector.ts';
+import { type AddOptions, describeOwn, descriptionOf, type OwnNets } from './own-nets.ts';
 
 export type Added = Awaited<ReturnType<typeof addPack>>;
 
@@ -67,78 +50,49 @@ type Members = Record<string, unknown>;
  */
 export async function addPack(nameOrPath: string, options: AddOptions) {
   const directory = freeDirectory(nameOrPath);
-  const pack = basename(directory);
   const base = packDirectory('default');
   const shared = readCalibratedManifest(base);
-  // Before the minutes that a large net may take.
+  // A large net takes minutes: what is wrong with the default pack is told before.
   await verifyPack(base, shared);
-  const { own, assumed, min_det_score, liveness } = describeAll(options, shared);
-  const { licence, project } = options;
+  const own = describeOwn(options, shared);
+  return moveWhenMade(directory, async (made) => {
+    const pack = basename(directory);
+    const manifest = {
+      ...manifestHead(pack, options),
+      ...copyNets(made, options, own, shared),
+      min_det_score: shared.min_det_score,
+      ...copyScores(made, options, shared),
+      ...copyLiveness(made, options, own),
+    };
+    const detector = await bestDetector(made, manifest, own.detectors);
+    writeManifest(made, withDetector(manifest, detector));
+    const draft = readManifest(made);
+    const trial = await tryPack(made, draft);
+    const isOwnEmbedder = options.embedder !== undefined;
+    return {
+      pack,
+      directory,
+      assumed: [...(detector?.assumed ?? []), ...own.assumed],
+      trial,
+      liveness: draft.liveness,
+      // A pack without nets of its own for faces has the default pack's tables.
+      calibrated: draft.calibration !== undefined,
+      better_feeding: isOwnEmbedder ? await betterFeeding(made, draft, trial) : undefined,
+    };
+  });
+}
 
+/** Makes a folder beside `directory`, which is moved there when `make` has filled it, and removed otherwise, also by Ctrl-C. */
+async function moveWhenMade<Result>(directory: string, make: (made: string) => Promise<Result>) {
   mkdirSync(dirname(directory), { recursive: true });
   const made = join(dirname(directory), `.adding-${randomUUID()}`);
   const remove = () => rmSync(made, { recursive: true, force: true });
   const forget = onInterrupt(remove);
-  mkdirSync(made);
-  const takeShared = (file: string) => copyFileSync(join(base, file), join(made, file));
-  const takeOwn = (path: string, file: string) => {
-    copyFileSync(path, join(made, file));
-    return sha256(readFileSync(path));
-  };
   try {
-    const nets = [...packNets(shared)].flatMap(([role, net]): [Role, Members][] => {
-      const members = own[role];
-      if (members !== undefined) {
-        const { path, ...described } = members;
-        const [file, hash] = [files[role], takeOwn(path, files[role])];
-        const from = basename(path);
-        return [[role, { ...described, file, from, source_sha256: hash, sha256: hash, licence }]];
-      }
-      if (role === 'close_detector' && own.detector !== undefined) return [];
-      const { source: _, ...rest } = { source: undefined, ...net };
-      takeShared(net.file);
-      return [[role, { ...rest, from: { pack: 'default' } }]];
-    });
-    const liveNets = liveness.map(({ path, ...described }, index) => {
-      const file = `live-${index + 1}.onnx`;
-      return { file, sha256: takeOwn(path, file), licence, ...described };
-    });
-    // Checks that are functions of the embedding hold where faces are embedded as in the default pack, the rest with all of its nets.
-    const isSameEmbedding = own.embedder === undefined && own.landmarks === undefined;
-    const isSame = isSameEmbedding && own.detector === undefined;
-    const kept = (['human', 'occlusion', 'cohort'] as const).flatMap((role) => {
-      const { [role]: score } = shared;
-      if (score === undefined || !(role === 'cohort' ? isSame : isSameEmbedding)) return [];
-      takeShared(score.file);
-      return [[role, score]];
-    });
-    const manifest = {
-      name: pack,
-      version: '1.0.0',
-      description: descriptionOf(options),
-      source: {
-        kind: 'project',
-        project,
-        commit: 'not stated',
-        licence,
-        licence_note: 'as told to facematch packs add',
-        get: 'Ask whoever added this pack for the files.',
-      },
-      ...Object.fromEntries(nets),
-      min_det_score,
-      ...Object.fromEntries(kept),
-      ...(isSame && { calibration: shared.calibration }),
-      ...(liveNets.length > 0 && { liveness: { family: 'minifasnet', nets: liveNets } }),
-    };
-    writeFileSync(join(made, 'manifest.json'), manifestText(manifest));
-    const draft = readManifest(made);
-    const trial = await tryPack(made, draft);
-    const better_feeding =
-      options.embedder === undefined ? undefined : await betterFeeding(made, draft, trial);
+    mkdirSync(made);
+    const result = await make(made);
     renameSync(made, directory);
-    // The default pack's tables decide.
-    const calibrated = draft.calibration !== undefined;
-    return { pack, directory, assumed, trial, liveness: draft.liveness, calibrated, better_feeding };
+    return result;
   } catch (error) {
     throw new Error(`${(error as Error).message.replaceAll(made, directory)}\nNothing was added.`, {
       cause: error,
@@ -149,7 +103,7 @@ export async function addPack(nameOrPath: string, options: AddOptions) {
   }
 }
 
-/** Does it when Ctrl-C or a signal to end comes, which then ends the process as ever. Returns what takes that back. */
+/** Calls `act` when Ctrl-C or a signal to end comes, which then ends the process as ever. Returns a function that takes that back. */
 function onInterrupt(act: () => void): () => void {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   const forget = () => {
@@ -164,53 +118,123 @@ function onInterrupt(act: () => void): () => void {
   return forget;
 }
 
-/** What the manifest says of the user's nets, each with the path of its file. */
-function describeAll(options: AddOptions, shared: CalibratedManifest) {
-  const { detector, landmarks, embedder, family, output, feeding } = options;
-  const own: Partial<Record<Role, Members & { path: string }>> = {};
-  const assumed: string[] = [];
-  let { min_det_score } = shared;
-  if (detector !== undefined) {
-    const described = describeDetector(detector, family);
-    own.detector = { path: detector, ...described.members };
-    assumed.push(...described.assumed);
-    min_det_score = described.min_det_score;
-  }
-  if (landmarks !== undefined) {
-    const { mean, scale, crop, upright_degrees, clear_template_error, max_instability } = shared.landmarks;
-    const same = { mean, scale, crop, upright_degrees, clear_template_error, max_instability };
-    const described = describeLandmarks(landmarks);
-    own.landmarks = { path: landmarks, ...same, ...described.members };
-    assumed.push(...described.assumed);
-  }
-  if (embedder !== undefined) {
-    const described = describeEmbedder(embedder, { output, feeding });
-    const template = templateFor(shared, described.members.size as number);
-    own.embedder = { path: embedder, template, ...described.members };
-    assumed.push(...described.assumed);
-  }
-  const liveness = (options.liveness ?? []).map(({ file, scale }) => {
-    const described = describeLiveness(file, scale);
-    assumed.push(...described.assumed);
-    return { path: file, ...described.members };
+function manifestHead(pack: string, options: AddOptions): Members {
+  const { licence, project } = options;
+  return {
+    name: pack,
+    version: '1.0.0',
+    description: descriptionOf(options),
+    source: {
+      kind: 'project',
+      project,
+      commit: 'not stated',
+      licence,
+      licence_note: 'as told to facematch packs add',
+      get: 'Ask whoever added this pack for the files.',
+    },
+  };
+}
+
+/** The nets' members of the manifest, in the order of their work. Those of the detector are not all known yet. */
+function copyNets(
+  made: string,
+  options: AddOptions,
+  { nets }: OwnNets,
+  shared: CalibratedManifest,
+): Record<string, Members> {
+  const detector =
+    options.detector === undefined ? {} : { detector: { path: options.detector, members: {} } };
+  const own: OwnNets['nets'] = { ...nets, ...detector };
+  const members = [...packNets(shared)].flatMap(([role, net]): [Role, Members][] => {
+    const brought = own[role];
+    if (brought !== undefined) {
+      const file = files[role];
+      const hash = copyOwn(made, brought.path, file);
+      const hashes = { source_sha256: hash, sha256: hash };
+      const from = { file, from: basename(brought.path), ...hashes, licence: options.licence };
+      return [[role, { ...brought.members, ...from }]];
+    }
+    // The default pack's close detector is for what its own detector misses.
+    if (role === 'close_detector' && own.detector !== undefined) return [];
+    copyShared(made, net.file);
+    const rest: Members = { ...net, from: { pack: 'default' } };
+    delete rest.source;
+    return [[role, rest]];
   });
-  const others = (['detector', 'landmarks', 'embedder'] as const).filter((role) => own[role] === undefined);
-  if (others.length > 0) assumed.push(`${others.join(', ')}: the default pack's`);
-  if (own.embedder === undefined && own.landmarks === undefined) {
-    assumed.push("human check, occlusion: the default pack's, because faces are embedded as there");
+  return Object.fromEntries(members);
+}
+
+/** Checks that are functions of the embedding hold where faces are embedded as in the default pack; cohort and tables, with all of its nets. */
+function copyScores(
+  made: string,
+  { detector, landmarks, embedder }: AddOptions,
+  shared: CalibratedManifest,
+): Members {
+  const isSameEmbedding = embedder === undefined && landmarks === undefined;
+  const isSame = isSameEmbedding && detector === undefined;
+  const roles = [
+    ...(isSameEmbedding ? (['human', 'occlusion'] as const) : []),
+    ...(isSame ? (['cohort'] as const) : []),
+  ];
+  const kept = roles.flatMap((role) => {
+    const { [role]: score } = shared;
+    if (score === undefined) return [];
+    copyShared(made, score.file);
+    return [[role, score]];
+  });
+  return { ...Object.fromEntries(kept), ...(isSame && { calibration: shared.calibration }) };
+}
+
+function copyLiveness(
+  made: string,
+  { licence }: AddOptions,
+  { liveness, livenessFamily: family }: OwnNets,
+): Members {
+  const nets = liveness.map(({ path, members }, index) => {
+    const file = `live-${index + 1}.onnx`;
+    return { file, sha256: copyOwn(made, path, file), licence, ...members };
+  });
+  return nets.length > 0 ? { liveness: { family, nets } } : {};
+}
+
+const copyShared = (made: string, file: string) =>
+  copyFileSync(join(packDirectory('default'), file), join(made, file));
+
+/** Returns the file's SHA-256. */
+function copyOwn(made: string, path: string, file: string): string {
+  copyFileSync(path, join(made, file));
+  return sha256(readFileSync(path));
+}
+
+function withDetector(manifest: Members, described: DescribedDetector | undefined): Members {
+  if (described === undefined) return manifest;
+  const { members, min_det_score } = described;
+  return { ...manifest, detector: { ...members, ...(manifest.detector as Members) }, min_det_score };
+}
+
+function writeManifest(made: string, manifest: Members): void {
+  writeFileSync(join(made, 'manifest.json'), manifestText(manifest));
+}
+
+/** Boxes of different detectors overlap at least so much, by intersection over union. */
+const clearOverlap = 0.4;
+
+/** Chooses, of several ways to read the detector's outputs, the one whose boxes lie where the faces of the sample photos are. */
+async function bestDetector(made: string, manifest: Members, ways: readonly DescribedDetector[]) {
+  const [first, ...others] = ways;
+  if (others.length === 0) return first;
+  let best: { way: DescribedDetector; overlap: number } | undefined;
+  for (const way of ways) {
+    writeManifest(made, withDetector(manifest, way));
+    const { overlap } = await tryAs(made, readManifest(made));
+    if (best === undefined || overlap > best.overlap) best = { way, overlap };
   }
-  if (others.length === 3) assumed.push("cohort, calibration: the default pack's, with all of its nets");
-  return { own, assumed, min_det_score, liveness };
-}
-
-/** ArcFace's points in a chip of this side. */
-function templateFor({ embedder: { template, size } }: CalibratedManifest, side: number): number[][] {
-  return template.map((point) => point.map((value) => Number(((value * side) / size).toFixed(4))));
-}
-
-function descriptionOf({ detector, landmarks, embedder, liveness = [] }: AddOptions): string {
-  const named = Object.entries({ detector, landmarks, embedder });
-  const live = liveness.map(({ file }) => ['liveness', file] as const);
-  const own = [...named, ...live].flatMap(([role, file]) => (file ? [`${role} ${basename(file)}`] : []));
-  return `${own.join(', ')}; the rest is the default pack's`;
+  const { way, overlap } = best!;
+  const names = ways.map(({ members }) => members.family).join(', ');
+  const judged =
+    overlap > clearOverlap
+      ? `${way.members.family} puts boxes where the faces of the sample photos are`
+      : `none puts boxes where the faces of the sample photos are: ${way.members.family} is a guess`;
+  const line = `detector: of the families that its outputs fit, ${names}, ${judged} (overlap ${overlap.toFixed(2)})`;
+  return { ...way, assumed: [...way.assumed, line] };
 }

@@ -1,5 +1,5 @@
 import type { Download } from '../download.ts';
-import type { AddOptions } from './add.ts';
+import type { AddOptions } from './own-nets.ts';
 
 /** Published nets that `facematch packs pull` knows by name. */
 
@@ -25,10 +25,11 @@ const sface: Download = {
   sha256: '0ba9fbfa01b5270c96627c4ef784da859931e02f04419c829e83484087c34e79',
 };
 
+/** That of 2023 with open sides (pull request 310). */
 const yunet: Download = {
-  url: `${zoo}/face_detection_yunet/face_detection_yunet_2023mar.onnx`,
-  bytes: 232_589,
-  sha256: '8f2383e4dd3cfbb4553ea8718107fc0423210dc964f9f4280604804ed2552fa4',
+  url: `${zoo}/face_detection_yunet/face_detection_yunet_2026may.onnx`,
+  bytes: 229_738,
+  sha256: 'ebafce4e3c118d6554634be5c27ab333b4c047a9a8c3faf1d7cf93101c22f0f0',
 };
 
 const auraface: Download = {

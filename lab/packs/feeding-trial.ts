@@ -48,7 +48,7 @@ const ways: Fed[] = (['rgb', 'bgr'] as const).flatMap((channels) =>
 
 /** Fewer pairs of a kind show nothing. */
 const leastPairs = 20;
-/** Enough to tell ways apart, in some minutes. */
+/** So many are enough to tell ways apart, in some minutes. */
 const mostPeople = 300;
 const strangersEach = 10;
 

@@ -23,7 +23,7 @@ interface PullOptions {
  */
 export async function pullPack(pack: PublishedPack, options: PullOptions): Promise<Added> {
   const { target, onProgress = () => {}, folder = cacheFolder() } = options;
-  // This comes before a download of minutes.
+  // A name that is taken is told before a download of minutes.
   freeDirectory(target);
   let before = 0;
   for (const file of downloadsOf(pack)) {

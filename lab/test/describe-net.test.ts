@@ -2,12 +2,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeIntegers, makeNode } from '../../models/prepare/graph.ts';
+import { families, usualFamilies } from '../../src/engine/families.ts';
 import { loadAddon } from '../../src/engine/load-addon.ts';
 import { packDirectory } from '../../src/engine/manifest.ts';
 import { encodeNet } from '../../test/fixtures/nets.ts';
 import { smallEmbedder } from '../../test/slow/model/support/small-embedder.ts';
 import { newFolder } from '../../test/support/folder.ts';
-import { describeDetector, describeEmbedder, describeLandmarks } from '../packs/describe.ts';
+import { describeEmbedder, describeLandmarks } from '../packs/describe.ts';
+import { describeDetector } from '../packs/describe-detector.ts';
 
 /** What a file of a net says of itself, and which family follows from it. */
 
@@ -60,7 +62,9 @@ describe('a detector', () => {
     ['of fixed sides', { sides: [384, 640] }, [384, 640]],
     ['that declares outputs for another size', { sides: [320, 320], declared: 12_800 }, [320, 320]],
   ])('of SCRFD %s is known by the shapes of its outputs', (_what, options, [height, width]) => {
-    const { members, assumed, min_det_score } = describeDetector(detectorNet(scrfd, options), undefined);
+    const [only, ...more] = describeDetector(detectorNet(scrfd, options), undefined);
+    expect(more).toEqual([]);
+    const { members, assumed, min_det_score } = only!;
     expect(members).toEqual({
       family: 'scrfd',
       input: 'input.1',
@@ -80,15 +84,37 @@ describe('a detector', () => {
     expect(assumed[0]).toBe('detector: family scrfd, by its outputs');
   });
 
-  test('of the default pack is known as what it is', () => {
-    const { members } = describeDetector(join(packDirectory('default'), 'detect.onnx'), undefined);
-    expect(members).toMatchObject({ family: 'rfb', scores: 'scores', offsets: 'offsets', width: 320 });
+  test.each(usualFamilies)(
+    'of the family %s is known by one more row of a table and one more file',
+    (name) => {
+      const { side, grids } = families[name].usual!;
+      const shapes = loadAddon().detectorOutputs({ family: name, width: side, height: side, ...grids });
+      const named = shapes.map(({ member, stride, rows, columns }) => {
+        return { name: `${member}_${stride}`, shape: [1, rows === 0 ? 20 : rows, columns] };
+      });
+      const file = join(folder, `${name}.onnx`);
+      const nodes = named.map((one) => makeNode('ConstantOfShape', [`${one.name}.s`], one.name));
+      const tensors = named.map((one) => makeIntegers(`${one.name}.s`, one.shape));
+      const outputs = Object.fromEntries(named.map((one) => [one.name, one.shape]));
+      const inputs = { image: [1, side, side, 3] };
+      writeFileSync(file, encodeNet({ nodes, constants: {}, tensors, inputs, outputs }));
+      const way = describeDetector(file, undefined).find(({ members }) => members.family === name);
+      expect(way?.members).toMatchObject({ input: 'image', width: side, height: side });
+    },
+  );
+
+  test('of the default pack fits two families, of which its own is the likelier', () => {
+    const ways = describeDetector(join(packDirectory('default'), 'detect.onnx'), undefined);
+    expect(ways.map(({ members }) => members)).toMatchObject([
+      { family: 'rfb', scores: 'scores', offsets: 'offsets', width: 320 },
+      { family: 'ssd_decoded', scores: 'scores', boxes: 'offsets', width: 320 },
+    ]);
   });
 
   test('without boxes is of no family, and its outputs are told', () => {
     const scores = scrfd.filter(({ columns }) => columns === 1);
     expect(() => describeDetector(detectorNet(scores), undefined)).toThrow(
-      /of none of the families scrfd, yunet, retinaface, rfb by its outputs: "443" 3200×1/,
+      /of none of the families scrfd, yunet, .*, blazeface by its outputs: "443" 12800×1/,
     );
   });
 });

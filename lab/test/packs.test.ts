@@ -11,6 +11,7 @@ import { expectFailure, facematch } from '../../test/server/support/cli.ts';
 import type { Json } from '../../test/server/support/client.ts';
 import { smallEmbedder } from '../../test/slow/model/support/small-embedder.ts';
 import { newFolder } from '../../test/support/folder.ts';
+import { decodedNet } from './support/decoded-net.ts';
 
 /** Packs of the user's own nets, by the command line. */
 
@@ -22,7 +23,9 @@ for (const [index, name] of ['one.onnx', 'two.onnx'].entries()) {
   writeFileSync(join(folder, name), livenessNet(rows));
 }
 const none = [0, 0, 0] as const;
-writeFileSync(join(folder, 'two-classes.onnx'), livenessNet([none, none]));
+writeFileSync(join(folder, 'two-classes.onnx'), livenessNet([[0.01, 0.01, 0.01], none]));
+writeFileSync(join(folder, 'four-classes.onnx'), livenessNet([none, none, none, none]));
+writeFileSync(join(folder, 'decoded.onnx'), decodedNet());
 
 const packs = (line: string, env?: NodeJS.ProcessEnv) => facematch(`packs ${line}`, folder, env);
 const demo = projectPath('node_modules/@vladmandic/face-api/demo');
@@ -71,7 +74,7 @@ describe('facematch packs add', () => {
     ['./x --embedder none.onnx', 1, 'none.onnx'],
     ['./x --embedder no-net.onnx', 1, 'no-net.onnx cannot be used'],
     ['./x --embedder brought.onnx --output fc2', 1, 'should have an output fc2, and has "fc1" 1×128'],
-    ['./x --detector brought.onnx', 1, 'of none of the families scrfd, yunet, retinaface, rfb'],
+    ['./x --detector brought.onnx', 1, 'of none of the families scrfd, yunet, retinaface'],
     ['./x --detector brought.onnx --family yunet', 1, 'of none of the families yunet'],
     ['./x --landmarks brought.onnx', 1, 'should have one input of floats, 1×1×height×width'],
     ['./x --liveness one.onnx', 2, 'Expected FILE:SCALE'],
@@ -79,12 +82,35 @@ describe('facematch packs add', () => {
     ['./x --liveness one.onnx:4x', 2, 'Expected FILE:SCALE'],
     ['./x --liveness none.onnx:4', 1, 'none.onnx'],
     ['./x --liveness no-net.onnx:4', 1, 'no-net.onnx cannot be used'],
-    ['./x --liveness brought.onnx:4', 1, 'should answer with three numbers, and has "fc1" 1×128'],
-    ['./x --liveness two-classes.onnx:4', 1, 'should answer with three numbers, and has "logits" 1×2'],
+    ['./x --liveness brought.onnx:4', 1, 'should answer with two or three numbers, and has "fc1" 1×128'],
+    ['./x --liveness four-classes.onnx:4', 1, 'two or three numbers, and has "logits" 1×4'],
+    ['./x --liveness two-classes.onnx:4 --liveness-family minifasnet', 1, 'has "logits" 1×2'],
+    ['./x --liveness one.onnx:4 --liveness two-classes.onnx:4', 1, 'must be of one family'],
   ])('%s exits with %i and adds nothing', async (line, code, message) => {
     expectFailure(await packs(`add ${line}`), code, message);
     expect(existsSync(join(folder, 'x'))).toBe(false);
     expect(existsSync(packDirectory('x'))).toBe(false);
+  });
+
+  test.each([
+    ['decoded.onnx', 'ssd_decoded'],
+    [join(packDirectory('default'), 'detect.onnx'), 'rfb'],
+  ])('a detector %s is of the family %s by its boxes, whatever they are called', async (file, family) => {
+    const { code, stdout } = await packs(`add ./${family} --detector ${file}`);
+    expect(code).toBe(0);
+    expect(stdout).toContain(`fit, rfb, ssd_decoded, ${family} puts boxes where the faces`);
+    expect(stdout).toContain('3 and 3, of 3 in each of the two sample photos');
+    const { detector, close_detector } = readManifest(join(folder, family));
+    expect([detector.family, close_detector]).toEqual([family, undefined]);
+  });
+
+  test('a liveness net of two classes is of another family, which a user may name', async () => {
+    const two = await packs('add ./two --liveness two-classes.onnx:1.5');
+    expect(two.stdout).toMatch(/fed RGB, bytes \/ 255, .* of its 2 numbers the first says live/);
+    expect(two.stdout).toMatch(/ok +liveness +live-1\.onnx at 1\.5; .* 0 of 6 below 0\.5/);
+    expect(readManifest(join(folder, 'two')).liveness).toMatchObject({ family: 'celeba_spoof' });
+    const three = await packs('add ./three --liveness one.onnx:4 --liveness-family celeba_spoof');
+    expect(three.stdout).toMatch(/warning +liveness .* 6 of 6 below 0\.5 .*--liveness-family/);
   });
 
   test('--liveness makes a pack that gives live scores, and is calibrated like the default one, whose nets it has', async () => {

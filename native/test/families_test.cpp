@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "../core/find/detect.h"
 #include "support.h"
@@ -42,11 +43,20 @@ class RawOutputs {
       : spec_(std::move(spec)),
         family_(detector_family(spec_.family)),
         input_(input.empty() ? cv::Size(spec_.width, spec_.height) : input) {
+    const std::string family = spec_.family;
+    const bool logits = family == "blazeface" || family.ends_with("_face");
     for (const OutputShape& output : family_.outputs(spec_, input_)) {
-      const bool logits = spec_.family == "blazeface" && output.columns == 1;
-      values_.emplace_back(output.rows * output.columns, logits ? -kInfinity : 0.0f);
+      const size_t any = family == "yolov8_face" ? 80 * cells_along(input_.height, output.stride)
+                         : family == "yolov8_decoded" ? 20
+                                                      : 10;
+      const size_t rows = output.rows == kAnyRows ? any : output.rows;
+      values_.emplace_back(rows * output.columns, logits ? -kInfinity : 0.0f);
       columns_.push_back(output.columns);
     }
+    // Two classes of nothing would be half a face each.
+    const size_t other = family == "retinaface_joined" ? 4 : 0;
+    if (family.starts_with("retinaface"))
+      for (size_t at = other; at < values_[0].size(); at += columns_[0]) values_[0][at] = 1;
   }
 
   // Writes the first numbers of a row of one of the outputs.
@@ -55,6 +65,11 @@ class RawOutputs {
     REQUIRE((numbers.size() <= columns_[output] && at < values_[output].size()));
     std::copy(numbers.begin(), numbers.end(),
               values_[output].begin() + static_cast<std::ptrdiff_t>(at));
+    return *this;
+  }
+
+  RawOutputs& number(size_t output, size_t place, float number) {
+    values_[output].at(place) = number;
     return *this;
   }
 
@@ -131,8 +146,9 @@ TEST_CASE("an unknown family is rejected with the list of names") {
     const auto error = refusal([&] { detector_family(name); });
     REQUIRE(error);
     CHECK(error->message.find("\"" + std::string(name) +
-                              "\"; there are blazeface, retinaface, rfb, scrfd, yunet") !=
-          std::string::npos);
+                              "\"; there are blazeface, retinaface, retinaface_joined, rfb, scrfd, "
+                              "ssd_decoded, yolov5_decoded, yolov5_face, yolov8_decoded, "
+                              "yolov8_face, yunet") != std::string::npos);
   }
 }
 
@@ -154,6 +170,12 @@ TEST_CASE("a family says the outputs of an input, in the order of the manifest's
        "scores 8: 192x1, scores 16: 48x1, scores 32: 12x1, "
        "boxes 8: 192x4, boxes 16: 48x4, boxes 32: 12x4, "},
       {"retinaface", kInput, "scores 0: 252x2, boxes 0: 252x4, "},
+      {"retinaface_joined", kInput, "joined 0: 252x16, "},
+      {"ssd_decoded", kInput, "scores 0: 0x2, boxes 0: 0x4, "},
+      {"yolov5_face", kInput, "grids 8: 288x16, grids 16: 72x16, grids 32: 18x16, "},
+      {"yolov5_decoded", kInput, "boxes 0: 252x16, "},
+      {"yolov8_face", kInput, "grids 8: 0x12, grids 16: 0x6, grids 32: 0x3, "},
+      {"yolov8_decoded", kInput, "boxes 0: 0x126, "},
       // Cells that extend beyond the input count.
       {"retinaface", {90, 60}, "scores 0: 252x2, boxes 0: 252x4, "},
   };
@@ -194,7 +216,44 @@ TEST_CASE("one row of the outputs gives one box, at its place") {
     return RawOutputs(spec_of("scrfd")).row(grid, row, {0.75f}).row(3 + grid, row, sides);
   };
   const auto retina = [](size_t row, Numbers t = {0}, cv::Size input = kInput) {
-    return RawOutputs(spec_of("retinaface"), input).row(0, row, {1, 0.9f}).row(1, row, t);
+    return RawOutputs(spec_of("retinaface"), input).row(0, row, {0.1f, 0.9f}).row(1, row, t);
+  };
+  const auto joined = [](size_t row, Numbers classes) {
+    Numbers numbers = {10, -5, 0, 0};
+    numbers.insert(numbers.end(), classes.begin(), classes.end());
+    return RawOutputs(spec_of("retinaface_joined")).row(0, row, numbers);
+  };
+  const auto ssd = [](size_t row, Numbers corners) {
+    return RawOutputs(spec_of("ssd_decoded")).row(0, row, {0.1f, 0.9f}).row(1, row, corners);
+  };
+  // Logits of the centre and the sides, of 15/16 that something is there, and of 0.96 a face.
+  const auto yolo5 = [](size_t grid, size_t row, Numbers t) {
+    Numbers numbers = {t[0], t[1], t[2], t[3], std::log(15.0f)};
+    numbers.resize(16, kNan);
+    numbers[15] = std::log(24.0f);
+    return RawOutputs(spec_of("yolov5_face")).row(grid, row, numbers);
+  };
+  const auto yolo5_decoded = [](size_t row) {
+    Numbers numbers = {30, 20, 10, 20, 0.95f};
+    numbers.resize(16, kNan);
+    numbers[15] = 0.947368f;
+    return RawOutputs(spec_of("yolov5_decoded")).row(0, row, numbers);
+  };
+  // In the grid of stride 16, of 6 x 4 cells: sides of 1, 2, 3 and half of 4 and 5 cells.
+  const auto yolo8 = [](size_t y, size_t x) {
+    RawOutputs outputs(spec_of("yolov8_face"));
+    const auto put = [&](size_t number, float logit) {
+      outputs.number(1, (number * 4 + y) * 6 + x, logit);
+    };
+    for (const size_t distance : {1u, 16u + 2, 32u + 3, 48u + 4, 48u + 5}) put(distance, 9);
+    put(64, std::log(9.0f));
+    return outputs;
+  };
+  const auto yolo8_decoded = [](size_t box) {
+    RawOutputs outputs(spec_of("yolov8_decoded"));
+    const std::array numbers = {30.0f, 20.0f, 10.0f, 20.0f, 0.9f};
+    for (size_t i = 0; i < numbers.size(); ++i) outputs.number(0, i * 126 + box, numbers[i]);
+    return outputs;
   };
   const Numbers grown = {0.25f, -0.5f, std::log(1.5f), std::log(2.0f)};
   const Numbers ones = {1, 1, 1, 1}, face = {0, 0, 10, 20};
@@ -250,6 +309,24 @@ TEST_CASE("one row of the outputs gives one box, at its place") {
       {"retinaface: the last one", retina(251), {-176, -208, 512, 512}},
       {"retinaface: moved by tenths", retina(0, {10, -5, 0, 0}), {12, -12, 16, 16}},
       {"retinaface: grown", retina(0, {0, 0, 5, -5}), {-17.75f, 1.057f, 43.49f, 5.886f}},
+      {"retinaface_joined: shares", joined(0, {0.1f, 0.9f}), {12, -12, 16, 16}},
+      {"retinaface_joined: logits", joined(2, {1, 1 + std::log(9.0f)}), {20, -12, 16, 16}},
+
+      {"ssd_decoded: shares of the input", ssd(9, {0.25f, 0.5f, 0.5f, 1}), {24, 32, 24, 32}},
+
+      {"yolov5_face: the first", yolo5(0, 0, {0, 0, 0, 0}), {2, 1.5f, 4, 5}},
+      {"yolov5_face: the next cell", yolo5(0, 1, {0, 0, 0, 0}), {10, 1.5f, 4, 5}},
+      {"yolov5_face: the next row", yolo5(0, 12, {0, 0, 0, 0}), {2, 9.5f, 4, 5}},
+      {"yolov5_face: the second anchor", yolo5(0, 96, {0, 0, 0, 0}), {0, -1, 8, 10}},
+      {"yolov5_face: the last", yolo5(2, 17, {0, 0, 0, 0}), {-87.5f, -168.5f, 335, 433}},
+      {"yolov5_face: moved and grown by quarters",
+       yolo5(1, 0, {std::log(3.0f), -std::log(3.0f), std::log(3.0f), -std::log(3.0f)}),
+       {-9.875f, -3.625f, 51.75f, 7.25f}},
+      {"yolov5_decoded: the last", yolo5_decoded(251), {25, 10, 10, 20}},
+
+      {"yolov8_face: the first", yolo8(0, 0), {-8, -24, 64, 104}},
+      {"yolov8_face: the last", yolo8(3, 5), {72, 24, 64, 104}},
+      {"yolov8_decoded: the last", yolo8_decoded(125), {25, 10, 10, 20}},
   };
   for (Case& c : cases) {
     CAPTURE(c.what);
@@ -315,7 +392,10 @@ TEST_CASE("impossible numbers give no face") {
       {"yunet", {{1, {0.9f}}, {4, {0.9f}}}, 7, 14, {0, 0, 0.5f, 0.5f}},
       {"blazeface", {{1, {5}}}, 0, 100, {0, 0, 30, 30}},
       {"scrfd", {{1, {0.9f}}}, 4, 14, {1, 1, 1, 1}},
-      {"retinaface", {{0, {1, 0.9f}}}, 1, 0, {0, 0, 0, 0}},
+      {"retinaface", {{0, {0.1f, 0.9f}}}, 1, 0, {0, 0, 0, 0}},
+      {"retinaface_joined", {{0, {0, 0, 0, 0, 0.1f, 0.9f}}}, 0, 0, {0, 0, 0, 0}},
+      {"ssd_decoded", {{0, {0.1f, 0.9f}}}, 1, 0, {0.1f, 0.1f, 0.5f, 0.5f}},
+      {"yolov5_decoded", {{0, Numbers(16, 1)}}, 0, 0, {30, 20, 10, 20}},
   };
   for (const Case& c : cases) {
     const auto faces = [&](size_t place, float value) {

@@ -52,11 +52,13 @@ constexpr int kSize = 16;
 // A pack with nothing but liveness nets of these scales.
 class LivePack {
  public:
-  explicit LivePack(const std::vector<float>& scales, const TinyNet& net = net_of(kSize, kGain)) {
+  explicit LivePack(const std::vector<float>& scales, const TinyNet& net = net_of(kSize, kGain),
+                    const char* family = "minifasnet") {
     write_file(folder_.path() / "live.onnx", net.file());
     pack_.directory = folder_.path().string();
     for (const float scale : scales) {
-      pack_.liveness.push_back({.file = "live.onnx",
+      pack_.liveness.push_back({.family = family,
+                                .file = "live.onnx",
                                 .input = "input",
                                 .output = "logits",
                                 .size = kSize,
@@ -120,6 +122,32 @@ TEST_CASE("the score is the softmax of the second logit, of what the crop shows"
   CHECK(*liveness.score(image, white) == doctest::Approx(live(255 * kGain)));
   CHECK(*liveness.score(image, black) == doctest::Approx(1.0 / 3));
   CHECK(*liveness.score(image, both) == doctest::Approx(live(127.5f * kGain)).epsilon(0.05));
+}
+
+TEST_CASE("of the family celeba_spoof the first of two or three says live, of a square of shares") {
+  const Box tall{.x = 75, .y = 60, .width = 10, .height = 40};  // as a square at 2: 40 to 120
+  Image image(half_white());
+  for (const size_t classes : {2u, 3u}) {
+    TinyNet net = net_of(kSize, 0);
+    net.outputs[0].numbers = {1};
+    net.outputs[0].numbers.resize(classes);
+    const LivePack pack({2}, net, "celeba_spoof");
+    const float score = *Liveness(pack.pack()).score(image, tall);
+    const float logit = std::exp(0.75f);  // three quarters of it are white
+    CHECK(score ==
+          doctest::Approx(logit / (logit + static_cast<float>(classes) - 1)).epsilon(0.02));
+  }
+}
+
+TEST_CASE("a net with other numbers than its family, or of none, is refused") {
+  TinyNet two = net_of(kSize, kGain);
+  two.outputs[0].numbers = {0, 1};
+  const auto refused = [](const TinyNet& net, const char* family) {
+    const LivePack pack({2}, net, family);
+    return refusal([&] { const Liveness liveness(pack.pack()); });
+  };
+  CHECK(refused(two, "minifasnet")->message.find("answers with 2 numbers") != std::string::npos);
+  CHECK(refused(two, "other")->message.find("unknown liveness family") != std::string::npos);
 }
 
 TEST_CASE("the score of two nets is the mean of theirs") {

@@ -403,7 +403,7 @@ TEST_CASE("a net that is not as described fails at loading, by what is wrong") {
       {"/human/file", "empty.i8", "empty.i8 is not of the embedding's size"},
       {"/human/file", "cohort.i8", "cohort.i8 is not of the embedding's size"},
       {"/occlusion/file", "missing.i8", "missing.i8"},
-      {"/liveness/nets/0/file", "live-two.onnx", "answers with 2 numbers instead of three"},
+      {"/liveness/nets/0/file", "live-two.onnx", "answers with 2 numbers, which"},
       {"/liveness/nets/0/size", 32, "live.onnx cannot be used"},
   };
   const TinyPack pack;

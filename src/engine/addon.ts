@@ -134,6 +134,7 @@ interface OutputShape {
   member: string;
   /** It is 0 for an output of all strides. */
   stride: number;
+  /** It is 0 for any number. */
   rows: number;
   columns: number;
 }

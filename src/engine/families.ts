@@ -38,6 +38,44 @@ interface Usual {
 
 const strides = [8, 16, 32];
 
+/** As Pytorch_Retinaface's nets are fed and decoded, whatever their outputs. */
+const retinaface: Usual = {
+  feeding: { channels: 'bgr', mean: [104, 117, 123], scale: 1 },
+  nms_iou: 0.4,
+  min_det_score: 0.7,
+  second_look_score: 0.75,
+  side: 640,
+  source: "as Pytorch_Retinaface's config.py and detect.py have it",
+  grids: {
+    strides,
+    priors: [
+      [16, 32],
+      [64, 128],
+      [256, 512],
+    ],
+    variances: [0.1, 0.2],
+  },
+};
+
+/** As Ultra-Light's nets are fed, whether they decode their own boxes or not. */
+const ultraLight: Usual = {
+  feeding: { channels: 'rgb', mean: 127, scale: 1 / 128 },
+  nms_iou: 0.4,
+  min_det_score: 0.7,
+  second_look_score: 0.9,
+  side: 320,
+  source: 'as in the default pack',
+};
+
+const yolo: Usual = {
+  feeding: { channels: 'rgb', mean: 0, scale: 1 / 255 },
+  nms_iou: 0.5,
+  min_det_score: 0.5,
+  second_look_score: 0.6,
+  side: 640,
+  source: 'as YOLOv5-face and YOLOv8-face feed theirs',
+};
+
 /** The families that files are tried for come first, the likeliest before. */
 const table = {
   scrfd: {
@@ -67,39 +105,32 @@ const table = {
       source: 'as in the pack yunet',
     },
   },
-  retinaface: {
-    outputs: { scores: 'one', boxes: 'one' },
-    cells: 'priors',
-    usual: {
-      feeding: { channels: 'bgr', mean: [104, 117, 123], scale: 1 },
-      nms_iou: 0.4,
-      min_det_score: 0.7,
-      second_look_score: 0.75,
-      side: 640,
-      source: "as Pytorch_Retinaface's config.py and detect.py have it",
-      grids: {
-        strides,
-        priors: [
-          [16, 32],
-          [64, 128],
-          [256, 512],
-        ],
-        variances: [0.1, 0.2],
-      },
-    },
+  retinaface: { outputs: { scores: 'one', boxes: 'one' }, cells: 'priors', usual: retinaface },
+  retinaface_joined: { outputs: { joined: 'one' }, cells: 'priors', usual: retinaface },
+  rfb: { outputs: { scores: 'one', offsets: 'one' }, usual: ultraLight },
+  ssd_decoded: { outputs: { scores: 'one', boxes: 'one' }, usual: ultraLight },
+  yolov5_face: { outputs: { grids: 'each' }, strides, wholeCells: true, usual: yolo },
+  yolov5_decoded: {
+    outputs: { boxes: 'one' },
+    cells: 'anchors',
+    wholeCells: true,
+    usual: { ...yolo, grids: { strides, anchors: 3 } },
   },
-  rfb: {
-    outputs: { scores: 'one', offsets: 'one' },
+  yolov8_face: { outputs: { grids: 'each' }, strides, wholeCells: true, usual: yolo },
+  yolov8_decoded: { outputs: { boxes: 'one' }, strides, wholeCells: true, usual: yolo },
+  blazeface: {
+    outputs: { boxes: 'one', scores: 'one' },
+    strides: [8, 16],
+    wholeCells: true,
     usual: {
-      feeding: { channels: 'rgb', mean: 127, scale: 1 / 128 },
-      nms_iou: 0.4,
+      feeding: { channels: 'rgb', mean: 127.5, scale: 1 / 127.5 },
+      nms_iou: 0.3,
       min_det_score: 0.7,
-      second_look_score: 0.9,
-      side: 320,
+      second_look_score: 0.7,
+      side: 128,
       source: 'as in the default pack',
     },
   },
-  blazeface: { outputs: { boxes: 'one', scores: 'one' }, strides: [8, 16], wholeCells: true },
 } as const satisfies Record<string, Family>;
 
 export type FamilyName = keyof typeof table;
@@ -108,6 +139,14 @@ export const familyNames = Object.keys(table) as FamilyName[];
 
 /** The families that `packs add` knows. */
 export const usualFamilies = familyNames.filter((name) => families[name].usual !== undefined);
+
+/** Families of nets for presentation attacks, of which native/core/embed/liveness.cpp has a line each. */
+export const livenessFamilies = {
+  minifasnet: { classes: [3], side: 80, fed: 'BGR, bytes as they are', live: 'second' },
+  celeba_spoof: { classes: [2, 3], side: 128, fed: 'RGB, bytes / 255', live: 'first' },
+} as const satisfies Record<string, { classes: readonly number[]; side: number; fed: string; live: string }>;
+
+export type LivenessFamily = keyof typeof livenessFamilies;
 
 /** How embedders of the family arcface are fed, by who publishes such nets. */
 export const feedings = {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type FamilyName, families, familyNames } from './families.ts';
+import { type FamilyName, families, familyNames, type LivenessFamily, livenessFamilies } from './families.ts';
 
 /**
  * Parts of the manifest's schema. A manifest may come from anybody, and the core trusts it: each number has a range in which all
@@ -160,9 +160,9 @@ function oneOf(...words: string[]) {
 /** A list has no more nets: each takes the memory of its weights. */
 const mostLivenessNets = 8;
 
-/** A hint at presentation attacks: three logits, of which softmax makes the second the share of live; the mean over the nets. */
+/** A hint at presentation attacks: logits, of which softmax makes the share of live; the mean over the nets. */
 export const liveness = z.strictObject({
-  family: z.enum(['minifasnet']),
+  family: z.enum(Object.keys(livenessFamilies) as [LivenessFamily, ...LivenessFamily[]]),
   /** Faces with a lower score are taken for attacks. */
   live_threshold: share.default(0.5),
   nets: z

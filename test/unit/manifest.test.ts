@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
-import { families } from '../../src/engine/families.ts';
+import { families, familyNames } from '../../src/engine/families.ts';
 import {
   packDirectory,
   packNets,
@@ -199,7 +199,7 @@ describe('a manifest', () => {
     ['source.kind', [], ['git'], 'default', 'must be one of npm, project'],
     ['landmarks.from', ['a/b', { pack: 'default' }], [{}, { pack: '../default' }, { pack: 'a', file: 'b' }]],
     ['close_detector.source.integrity', [], ['sha512-']],
-    ['detector.family', [], ['yolo'], '', 'must be one of scrfd, yunet, retinaface, rfb, blazeface'],
+    ['detector.family', [], ['yolo'], '', `must be one of ${familyNames.join(', ')}`],
     ['close_detector.width', [112], [120], 'default', 'must be a multiple of the largest stride, 16'],
     ['liveness.nets.0.scale', [1.0001, 1000], [1, 1000.5]],
 

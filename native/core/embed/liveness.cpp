@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <opencv2/imgproc.hpp>
+#include <span>
 
 #include "../error.h"
 #include "../runtime/net_input.h"
@@ -11,9 +12,29 @@
 namespace facematch {
 namespace {
 
-// The classes of the family minifasnet.
-constexpr size_t kClasses = 3;
-constexpr size_t kLive = 1;
+// How nets of a family are fed, and which of their classes is live.
+struct Family {
+  const char* name;
+  Normalisation normalisation;
+  size_t fewest_classes, most_classes;
+  size_t live;
+  bool square;  // whether the crop is one of the box's longer side
+};
+
+constexpr size_t kMostClasses = 3;
+const std::array kFamilies = {
+    // Silent-Face-Anti-Spoofing.
+    Family{"minifasnet", {.channels = Channels::kBgr, .mean = {}, .scale = 1}, 3, 3, 1, false},
+    // Nets of the same structure trained on CelebA-Spoof (Face-AntiSpoofing of hairymax): live and
+    // attack, or live, print and replay.
+    Family{"celeba_spoof", {Channels::kRgb, {}, 1.0f / 255}, 2, kMostClasses, 0, true},
+};
+
+const Family& family_of(const std::string& name) {
+  for (const Family& family : kFamilies)
+    if (name == family.name) return family;
+  throw Error(ErrorCode::kInternalError, "unknown liveness family \"" + name + "\"");
+}
 
 // Of one side: where a crop of that length around the middle begins, so that it stays inside.
 float shifted(float middle, float length, float last) {
@@ -31,15 +52,24 @@ cv::Mat pixels_of(const View& view, const cv::Rect& rectangle) {
   return view.bgr(cv::Rect(from, to + cv::Point(1, 1)));
 }
 
-float softmax_of_live(const std::array<float, kClasses>& logits) {
+float softmax_of_live(std::span<const float> logits, size_t at) {
   if (!std::all_of(logits.begin(), logits.end(), [](float one) { return std::isfinite(one); })) {
     throw Error(ErrorCode::kInternalError, "a liveness net answered with NaN or infinity");
   }
-  const double live = logits[kLive];
+  const double live = logits[at];
   double sum = 0;
   for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - live);
   return static_cast<float>(1 / sum);
 }
+
+// A square of the longer side around the same middle.
+Box square_of(const Box& box) {
+  const float side = std::max(box.width, box.height);
+  const Point centre = box.centre();
+  return {centre.x - side / 2, centre.y - side / 2, side, side};
+}
+
+Box area_of(const Family& family, const Box& box) { return family.square ? square_of(box) : box; }
 
 }  // namespace
 
@@ -61,10 +91,12 @@ Liveness::Liveness(const Pack& pack) {
   for (const LivenessSpec& spec : pack.liveness) {
     Net net(pack.directory + "/" + spec.file, spec.input, {1, 3, spec.size, spec.size},
             {spec.output});
-    if (net.output_size(0) != kClasses) {
-      throw Error(ErrorCode::kInternalError, "the liveness net " + spec.file + " answers with " +
-                                                 std::to_string(net.output_size(0)) +
-                                                 " numbers instead of three");
+    const Family& family = family_of(spec.family);
+    const size_t classes = net.output_size(0);
+    if (classes < family.fewest_classes || classes > family.most_classes) {
+      throw Error(ErrorCode::kInternalError,
+                  "the liveness net " + spec.file + " answers with " + std::to_string(classes) +
+                      " numbers, which no net of the family " + family.name + " does");
     }
     nets_.push_back({spec, std::move(net)});
   }
@@ -72,10 +104,12 @@ Liveness::Liveness(const Pack& pack) {
 
 std::optional<float> Liveness::score(Image& image, const Box& box) const {
   if (nets_.empty()) return std::nullopt;
-  constexpr Normalisation kBytes = {.channels = Channels::kBgr, .mean = {}, .scale = 1};
   const cv::Size whole(image.width(), image.height());
   cv::Rect largest;
-  for (const Member& member : nets_) largest |= liveness_crop(box, whole, member.spec.scale);
+  const auto crop_of = [&](const LivenessSpec& spec) {
+    return liveness_crop(area_of(family_of(spec.family), box), whole, spec.scale);
+  };
+  for (const Member& member : nets_) largest |= crop_of(member.spec);
   const cv::Rect2f area(largest);
   const View view = image.decode_part({{area.x, area.y, area.width, area.height}, 1});
   thread_local std::vector<float> input;
@@ -83,13 +117,15 @@ std::optional<float> Liveness::score(Image& image, const Box& box) const {
   float sum = 0;
   for (const auto& [spec, net] : nets_) {
     image.budget().check_cancelled();
-    cv::resize(pixels_of(view, liveness_crop(box, whole, spec.scale)), patch,
-               {spec.size, spec.size}, 0, 0, cv::INTER_LINEAR);
+    cv::resize(pixels_of(view, crop_of(spec)), patch, {spec.size, spec.size}, 0, 0,
+               cv::INTER_LINEAR);
     input.resize(net.input_size());
-    fill_planes(patch, kBytes, input);
-    std::array<float, kClasses> logits;
+    const Family& family = family_of(spec.family);
+    fill_planes(patch, family.normalisation, input);
+    std::array<float, kMostClasses> numbers;
+    const auto logits = std::span(numbers).first(net.output_size(0));
     net.run(input, logits);
-    sum += softmax_of_live(logits);
+    sum += softmax_of_live(logits, family.live);
   }
   return sum / static_cast<float>(nets_.size());
 }

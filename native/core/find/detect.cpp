@@ -54,12 +54,13 @@ std::string mismatch(std::span<const OutputShape> expected, std::span<const Shap
       numbers *= static_cast<size_t>(side);
       shape += (shape.empty() ? "" : "×") + std::to_string(side);
     }
-    const bool fits = !shapes[i].empty() && numbers == rows * columns &&
+    const bool any = rows == kAnyRows;
+    const bool fits = !shapes[i].empty() && (any || numbers == rows * columns) &&
                       shapes[i].back() == static_cast<int64_t>(columns);
     if (fits) continue;
     return std::string("\"") + member + "\"" +
            (stride > 0 ? " for stride " + std::to_string(stride) : "") + " has the shape " + shape +
-           " instead of " + std::to_string(rows) + "×" + std::to_string(columns);
+           " instead of " + (any ? "n" : std::to_string(rows)) + "×" + std::to_string(columns);
   }
   return {};
 }

@@ -137,7 +137,8 @@ Pack pack_of(const std::string& directory, const ManifestValue<Node>& manifest) 
   if (const auto liveness = manifest["liveness"]; liveness.node.present())
     for (const Node& item : liveness["nets"].node.items()) {
       const ManifestValue<Node> net{item};
-      pack.liveness.push_back({.file = net["file"],
+      pack.liveness.push_back({.family = liveness["family"],
+                               .file = net["file"],
                                .input = net["input"],
                                .output = net["output"],
                                .size = net["size"],

@@ -85,8 +85,9 @@ struct HumanSpec {
   float bar = 0;  // a face with a lower score is not human
 };
 
-// A net of the family minifasnet: three logits of a BGR crop, of which the second says live.
+// A net that tells a live face from a photo or a screen.
 struct LivenessSpec {
+  std::string family;  // a name of the table in embed/liveness.cpp
   std::string file;
   std::string input, output;
   int size = 0;     // side of the input, pixels

@@ -48,7 +48,7 @@ export function* judgeTrial(trial: Trial): Generator<Finding> {
     : wrong('likeness', likeness, "Correct the embedder's members: mean, scale, channels, template, output");
 }
 
-/** Both sample photos show people, not photos of photos. */
+/** Both sample photos show people, not photos of photos: nets that are fed or read wrongly call most of them attacks. */
 export function livenessFinding(
   { nets, live_threshold }: NonNullable<Manifest['liveness']>,
   { live_scores }: Trial,
@@ -57,7 +57,13 @@ export function livenessFinding(
   const below = live_scores.filter((score) => score < live_threshold).length;
   const scores = live_scores.map((score) => score.toFixed(2)).join(', ');
   const value = `${files}; the faces of the sample photos score ${scores}, ${below} of ${live_scores.length} below ${live_threshold}`;
-  return ok('liveness', value);
+  return below <= live_scores.length / 2
+    ? ok('liveness', value)
+    : warning(
+        'liveness',
+        value,
+        'Correct the family of the nets (packs add --liveness-family), or their scale',
+      );
 }
 
 export function feedingWarning(better: Feeding): Finding {

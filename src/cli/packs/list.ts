@@ -56,7 +56,9 @@ async function listed(directory: string, configured: boolean): Promise<ListedPac
     version,
     description,
     licence: source.licence,
-    files: packFiles(draft).map(({ source_sha256: _, ...file }) => file),
+    files: packFiles(draft).map(({ role, file, pack, licence, sha256 }) => {
+      return { role, file, pack, licence, sha256 };
+    }),
     ...(calibration && {
       calibrated_for: { fast: calibration.fast.fitted_on, balance: calibration.balance.fitted_on },
     }),

@@ -5,7 +5,6 @@
 // of each). scores n x 1, a logit.
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "family.h"
 
@@ -44,7 +43,7 @@ void decode(const DetectorSpec&, cv::Size input, Outputs outputs, float min_scor
     const size_t columns = cells_along(input.width, grid.stride);
     const size_t count = cells(input, grid.stride) * grid.anchors;
     for (size_t i = 0; i < count; ++i, ++logit, box += kNumbers) {
-      const float score = 1 / (1 + std::exp(-*logit - kMoreCertain));
+      const float score = sigmoid(*logit + kMoreCertain);
       if (!(score >= min_score)) continue;
       const size_t cell = i / grid.anchors;
       const Point anchor((static_cast<float>(cell % columns) + 0.5f) * stride,

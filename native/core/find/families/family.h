@@ -3,6 +3,7 @@
 // manifest.
 #pragma once
 
+#include <cmath>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,7 +20,10 @@ struct Detection {
   FoundBy found_by = FoundBy::kPrimary;
 };
 
-// An output that a net must have, with or without a batch of 1 before its rows.
+// As many rows as the net has.
+constexpr size_t kAnyRows = 0;
+
+// An output that a net must have, a matrix whose rows may have any shape, such as a batch of 1.
 struct OutputShape {
   const char* member;  // of the manifest, which names the output
   int stride;          // pixels from cell to cell; 0: the rows of all grids are in one output
@@ -41,7 +45,8 @@ struct DetectorFamily {
 
   // Adds what scores at least `min_score`, with boxes in pixels of the net's input, which may be
   // smaller than that of `spec`, which the net was trained with. Outputs have the sizes that
-  // outputs() says, and may be any number, also NaN and infinity: Detector drops impossible boxes.
+  // outputs() says, with kAnyRows any number of rows, and may be any number, also NaN and infinity:
+  // Detector drops impossible boxes.
   void (*decode)(const DetectorSpec& spec, cv::Size input, Outputs outputs, float min_score,
                  std::vector<Detection>& found);
 };
@@ -57,5 +62,7 @@ inline size_t cells_along(int side, int stride) {
 inline size_t cells(cv::Size input, int stride) {
   return cells_along(input.width, stride) * cells_along(input.height, stride);
 }
+
+inline float sigmoid(float logit) { return 1 / (1 + std::exp(-logit)); }
 
 }  // namespace facematch

@@ -1,25 +1,43 @@
 // RetinaFace as trained with PyTorch: an SSD with square priors in the middle of each cell; the
 // manifest says strides, priors and variances. Ordered by grid, then by row, column and prior:
-// scores n x 2 after softmax, the second is the face's; boxes n x 4 from the prior to the box:
-// centre (x, y, in sides of the prior) and logarithm of the sides.
-#include <cmath>
+// scores n x 2, the second is the face's; boxes n x 4 from the prior to the box: centre (x, y, in
+// sides of the prior) and logarithm of the sides.
+#include "retinaface.h"
 
-#include "family.h"
+#include <cmath>
 
 namespace facematch::families::retinaface {
 namespace {
 
+// Some files end with softmax, others leave it to their users.
+float share_of_face(const float* classes) {
+  const float other = classes[0], face = classes[1];
+  const bool are_shares = other >= 0 && face >= 0 && std::abs(other + face - 1) < 1e-3f;
+  return are_shares ? face : sigmoid(face - other);
+}
+
 std::vector<OutputShape> outputs_of(const DetectorSpec& spec, cv::Size input) {
-  size_t priors = 0;
-  for (size_t grid = 0; grid < spec.strides.size(); ++grid)
-    priors += cells(input, spec.strides[grid]) * spec.priors[grid].size();
+  const size_t priors = priors_of(spec, input);
   return {{"scores", 0, priors, 2}, {"boxes", 0, priors, 4}};
 }
 
 void decode(const DetectorSpec& spec, cv::Size input, Outputs outputs, float min_score,
             std::vector<Detection>& found) {
-  const float* score = outputs[0].data() + 1;
-  const float* t = outputs[1].data();
+  decode_priors(spec, input, {outputs[0].data(), 2}, {outputs[1].data(), 4}, min_score, found);
+}
+
+}  // namespace
+
+size_t priors_of(const DetectorSpec& spec, cv::Size input) {
+  size_t priors = 0;
+  for (size_t grid = 0; grid < spec.strides.size(); ++grid)
+    priors += cells(input, spec.strides[grid]) * spec.priors[grid].size();
+  return priors;
+}
+
+void decode_priors(const DetectorSpec& spec, cv::Size input, Rows classes, Rows boxes,
+                   float min_score, std::vector<Detection>& found) {
+  const float* t = boxes.first;
   const auto [of_centre, of_sides] = spec.variances;
   for (size_t grid = 0; grid < spec.strides.size(); ++grid) {
     const float stride = static_cast<float>(spec.strides[grid]);
@@ -29,21 +47,20 @@ void decode(const DetectorSpec& spec, cv::Size input, Outputs outputs, float min
       const float x = (static_cast<float>(cell % columns) + 0.5f) * stride;
       const float y = (static_cast<float>(cell / columns) + 0.5f) * stride;
       for (const float prior : spec.priors[grid]) {
-        if (*score >= min_score) {
+        const float score = share_of_face(classes.first);
+        if (score >= min_score) {
           const float width = std::exp(t[2] * of_sides) * prior;
           const float height = std::exp(t[3] * of_sides) * prior;
           found.push_back({{x + t[0] * of_centre * prior - width / 2,
                             y + t[1] * of_centre * prior - height / 2, width, height},
-                           *score});
+                           score});
         }
-        score += 2;
-        t += 4;
+        classes.first += classes.step;
+        t += boxes.step;
       }
     }
   }
 }
-
-}  // namespace
 
 extern const DetectorFamily family;
 const DetectorFamily family = {"retinaface", 0, outputs_of, decode};

@@ -1,0 +1,107 @@
+import { basename } from 'node:path';
+import type { CalibratedManifest, Feeding, LivenessFamily, Role } from 'facematch/for-lab';
+import { type Described, describeEmbedder, describeLandmarks, describeLiveness } from './describe.ts';
+import { type DescribedDetector, describeDetector } from './describe-detector.ts';
+
+/** The nets that a user brings: what is told of them, and what a manifest says of them. */
+
+/** A net for presentation attacks, and the sides of its crop in sides of the face. */
+export interface LivenessFile {
+  file: string;
+  scale: number;
+}
+
+export interface AddOptions {
+  detector?: string;
+  embedder?: string;
+  landmarks?: string;
+  family?: string;
+  feeding?: Feeding;
+  output?: string;
+  liveness?: LivenessFile[];
+  livenessFamily?: LivenessFamily;
+  licence: string;
+  project: string;
+}
+
+/** A net of the user's: its file, and the members that describe it. */
+interface OwnNet {
+  path: string;
+  members: Record<string, unknown>;
+}
+
+export interface OwnNets {
+  nets: Partial<Record<Role, OwnNet>>;
+  /** How the detector may be read, likeliest first: shapes of outputs fit several families. Empty without a detector. */
+  detectors: DescribedDetector[];
+  liveness: OwnNet[];
+  livenessFamily: LivenessFamily | undefined;
+  /** A line for each thing that the files do not say. */
+  assumed: string[];
+}
+
+/** Looks into the files. Throws an Error with a message for people. */
+export function describeOwn(options: AddOptions, shared: CalibratedManifest): OwnNets {
+  const { detector, landmarks, embedder, family, output, feeding } = options;
+  const nets: OwnNets['nets'] = {};
+  const assumed: string[] = [];
+  const take = (role: Role, path: string, { members, assumed: lines }: Described) => {
+    nets[role] = { path, members };
+    assumed.push(...lines);
+  };
+  const detectors = detector === undefined ? [] : describeDetector(detector, family);
+  if (landmarks !== undefined) take('landmarks', landmarks, landmarksLike(shared, landmarks));
+  if (embedder !== undefined) {
+    const described = describeEmbedder(embedder, { output, feeding });
+    const template = templateFor(shared, described.members.size as number);
+    take('embedder', embedder, { ...described, members: { template, ...described.members } });
+  }
+  const { liveness, livenessFamily, lines } = describeLivenessNets(options);
+  assumed.push(...lines, ...sharedLines(options));
+  return { nets, detectors, liveness, livenessFamily, assumed };
+}
+
+function landmarksLike({ landmarks: shared }: CalibratedManifest, file: string): Described {
+  const { mean, scale, crop, upright_degrees, clear_template_error, max_instability } = shared;
+  const { members, assumed } = describeLandmarks(file);
+  const same = { mean, scale, crop, upright_degrees, clear_template_error, max_instability };
+  return { members: { ...same, ...members }, assumed };
+}
+
+/** All are of one family: a pack's scores are their mean. */
+function describeLivenessNets({ liveness = [], livenessFamily: known }: AddOptions) {
+  const all = liveness.map(({ file, scale }) => ({ path: file, ...describeLiveness(file, scale, known) }));
+  const [livenessFamily, ...others] = [...new Set(all.map(({ family }) => family))];
+  if (others.length > 0) {
+    const names = all.map(({ path, family }) => `${basename(path)} ${family}`).join(', ');
+    throw new Error(`The nets given with --liveness must be of one family, and are ${names}`);
+  }
+  const nets = all.map(({ path, members }) => ({ path, members }));
+  return { liveness: nets, livenessFamily, lines: all.flatMap(({ assumed }) => assumed) };
+}
+
+/** What is the default pack's. */
+function sharedLines(options: AddOptions): string[] {
+  const others = (['detector', 'landmarks', 'embedder'] as const).filter(
+    (role) => options[role] === undefined,
+  );
+  return [
+    ...(others.length > 0 ? [`${others.join(', ')}: the default pack's`] : []),
+    ...(others.includes('landmarks') && others.includes('embedder')
+      ? ["human check, occlusion: the default pack's, because faces are embedded as there"]
+      : []),
+    ...(others.length === 3 ? ["cohort, calibration: the default pack's, with all of its nets"] : []),
+  ];
+}
+
+/** ArcFace's points in a chip of this side. */
+function templateFor({ embedder: { template, size } }: CalibratedManifest, side: number): number[][] {
+  return template.map((point) => point.map((value) => Number(((value * side) / size).toFixed(4))));
+}
+
+export function descriptionOf({ detector, landmarks, embedder, liveness = [] }: AddOptions): string {
+  const named = Object.entries({ detector, landmarks, embedder });
+  const live = liveness.map(({ file }) => ['liveness', file] as const);
+  const own = [...named, ...live].flatMap(([role, file]) => (file ? [`${role} ${basename(file)}`] : []));
+  return `${own.join(', ')}; the rest is the default pack's`;
+}
