@@ -71,6 +71,9 @@ const leastJudged = 1e-4;
 /** Rarer rates are shown and not judged: a handful of wrong labels among millions of pairs makes them. */
 const rarestJudged = 1e-5;
 
+/** The rows of a check that are of no group: they decide about the floor. */
+const together = { oneGroup: 'two people of one group', anyTwo: 'any two people' } as const;
+
 /** All groups together, and any two people, may exceed a rate that the floor states by so many times. */
 const floorTolerates = 2;
 
@@ -81,7 +84,9 @@ const tolerated = 10 ** 0.1;
 export function brokenPromises(check: readonly CalibrationCheck[], floor: number): BrokenPromise[] {
   const broken = check
     .filter(
-      ({ promised, interval }) =>
+      ({ group, promised, interval }) =>
+        group !== together.oneGroup &&
+        group !== together.anyTwo &&
         interval[0] > tolerated * promised &&
         promised > 0.99 * Math.max(rarestJudged, Math.min(floor, leastJudged)),
     )
@@ -147,14 +152,14 @@ export function fitTable(
   }
   const check = { percents, thresholds };
   const firstGroups = groups.filter(({ isFirst }) => isFirst);
-  const together =
+  const ofTogether =
     percents.length === 0
       ? []
       : [
-          ...rowsOf('two people of one group', firstGroups, check),
+          ...rowsOf(together.oneGroup, firstGroups, check),
           ...rowsOfAnyTwo(sets, heldOutScores(cohorts), samePersonAbove, check),
         ];
-  const notShown = together
+  const notShown = ofTogether
     .filter(
       ({ promised, observed, pairs }) =>
         observed > floorTolerates * promised || !pairsCanShow(promised * 1.01, pairs),
@@ -163,7 +168,7 @@ export function fitTable(
   return {
     points,
     floor: Math.max(floorOf(sizesOf(sets)), ...notShown),
-    check: [...groups.flatMap((group) => rowsOf(group.group, [group], check)), ...together],
+    check: [...groups.flatMap((group) => rowsOf(group.group, [group], check)), ...ofTogether],
     taken_for_one_person: groups.map(({ group, taken_for_one_person: pairs }) => ({ group, pairs })),
     too_alike: groups.flatMap(({ group, too_alike }) => too_alike.map((pair) => ({ group, ...pair }))),
   };
@@ -226,7 +231,7 @@ function rowsOfAnyTwo(
   const foldOfPerson = own.people.map((person) => foldOf(person, folds));
   const scores = own.images.map((image) => Float32Array.from({ length: folds }, (_, i) => scoreOf(image, i)));
   const above = Number.isFinite(samePersonAbove) ? samePersonAbove : tooAlike(own).reach;
-  return checkRows('any two people', own.people.length, check, (visit) =>
+  return checkRows(together.anyTwo, own.people.length, check, (visit) =>
     eachStrangers(own, { samePersonAbove: above }, (a, b, cosine) => {
       const [foldOfA, foldOfB] = [foldOfPerson[a]!, foldOfPerson[b]!];
       const score = normalised(cosine, scores[a]![foldOfB]!, scores[b]![foldOfA]!);
