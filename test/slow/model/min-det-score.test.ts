@@ -24,6 +24,9 @@ const folders = [
   'lfw-dev',
   'web-dev',
   'rmfd-dev',
+  'ages-dev',
+  'cfp-dev',
+  'origin-dev',
 ];
 
 /** Evenly spread. */
@@ -48,33 +51,37 @@ const keyOf = ({ box, detection_score, embedding }: Face) =>
   JSON.stringify([box, detection_score, [...embedding.subarray(0, 4)]]);
 
 describe.each([true, false])('with the fallback: %s', (use_heuristic_fallback) => {
-  test('each list contains the one before it', () => {
-    const directory = packDirectory('default');
-    const addon = loadPack(directory, readCalibratedManifest(directory));
-    const lost: string[] = [];
-    let added = 0;
-    for (const [name, image] of images) {
-      let before: string[] = [];
-      for (const min_det_score of scores) {
-        const options = {
-          ...analyseOptions,
-          accuracy_mode: 'fast',
-          use_heuristic_fallback,
-          min_det_score,
-        } as const;
-        const found = addon.analyse(directory, image, options);
-        if (!found.ok) throw new Error(`${name}: ${found.code}`);
-        const { faces } = found.image;
-        const now = faces.map(keyOf);
-        if (faces.length < maxFaces && !before.every((face) => now.includes(face))) {
-          lost.push(`${name} at ${min_det_score}`);
+  test(
+    'each list contains the one before it',
+    () => {
+      const directory = packDirectory('default');
+      const addon = loadPack(directory, readCalibratedManifest(directory));
+      const lost: string[] = [];
+      let added = 0;
+      for (const [name, image] of images) {
+        let before: string[] = [];
+        for (const min_det_score of scores) {
+          const options = {
+            ...analyseOptions,
+            accuracy_mode: 'fast',
+            use_heuristic_fallback,
+            min_det_score,
+          } as const;
+          const found = addon.analyse(directory, image, options);
+          if (!found.ok) throw new Error(`${name}: ${found.code}`);
+          const { faces } = found.image;
+          const now = faces.map(keyOf);
+          if (faces.length < maxFaces && !before.every((face) => now.includes(face))) {
+            lost.push(`${name} at ${min_det_score}`);
+          }
+          expect(faces.every(({ detection_score }) => detection_score >= min_det_score)).toBe(true);
+          if (min_det_score < 0.7) added += now.length - before.length;
+          before = now;
         }
-        expect(faces.every(({ detection_score }) => detection_score >= min_det_score)).toBe(true);
-        if (min_det_score < 0.7) added += now.length - before.length;
-        before = now;
       }
-    }
-    expect(lost).toEqual([]);
-    expect(added).toBeGreaterThan(0);
-  }, 900_000);
+      expect(lost).toEqual([]);
+      expect(added).toBeGreaterThan(0);
+    },
+    images.length * 20_000,
+  );
 });
