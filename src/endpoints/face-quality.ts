@@ -93,7 +93,7 @@ const limits = [
     member: 'stretch',
     // Landmarks of faces that are turned further are too flat for it, and those are warned of anyway.
     measured: ({ pose, quality }) => (Math.abs(pose.yaw) > maxYaw ? 1 : quality.stretch),
-    max: 1.3,
+    max: 1.25,
     cure: 'Send the image with its own ratio of width to height',
   },
 ] as const satisfies readonly QualityLimit[];
