@@ -88,13 +88,18 @@ async function people() {
   return all;
 }
 
-async function variantRows(what, images) {
+/** Every Nth of the images, as pixels and with the face that is found in it. */
+async function sourcesOf(images) {
   const sources = [];
   for (const { name, bytes } of images.filter((_item, i) => i % every === 0)) {
     const { data, info } = await sharp(bytes).raw().toBuffer({ resolveWithObject: true });
     const { width, height } = info;
     sources.push({ name, face: seen(bytes).faces[0], pixels: sharp(data, { raw: info }), width, height });
   }
+  return sources;
+}
+
+async function variantRows(what, sources) {
   for (const variant of sets.variants) {
     const made = () =>
       Promise.all(sources.map(async (source) => ({ ...source, ...(await sets.applied(variant, source)) })));
@@ -102,7 +107,17 @@ async function variantRows(what, images) {
   }
 }
 
-await variantRows('people of the samples', await people());
+/** The face, and no others but that of the larger portrait. */
+function expectBeside({ face, move, larger }, { faces, width, height }) {
+  const right = faces.find((one) => sameFace(one, moveFace(move, face), { width, height }));
+  const others = faces.filter(
+    ({ box }) => box.x + box.width / 2 > larger.width || box.y + box.height / 2 > larger.height,
+  );
+  return { of: 1, right: right ? [right] : [], wrong: others.length - (right ? 1 : 0) };
+}
+
+const peopleOfSamples = await sourcesOf(await people());
+await variantRows('people of the samples', peopleOfSamples);
 await row('sample photos', sets.samples, expectPeople);
 for (const degrees of [90, 180, 270]) {
   const turned = sets.samples().map(async (sample) => ({
@@ -112,7 +127,17 @@ for (const degrees of [90, 180, 270]) {
   await row(`sample photos, turned by ${degrees}°`, () => Promise.all(turned), expectPeople);
 }
 if (sets.shared) {
-  await variantRows('portraits', sets.portraits());
+  for (const variant of sets.beside) {
+    const made = () =>
+      Promise.all(
+        peopleOfSamples.map(async (source, i) => {
+          const other = peopleOfSamples[(i + 1) % peopleOfSamples.length];
+          return { ...source, ...(await sets.besides(variant, source, other, i)) };
+        }),
+      );
+    await row(variant.name, made, expectBeside);
+  }
+  await variantRows('portraits', await sourcesOf(sets.portraits()));
   await row('images under EXIF orientations', sets.oriented, ({ upright }, { faces }, mode) => {
     const [expected] = seen(upright, mode, true).faces;
     const right = faces.filter((face) => landmarkDistance(face, expected) <= 2);

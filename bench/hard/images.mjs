@@ -181,6 +181,73 @@ export const variants = [
   { name: 'turned by 180°, pale', make: turned(180), tone: pale },
 ];
 
+/**
+ * A person beside a larger one, on a page or a landscape: `side` is that of the face's box in the detector's frame of 320 x 240,
+ * pixels.
+ */
+export const beside = [
+  ...[10, 12, 14, 18, 24, 36].map((side) => ({ what: '12 megapixels', width: 4000, height: 3000, side })),
+  ...[14, 16, 18, 20].map((side) => ({ what: '1.5 megapixels', width: 1400, height: 1050, side })),
+  ...[90, 180, 270].flatMap((degrees) =>
+    [9, 18].map((side) => ({
+      what: `a scanned page, turned by ${degrees}°`,
+      width: 2480,
+      height: 3508,
+      side,
+      degrees,
+      larger: 0.1,
+    })),
+  ),
+].map((one) => ({
+  degrees: 0,
+  ...one,
+  name: `beside a larger one, ${one.side} px of the frame, in ${one.what}`,
+}));
+
+/** Lines of text, as grey bars. */
+function page(width, height) {
+  const lines = Array.from({ length: 40 }, (_item, i) => {
+    const share = 0.3 + ((i * 37) % 50) / 100;
+    return `<rect x="8%" y="${5 + 2.3 * i}%" width="${100 * share}%" height="0.7%" fill="#555"/>`;
+  });
+  return Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">
+    <rect width="100%" height="100%" fill="#fff"/>${lines.join('')}</svg>`);
+}
+
+/** A portrait whose face has a box of `side` pixels, turned: { input, info, move }. */
+async function portraitOf({ pixels, width, height, face }, side, degrees) {
+  const k = side / Math.max(face.box.width, face.box.height);
+  const { data, info } = await resized(pixels.clone(), width, height, k)
+    .raw()
+    .toBuffer({ resolveWithObject: true });
+  const { image, move } = turned(degrees)({ pixels: sharp(data, { raw: info }), ...info });
+  const { data: input, info: size } = await image.png().toBuffer({ resolveWithObject: true });
+  const scale = info.width / width;
+  return { input, size, move: { ...move, a: move.a * scale, b: move.b * scale } };
+}
+
+/** The image of such a variant: { bytes, move, larger }, where the larger portrait is. `number` chooses the background. */
+export async function besides({ width, height, side, degrees, larger }, source, other, number) {
+  const frame = Math.min(320 / width, 240 / height);
+  const small = await portraitOf(source, side / frame, degrees);
+  const large = await portraitOf(other, larger * Math.min(width, height), 0);
+  const landscapes = files('negatives');
+  const background =
+    number % 2 === 0 ? page(width, height) : readFileSync(landscapes[number % landscapes.length]);
+  const [left, top] = [Math.round(width * 0.6), Math.round(height * 0.55)];
+  const bytes = await sharp(background)
+    .resize(width, height, { fit: 'fill' })
+    .composite([
+      { input: large.input, left: 0, top: 0 },
+      { input: small.input, left, top },
+    ])
+    .removeAlpha()
+    .jpeg({ quality: 90 })
+    .toBuffer();
+  const move = { ...small.move, tx: small.move.tx + left, ty: small.move.ty + top };
+  return { bytes, move, larger: large.size };
+}
+
 const asItIs = ({ pixels }) => ({ image: pixels, move: still });
 
 /** The variant as a file: { bytes, move }. */

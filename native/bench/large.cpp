@@ -73,6 +73,7 @@ std::vector<Case> cases() {
   return {
       {"12 MP JPEG, a face of 45 %", [=] { return jpeg(one()); }},
       {"12 MP JPEG, a face of 18 %", [=] { return jpeg(scene(twelve, {middle})); }},
+      {"12 MP JPEG, a face of 8 %", [=] { return jpeg(scene(twelve, {{320, {2000, 1400}}})); }},
       {"12 MP JPEG, a close face and a passer-by of 182 px",
        [=] { return jpeg(scene(twelve, {close, passer_by})); }},
       {"12 MP JPEG, 12 people of 240 px, all over",
