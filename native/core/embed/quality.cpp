@@ -64,10 +64,6 @@ float sharpness(const cv::Mat& grey) {
   return static_cast<float>(min);
 }
 
-}  // namespace
-
-namespace {
-
 // The axes of the head that run along the rows and the columns of the image, of the affine camera.
 struct Axes {
   cv::Vec3f right, down;
