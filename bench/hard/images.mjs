@@ -200,6 +200,7 @@ export const beside = [
   ),
 ].map((one) => ({
   degrees: 0,
+  larger: 0.22,
   ...one,
   name: `beside a larger one, ${one.side} px of the frame, in ${one.what}`,
 }));
