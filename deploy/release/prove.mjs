@@ -59,6 +59,8 @@ log: { type: stdout, format: json, level: warn }
   const program = join(tool, 'node_modules/verdaccio/bin/verdaccio');
   await startProgram(process.execPath, [program, '--config', config, '--listen', url], {
     ready: /http address/,
+    // What this machine's network needs, such as certificates.
+    env: process.env,
   });
   const user = { name: 'publisher', password: 'publisher-of-facematch' };
   const response = await fetch(`${url}/-/user/org.couchdb.user:${user.name}`, {
