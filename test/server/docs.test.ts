@@ -103,7 +103,13 @@ describe('the demo page', async () => {
     const own = readConfig({ FACEMATCH_ENDPOINTS: 'match,demo', FACEMATCH_MAX_BODY_BYTES: '4096' });
     const settings = settingsOf(demoPage(own).html);
     expect(settings.paths).toEqual({ match: paths.match, demo });
-    expect(settings.limits).toEqual({ max_body_bytes: 4096, targets: 16, max_image_bytes: 10_485_760 });
+    expect(settings.limits).toEqual({
+      max_body_bytes: 4096,
+      max_image_bytes: 10_485_760,
+      max_pixels: 64_000_000,
+      photos: 4,
+      targets: 16,
+    });
   });
 
   test('offers the options of a match, but no face indices and nothing that needs liveness nets', () => {
