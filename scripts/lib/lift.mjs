@@ -53,8 +53,8 @@ export async function liftFiles({ package: name, version, integrity, files }, ta
   }
 }
 
-/** `expected`: a SHA-256 in hexadecimal digits, or npm's form of a SHA-512. */
-function requireDigest(what, file, expected) {
+/** `expected`: a SHA-256 in hexadecimal digits, or npm's form of a SHA-512. Throws a SetupError. */
+export function requireDigest(what, file, expected) {
   const bytes = readFileSync(file);
   const found = expected.startsWith('sha512-')
     ? `sha512-${createHash('sha512').update(bytes).digest('base64')}`

@@ -1,15 +1,14 @@
 // What stands inside the files that are shipped, and the terms that must go with it: the npm package of a platform has them in `licences`.
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { isDebian, unpackFiles, unpackSource } from './debian.mjs';
-import { apiReference, liftFiles } from './lift.mjs';
+import { installPackages, isDebian, missingPackages, unpackFiles } from './debian.mjs';
+import { apiReference, liftFiles, requireDigest } from './lift.mjs';
 import { hashOf, isStamped, run, SetupError, writeStamp } from './run.mjs';
 
-/** Of Debian 13, whose headers the addon is built with. npm's package of the library has no notices of its own. */
+/** npm's package of the library has no notices of its own; PyPI's of the same version has. */
 const onnxRuntime = {
-  path: 'pool/main/o/onnxruntime/onnxruntime_1.21.0+dfsg.orig.tar.xz',
-  sha256: '32df1f82bd6b07b18372c0f387133214905cbde7a586b3ad83f0ed0075f80273',
-  licences: ['LICENSE', 'ThirdPartyNotices.txt'],
+  LICENSE: '2f07c72751aed99790b8a4869cf2311df85a860b22ded05fa22803587a48922c',
+  'ThirdPartyNotices.txt': '143764b952fdb1a7c69ce653bfba74a7744d6a8a573bfb73e235fba356c83de3',
 };
 
 const boringSsl = 'android-libboringssl';
@@ -22,7 +21,7 @@ const map = {
   },
 };
 
-/** Works inside the binaries of µWebSockets.js, by what the binaries themselves name. */
+/** Works inside the binaries of µWebSockets.js, by what the binaries themselves name, and their LICENSE files. */
 export const insideUws = [
   {
     name: 'BoringSSL',
@@ -34,9 +33,8 @@ export const insideUws = [
     licence: 'MIT AND BSD-3-Clause',
     copyright: '2017-2018 LiteSpeed Technologies Inc; 2015 The Chromium Authors',
   },
-  { name: 'ls-qpack', licence: 'MIT', copyright: '2018-2019 LiteSpeed Technologies Inc' },
+  { name: 'ls-qpack', licence: 'MIT', copyright: '2018-2021 LiteSpeed Technologies Inc' },
   { name: 'ls-hpack', licence: 'MIT', copyright: '2018 LiteSpeed Technologies Inc' },
-  { name: 'zlib', licence: 'Zlib', copyright: '1995-2024 Jean-loup Gailly and Mark Adler' },
 ];
 
 const cure = 'The notices could not be gathered. They come from Debian and from npm: check the network.';
@@ -46,15 +44,14 @@ const partsFile = 'api-reference.json';
 export async function notices(onLine) {
   const folder = resolve('.cache/notices');
   const stamp = join(folder, '.stamp');
-  const hash = hashOf(['scripts/lib/notices.mjs', 'scripts/lib/lift.mjs']);
+  const version = JSON.parse(readFileSync('package.json', 'utf8')).dependencies['onnxruntime-node'];
+  const hash = hashOf(['scripts/lib/notices.mjs', 'scripts/lib/lift.mjs'], [version]);
   if (isStamped(stamp, hash)) return folder;
   if (!isDebian()) throw new SetupError(cure);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const work = resolve('.cache/notices-work');
-  const source = join(work, 'onnxruntime');
-  await unpackSource(onnxRuntime, source, cure, onLine);
-  for (const file of onnxRuntime.licences) cpSync(join(source, file), join(folder, `onnxruntime-${file}`));
+  await noticesOfOnnxRuntime(version, work, folder, onLine);
   const copyright = `/usr/share/doc/${boringSsl}/copyright`;
   await unpackFiles(boringSsl, [copyright], join(work, 'boringssl'), cure, onLine);
   cpSync(join(work, 'boringssl', copyright), join(folder, 'BoringSSL-copyright'));
@@ -62,6 +59,23 @@ export async function notices(onLine) {
   rmSync(work, { recursive: true, force: true });
   writeStamp(stamp, hash);
   return folder;
+}
+
+async function noticesOfOnnxRuntime(version, work, folder, onLine) {
+  const missing = missingPackages(['python3-pip', 'cmake']);
+  if (missing.length > 0) await installPackages(missing, onLine);
+  const place = join(work, 'onnxruntime');
+  mkdirSync(place, { recursive: true });
+  // One wheel on every machine: its notices are those of all.
+  const wheel = ['--only-binary=:all:', '--platform=manylinux_2_28_x86_64', '--python-version=3.11'];
+  const download = ['-m', 'pip', 'download', '--quiet', '--no-deps', `--dest=${place}`, ...wheel];
+  await run('python3', [...download, `onnxruntime==${version}`], { cure, onLine });
+  await run('cmake', ['-E', 'tar', 'xf', readdirSync(place)[0], 'onnxruntime'], { cwd: place, cure, onLine });
+  for (const [file, digest] of Object.entries(onnxRuntime)) {
+    const text = join(place, 'onnxruntime', file);
+    requireDigest(`onnxruntime's ${file}`, text, digest);
+    cpSync(text, join(folder, `onnxruntime-${file}`));
+  }
 }
 
 /** The packages that the script of the API's page is bundled of: { name, version, licence }. Throws an Error when `notices` was not called. */
