@@ -20,12 +20,7 @@ export async function openSets(
     );
   }
   const bar = await progressBar('Bytes', set.archive.bytes);
-  let before = 0;
-  const onProgress = (bytes: number) => {
-    bar.advance(bytes - before);
-    before = bytes;
-  };
-  const folder = await fetchSet(set, onProgress, cache).finally(bar.stop);
+  const folder = await fetchSet(set, bar.reach, cache).finally(bar.stop);
   const own = folders.map((one, place) => ({ name: `own${place + 1}-${basename(one)}`, folder: one }));
   return [{ name, folder, title: set.title, about: set.about }, ...own];
 }

@@ -190,12 +190,7 @@ async function pull(target: string, pack: PublishedPack, options: PullOptions): 
   const sets = options.calibrate ? await openSets('lfw') : undefined;
   const total = downloadsOf(pack).reduce((sum, { bytes }) => sum + bytes, 0);
   const bar = await progressBar('Bytes', total);
-  let before = 0;
-  const onProgress = (bytes: number) => {
-    bar.advance(bytes - before);
-    before = bytes;
-  };
-  const added = await pullPack(pack, { target, onProgress }).finally(bar.stop);
+  const added = await pullPack(pack, { target, onProgress: bar.reach }).finally(bar.stop);
   if (sets === undefined) return tell(target, added, options);
   const { json } = options;
   if (!json) await tell(target, { ...added, calibrated: true }, options);

@@ -103,14 +103,6 @@ describe('a detector', () => {
     },
   );
 
-  test('of the default pack fits two families, of which its own is the likelier', () => {
-    const ways = describeDetector(join(packDirectory('default'), 'detect.onnx'), undefined);
-    expect(ways.map(({ members }) => members)).toMatchObject([
-      { family: 'rfb', scores: 'scores', offsets: 'offsets', width: 320 },
-      { family: 'ssd_decoded', scores: 'scores', boxes: 'offsets', width: 320 },
-    ]);
-  });
-
   test('without boxes is of no family, and its outputs are told', () => {
     const scores = scrfd.filter(({ columns }) => columns === 1);
     expect(() => describeDetector(detectorNet(scores), undefined)).toThrow(

@@ -57,11 +57,11 @@ export function columns(head: readonly string[], rows: readonly (readonly string
 }
 
 /**
- * A bar on standard error for a known number of steps: on a terminal only. `advance` tells that one more is done, or several;
- * `stop` removes it.
+ * A bar on standard error for a known number of steps: on a terminal only. `advance` tells that one more is done, `reach` how many
+ * are; `stop` removes it.
  */
 export async function progressBar(title: string, total: number) {
-  if (!process.stderr.isTTY) return { advance: (_count?: number) => {}, stop: () => {} };
+  if (!process.stderr.isTTY) return { advance: () => {}, reach: (_count: number) => {}, stop: () => {} };
   const { SingleBar } = await import('cli-progress');
   const bar = new SingleBar({
     format: `${title} {bar} {value}/{total} · {eta_formatted} left`,
@@ -75,7 +75,11 @@ export async function progressBar(title: string, total: number) {
     clearOnComplete: true,
   });
   bar.start(total, 0);
-  return { advance: (count = 1) => bar.increment(count), stop: () => bar.stop() };
+  return {
+    advance: () => bar.increment(),
+    reach: (count: number) => bar.update(count),
+    stop: () => bar.stop(),
+  };
 }
 
 /** Shows the bar during `work`, which calls `advance` after each step. */

@@ -1,0 +1,61 @@
+import { readdirSync, statSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { vi } from 'vitest';
+import { sha256 } from '../../../src/engine/pack-files.ts';
+import type { Download } from '../../download.ts';
+
+/** What answers a request for a file, given its bytes. */
+export type Answer = (file: Buffer, ...request: Parameters<RequestListener>) => void;
+
+export const whole: Answer = (file, _, response) => response.end(file);
+export const ranged: Answer = (file, { headers }, response) => {
+  const from = Number(/^bytes=(\d+)-$/.exec(headers.range ?? 'bytes=0-')![1]);
+  response.writeHead(headers.range === undefined ? 200 : 206).end(file.subarray(from));
+};
+export const inBits: Answer = async (file, _, response) => {
+  const step = Math.ceil(file.length / 20);
+  for (let at = 0; at < file.length; at += step)
+    await new Promise<void>((resolve) => response.write(file.subarray(at, at + step), () => resolve()));
+  response.end();
+};
+/** The first half of a file, and then no connection, once the half is kept in the folder. */
+export const cutOff =
+  (cache: string): Answer =>
+  async (file, _, response) => {
+    const half = file.subarray(0, file.length / 2);
+    response.writeHead(200, { 'content-length': file.length }).write(half);
+    const kept = () =>
+      readdirSync(cache, { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.part'))
+        .some((name) => statSync(join(cache, name)).size === half.length);
+    await vi.waitUntil(kept, { timeout: 10_000 });
+    response.destroy();
+  };
+
+/** A server on loopback with the files of publishers, by their paths. */
+export async function publish(files: Record<string, Buffer>) {
+  /** The paths that were asked for, each with its range. */
+  const asked: string[] = [];
+  let answer = whole;
+  const server = createServer((request, response) => {
+    asked.push([request.url!, request.headers.range ?? []].flat().join(' '));
+    answer(files[request.url!]!, request, response);
+  }).listen(0);
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    asked,
+    port,
+    answerWith: (other: Answer) => {
+      answer = other;
+      asked.length = 0;
+    },
+    downloadOf(path: string): Download {
+      const bytes = files[path]!;
+      return { url: `http://127.0.0.1:${port}${path}`, bytes: bytes.length, sha256: sha256(bytes) };
+    },
+    close: () => server.close(),
+  };
+}
