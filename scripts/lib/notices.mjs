@@ -37,7 +37,7 @@ export const insideUws = [
   { name: 'ls-hpack', licence: 'MIT', copyright: '2018 LiteSpeed Technologies Inc' },
 ];
 
-const cure = 'The notices could not be gathered. They come from Debian and from npm: check the network.';
+const cure = 'The notices could not be gathered. They come from Debian, npm and PyPI: check the network.';
 const partsFile = 'api-reference.json';
 
 /** Resolves to the folder of the texts. A minute; quick when it is there. */
