@@ -30,7 +30,7 @@ const folder = mkdtempSync(join(tmpdir(), 'facematch-release-'));
 const run = ([command, ...args], options = {}) =>
   execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'], ...options });
 
-/** Verdaccio: it has our names alone, and asks this machine's registry for all others. Resolves to { url, npm }. */
+/** Verdaccio: it has our names alone, and asks this machine's registry for all others. Resolves to { url, env, stop() }. */
 async function startRegistry() {
   const [port] = await freePorts(1);
   const url = `http://127.0.0.1:${port}`;
@@ -57,7 +57,7 @@ log: { type: stdout, format: json, level: warn }
   writeFileSync(join(tool, 'package.json'), JSON.stringify({ private: true, ...needs }));
   run(['npm', 'install', '--silent', '--no-audit', '--no-fund', '--prefix', tool]);
   const program = join(tool, 'node_modules/verdaccio/bin/verdaccio');
-  await startProgram(process.execPath, [program, '--config', config, '--listen', url], {
+  const { stop } = await startProgram(process.execPath, [program, '--config', config, '--listen', url], {
     ready: /http address/,
     // What this machine's network needs, such as certificates.
     env: process.env,
@@ -71,7 +71,7 @@ log: { type: stdout, format: json, level: warn }
   const { token } = await response.json();
   const settings = join(folder, 'npmrc');
   writeFileSync(settings, `registry=${url}/\n//127.0.0.1:${port}/:_authToken=${token}\n`);
-  return { url, env: { ...process.env, npm_config_userconfig: settings } };
+  return { url, env: { ...process.env, npm_config_userconfig: settings }, stop };
 }
 
 /** The block of docs/releasing.md by which a person takes the names. */
@@ -170,6 +170,7 @@ async function step(name, work) {
   return found;
 }
 
+let registry;
 try {
   const made = join(root, 'build/package');
   const tarballs = readdirSync(made)
@@ -178,7 +179,8 @@ try {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const next = version.replace(/\d+$/, (patch) => String(Number(patch) + 1));
   const different = await step('built in another folder', () => differing(tarballs));
-  const { url, env } = await step('registry', startRegistry);
+  registry = await step('registry', startRegistry);
+  const { url, env } = registry;
   await step('names', () => reserve(env));
   await step(`publish ${version}`, () => publish(tarballs, env));
   const asked = run(['npm', 'view', 'facematch', 'repository.url', 'version'], { env });
@@ -247,5 +249,6 @@ try {
     json,
   });
 } finally {
+  await registry?.stop();
   rmSync(folder, { recursive: true, force: true });
 }
