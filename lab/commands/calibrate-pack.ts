@@ -87,7 +87,9 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
     return { ...fit, ...shiftsOf(photoGroups[i]!, heldOut, check ? stated : undefined) };
   });
   const examples = keep ? undefined : examplesFor(faces);
-  const written = write === true && (force || modes.every((fit) => (fit.check?.broken ?? []).length === 0));
+  // Of a kept table nothing is written that a group could contradict.
+  const mayBeWritten = force || keep || modes.every((fit) => (fit.check?.broken ?? []).length === 0);
+  const written = write === true && mayBeWritten;
   if (written) {
     if (examples) writeFits(directory, manifest, { modes, centres, ...examples });
     else writeMeasured(directory, manifest, modes);
@@ -201,7 +203,7 @@ function fitMode(
   mode: AccuracyMode,
   sets: readonly PeopleSet[],
   cohorts: HeldOutCohorts,
-  { check, samePersonAbove, table }: CalibrateOptions & { table: readonly SetFolder[] },
+  { check, keep, samePersonAbove, table }: CalibrateOptions & { table: readonly SetFolder[] },
 ) {
   const fitWith = (use: HeldOutCohorts | undefined) =>
     fitTable(sets, use, check ? checkedPercents(sets) : [], samePersonAbove);
@@ -218,7 +220,8 @@ function fitMode(
     ...(check && {
       check: {
         with_cohort,
-        without_cohort: fitWith(undefined).check,
+        // A pack that keeps its cohort has no choice.
+        ...(!keep && { without_cohort: fitWith(undefined).check }),
         broken: brokenPromises(with_cohort, floor),
       },
     }),

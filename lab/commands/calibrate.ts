@@ -212,7 +212,7 @@ function describeMode(fit: ModeFit): string[] {
       ? []
       : [
           ...describeCheck(`${mode}, with the cohort`, check.with_cohort),
-          ...describeCheck(`${mode}, without it`, check.without_cohort),
+          ...(check.without_cohort ? describeCheck(`${mode}, without it`, check.without_cohort) : []),
           ...check.broken.map((row) => `${mode}: ${brokenText(row)}`),
         ]),
   ];

@@ -25,12 +25,16 @@ test.skipIf(!shared)(
     expect(added).toMatchObject({ code: 0, stdout });
     const pack = join(folder, 'own');
     const images = join(shared!, 'data/lfw-dev/images');
+    const photosOf = (person: string) => readdirSync(join(images, person)).sort().slice(0, 2);
     const people = readdirSync(images).sort();
-    const inSet = people.slice(0, 110).flatMap((person) => {
-      const [first] = readdirSync(join(images, person)).sort();
-      return [{ name: `lfw/${person}/${person}_0001.jpg`, data: readFileSync(join(images, person, first!)) }];
-    });
-    const archive = Buffer.from(await createTarGzip(inSet));
+    const inSet = people.filter((person) => photosOf(person).length === 2).slice(0, 110);
+    const files = inSet.flatMap((person) =>
+      photosOf(person).map((photo, i) => ({
+        name: `lfw/${person}/${person}_000${i + 1}.jpg`,
+        data: readFileSync(join(images, person, photo)),
+      })),
+    );
+    const archive = Buffer.from(await createTarGzip(files));
     const server = createServer((_, response) => response.end(archive)).listen(0);
     await new Promise((resolve) => server.once('listening', resolve));
     const { port } = server.address() as AddressInfo;
@@ -55,14 +59,24 @@ test.skipIf(!shared)(
     expect(manifest.human).toEqual(readCalibratedManifest(packDirectory('default')).human);
     expect(manifest.calibration.balance.floor).toBeLessThanOrEqual(0.01);
     expect(manifest.cohort!.centres).toBeGreaterThan(50);
-    const told = `Labeled Faces in the Wild (${lfw.about}): 110 images of 110 people`;
+    const told = `Labeled Faces in the Wild (${lfw.about}): 220 images of 110 people`;
     expect(manifest.calibration.balance.fitted_on).toBe(told);
     const env = { FACEMATCH_PACK: pack };
     expect((await facematch('packs list', folder, env)).stdout).toContain(`calibrated for  ${told}`);
 
-    for (const person of people.slice(110, 260)) {
-      mkdirSync(join(folder, 'others'), { recursive: true });
-      const [first] = readdirSync(join(images, person)).sort();
+    // Whatever it said of them, --keep writes the same floor and shifts again, and changes nothing else.
+    const { fast, balance } = manifest.calibration;
+    expect(balance.photos).toEqual([0, expect.any(Number)]);
+    const wrong = { floor: 0.1, photos: [0, 0.05] };
+    const calibration = { fast: { ...fast, ...wrong }, balance: { ...balance, ...wrong } };
+    writeFileSync(join(pack, 'manifest.json'), JSON.stringify({ ...manifest, calibration }));
+    expect(await calibratePack(sets, { ...how, force: false, keep: true })).toMatchObject({ written: true });
+    expect(readCalibratedManifest(pack)).toEqual(manifest);
+    await verifyPack(pack, manifest);
+
+    mkdirSync(join(folder, 'others'));
+    for (const person of people.filter((one) => !inSet.includes(one)).slice(0, 150)) {
+      const [first] = photosOf(person);
       cpSync(join(images, person, first!), join(folder, 'others', `${person}.jpg`));
     }
     const judged = await facematch('eval --people others=others --json', folder, env);
