@@ -1,19 +1,22 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createTarGzip } from 'nanotar';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { projectPath } from '../../../src/config/paths.ts';
-import { packDirectory, readCalibratedManifest } from '../../../src/engine/manifest.ts';
+import { packDirectory, readCalibratedManifest, readManifest } from '../../../src/engine/manifest.ts';
 import { sha256, verifyPack } from '../../../src/engine/pack-files.ts';
 import { sharedFolder } from '../../../test/fixtures/images.ts';
-import { facematch } from '../../../test/server/support/cli.ts';
+import { expectFailure, facematch } from '../../../test/server/support/cli.ts';
 import type { Json } from '../../../test/server/support/client.ts';
 import { newFolder } from '../../../test/support/folder.ts';
 import { publishedSets } from '../../published-sets.ts';
+import { cutOff, knowing, publish, ranged } from '../support/publishers.ts';
 
 const shared = sharedFolder();
+const { about } = publishedSets.lfw!;
+
 test.skipIf(!shared)(
   'a set from a server on loopback calibrates a pack with a detector of one’s own, and its rates hold for people who are not in it',
   { timeout: 600_000 },
@@ -85,6 +88,70 @@ test.skipIf(!shared)(
     expect(percent).toBe(50);
     expect(false_match.rate / promised).toBeGreaterThan(0.3);
     expect(false_match.interval[0] / promised).toBeLessThan(1.3);
+  },
+);
+
+test.skipIf(!shared)(
+  'lines that a user types pull a pack and calibrate on a published set, with people of their own',
+  { timeout: 600_000 },
+  async () => {
+    const folder = newFolder();
+    const images = join(shared!, 'data/lfw-dev/images');
+    const people = readdirSync(images).sort();
+    const imageOf = (person: string) => join(images, person, readdirSync(join(images, person)).sort()[0]!);
+    const copy = (some: readonly string[], to: string) => {
+      mkdirSync(join(folder, to));
+      for (const person of some) cpSync(imageOf(person), join(folder, to, `${person}.jpg`));
+    };
+    copy(people.slice(350, 400), 'staff');
+    const inSet = people.slice(0, 200).map((person) => {
+      return { name: `lfw/${person}/${person}_0001.jpg`, data: readFileSync(imageOf(person)) };
+    });
+    const publisher = await publish({
+      '/net.onnx': readFileSync(join(packDirectory('default'), 'embed.onnx')),
+      '/lfw.tgz': Buffer.from(await createTarGzip(inSet)),
+    });
+    onTestFinished(() => void publisher.close());
+    const near = {
+      description: 'of the test',
+      licence: 'MIT',
+      project: 'the test',
+      nets: { embedder: publisher.downloadOf('/net.onnx') },
+      how: { feeding: 'adaface' },
+    } as const;
+    const env = knowing(near, publisher.downloadOf('/lfw.tgz'), folder);
+    const type = (line: string, pack = 'default') =>
+      facematch(line, folder, { ...env, FACEMATCH_PACK: pack });
+
+    // What was cut off is gone on with by the same line.
+    mkdirSync(join(folder, 'cache'));
+    publisher.answerWith(cutOff(join(folder, 'cache')));
+    const line = 'packs pull near --as ./near --calibrate';
+    expectFailure(await type(line), 1, 'bytes are kept; run the command again to go on.');
+    expect(existsSync(join(folder, 'near'))).toBe(false);
+    publisher.answerWith(ranged);
+    const pulled = await type(line);
+    expect(pulled.stdout).toContain(`The rates are known for ${about}. For other people`);
+    expect(publisher.asked).toEqual([expect.stringMatching(/^\/lfw\.tgz bytes=\d+-$/), '/net.onnx']);
+    // So few people make a table that others contradict.
+    const stderr = expect.stringContaining('Nothing was written, because the check contradicts the table');
+    expect(pulled).toMatchObject({ code: 1, stderr });
+    expect(readManifest(join(folder, 'near')).calibration).toBeUndefined();
+
+    // With people of one’s own, and what is downloaded already.
+    publisher.answerWith(ranged);
+    const detector = join(shared!, 'models/yunet/yunet_n_dynamic.onnx');
+    expect((await type(`packs add ./own --detector ${detector}`)).code).toBe(0);
+    const own = await type('calibrate --pack ./own --set lfw,./staff --force --json');
+    expect(own.code).toBe(0);
+    expect(publisher.asked).toEqual([]);
+    expect(JSON.parse(own.stdout)).toMatchObject({ written: true, known_for: [about] });
+    const pack = join(folder, 'own');
+    const manifest = readCalibratedManifest(pack);
+    await verifyPack(pack, manifest);
+    const told = `Labeled Faces in the Wild (${about}): 200 images of 200 people; own1-staff: 50 images of 50 people`;
+    expect(manifest.calibration.balance.fitted_on).toBe(told);
+    expect((await type('packs list', './own')).stdout).toContain(`calibrated for  ${told}`);
   },
 );
 

@@ -1,10 +1,13 @@
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { vi } from 'vitest';
+import { projectPath } from '../../../src/config/paths.ts';
 import { sha256 } from '../../../src/engine/pack-files.ts';
 import type { Download } from '../../download.ts';
+import type { PublishedPack } from '../../packs/catalogue.ts';
 
 /** What answers a request for a file, given its bytes. */
 export type Answer = (file: Buffer, ...request: Parameters<RequestListener>) => void;
@@ -58,4 +61,18 @@ export async function publish(files: Record<string, Buffer>) {
     },
     close: () => server.close(),
   };
+}
+
+/** The environment in which the commands know `near` as a published pack, and `archive` as that of the set lfw. */
+export function knowing(near: PublishedPack, archive: Download, folder: string): NodeJS.ProcessEnv {
+  const lab = (file: string) => JSON.stringify(pathToFileURL(projectPath(`dist/lab/${file}`)));
+  const preload = join(folder, 'publishers.mjs');
+  const lines = [
+    `import { catalogue } from ${lab('packs/catalogue.js')};`,
+    `import { publishedSets } from ${lab('published-sets.js')};`,
+    `catalogue.near = ${JSON.stringify(near)};`,
+    `publishedSets.lfw.archive = ${JSON.stringify(archive)};`,
+  ];
+  writeFileSync(preload, lines.join('\n'));
+  return { NODE_OPTIONS: `--import ${pathToFileURL(preload)}`, XDG_CACHE_HOME: join(folder, 'cache') };
 }
