@@ -11,7 +11,7 @@
 //             whoever owned such a name there could run code here
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { notices } from './lib/notices.mjs';
@@ -61,6 +61,8 @@ async function addon(onLine) {
   const options = ['--CDFACEMATCH_PACKAGE=ON', '--parallel', String(availableParallelism())];
   const compile = ['compile', '--out', `${out}/addon`, ...options];
   await run(process.execPath, ['node_modules/cmake-js/bin/cmake-js', ...compile], { env, cure, onLine });
+  if (readFileSync(`${out}/addon/Release/facematch.node`).includes(resolve('.')))
+    throw new Error('The addon has the path of the folder that it was built in');
 }
 
 function writePackage(folder, members, notices = ['LICENSE', 'THIRD_PARTY_NOTICES.md']) {
