@@ -21,8 +21,8 @@ class Net {
  public:
   // `input_shape` is batch, channels, height, width, which is also how run() takes the input; a
   // file whose channels come last, as TensorFlow's do, is given them so. `outputs` names the
-  // outputs in the order in which run() returns them. Throws Error kInternalError with a readable message when the file is
-  // missing, damaged, or has another shape.
+  // outputs in the order in which run() returns them. Throws Error kInternalError with a readable
+  // message when the file is missing, damaged, or has another shape.
   Net(const std::string& path, std::string input, std::vector<int64_t> input_shape,
       std::vector<std::string> outputs, Sides sides = Sides::kFixed);
 
