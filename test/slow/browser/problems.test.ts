@@ -27,7 +27,9 @@ describe.skipIf(chromiumFile === undefined)('a refusal', () => {
       await demo.give(2, jpeg(samples.three));
     }
     await demo.page.getByRole('button', { name: 'Compare', exact: true }).click();
-    const shown = await demo.page.locator('.fault:visible').allTextContents();
+    const faults = demo.page.locator('.fault:visible');
+    await faults.first().waitFor();
+    const shown = await faults.allTextContents();
     expect(shown.toSorted()).toEqual(words.toSorted());
     expect(await demo.focused()).toBe('Choose photo 1');
     expect(demo.addresses.filter((address) => address.includes('/face/'))).toEqual([]);
