@@ -23,8 +23,7 @@ const withoutEval = 'globalThis.__zod_globalConfig = { jitless: true };';
 
 /** What the script leaves out for those who hear the page or use no mouse, by selector. */
 const attributes = {
-  '.scalar-code-copy': { 'aria-label': 'Copy' },
-  '.code-input-lite__editor': { 'aria-label': 'Value', 'aria-expanded': 'false' },
+  '.code-input-lite__editor': { 'aria-label': 'Name', 'aria-expanded': 'false' },
   'ul.endpoints': { tabindex: '0' },
   // It is there for each operation, under one name.
   '.response-card[role="region"]': { role: 'group' },
@@ -49,7 +48,10 @@ new MutationObserver(() => {
     for (const element of place.querySelectorAll(selector))
       for (const [name, value] of Object.entries(given))
         if (!element.hasAttribute(name) || name === 'role') element.setAttribute(name, value);
-}).observe(place, { childList: true, subtree: true });
+  // They show the language of what they copy.
+  for (const button of place.querySelectorAll('.scalar-code-copy'))
+    button.setAttribute('aria-label', ('Copy ' + button.textContent.trim()).trim());
+}).observe(place, { childList: true, subtree: true, characterData: true });
 place.replaceChildren();
 Scalar.createApiReference('#reference', { ...configuration, generateModelSlug: ({ name }) => name });
 `;

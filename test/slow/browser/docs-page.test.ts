@@ -37,7 +37,7 @@ describe.skipIf(chromiumFile === undefined)("the API's page", () => {
         const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
         expect(background).toBe('rgb(16, 20, 24)');
         await page.getByText('Search', { exact: true }).first().click();
-        await page.keyboard.type('controls');
+        await page.keyboard.type('every field');
         const found = page.getByRole('dialog').getByRole('option').first();
         await found.filter({ hasText: 'Compare two photos, with every field' }).click();
         await page.getByRole('heading', { name: 'Compare two photos, with every field' }).waitFor();
