@@ -1,12 +1,10 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createTarGzip } from 'nanotar';
 import { expect, onTestFinished, test } from 'vitest';
 import { projectPath } from '../../../src/config/paths.ts';
 import { packDirectory, readCalibratedManifest, readManifest } from '../../../src/engine/manifest.ts';
-import { sha256, verifyPack } from '../../../src/engine/pack-files.ts';
+import { verifyPack } from '../../../src/engine/pack-files.ts';
 import { sharedFolder } from '../../../test/fixtures/images.ts';
 import { expectFailure, facematch } from '../../../test/server/support/cli.ts';
 import type { Json } from '../../../test/server/support/client.ts';
@@ -37,12 +35,8 @@ test.skipIf(!shared)(
         data: readFileSync(join(images, person, photo)),
       })),
     );
-    const archive = Buffer.from(await createTarGzip(files));
-    const server = createServer((_, response) => response.end(archive)).listen(0);
-    await new Promise((resolve) => server.once('listening', resolve));
-    const { port } = server.address() as AddressInfo;
-    const url = `http://127.0.0.1:${port}/lfw.tgz`;
-    const lfw = { ...publishedSets.lfw!, archive: { url, bytes: archive.length, sha256: sha256(archive) } };
+    const publisher = await publish({ '/lfw.tgz': Buffer.from(await createTarGzip(files)) });
+    const lfw = { ...publishedSets.lfw!, archive: publisher.downloadOf('/lfw.tgz') };
     // Compiled: they start threads.
     const commands = projectPath('dist/lab/commands');
     const { openSets }: typeof import('../../commands/open-sets.ts') = await import(
@@ -52,7 +46,7 @@ test.skipIf(!shared)(
       `${commands}/calibrate-pack.js`
     );
     const sets = await openSets('lfw', { lfw }, join(folder, 'cache'));
-    server.close();
+    publisher.close();
     // So few people that the check may contradict the table.
     const how = { pack, check: true, write: true, force: true };
     expect(await calibratePack(sets, how)).toMatchObject({ written: true, known_for: [lfw.about] });

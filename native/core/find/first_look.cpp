@@ -16,8 +16,8 @@ namespace facematch {
 namespace {
 
 // Shortest longer side of a face in the detector's frame, pixels, from which the detector is sure
-// of it, and from which it gives at least a hint. How many of each side are
-// found say the rows "beside a larger one" of bench/hard-images.mjs.
+// of it, and from which it gives at least a hint. The rows "beside a larger one" of
+// bench/hard-images.mjs say how many of each side are found.
 constexpr float kSureSide = 18;
 constexpr float kHintSide = 12;
 

@@ -9,7 +9,7 @@ export class MorePhotos {
   readonly #list: HTMLElement;
   readonly #add: HTMLElement;
   readonly #input: HTMLInputElement;
-  /** Of the first photo, which stands above. */
+  /** Says how well the first photo, which stands above, fits the others. */
   readonly #first: HTMLElement;
   readonly #onChange: () => void;
   #rows: { file: File; name: string; image: HTMLImageElement; words: HTMLElement }[] = [];
