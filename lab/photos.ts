@@ -181,13 +181,12 @@ export function checkShifts(
             passing.add(a, b, score - own[first - 1]! - own[second - 1]! >= threshold);
           });
           const { rate: observed, interval, pairs } = passing;
-          return { group, observed, interval, pairs, passed: pairs === 0 ? 0 : Math.round(observed * pairs) };
+          return { group, observed, interval, pairs };
         });
         const pairs = seen.reduce((sum, one) => sum + one.pairs, 0);
-        const passed = seen.reduce((sum, one) => sum + one.passed, 0);
+        const passed = seen.reduce((sum, one) => sum + passedOf(one), 0);
         const [worst] = seen
-          .filter((one) => one.passed >= leastPassed)
-          .map(({ passed: _passed, ...one }) => one)
+          .filter((one) => passedOf(one) >= leastPassed)
           .toSorted((a, b) => b.observed - a.observed);
         const people = groups
           .flatMap((one) => one.people)
@@ -199,3 +198,7 @@ export function checkShifts(
 
 /** Fewer pairs of a group that pass say little of its rate. */
 const leastPassed = 5;
+
+/** How many pairs passed; a rate of no pairs is not a number. */
+const passedOf = ({ observed, pairs }: { observed: number; pairs: number }) =>
+  pairs === 0 ? 0 : Math.round(observed * pairs);
