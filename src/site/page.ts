@@ -48,9 +48,11 @@ new MutationObserver(() => {
     for (const element of place.querySelectorAll(selector))
       for (const [name, value] of Object.entries(given))
         if (!element.hasAttribute(name) || name === 'role') element.setAttribute(name, value);
-  // They show the language of what they copy.
-  for (const button of place.querySelectorAll('.scalar-code-copy'))
-    button.setAttribute('aria-label', ('Copy ' + button.textContent.trim()).trim());
+  // Under the mouse they show the language of what they copy, twice: a hidden one makes room.
+  for (const button of place.querySelectorAll('.scalar-code-copy')) {
+    const language = button.querySelector('span > span:first-child:not(:only-child)')?.textContent ?? '';
+    button.setAttribute('aria-label', ('Copy ' + language).trim());
+  }
 }).observe(place, { childList: true, subtree: true, characterData: true });
 place.replaceChildren();
 Scalar.createApiReference('#reference', { ...configuration, generateModelSlug: ({ name }) => name });
