@@ -17,24 +17,15 @@ export default function work(task: NearestTask | ScoresTask): Int32Array | Float
  * For each face the cohort score without its own fold and each of the folds. The cosine with a centre is the sum of those with
  * its faces, divided by the length of the sum of these: so each face is compared once with all others, not with every cohort.
  */
-function scoresOf({ vectors, dimensions, plans, faces, own }: ScoresTask): Float32Array {
+function scoresOf({ vectors, dimensions, plans, lengths, faces, own }: ScoresTask): Float32Array {
   const rows = rowsOf(vectors, dimensions);
-  const lengths = new Map<number, Float32Array>();
-  const lengthsOf = (plan: number) => {
-    let made = lengths.get(plan);
-    if (!made) {
-      made = lengthsOfSums(plans[plan]!, rows);
-      lengths.set(plan, made);
-    }
-    return made;
-  };
   const scores = new Float32Array(own.length * folds);
   for (const [i, face] of rowsOf(faces, dimensions).entries()) {
     const cosines = Float32Array.from(rows, (row) => dot(face, row));
     for (let other = 0; other < folds; other++) {
       const plan = foldPair(own[i]!, other);
       const members = plans[plan]!;
-      const sums = lengthsOf(plan).map((length, centre) => {
+      const sums = lengths[plan]!.map((length, centre) => {
         let sum = 0;
         for (let k = 0; k < peopleOfCentre; k++) sum += cosines[members[centre * peopleOfCentre + k]!]!;
         return sum / length;
@@ -43,15 +34,4 @@ function scoresOf({ vectors, dimensions, plans, faces, own }: ScoresTask): Float
     }
   }
   return scores;
-}
-
-function lengthsOfSums(members: Int32Array, rows: readonly Float32Array[]): Float32Array {
-  return Float32Array.from({ length: members.length / peopleOfCentre }, (_, centre) => {
-    const own = Array.from(
-      members.subarray(centre * peopleOfCentre, (centre + 1) * peopleOfCentre),
-      (face) => rows[face]!,
-    );
-    const squares = own.reduce((sum, a) => sum + own.reduce((part, b) => part + dot(a, b), 0), 0);
-    return Math.sqrt(squares);
-  });
 }

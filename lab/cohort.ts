@@ -52,6 +52,8 @@ export interface ScoresTask {
   dimensions: number;
   /** Each pair of folds (foldPair) has its centres: `peopleOfCentre` faces each. */
   plans: readonly Int32Array[];
+  /** For each centre of each plan the length of the sum of its faces. */
+  lengths: readonly Float32Array[];
   /** The faces to judge, and the fold of each one's person. */
   faces: Float32Array;
   own: Uint8Array;
@@ -91,6 +93,16 @@ export function membersOf(
     if (!isLeft(face)) members.push(face);
   }
   return members.length === peopleOfCentre ? members : undefined;
+}
+
+/** The length of the sum of each centre's faces. */
+export function lengthsOfSums(members: Int32Array, rows: readonly Float32Array[]): Float32Array {
+  return Float32Array.from({ length: members.length / peopleOfCentre }, (_, centre) => {
+    const own = members.subarray(centre * peopleOfCentre, (centre + 1) * peopleOfCentre);
+    const sum = new Float32Array(rows[0]!.length);
+    for (const face of own) for (let i = 0; i < sum.length; i++) sum[i]! += rows[face]![i]!;
+    return Math.sqrt(dot(sum, sum));
+  });
 }
 
 export function rowsOf<T extends Float32Array | Int32Array>(values: T, length: number): T[] {

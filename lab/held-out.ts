@@ -2,6 +2,7 @@ import { meanOf } from 'facematch/for-lab';
 import {
   candidates,
   type LabelledEmbedding,
+  lengthsOfSums,
   membersOf,
   type NearestTask,
   rowsOf,
@@ -74,10 +75,12 @@ export async function makeCohorts(
     }
     plans[foldPair(low, high)] = Int32Array.from(members.flat());
   }
+  const rows = rowsOf(vectors, dimensions);
+  const lengths = plans.map((members) => lengthsOfSums(members, rows));
   const scores = await run<ScoresTask, Float32Array>(
     chunks(judged).map((some) => {
       const own = Uint8Array.from(some, ({ person }) => foldOf(person, folds));
-      return { vectors, dimensions, plans, faces: shared(some, dimensions), own };
+      return { vectors, dimensions, plans, lengths, faces: shared(some, dimensions), own };
     }),
   );
   const whole = centresWithout(() => false);

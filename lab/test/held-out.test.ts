@@ -6,6 +6,7 @@ import { Random } from '../../test/support/random.mjs';
 import {
   candidates,
   type LabelledEmbedding,
+  lengthsOfSums,
   meanOfHighest,
   membersOf,
   nearestFaces,
@@ -80,7 +81,8 @@ test('a face is scored by the mean of its highest cosines with the centres witho
   );
   const own = Uint8Array.of(3, 0);
   const judged = vectors.slice(0, 2 * dimensions);
-  const scores = scoresOf({ vectors, dimensions, plans, faces: judged, own });
+  const lengths = plans.map((members) => lengthsOfSums(members, rows));
+  const scores = scoresOf({ vectors, dimensions, plans, lengths, faces: judged, own });
   for (const face of [0, 1]) {
     for (let other = 0; other < folds; other++) {
       const members = plans[foldPair(own[face]!, other)]!;
