@@ -83,8 +83,8 @@ export interface WorstPair {
   confidence_percent: number | undefined;
 }
 
-/** So many pairs of a kind are kept. */
-const shown = 12;
+/** So many pairs of a kind are kept: enough to find the wrong labels among thousands of people. */
+const shown = 60;
 
 /** The pairs closest to an error, or beyond. Pairs without a score, because an image has no face, are left out. */
 export function worstPairs(pairs: readonly JudgedPair[], calibration: Calibration | undefined) {

@@ -126,16 +126,16 @@ describe('thresholds', () => {
 });
 
 test('the worst pairs are strangers that score high and one person who scores low, the worst first', () => {
-  const pairs = Array.from({ length: 60 }, (_, i): JudgedPair => {
-    const normalised = (i % 30) / 100;
+  const pairs = Array.from({ length: 140 }, (_, i): JudgedPair => {
+    const normalised = (i % 70) / 100;
     const images = { image1: `${normalised}`, image2: 'b' };
-    return { ...images, same: i < 30, fold: undefined, cosine: 0.5, normalised };
+    return { ...images, same: i < 70, fold: undefined, cosine: 0.5, normalised };
   });
   const worst = worstPairs(pairs, calibration);
-  expect([worst.different.length, worst.same.length]).toEqual([12, 12]);
-  const { confidence_percent } = calibration.assess(0.29, 1);
+  expect([worst.different.length, worst.same.length]).toEqual([60, 60]);
+  const { confidence_percent } = calibration.assess(0.69, 1);
   const [first] = worst.different;
-  expect(first).toEqual({ image1: '0.29', image2: 'b', normalised: 0.29, cosine: 0.5, confidence_percent });
+  expect(first).toEqual({ image1: '0.69', image2: 'b', normalised: 0.69, cosine: 0.5, confidence_percent });
   expect(worst.same.map(({ normalised }) => normalised).slice(0, 3)).toEqual([0, 0.01, 0.02]);
 });
 
