@@ -12,7 +12,7 @@ import { fitTable } from '../../calibrate.ts';
 import { observe } from '../../figures.ts';
 import { accuracy, type Scored, tarAtFmr } from '../../metrics.ts';
 import { readPairs } from '../../pairs.ts';
-import type { ImageSet } from '../support/people.ts';
+import type { FoundPeople } from '../../people.ts';
 
 /**
  * Whether percentages are right for people who were not used for cohort and calibration, group by group, without a loss in
@@ -47,13 +47,12 @@ const limits: Readonly<Record<number, number>> = { 50: 1.5, 60: 2, 70: 3 };
 const samePersonAbove = 0.6;
 
 /** Every third adult, by origin and sex. `facematch calibrate --check` takes all. */
-async function adults(): Promise<ImageSet> {
+async function adults(): Promise<FoundPeople> {
   const { peopleOf } = await import('../support/people.ts');
   const isAdult = ([, age]: readonly string[]) => !['age 0-2', 'age 3-9', 'age 10-19'].includes(age!);
   let count = 0;
   const { images, ...set } = await peopleOf(
     'origin-dev',
-    'balance',
     [['origin', 'sex'], ['age']],
     ({ labels }) => isAdult(labels) && count++ % 3 === 0,
   );
@@ -62,13 +61,9 @@ async function adults(): Promise<ImageSet> {
 
 async function check() {
   const { peopleOf } = await import('../support/people.ts');
-  const sets: ImageSet[] = [
-    await peopleOf('lfw-dev', 'balance'),
-    await peopleOf('london-dev', 'balance'),
-    await adults(),
-  ];
-  const others: ImageSet[] = [];
-  for (const name of more) others.push(await peopleOf(name, 'balance'));
+  const sets: FoundPeople[] = [await peopleOf('lfw-dev'), await peopleOf('london-dev'), await adults()];
+  const others: FoundPeople[] = [];
+  for (const name of more) others.push(await peopleOf(name));
   const { makeCohorts }: typeof import('../../held-out.ts') = await import(
     projectPath('dist/lab/held-out.js')
   );
@@ -76,7 +71,7 @@ async function check() {
   const { heldOut: cohorts } = await makeCohorts(images, { workers: 2 });
   const rows = fitTable(sets, cohorts, percents, samePersonAbove).check;
   // web-dev was not used for the pack.
-  return { rows, cohorts, sets: [...sets, ...others, await peopleOf('web-dev', 'balance')] };
+  return { rows, cohorts, sets: [...sets, ...others, await peopleOf('web-dev')] };
 }
 
 const checked = there ? await check() : undefined;

@@ -1,24 +1,13 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { deserialize, serialize } from 'node:v8';
 import { addonFile } from '../../../src/config/environment.ts';
 import { projectPath } from '../../../src/config/paths.ts';
-import type { AccuracyMode } from '../../../src/engine/addon.ts';
 import { loadPack } from '../../../src/engine/load-addon.ts';
 import { packDirectory, readCalibratedManifest } from '../../../src/engine/manifest.ts';
 import { sha256 } from '../../../src/engine/pack-files.ts';
 import { sharedFolder } from '../../../test/fixtures/images.ts';
-import {
-  type Grouping,
-  type LabelledImage,
-  type PeopleSet,
-  type PersonImage,
-  readPeople,
-} from '../../people.ts';
-
-/**
- * Labelled people as the engine embeds them. Thousands of images take a minute, so vectors are kept under
- * build/embeddings by a hash of all that they depend on: the addon, the pack, the mode and the images' names.
- */
+import { type FoundPeople, type Grouping, type PersonImage, peopleSet, readPeople } from '../../people.ts';
 
 // The compiled one: it starts worker threads, which cannot run TypeScript.
 const { embedImages }: typeof import('../../embed-images.ts') = await import(
@@ -28,76 +17,44 @@ const { embedImages }: typeof import('../../embed-images.ts') = await import(
 const directory = packDirectory('default');
 const manifest = readCalibratedManifest(directory);
 const kept = projectPath('build/embeddings');
-/** A row for each image: cohort score, then vector; only NaN where there is no face. */
-const rowLength = manifest.embedder.dimensions + 1;
 
-export interface ImageSet extends PeopleSet {
-  images: readonly (LabelledImage & { file: string })[];
-}
-
-/** Those images of a set that are `wanted` and have a face; `groupings` as of readPeople. */
+/**
+ * Those images of a set that are `wanted`, as the engine embeds them in mode balance; `groupings` as of readPeople. Thousands take
+ * minutes, so they are kept by a hash of all that they depend on.
+ */
 export async function peopleOf(
   set: string,
-  mode: AccuracyMode,
   groupings?: readonly Grouping[],
   wanted: (image: PersonImage) => boolean = () => true,
-): Promise<ImageSet> {
+): Promise<FoundPeople> {
   const data = join(sharedFolder()!, 'data', set);
   const folder = existsSync(join(data, 'images')) ? join(data, 'images') : data;
   const people = readPeople(set, folder, groupings).filter(wanted);
   const names = people.map(({ file }) => file);
-  const file = join(kept, `${set}-${mode}-${keyOf(mode, names)}.f32`);
-  const rows = read(file, names.length) ?? write(file, await embed(folder, mode, names));
-  const images = people.flatMap((labelled, i) => {
-    const row = rows.subarray(i * rowLength, (i + 1) * rowLength);
-    const cohort_score = row[0]!;
-    return Number.isNaN(cohort_score) ? [] : [{ ...labelled, cohort_score, embedding: row.slice(1) }];
-  });
-  return { name: set, images };
+  const file = join(kept, `${set}-${keyOf(names)}.v8`);
+  let found: Awaited<ReturnType<typeof embedImages>>;
+  try {
+    found = deserialize(readFileSync(file));
+  } catch {
+    found = await embed(folder, names);
+    mkdirSync(kept, { recursive: true });
+    // Under another name first, so that an interrupted run leaves no incomplete file.
+    writeFileSync(`${file}.${process.pid}`, serialize(found));
+    renameSync(`${file}.${process.pid}`, file);
+  }
+  return peopleSet(set, people, found);
 }
 
-function keyOf(mode: AccuracyMode, names: readonly string[]): string {
+function keyOf(names: readonly string[]): string {
   const addon = addonFile() ?? projectPath('build/addon/Release/facematch.node');
-  const { detector, close_detector, landmarks, embedder, cohort, human, occlusion, min_det_score } = manifest;
-  const used = { detector, close_detector, landmarks, embedder, cohort, human, occlusion, min_det_score };
-  const parts = [sha256(readFileSync(addon)), JSON.stringify({ ...used, mode, names })];
+  const parts = [sha256(readFileSync(addon)), JSON.stringify({ ...manifest, calibration: null, names })];
   return sha256(Buffer.from(parts.join('\n'))).slice(0, 16);
 }
 
-async function embed(folder: string, mode: AccuracyMode, names: readonly string[]): Promise<Float32Array> {
+function embed(folder: string, names: readonly string[]) {
   // It holds for the whole process, and so for its worker threads.
   loadPack(directory, manifest);
-  const found = await embedImages(names, {
-    packDirectory: directory,
-    folder,
-    mode,
-    minDetScore: manifest.min_det_score,
-    workers: 2,
-    onImage() {},
-  });
-  const rows = new Float32Array(names.length * rowLength).fill(Number.NaN);
-  for (const [i, name] of names.entries()) {
-    const { embedding, cohort_score } = found.get(name)!;
-    if (embedding) rows.set([cohort_score, ...embedding], i * rowLength);
-  }
-  return rows;
-}
-
-function read(file: string, count: number): Float32Array | undefined {
-  let bytes: Buffer;
-  try {
-    bytes = readFileSync(file);
-  } catch {
-    return undefined;
-  }
-  return bytes.length === 4 * count * rowLength ? new Float32Array(new Uint8Array(bytes).buffer) : undefined;
-}
-
-/** Under another name first, so that an interrupted run leaves no incomplete file. */
-function write(file: string, rows: Float32Array): Float32Array {
-  mkdirSync(dirname(file), { recursive: true });
-  const draft = join(kept, `.${process.pid}-${basename(file)}`);
-  writeFileSync(draft, rows);
-  renameSync(draft, file);
-  return rows;
+  const { min_det_score: minDetScore } = manifest;
+  const how = { packDirectory: directory, folder, mode: 'balance', minDetScore, workers: 2 } as const;
+  return embedImages(names, { ...how, onImage() {} });
 }
