@@ -99,3 +99,11 @@ export const cohortText: Readonly<Record<CohortUse, string>> = {
   'held-out': 'refitted for each pair without its people',
   none: 'the pack has none: the normalised similarity is the cosine',
 };
+
+/** JSON with each list of numbers or plain names on one line, because there are thousands. Its strings contain no line breaks. */
+export function jsonText(value: object): string {
+  const list = /\[\n\s+(?:(?:-?\d[\d.e+-]*|null|"\w+")(?:,\n\s+)?)+\n\s+\]/g;
+  return JSON.stringify(value, null, 2).replace(list, (found) =>
+    found.replace(/\s+/g, ' ').replace('[ ', '[').replace(' ]', ']'),
+  );
+}

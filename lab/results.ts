@@ -1,5 +1,6 @@
 import type { Evaluation, PeopleEvaluation } from './evaluate.ts';
 import { observe } from './figures.ts';
+import { jsonText } from './number-text.ts';
 import { scoredBy, scoreKinds } from './pairs.ts';
 import type { ForeignFigures, PhotosFigures } from './several-photos.ts';
 
@@ -60,12 +61,5 @@ export function resultsJson({ pack, evaluations, shared_thresholds, people, phot
     ...(people.length > 0 && { people: people.map(({ figures }) => figures) }),
     ...(photos && { photos }),
   };
-  return withShortLists(JSON.stringify(json, null, 2));
-}
-
-/** Puts each list of numbers on one line, because there are thousands. JSON strings contain no line breaks. */
-function withShortLists(json: string): string {
-  return json.replace(/\[\n\s+(?:(?:-?\d[\d.e+-]*|null)(?:,\n\s+)?)+\n\s+\]/g, (list) =>
-    list.replace(/\s+/g, ' ').replace('[ ', '[').replace(' ]', ']'),
-  );
+  return jsonText(json);
 }

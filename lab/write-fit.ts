@@ -9,6 +9,7 @@ import {
   occlusionThreshold,
   quantiseLinear,
 } from './linear-score.ts';
+import { jsonText } from './number-text.ts';
 
 /** What was fitted; a score of single faces only where there are examples of both kinds. */
 interface Fits {
@@ -71,7 +72,7 @@ export function writeMeasured(
 }
 
 function writeManifest(directory: string, manifest: CalibratedManifest): void {
-  replaceFile(join(directory, 'manifest.json'), manifestText(manifest));
+  replaceFile(join(directory, 'manifest.json'), `${jsonText(manifest)}\n`);
 }
 
 /** Writes a file of a pack. Returns what the manifest says of it. */
@@ -91,13 +92,4 @@ function writeLinear(directory: string, file: string, high: readonly Example[], 
 function replaceFile(file: string, content: string | Int8Array): void {
   writeFileSync(`${file}.new`, content);
   renameSync(`${file}.new`, file);
-}
-
-/** The same as of JSON.stringify, but lists of numbers or names are on one line. */
-export function manifestText(manifest: object): string {
-  const text = JSON.stringify(manifest, null, 2);
-  const item = /-?[\d.e-]+|"\w+"/.source;
-  const list = new RegExp(`\\[\\s+(?:${item})(?:,\\s+(?:${item}))*\\s+\\]`, 'g');
-  const oneLine = (found: string) => found.replaceAll(/\s+/g, ' ').replace('[ ', '[').replace(' ]', ']');
-  return `${text.replace(list, oneLine)}\n`;
 }

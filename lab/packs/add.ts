@@ -22,7 +22,7 @@ import {
   tryPack,
   verifyPack,
 } from 'facematch/for-lab';
-import { manifestText } from '../write-fit.ts';
+import { jsonText } from '../number-text.ts';
 import type { DescribedDetector } from './describe-detector.ts';
 import { type AddOptions, describeOwn, descriptionOf, type OwnNets } from './own-nets.ts';
 
@@ -213,7 +213,7 @@ function withDetector(manifest: Members, described: DescribedDetector | undefine
 }
 
 function writeManifest(made: string, manifest: Members): void {
-  writeFileSync(join(made, 'manifest.json'), manifestText(manifest));
+  writeFileSync(join(made, 'manifest.json'), `${jsonText(manifest)}\n`);
 }
 
 /** Boxes of different detectors overlap at least so much, by intersection over union. */
