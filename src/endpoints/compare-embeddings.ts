@@ -259,7 +259,8 @@ function readVector(base64: string, dimensions: number, field: string): Float32A
   if (bytes.length !== 4 * dimensions) {
     throw refuse(`it has ${bytes.length} bytes in base64, and ${4 * dimensions} are expected`);
   }
-  const vector = Float32Array.from({ length: dimensions }, (_, i) => bytes.readFloatLE(4 * i));
+  const vector = new Float32Array(dimensions);
+  for (let i = 0; i < dimensions; i++) vector[i] = bytes.readFloatLE(4 * i);
   const squares = dot(vector, vector);
   // Written so that NaN fails too.
   if (!(Math.abs(Math.sqrt(squares) - 1) <= lengthTolerance)) throw refuse('its length is not 1');
