@@ -2,6 +2,7 @@ import {
   type Calibration,
   comparePersons,
   type Embedded,
+  inOneArray,
   meanOf,
   promisedRate,
   similarityOf,
@@ -39,8 +40,8 @@ export interface ForeignFigures {
 
 export interface PhotosJudge {
   calibration: Calibration;
-  /** Cohort scores of unit vectors. */
-  cohortScores(vectors: readonly Float32Array[]): ArrayLike<number>;
+  /** Cohort scores of unit vectors that follow each other in one array. */
+  cohortScores(vectors: Float32Array): Float32Array;
 }
 
 /** A person's photos, in a ring. */
@@ -90,7 +91,7 @@ function figuresOf(
       const vectors = person.photos.map((_photo, turn) =>
         meanOf(ring(person, turn + start, count).map(({ embedding }) => embedding)),
       );
-      const scores = cohortScores(vectors);
+      const scores = cohortScores(inOneArray(vectors));
       return vectors.map((embedding, turn) => ({ embedding, cohort_score: scores[turn]! }));
     });
   const [references, probes] = [means(0, reference), means(reference, probe)];
@@ -131,7 +132,7 @@ function figuresOf(
 export function judgeForeign(
   set: PeopleSet,
   most: number,
-  { calibration, cohortScores }: PhotosJudge,
+  { calibration, ...scorer }: PhotosJudge,
   least: number,
 ): ForeignFigures[] {
   const counts = Array.from({ length: most - 2 }, (_value, i) => i + 3);
@@ -149,7 +150,7 @@ export function judgeForeign(
         if (other === undefined) continue;
         const own = ring(person, turn, photos);
         const mixed = [...own.slice(1), other.photos[turn % other.photos.length]!];
-        const { sides } = comparePersons([own.map((one) => [one]), mixed.map((one) => [one])], cohortScores);
+        const { sides } = comparePersons([own.map((one) => [one]), mixed.map((one) => [one])], scorer);
         const [ownAgrees, mixedAgrees] = sides.map((side) =>
           side.map(({ agreement }) => calibration.assess(agreement! - shift, 1).confidence_percent >= least),
         );

@@ -79,8 +79,7 @@ export async function evaluateSets(files: readonly SetFiles[], options: Evaluate
   const judging = { mode, calibration, packCohort: manifest.cohort ? 'pack' : 'none', cohorts } as const;
   const evaluations = judgeSets(embedded, judging);
   const byGroup = await judgeGroups(found, { ...judging, calibration: calibration! }, options);
-  const cohortScores = (vectors: readonly Float32Array[]) =>
-    addon.cohortScores(packDir, Float32Array.from(vectors.flatMap((vector) => [...vector])));
+  const cohortScores = (vectors: Float32Array) => addon.cohortScores(packDir, vectors);
   const photos = photosOf(peopleSets, { calibration: calibration!, cohortScores }, options);
   const results = {
     pack: { name, version },

@@ -75,7 +75,7 @@ describe('of people with enough photos', () => {
     0,
     [0, 0, 0],
   );
-  const cohortScores = (vectors: readonly Float32Array[]) => new Float32Array(vectors.length);
+  const cohortScores = (vectors: Float32Array) => new Float32Array(vectors.length);
   const judge = { calibration, cohortScores };
   const set = { name: 'set', images };
 

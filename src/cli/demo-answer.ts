@@ -5,7 +5,7 @@ import type { Person } from '../endpoints/match-person.ts';
 import type { Warning } from '../endpoints/warnings.ts';
 import type { Face } from '../engine/addon.ts';
 import { measuredUpTo } from '../scoring/calibration.ts';
-import type { ImageField } from '../scoring/compare.ts';
+import type { ImageField } from '../scoring/similarity.ts';
 import { type Colours, count, printable } from './terminal.ts';
 
 /** The part of a 200 answer that is described in words; the JSON below it has the rest. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { FacematchError } from 'facematch/client';
 import { samples } from '../config/samples.ts';
-import type { ImageField } from '../scoring/compare.ts';
+import type { ImageField } from '../scoring/similarity.ts';
 import type { MatchAnswer } from './demo-answer.ts';
 import type { DemoServer } from './demo-server.ts';
 import { type ImageFile, readImage } from './files.ts';

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { readConfig } from '../config/config.ts';
-import { type PersonsJob, work } from '../endpoints/compare-persons.ts';
 import { compare } from '../endpoints/comparison.ts';
 import type { Target } from '../endpoints/endpoint.ts';
 import { imageBody } from '../endpoints/face.ts';
@@ -20,6 +19,7 @@ import { verifyPack } from '../engine/pack-files.ts';
 import type { Outcome } from '../engine/pool.ts';
 import { Problem } from '../errors.ts';
 import { calibrationOf } from '../scoring/calibration.ts';
+import { comparePersons, type PersonsJob } from '../scoring/persons.ts';
 import { readImage } from './files.ts';
 
 // match, detect and embed for files, in this process, without a server.
@@ -84,7 +84,7 @@ export async function matchPersonFiles(
   const question = { ...known, total_ms: performance.now() - start };
   const analysed = { question, photos, targets: [], outcomes, calibration, dimensions };
   const job = matchPerson.work(analysed);
-  const compared = job && work(job.input as PersonsJob, { cohortScores, check: () => {} });
+  const compared = job && comparePersons(job.input as PersonsJob, { cohortScores });
   const answered = matchPerson.answer(analysed, compared);
   if ('refusal' in answered) throw answered.refusal;
   return answered.body as Person;

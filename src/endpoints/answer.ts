@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { accuracyModes, type StageTimings } from '../engine/addon.ts';
+import { accuracyModes, type StageTimings, stages } from '../engine/addon.ts';
 import { rounded } from './face.ts';
 import type { MatchOptions } from './options.ts';
 import { milliseconds, object, percent, text } from './schema.ts';
@@ -41,6 +41,14 @@ export const rest = {
 
 export type Timings = z.infer<typeof rest.timings_ms>;
 
-export function timingsBody(queue_ms: number, stages: StageTimings, total_ms: number): Timings {
-  return rounded({ queue: queue_ms, ...stages, total: total_ms }, 1);
+/** `images`: of each that was analysed; 0 for one that was in the embedding cache. */
+export function timingsBody(
+  { queue_ms, total_ms }: Pick<Question, 'queue_ms' | 'total_ms'>,
+  images: readonly { timings_ms: StageTimings }[],
+): Timings {
+  const sums = stages.map((stage) => [
+    stage,
+    images.reduce((sum, { timings_ms }) => sum + timings_ms[stage], 0),
+  ]);
+  return rounded({ queue: queue_ms, ...(Object.fromEntries(sums) as StageTimings), total: total_ms }, 1);
 }

@@ -4,7 +4,7 @@ import { JsonScan } from '../engine/json-scan.ts';
 import type { WorkerTools } from '../engine/pool.ts';
 import { sentWords } from '../engine/sent-words.ts';
 import { Problem } from '../errors.ts';
-import { inOneArray, type Person, personsOf } from '../scoring/persons.ts';
+import { type Person, personsOf } from '../scoring/persons.ts';
 import { dot, type Similarity, similarityOf } from '../scoring/similarity.ts';
 import { optionRules } from './options.ts';
 
@@ -127,8 +127,9 @@ export interface ComparedEmbeddings {
 /** For `Engine.work`. Throws Problem. */
 export function work(
   { body, pack, version, dimensions }: EmbeddingsJob,
-  { cohortScores, check }: WorkerTools,
+  tools: WorkerTools,
 ): ComparedEmbeddings {
+  const { check } = tools;
   // A copy in memory of this thread, which is read faster and has methods that shared memory lacks.
   const bytes = Buffer.from(body);
   let json: unknown;
@@ -153,10 +154,7 @@ export function work(
     check();
     return readVectors(sent, at === 0 ? '' : `/candidates/${at - 1}`, dimensions);
   });
-  const [query, ...others] = personsOf(people, (vectors) => cohortScores(inOneArray(vectors))) as [
-    Person,
-    ...Person[],
-  ];
+  const [query, ...others] = personsOf(people, tools) as [Person, ...Person[]];
   const { accuracy_mode, threshold_percent, min_agreement_percent, min_percent, limit } = asked;
   return {
     values: { accuracy_mode, threshold_percent, min_agreement_percent, searched, min_percent, limit },

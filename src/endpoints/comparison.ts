@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import type { Analysis, ImageReport, NativeFailure, StageTimings } from '../engine/addon.ts';
+import type { Analysis, NativeFailure } from '../engine/addon.ts';
 import type { Calibration } from '../scoring/calibration.ts';
-import { comparePairs, type FaceChoice, type Pair, sum } from '../scoring/compare.ts';
-import type { Similarity } from '../scoring/similarity.ts';
+import { comparePairs, type FaceChoice, type Pair, type Similarity } from '../scoring/similarity.ts';
 import { round } from './face.ts';
 import { faultsOf, type ImageFault } from './faults.ts';
 import { cosine, flag, percent, share } from './schema.ts';
@@ -10,12 +9,9 @@ import { cosine, flag, percent, share } from './schema.ts';
 /** Two images that were compared, and what is said of the best of the pairs. */
 
 export interface Comparison {
-  image1: ImageReport;
-  image2: ImageReport;
+  analyses: readonly [Analysis, Analysis];
   /** Every pair that was compared, best first; at least one. */
   pairs: Pair[];
-  /** Both images together; 0 for one that was in the embedding cache. */
-  timings_ms: StageTimings;
 }
 
 /** Compares two images, or returns their faults in the form's order. Throws an Error for an internal failure. */
@@ -29,12 +25,7 @@ export function compare(
     ...faultsOf('image2', second, choice.image2_face_index),
   ];
   if (faults.length > 0 || !first.ok || !second.ok) return faults;
-  return {
-    image1: first.image,
-    image2: second.image,
-    pairs: comparePairs(first.image, second.image, choice),
-    timings_ms: sum(first.timings_ms, second.timings_ms),
-  };
+  return { analyses: [first, second], pairs: comparePairs(first.image, second.image, choice) };
 }
 
 /** What is said of the best of the compared pairs. */

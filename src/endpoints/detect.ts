@@ -1,9 +1,8 @@
 import type { z } from 'zod';
 import type { Analysis } from '../engine/addon.ts';
-import { withQualityComponents } from '../scoring/quality-components.ts';
 import { accuracy_mode, type Question, request_id, rest, timingsBody } from './answer.ts';
 import { define, key, prefix } from './endpoint.ts';
-import { DetectedFace, facesOf, image, imageBody } from './face.ts';
+import { DetectedFace, facesOf, image, imageBody, withQualityComponents } from './face.ts';
 import { faultsOf } from './faults.ts';
 import { imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 import { object } from './schema.ts';
@@ -22,7 +21,7 @@ export type Detect = z.infer<typeof Detect>;
 
 /** The analysis of one image → the answer of detect. */
 export function detectAnswer(question: Question, analysis: Analysis): Detect {
-  const { request_id, options, warnings, model, queue_ms, total_ms } = question;
+  const { request_id, options, warnings, model } = question;
   const image = imageBody(analysis.image);
   return {
     request_id,
@@ -30,7 +29,7 @@ export function detectAnswer(question: Question, analysis: Analysis): Detect {
     image: { ...image, faces: withQualityComponents(image.faces) },
     model,
     warnings: [...warnings, ...incomplete('image', analysis.image)],
-    timings_ms: timingsBody(queue_ms, analysis.timings_ms, total_ms),
+    timings_ms: timingsBody(question, [analysis]),
   };
 }
 

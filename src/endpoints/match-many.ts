@@ -3,7 +3,6 @@ import type { Analysis } from '../engine/addon.ts';
 import type { Outcome } from '../engine/pool.ts';
 import { errorTable, imageErrorCodes, Problem } from '../errors.ts';
 import type { Calibration } from '../scoring/calibration.ts';
-import { sum } from '../scoring/compare.ts';
 import { accuracy_mode, type Question, request_id, rest, threshold_percent, timingsBody } from './answer.ts';
 import { assessBest, compare, pairs_compared, verdict } from './comparison.ts';
 import { type Decision, define, type ImageCounts, key, prefix, type Target } from './endpoint.ts';
@@ -97,7 +96,7 @@ interface ManyQuestion extends Question {
 
 /** One image against several → the answer of the contract. Each target gets a result of its own. */
 export function manyAnswer(question: ManyQuestion): Many {
-  const { request_id, options, targets, outcomes, model, queue_ms, total_ms } = question;
+  const { request_id, options, targets, outcomes, model } = question;
   const { threshold_percent, accuracy_mode, image1_face_index } = options;
   const results = targets.map((target, index) => ({
     index,
@@ -112,7 +111,6 @@ export function manyAnswer(question: ManyQuestion): Many {
     ...imageBody(outcomes[0].image),
     face_index: best?.image1_face_index ?? Math.max(0, image1_face_index),
   };
-  const analysed = outcomes.filter((outcome) => outcome.ok).map(({ timings_ms }) => timings_ms);
   return {
     request_id,
     threshold_percent,
@@ -131,7 +129,10 @@ export function manyAnswer(question: ManyQuestion): Many {
       ...lowQuality('image1', image1.faces[image1.face_index]!),
       ...(matches > 1 ? [bestOfMany(targets.length)] : []),
     ],
-    timings_ms: timingsBody(queue_ms, analysed.reduce(sum), total_ms),
+    timings_ms: timingsBody(
+      question,
+      outcomes.filter((outcome) => outcome.ok),
+    ),
   };
 }
 
@@ -152,9 +153,10 @@ function comparedTarget(
   if (image instanceof Problem) throw image;
   const result = compare([outcomes[0], outcomes[image]!], { ...options, image2_face_index: -1 });
   if (Array.isArray(result)) throw problemOf(result, name);
+  const [first, second] = result.analyses;
   const { best, ...verdict } = assessBest(result.pairs, calibration, options.threshold_percent);
-  const image1 = { ...imageBody(result.image1), face_index: best.image1_face_index };
-  const image2 = { ...imageBody(result.image2), face_index: best.image2_face_index };
+  const image1 = { ...imageBody(first.image), face_index: best.image1_face_index };
+  const image2 = { ...imageBody(second.image), face_index: best.image2_face_index };
   const poor = lowQuality('image2', image2.faces[image2.face_index]!);
   const asked = [{ field: 'image2', face: image2.faces[image2.face_index]! }];
   const refusal = refusalOfFaces(options, poor, asked);
@@ -165,7 +167,7 @@ function comparedTarget(
     image2,
     pairs_compared: result.pairs.length,
     warnings: [
-      ...incomplete('image2', result.image2),
+      ...incomplete('image2', second.image),
       ...notTheLargest('image1', image1, options.image1_face_index),
       ...notTheLargest('image2', image2, -1),
       ...poor,

@@ -1,11 +1,14 @@
 import { z } from 'zod';
 import type { Analysis } from '../engine/addon.ts';
 import type { Calibration } from '../scoring/calibration.ts';
-import { sum } from '../scoring/compare.ts';
-import type { ComparedPersons, PhotoAgreement } from '../scoring/persons.ts';
+import {
+  type ComparedPersons,
+  type PersonsJob,
+  type PhotoAgreement,
+  personsModule,
+} from '../scoring/persons.ts';
 import { agreementPercents, disagreement, disagreementWarnings } from './agreement.ts';
 import { accuracy_mode, type Question, request_id, rest, threshold_percent, timingsBody } from './answer.ts';
-import { type PersonsJob, personsModule } from './compare-persons.ts';
 import { assessPair, shifted, verdict } from './comparison.ts';
 import { type Analysed, type Answered, define, key, type Photo, prefix } from './endpoint.ts';
 import { Image, imageBody } from './face.ts';
@@ -83,7 +86,7 @@ function personAnswer(
   compared: ComparedPersons,
   calibration: Calibration,
 ): Person {
-  const { request_id, options, warnings, model, queue_ms, total_ms } = question;
+  const { request_id, options, warnings, model } = question;
   const [image1, image2] = sides.map((side, i) => photosBody(side, compared.sides[i]!, calibration)) as [
     PersonPhoto[],
     PersonPhoto[],
@@ -95,7 +98,7 @@ function personAnswer(
     1,
     options.threshold_percent,
   );
-  const analysed = sides.flatMap(({ photos }) => photos.map(({ analysis }) => analysis.timings_ms));
+  const analysed = sides.flatMap(({ photos }) => photos.map(({ analysis }) => analysis));
   return {
     request_id,
     match: assessed.match,
@@ -116,7 +119,7 @@ function personAnswer(
       ...photosUnmeasured(calibration, model, Math.max(image1.length, image2.length)),
       ...sides.flatMap((side, i) => warningsOf(side, [image1, image2][i]!, compared.sides[i]!)),
     ],
-    timings_ms: timingsBody(queue_ms, analysed.reduce(sum), total_ms),
+    timings_ms: timingsBody(question, analysed),
   };
 }
 

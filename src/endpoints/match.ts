@@ -40,12 +40,16 @@ export const Match = object(
 export type Match = z.infer<typeof Match>;
 
 /** A comparison → the answer of the contract. Matching uses exact numbers; they are rounded afterwards. */
-export function matchAnswer(question: Question, result: Comparison, calibration: Calibration): Match {
-  const { request_id, options, warnings, model, queue_ms, total_ms } = question;
-  const { pairs } = result;
+export function matchAnswer(
+  question: Question,
+  { analyses, pairs }: Comparison,
+  calibration: Calibration,
+): Match {
+  const { request_id, options, warnings, model } = question;
+  const [first, second] = analyses;
   const { best, ...verdict } = assessBest(pairs, calibration, options.threshold_percent);
-  const image1 = { ...imageBody(result.image1), face_index: best.image1_face_index };
-  const image2 = { ...imageBody(result.image2), face_index: best.image2_face_index };
+  const image1 = { ...imageBody(first.image), face_index: best.image1_face_index };
+  const image2 = { ...imageBody(second.image), face_index: best.image2_face_index };
   return {
     request_id,
     match: verdict.match,
@@ -72,12 +76,12 @@ export function matchAnswer(question: Question, result: Comparison, calibration:
       ...warnings,
       ...thresholdBelowOne(options.threshold_percent),
       ...uncalibrated(calibration, model),
-      ...incomplete('image1', result.image1),
-      ...incomplete('image2', result.image2),
+      ...incomplete('image1', first.image),
+      ...incomplete('image2', second.image),
       ...comparedFace('image1', image1, options.image1_face_index),
       ...comparedFace('image2', image2, options.image2_face_index),
     ],
-    timings_ms: timingsBody(queue_ms, result.timings_ms, total_ms),
+    timings_ms: timingsBody(question, analyses),
   };
 }
 

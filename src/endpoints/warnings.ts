@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ImageReport } from '../engine/addon.ts';
 import type { Calibration } from '../scoring/calibration.ts';
-import type { ImageField } from '../scoring/compare.ts';
+import type { ImageField } from '../scoring/similarity.ts';
 import { type Face, type Image, maxFaces, round } from './face.ts';
 import { lowQuality, type QualityReason, qualityLimits } from './face-quality.ts';
 import { photoName } from './faults.ts';

@@ -1,8 +1,12 @@
+import type { WorkerTools } from '../engine/pool.ts';
 import { type Embedded, meanOf, type Similarity, similarityOf } from './similarity.ts';
 
 /** Photos of one person against photos of one person: each side is the mean of its embeddings. */
 
-type CohortScores = (vectors: readonly Float32Array[]) => ArrayLike<number>;
+/** What a worker loads, because the cohort scores of the means take a fraction of a millisecond each. */
+export const personsModule = new URL('./persons.js', import.meta.url).href;
+
+type Scorer = Pick<WorkerTools, 'cohortScores'>;
 
 /** Vectors that follow each other in one array, as the addon takes them. */
 export function inOneArray(vectors: readonly Float32Array[]): Float32Array {
@@ -27,13 +31,15 @@ export interface PhotoAgreement {
   best_face: number;
 }
 
-/** `sides`: the photos of each person, one at least. Its normalised similarity is that before the shift for the numbers of photos. */
-export function comparePersons(
-  sides: readonly [readonly PhotoFaces[], readonly PhotoFaces[]],
-  cohortScores: CohortScores,
-): ComparedPersons {
+/** The photos of each person, one at least. */
+export type PersonsJob = readonly [readonly PhotoFaces[], readonly PhotoFaces[]];
+
+export { comparePersons as work };
+
+/** Its normalised similarity is that before the shift for the numbers of photos. */
+export function comparePersons(sides: PersonsJob, scorer: Scorer): ComparedPersons {
   const embeddings = sides.map((photos) => photos.map(([first]) => first!.embedding));
-  const means = scored(embeddings.map(meansOf), cohortScores);
+  const means = scored(embeddings.map(meansOf), scorer);
   const wholes = means.map(([whole]) => whole!);
   return {
     ...similarityOf(wholes[0]!, wholes[1]!),
@@ -56,12 +62,9 @@ export interface Person extends Embedded {
 }
 
 /** `people`: the embeddings of each, one at least. */
-export function personsOf(
-  people: readonly (readonly Float32Array[])[],
-  cohortScores: CohortScores,
-): Person[] {
+export function personsOf(people: readonly (readonly Float32Array[])[], scorer: Scorer): Person[] {
   const groups = people.map((photos) => (photos.length === 1 ? photos : [...meansOf(photos), ...photos]));
-  return scored(groups, cohortScores).map(([whole, ...rest]) => {
+  return scored(groups, scorer).map(([whole, ...rest]) => {
     const photos = rest.splice(rest.length / 2);
     return {
       ...whole!,
@@ -78,9 +81,9 @@ function meansOf(photos: readonly Float32Array[]): Float32Array[] {
 }
 
 /** All vectors go to `cohortScores` at once, each once: of two photos each is the mean of the others of the other. */
-function scored(groups: readonly (readonly Float32Array[])[], cohortScores: CohortScores): Embedded[][] {
+function scored(groups: readonly (readonly Float32Array[])[], { cohortScores }: Scorer): Embedded[][] {
   const vectors = [...new Set(groups.flat())];
-  const scores = cohortScores(vectors);
+  const scores = cohortScores(inOneArray(vectors));
   const scoreOf = new Map(vectors.map((vector, row) => [vector, scores[row]!]));
   return groups.map((group) =>
     group.map((embedding) => ({ embedding, cohort_score: scoreOf.get(embedding)! })),

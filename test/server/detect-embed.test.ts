@@ -1,8 +1,8 @@
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
+import { withQualityComponents } from '../../src/endpoints/face.ts';
 import type { AccuracyMode } from '../../src/engine/addon.ts';
 import { loadPack } from '../../src/engine/load-addon.ts';
-import { withQualityComponents } from '../../src/scoring/quality-components.ts';
 import { cosine } from '../../src/scoring/similarity.ts';
 import { analyseOptions, blank, manifest, pack, samples } from '../fixtures/images.ts';
 import { without } from '../support/without.mjs';

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { timingsBody } from '../../src/endpoints/answer.ts';
 import { work } from '../../src/endpoints/compare-embeddings.ts';
 import { type Comparison, compare } from '../../src/endpoints/comparison.ts';
 import { type ImageFault, problemOf } from '../../src/endpoints/faults.ts';
 import type { Analysis, Face, NativeFailure } from '../../src/engine/addon.ts';
-import type { FaceChoice } from '../../src/scoring/compare.ts';
+import type { FaceChoice } from '../../src/scoring/similarity.ts';
 
 const automatic: FaceChoice = { image1_face_index: -1, image2_face_index: -1, auto_pair_best: true };
 
@@ -35,7 +36,8 @@ describe('compare', () => {
     ]);
     expect(found.pairs).toHaveLength(6);
     expect(found.pairs[0]!.similarity).toBeCloseTo(Math.cos(Math.PI / 18), 6);
-    expect(found.timings_ms).toEqual({ decode: 2, detect: 4, align: 6, embed: 8 });
+    const timings_ms = timingsBody({ queue_ms: 0.04, total_ms: 9.96 }, found.analyses);
+    expect(timings_ms).toEqual({ queue: 0, decode: 2, detect: 4, align: 6, embed: 8, total: 10 });
   });
 
   test('the normalised similarity is the cosine less the mean of both cohort scores, and decides', () => {

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { endpointIds } from '../../src/config/config.ts';
-import { work as comparePersons, type PersonsJob } from '../../src/endpoints/compare-persons.ts';
 import type { Analysed, FieldRule, ImageEndpoint, Success } from '../../src/endpoints/endpoint.ts';
 import { FormRules, readForm } from '../../src/endpoints/form.ts';
 import { imageFields, mostOf } from '../../src/endpoints/images.ts';
@@ -21,6 +20,7 @@ import { Pipeline } from '../../src/http/pipeline.ts';
 import type { Request } from '../../src/http/request.ts';
 import { UnreadAnswers } from '../../src/http/unread.ts';
 import { Calibration } from '../../src/scoring/calibration.ts';
+import { comparePersons, type PersonsJob } from '../../src/scoring/persons.ts';
 import { examples } from '../../src/site/examples.ts';
 import type { RequestRecord } from '../../src/telemetry/record.ts';
 
@@ -134,7 +134,7 @@ describe('answers', () => {
     const check = (given: Analysed) => {
       const job = endpoint.work?.(given);
       const cohortScores = (vectors: Float32Array) => new Float32Array(vectors.length / 2);
-      const result = job && comparePersons(job.input as PersonsJob, { cohortScores, check: () => {} });
+      const result = job && comparePersons(job.input as PersonsJob, { cohortScores });
       const answer = endpoint.answer(given, result);
       if ('refusal' in answer) {
         expect(answer.refusal).toBeInstanceOf(Problem);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { qualityComponents } from '../../src/endpoints/face.ts';
 import { lowQuality, qualityLimits, refusalOfFaces } from '../../src/endpoints/face-quality.ts';
-import { qualityComponents } from '../../src/scoring/quality-components.ts';
 import { without } from '../support/without.mjs';
 
 const good = {
