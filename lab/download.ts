@@ -13,8 +13,8 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
+import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { proxies } from 'facematch/for-lab';
 import { Agent, type Dispatcher, EnvHttpProxyAgent, fetch, type Response } from 'undici';
 
 /** Files of other people, downloaded once, verified, and kept. */
@@ -187,4 +187,20 @@ function newDispatcher(): Dispatcher {
 function isSafe(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === 'https:' || hostname === '127.0.0.1';
+}
+
+/** Where files are kept that can be had again, as the XDG Base Directory Specification says. */
+export function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
+  const base = env.XDG_CACHE_HOME || join(homedir(), '.cache');
+  return join(base, 'facematch');
+}
+
+/** The proxies of HTTPS_PROXY, HTTP_PROXY and NO_PROXY; undefined without any. As curl does, `host:port` is one of HTTP. */
+export function proxies(env: NodeJS.ProcessEnv = process.env) {
+  const read = (name: string) => env[name] || env[name.toUpperCase()] || '';
+  const [httpsProxy, httpProxy] = ['https_proxy', 'http_proxy'].map((name) =>
+    read(name).replace(/^(?![a-z]+:\/\/)(?=.)/i, 'http://'),
+  ) as [string, string];
+  if (!httpsProxy && !httpProxy) return undefined;
+  return { httpsProxy, httpProxy, noProxy: read('no_proxy') };
 }

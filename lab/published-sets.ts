@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { cacheFolder } from 'facematch/for-lab';
 import { parseTar } from 'nanotar';
-import { type Download, download } from './download.ts';
+import { cacheFolder, type Download, download } from './download.ts';
 
 /** Photos of labelled people that `facematch calibrate --set` knows by name and downloads from their publisher. */
 

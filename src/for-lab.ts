@@ -10,7 +10,6 @@ export { feedingWarning, judgeTrial, livenessFinding } from './cli/packs/check.t
 export { betterFeeding, netsAlone, tryAs, tryPack } from './cli/packs/trial.ts';
 export { activity, coloursFor, columns, count, printable, progressBar, withBar } from './cli/terminal.ts';
 export { readConfig } from './config/config.ts';
-export { cacheFolder, proxies } from './config/environment.ts';
 export { lowQuality, qualityLimits } from './endpoints/face-quality.ts';
 export { defaults } from './endpoints/options.ts';
 export {

@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { cacheFolder, sha256 } from 'facematch/for-lab';
+import { sha256 } from 'facematch/for-lab';
 import { unzipSync } from 'fflate';
-import { download, hashOf, pathFor, pathOf } from '../download.ts';
+import { cacheFolder, download, hashOf, pathFor, pathOf } from '../download.ts';
 import { type Added, addPack, freeDirectory } from './add.ts';
 import { downloadsOf, type PublishedNet, type PublishedPack } from './catalogue.ts';
 

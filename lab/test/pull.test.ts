@@ -9,7 +9,7 @@ import { expectFailure, facematch } from '../../test/server/support/cli.ts';
 import { smallEmbedder } from '../../test/slow/model/support/small-embedder.ts';
 import { newFolder } from '../../test/support/folder.ts';
 import { openSets } from '../commands/open-sets.ts';
-import { pathOf } from '../download.ts';
+import { pathOf, proxies } from '../download.ts';
 import { catalogue, type PublishedPack } from '../packs/catalogue.ts';
 import { pullPack } from '../packs/pull.ts';
 import { type PublishedSet, publishedSets } from '../published-sets.ts';
@@ -217,4 +217,20 @@ test('every address of what is published is HTTPS, and every hash a SHA-256', ()
   const text = JSON.stringify([catalogue, publishedSets]);
   expect(text.match(/"url":"(?!https:)/g)).toBeNull();
   expect(text.match(/"sha256":"(?![0-9a-f]{64}")/g)).toBeNull();
+});
+
+test.each<[what: string, env: NodeJS.ProcessEnv, found: ReturnType<typeof proxies>]>([
+  ['none', { NO_PROXY: 'example.org' }, undefined],
+  [
+    'one of HTTP without a scheme, as curl takes it',
+    { HTTP_PROXY: 'proxy:3128', no_proxy: 'a,b' },
+    { httpProxy: 'http://proxy:3128', httpsProxy: '', noProxy: 'a,b' },
+  ],
+  [
+    'one of HTTPS with its scheme; small letters win',
+    { https_proxy: 'https://user@proxy', HTTPS_PROXY: 'other:1' },
+    { httpProxy: '', httpsProxy: 'https://user@proxy', noProxy: '' },
+  ],
+])('the proxies of the environment: %s', (_what, env, found) => {
+  expect(proxies(env)).toEqual(found);
 });

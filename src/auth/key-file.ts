@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { z } from 'zod';
-import { NotRegular, readRegular, withoutMark } from '../config/regular-file.ts';
+import { readRegular, Unreadable, withoutMark } from '../config/regular-file.ts';
 import { isKeyId, isLine, keyLimits, scopes } from './keys.ts';
 
 const moment = z.iso.datetime({ error: 'expected a time such as 2030-01-31T12:00:00.000Z' });
@@ -157,10 +157,9 @@ function readPrivate(file: string): { text: string; stats: Stats } {
   try {
     read = readRegular(file);
   } catch (error) {
-    const { code = 'unknown' } = error as NodeJS.ErrnoException;
-    if (error instanceof NotRegular) throw new KeyFileError(file, error.message, howToCreate);
-    if (code === 'ENOENT') throw new KeyFileError(file, 'does not exist', howToCreate, true);
-    throw new KeyFileError(file, `cannot be read (${code})`, 'Check who owns it and its folder.');
+    if (!(error instanceof Unreadable)) throw error;
+    const cure = error.kind === 'denied' ? 'Check who owns it and its folder.' : howToCreate;
+    throw new KeyFileError(file, error.message, cure, error.kind === 'missing');
   }
   // The group may read: Kubernetes and systemd give secrets to processes other than root that way.
   // Windows has no such bits: Node reports 0o666 for every file there.

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { FacematchError } from 'facematch/client';
-import { samples } from '../config/samples.ts';
+import { samples } from '../config/paths.ts';
 import type { ImageField } from '../scoring/similarity.ts';
 import type { MatchAnswer } from './demo-answer.ts';
 import type { DemoServer } from './demo-server.ts';

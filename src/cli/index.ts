@@ -1,4 +1,4 @@
-import { cureOf } from '../config/limits.ts';
+import { cureOf } from '../config/machine.ts';
 import { holdSignals } from '../server/signals.ts';
 
 // First, and all else after it: loading it takes a moment, in which a signal may come.

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { addHelp } from './help.ts';
 import { givenOptions, matchFlag } from './match-flags.ts';
-import { coloursFor, complain } from './terminal.ts';
+import { type Colours, coloursFor, complain } from './terminal.ts';
 
 interface MatchCommandOptions {
   person?: true;
@@ -49,13 +49,20 @@ async function matchTwo(file1: string, file2: string, options: MatchCommandOptio
   const { matchFiles } = await import('./image-files.ts');
   const start = performance.now();
   const answer = await matchFiles([file1, file2], givenOptions(options));
-  if (options.json) {
-    console.log(JSON.stringify(answer, null, 2));
-    return;
-  }
-  const { describeAnswer } = await import('./demo-answer.ts');
   const names = { image1: file1, image2: file2 };
-  console.log(describeAnswer(answer, names, performance.now() - start, coloursFor('stdout')));
+  await print(options, answer, ({ describeAnswer }, colours) =>
+    describeAnswer(answer, names, performance.now() - start, colours),
+  );
+}
+
+/** As JSON, or in the words of demo-answer.ts, which is loaded for them. */
+async function print(
+  { json }: MatchCommandOptions,
+  answer: object,
+  describe: (words: typeof import('./demo-answer.ts'), colours: Colours) => string,
+): Promise<void> {
+  if (json) console.log(JSON.stringify(answer, null, 2));
+  else console.log(describe(await import('./demo-answer.ts'), coloursFor('stdout')));
 }
 
 const collect = (file: string, before: string[] = []) => [...before, file];
@@ -67,12 +74,7 @@ async function matchPersons(
 ): Promise<void> {
   const { matchPersonFiles } = await import('./image-files.ts');
   const answer = await matchPersonFiles(first, second, givenOptions(options));
-  if (options.json) {
-    console.log(JSON.stringify(answer, null, 2));
-    return;
-  }
-  const { describePersons } = await import('./demo-answer.ts');
-  console.log(describePersons(answer, coloursFor('stdout')));
+  await print(options, answer, ({ describePersons }, colours) => describePersons(answer, colours));
 }
 
 async function matchMany(
@@ -83,10 +85,6 @@ async function matchMany(
   const { matchManyFiles } = await import('./image-files.ts');
   const answer = await matchManyFiles(reference, candidates, givenOptions(options));
   const refused = answer.results.flatMap((result) => ('problem' in result ? [result.problem.detail] : []));
-  if (options.json) console.log(JSON.stringify(answer, null, 2));
-  else {
-    const { describeResults } = await import('./demo-answer.ts');
-    console.log(describeResults(answer, reference, coloursFor('stdout')));
-  }
+  await print(options, answer, ({ describeResults }, colours) => describeResults(answer, reference, colours));
   complain(refused);
 }

@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { silenceOnnxRuntime } from '../config/environment.ts';
-import { cureOf } from '../config/limits.ts';
+import { cureOf } from '../config/machine.ts';
 import { exitCodes } from './help.ts';
 import { openLab } from './laboratory.ts';
 import { buildProgram } from './program.ts';

@@ -1,6 +1,6 @@
-import { cpuLimit } from './cpus.ts';
 import { readSettingsFile } from './file.ts';
 import { address, choice, integer, list, type Setting, text } from './kinds.ts';
+import { cpuLimit } from './machine.ts';
 import { RedisAddress } from './redis-address.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { NotRegular, readRegular, withoutMark } from './regular-file.ts';
+import { readRegular, Unreadable, withoutMark } from './regular-file.ts';
 
 /** The file that FACEMATCH_CONFIG names: one JSON object whose members are variables. */
 export interface SettingsFile {
@@ -30,10 +30,8 @@ export function readSettingsFile(file: string, known: readonly string[]): Settin
       else values.set(name, text);
     }
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const reason = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
-    if (error instanceof SyntaxError) fault(variable, message);
-    else fault(variable, `the file ${error instanceof NotRegular ? message : reason}`);
+    const { message } = error as SyntaxError | Unreadable;
+    fault(variable, error instanceof Unreadable ? `the file ${message}` : message);
   }
   return { values, faults };
 }

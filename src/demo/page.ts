@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
-import { projectPath } from '../config/paths.ts';
-import { samples } from '../config/samples.ts';
+import { projectPath, samples } from '../config/paths.ts';
 import { endpoints } from '../endpoints/index.ts';
 import { mostPhotos } from '../endpoints/match-person.ts';
 import { maxTargets, optionEntries, optionRules } from '../endpoints/options.ts';
+import { hashOf, policyOf } from '../site/html.ts';
 import type { Settings } from './browser/types.ts';
 
 /** The demo page: HTML, style and script in one document, which needs no further request. */
@@ -33,33 +32,23 @@ export function demoPage(config: Config): DemoPage {
   return {
     html,
     headers: [
-      ['Content-Security-Policy', policy(script, style)],
+      [
+        'Content-Security-Policy',
+        policyOf(
+          `script-src ${hashOf(script)}`,
+          `style-src ${hashOf(style)}`,
+          // Previews are blobs of the page.
+          'img-src blob: data:',
+          // The script writes no markup.
+          "require-trusted-types-for 'script'",
+          "trusted-types 'none'",
+        ),
+      ],
       ['Permissions-Policy', 'camera=(self), microphone=(), geolocation=()'],
       ['Referrer-Policy', 'no-referrer'],
     ],
   };
 }
-
-/**
- * CSP level 3. Previews are blobs of the page; the script writes no markup, so no trusted types are needed; only the script
- * sends requests, and only to this server.
- */
-function policy(script: string, style: string): string {
-  return [
-    "default-src 'none'",
-    `script-src '${sha256(script)}'`,
-    `style-src '${sha256(style)}'`,
-    'img-src blob: data:',
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-    "require-trusted-types-for 'script'",
-    "trusted-types 'none'",
-  ].join('; ');
-}
-
-const sha256 = (text: string) => `sha256-${createHash('sha256').update(text).digest('base64')}`;
 
 function settingsOf(config: Config): Settings {
   const { threshold_percent, accuracy_mode } = optionRules;

@@ -110,12 +110,7 @@ export interface EmbeddingsJob {
 
 export interface ComparedEmbeddings {
   /** What was asked, but for the embeddings; `searched` is the number of candidates unless it was sent. */
-  values: Pick<
-    z.output<typeof EmbeddingsRequest>,
-    'accuracy_mode' | 'threshold_percent' | 'min_agreement_percent' | 'min_percent' | 'limit'
-  > & {
-    searched: number;
-  };
+  values: Omit<z.output<typeof EmbeddingsRequest>, keyof typeof person | 'candidates'> & { searched: number };
   /** Unknown members, the first 16 of them. */
   unknown: string[];
   /** Of the person who is looked for: normalised similarity of each embedding with the mean of the others; empty for a single one. */
@@ -155,9 +150,8 @@ export function work(
     return readVectors(sent, at === 0 ? '' : `/candidates/${at - 1}`, dimensions);
   });
   const [query, ...others] = personsOf(people, tools) as [Person, ...Person[]];
-  const { accuracy_mode, threshold_percent, min_agreement_percent, min_percent, limit } = asked;
   return {
-    values: { accuracy_mode, threshold_percent, min_agreement_percent, searched, min_percent, limit },
+    values: { ...asked, searched },
     unknown: unknownMembers(json as object),
     agreements: query.agreements,
     candidates: others.map((other, at) => ({
@@ -257,8 +251,8 @@ function readVector(base64: string, dimensions: number, field: string): Float32A
   if (bytes.length !== 4 * dimensions) {
     throw refuse(`it has ${bytes.length} bytes in base64, and ${4 * dimensions} are expected`);
   }
-  const vector = new Float32Array(dimensions);
-  for (let i = 0; i < dimensions; i++) vector[i] = bytes.readFloatLE(4 * i);
+  // A copy, because those bytes may be anywhere; the processors that are supported are little-endian.
+  const vector = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
   const squares = dot(vector, vector);
   // Written so that NaN fails too.
   if (!(Math.abs(Math.sqrt(squares) - 1) <= lengthTolerance)) throw refuse('its length is not 1');

@@ -48,12 +48,6 @@ export const verdict = {
 
 export const pairs_compared = z.int().min(1).describe('How many pairs of faces were compared');
 
-/** The best of the pairs, and what the answer says of it. */
-export function assessBest(pairs: readonly Pair[], calibration: Calibration, threshold_percent: number) {
-  const best = pairs[0]!;
-  return { best, ...assessPair(best, calibration, pairs.length, threshold_percent) };
-}
-
 /** What the means of `photos` photos on each side have in common, as the table takes it. */
 export function shifted(
   { similarity, normalised_similarity }: Similarity,

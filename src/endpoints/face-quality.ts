@@ -100,6 +100,7 @@ const limits = [
 
 export type QualityReason = (typeof limits)[number]['reason'];
 export const qualityLimits: readonly (QualityLimit & { reason: QualityReason })[] = limits;
+export const qualityReasonNames = qualityLimits.map(({ reason }) => reason);
 
 /** One warning for each row of the table, by the rounded numbers of the answer, so that a client can repeat it. */
 export function lowQuality(field: string, face: MeasuredFace, index?: number): LowQualityFace[] {

@@ -1,6 +1,8 @@
+import { z } from 'zod';
 import type { Analysis, Failure, NativeFailure } from '../engine/addon.ts';
-import { kindWords } from '../engine/file-kind.ts';
-import { errorTable, imageErrorCodes, Problem } from '../errors.ts';
+import { type Detected, kinds, kindWords } from '../engine/file-kind.ts';
+import { errorTable, Problem } from '../errors.ts';
+import { word } from './schema.ts';
 
 /** What is wrong with the images of a request. */
 
@@ -9,6 +11,24 @@ export function photoName(field: string, index: number | undefined): string {
   if (index === undefined) return field;
   return field.startsWith('/') ? `${field}/${index}` : `${field}[${index}]`;
 }
+
+const meanings = Object.fromEntries(
+  Object.entries(kinds).map(([name, { meaning }]) => [name, meaning]),
+) as Record<Detected, string>;
+
+/** What a client is told of an image, besides its field and the code; `detail` or the log alone says the rest. */
+export const faultMembers = {
+  detected: word(meanings, 'What the bytes look like.'),
+  position: z
+    .int()
+    .min(1)
+    .describe('With `unsupported_image_format` only: the byte at which a JPEG begins, counted from 0'),
+  width: z.int().min(0).describe('Width that the image declares, pixels'),
+  height: z.int().min(0).describe('Height that the image declares, pixels'),
+  limit_pixels: z.int().min(1).describe('The most pixels, width × height, that are accepted'),
+  limit_bytes: z.int().min(1).describe('The most bytes that are accepted'),
+  faces_found: z.int().min(0).describe('How many faces were found in the image'),
+};
 
 /** What is wrong with one image of a request. */
 export type ImageFault = {
@@ -81,11 +101,7 @@ function reasonOf(fault: ImageFault): string | undefined {
   }
 }
 
-/** What a client is told of a fault; `detail` or the log alone says the rest. */
-const told = new Set<string>([
-  ...['field', 'code', 'position'],
-  ...imageErrorCodes.flatMap((code) => [...errorTable[code].members]),
-]);
+const told = new Set(['field', 'code', ...Object.keys(faultMembers)]);
 
 function membersOf(fault: ImageFault): Pick<ImageFault, 'field' | 'code'> {
   const members = Object.entries(fault).filter(([name, value]) => told.has(name) && value !== undefined);

@@ -4,14 +4,13 @@ import type { Outcome } from '../engine/pool.ts';
 import { errorTable, imageErrorCodes, Problem } from '../errors.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import { accuracy_mode, type Question, request_id, rest, threshold_percent, timingsBody } from './answer.ts';
-import { assessBest, compare, pairs_compared, verdict } from './comparison.ts';
+import { assessPair, compare, pairs_compared, verdict } from './comparison.ts';
 import { type Decision, define, type ImageCounts, key, prefix, type Target } from './endpoint.ts';
 import { Image, imageBody, live_score } from './face.ts';
-import { lowQuality, refusalOfFaces } from './face-quality.ts';
-import { faultsOf, problemOf } from './faults.ts';
+import { lowQuality, qualityReasonNames, refusalOfFaces } from './face-quality.ts';
+import { faultMembers, faultsOf, problemOf } from './faults.ts';
 import { answerUnlessRefused, askedFace, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 import { maxTargets } from './options.ts';
-import { extraSchemas, qualityReasonNames } from './problem-members.ts';
 import { count, object, optional, text } from './schema.ts';
 import {
   bestOfMany,
@@ -47,10 +46,7 @@ export const Compared = object('An image that was compared with image1.', {
   warnings: z.array(Warning).describe('Warnings about this image'),
 });
 
-const { detected, height, jpeg_position, limit_bytes, limit_pixels, width } = extraSchemas;
-const { shape: extras } = z
-  .object({ detected, position: jpeg_position, width, height, limit_pixels, limit_bytes })
-  .partial();
+const { shape: extras } = z.object(faultMembers).omit({ faces_found: true }).partial();
 export const Uncompared = object('An image that could not be compared.', {
   ...target,
   problem: object('What is wrong with it, like the problem of a match', {
@@ -154,7 +150,8 @@ function comparedTarget(
   const result = compare([outcomes[0], outcomes[image]!], { ...options, image2_face_index: -1 });
   if (Array.isArray(result)) throw problemOf(result, name);
   const [first, second] = result.analyses;
-  const { best, ...verdict } = assessBest(result.pairs, calibration, options.threshold_percent);
+  const best = result.pairs[0]!;
+  const verdict = assessPair(best, calibration, result.pairs.length, options.threshold_percent);
   const image1 = { ...imageBody(first.image), face_index: best.image1_face_index };
   const image2 = { ...imageBody(second.image), face_index: best.image2_face_index };
   const poor = lowQuality('image2', image2.faces[image2.face_index]!);

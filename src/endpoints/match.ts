@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Outcome } from '../engine/pool.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import { accuracy_mode, type Question, request_id, rest, threshold_percent, timingsBody } from './answer.ts';
-import { assessBest, assessPair, type Comparison, compare, pairs_compared, verdict } from './comparison.ts';
+import { assessPair, type Comparison, compare, pairs_compared, verdict } from './comparison.ts';
 import { type Analysed, type Answered, define, key, photos, prefix, type Success } from './endpoint.ts';
 import { Image, imageBody } from './face.ts';
 import { answerUnlessRefused, askedFace, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
@@ -47,7 +47,12 @@ export function matchAnswer(
 ): Match {
   const { request_id, options, warnings, model } = question;
   const [first, second] = analyses;
-  const { best, ...verdict } = assessBest(pairs, calibration, options.threshold_percent);
+  const judged = pairs.map((pair) => {
+    const { image1_face_index, image2_face_index } = pair;
+    const verdict = assessPair(pair, calibration, pairs.length, options.threshold_percent);
+    return { image1_face_index, image2_face_index, verdict };
+  });
+  const { verdict, ...best } = judged[0]!;
   const image1 = { ...imageBody(first.image), face_index: best.image1_face_index };
   const image2 = { ...imageBody(second.image), face_index: best.image2_face_index };
   return {
@@ -62,14 +67,8 @@ export function matchAnswer(
     image1,
     image2,
     pairs_compared: pairs.length,
-    pairs: pairs.map(({ image1_face_index, image2_face_index, ...scores }) => {
-      const { similarity, confidence_percent } = assessPair(
-        scores,
-        calibration,
-        pairs.length,
-        options.threshold_percent,
-      );
-      return { image1_face_index, image2_face_index, similarity, confidence_percent };
+    pairs: judged.map(({ verdict: { similarity, confidence_percent }, ...faces }) => {
+      return { ...faces, similarity, confidence_percent };
     }),
     model,
     warnings: [

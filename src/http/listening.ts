@@ -1,7 +1,19 @@
 import { lookup } from 'node:dns/promises';
 import { createServer } from 'node:net';
-import type { Connections } from './connections.ts';
 import type { Exchange, ExchangeLimits } from './exchange.ts';
+
+export class Connections {
+  open = 0;
+  /** Closed at once, because there were as many as there may be. */
+  refused = 0;
+  /** Ended before a request of theirs was read: their head was refused or dropped, or none came. */
+  silent = 0;
+  readonly limit: number;
+
+  constructor(limit: number) {
+    this.limit = limit;
+  }
+}
 
 export interface ListenerOptions {
   host: string;

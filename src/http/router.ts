@@ -8,32 +8,30 @@ import type { Services } from './context.ts';
 /** An endpoint as requests reach it: with what its body may be, by its Content-Type, and who reads it. */
 export type Route = ImagesRoute | EmbeddingsRoute | { takes: 'nothing'; endpoint: Taking<'nothing'> };
 
-export interface ImagesRoute extends BodyRoute<'images', Form> {
+export interface ImagesRoute {
+  takes: 'images';
+  endpoint: Taking<'images'>;
   rules: FormRules;
+  body(type: string | undefined): Body<Form>;
 }
-export type EmbeddingsRoute = BodyRoute<'embeddings', undefined>;
 
-interface BodyRoute<T extends 'images' | 'embeddings', Sent> {
-  takes: T;
-  endpoint: Taking<T>;
-  body(type: string | undefined): Body<Sent>;
+export interface EmbeddingsRoute {
+  takes: 'embeddings';
+  endpoint: Taking<'embeddings'>;
+  body(): Body<undefined>;
 }
 
 type Taking<T extends Listed['takes']> = Extract<Listed, { takes: T }>;
 
 function routeOf(endpoint: Listed, services: Services): Route {
-  switch (endpoint.takes) {
-    case 'nothing':
-      return { takes: endpoint.takes, endpoint };
-    case 'images': {
-      const rules = new FormRules(endpoint);
-      return { takes: endpoint.takes, endpoint, rules, body: imagesBody(rules, services) };
-    }
-    case 'embeddings': {
-      const body = embeddingsBody(services.config);
-      return { takes: endpoint.takes, endpoint, body: () => body };
-    }
+  const { takes } = endpoint;
+  if (takes === 'nothing') return { takes, endpoint };
+  if (takes === 'images') {
+    const rules = new FormRules(endpoint);
+    return { takes, endpoint, rules, body: imagesBody(rules, services) };
   }
+  const body = embeddingsBody(services.config);
+  return { takes, endpoint, body: () => body };
 }
 
 /** Finds endpoints among those that are switched on. HEAD works wherever GET does (RFC 9110 section 9.1). */

@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { NotRegular, readRegular, withoutMark } from '../config/regular-file.ts';
+import { readRegular, Unreadable, withoutMark } from '../config/regular-file.ts';
 
 /** Paths of two PEM files: the certificate followed by its signers, and its private key. */
 export interface CertificateFiles {
@@ -63,12 +63,9 @@ function readText(variable: 'FACEMATCH_TLS_CERT' | 'FACEMATCH_TLS_KEY', file: st
   try {
     ({ text } = readRegular(file));
   } catch (error) {
-    const { code = 'unknown', message } = error as NodeJS.ErrnoException;
-    if (error instanceof NotRegular) throw new CertificateError(variable, file, message, 'Correct the path.');
-    const missing = code === 'ENOENT';
-    const what = missing ? 'does not exist' : `cannot be read (${code})`;
-    const cure = missing ? 'Correct the path.' : 'Check who owns it and its folder.';
-    throw new CertificateError(variable, file, what, cure);
+    if (!(error instanceof Unreadable)) throw error;
+    const cure = error.kind === 'denied' ? 'Check who owns it and its folder.' : 'Correct the path.';
+    throw new CertificateError(variable, file, error.message, cure);
   }
   if (text === withoutMark(text)) return text;
   // µWS reads the file itself, and would not see the first block.

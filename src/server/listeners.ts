@@ -1,9 +1,9 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
-import { moreFiles } from '../config/limits.ts';
+import { moreFiles } from '../config/machine.ts';
 import { handleAdmin } from '../http/admin.ts';
-import { Connections, descriptorsThatFit } from '../http/connections.ts';
 import type { Services } from '../http/context.ts';
-import { type Listening, localAddress } from '../http/listening.ts';
+import { Connections, type Listening, localAddress } from '../http/listening.ts';
 import { NodeListener } from '../http/node/listener.ts';
 import type { Pipeline } from '../http/pipeline.ts';
 import type { Transport } from '../http/transport.ts';
@@ -18,8 +18,23 @@ const adminConnections = 32;
 /** Fewer than this are worth a warning: a load that is not unusual would be refused. */
 export const fewConnections = 1000;
 
-/** Room for the connections of clients, below the limit of open files. */
-export const connectionsThatFit = (workers: number) => descriptorsThatFit(workers) - adminConnections;
+/** Descriptors for files that are followed, logs, Redis and what libraries open. */
+const spareDescriptors = 64;
+/** Descriptors of a worker's loop and its messages. */
+const descriptorsPerWorker = 8;
+
+/**
+ * Room for the connections of clients, below the limit of open files; Infinity where that is not known. A process without a descriptor
+ * left can neither accept nor refuse a connection, and µWS asks for it again and again.
+ */
+export function connectionsThatFit(workers: number): number {
+  // Only Linux has it. Node raises the soft limit to the hard one when it starts.
+  const limits = existsSync('/proc/self/limits') ? readFileSync('/proc/self/limits', 'utf8') : '';
+  const [, limit] = /^Max open files\s+(\d+)/m.exec(limits) ?? [];
+  if (limit === undefined) return Number.POSITIVE_INFINITY;
+  const used = readdirSync('/proc/self/fd').length;
+  return Number(limit) - used - spareDescriptors - descriptorsPerWorker * workers - adminConnections;
+}
 
 /** Room for the connections of both listeners. Throws an Error for people when there is none. */
 export function openConnections(

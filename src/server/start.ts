@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Gate, maxBuckets } from '../auth/gate.ts';
 import { KeyStore } from '../auth/key-store.ts';
@@ -9,7 +10,7 @@ import { Engine } from '../engine/engine.ts';
 import { type Manifest, packDirectory, readManifest } from '../engine/manifest.ts';
 import { Uploads } from '../http/body/upload.ts';
 import type { Services } from '../http/context.ts';
-import type { Listening } from '../http/listening.ts';
+import type { Connections, Listening } from '../http/listening.ts';
 import { Pipeline } from '../http/pipeline.ts';
 import { chooseTransport, type Transport } from '../http/transport.ts';
 import { UnreadAnswers } from '../http/unread.ts';
@@ -17,8 +18,13 @@ import { calibrationOf } from '../scoring/calibration.ts';
 import { documents } from '../site/documents.ts';
 import { AuditLog } from '../telemetry/audit.ts';
 import { type Log, Telemetry } from '../telemetry/telemetry.ts';
-import { openAdmin, openCertificate, openConnections, openFront } from './listeners.ts';
-import { gaugesOf } from './telemetry.ts';
+import {
+  type CertificateInUse,
+  openAdmin,
+  openCertificate,
+  openConnections,
+  openFront,
+} from './listeners.ts';
 
 export interface Server {
   /** http://HOST:PORT with the actual port. */
@@ -170,6 +176,36 @@ function openLimiter(
     onFallback: () => metrics.meters.limiter_fallbacks_total.inc(),
     onDecision: (seconds) => metrics.meters.limiter_duration_seconds.observe(seconds),
   });
+}
+
+/** Where the metrics are read from, by their names. */
+function gaugesOf(
+  { config, engine, gate, uploads, unread, readiness }: Services,
+  pipeline: Pipeline,
+  connections: Connections,
+  certificate: CertificateInUse | undefined,
+  limiter: SharedLimiter | undefined,
+) {
+  // The limit of its control group: 0 where it is not known, nearly 2^64 where there is none.
+  const limit = process.constrainedMemory();
+  const memory_limit_bytes = limit > 0 ? Math.min(limit, totalmem()) : totalmem();
+  return {
+    ...engine.gauges(),
+    upload_bytes: () => uploads.used_bytes,
+    upload_kept_bytes: () => uploads.kept_bytes,
+    answers_unread_bytes: () => unread.held_bytes,
+    upload_capacity_bytes: () => config.max_upload_bytes,
+    requests_unanswered: () => pipeline.unanswered,
+    connections: () => connections.open,
+    connections_refused_total: () => connections.refused,
+    connections_silent_total: () => connections.silent,
+    limiter_up: () => limiter && Number(limiter.up),
+    keys_stale: () => Number(gate.keys.stale),
+    tls_certificate_not_after_seconds: () => certificate?.not_after_s,
+    ready: () => Number(readiness.stage === 'ready'),
+    event_loop_active_seconds_total: () => performance.eventLoopUtilization().active / 1000,
+    memory_limit_bytes: () => memory_limit_bytes,
+  };
 }
 
 async function becomeReady(

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { gzip, gzipSync } from 'node:zlib';
 import type { Config } from '../config/config.ts';
-import { samples } from '../config/samples.ts';
+import { samples } from '../config/paths.ts';
 import { demoPage } from '../demo/page.ts';
 import type { Headers, Reply } from '../http/exchange.ts';
 import { openApiDocument } from './document.ts';

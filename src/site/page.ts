@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { projectPath } from '../config/paths.ts';
 import { type ErrorCode, errorCodes } from '../errors.ts';
 import type { OpenApiDocument } from './document.ts';
-import { type Html, html } from './html.ts';
+import { type Html, hashOf, html, policyOf } from './html.ts';
 import { problemName } from './problems.ts';
 
 /**
@@ -123,17 +122,10 @@ export function docsPage(document: OpenApiDocument): Page {
 </html>
 `,
     // The script writes styles of its own into the page.
-    policy: [
-      "default-src 'none'",
-      `script-src '${sha256(script)}' '${sha256(start)}'`,
+    policy: policyOf(
+      `script-src ${hashOf(script)} ${hashOf(start)}`,
       "style-src 'unsafe-inline'",
       'img-src blob: data:',
-      "connect-src 'self'",
-      "base-uri 'none'",
-      "form-action 'none'",
-      "frame-ancestors 'none'",
-    ].join('; '),
+    ),
   };
 }
-
-const sha256 = (text: string) => `sha256-${createHash('sha256').update(text).digest('base64')}`;

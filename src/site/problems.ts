@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { disagreements } from '../endpoints/agreement.ts';
 import { live_score, maxFaces } from '../endpoints/face.ts';
+import { qualityReasonNames } from '../endpoints/face-quality.ts';
+import { faultMembers } from '../endpoints/faults.ts';
 import { endpoints } from '../endpoints/index.ts';
 import { mostPhotos } from '../endpoints/match-person.ts';
-import { extraSchemas, qualityReasonNames } from '../endpoints/problem-members.ts';
 import { count } from '../endpoints/schema.ts';
 import { type ErrorCode, type ErrorRow, errorCodes, errorTable, imageErrorCodes } from '../errors.ts';
 import { problemTypes } from '../http/responses.ts';
@@ -33,29 +34,34 @@ const imageList = (fault: z.ZodRawShape, description: string) =>
     .max(mostPhotos.image1 + mostPhotos.image2)
     .describe(description);
 
-const { detected, jpeg_position, width, height, limit_pixels, faces_found } = extraSchemas;
 const faultList = imageList(
   {
     code: z.enum(imageErrorCodes).describe('What is wrong with it'),
-    detected: detected.optional(),
-    position: jpeg_position.optional(),
-    width: width.optional(),
-    height: height.optional(),
-    limit_pixels: limit_pixels.optional(),
-    faces_found: faces_found.optional(),
+    ...z.object(faultMembers).omit({ limit_bytes: true }).partial().shape,
   },
   'One for each faulty image, in the order of the form; absent when `field` names the only one',
 );
 
-/** Schemas of members that differ for one code. */
+/** Schemas of members by their names. */
+const schemas = {
+  ...faultMembers,
+  field: field(images),
+  expected: z.string().describe('What the field takes'),
+  position: z.int().min(0).describe('The character at which the JSON is wrong, counted from 0'),
+  given: z.string().describe('What was sent'),
+  required_scope: z.string().describe('The scope that the key lacks'),
+  limit: z.int().min(1).describe('The most images that are accepted'),
+};
+
+/** Those that differ for one code. */
 const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
   invalid_field: {
     field: z.string().describe('Name of the form field; with embeddings, a pointer to the member (RFC 6901)'),
-    position: extraSchemas.position
+    position: schemas.position
       .describe('In an image in base64, the character of the body that is wrong')
       .optional(),
   },
-  unsupported_image_format: { position: jpeg_position.optional() },
+  unsupported_image_format: { position: faultMembers.position.optional() },
   embedding_mismatch: { expected: z.string().describe('Pack and version of this server') },
   invalid_embedding: { field: z.string().describe('A pointer to the embedding (RFC 6901)') },
   duplicate_field: { field: field(fieldNames) },
@@ -95,7 +101,6 @@ const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
 /** RFC 9457 section 3.1, with the further members. */
 function problemSchema(code: ErrorCode): z.ZodType {
   const { status, title, detail, members = [] }: ErrorRow = errorTable[code];
-  const extras: Record<string, z.ZodType> = { field: field(images), ...extraSchemas };
   return z
     .object({
       type: z
@@ -107,7 +112,7 @@ function problemSchema(code: ErrorCode): z.ZodType {
       code: z.literal(code).describe('What is wrong, for programs'),
       request_id: z.string().describe('The same as in the X-Request-Id header; quote it to the operator'),
       ...(imageErrorCodes.some((fault) => fault === code) ? { errors: faultList.optional() } : {}),
-      ...Object.fromEntries(members.map((name) => [name, extras[name]!])),
+      ...Object.fromEntries(members.map((name) => [name, schemas[name as keyof typeof schemas]])),
       ...ownSchemas[code],
     })
     .describe(`${title}. ${detail}`);

@@ -10,8 +10,7 @@ import {
   unknownVariables,
   variableOf,
 } from '../../src/config/config.ts';
-import { cgroupQuota, cpuLimit } from '../../src/config/cpus.ts';
-import { proxies } from '../../src/config/environment.ts';
+import { cgroupQuota, cpuLimit } from '../../src/config/machine.ts';
 import { RedisAddress } from '../../src/config/redis-address.ts';
 import { namedPipe, newFolder } from '../support/folder.ts';
 
@@ -267,20 +266,4 @@ test.each<[name: string, files: Record<string, string>, cpus: number]>([
 test('this machine grants at least one CPU and no more than it has', () => {
   expect(cpuLimit()).toBeGreaterThanOrEqual(1);
   expect(cpuLimit()).toBeLessThanOrEqual(availableParallelism());
-});
-
-test.each<[what: string, env: NodeJS.ProcessEnv, found: ReturnType<typeof proxies>]>([
-  ['none', { NO_PROXY: 'example.org' }, undefined],
-  [
-    'one of HTTP without a scheme, as curl takes it',
-    { HTTP_PROXY: 'proxy:3128', no_proxy: 'a,b' },
-    { httpProxy: 'http://proxy:3128', httpsProxy: '', noProxy: 'a,b' },
-  ],
-  [
-    'one of HTTPS with its scheme; small letters win',
-    { https_proxy: 'https://user@proxy', HTTPS_PROXY: 'other:1' },
-    { httpProxy: '', httpsProxy: 'https://user@proxy', noProxy: '' },
-  ],
-])('the proxies of the environment: %s', (_what, env, found) => {
-  expect(proxies(env)).toEqual(found);
 });

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { samples } from '../../config/samples.ts';
+import { samples } from '../../config/paths.ts';
 import { type Analysis, type Face, type StageTimings, stages } from '../../engine/addon.ts';
 import { type Feeding, feedings } from '../../engine/families.ts';
 import { loadAddon, loadPack } from '../../engine/load-addon.ts';

@@ -1,6 +1,5 @@
+import { fitted, limitText, previewImage } from './copies.ts';
 import { byId, element, find, settings, tell } from './dom.ts';
-import { fitted, limitText } from './fitted.ts';
-import { previewOf } from './preview.ts';
 import { agreementWords, bytesText } from './words.ts';
 
 /** Further photos of the person in a slot, each with a preview, what it agrees with the others, and a way to take it away. */
@@ -38,15 +37,10 @@ export class MorePhotos {
   /** Adds as many as fit beside the first photo. */
   add(files: readonly File[]): void {
     for (const file of files.slice(0, settings.limits.photos - 1 - this.#rows.length)) {
-      const image = element('img', { alt: '' });
-      // Shows a grey box instead of the browser's icon for a broken image.
-      image.addEventListener('error', () => image.removeAttribute('src'));
       const title = `${file.name}, ${bytesText(file.size)}`;
+      const image = previewImage(file);
       const row = { file, name: file.name, image, words: element('span', { title }, file.name) };
       this.#rows.push(row);
-      void previewOf(file).then((preview) => {
-        image.src = URL.createObjectURL(preview);
-      });
       const fit = fitted(file).then((small) => {
         if (small === file) return;
         row.file = small;

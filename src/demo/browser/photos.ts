@@ -1,8 +1,7 @@
 import { hasCamera, openCamera } from './camera.ts';
+import { fitted, limitText, previewImage, previewOf } from './copies.ts';
 import { byId, element, Fault, find, settings, tell } from './dom.ts';
-import { fitted, limitText } from './fitted.ts';
 import { MorePhotos } from './more-photos.ts';
-import { previewOf } from './preview.ts';
 import { bytesText, count } from './words.ts';
 
 /** One of the two photos: the file, its preview, its caption and faults, and further photos of the same person. */
@@ -218,16 +217,8 @@ export class Others {
 
   /** Adds files, even beyond the limit: the server reports that. */
   add(files: readonly File[]): void {
-    for (const file of files) {
-      const image = element('img', { alt: '' });
-      // Shows a grey box instead of the browser's icon for a broken image.
-      image.addEventListener('error', () => image.removeAttribute('src'));
-      this.#files.push(file);
-      this.#images.push(image);
-      void previewOf(file).then((preview) => {
-        image.src = URL.createObjectURL(preview);
-      });
-    }
+    this.#files.push(...files);
+    this.#images.push(...files.map(previewImage));
     this.ready = Promise.all([this.ready, ...files.map((file) => this.#fit(file))]);
     this.#changed();
   }

@@ -1,6 +1,6 @@
 import { largestWords } from '../../endpoints/largest-face.ts';
 import { optionRules } from '../../endpoints/options.ts';
-import { measuredUpTo } from '../../scoring/calibration.ts';
+import { measuredUpTo, promisedRate } from '../../scoring/calibration.ts';
 import type { Plan, Warning } from './types.ts';
 
 /** Texts of the page: numbers for people, and the request as a command. */
@@ -40,7 +40,7 @@ export function scoreText({ confidence_percent, ...rate }: Scored): string {
 
 /** The share of strangers that passes a threshold: from 40 % (1 in 10) on, ten points are a power of ten. */
 export function thresholdWords(percent: number): string {
-  const share = percent < 40 ? 'more than 1 in 10' : shareOfStrangers(10 ** ((30 - percent) / 10));
+  const share = percent < 40 ? 'more than 1 in 10' : shareOfStrangers(promisedRate(percent));
   return `${share} strangers would pass`;
 }
 

@@ -10,8 +10,7 @@ import {
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Connections } from '../connections.ts';
-import { cannotListen, type ListenerOptions, type Listening, urlOf } from '../listening.ts';
+import { type Connections, cannotListen, type ListenerOptions, type Listening, urlOf } from '../listening.ts';
 import { closeSoon, SecondReading } from './closing.ts';
 import { NodeWire, unclearPrefix, wiresOf } from './wire.ts';
 

@@ -1,5 +1,11 @@
-import type { Connections } from '../connections.ts';
-import { cannotListen, type ListenerOptions, type Listening, listenError, urlOf } from '../listening.ts';
+import {
+  type Connections,
+  cannotListen,
+  type ListenerOptions,
+  type Listening,
+  listenError,
+  urlOf,
+} from '../listening.ts';
 
 import type { App, HttpResponse, ListenSocket, Uws } from './uws.ts';
 import { UwsWire } from './wire.ts';

@@ -2,11 +2,12 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** How many CPUs this process may use: the CPU affinity, which libuv knows, and the quota of its cgroup, which it does not. */
+/** What the system allows this process. */
 
 /** Text of a file, or undefined when it is not there. A parameter, so that tests can stand for other machines. */
 type ReadText = (file: string) => string | undefined;
 
+/** CPUs that it may use: its affinity, which libuv knows, and the quota of its cgroup, which libuv does not. */
 export function cpuLimit(): number {
   const quota = cgroupQuota(readText);
   return Math.max(1, Math.min(availableParallelism(), Math.ceil(quota)));
@@ -41,4 +42,20 @@ function readText(file: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Where limits are raised that are too low. */
+export const moreFiles = 'raise it: ulimit -n, LimitNOFILE of systemd, --ulimit nofile of a container';
+const moreThreads =
+  'raise it: ulimit -u, TasksMax of systemd, --pids-limit of a container; a server has 12 threads and its workers';
+
+/** By the codes of errors of the system, whose messages do not say what to do. */
+const cures: Readonly<Record<string, string>> = {
+  EMFILE: `Too few files may be open; ${moreFiles}.`,
+  ERR_WORKER_INIT_FAILED: `No further thread may be started; ${moreThreads}.`,
+};
+
+/** What to add to an error's message; undefined where no limit is too low. */
+export function cureOf(error: unknown): string | undefined {
+  return cures[(error as NodeJS.ErrnoException).code ?? ''];
 }
