@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <opencv2/imgproc.hpp>
 
+#include "../core/image/decode.h"
 #include "../core/pipeline.h"
 #include "drawing.h"
 #include "support.h"
@@ -107,6 +108,14 @@ TEST_CASE("a large face in front does not hide small ones, nor an upright one a 
     const Analysis first = analysed(image, options);
     CHECK(first.smallest_face > all.smallest_face);
     for (const Face& face : first.faces) CHECK(face.found_by == FoundBy::kPrimary);
+  }
+}
+
+TEST_CASE("on an image that lies on its side a crooked head that seems upright ends no search") {
+  const View view(decode(sample(1), {}, 0).bgr);
+  for (const int quarters : {1, 2, 3}) {
+    CAPTURE(quarters);
+    CHECK(analysed(rotated(view, quarters).bgr, options_of(AccuracyMode::kFast)).faces.size() == 3);
   }
 }
 

@@ -20,7 +20,8 @@ std::span<const DetectionPass> detection_passes(bool use_heuristic_fallback);
 void run_pass(DetectionPass pass, Finder& finder, std::vector<FoundFace>& faces,
               StageTimings& timings_ms);
 
-// Whether no further pass is needed: the first must have found an upright face, the others any.
+// Whether no further pass is needed: the first must have found an upright face, of several one that
+// is nearly upright; the others any.
 bool ends_search(DetectionPass pass, const std::vector<FoundFace>& faces);
 
 // Longer side, pixels, of the image that the first pass needs.

@@ -228,7 +228,8 @@ std::optional<FoundFace> Finder::redetect_upright(const Detection& detection, fl
 }
 
 std::optional<FoundFace> Finder::verify(const Detection& detection, float roll,
-                                        bool contrast_stretched) {
+                                        bool contrast_stretched,
+                                        std::optional<FoundFace>* unstable) {
   View view;
   auto face = redetect_upright(detection, roll, contrast_stretched, view);
   if (!face) return std::nullopt;
@@ -236,14 +237,10 @@ std::optional<FoundFace> Finder::verify(const Detection& detection, float roll,
   const float seen_roll = eye_line_degrees(five_points(face->points));
   if (*face->instability > engine_.pack.landmarks.max_instability.closeup ||
       !plausible_upright(face->points, face->detection.box, seen_roll, engine_.pack.embedder)) {
+    if (unstable != nullptr) *unstable = std::move(face);
     return std::nullopt;
   }
   return face;
-}
-
-std::optional<FoundFace> Finder::verify_beside(const Detection& detection, float roll) {
-  View view;
-  return redetect_upright(detection, roll, false, view);
 }
 
 }  // namespace facematch

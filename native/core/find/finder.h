@@ -51,11 +51,10 @@ class Finder {
 
   // Detects the face again in a close-up, rotated upright by `roll`, and requires landmarks that
   // are plausible and stable. Box, score and points of the result are those of the close-up.
-  std::optional<FoundFace> verify(const Detection& detection, float roll, bool contrast_stretched);
-
-  // The same without a check of the landmarks, for a face beside others with that roll: blurred
-  // faces, half hidden ones and profiles, on which landmarks are unstable.
-  std::optional<FoundFace> verify_beside(const Detection& detection, float roll);
+  // `unstable`, where given, becomes the face whose landmarks alone failed: blurred faces, half
+  // hidden ones and profiles.
+  std::optional<FoundFace> verify(const Detection& detection, float roll, bool contrast_stretched,
+                                  std::optional<FoundFace>* unstable = nullptr);
 
   // The same for a face that the close detector found, and by it: turned, covered or blurred, so
   // its landmarks may be less stable. Call it only where the engine has one.

@@ -56,7 +56,8 @@ void decode_parts_for(Finder& finder, const std::vector<Detection>& detections) 
 
 void verify_new(Finder& finder, const std::vector<Proposal>& proposals, FoundBy found_by,
                 std::vector<FoundFace>& faces) {
-  std::vector<Proposal> unknown, rejected;
+  std::vector<Proposal> unknown;
+  std::vector<Unstable> unstable;
   std::vector<Detection> detections;
   for (const Proposal& proposal : proposals) {
     if (is_known(faces, proposal.detection.box)) continue;
@@ -67,30 +68,29 @@ void verify_new(Finder& finder, const std::vector<Proposal>& proposals, FoundBy 
   for (const Proposal& proposal : unknown) {
     if (finder.cut_short()) return;
     if (is_known(faces, proposal.detection.box)) continue;
-    auto face = finder.verify(proposal.detection, proposal.roll, false);
+    std::optional<FoundFace> seen;
+    auto face = finder.verify(proposal.detection, proposal.roll, false, &seen);
     if (face) {
       face->detection.found_by = found_by;
       append_new(faces, {std::move(*face)});
-    } else {
-      rejected.push_back(proposal);
+    } else if (seen) {
+      unstable.push_back({proposal, std::move(*seen)});
     }
   }
-  verify_beside(finder, rejected, found_by, faces);
+  append_beside(std::move(unstable), found_by, faces);
 }
 
-void verify_beside(Finder& finder, const std::vector<Proposal>& proposals, FoundBy found_by,
+void append_beside(std::vector<Unstable> unstable, FoundBy found_by,
                    std::vector<FoundFace>& faces) {
   const size_t known = faces.size();
-  for (const Proposal& proposal : proposals) {
+  for (auto& [proposal, face] : unstable) {
     const auto others = std::span(faces).first(known);
-    const bool beside = std::any_of(others.begin(), others.end(), [&](const FoundFace& face) {
-      return has_roll(face, proposal.roll);
-    });
-    if (!beside || is_known(faces, proposal.detection.box) || finder.cut_short()) continue;
-    auto face = finder.verify_beside(proposal.detection, proposal.roll);
-    if (!face) continue;
-    face->detection.found_by = found_by;
-    append_new(faces, {std::move(*face)});
+    const bool beside = std::any_of(
+        others.begin(), others.end(),
+        [roll = proposal.roll](const FoundFace& other) { return has_roll(other, roll); });
+    if (!beside || is_known(faces, proposal.detection.box)) continue;
+    face.detection.found_by = found_by;
+    append_new(faces, {std::move(face)});
   }
 }
 

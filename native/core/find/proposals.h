@@ -37,9 +37,14 @@ std::vector<Proposal> proposals_of(Finder& finder, const Detector& detector,
 void verify_new(Finder& finder, const std::vector<Proposal>& proposals, FoundBy found_by,
                 std::vector<FoundFace>& faces);
 
-// The second half of that: for those that were not verified.
-void verify_beside(Finder& finder, const std::vector<Proposal>& proposals, FoundBy found_by,
-                   std::vector<FoundFace>& faces);
+// A proposal that a close-up shows, with unstable landmarks.
+struct Unstable {
+  Proposal proposal;
+  FoundFace face;
+};
+
+// The second half of that: those of them that are beside a face with their roll.
+void append_beside(std::vector<Unstable> unstable, FoundBy found_by, std::vector<FoundFace>& faces);
 
 // A place where a face may be, and what it is cut from.
 struct Hint {
