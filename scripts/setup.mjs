@@ -4,15 +4,7 @@
 // --full   and what only the slow tests need
 // --quiet  says nothing about what is already there
 // --only   these of debian, npm, headers, uws, addon, program, pack: the Dockerfile's layers, which come one by one
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -95,7 +87,7 @@ const addonHash = () =>
 const programHash = () =>
   hashOf([
     ...['src', ...lab, 'models/prepare', 'tsconfig.json', 'package-lock.json'],
-    ...['scripts/lib/client-types.mjs', 'scripts/lib/lift.mjs'],
+    ...['client-types', 'lift', 'reference'].map((name) => `scripts/lib/${name}.mjs`),
   ]);
 const packagesHash = (which) =>
   hashOf(['package-lock.json', '.npmrc'], [process.version, process.arch, which]);
@@ -186,7 +178,7 @@ function inlineTypes() {
 
 /** The script that shows the API's page. */
 const reference = 'build/reference';
-const isReferenceThere = () => isStamped(`${reference}/.stamp`, apiReference.integrity);
+const referenceHash = hashOf([], [apiReference.integrity, ...apiReference.files]);
 
 /** The steps in order. `missing` answers why the step is needed, or undefined; `make` does it. */
 const steps = [
@@ -257,11 +249,11 @@ const steps = [
     title: 'program',
     missing: () => (isStamped('dist/.stamp', programHash()) ? undefined : 'tsc'),
     make: async (onLine) => {
-      if (!isReferenceThere()) {
+      if (!isStamped(`${reference}/.stamp`, referenceHash)) {
         const cure =
           "The script of the API's page could not be had. Check the network and npm's registry setting (npm config get registry).";
         await liftFiles(apiReference, reference, cure, onLine);
-        writeStamp(`${reference}/.stamp`, apiReference.integrity);
+        writeStamp(`${reference}/.stamp`, referenceHash);
       }
       rmSync('dist', { recursive: true, force: true });
       const node = (cure, ...args) => run(process.execPath, args, { cure, onLine });
@@ -273,7 +265,8 @@ const steps = [
       inlineTypes();
       await node('The TypeScript sources did not compile.', ...compile, '.');
       await node('The pages could not be bundled.', ...bundle, ...pages);
-      copyFileSync(`${reference}/dist/browser/standalone.js`, 'dist/src/site/reference.js');
+      const parts = ['scripts/lib/reference.mjs', `${reference}/dist/browser`, 'dist/src/site/reference'];
+      await node("The script of the API's page could not be bundled.", ...parts);
       writeStamp('dist/.stamp', programHash());
     },
   },

@@ -13,13 +13,8 @@ const onnxRuntime = {
 
 const boringSsl = 'android-libboringssl';
 
-/** Names the sources of the API page's script. */
-const map = {
-  ...apiReference,
-  files: {
-    'dist/browser/standalone.js.map': '88c824f8100f25774c79e3582af42d4b48c9a9b563639c94d81ae411a9ad09c4',
-  },
-};
+/** Names the sources of the API page's script, all that it could load. */
+const map = 'dist/browser/standalone.js.map';
 
 /** Works inside the binaries of µWebSockets.js, by what the binaries themselves name, and their LICENSE files. */
 export const insideUws = [
@@ -84,8 +79,8 @@ export const referenceParts = () => JSON.parse(readFileSync(join('.cache/notices
 /** Installs the very versions that the source map names, for their licences. */
 async function partsOfReference(work, folder, onLine) {
   const lifted = join(work, 'map');
-  await liftFiles(map, lifted, cure, onLine);
-  const { sources } = JSON.parse(readFileSync(join(lifted, 'dist/browser/standalone.js.map'), 'utf8'));
+  await liftFiles({ ...apiReference, files: [map] }, lifted, cure, onLine);
+  const { sources } = JSON.parse(readFileSync(join(lifted, map), 'utf8'));
   const versions = Object.fromEntries(sources.flatMap(partOf).sort());
   const place = join(work, 'parts');
   mkdirSync(place);

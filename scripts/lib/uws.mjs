@@ -1,6 +1,6 @@
 // µWebSockets.js: upstream's own binaries, as npm packages of one file each carry them on. docs/dependencies.md says whose they are.
 import { join } from 'node:path';
-import { liftFiles } from './lift.mjs';
+import { liftFiles, requireDigest } from './lift.mjs';
 
 /** Each binary lies in this folder, in `folder` of its build: src/http/uws/uws.ts looks for it there. */
 export const uwsFolder = 'build/uws';
@@ -59,5 +59,7 @@ export const uwsBuilds = [
 /** Lifts the binary of a build into its folder of `target`. Throws a SetupError when the tarball or the file is not the one that is pinned. */
 export async function liftUws({ sha256, ...build }, target, onLine) {
   const cure = `µWebSockets.js could not be set up. Check the network and npm's registry setting (npm config get registry). Without it HTTP is served by node:http: see docs/deployment.md.`;
-  await liftFiles({ ...build, files: { 'uws.node': sha256 } }, join(target, build.folder), cure, onLine);
+  const folder = join(target, build.folder);
+  await liftFiles({ ...build, files: ['uws.node'] }, folder, cure, onLine);
+  requireDigest(build.package, join(folder, 'uws.node'), sha256);
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gzip, gzipSync } from 'node:zlib';
 import type { Config } from '../config/config.ts';
@@ -7,25 +8,22 @@ import { samples } from '../config/paths.ts';
 import { demoPage } from '../demo/page.ts';
 import type { Headers, Reply } from '../http/exchange.ts';
 import { openApiDocument } from './document.ts';
-import { docsPage } from './page.ts';
+import { docsPage, scriptPart } from './page.ts';
 
 type DocumentId = 'openapi' | 'docs' | 'demo';
 
 /**
- * Answers a document by the id of its endpoint and the request's query, which only the demo reads: with `sample=1` or `sample=2` it
- * is a sample photo. Each is made on its first request and kept; only the API's page is late then.
+ * Answers a document by the id of its endpoint and the request's query, which names a sample photo of the demo or a part of the
+ * script of the API's page. Each is made on its first request and kept; only such a file is late then.
  */
 export function documents(config: Config) {
   const made = new Map<string, StaticDocument | Promise<StaticDocument>>();
   return (id: string, query = ''): StaticDocument | Promise<StaticDocument> => {
-    const sample = id === 'demo' ? samples[['sample=1', 'sample=2'].indexOf(query)] : undefined;
-    const key = sample ?? id;
+    const file = fileOf(id, query);
+    const key = file ?? id;
     const known = made.get(key);
     if (known !== undefined) return known;
-    const document =
-      sample !== undefined && existsSync(sample)
-        ? new StaticDocument('image/jpeg', readFileSync(sample))
-        : makers[id as DocumentId](config);
+    const document = file === undefined ? makers[id as DocumentId](config) : fileDocument(file);
     made.set(key, document);
     if (document instanceof Promise) {
       document.then(
@@ -37,18 +35,33 @@ export function documents(config: Config) {
   };
 }
 
+function fileOf(id: string, query: string): string | undefined {
+  const files: Record<string, string | undefined> = {
+    demo: samples[['sample=1', 'sample=2'].indexOf(query)],
+    docs: scriptPart(query),
+  };
+  const file = files[id];
+  return file !== undefined && existsSync(file) ? file : undefined;
+}
+
+/** Packed on another thread: a part of the script has up to a megabyte. */
+async function fileDocument(file: string): Promise<StaticDocument> {
+  const body = await readFile(file);
+  const type = file.endsWith('.js') ? 'text/javascript; charset=utf-8' : 'image/jpeg';
+  return new StaticDocument(type, body, [], await promisify(gzip)(body));
+}
+
 const page = 'text/html; charset=utf-8';
 
-const makers: Readonly<Record<DocumentId, (config: Config) => StaticDocument | Promise<StaticDocument>>> = {
+const makers: Readonly<Record<DocumentId, (config: Config) => StaticDocument>> = {
   openapi: (config) => new StaticDocument('application/json', JSON.stringify(openApiDocument(config))),
-  async docs(config) {
+  docs(config) {
     const { html, policy } = docsPage(openApiDocument(config));
     const headers: Headers = [
       ['Content-Security-Policy', policy],
       ['Referrer-Policy', 'no-referrer'],
     ];
-    // On another thread: it has 4 MB.
-    return new StaticDocument(page, html, headers, await promisify(gzip)(html));
+    return new StaticDocument(page, html, headers);
   },
   demo(config) {
     const { html, headers } = demoPage(config);

@@ -6,9 +6,9 @@ import { type Html, hashOf, html, policyOf } from './html.ts';
 import { problemName } from './problems.ts';
 
 /**
- * The API's page: the document, shown by Scalar's API reference, which set-up puts beside the built program. One file, which loads
- * nothing: it shows the document without asking for it. The operations come first, as a list that is read while the script, which
- * takes its place, is still on its way.
+ * The API's page: the document, shown by Scalar's API reference, which set-up puts beside the built program. The operations come
+ * first, as a list that is read while the script, which takes its place, is still on its way. The script comes in parts from the
+ * page's own address: the form that sends requests is asked for when it is opened.
  */
 
 interface Page {
@@ -33,6 +33,7 @@ const attributes = {
  * reference in the place of the outline.
  */
 const start = `
+import { createApiReference } from './docs?part=/reference.js';
 const { problems, ...configuration } = JSON.parse(document.getElementById('settings').textContent);
 const follow = () => {
   const schema = problems[location.hash.replace('#error-', '')];
@@ -54,7 +55,7 @@ new MutationObserver(() => {
   }
 }).observe(place, { childList: true, subtree: true, characterData: true });
 place.replaceChildren();
-Scalar.createApiReference('#reference', { ...configuration, generateModelSlug: ({ name }) => name });
+createApiReference('#reference', { ...configuration, generateModelSlug: ({ name }) => name });
 `;
 
 const configuration = {
@@ -91,13 +92,14 @@ function outline({ info, tags, paths }: OpenApiDocument): Html {
   return html`<main class="outline"><h1>${info.title}</h1><p>${info.summary}</p>${tags.map(section)}</main>`;
 }
 
-/** Throws an Error when the script is not there; `npm run setup` puts it there. */
+/** The file of the part of the script that a query names. `npm run setup` puts them there. */
+export function scriptPart(query: string): string | undefined {
+  const [, name] = /^part=\/([\w-]+\.js)$/.exec(query) ?? [];
+  return name && projectPath(`dist/src/site/reference/${name}`);
+}
+
 export function docsPage(document: OpenApiDocument): Page {
-  const [style, library] = ['page.css', 'reference.js'].map((name) =>
-    readFileSync(projectPath(`dist/src/site/${name}`), 'utf8'),
-  ) as [string, string];
-  // It may neither end the element that it stands in, nor begin a comment in it.
-  const script = (withoutEval + library).replaceAll('</script', '<\\/script').replaceAll('<!--', '<\\!--');
+  const style = readFileSync(projectPath('dist/src/site/page.css'), 'utf8');
   const schemas = errorCodes.map((code): [ErrorCode, string] => [code, problemName(code)]);
   const problems = Object.fromEntries(schemas.filter(([code]) => code in document.components.examples));
   const settings = JSON.stringify({ ...configuration, content: document, problems }).replaceAll(
@@ -117,13 +119,13 @@ export function docsPage(document: OpenApiDocument): Page {
 <noscript>This page needs JavaScript. The OpenAPI document of this server says the same.</noscript>
 <div id="reference">${outline(document).text}</div>
 <script type="application/json" id="settings">${settings}</script>
-<script>${script}</script>
-<script>${start}</script>
+<script>${withoutEval}</script>
+<script type="module">${start}</script>
 </html>
 `,
     // The script writes styles of its own into the page.
     policy: policyOf(
-      `script-src ${hashOf(script)} ${hashOf(start)}`,
+      `script-src 'self' ${hashOf(withoutEval)} ${hashOf(start)}`,
       "style-src 'unsafe-inline'",
       'img-src blob: data:',
     ),
