@@ -101,7 +101,7 @@ function vitest() {
   const report = 'build/vitest.json';
   rmSync(report, { force: true });
   mkdirSync('build', { recursive: true });
-  const tier = names.length > 0 || full ? [] : ['--project', 'fast*'];
+  const tier = names.length > 0 || full ? [] : ['--project', 'fast*', '--project', 'unit'];
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile=${report}`];
   const program = ['node_modules/vitest/vitest.mjs', 'run', ...reporters];
   const ok = show(process.execPath, ...program, ...tier, ...files);

@@ -19,6 +19,8 @@ import { TestServer, transport } from '../server/support/server.ts';
 /** How many connections there may be, and how they end. */
 
 const body = photoForm();
+/** For the tests that neither end it nor count all of its connections. */
+const server = await TestServer.forFile({ gate: 'open' });
 
 function connect(server: TestServer): RawClient {
   const client = new RawClient(server.port);
@@ -101,7 +103,7 @@ test('at a shutdown uploads that are under way are answered, and what comes afte
 });
 
 describe('a body that does not come', async () => {
-  const env = { FACEMATCH_IDLE_TIMEOUT_S: '3', FACEMATCH_UPLOAD_TIMEOUT_MS: '600000' };
+  const env = { FACEMATCH_IDLE_TIMEOUT_S: '2', FACEMATCH_UPLOAD_TIMEOUT_MS: '600000' };
   const server = await TestServer.forFile({ env });
   const ended = 'The body had already ended, but';
 
@@ -135,35 +137,34 @@ describe('a body that does not come', async () => {
 });
 
 test('what follows a head with an empty length is no request', async () => {
-  const server = await TestServer.forTest();
+  const counted = async () => {
+    const counts = (await server.metrics()).matchAll(/^facematch_requests_total{.*} (\d+)$/gm);
+    return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+  };
+  const before = await counted();
   const client = connect(server);
   // The field is the last one, where node:http takes it for none.
   client.write(head(server, { 'content-length': '' }) + getHead(server));
   expectProblem(await client.answer(), 'invalid_multipart');
   await client.closed;
   expect(await client.answers(0)).toHaveLength(1);
-  const counted = (await server.metrics()).match(/^facematch_requests_total{.*/gm);
-  expect(counted).toEqual([
-    'facematch_requests_total{route="match",status="400",code="invalid_multipart"} 1',
-  ]);
+  expect(await counted()).toBe(before + 1);
 });
 
 test('a client that closes its sending side behind its request has left', async () => {
-  const server = await TestServer.forTest({ gate: 'open' });
   server.gate.close();
   const client = connect(server);
   client.write(photoRequest(server, { 'x-request-id': 'half' }));
   await server.metricBecomes('facematch_requests_unanswered', 1);
   client.socket.end();
   await client.closed;
+  server.gate.open();
   expect(await server.logged('half')).toMatchObject({ status: 499, code: 'client_left' });
   expect(client.text).toBe('');
 });
 
 describe('answers that do not go out at once', async () => {
   const openapi = '/API/v1.0/openapi.json';
-
-  const server = await TestServer.forFile();
 
   const asks = (count: number, path = openapi) => getHead(server, path).repeat(count);
 

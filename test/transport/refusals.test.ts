@@ -3,8 +3,8 @@ import { scopes } from '../../src/auth/keys.ts';
 import { endpointIds } from '../../src/config/config.ts';
 import { endpoints } from '../../src/endpoints/index.ts';
 import type { ErrorCode } from '../../src/errors.ts';
+import { revokeKey } from '../fixtures/credentials.ts';
 import { blank, samples } from '../fixtures/images.ts';
-import { revokeKey } from '../fixtures/key-files.ts';
 import {
   chunk,
   chunkedHead,

@@ -3,10 +3,20 @@ import { request as httpsRequest } from 'node:https';
 import { connect as connectPlain } from 'node:net';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hasOpenssl } from '../fixtures/certificates.ts';
-import { formType, getHead, paths, photoForm, photoRequest, RawClient } from '../server/support/client.ts';
+import { hasOpenssl } from '../fixtures/credentials.ts';
+import {
+  connectTls,
+  formType,
+  getHead,
+  nameAt,
+  paths,
+  photoForm,
+  photoRequest,
+  RawClient,
+  rawTls,
+  startTls,
+} from '../server/support/client.ts';
 import type { TestServer } from '../server/support/server.ts';
-import { connectTls, nameAt, rawTls, startTls } from '../server/support/tls.ts';
 
 /** The service speaks TLS by itself. What holds for plain connections, the other files of this folder have; here a few of each kind. */
 

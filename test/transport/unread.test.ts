@@ -1,15 +1,14 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import type { Socket } from 'node:net';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Exchange } from '../../src/http/exchange.ts';
 import { Connections } from '../../src/http/listening.ts';
 import { chooseTransport } from '../../src/http/transport.ts';
 import { UnreadAnswers } from '../../src/http/unread.ts';
-import { makePair } from '../fixtures/certificates.ts';
+import { makePair } from '../fixtures/credentials.ts';
+import { connectTls } from '../server/support/client.ts';
 import { transport } from '../server/support/server.ts';
-import { connectTls } from '../server/support/tls.ts';
 import { newFolder } from '../support/folder.ts';
 
 /** Answers that their clients do not read, or read late: listeners of this process, whose answers are larger than the server's. */
