@@ -6,12 +6,11 @@ import { projectPath } from '../../src/config/paths.ts';
 import { packDirectory, readCalibratedManifest, readManifest } from '../../src/engine/manifest.ts';
 import { verifyPack } from '../../src/engine/pack-files.ts';
 import { livenessNet } from '../../test/fixtures/liveness.ts';
+import { decodedNet, smallEmbedder } from '../../test/fixtures/nets.ts';
 import { uncalibratedPack } from '../../test/fixtures/packs.ts';
 import { expectFailure, facematch } from '../../test/server/support/cli.ts';
 import type { Json } from '../../test/server/support/client.ts';
-import { smallEmbedder } from '../../test/slow/model/support/small-embedder.ts';
 import { newFolder } from '../../test/support/folder.ts';
-import { decodedNet } from './support/decoded-net.ts';
 
 /** Packs of the user's own nets, by the command line. */
 

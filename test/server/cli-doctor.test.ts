@@ -2,11 +2,9 @@ import { appendFileSync, cpSync, readFileSync, rmSync, truncateSync } from 'node
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { packDirectory } from '../../src/engine/manifest.ts';
-import { hasOpenssl, makePair } from '../fixtures/certificates.ts';
-import { addKey } from '../fixtures/key-files.ts';
+import { addKey, hasOpenssl, makePair } from '../fixtures/credentials.ts';
 import { newFolder } from '../support/folder.ts';
-import { facematch } from './support/cli.ts';
-import { diagnose } from './support/doctor.ts';
+import { diagnose, facematch } from './support/cli.ts';
 import { redisInstalled, TestRedis } from './support/redis.ts';
 
 /** The doctor in states that are really broken. */

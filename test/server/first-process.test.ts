@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
-import { addKey } from '../fixtures/key-files.ts';
+import { addKey } from '../fixtures/credentials.ts';
 import { newFolder } from '../support/folder.ts';
 import { execute, program, run } from './support/cli.ts';
 import { match, twoPhotos } from './support/client.ts';

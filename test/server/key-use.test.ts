@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { afterEach, describe, expect, test } from 'vitest';
 import { editKeyFile } from '../../src/auth/key-file.ts';
 import type { ErrorCode } from '../../src/errors.ts';
+import { revokeKey } from '../fixtures/credentials.ts';
 import { samples } from '../fixtures/images.ts';
-import { revokeKey } from '../fixtures/key-files.ts';
 import { expectProblem, getModels, match, paths, type Send, twoPhotos } from './support/client.ts';
 import { Home, idOf, TestServer } from './support/server.ts';
 

@@ -3,9 +3,8 @@ import { projectPath } from '../../src/config/paths.ts';
 import { samples } from '../fixtures/images.ts';
 import { uncalibratedPack } from '../fixtures/packs.ts';
 import { newFolder } from '../support/folder.ts';
-import { facematch } from './support/cli.ts';
+import { diagnose, facematch } from './support/cli.ts';
 import { embeddingsQuestion, getModels, match, paths, postJson, twoPhotos } from './support/client.ts';
-import { diagnose } from './support/doctor.ts';
 import { TestServer } from './support/server.ts';
 
 /** A pack that nobody has calibrated serves, and pretends nothing. */

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { chooseTransport } from '../../src/http/transport.ts';
 import { loadUws } from '../../src/http/uws/uws.ts';
 import { CertificateError, certificateFiles, readCertificate } from '../../src/server/certificate.ts';
-import { encryptKey, hasOpenssl, keyKinds, makePair, type Pair } from '../fixtures/certificates.ts';
+import { encryptKey, hasOpenssl, keyKinds, makePair, type Pair } from '../fixtures/credentials.ts';
 import { namedPipe, newFolder } from '../support/folder.ts';
 
 let folder: string;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { KeyStore } from '../../src/auth/key-store.ts';
-import { addKey, expireKeys, revokeKey } from '../fixtures/key-files.ts';
+import { addKey, expireKeys, revokeKey } from '../fixtures/credentials.ts';
 import { newFolder } from '../support/folder.ts';
 
 class Log extends EventEmitter<{

@@ -1,11 +1,15 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
+import { type ConnectionOptions, connect as connectSecurely, TLSSocket } from 'node:tls';
 import { expect } from 'vitest';
 import { projectPath } from '../../../src/config/paths.ts';
 import { type ErrorCode, errorTable } from '../../../src/errors.ts';
+import { makePair } from '../../fixtures/credentials.ts';
 import { samples } from '../../fixtures/images.ts';
+import { newFolder } from '../../support/folder.ts';
 import { without } from '../../support/without.mjs';
-import type { TestServer } from './server.ts';
+import { TestServer } from './server.ts';
 
 const load = await import(projectPath('test/support/load.mjs'));
 
@@ -238,4 +242,30 @@ export function expectProblem(answer: Answer, code: ErrorCode, extras: object = 
   expect(answer.body.detail.length).toBeGreaterThan(10);
   // Nothing internal: no folder of this machine, no stack, no source file.
   expect(JSON.stringify(answer.body)).not.toMatch(/node_modules|\/dist\/|\.(ts|js|cpp|onnx)\b|at Object\./);
+}
+
+/** A server that speaks TLS, and what trusts its first certificate, whose name is `one`. */
+export async function startTls(env: Record<string, string> = {}, pair = makePair(newFolder(), 'one')) {
+  // Read before the server is: the file may change from now on.
+  const ca = readFileSync(pair.cert);
+  const files = { FACEMATCH_TLS_CERT: pair.cert, FACEMATCH_TLS_KEY: pair.key };
+  return { server: await TestServer.start({ env: { ...files, ...env } }), pair, ca };
+}
+
+/** Resolves after the handshake, and rejects when there is none. Whoever the other is, is not asked unless `ca` is given. */
+export async function connectTls(port: number, options: ConnectionOptions = {}): Promise<TLSSocket> {
+  const rejectUnauthorized = options.ca !== undefined;
+  const socket = connectSecurely({ port, host: '127.0.0.1', rejectUnauthorized, ...options });
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
+export const rawTls = async (port: number) => new RawClient(await connectTls(port));
+
+/** Common name of the certificate that a new connection gets; with `servername` when one is given. */
+export async function nameAt(port: number, servername?: string): Promise<string> {
+  const socket = await connectTls(port, servername === undefined ? {} : { servername });
+  const { subject } = socket.getPeerCertificate();
+  socket.destroy();
+  return String(subject.CN);
 }

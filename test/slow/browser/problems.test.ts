@@ -1,9 +1,9 @@
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
-import { hasOpenssl } from '../../fixtures/certificates.ts';
+import { hasOpenssl } from '../../fixtures/credentials.ts';
 import { blank, samples } from '../../fixtures/images.ts';
+import { startTls } from '../../server/support/client.ts';
 import { TestServer } from '../../server/support/server.ts';
-import { startTls } from '../../server/support/tls.ts';
 import { type DemoPage, jpeg } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';
 

@@ -8,12 +8,19 @@ import { projectPath } from '../../../src/config/paths.ts';
 import { type ErrorCode, errorTable } from '../../../src/errors.ts';
 import { jsonLimit } from '../../../src/http/body/kinds.ts';
 import { problemTypes } from '../../../src/http/responses.ts';
-import { hasOpenssl, makePair, type Pair } from '../../fixtures/certificates.ts';
+import { hasOpenssl, makePair, type Pair } from '../../fixtures/credentials.ts';
 import { run } from '../../server/support/cli.ts';
-import { formType, type Json, lengthHead, paths, photoForm, RawClient } from '../../server/support/client.ts';
+import {
+  connectTls,
+  formType,
+  type Json,
+  lengthHead,
+  paths,
+  photoForm,
+  RawClient,
+} from '../../server/support/client.ts';
 import { redisInstalled } from '../../server/support/redis.ts';
 import { TestServer } from '../../server/support/server.ts';
-import { connectTls } from '../../server/support/tls.ts';
 import { newFolder } from '../../support/folder.ts';
 
 /** The samples of deploy/ for proxies, with the real programs. Debian has both. */

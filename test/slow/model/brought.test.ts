@@ -7,9 +7,9 @@ import { loadPack } from '../../../src/engine/load-addon.ts';
 import { type Manifest, packDirectory, readManifest } from '../../../src/engine/manifest.ts';
 import { sha256 } from '../../../src/engine/pack-files.ts';
 import { analyseOptions, smallSample } from '../../fixtures/images.ts';
+import { type Kind, smallEmbedder, smallEmbedderPack } from '../../fixtures/nets.ts';
 import { run } from '../../server/support/cli.ts';
 import { newFolder } from '../../support/folder.ts';
-import { type Kind, smallEmbedder, smallEmbedderPack } from './support/small-embedder.ts';
 
 /** Packs whose nets are files of the user, and nets of other packs. */
 

@@ -19,6 +19,7 @@ import {
   twoPhotos,
 } from '../../server/support/client.ts';
 import {
+  answer,
   askNode,
   askPython,
   example,
@@ -27,11 +28,12 @@ import {
   images,
   oddName,
   programs,
+  proxy,
   python,
+  reset,
   shell,
   type Way,
 } from '../../server/support/client-programs.ts';
-import { answer, proxy, reset } from '../../server/support/proxy.ts';
 import { Home, TestServer } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
 

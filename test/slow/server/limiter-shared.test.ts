@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { projectPath } from '../../../src/config/paths.ts';
-import { makePair } from '../../fixtures/certificates.ts';
+import { makePair } from '../../fixtures/credentials.ts';
 import {
   expectProblem,
   getModels,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { makePair } from '../../fixtures/certificates.ts';
+import { makePair } from '../../fixtures/credentials.ts';
 import { samples } from '../../fixtures/images.ts';
 import {
   chunk,
@@ -12,9 +12,9 @@ import {
   lengthHead,
   paths,
   RawClient,
+  rawTls,
 } from '../../server/support/client.ts';
 import { TestServer, transport } from '../../server/support/server.ts';
-import { rawTls } from '../../server/support/tls.ts';
 import { newFolder } from '../../support/folder.ts';
 
 /** After an answer nothing of an image's file is in the server's memory, however it came; SECURITY.md says what is not wiped. */

@@ -1,10 +1,23 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { usePack } from '../../fixtures/packs.ts';
 import type { Json } from '../../server/support/client.ts';
 
-/** A pack is data: the contract's answers once more, with another detector. */
-if (usePack('yunet')) {
+/** A pack is data: the contract's answers once more, with an embedder in whole numbers, and with another detector. */
+
+async function answersOf(name: string) {
   await import('../../server/match.test.ts');
+  const { manifest } = await import('../../fixtures/images.ts');
+  test(`these tests ran on the pack ${name}`, () => expect(manifest.name).toBe(name));
+}
+
+describe('the pack int8', async () => {
+  usePack('int8');
+  await answersOf('int8');
+});
+
+describe('the pack yunet', async () => {
+  if (!usePack('yunet')) return test.skip('serves');
+  await answersOf('yunet');
   const { getModels } = await import('../../server/support/client.ts');
   const { TestServer } = await import('../../server/support/server.ts');
 
@@ -23,6 +36,4 @@ if (usePack('yunet')) {
     const [detector] = body.files;
     expect(detector.sha256).toBe(detector.source_sha256);
   });
-} else {
-  test.skip('the server with the pack yunet');
-}
+});

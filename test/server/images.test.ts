@@ -1,0 +1,194 @@
+import sharp from 'sharp';
+import { describe, expect, test } from 'vitest';
+import { withQualityComponents } from '../../src/endpoints/face.ts';
+import type { AccuracyMode } from '../../src/engine/addon.ts';
+import { loadPack } from '../../src/engine/load-addon.ts';
+
+import { cosine } from '../../src/scoring/similarity.ts';
+import { analyseOptions, blank, manifest, pack, samples } from '../fixtures/images.ts';
+import { without } from '../support/without.mjs';
+import { type Answer, expectProblem, type Fields, type Json, match, paths } from './support/client.ts';
+import { Home, TestServer } from './support/server.ts';
+
+/** Endpoints that look at one image, and one image against several in one request. */
+
+const home = new Home();
+const keys = {
+  five: home.key({ rate: 0.01, burst: 5 }),
+  two: home.key({ rate: 0.01, burst: 2 }),
+};
+const faceless = await blank(400, 300, 'png');
+const env = { FACEMATCH_ENDPOINTS: 'match,match_advanced,match_many,detect,embed' };
+const server = await TestServer.forFile({ env }, home);
+
+const ask = (endpoint: 'detect' | 'embed', fields: Fields): Promise<Answer> =>
+  match(server, fields, { path: paths[endpoint] });
+const vector = (base64: string) => {
+  const bytes = Buffer.from(base64, 'base64');
+  return Float32Array.from({ length: bytes.length / 4 }, (_item, index) => bytes.readFloatLE(4 * index));
+};
+
+describe('detect', () => {
+  test('tells the faces as a match of the same image does, their quality components, and its own times', async () => {
+    const { status, body, headers } = await ask('detect', { image: samples.one });
+    const matched = await match(server, { image1: samples.one, image2: samples.one });
+    const { faces } = matched.body.image1;
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      request_id: expect.any(String),
+      accuracy_mode: 'balance',
+      image: { ...without(matched.body.image1, 'face_index'), faces: withQualityComponents(faces) },
+      model: matched.body.model,
+      warnings: [],
+      timings_ms: body.timings_ms,
+    });
+    expect(Object.keys(body.timings_ms)).toEqual(Object.keys(matched.body.timings_ms));
+    expect(headers.get('server-timing')).toContain('detect;dur=');
+    expect(JSON.stringify(body)).not.toContain('embedding');
+  });
+
+  test('finds no face in an image that has none', async () => {
+    const { status, body } = await ask('detect', { image: faceless });
+    expect([status, body.image.faces]).toEqual([200, []]);
+  });
+});
+
+describe('embed', () => {
+  test.each<AccuracyMode>(['fast', 'balance'])(
+    'gives each face its unit vector, in mode %s',
+    async (mode) => {
+      const { status, body } = await ask('embed', { image: samples.one, accuracy_mode: mode });
+      expect(status).toBe(200);
+      expect(body.embedding).toEqual({
+        ...body.model,
+        accuracy_mode: mode,
+        dimensions: 512,
+        encoding: 'float32-le-base64',
+        normalised: true,
+      });
+      const options = { ...analyseOptions, accuracy_mode: mode };
+      const known = loadPack(pack, manifest).analyse(pack, samples.one, options);
+      if (!known.ok) throw new Error(known.code);
+      expect(body.image.faces).toHaveLength(3);
+      for (const [index, face] of body.image.faces.entries()) {
+        expect(vector(face.embedding)).toHaveLength(512);
+        expect(cosine(vector(face.embedding), known.image.faces[index]!.embedding)).toBeCloseTo(1, 6);
+      }
+    },
+  );
+
+  test('of the face that was asked for alone; the faces are those of detect', async () => {
+    const { body } = await ask('embed', { image: samples.one, face_index: '1' });
+    expect(body.image.faces.map((face: Json) => 'embedding' in face)).toEqual([false, true, false]);
+    const detected = await ask('detect', { image: samples.one });
+    const faces = body.image.faces.map((face: Json) => without(face, 'embedding'));
+    expect(faces).toEqual(detected.body.image.faces);
+    const beyond = await ask('embed', { image: samples.one, face_index: '3' });
+    expectProblem(beyond, 'face_index_out_of_range', { faces_found: 3 });
+  });
+
+  test('refuses an image without a face', async () => {
+    const errors = [{ field: 'image', code: 'no_face_found' }];
+    expectProblem(await ask('embed', { image: faceless }), 'no_face_found', { errors });
+  });
+
+  test('warns of the faces that were asked for, when they are poor', async () => {
+    const image = await sharp(samples.one).resize(200).png().toBuffer();
+    const { body } = await ask('embed', { image, face_index: '0', min_det_score: '0.3' });
+    const of = (face_index: number) => body.image.faces[face_index].quality.face_pixels;
+    const details = body.warnings.map(({ reason, detail }: Json) => (reason === 'small' ? detail : ''));
+    expect(details.filter(Boolean)).toEqual([expect.stringContaining(`face_pixels is ${of(0)},`)]);
+  });
+
+  test('writes nothing of what it gives into the log', async () => {
+    const { body } = await ask('embed', { image: samples.one });
+    await server.logged(body.request_id);
+    for (const face of body.image.faces) {
+      expect(server.stderr.join('\n')).not.toContain(face.embedding.slice(0, 12));
+    }
+  });
+});
+
+describe('many', () => {
+  const ask = (fields: Fields, key = server.key): Promise<Answer> =>
+    match(server, { image1: samples.one, ...fields }, { path: paths.many, key });
+
+  test.each<Fields>([
+    {},
+    { accuracy_mode: 'fast', threshold_percent: '95', image1_face_index: '1', auto_pair_best: 'false' },
+  ])('each target is judged as by itself, with %j', async (choice) => {
+    const targets = [samples.three, samples.two];
+    const { status, body, headers } = await ask({ image2: targets, ...choice });
+    expect(status).toBe(200);
+    for (const [index, image2] of targets.entries()) {
+      const alone = await match(server, { image1: samples.one, image2, ...choice }, { path: paths.advanced });
+      const { index: at, filename, image1_face_index, ...verdict } = without(body.results[index], 'warnings');
+      expect(alone.body).toMatchObject(verdict);
+      expect([at, filename, image1_face_index]).toEqual([index, 'image2.bin', alone.body.image1.face_index]);
+    }
+    const [best] = body.results.toSorted((a: Json, b: Json) => b.confidence_percent - a.confidence_percent);
+    expect(body.image1.face_index).toBe(best.image1_face_index);
+    expect(body.matches).toBe(body.results.filter((result: Json) => result.match).length);
+    expect(body).toMatchObject({ threshold_percent: Number(choice.threshold_percent ?? 70) });
+    expect(headers.get('server-timing')).toContain('embed;dur=');
+  });
+
+  test.each<[string, Fields, number, Json]>([
+    ['no target', {}, 400, { code: 'missing_field', field: 'image2' }],
+    [
+      'a first image without a face',
+      { image1: faceless, image2: samples.three },
+      422,
+      { code: 'no_face_found', errors: [{ field: 'image1', code: 'no_face_found' }] },
+    ],
+    [
+      'a face that the first image lacks',
+      { image2: samples.three, image1_face_index: '3' },
+      422,
+      { code: 'face_index_out_of_range', field: 'image1', faces_found: 3 },
+    ],
+  ])('%s is refused', async (_what, fields, status, body) => {
+    expect(await ask(fields)).toMatchObject({ status, body });
+  });
+
+  test('of several that match it is said that the best of them is no single claim', async () => {
+    const { body } = await ask({ image2: [samples.three, samples.one], image2_face_index: '0' });
+    expect(body.matches).toBe(2);
+    expect(body.warnings).toEqual([
+      expect.objectContaining({ code: 'unknown_field', field: 'image2_face_index' }),
+      expect.objectContaining({ code: 'not_the_largest_face', field: 'image1', face_index: 2 }),
+      expect.objectContaining({ code: 'best_of_many', field: 'image2' }),
+    ]);
+  });
+
+  test('a token is taken for each target, and what the key can never have is refused as too many', async () => {
+    const left = ({ headers }: Answer) => Number(/r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]);
+    const image2 = [faceless, faceless, faceless];
+    const first = await ask({ image2 }, keys.five);
+    expect([first.status, left(first)]).toEqual([200, 2]);
+    const second = await ask({ image2 }, keys.five);
+    expect([second.status, left(second)]).toEqual([429, 1]);
+    // Three tokens are needed, from one at most: not the two that were still to be paid.
+    const wait = second.headers.get('retry-after');
+    expect(Number(wait)).toBeGreaterThan(190);
+    expect(second.body.detail).toMatch(
+      new RegExp(`^This request costs 3 of the key's tokens.*; wait ${wait} s, then`),
+    );
+    const dear = await ask({ image2 }, keys.two);
+    expect([dear.status, dear.body.code, dear.body.limit]).toEqual([400, 'too_many_images', 2]);
+    // The first token is taken before the images are counted, and no other.
+    expect(left(dear)).toBe(1);
+  });
+
+  test('is counted by its route, its verdicts as matches', async () => {
+    const counted = async () => [
+      await server.metric('facematch_requests_total{route="match_many",status="200",code="ok"}'),
+      await server.metric('facematch_comparisons_total{accuracy_mode="fast",result="match"}'),
+      await server.metric('facematch_comparisons_total{accuracy_mode="fast",result="no_match"}'),
+      await server.metric('facematch_images_total{found_by="none"}'),
+    ];
+    const before = await counted();
+    await ask({ image2: [samples.three, samples.two, faceless], accuracy_mode: 'fast' });
+    expect(await counted()).toEqual(before.map((count) => count + 1));
+  });
+});
