@@ -1,7 +1,7 @@
 // Which faces are found in hard images, as JSON; test/slow/model/hard-images.test.ts has the goals:
-//   node bench/hard-images.mjs [--only WORD] [--every N]
+//   node bench/hard-images.mjs [--only PATTERN] [--every N]
 // Rotated, shrunk, dark, pale, close-up and tiny variants of photos in which the pipeline finds a face, and images with
-// known contents. --only measures the rows with that word, --every each Nth face for the variants. Needs npm run setup -- --dev.
+// known contents. --only measures the rows that fit the regular expression, --every each Nth face for the variants. Needs npm run setup -- --dev.
 // Rows that need ../shared are left out where it does not exist.
 import { join } from 'node:path';
 import sharp from 'sharp';
@@ -13,6 +13,7 @@ import * as sets from './hard/images.mjs';
 import { intersectionOverUnion, landmarkDistance, moveFace, sameFace, still } from './lib/geometry.mjs';
 
 const { only, every } = flags({ only: '', every: 1 });
+const wanted = new RegExp(only);
 const pack = join(root, 'models/packs/default');
 const manifest = readManifest(pack);
 const addon = loadPack(pack, manifest);
@@ -38,7 +39,7 @@ const rows = [];
  * number, the right faces, and the number of others.
  */
 async function row(what, list, measure, asked = false) {
-  if (!what.includes(only)) return;
+  if (!wanted.test(what)) return;
   const images = await list();
   const counts = {};
   for (const mode of ['fast', 'balance']) {

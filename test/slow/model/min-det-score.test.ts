@@ -8,12 +8,12 @@ import { packDirectory, readCalibratedManifest } from '../../../src/engine/manif
 import { analyseOptions, sample, sharedFolder } from '../../fixtures/images.ts';
 
 /**
- * A lower min_det_score never removes a face: each list has all of the one before it. The samples, and of each folder of ../shared as
+ * A lower min_det_score never removes a face: each list has all of the one before it. Three samples, and of each folder of ../shared as
  * many images as FACEMATCH_IMAGES says.
  */
 const wanted = Number(process.env.FACEMATCH_IMAGES ?? 1);
 
-const scores = [0.95, 0.7, 0.5, 0.3, 0.1, 0.05, 0];
+const scores = [0.95, 0.7, 0.3, 0.1, 0];
 
 const shared = sharedFolder();
 const folders = [
@@ -43,7 +43,7 @@ function someOf(folder: string): [string, Uint8Array][] {
 }
 
 const images: [string, Uint8Array][] = [
-  ...[1, 2, 3, 4, 5, 6].map((number): [string, Uint8Array] => [`sample ${number}`, sample(number)]),
+  ...[1, 3, 5].map((number): [string, Uint8Array] => [`sample ${number}`, sample(number)]),
   ...folders.flatMap(someOf),
 ];
 
