@@ -189,11 +189,17 @@ TEST_CASE("parts have the pixels of the whole, at every scale and with every sam
   const cv::Mat drawn = grain(70, 50, CV_8UC3);
   cv::Mat large;
   cv::resize(drawn, large, {803, 406}, 0, 0, cv::INTER_CUBIC);
-  const cv::Rect parts[] = {{400, 203, 90, 70}, {650, 120, 153, 286}, {3, 380, 40, 20}};
-  for (const cv::Size luma : {cv::Size(1, 1), cv::Size(2, 1), cv::Size(1, 2), cv::Size(2, 2),
-                              cv::Size(4, 1), cv::Size(1, 4), cv::Size(4, 2), cv::Size(2, 4)}) {
+  // Rows are skipped behind the first, from the last rows of a row of blocks on.
+  const cv::Rect parts[] = {{400, 3, 90, 83}, {650, 250, 153, 156}, {3, 380, 40, 20}};
+  struct Case {
+    cv::Size luma, colours = {1, 1};
+  };
+  const Case cases[] = {{{1, 1}}, {{2, 1}}, {{1, 2}}, {{2, 2}},        {{4, 1}},
+                        {{1, 4}}, {{4, 2}}, {{2, 4}}, {{1, 4}, {1, 2}}};
+  for (const auto& [luma, colours] : cases) {
     for (const bool progressive : {false, true}) {
-      const ByteVector file = encode_jpeg(large, {.progressive = progressive, .luma = luma});
+      const ByteVector file =
+          encode_jpeg(large, {.progressive = progressive, .luma = luma, .colours = colours});
       for (const int side : {803, 401, 200}) {
         CAPTURE(luma);
         CAPTURE(side);

@@ -102,7 +102,7 @@ ByteVector encode_jpeg(const cv::Mat& image, const JpegOptions& options) {
   jpeg_set_quality(&info, options.quality, TRUE);
   for (int i = 0; i < info.num_components; ++i) {
     // The black of four inks is sampled as the first component is.
-    const cv::Size samples = i % 3 == 0 ? options.luma : cv::Size(1, 1);
+    const cv::Size samples = i % 3 == 0 ? options.luma : options.colours;
     info.comp_info[i].h_samp_factor = samples.width;
     info.comp_info[i].v_samp_factor = samples.height;
   }

@@ -32,7 +32,8 @@ struct JpegOptions {
   int quality = 97;
   bool progressive = false;
   bool arithmetic = false;
-  cv::Size luma = {1, 1};  // its samples for each of another component: {2, 2} is 4:2:0
+  cv::Size luma = {1, 1};  // its samples beside those of other components: {2, 2} is 4:2:0
+  cv::Size colours = {1, 1};
   std::vector<jpeg_scan_info> scans = {};  // instead of one scan or the usual progression
   int restart_rows = 0;
   J_COLOR_SPACE of_inks = JCS_CMYK;  // or JCS_YCCK

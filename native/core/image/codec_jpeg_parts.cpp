@@ -7,15 +7,19 @@
 namespace facematch {
 namespace {
 
-// Rows of the parts, from the top, those that are near each other together.
-std::vector<cv::Range> rows_of(std::vector<cv::Rect> parts) {
+// Rows of the parts, from the top, those that are near each other together. Each range ends with a
+// row of blocks, which has 1 to 32: from the last rows of one on libjpeg-turbo 2.1 skips a wrong
+// number where components have four and two rows of samples for each row of blocks (1x4, 1x2, 1x2).
+std::vector<cv::Range> rows_of(std::vector<cv::Rect> parts, int height) {
+  constexpr int kRowOfBlocks = 32;
   // Skipping fewer than some rows of blocks spares nothing.
   constexpr int kNear = 64;
   std::sort(parts.begin(), parts.end(),
             [](const cv::Rect& a, const cv::Rect& b) { return a.y < b.y; });
   std::vector<cv::Range> rows;
   for (const cv::Rect& part : parts) {
-    const int end = part.y + part.height;
+    const int last = (part.br().y + kRowOfBlocks - 1) / kRowOfBlocks * kRowOfBlocks;
+    const int end = std::min(last, height);
     if (rows.empty() || part.y > rows.back().end + kNear) {
       rows.emplace_back(part.y, end);
     } else {
@@ -52,7 +56,7 @@ std::vector<RawImage> decode_jpeg_parts(std::span<const uint8_t> bytes, int min_
   int left = all.x, width = all.width;
   if (all.empty() || !decoder.crop(left, width)) throw decoder.fault();
   std::vector<RawImage> found(places.size(), decoder.facts());
-  for (const cv::Range& rows : rows_of(places)) {
+  for (const cv::Range& rows : rows_of(places, decoder.size().height)) {
     cv::Mat strip = new_pixels({width, rows.size()}, CV_8UC3);
     if (!decoder.skip_to(rows.start) || !decoder.read_rows(strip)) {
       throw decoder.fault();
