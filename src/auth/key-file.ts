@@ -1,19 +1,4 @@
-import {
-  accessSync,
-  closeSync,
-  constants,
-  existsSync,
-  fchmodSync,
-  fchownSync,
-  fstatSync,
-  fsyncSync,
-  openSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  type Stats,
-  writeFileSync,
-} from 'node:fs';
+import { accessSync, constants, type Stats } from 'node:fs';
 import { z } from 'zod';
 import { readRegular, Unreadable, withoutMark } from '../config/regular-file.ts';
 import { isKeyId, isLine, keyLimits, scopes } from './keys.ts';
@@ -76,83 +61,8 @@ export function readKeyFile(file: string): KeyRecord[] {
   return recordsOf(file, readPrivate(file).text);
 }
 
-/**
- * Replaces the records of the key file by those that `edit` returns (it gets [] when there is no file yet), and returns its result.
- * The new content goes to `<file>.lock`, which only one writer can create, and is renamed into place; a link stays a link. Owner,
- * group and mode stay, so that a server of another account can read it. Throws KeyFileError, and whatever `edit` throws.
- */
-export function editKeyFile<T extends { records: KeyRecord[] }>(
-  file: string,
-  edit: (records: KeyRecord[]) => T,
-): T {
-  const target = existsSync(file) ? realpathSync(file) : file;
-  const lock = `${target}.lock`;
-  const descriptor = openLock(file, lock);
-  try {
-    const old = existsSync(target) ? readPrivate(target) : undefined;
-    const result = edit(old === undefined ? [] : recordsOf(target, old.text));
-    if (old !== undefined) keepOwner(file, descriptor, old.stats);
-    // The umask may have removed bits from the mode given to open.
-    fchmodSync(descriptor, old === undefined ? 0o600 : old.stats.mode & 0o640);
-    writeFileSync(descriptor, `${JSON.stringify({ version: 1, keys: result.records }, null, 2)}\n`);
-    fsyncSync(descriptor);
-    moveInto(file, lock, target);
-    return result;
-  } catch (error) {
-    rmSync(lock, { force: true });
-    throw error;
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-function moveInto(file: string, lock: string, target: string): void {
-  try {
-    renameSync(lock, target);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error;
-    throw new KeyFileError(file, 'is a mount of its own and cannot be replaced (EBUSY)', elsewhere);
-  }
-}
-
-/** Gives the new file the owner of the old one. Throws KeyFileError when it may not: then the server could not read the file. */
-function keepOwner(file: string, descriptor: number, old: Stats): void {
-  const { uid, gid } = fstatSync(descriptor);
-  if (uid === old.uid && gid === old.gid) return;
-  try {
-    fchownSync(descriptor, old.uid, old.gid);
-  } catch (error) {
-    const { code = 'unknown' } = error as NodeJS.ErrnoException;
-    const reason = `has an owner or a group that this account cannot give to a new file (${code})`;
-    throw new KeyFileError(file, reason, 'Run this command as the owner of the file, or as root.');
-  }
-}
-
-const elsewhere =
-  'Run this command where the file is kept, outside the container, or mount the folder instead of the file.';
-
-const lockFaults: Readonly<Record<string, readonly [reason: string, cure: string]>> = {
-  EEXIST: [
-    'is being changed by another command',
-    'Try again; if no other command runs, one was interrupted: rm LOCK',
-  ],
-  EROFS: ['lies in a read-only folder (EROFS)', elsewhere],
-};
-
-function openLock(file: string, lock: string): number {
-  try {
-    return openSync(lock, 'wx', 0o600);
-  } catch (error) {
-    const { code = 'unknown' } = error as NodeJS.ErrnoException;
-    const [reason, cure] = lockFaults[code] ?? [
-      `cannot be written (${code})`,
-      'Check that its folder exists and that you may write to it.',
-    ];
-    throw new KeyFileError(file, reason, cure.replace('LOCK', quote(lock)));
-  }
-}
-
-function readPrivate(file: string): { text: string; stats: Stats } {
+/** The text of a key file, and its state of the same moment. Throws KeyFileError. */
+export function readPrivate(file: string): { text: string; stats: Stats } {
   let read: { text: string; stats: Stats };
   try {
     read = readRegular(file);
@@ -179,7 +89,8 @@ function isOnReadOnlyMount(file: string): boolean {
   return false;
 }
 
-function recordsOf(file: string, text: string): KeyRecord[] {
+/** Throws KeyFileError. */
+export function recordsOf(file: string, text: string): KeyRecord[] {
   const cure = 'Correct it, or restore it from a backup.';
   let json: unknown;
   try {
@@ -196,6 +107,6 @@ function recordsOf(file: string, text: string): KeyRecord[] {
 }
 
 /** Single quotes for a POSIX shell, where the path needs them. */
-function quote(path: string): string {
+export function quote(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

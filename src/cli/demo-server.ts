@@ -4,10 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { editKeyFile } from '../auth/key-file.ts';
 import { surveySettings } from '../config/config.ts';
 import { projectPath } from '../config/paths.ts';
-import { create } from './key-edits.ts';
+import { create, editKeyFile } from './key-edits.ts';
 
 export type DemoServer = Awaited<ReturnType<typeof startDemoServer>>;
 

@@ -10,7 +10,7 @@ import {
   statusOf,
 } from '../auth/keys.ts';
 import { addHelp } from './help.ts';
-import { create, type KeySettings, revoke, rotate } from './key-edits.ts';
+import type { KeySettings } from './key-edits.ts';
 import { aligned } from './terminal.ts';
 
 const defaultFile = './keys.json';
@@ -55,7 +55,7 @@ function registerCreate(keys: Command): void {
     .option('--json', 'print the key and its settings as JSON')
     .addOption(fileOption())
     .action(async ({ file: _, json, expires, ...chosen }: CreateOptions) => {
-      const { editKeyFile } = await import('../auth/key-file.ts');
+      const { create, editKeyFile } = await import('./key-edits.ts');
       const file = fileOf(command);
       const settings = expires === undefined ? chosen : { ...chosen, expires_in_ms: expires };
       const { key, record } = editKeyFile(file, (records) => create(records, settings, Date.now()));
@@ -96,7 +96,7 @@ function registerRevoke(keys: Command): void {
     .addOption(fileOption())
     .action(async (id: string, { json }: { json?: true }) => {
       checkNoKey(id, command);
-      const { editKeyFile } = await import('../auth/key-file.ts');
+      const { editKeyFile, revoke } = await import('./key-edits.ts');
       const { record } = editKeyFile(fileOf(command), (records) => revoke(records, id, Date.now()));
       console.error(`The key ${describeKey(record)} is revoked since ${record.revoked_at}.`);
       if (json) printJson(shown(record));
@@ -114,7 +114,7 @@ function registerRotate(keys: Command): void {
     .addOption(fileOption())
     .action(async (id: string, { grace, json }: { grace: number; json?: true }) => {
       checkNoKey(id, command);
-      const { editKeyFile } = await import('../auth/key-file.ts');
+      const { editKeyFile, rotate } = await import('./key-edits.ts');
       const file = fileOf(command);
       const { key, record, retired } = editKeyFile(file, (records) => rotate(records, id, Date.now(), grace));
       console.error(`Made the key ${describeKey(record)} in ${file}.`);

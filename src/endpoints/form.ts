@@ -68,10 +68,10 @@ export const head_bytes = 256 * 1024;
 /** More than a detail repeats of a field that is too long. */
 const shown_bytes = 256;
 
-/** A part of a form, whose body is the bytes from `start` up to, not including, `end`; its filename is only a label. */
-interface Part extends ByteRange {
+/** A part of a form. Its filename is as sent: only a label, never a path to open (RFC 7578 section 7). */
+export interface Part extends ByteRange {
   name: string;
-  filename?: string | undefined;
+  filename: string | undefined;
 }
 
 /** The parts of a body → form. Throws Problem for the first fault in their order. */

@@ -20,7 +20,11 @@ export function readJsonForm(
   const sent = new SentFields(rules, limits);
   const names = new Set<string>();
   const readImage = (name: string) => {
-    sent.image({ name, ...imageRange(body, json, name, limits.max_image_bytes, decodeGroups) });
+    sent.image({
+      name,
+      filename: undefined,
+      ...imageRange(body, json, name, limits.max_image_bytes, decodeGroups),
+    });
   };
   if (json.peek() !== '{') {
     json.skip();

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { afterEach, describe, expect, test } from 'vitest';
-import { editKeyFile } from '../../src/auth/key-file.ts';
+import { editKeyFile } from '../../src/cli/key-edits.ts';
 import type { ErrorCode } from '../../src/errors.ts';
 import { revokeKey } from '../fixtures/credentials.ts';
 import { samples } from '../fixtures/images.ts';

@@ -4,11 +4,10 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { clientAddress } from '../../src/auth/client-address.ts';
 import { Charge, Gate } from '../../src/auth/gate.ts';
-import { editKeyFile } from '../../src/auth/key-file.ts';
 import { KeyStore } from '../../src/auth/key-store.ts';
 import type { Scope } from '../../src/auth/keys.ts';
 import { Limiter, type RateLimiter } from '../../src/auth/limiter.ts';
-import { create } from '../../src/cli/key-edits.ts';
+import { create, editKeyFile } from '../../src/cli/key-edits.ts';
 import type { Problem } from '../../src/errors.ts';
 import { newFolder } from '../support/folder.ts';
 

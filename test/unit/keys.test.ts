@@ -12,9 +12,9 @@ import {
 import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { editKeyFile, KeyFileError, type KeyRecord, readKeyFile } from '../../src/auth/key-file.ts';
+import { KeyFileError, type KeyRecord, readKeyFile } from '../../src/auth/key-file.ts';
 import { createKey, endOf, keyId, statusOf } from '../../src/auth/keys.ts';
-import { create, type KeySettings, revoke, rotate } from '../../src/cli/key-edits.ts';
+import { create, editKeyFile, type KeySettings, revoke, rotate } from '../../src/cli/key-edits.ts';
 import { registerKeys } from '../../src/cli/keys.ts';
 import { newFolder } from '../support/folder.ts';
 

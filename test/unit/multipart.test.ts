@@ -2,8 +2,9 @@ import { Readable } from 'node:stream';
 import { Busboy } from '@fastify/busboy';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
+import type { Part } from '../../src/endpoints/form.ts';
 import { Problem } from '../../src/errors.ts';
-import { boundaryOf, type Part, parseMultipart } from '../../src/http/body/multipart.ts';
+import { boundaryOf, parseMultipart } from '../../src/http/body/multipart.ts';
 
 /** Forms by hand and forms at random, byte by byte: a string stands for its latin1 bytes, so that "\xff" is one. */
 

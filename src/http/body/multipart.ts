@@ -1,20 +1,12 @@
+import type { Part } from '../../endpoints/form.ts';
 import { invalidForm, parseParameters, parsePartHeaders, tokenEnd, trimSpace } from './multipart-headers.ts';
 
 /** Parses multipart/form-data (RFC 7578) without copying. Strict wherever two parsers could read different forms. */
 
-export interface MultipartLimits {
+interface MultipartLimits {
   parts: number;
   /** Most bytes of one part's header lines, with their line ends, without the empty line. */
   header_bytes: number;
-}
-
-/** One field of the form; its body is the bytes from `start` up to, not including, `end`. */
-export interface Part {
-  name: string;
-  /** The name as sent: only a label, never a path to open (RFC 7578 §7). */
-  filename: string | undefined;
-  start: number;
-  end: number;
 }
 
 /** RFC 2046 §5.1.1: how long a boundary may be, and what it is made of. */
