@@ -11,12 +11,16 @@ const onnxRuntime = {
   'ThirdPartyNotices.txt': '143764b952fdb1a7c69ce653bfba74a7744d6a8a573bfb73e235fba356c83de3',
 };
 
-const boringSsl = 'android-libboringssl';
+/** Whose terms Debian's packages have: of BoringSSL, and of xxHash in lsquic. */
+const debian = { BoringSSL: 'android-libboringssl', xxHash: 'libxxhash0' };
 
 /** Names the sources of the API page's script, all that it could load. */
 const map = 'dist/browser/standalone.js.map';
 
-/** Works inside the binaries of µWebSockets.js, by what the binaries themselves name, and their LICENSE files. */
+/**
+ * Works inside the binaries of µWebSockets.js, by what the binaries themselves name, and the LICENSE files and headers of the newest
+ * sources (lsquic 1954740, ls-qpack 475dfa8, ls-hpack 8905c02): the binaries do not tell their commits.
+ */
 export const insideUws = [
   {
     name: 'BoringSSL',
@@ -25,11 +29,20 @@ export const insideUws = [
   },
   {
     name: 'lsquic',
-    licence: 'MIT AND BSD-3-Clause',
-    copyright: '2017-2018 LiteSpeed Technologies Inc; 2015 The Chromium Authors',
+    licence: 'MIT AND BSD-3-Clause AND BSD-2-Clause',
+    copyright:
+      '2017-2026 LiteSpeed Technologies Inc; 2015-2016 The Chromium Authors; 2012-2014 Yann Collet (xxHash); 2024 Nicolas De Carli (rapidhash)',
   },
-  { name: 'ls-qpack', licence: 'MIT', copyright: '2018-2021 LiteSpeed Technologies Inc' },
-  { name: 'ls-hpack', licence: 'MIT', copyright: '2018 LiteSpeed Technologies Inc' },
+  {
+    name: 'ls-qpack',
+    licence: 'MIT AND BSD-2-Clause',
+    copyright: '2018-2026 LiteSpeed Technologies Inc; 2012-2014 Yann Collet (xxHash)',
+  },
+  {
+    name: 'ls-hpack',
+    licence: 'MIT AND BSD-2-Clause',
+    copyright: '2018-2023 LiteSpeed Technologies Inc; 2012-2014 Yann Collet (xxHash)',
+  },
 ];
 
 const cure = 'The notices could not be gathered. They come from Debian, npm and PyPI: check the network.';
@@ -47,9 +60,11 @@ export async function notices(onLine) {
   mkdirSync(folder, { recursive: true });
   const work = resolve('.cache/notices-work');
   await noticesOfOnnxRuntime(version, work, folder, onLine);
-  const copyright = `/usr/share/doc/${boringSsl}/copyright`;
-  await unpackFiles(boringSsl, [copyright], join(work, 'boringssl'), cure, onLine);
-  cpSync(join(work, 'boringssl', copyright), join(folder, 'BoringSSL-copyright'));
+  for (const [name, from] of Object.entries(debian)) {
+    const copyright = `/usr/share/doc/${from}/copyright`;
+    await unpackFiles(from, [copyright], join(work, from), cure, onLine);
+    cpSync(join(work, from, copyright), join(folder, `${name}-copyright`));
+  }
   await partsOfReference(work, folder, onLine);
   rmSync(work, { recursive: true, force: true });
   writeStamp(stamp, hash);
