@@ -349,8 +349,8 @@ async function main() {
   const unfit = unmetRequirement();
   if (unfit !== undefined) throw new SetupError(unfit);
   mkdirSync('build', { recursive: true });
-  await takeLock('build/.setup-lock', (pid) =>
-    process.stderr.write(`• waits for another set-up of this folder (process ${pid})\n`),
+  await takeLock('build/.setup.lock', () =>
+    process.stderr.write('• waits for another set-up of this folder\n'),
   );
   const wanted = full ? [...steps, ...fullSteps] : steps;
   const unknown = (only ?? []).filter((id) => !wanted.some((step) => step.id === id));
