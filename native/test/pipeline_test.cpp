@@ -249,17 +249,6 @@ TEST_CASE("an image that is far wider than high is analysed like others") {
   }
 }
 
-TEST_CASE("min_det_score drops faces before anything else") {
-  AnalyseOptions options = options_of(AccuracyMode::kFast);
-  const Analysis all = analyse(default_engine(), sample(4), options);
-  float lowest = 1;
-  for (const Face& face : all.faces) lowest = std::min(lowest, face.detection_score);
-  options.min_det_score = lowest;
-  CHECK(analyse(default_engine(), sample(4), options).faces.size() == all.faces.size());
-  options.min_det_score = std::nextafter(lowest, 1.0f);
-  CHECK(analyse(default_engine(), sample(4), options).faces.size() == all.faces.size() - 1);
-}
-
 TEST_SUITE_END();
 
 }  // namespace facematch::testing

@@ -178,25 +178,6 @@ TEST_CASE("sign and size of every angle are recovered, alone and together, at an
   }
 }
 
-TEST_CASE("rotating the image changes roll by that angle and nothing else, for any shape of face") {
-  Random random(6);
-  for (int round = 0; round < 20; ++round) {
-    Points68 points = photograph(posed({.yaw = 20, .pitch = -10, .roll = 5}), 2, {0, 0});
-    for (Point& p : points) p += Point(random.between(-8, 8), random.between(-8, 8));
-    const Pose before = estimate_pose(points);
-    const float degrees = random.between(-60, 60);
-    const cv::Matx33d turned = turn(2, degrees);
-    for (Point& p : points) {
-      const Vector seen = turned * Vector(p.x, p.y, 0);
-      p = {static_cast<float>(seen[0]), static_cast<float>(seen[1])};
-    }
-    const Pose after = estimate_pose(points);
-    CHECK(after.roll - before.roll == doctest::Approx(degrees).epsilon(0.001));
-    CHECK(std::abs(after.yaw - before.yaw) < 0.01f);
-    CHECK(std::abs(after.pitch - before.pitch) < 0.01f);
-  }
-}
-
 TEST_CASE("landmarks off by a pixel or two change the angles by a few degrees only") {
   Random random(5);
   const Pose truth = {.yaw = -30, .pitch = 12, .roll = 8};

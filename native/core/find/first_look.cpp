@@ -6,7 +6,6 @@
 #include <span>
 
 #include "../runtime/timer.h"
-#include "contact_sheet.h"
 #include "detection_passes.h"
 #include "proposals.h"
 #include "same_face.h"

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <span>
 
-#include "contact_sheet.h"
 #include "same_face.h"
 
 namespace facematch {
@@ -15,8 +14,8 @@ constexpr float kProposalScore = 0.5f;
 constexpr size_t kMaxProposals = 2 * kMaxFaces;  // of a pass, best first
 constexpr float kSameBox = 0.4f;                 // intersection over union
 
-// Side of a close-up on a contact sheet, pixels, half of which is the face: twelve of them fit into
-// a frame of 320 x 240.
+// Side of an enlarged hint, pixels, half of which is the face: twelve of them fit into a frame of
+// 320 x 240.
 constexpr int kSlot = 80;
 
 constexpr float kSameRoll = 45;  // degrees apart
@@ -37,6 +36,39 @@ bool is_known(const std::vector<Proposal>& proposals, const Proposal& one) {
 bool has_roll(const FoundFace& face, float roll) {
   const float seen = eye_line_degrees(five_points(face.points));
   return std::abs(std::remainder(seen - roll, 360.0f)) <= kSameRoll;
+}
+
+// What the detector sees of each hint, enlarged, in pixels of the image: all are side by side in
+// one frame, squares of `slot` pixels, so that one run looks at them.
+std::vector<std::vector<Detection>> detect_enlarged(Finder& finder, const Detector& detector,
+                                                    std::span<const Hint> hints, int slot) {
+  cv::Mat sheet(detector.spec().height, detector.spec().width, CV_8UC3, cv::Scalar::all(0));
+  const int columns = sheet.cols / slot;
+  std::vector<Similarity> to_image;
+  for (const auto& [proposal, pixels] : hints) {
+    const int index = static_cast<int>(to_image.size());
+    const cv::Point corner(index % columns * slot, index / columns * slot);
+    const Box& box = proposal.detection.box;
+    const Similarity crop =
+        square_crop(box.centre(), 2 * std::max(box.width, box.height), proposal.roll, slot);
+    cv::Mat closeup;
+    pixels->crop(crop, slot, closeup, Outside::kMean);
+    closeup.copyTo(sheet(cv::Rect(corner, closeup.size())));
+    const Similarity from_corner{.tx = -static_cast<float>(corner.x),
+                                 .ty = -static_cast<float>(corner.y)};
+    to_image.push_back(from_corner.then(crop.inverse()));
+  }
+  std::vector<std::vector<Detection>> seen(hints.size());
+  for (Detection detection : finder.detect(detector, View(sheet), kLikelyScore)) {
+    const Point centre = detection.box.centre();
+    const int column = static_cast<int>(std::max(0.0f, centre.x)) / slot;
+    const int row = static_cast<int>(std::max(0.0f, centre.y)) / slot;
+    const auto index = static_cast<size_t>(row * columns + column);
+    if (column >= columns || index >= hints.size()) continue;
+    detection.box = moved(detection.box, to_image[index]);
+    seen[index].push_back(detection);
+  }
+  return seen;
 }
 
 }  // namespace
@@ -99,25 +131,16 @@ std::vector<Proposal> enlarged_hints(Finder& finder, const Detector& detector,
   std::stable_sort(hints.begin(), hints.end(), [](const Hint& a, const Hint& b) {
     return a.proposal.detection.score > b.proposal.detection.score;
   });
-  const cv::Size frame(detector.spec().width, detector.spec().height);
+  const int width = detector.spec().width, height = detector.spec().height;
+  const int slot = std::min({kSlot, width, height});
+  const auto slots = static_cast<size_t>(width / slot) * static_cast<size_t>(height / slot);
   std::vector<Proposal> kept;
-  for (size_t first = 0; first < hints.size();) {
-    ContactSheet sheet(frame, {kSlot, kSlot});
-    const size_t start = first;
-    for (; first < hints.size() && !sheet.full(); ++first) {
-      const auto& [proposal, pixels] = hints[first];
-      const Box& box = proposal.detection.box;
-      View closeup;
-      const Similarity crop =
-          square_crop(box.centre(), 2 * std::max(box.width, box.height), proposal.roll, kSlot);
-      pixels->crop(crop, kSlot, closeup.bgr, Outside::kMean);
-      closeup.to_image = crop.inverse();
-      sheet.add(closeup);
-    }
-    const auto seen = sheet.detect(finder, detector, kLikelyScore);
+  for (size_t first = 0; first < hints.size(); first += slots) {
+    const auto some = std::span(hints).subspan(first, std::min(slots, hints.size() - first));
+    const auto seen = detect_enlarged(finder, detector, some, slot);
     const size_t before = kept.size();
-    for (size_t i = 0; i < seen.size(); ++i) {
-      const auto& [hint, roll] = hints[start + i].proposal;
+    for (size_t i = 0; i < some.size(); ++i) {
+      const auto& [hint, roll] = some[i].proposal;
       const bool likely = roll == 0 && hint.score >= kLikelyHint;
       const float least = likely ? kLikelyScore : detector.spec().second_look_score;
       for (const Detection& detection : seen[i]) {
