@@ -50,10 +50,12 @@ describe.skipIf(chromiumFile === undefined)("the API's page", () => {
       { colorScheme: 'dark' },
     ));
 
-  test('explains each problem at the address of its type', () =>
+  test('explains a problem at the address of its type', () =>
     visit(problemTypes + errorCodes[0], async ({ page }) => {
       const described = await (await fetch(session.server.url('/API/v1.0/openapi.json'))).json();
-      const codes = errorCodes.filter((code) => code in described.components.examples);
+      const known = errorCodes.filter((code) => code in described.components.examples);
+      // They come from one template, and the page shows one at a time.
+      const codes = known.filter((_code, at) => at % 5 === 0);
       for (const code of codes) {
         await page.evaluate((hash) => location.replace(hash), `#error-${code}`);
         const { title } = described.components.examples[code].value;
