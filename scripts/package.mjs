@@ -6,7 +6,7 @@
 // and a list of all parts for the platform, facematch-VERSION-PLATFORM.cdx.json.
 // One addon for every Node (Node-API), with OpenCV and the codecs linked in from pinned sources. Nothing is published.
 //   node scripts/package.mjs [--only STEP,STEP…] [--registry]
-// --only      these of libraries, addon, platform, program, client, lab, sbom: the Dockerfile's layers
+// --only      these of libraries, addon, platform, program, client, lab, sbom: the Dockerfile's layers; or program-files
 // --registry  facematch asks for the packages of all platforms by name. Without it nobody else's registry is asked for one:
 //             whoever owned such a name there could run code here
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -101,12 +101,13 @@ async function platformPackage(onLine) {
   return folder;
 }
 
-/** JavaScript, for any platform. */
-async function programPackage(forRegistry, onLine) {
-  const folder = join(out, 'facematch');
+const programFolder = join(out, 'facematch');
+
+/** JavaScript, for any platform; without the notices, which are downloaded. */
+function writeProgram(forRegistry) {
+  const folder = programFolder;
   rmSync(folder, { recursive: true, force: true });
   for (const path of programFiles) copy(path, folder);
-  copy(join(await notices(onLine), 'api-reference.txt'), folder, 'licences/api-reference.txt');
   for (const path of ['docs/examples', ...proofs])
     rmSync(join(folder, path), { recursive: true, force: true });
   const dependencies = Object.entries(own.dependencies).filter(([name]) => !built.includes(name));
@@ -131,7 +132,12 @@ async function programPackage(forRegistry, onLine) {
     }),
   });
   linkToRepository(folder);
-  return folder;
+}
+
+async function programPackage(forRegistry, onLine) {
+  writeProgram(forRegistry);
+  copy(join(await notices(onLine), 'api-reference.txt'), programFolder, 'licences/api-reference.txt');
+  return programFolder;
 }
 
 /** What a program that calls a server needs: one module without imports, and its types. */
@@ -197,8 +203,9 @@ function npmPack(folder) {
 
 const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 
-/** The steps in their order. */
+/** The steps in their order; the first is for a test, and a part of `program`. */
 const steps = {
+  'program-files': writeProgram,
   libraries: () => withProgress('static libraries', staticLibraries),
   addon: () => withProgress('addon', addon),
   platform: async () => npmPack(await withProgress('package of the platform', platformPackage)),
@@ -212,7 +219,7 @@ const steps = {
 try {
   const options = { only: { type: 'string' }, registry: { type: 'boolean', default: false } };
   const { only, registry } = parseArgs({ options }).values;
-  for (const step of only?.split(',') ?? Object.keys(steps)) {
+  for (const step of only?.split(',') ?? Object.keys(steps).slice(1)) {
     if (!(step in steps)) throw new SetupError(`--only: there is no step ${step}`);
     await steps[step](registry);
   }

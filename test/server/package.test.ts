@@ -9,7 +9,7 @@ import { projectPath } from '../../src/config/paths.ts';
 const folder = projectPath('build/package/facematch');
 
 function made(...options: string[]) {
-  execFileSync(process.execPath, [projectPath('scripts/package.mjs'), '--only', 'program', ...options]);
+  execFileSync(process.execPath, [projectPath('scripts/package.mjs'), '--only', 'program-files', ...options]);
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 }
 
