@@ -95,12 +95,12 @@ export async function ask(one: ImageBytes, two: Uint8Array, signal?: AbortSignal
 }
 `;
   expect(await compile(program, module, 'node')).toBe('');
-  for (const [right, wrong] of [
-    ['accuracy_mode', 'acuracy_mode'],
-    ['confidence_percent', 'score'],
-    ['problem.limit_bytes', 'problem.limit_pixels'],
-  ] as const)
-    expect(await compile(program.replace(right, wrong), module, 'node')).toContain(wrong.split('.').at(-1));
+  const wrong = program
+    .replace('accuracy_mode', 'acuracy_mode')
+    .replace('confidence_percent', 'score')
+    .replace('problem.limit_bytes', 'problem.limit_pixels');
+  const faults = await compile(wrong, module, 'node');
+  for (const name of ['acuracy_mode', 'score', 'limit_pixels']) expect(faults).toContain(name);
 });
 
 test.each(copied)('%s imports nothing', (name) => {
