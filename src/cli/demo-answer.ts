@@ -1,5 +1,5 @@
-import type { Image } from '../endpoints/face.ts';
 import { largestWords } from '../endpoints/largest-face.ts';
+import type { Match } from '../endpoints/match.ts';
 import type { Many } from '../endpoints/match-many.ts';
 import type { Person } from '../endpoints/match-person.ts';
 import type { Warning } from '../endpoints/warnings.ts';
@@ -9,19 +9,7 @@ import type { ImageField } from '../scoring/similarity.ts';
 import { type Colours, count, printable } from './terminal.ts';
 
 /** The part of a 200 answer that is described in words; the JSON below it has the rest. */
-export interface MatchAnswer {
-  match: boolean;
-  confidence_percent: number;
-  threshold_percent: number;
-  false_match_rate: number;
-  extrapolated: boolean;
-  accuracy_mode: string;
-  image1: Image;
-  image2: Image;
-  pairs_compared: number;
-  warnings: readonly Pick<Warning, 'code' | 'field' | 'detail'>[];
-  timings_ms: Record<string, number>;
-}
+export type MatchAnswer = Omit<Match, 'request_id' | 'similarity' | 'pairs' | 'model'>;
 
 const integers = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 2 });
 

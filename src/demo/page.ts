@@ -4,18 +4,14 @@ import { projectPath, samples } from '../config/paths.ts';
 import { endpoints } from '../endpoints/index.ts';
 import { mostPhotos } from '../endpoints/match-person.ts';
 import { maxTargets, optionEntries, optionRules } from '../endpoints/options.ts';
+import type { Headers } from '../http/exchange.ts';
 import { hashOf, policyOf } from '../site/html.ts';
 import type { Settings } from './browser/types.ts';
 
 /** The demo page: HTML, style and script in one document, which needs no further request. */
 
-export interface DemoPage {
-  html: string;
-  headers: readonly (readonly [name: string, value: string])[];
-}
-
 /** Throws an Error when the bundle is not built; `npm run setup` builds it. */
-export function demoPage(config: Config): DemoPage {
+export function demoPage(config: Config): { html: string; headers: Headers } {
   const [markup, style, script] = ['page.html', 'page.css', 'main.js'].map((name) =>
     readFileSync(projectPath(`dist/src/demo/browser/${name}`), 'utf8'),
   ) as [string, string, string];

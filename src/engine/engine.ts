@@ -136,18 +136,11 @@ export class Engine {
 }
 
 /** What a log line may say of an image at which a job failed: enough to find it among one's own, and nothing to see. */
-interface ImageNote {
-  bytes: number;
-  format: 'jpeg' | 'png' | 'webp' | 'unknown';
-  /** The first 16 digits. */
-  sha256: string;
-}
-
-function noteOf(image: Uint8Array): ImageNote {
+function noteOf(image: Uint8Array) {
   // A copy, because hash() takes no shared memory.
   const bytes = Buffer.from(image);
   const start = bytes.toString('latin1', 0, 12);
-  const [format] = beginnings.find(([, beginning]) => beginning.test(start)) ?? ['unknown' as const];
+  const [format] = beginnings.find(([, beginning]) => beginning.test(start)) ?? ['unknown'];
   const sha256 = hash('sha256', bytes).slice(0, 16);
   bytes.fill(0);
   return { bytes: bytes.length, format, sha256 };

@@ -9,7 +9,8 @@ export interface CertificateFiles {
   key: string;
 }
 
-interface Certificate {
+export interface Certificate {
+  files: CertificateFiles;
   /** When it expires, in seconds since 1970. */
   not_after_s: number;
   /** For the operator; the certificate can still be used. Without paths. */
@@ -53,6 +54,7 @@ export function readCertificate(files: CertificateFiles, now_ms: number): Certif
     throw new CertificateError('FACEMATCH_TLS_KEY', files.key, what, cure);
   }
   return {
+    files,
     not_after_s: Date.parse(leaf!.validTo) / 1000,
     warnings: warningsOf(leaf!, files.key, now_ms),
   };

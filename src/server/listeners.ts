@@ -8,7 +8,7 @@ import { NodeListener } from '../http/node/listener.ts';
 import type { Pipeline } from '../http/pipeline.ts';
 import type { Transport } from '../http/transport.ts';
 import type { Log } from '../telemetry/telemetry.ts';
-import { type CertificateFiles, certificateFiles, readCertificate } from './certificate.ts';
+import { type Certificate, certificateFiles, readCertificate } from './certificate.ts';
 
 /** The two listeners, and what answers behind them. */
 
@@ -52,22 +52,12 @@ export function openConnections(
   return { front: new Connections(fitting), admin: new Connections(adminConnections) };
 }
 
-export interface CertificateInUse {
-  files: CertificateFiles;
-  /** When it expires, in seconds since 1970. */
-  not_after_s: number;
-}
-
 /** Undefined when the service speaks plain HTTP. Throws CertificateError. */
-export function openCertificate(
-  { tls_cert, tls_key }: Config,
-  { logger }: Log,
-): CertificateInUse | undefined {
+export function openCertificate({ tls_cert, tls_key }: Config, { logger }: Log): Certificate | undefined {
   const files = certificateFiles(tls_cert, tls_key);
-  if (files === undefined) return undefined;
-  const { not_after_s, warnings } = readCertificate(files, Date.now());
-  for (const warning of warnings) logger.warn({}, warning);
-  return { files, not_after_s };
+  const certificate = files && readCertificate(files, Date.now());
+  for (const warning of certificate?.warnings ?? []) logger.warn({}, warning);
+  return certificate;
 }
 
 /** What both listeners have. */
@@ -87,7 +77,7 @@ export async function openFront(
   transport: Transport,
   services: Services,
   pipeline: Pipeline,
-  certificate: CertificateInUse | undefined,
+  certificate: Certificate | undefined,
   connections: Connections,
   log: Log,
 ): Promise<Listening> {

@@ -18,13 +18,8 @@ import { calibrationOf } from '../scoring/calibration.ts';
 import { documents } from '../site/documents.ts';
 import { AuditLog } from '../telemetry/audit.ts';
 import { type Log, Telemetry } from '../telemetry/telemetry.ts';
-import {
-  type CertificateInUse,
-  openAdmin,
-  openCertificate,
-  openConnections,
-  openFront,
-} from './listeners.ts';
+import type { Certificate } from './certificate.ts';
+import { openAdmin, openCertificate, openConnections, openFront } from './listeners.ts';
 
 export interface Server {
   /** http://HOST:PORT with the actual port. */
@@ -183,7 +178,7 @@ function gaugesOf(
   { config, engine, gate, uploads, unread, readiness }: Services,
   pipeline: Pipeline,
   connections: Connections,
-  certificate: CertificateInUse | undefined,
+  certificate: Certificate | undefined,
   limiter: SharedLimiter | undefined,
 ) {
   // The limit of its control group: 0 where it is not known, nearly 2^64 where there is none.

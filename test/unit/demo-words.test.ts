@@ -196,7 +196,7 @@ describe('an answer in words', () => {
     image1: image,
     image2: { ...image, faces: [{ ...face, index: 0 }], face_index: 0 },
     pairs_compared: 2,
-    timings_ms: { decode: 3.14, total: 18 },
+    timings_ms: { queue: 0, decode: 3.14, detect: 8, align: 2, embed: 4.86, total: 18 },
   };
   const words = (changes: Partial<MatchAnswer> = {}) =>
     describeAnswer(
@@ -213,7 +213,7 @@ describe('an answer in words', () => {
       '  image1      a.jpg, 1920×1280, 2 faces from 9 px on: the one at the top, 181×215 pixels at (712, 233)',
       '  image2      b.jpg, 1920×1280, 1 face from 9 px on: the one at the top, 181×215 pixels at (712, 233)',
       '  compared    2 pairs of faces, accuracy mode balance',
-      '  time        25.6 ms in all; decode 3.1 · total 18.0',
+      '  time        25.6 ms in all; queue 0.0 · decode 3.1 · detect 8.0 · align 2.0 · embed 4.9 · total 18.0',
       '',
     ]);
   });

@@ -6,23 +6,8 @@ import { type Manifest, packDirectory, readManifest } from '../../engine/manifes
 import { packFiles, verifyPack } from '../../engine/pack-files.ts';
 import type { Colours } from '../terminal.ts';
 
-/** An installed pack. Part of the output of --json. */
-interface ListedPack {
-  name: string;
-  directory: string;
-  /** Whether it is the one that a server would load. */
-  configured: boolean;
-  /** Why it cannot be used, if so; the rest is then missing. */
-  fault?: string;
-  version?: string;
-  description?: string;
-  licence?: string;
-  files?: { role: string; file: string; pack: string; licence: string; sha256: string }[];
-  /** By mode, the people of its tables; absent when nobody has calibrated it. */
-  calibrated_for?: { fast: string; balance: string };
-  /** Why its files cannot be loaded, if so. */
-  not_ready?: string;
-}
+/** An installed pack, as --json prints it. */
+type ListedPack = Awaited<ReturnType<typeof listed>>;
 
 /** Every pack beside the default one, and the configured one wherever it is. */
 export async function listPacks(): Promise<ListedPack[]> {
@@ -40,15 +25,19 @@ function packsIn(home: string): string[] {
     .sort();
 }
 
-async function listed(directory: string, configured: boolean): Promise<ListedPack> {
+async function listed(directory: string, configured: boolean) {
   let draft: Manifest;
   try {
     draft = readManifest(directory);
   } catch (error) {
+    // It cannot be used at all.
     return { name: basename(directory), directory, configured, fault: (error as Error).message };
   }
   const { name, version, description, source, calibration } = draft;
-  const fault = await verifyPack(directory, draft).catch((error: Error) => error);
+  const not_ready = await verifyPack(directory, draft).then(
+    () => undefined,
+    ({ message }: Error) => message,
+  );
   return {
     name,
     directory,
@@ -59,10 +48,11 @@ async function listed(directory: string, configured: boolean): Promise<ListedPac
     files: packFiles(draft).map(({ role, file, pack, licence, sha256 }) => {
       return { role, file, pack, licence, sha256 };
     }),
+    // The people of its tables.
     ...(calibration && {
       calibrated_for: { fast: calibration.fast.fitted_on, balance: calibration.balance.fitted_on },
     }),
-    ...(fault && { not_ready: fault.message }),
+    not_ready,
   };
 }
 
@@ -70,9 +60,10 @@ export function describeListed(pack: ListedPack, { bold, yellow }: Colours): str
   const line = (what: string, value: string) => `  ${what.padEnd('close_detector'.length)}  ${value}`;
   const flaw = (what: string, value: string) => line(what, value).replace(what, yellow(what));
   const used = pack.configured ? ', which a server would load' : '';
-  const lines = [`${bold(`${pack.name} ${pack.version ?? ''}`.trim())}${used}`, line('in', pack.directory)];
-  if (pack.fault !== undefined) return [...lines, flaw('faulty', pack.fault), ''].join('\n');
-  for (const { role, file, pack: owner, licence, sha256 } of pack.files ?? []) {
+  const name = 'fault' in pack ? pack.name : `${pack.name} ${pack.version}`;
+  const lines = [`${bold(name)}${used}`, line('in', pack.directory)];
+  if ('fault' in pack) return [...lines, flaw('faulty', pack.fault), ''].join('\n');
+  for (const { role, file, pack: owner, licence, sha256 } of pack.files) {
     const from = owner === pack.name ? '' : `, of the pack ${owner}`;
     lines.push(line(role, `${file}, ${licence}, SHA-256 ${sha256.slice(0, 12)}…${from}`));
   }
