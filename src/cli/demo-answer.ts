@@ -20,22 +20,30 @@ export function describeAnswer(
   elapsed_ms: number,
   colours: Colours,
 ): string {
-  const { match, threshold_percent, pairs_compared } = answer;
-  const verdict = match
-    ? colours.green('Match: the same person')
-    : colours.yellow('No match: different people');
   const warnings = answer.warnings.map((warning) => `  warning     ${describeWarning(warning, names)}`);
   const stages = Object.entries(answer.timings_ms).map(([stage, ms]) => `${stage} ${ms.toFixed(1)}`);
   return [
-    colours.bold(verdict),
-    `  confidence  ${describePercent(answer)} (${beyond(answer)}the threshold is ${threshold_percent} %): ${describeRate(answer)}`,
+    ...describeVerdict(answer, colours),
     `  image1      ${describeImage(answer.image1, names.image1)}`,
     `  image2      ${describeImage(answer.image2, names.image2)}`,
-    `  compared    ${count(pairs_compared, 'pair')} of faces, accuracy mode ${answer.accuracy_mode}`,
+    `  compared    ${count(answer.pairs_compared, 'pair')} of faces, accuracy mode ${answer.accuracy_mode}`,
     ...warnings,
     `  time        ${elapsed_ms.toFixed(1)} ms in all; ${stages.join(' · ')}`,
     '',
   ].join('\n');
+}
+
+function describeVerdict(
+  answer: Pick<MatchAnswer, 'match' | 'threshold_percent'> & Scored,
+  colours: Colours,
+) {
+  const verdict = answer.match
+    ? colours.green('Match: the same person')
+    : colours.yellow('No match: different people');
+  return [
+    colours.bold(verdict),
+    `  confidence  ${describePercent(answer)} (${beyond(answer)}the threshold is ${answer.threshold_percent} %): ${describeRate(answer)}`,
+  ];
 }
 
 /** One against several, best first, without those that could not be compared. */
@@ -68,10 +76,6 @@ export function describeResults(
 
 /** Photos of two people, with how each agrees with the others of its side. */
 export function describePersons(answer: Person, colours: Colours): string {
-  const { match, threshold_percent, accuracy_mode } = answer;
-  const verdict = match
-    ? colours.green('Match: the same person')
-    : colours.yellow('No match: different people');
   const photos = (field: ImageField) =>
     answer[field].map(({ filename = '', agreement_percent }) => {
       const agreement = agreement_percent === null ? '' : `, ${agreement_percent} % with the others`;
@@ -79,11 +83,10 @@ export function describePersons(answer: Person, colours: Colours): string {
     });
   const nameOf = ({ field, index }: Warning) => answer[field as ImageField]?.[index ?? 0]?.filename ?? field;
   return [
-    colours.bold(verdict),
-    `  confidence  ${describePercent(answer)} (${beyond(answer)}the threshold is ${threshold_percent} %): ${describeRate(answer)}`,
+    ...describeVerdict(answer, colours),
     ...photos('image1'),
     ...photos('image2'),
-    `  compared    the mean of each side, accuracy mode ${accuracy_mode}`,
+    `  compared    the mean of each side, accuracy mode ${answer.accuracy_mode}`,
     ...answer.warnings.map(
       (warning) =>
         `  warning     ${warning.detail.replaceAll(/\bimage[12]\[\d+\]/g, printable(nameOf(warning)))}`,
