@@ -183,9 +183,9 @@ const calls: Call[] = [
   },
   {
     what: 'match with fields of the advanced endpoint',
-    asked: () => ofTwo(paths.advanced, { ...chosen, min_det_score: '0.0000001' }),
-    node: (client) => client.match(one, two, { ...controls, min_det_score: 1e-7 }),
-    python: `client.match("one.jpg", "two.jpg", ${pythonControls}, min_det_score=1e-7)`,
+    asked: () => ofTwo(paths.advanced, { ...chosen, threshold_percent: '0.0000001' }),
+    node: (client) => client.match(one, two, { ...controls, threshold_percent: 1e-7 }),
+    python: `client.match("one.jpg", "two.jpg", ${pythonControls}, threshold_percent=1e-7)`,
   },
   {
     what: 'match with a threshold alone, by the scope match:basic',
