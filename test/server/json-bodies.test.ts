@@ -143,14 +143,10 @@ describe('a fault is told', () => {
     expectProblem(await json(body, paths.many), code as 'invalid_field', extras);
   });
 
+  /** What is JSON and what is not, test/unit/json-form.test.ts says. */
   test.each<[what: string, body: string, position: number]>([
     ['an open text', `{"image1":"${small}`, small.length + 11],
-    ['a comma too many', '{"a":1,}', 7],
-    ['a comment', '{/**/}', 1],
     ['two values', '{"é":"🙂"}{}', 10],
-    ['a leading zero', '{"a":01}', 5],
-    ['a bare line break', '{"a":"\n"}', 6],
-    ['an unknown escape', '{"a":"\\x"}', 6],
     ['too many levels', `{"a":${'['.repeat(40)}`, 36],
     ['too many members', `{${Array.from({ length: 40 }, (_item, i) => `"${i}":0`).join()}}`, 108],
     ['too much that is no image', `{"a":"${'\\"'.repeat(50_000)}"}`, 65_538],
@@ -194,7 +190,7 @@ describe('a fault is told', () => {
   });
 });
 
-test.each(['[', '"', '\\', '{"a":', ' ', '1', '"",'])('megabytes of %s are refused', async (piece) => {
+test.each(['[', '\\', ' ', '"",'])('megabytes of %s are refused', async (piece) => {
   const megabytes = piece.repeat(Math.floor(8e6 / piece.length));
   for (const start of ['', '{"image1":"', '{"a":', '{"a":["'])
     expect((await ask(start + megabytes)).status).toBe(400);
