@@ -69,7 +69,7 @@ export async function matchPersonFiles(
   given: Partial<MatchOptions>,
 ): Promise<Person> {
   const start = performance.now();
-  const { analyse, cohortScores, calibration, dimensions, ...known } = await openMatch(given);
+  const { analyse, cohortScores, calibration, ...known } = await openMatch(given);
   const photos = [
     ...first.map((filename, index) => ({ field: 'image1', index, filename })),
     ...second.map((filename, index) => ({ field: 'image2', index, filename })),
@@ -82,7 +82,7 @@ export async function matchPersonFiles(
   const outcomes: Outcome[] = [];
   for (const { filename } of photos) outcomes.push(analyse((await readImage(filename)).bytes));
   const question = { ...known, total_ms: performance.now() - start };
-  const analysed = { question, photos, targets: [], outcomes, calibration, dimensions };
+  const analysed = { question, photos, targets: [], outcomes, calibration };
   const job = matchPerson.work(analysed);
   const compared = job && comparePersons(job.input as PersonsJob, { cohortScores });
   const answered = matchPerson.answer(analysed, compared);
@@ -106,7 +106,6 @@ async function openPack(given: Partial<MatchOptions>) {
     manifest,
     options,
     model: { pack: manifest.name, version: manifest.version },
-    dimensions: manifest.embedder.dimensions,
     cohortScores: (embeddings: Float32Array) => addon.cohortScores(directory, embeddings),
     analyse: (image: Uint8Array) => tellText(addon.analyse(directory, image, analysis), image),
   };

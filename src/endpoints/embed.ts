@@ -33,8 +33,8 @@ export function base64({ embedding: { buffer, byteOffset, byteLength } }: Pick<F
   return Buffer.from(buffer, byteOffset, byteLength).toString('base64');
 }
 
-/** The same with embeddings, of a length. Faces that were not asked for get no embedding and no quality warnings. */
-function embedAnswer(question: Question, analysis: Analysis, dimensions: number): Embed {
+/** The same with embeddings. Faces that were not asked for get no embedding and no quality warnings. */
+function embedAnswer(question: Question, analysis: Analysis): Embed {
   const body = detectAnswer(question, analysis);
   const { face_index, accuracy_mode } = question.options;
   const wanted = (index: number) => face_index < 0 || index === face_index;
@@ -50,7 +50,7 @@ function embedAnswer(question: Question, analysis: Analysis, dimensions: number)
     embedding: {
       ...question.model,
       accuracy_mode,
-      dimensions,
+      dimensions: analysis.image.faces[0]!.embedding.length,
       encoding: 'float32-le-base64',
       normalised: true,
     },
@@ -82,11 +82,11 @@ export const embed = define({
       'template: it can be used to recognise the person. Off unless the operator switches it on.',
     curl: [key, '-F image=@one.jpg', '-F face_index=0', '-F reject_low_quality=true'],
   },
-  answer({ question, outcomes: [outcome], dimensions }) {
+  answer({ question, outcomes: [outcome] }) {
     const { options } = question;
     const faults = faultsOf('image', outcome!, options.face_index);
     if (faults.length > 0) return refusalOf(faults);
-    const body = embedAnswer(question, outcome as Analysis, dimensions);
+    const body = embedAnswer(question, outcome as Analysis);
     const given = body.image.faces.filter((face) => 'embedding' in face);
     return answerUnlessRefused(
       body,

@@ -114,7 +114,6 @@ export interface Analysed {
   /** They are in the order of the images. */
   outcomes: readonly Outcome[];
   calibration: Calibration;
-  dimensions: number;
 }
 
 export interface ImageRule {

@@ -102,8 +102,8 @@ export class Engine {
   }
 
   /** Calculates in a worker. The job takes one place in the queue. */
-  work<Result>(job: WorkJob, origin: Origin): Ticket<WorkOutcome<Result>> {
-    return this.#queue.submit<WorkOutcome<Result>>([job], origin);
+  work(job: WorkJob, origin: Origin): Ticket<WorkOutcome> {
+    return this.#queue.submit<WorkOutcome>([job], origin);
   }
 
   /** All jobs belong to one request, and so are of one kind. */

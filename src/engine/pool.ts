@@ -36,8 +36,8 @@ export interface WorkTask extends WorkJob {
   slot: number;
 }
 
-export type WorkOutcome<Result = unknown> =
-  | { ok: true; result: Result }
+export type WorkOutcome =
+  | { ok: true; result: unknown }
   | { ok: false; code: ErrorCode; extras: ProblemExtras };
 
 export interface WorkerData {

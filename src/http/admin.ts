@@ -5,7 +5,7 @@ import { Problem } from '../errors.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Exchange, Reply } from './exchange.ts';
 import { requestId } from './request.ts';
-import { forbidden, json, problem, text } from './responses.ts';
+import { forbidden, json, problem } from './responses.ts';
 import type { TransportName } from './transport.ts';
 
 /** Ready: the pack is verified, every worker has done one real inference, and no shutdown has begun. */
@@ -34,8 +34,11 @@ const adminRoutes: Readonly<Record<string, (services: AdminServices) => Reply | 
     const wedged_workers = wedged > 0 ? wedged : undefined;
     return json(status === 'ready' ? 200 : 503, { status, http, wedged_workers, detail });
   },
-  '/metrics': async ({ telemetry: { metrics } }) =>
-    text(200, await metrics.registry.metrics(), metrics.registry.contentType),
+  '/metrics': async ({ telemetry: { metrics } }) => ({
+    status: 200,
+    headers: [['Content-Type', metrics.registry.contentType]],
+    body: await metrics.registry.metrics(),
+  }),
 };
 
 function hangs({ answering, wedged }: AdminServices['engine']): boolean {

@@ -266,7 +266,7 @@ async function analyse(
   { sent, bytes, arrived }: Received<Form>,
 ): Promise<Reply> {
   const { services, exchange, request_id } = context;
-  const { config, manifest, engine, model } = services;
+  const { config, engine, model } = services;
   const { images, photos, targets, options, warnings } = sent;
   const further = endpoint.furtherPrice?.(images.length, targets.length) ?? 0;
   if (further > 0 && endpoint.scope !== 'none') {
@@ -292,7 +292,6 @@ async function analyse(
     targets,
     outcomes,
     calibration: services.calibrations[options.accuracy_mode],
-    dimensions: manifest.embedder.dimensions,
   };
   const job = endpoint.work?.(analysed);
   if (job === undefined) return replyOf(context, endpoint.answer(analysed));

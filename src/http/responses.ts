@@ -33,10 +33,6 @@ export function json(status: number, body: unknown, headers: Headers = []): Repl
   };
 }
 
-export function text(status: number, body: string, content_type = 'text/plain; charset=utf-8'): Reply {
-  return { status, headers: [['Content-Type', content_type]], body };
-}
-
 /** application/problem+json (RFC 9457). `retry_s`: the seconds to wait, where they differ from answer to answer. */
 export function problem({ code, extras }: Problem, request_id: string, retry_s?: number): Reply {
   const { status, title } = errorTable[code];

@@ -125,7 +125,7 @@ describe('answers', () => {
         index: Math.max(0, at - 1),
         filename: undefined,
       }));
-      return { question, photos, targets: [...targets, missing], outcomes, calibration, dimensions: 2 };
+      return { question, photos, targets: [...targets, missing], outcomes, calibration };
     });
 
   test.each(takers)('$id: an answer of its schema, or a problem of the table', (endpoint) => {
