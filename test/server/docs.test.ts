@@ -79,6 +79,15 @@ describe.each([
   });
 });
 
+test.each([
+  ['/reference.js', 'text/javascript; charset=utf-8'],
+  ['/../page.js', 'text/html; charset=utf-8'],
+  ['/none.js', 'text/html; charset=utf-8'],
+])("the API's page asked for its part %s is %s", async (part, type) => {
+  const { status, headers } = await get(`${docs}?part=${part}`);
+  expect([status, headers.get('content-type')]).toEqual([200, type]);
+});
+
 test("the API's page shows the document that it was given, whatever that says", () => {
   const document = openApiDocument(readConfig({}));
   const info = { ...document.info, description: '</script><!-- <script>' };
