@@ -17,10 +17,8 @@ export interface Certificate {
   warnings: readonly string[];
 }
 
-/** A file that cannot be used. The message is for people; `reason` is for the log, which holds no paths. */
+/** A file that cannot be used. The message is for people. */
 export class CertificateError extends Error {
-  readonly reason: string;
-
   constructor(
     variable: 'FACEMATCH_TLS_CERT' | 'FACEMATCH_TLS_KEY',
     file: string,
@@ -29,7 +27,6 @@ export class CertificateError extends Error {
   ) {
     super(`${variable}: the file ${file} ${what}. ${cure}`);
     this.name = 'CertificateError';
-    this.reason = `the file of ${variable} ${what}`;
   }
 }
 
