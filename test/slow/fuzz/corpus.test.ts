@@ -82,7 +82,7 @@ async function reportOf(program: string, ...args: string[]) {
 test.skipIf(!hasFuzzer)(
   'coverage-guided fuzzing finds no bytes that break decode()',
   async () => {
-    const facts = await reportOf('fuzz-decode.mjs', '--seconds', '20');
+    const facts = await reportOf('fuzz-decode.mjs', '--seconds', '12');
     // That it was guided by what it reached.
     for (const format of ['jpeg', 'png', 'webp']) expect(facts[format].edges).toBeGreaterThan(50);
   },
@@ -105,5 +105,5 @@ test.each([
       expect.arrayContaining(['200', '400', '401', '404', '405', '413', '415', '422']),
     );
   },
-  120_000,
+  600_000,
 );
