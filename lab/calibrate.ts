@@ -12,8 +12,7 @@ import { fittedPeople, foldPair, foldPairs, folds, type HeldOutCohorts } from '.
 import type { Interval } from './metrics.ts';
 import { PairRate } from './pairs.ts';
 import { foldOf, type LabelledImage, type PeopleSet } from './people.ts';
-import { eachStrangers, numberPeople } from './strangers.ts';
-import { tooAlike } from './too-alike.ts';
+import { eachStrangers, numberPeople, tooAlike } from './strangers.ts';
 
 type Strangers = ReturnType<typeof strangersOf>[number];
 

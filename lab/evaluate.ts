@@ -7,8 +7,7 @@ import { type CohortUse, figuresOf, imageFigures } from './figures.ts';
 import { type HeldOutCohorts, makeCohorts } from './held-out.ts';
 import { imagesOf, type JudgedPair, type LabelledPair, personOf } from './pairs.ts';
 import { type Grouping, type LabelledImage, type PeopleSet, type PersonImage, peopleSet } from './people.ts';
-import { numberPeople } from './strangers.ts';
-import { reachOf, tooAlike } from './too-alike.ts';
+import { numberPeople, reachOf, tooAlike } from './strangers.ts';
 
 /** A named list of labelled pairs, and the folder that its paths are relative to. */
 export interface PairSet {

@@ -8,7 +8,7 @@ import {
 import type { EmbeddedImage } from './embed-worker.ts';
 import { accuracy, equalErrorRate, errorCurve, type Scored, tarAtFmr, thinned, wilson } from './metrics.ts';
 import { type JudgedPair, percentOf, type ScoreKind, scoredBy, worstPairs } from './pairs.ts';
-import type { AlikePair } from './too-alike.ts';
+import type { AlikePair } from './strangers.ts';
 
 /** Fine enough to show the shape, coarse enough for some thousand pairs. */
 const width = 0.02;

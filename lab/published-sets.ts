@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { progressBar } from 'facematch/for-lab';
 import { parseTar } from 'nanotar';
 import { cacheFolder, type Download, download } from './download.ts';
+import type { SetFolder } from './found-faces.ts';
 
 /** Photos of labelled people that `facematch calibrate --set` knows by name and downloads from their publisher. */
 
@@ -33,10 +35,32 @@ export const publishedSets: Readonly<Record<string, PublishedSet>> = {
 };
 
 /**
+ * The sets of `lfw`, or of `lfw,FOLDER`: the published one, which is downloaded where it is not here, and folders of the user's own
+ * people. Rejects with an Error with a message for people.
+ */
+export async function openSets(
+  text: string,
+  known: typeof publishedSets = publishedSets,
+  cache?: string,
+): Promise<SetFolder[]> {
+  const [name = '', ...folders] = text.split(',');
+  const set = known[name];
+  if (set === undefined) {
+    throw new Error(
+      `No published set is named ${name}; there are ${Object.keys(known).join(', ')}. Folders of your own are given as NAME=FOLDER.`,
+    );
+  }
+  const bar = await progressBar('Bytes', set.archive.bytes);
+  const folder = await fetchSet(set, bar.reach, cache).finally(bar.stop);
+  const own = folders.map((one, place) => ({ name: `own${place + 1}-${basename(one)}`, folder: one }));
+  return [{ name, folder, title: set.title, about: set.about }, ...own];
+}
+
+/**
  * Downloads and unpacks what is missing of a set, and resolves to a folder with a folder of images for each person. It is kept
  * beside the archive. `onProgress` is told the bytes that are there. Rejects with an Error with a message for people.
  */
-export async function fetchSet(
+async function fetchSet(
   { archive, image }: PublishedSet,
   onProgress: (bytes: number) => void,
   folder: string = cacheFolder(),

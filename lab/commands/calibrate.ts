@@ -52,7 +52,7 @@ export function registerCalibrate(program: Command): void {
     .action(async (given: SetFolder[] | undefined, { json, set, ...options }: CommandOptions) => {
       if (given === undefined && set === undefined) command.error('error: give NAME=FOLDER, or --set lfw');
       const { calibratePack } = await import('./calibrate-pack.ts');
-      const { openSets } = await import('./open-sets.ts');
+      const { openSets } = await import('../published-sets.ts');
       const published = set === undefined ? [] : await openSets(set);
       const implied = set === undefined ? {} : { check: true, write: true };
       const fit = await calibratePack([...published, ...(given ?? [])], { ...options, ...implied });

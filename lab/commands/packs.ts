@@ -183,7 +183,7 @@ interface PullOptions extends JsonOption {
 
 /** All is downloaded before a pack is made, so that the same line goes on with a download that was cut off. */
 async function pull(target: string, pack: PublishedPack, options: PullOptions): Promise<void> {
-  const { openSets } = await import('./open-sets.ts');
+  const { openSets } = await import('../published-sets.ts');
   const { freeDirectory } = await import('../packs/add.ts');
   const { pullPack } = await import('../packs/pull.ts');
   freeDirectory(target);

@@ -8,11 +8,10 @@ import { readManifest } from '../../src/engine/manifest.ts';
 import { smallEmbedder } from '../../test/fixtures/nets.ts';
 import { expectFailure, facematch } from '../../test/server/support/cli.ts';
 import { newFolder } from '../../test/support/folder.ts';
-import { openSets } from '../commands/open-sets.ts';
 import { pathOf, proxies } from '../download.ts';
 import { catalogue, type PublishedPack } from '../packs/catalogue.ts';
 import { pullPack } from '../packs/pull.ts';
-import { type PublishedSet, publishedSets } from '../published-sets.ts';
+import { openSets, type PublishedSet, publishedSets } from '../published-sets.ts';
 import { type Answer, cutOff, inBits, publish, ranged, whole } from './support/publishers.ts';
 
 /** Published packs and sets, from a server on loopback with a small net of SFace's shapes and a small archive of people. */
