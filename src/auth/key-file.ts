@@ -56,7 +56,7 @@ export function noUsableKey(file: string): KeyFileError {
   return new KeyFileError(file, reason, howToCreate);
 }
 
-/** Reads and checks the key file. Throws KeyFileError. */
+/** Throws KeyFileError. */
 export function readKeyFile(file: string): KeyRecord[] {
   return recordsOf(file, readPrivate(file).text);
 }

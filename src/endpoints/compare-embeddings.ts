@@ -8,9 +8,7 @@ import { type Person, personsOf } from '../scoring/persons.ts';
 import { dot, type Similarity, similarityOf } from '../scoring/similarity.ts';
 import { optionRules } from './options.ts';
 
-/** An embedding is compared with at most so many at once. */
 export const maxCandidates = 1000;
-/** So many may be of one person. */
 export const maxEmbeddings = 16;
 export const maxJson_bytes = 4 * 1024 * 1024;
 

@@ -28,7 +28,6 @@ export function compare(
   return { analyses: [first, second], pairs: comparePairs(first.image, second.image, choice) };
 }
 
-/** What is said of the best of the compared pairs. */
 export const verdict = {
   match: flag('Whether confidence_percent, before it is rounded, reaches threshold_percent'),
   confidence_percent: percent.describe(

@@ -19,7 +19,6 @@ export const Detect = object('The faces of one image.', {
 
 export type Detect = z.infer<typeof Detect>;
 
-/** The analysis of one image → the answer of detect. */
 export function detectAnswer(question: Question, analysis: Analysis): Detect {
   const { request_id, options, warnings, model } = question;
   const image = imageBody(analysis.image);

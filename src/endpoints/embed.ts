@@ -46,7 +46,6 @@ function embedAnswer(question: Question, analysis: Analysis): Embed {
         wanted(index) ? { ...face, embedding: base64(analysis.image.faces[index]!) } : face,
       ),
     },
-    /** Needed to compare the embeddings. */
     embedding: {
       ...question.model,
       accuracy_mode,

@@ -173,7 +173,6 @@ function faceBody(face: Found): Face {
   return body as Face;
 }
 
-/** An image and its faces in the answer's form. */
 export function imageBody(report: ImageReport): Omit<Image, 'face_index'> {
   const { width, height, format, orientation, smallest_face, faces } = report;
   return { width, height, format, orientation, smallest_face, faces: faces.map(faceBody) };

@@ -218,7 +218,6 @@ function unknownField(field: string, { advanced }: FormRules): Warning {
   return { code: 'unknown_field', field: shortName(field), detail };
 }
 
-/** Most names of fields that a detail repeats. */
 const mostNames = 4;
 
 /** `strays`: the fields that came instead, perhaps; `index`: among the photos of one person. */

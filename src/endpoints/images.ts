@@ -27,7 +27,6 @@ export function imageFields(fields: Fields): string[] {
   return Object.keys(fields).filter((name) => fields[name]!.kind === 'image');
 }
 
-/** How often a field may be sent. */
 export function mostOf(rule: FieldRule | undefined): number {
   return rule?.kind === 'image' ? (rule.most ?? 1) : 1;
 }

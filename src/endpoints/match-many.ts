@@ -82,7 +82,6 @@ export type Many = z.infer<typeof Many>;
 export type Compared = z.infer<typeof Compared>;
 export type Uncompared = z.infer<typeof Uncompared>;
 
-/** One image against several. */
 interface ManyQuestion extends Question {
   targets: readonly Target[];
   /** They are in the order of the images; the first, image1, has no fault. */
@@ -198,7 +197,6 @@ function countsOf({ image1, results }: Many): ImageCounts[] {
   return [image1, ...others].map(imageCounts);
 }
 
-/** One for each target. */
 function decisionsOf({ accuracy_mode, threshold_percent, results }: Many): Decision[] {
   return results.map((result) => {
     const asked = { accuracy_mode, threshold_percent, target: result.index };

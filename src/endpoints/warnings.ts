@@ -18,7 +18,6 @@ export const qualityReasons = Object.fromEntries(
   }),
 ) as Record<QualityReason, string>;
 
-/** Each with its meaning. */
 export const warningCodes = {
   unknown_field: 'the endpoint does not know the field, and ignored it',
   query_ignored: 'a field of the endpoint stands in the query of the address, where it counts for nothing',

@@ -2,7 +2,6 @@
 interface Waiting {
   /** Whose it is: the id of a key. */
   readonly owner: string;
-  /** Its images that wait. */
   readonly waiting: number;
   /** None of its images was given to a worker yet. */
   readonly untouched: boolean;
@@ -15,7 +14,6 @@ interface Owner<R> {
   held: number;
   /** Requests with waiting images, the oldest first. */
   requests: R[];
-  /** Images that run. */
   running: number;
   /** The virtual time up to which it is served: that of its first image, and what its images have taken since. */
   served_ms: number;

@@ -137,7 +137,6 @@ export type FamilyName = keyof typeof table;
 export const families: Readonly<Record<FamilyName, Family>> = table;
 export const familyNames = Object.keys(table) as FamilyName[];
 
-/** The families that `packs add` knows. */
 export const usualFamilies = familyNames.filter((name) => families[name].usual !== undefined);
 
 /** Families of nets for presentation attacks, of which native/core/embed/liveness.cpp has a line each. */

@@ -22,7 +22,6 @@ export class ModelFileError extends Error {
 const madeHere = ['cohort', 'human', 'occlusion'] as const;
 type MadeHere = (typeof madeHere)[number];
 
-/** A file of a pack, as it is told of. */
 export interface PackFile {
   role: Role | MadeHere | 'liveness';
   file: string;
@@ -74,7 +73,6 @@ export async function verifyFile(
 
 const madeBySetup = ['default', 'int8'];
 
-/** The command that prepares the nets of a pack. */
 export function prepareCommand(directory: string, manifest: Manifest): string {
   if (madeBySetup.includes(manifest.name)) return 'npm run setup';
   const brought = [...packNets(manifest)].filter(([, net]) => sourceOf(manifest, net)?.kind === 'project');

@@ -46,7 +46,6 @@ export class Context {
   upload: Upload | undefined;
   /** Resolves when the workers no longer read the body. Never rejects. */
   idle: Promise<void> = Promise.resolve();
-  /** Images that were analysed. */
   images = 0;
   /** Milliseconds of each stage, for the log and the metrics. */
   timings_ms: Readonly<Record<string, number>> = {};

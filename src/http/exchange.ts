@@ -269,7 +269,6 @@ export class Exchange {
     return this.request.framing === 'chunked' ? Math.max(0, smallChunk_bytes - byteLength) : 0;
   }
 
-  /** For the wire: the connection has ended. */
   left(): void {
     const { fail = () => this.#onLeft?.() } = this.#state;
     const isOpen = this.open;

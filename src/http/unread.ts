@@ -5,7 +5,6 @@ export interface UnreadAnswer {
   readonly held_bytes: number;
   /** Sends what there is room for. How many bytes have been taken so far; any measure that grows will do. */
   push(): number;
-  /** Ends the connection. */
   giveUp(): void;
 }
 

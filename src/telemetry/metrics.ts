@@ -16,7 +16,6 @@ type Counters = typeof counters;
 /** The registry, filled from the metric table. */
 export class Metrics {
   readonly registry = new Registry();
-  /** The metrics of the table `counters`. */
   readonly meters = Object.fromEntries(
     Object.keys(counters).map((name) => [name, this.#meter(name, metricTable[name]!)]),
   ) as { [Name in keyof Counters]: Counters[Name] extends { buckets: unknown } ? Histogram : Counter };
@@ -29,7 +28,6 @@ export class Metrics {
     new Gauge(this.#options('build_info', metricTable.build_info!)).set(info, 1);
   }
 
-  /** Adds the metrics of the table `gauges`. */
   addGauges(values: Gauges): void {
     for (const [name, value] of Object.entries(values)) this.#addGauge(name, metricTable[name]!, value);
   }

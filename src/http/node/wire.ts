@@ -6,7 +6,6 @@ import { piece_bytes, type UnreadAnswer, type UnreadAnswers } from '../unread.ts
 
 const nothing = Buffer.alloc(0);
 
-/** One exchange of node:http. */
 export class NodeWire implements Wire {
   readonly exchange: Exchange;
   isLast = false;
@@ -111,7 +110,6 @@ class Sending implements UnreadAnswer {
     this.#socket.destroy();
   }
 
-  /** Whether the kernel has all of it. */
   get #taken(): boolean {
     return (
       this.#handed === this.#body.length && this.#res.socket !== null && this.#socket.writableLength === 0

@@ -13,14 +13,12 @@ import { UwsWire } from './wire.ts';
 /** Forward secrecy and authenticated encryption only, for TLS 1.2; TLS 1.3 has no others. µWS itself refuses older versions. */
 const ciphers = 'ECDHE+AESGCM:ECDHE+CHACHA20';
 
-/** A µWS app on one address. */
 export class UwsListener implements Listening {
   readonly port: number;
   readonly url: string;
   readonly connections: Connections;
   readonly #uws: Uws;
   readonly #app: App;
-  /** Undefined when it does not listen any more. */
   #socket: ListenSocket | undefined;
 
   private constructor(uws: Uws, options: ListenerOptions) {

@@ -33,7 +33,6 @@ export interface HttpResponse {
   endWithoutBody(): this;
   /** Whether all has been sent, and whether the response is over. */
   tryEnd(body: string | Uint8Array, totalSize: number): [ok: boolean, done: boolean];
-  /** How many bytes of the body are sent. */
   getWriteOffset(): number;
   close(): this;
   cork(write: () => void): this;
