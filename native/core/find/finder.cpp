@@ -9,19 +9,24 @@
 namespace facematch {
 namespace {
 
+// Figures below: people of the sample photos, turned, dark, cut, tiny and in groups on their side,
+// and faces of 321 development photos.
+
 // Sides of the close-ups, pixels. For the detector a face should have half the side of its frame;
-// for landmarks the close-up must be twice as large as the net's crop.
+// for landmarks the close-up must be twice as large as the net's crop. Of 96 people 87 are found;
+// 89 and 90 with close-ups of 160 and 320, 87 and 88 with small ones of 96 and 192.
 constexpr int kCloseup = 240;
 constexpr int kSmallCloseup = 128;  // BlazeFace's frame as well
 
+// With 0.5 one of 344 faces is lost and three profiles need the fallback; 0.15 changes none.
 constexpr float kMinIou = 0.3f;
-// A close-up with a larger roll is cut again, upright.
+// A close-up with a larger roll is cut again, upright. With 10 one more of 96 people is found, with
+// 30 as many.
 constexpr float kMaxRoll = 20;
 
 // Rotations that are tried; landmarks are found up to 45 degrees from each.
 constexpr std::array kRolls = {0.0f, 90.0f, -90.0f, 180.0f};
-constexpr size_t kMaxGuesses = 3;
-constexpr float kUprightBonus = 0.7f;
+constexpr size_t kMaxGuesses = 3;  // with one, two of 94 people are lost
 
 struct Guess {
   float roll;
@@ -166,8 +171,7 @@ void Finder::predict_landmarks_again(FoundFace& face) {
 bool Finder::has_likely_roll(FoundFace& face) {
   const Detection detection = face.detection;
   const View small = closeup(image_, detection.box, 0, kSmallCloseup);
-  // Most promising first. Upright faces are much more common, so another rotation must have much
-  // more stable landmarks.
+  // Most promising first.
   std::array<Guess, kRolls.size()> guesses;
   std::transform(kRolls.begin(), kRolls.end(), guesses.begin(), [&](float roll) {
     FoundFace guess;
@@ -175,7 +179,6 @@ bool Finder::has_likely_roll(FoundFace& face) {
     guess.points = engine_.landmarker.find(small, detection.box, true, roll);
     return Guess{roll, measure(small, guess, thorough_perturbations())};
   });
-  guesses.front().instability *= kUprightBonus;
   std::stable_sort(guesses.begin(), guesses.end(),
                    [](const Guess& a, const Guess& b) { return a.instability < b.instability; });
   for (const Guess& guess : std::span(guesses).first(kMaxGuesses)) {
