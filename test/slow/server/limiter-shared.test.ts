@@ -256,7 +256,7 @@ describe.skipIf(!redisInstalled)('a Redis that is away', () => {
       await told.save();
     });
     await redis.kill();
-    const slowly = ['--key-load-delay', '50000', '--loading-process-events-interval-bytes', '1024'];
+    const slowly = ['--key-load-delay', '20000', '--loading-process-events-interval-bytes', '1024'];
     await redis.start(...kept, ...slowly);
   }
 
