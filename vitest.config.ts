@@ -47,8 +47,8 @@ export default defineConfig({
     projects: [
       together('fast', filesOf('test/server', 'test/transport', 'lab/test')),
       alone('fast-alone', filesOf('test/native')),
-      together('slow', filesOf(...slow)),
       alone('slow-alone', filesOf('test/slow/model', 'test/slow/native', 'lab/test/slow')),
+      together('slow-many', filesOf(...slow)),
       together('slow-node', contract, { globalSetup, env: { FACEMATCH_HTTP: 'node' } }),
       ...(nextNode() === undefined
         ? []
