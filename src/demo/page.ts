@@ -5,7 +5,7 @@ import { endpoints } from '../endpoints/index.ts';
 import { mostPhotos } from '../endpoints/match-person.ts';
 import { maxTargets, optionEntries, optionRules } from '../endpoints/options.ts';
 import type { Headers } from '../http/exchange.ts';
-import { hashOf, policyOf } from '../site/html.ts';
+import { hashOf, policyOf } from '../http/responses.ts';
 import type { Settings } from './browser/types.ts';
 
 /** The demo page: HTML, style and script in one document, which needs no further request. */

@@ -1,14 +1,10 @@
 import { z } from 'zod';
 import type { Analysis } from '../engine/addon.ts';
 import type { Calibration } from '../scoring/calibration.ts';
-import {
-  type ComparedPersons,
-  type PersonsJob,
-  type PhotoAgreement,
-  personsModule,
-} from '../scoring/persons.ts';
+import type { ComparedPersons, PersonsJob, PhotoAgreement } from '../scoring/persons.ts';
 import { agreementPercents, disagreement, disagreementWarnings } from './agreement.ts';
 import { accuracy_mode, type Question, request_id, rest, threshold_percent, timingsBody } from './answer.ts';
+import { personsModule } from './compare-persons.ts';
 import { assessPair, shifted, verdict } from './comparison.ts';
 import { type Analysed, type Answered, define, key, type Photo, prefix } from './endpoint.ts';
 import { Image, imageBody } from './face.ts';

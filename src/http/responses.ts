@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { prefix } from '../endpoints/endpoint.ts';
 import { type ErrorCode, errorTable, type Problem, waitWords } from '../errors.ts';
 import type { Headers, Reply } from './exchange.ts';
@@ -128,3 +129,17 @@ function allowedHeaders(asked = ''): string {
 }
 
 const exposed = 'X-Request-Id, traceparent, Server-Timing, RateLimit, RateLimit-Policy, Retry-After';
+
+/** As a Content-Security-Policy (level 3) names a script or a style that stands in the page. */
+export const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+/** The Content-Security-Policy of a page: what it may have besides requests to this server. */
+export const policyOf = (...allowed: string[]) =>
+  [
+    "default-src 'none'",
+    ...allowed,
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');

@@ -1,12 +1,11 @@
-import type { WorkerTools } from '../engine/pool.ts';
 import { type Embedded, meanOf, type Similarity, similarityOf } from './similarity.ts';
 
 /** Photos of one person against photos of one person: each side is the mean of its embeddings. */
 
-/** What a worker loads, because the cohort scores of the means take a fraction of a millisecond each. */
-export const personsModule = new URL('./persons.js', import.meta.url).href;
-
-type Scorer = Pick<WorkerTools, 'cohortScores'>;
+interface Scorer {
+  /** Of unit vectors that follow each other in one array. */
+  cohortScores(vectors: Float32Array): ArrayLike<number>;
+}
 
 /** Vectors that follow each other in one array, as the addon takes them. */
 export function inOneArray(vectors: readonly Float32Array[]): Float32Array {
@@ -33,8 +32,6 @@ export interface PhotoAgreement {
 
 /** The photos of each person, one at least. */
 export type PersonsJob = readonly [readonly PhotoFaces[], readonly PhotoFaces[]];
-
-export { comparePersons as work };
 
 /** Its normalised similarity is that before the shift for the numbers of photos. */
 export function comparePersons(sides: PersonsJob, scorer: Scorer): ComparedPersons {

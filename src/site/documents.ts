@@ -8,7 +8,7 @@ import { samples } from '../config/paths.ts';
 import { demoPage } from '../demo/page.ts';
 import type { Headers, Reply } from '../http/exchange.ts';
 import { openApiDocument } from './document.ts';
-import { docsPage, scriptPart } from './page.ts';
+import { docsPage, scriptParts } from './page.ts';
 
 type DocumentId = 'openapi' | 'docs' | 'demo';
 
@@ -18,8 +18,9 @@ type DocumentId = 'openapi' | 'docs' | 'demo';
  */
 export function documents(config: Config) {
   const made = new Map<string, StaticDocument | Promise<StaticDocument>>();
+  const files = filesByAddress();
   return (id: string, query = ''): StaticDocument | Promise<StaticDocument> => {
-    const file = fileOf(id, query);
+    const file = files.get(`${id}?${query}`);
     const key = file ?? id;
     const known = made.get(key);
     if (known !== undefined) return known;
@@ -35,13 +36,11 @@ export function documents(config: Config) {
   };
 }
 
-function fileOf(id: string, query: string): string | undefined {
-  const files: Record<string, string | undefined> = {
-    demo: samples[['sample=1', 'sample=2'].indexOf(query)],
-    docs: scriptPart(query),
-  };
-  const file = files[id];
-  return file !== undefined && existsSync(file) ? file : undefined;
+/** Those that are there, by the endpoint's id and the query. */
+function filesByAddress(): Map<string, string> {
+  const photos = samples.map((file, i) => [`demo?sample=${i + 1}`, file] as const);
+  const parts = scriptParts().map(([query, file]) => [`docs?${query}`, file] as const);
+  return new Map([...photos.filter(([, file]) => existsSync(file)), ...parts]);
 }
 
 /** Packed on another thread: a part of the script has up to a megabyte. */

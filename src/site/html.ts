@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-
 /** Text that is already HTML. html`…` escapes everything else. */
 export class Html {
   readonly text: string;
@@ -37,17 +35,3 @@ const entities: Readonly<Record<string, string>> = {
 function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character]!);
 }
-
-/** As a Content-Security-Policy (level 3) names a script or a style that stands in the page. */
-export const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
-
-/** The Content-Security-Policy of a page: what it may have besides requests to this server. */
-export const policyOf = (...allowed: string[]) =>
-  [
-    "default-src 'none'",
-    ...allowed,
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ');

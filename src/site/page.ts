@@ -1,8 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { projectPath } from '../config/paths.ts';
 import { type ErrorCode, errorCodes } from '../errors.ts';
+import { hashOf, policyOf } from '../http/responses.ts';
 import type { OpenApiDocument } from './document.ts';
-import { type Html, hashOf, html, policyOf } from './html.ts';
+import { type Html, html } from './html.ts';
 import { problemName } from './problems.ts';
 
 /**
@@ -92,10 +94,11 @@ function outline({ info, tags, paths }: OpenApiDocument): Html {
   return html`<main class="outline"><h1>${info.title}</h1><p>${info.summary}</p>${tags.map(section)}</main>`;
 }
 
-/** The file of the part of the script that a query names. `npm run setup` puts them there. */
-export function scriptPart(query: string): string | undefined {
-  const [, name] = /^part=\/([\w-]+\.js)$/.exec(query) ?? [];
-  return name && projectPath(`dist/src/site/reference/${name}`);
+/** The files of the script, by the queries that ask for them; none before `npm run setup`. */
+export function scriptParts(): [query: string, file: string][] {
+  const folder = projectPath('dist/src/site/reference');
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  return names.map((name) => [`part=/${name}`, join(folder, name)]);
 }
 
 export function docsPage(document: OpenApiDocument): Page {
