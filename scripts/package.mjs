@@ -6,7 +6,7 @@
 // and a list of all parts for the platform, facematch-VERSION-PLATFORM.cdx.json.
 // One addon for every Node (Node-API), with OpenCV and the codecs linked in from pinned sources. Nothing is published.
 //   node scripts/package.mjs [--only STEP,STEP…] [--registry]
-// --only      these of libraries, addon, platform, program, client, lab, sbom: the Dockerfile's layers; or program-files
+// --only      these of libraries, addon, platform, program-files, program, client, lab, sbom: the Dockerfile's layers
 // --registry  facematch asks for the packages of all platforms by name. Without it nobody else's registry is asked for one:
 //             whoever owned such a name there could run code here
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -105,14 +105,13 @@ const programFolder = join(out, 'facematch');
 
 /** JavaScript, for any platform; without the notices, which are downloaded. */
 function writeProgram(forRegistry) {
-  const folder = programFolder;
-  rmSync(folder, { recursive: true, force: true });
-  for (const path of programFiles) copy(path, folder);
+  rmSync(programFolder, { recursive: true, force: true });
+  for (const path of programFiles) copy(path, programFolder);
   for (const path of ['docs/examples', ...proofs])
-    rmSync(join(folder, path), { recursive: true, force: true });
+    rmSync(join(programFolder, path), { recursive: true, force: true });
   const dependencies = Object.entries(own.dependencies).filter(([name]) => !built.includes(name));
   const { name, description, type, engines, exports, bin } = own;
-  writePackage(folder, {
+  writePackage(programFolder, {
     ...{ name, description, type, engines, exports, bin },
     files: [
       'dist',
@@ -131,11 +130,11 @@ function writeProgram(forRegistry) {
       peerDependenciesMeta: { '@facematch/lab': { optional: true } },
     }),
   });
-  linkToRepository(folder);
+  linkToRepository(programFolder);
 }
 
-async function programPackage(forRegistry, onLine) {
-  writeProgram(forRegistry);
+/** The written program with its notices. */
+async function programPackage(onLine) {
   copy(join(await notices(onLine), 'api-reference.txt'), programFolder, 'licences/api-reference.txt');
   return programFolder;
 }
@@ -203,14 +202,13 @@ function npmPack(folder) {
 
 const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 
-/** The steps in their order; the first is for a test, and a part of `program`. */
+/** The steps in their order. */
 const steps = {
-  'program-files': writeProgram,
   libraries: () => withProgress('static libraries', staticLibraries),
   addon: () => withProgress('addon', addon),
   platform: async () => npmPack(await withProgress('package of the platform', platformPackage)),
-  program: async (forRegistry) =>
-    npmPack(await withProgress('package of the program', (onLine) => programPackage(forRegistry, onLine))),
+  'program-files': writeProgram,
+  program: async () => npmPack(await withProgress('package of the program', programPackage)),
   client: () => npmPack(clientPackage()),
   lab: (forRegistry) => npmPack(labPackage(forRegistry)),
   sbom: () => withProgress('list of parts', writeSbom),
@@ -219,7 +217,7 @@ const steps = {
 try {
   const options = { only: { type: 'string' }, registry: { type: 'boolean', default: false } };
   const { only, registry } = parseArgs({ options }).values;
-  for (const step of only?.split(',') ?? Object.keys(steps).slice(1)) {
+  for (const step of only?.split(',') ?? Object.keys(steps)) {
     if (!(step in steps)) throw new SetupError(`--only: there is no step ${step}`);
     await steps[step](registry);
   }
