@@ -13,7 +13,7 @@ import { analyseOptions, sample, sharedFolder } from '../../fixtures/images.ts';
  */
 const wanted = Number(process.env.FACEMATCH_IMAGES ?? 1);
 
-const scores = [0.95, 0.7, 0.3, 0.1, 0];
+const scores = [0.7, 0.5, 0.3, 0.1, 0.05, 0];
 
 const shared = sharedFolder();
 const folders = [
