@@ -175,7 +175,7 @@ const sum = (values: readonly number[]) => values.reduce((all, value) => all + v
 
 /**
  * Two ways are compared on the same pairs, by how much further each lies from strangers (Student's test of pairs). Less than a hundredth
- * is rounding: a mean of 127 in place of 127.5. A wrong order costs 5 to 9 hundredths of the default embedder's distance.
+ * is rounding: a mean of 127 in place of 127.5. A wrong order costs 7 or 8 hundredths of the default embedder's distance.
  */
 function isBetter(best: readonly number[], current: readonly number[]): boolean {
   const { mean, sd } = momentsOf(best.map((height, pair) => height - current[pair]!));
