@@ -148,6 +148,7 @@ ${until('[ -e /var/log/facematch/audit.jsonl ]')}
 ${matched}
 sudo systemctl restart facematch
 ${matched}
+${until('[ "$(wc -l </var/log/facematch/audit.jsonl)" -ge 2 ]')}
 echo
 stat --format 'file %U %a %n' /var/log/facematch /var/log/facematch/*
 sed 's/^/old /' /var/log/facematch/audit.jsonl.1
