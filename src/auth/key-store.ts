@@ -1,6 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
-import { FileFollower, type FollowerLog } from '../config/file-watch.ts';
-import { KeyFileError, type KeyRecord, noUsableKey, readKeyFile } from './key-file.ts';
+import type { Stats } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import { KeyFileError, type KeyRecord, noUsableKey, readPrivate, recordsOf } from './key-file.ts';
 import { endOf, keyHash, keyId } from './keys.ts';
 
 export type ApiKey = Readonly<Pick<KeyRecord, 'id' | 'name' | 'scopes' | 'rate' | 'burst' | 'concurrent'>>;
@@ -14,29 +16,35 @@ interface Entry {
 /** An unknown id is compared with this, so that it takes as long as a known one. No text with this SHA-256 is known. */
 const dummyHash = Buffer.alloc(32);
 
+/** Where changes of the file are told. */
+interface Log {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+/** Most polls until a change is tried, or tried again, whatever the file does meanwhile. */
+const max_polls = 20;
+
 /** The keys in use: those of the last version of the file that could be read. */
 export class KeyStore {
   readonly #file: string;
-  readonly #log: FollowerLog;
-  readonly #follower: FileFollower;
+  readonly #log: Log;
   #entries: ReadonlyMap<string, Entry>;
+  /** State of the file that was read last. */
+  #loaded: string;
+  /** The file cannot be taken over as it is: a revocation in it is not in force. */
+  stale = false;
+  #closed = false;
 
   /** Throws KeyFileError when the file is missing, open to other users, broken, or without any usable key. */
-  constructor(file: string, log: FollowerLog, interval_ms = 500) {
+  constructor(file: string, log: Log, interval_ms = 500) {
     this.#file = file;
     this.#log = log;
-    this.#follower = new FileFollower({
-      file,
-      interval_ms,
-      reload: () => this.#reload(),
-      onFailure: (error) => {
-        const reason = error instanceof KeyFileError ? error.reason : 'cannot be read';
-        log.warn({ reason }, 'the key file was not taken over; the keys before it stay in force');
-      },
-    });
-    this.#entries = entriesOf(readKeyFile(file));
+    const { text, stats } = readPrivate(file);
+    this.#entries = entriesOf(recordsOf(file, text));
+    this.#loaded = identity(stats);
     if (this.size === 0) throw noUsableKey(file);
-    this.#follower.start();
+    void this.#follow(interval_ms);
   }
 
   /** Keys that are neither revoked nor expired at this moment. */
@@ -54,23 +62,63 @@ export class KeyStore {
     return equal && entry !== undefined && now_ms < entry.end_ms ? entry.key : undefined;
   }
 
-  /** The key file could not be taken over as it is: a revocation in it is not in force. */
-  get stale(): boolean {
-    return this.#follower.stale;
-  }
-
   close(): void {
-    this.#follower.close();
+    this.#closed = true;
   }
 
-  /** Throws KeyFileError, or the system's error. */
-  #reload(): void {
-    this.#entries = entriesOf(readKeyFile(this.#file));
+  /**
+   * Polls, because file events are missing on network mounts and for replaced links and folders. A change is read when it is stable for two
+   * polls, so that its writer has finished, and again, at growing intervals, until that works. Does not keep the process alive.
+   */
+  async #follow(interval_ms: number): Promise<void> {
+    let seen = this.#loaded;
+    let reported: string | undefined;
+    /** Polls since the change or the last try, and how many there have to be for the next one. */
+    let waited = 0;
+    let wanted = 0;
+    for (;;) {
+      await pause(interval_ms, undefined, { ref: false });
+      const now = await stat(this.#file).then(identity, ({ code = 'missing' }) => code);
+      if (this.#closed) return;
+      const stable = now === seen;
+      seen = now;
+      if (now === this.#loaded) {
+        this.stale = false;
+        waited = 0;
+        continue;
+      }
+      if (!stable) [wanted, reported] = [0, undefined];
+      waited += 1;
+      if (waited < max_polls && !(stable && waited > wanted)) continue;
+      waited = 0;
+      wanted = 2 * wanted + 1;
+      const reason = this.#reload();
+      this.stale = reason !== undefined;
+      if (reason !== undefined && reason !== reported) {
+        this.#log.warn({ reason }, 'the key file was not taken over; the keys before it stay in force');
+      }
+      reported = reason;
+    }
+  }
+
+  /** Returns why the file cannot be taken over; undefined when it was. */
+  #reload(): string | undefined {
+    try {
+      const { text, stats } = readPrivate(this.#file);
+      this.#entries = entriesOf(recordsOf(this.#file, text));
+      this.#loaded = identity(stats);
+    } catch (error) {
+      return error instanceof KeyFileError ? error.reason : 'cannot be read';
+    }
     // A file without a usable key takes effect too: revoking the last key must work.
     if (this.size === 0) this.#log.warn({ keys: 0 }, 'the key file was reloaded; no usable key is left');
     else this.#log.info({ keys: this.size }, 'the key file was reloaded');
+    return undefined;
   }
 }
+
+/** ctime, not mtime: it also changes with the mode and with a rename, and no tool can set it back. */
+const identity = ({ dev, ino, size, ctimeMs }: Stats) => [dev, ino, size, ctimeMs].join(':');
 
 function entriesOf(records: readonly KeyRecord[]): Map<string, Entry> {
   return new Map(
