@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Analysis } from '../engine/addon.ts';
 import { accuracy_mode, type Question, request_id, rest, timingsBody } from './answer.ts';
-import { define, key, prefix } from './endpoint.ts';
+import { define, prefix } from './endpoint.ts';
 import { DetectedFace, facesOf, image, imageBody, withQualityComponents } from './face.ts';
 import { faultsOf } from './faults.ts';
 import { imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
@@ -37,7 +37,6 @@ export const detect = define({
   method: 'POST',
   path: `${prefix}/face/detect/upload`,
   scope: 'detect',
-  price: 1,
   takes: 'images',
   fields: { image: imageRule('The'), ...optionsOf('detect') },
   values: 'DetectValues',
@@ -48,7 +47,7 @@ export const detect = define({
     summary: 'Find the faces in one photo',
     description:
       'Every face with its box, landmarks, pose and quality, as in a match, and its quality components. No face is an empty list, not an error.',
-    curl: [key, '-F image=@one.jpg'],
+    curl: ['-F image=@one.jpg'],
   },
   answer({ question, outcomes: [outcome] }) {
     const [fault] = faultsOf('image', outcome!, -1);

@@ -5,7 +5,6 @@ import { define, prefix } from './endpoint.ts';
 const all = {
   method: 'GET',
   scope: 'none',
-  price: 0,
   takes: 'nothing',
 } as const;
 

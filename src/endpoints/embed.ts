@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Analysis, accuracyModes, type Face } from '../engine/addon.ts';
 import type { Question } from './answer.ts';
 import { Detect, detectAnswer } from './detect.ts';
-import { define, key, prefix } from './endpoint.ts';
+import { define, prefix } from './endpoint.ts';
 import { EmbeddedFace, facesOf, image } from './face.ts';
 import { lowQuality } from './face-quality.ts';
 import { faultsOf } from './faults.ts';
@@ -65,7 +65,6 @@ export const embed = define({
   method: 'POST',
   path: `${prefix}/face/embed/upload`,
   scope: 'embed',
-  price: 1,
   sensitive: true,
   audited: true,
   takes: 'images',
@@ -79,7 +78,7 @@ export const embed = define({
     description:
       'Like detect, with an embedding for each face, or for the one that `face_index` names. An embedding is a biometric ' +
       'template: it can be used to recognise the person. Off unless the operator switches it on.',
-    curl: [key, '-F image=@one.jpg', '-F face_index=0', '-F reject_low_quality=true'],
+    curl: ['-F image=@one.jpg', '-F face_index=0', '-F reject_low_quality=true'],
   },
   answer({ question, outcomes: [outcome] }) {
     const { options } = question;

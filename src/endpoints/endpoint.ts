@@ -23,8 +23,6 @@ interface Common {
   path: string;
   /** The scope that a key needs; 'any' for any valid key, 'none' when no key is needed. */
   scope: string;
-  /** Tokens taken from the key's bucket, before the body is read. */
-  price: number;
   /** The scope of a key has to be asked for, and what was found in its images is not cached. */
   sensitive?: true;
   /** Its decisions, or that it gave templates out, are lines of the audit log. */
@@ -35,7 +33,7 @@ interface Common {
     description: string;
     /** Added to the sentence about the price. */
     further?: string;
-    /** Arguments of curl after the address, one a line; with -F it sends a POST. */
+    /** Arguments of curl after the address and the key, one a line; with -F it sends a POST. */
     curl: readonly string[];
   };
 }
@@ -138,7 +136,7 @@ export interface ImageEndpoint extends Common {
   success: Success;
   /** Problems that its fields do not tell: that a face is lacking, that the client chose one, that photos of one person disagree. */
   errors: readonly ('faces' | 'choice' | 'persons')[];
-  /** Tokens beyond the price, for as many images and targets. */
+  /** Tokens beyond the first, for as many images and targets. */
   furtherPrice?(images: number, targets: number): number;
   /** What a worker calculates from the faces before the answer, whose result `answer` gets; nothing for faulty images. */
   work?(analysed: Analysed): WorkJob | undefined;
@@ -174,6 +172,3 @@ interface DocumentEndpoint extends Common {
 
 /** Keeps the literal types of `id` and `scope`, from which those of settings and keys follow. */
 export const define = <const E extends Endpoint>(endpoint: E): E => endpoint;
-
-export const key = '-H "x-api-key: $FACEMATCH_KEY"';
-export const photos = ['-F image1=@one.jpg', '-F image2=@two.jpg'] as const;

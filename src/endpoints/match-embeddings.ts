@@ -5,7 +5,7 @@ import { agreementPercents, disagreement, disagreements, disagreementWarnings } 
 import { accuracy_mode, request_id, rest, threshold_percent } from './answer.ts';
 import { EmbeddingsRequest, maxCandidates, maxEmbeddings } from './compare-embeddings.ts';
 import { assessPair, shifted, verdict } from './comparison.ts';
-import { type AnalysedEmbeddings, define, key, prefix } from './endpoint.ts';
+import { type AnalysedEmbeddings, define, prefix } from './endpoint.ts';
 import { round } from './face.ts';
 import { count, milliseconds, object, optional, percent, text } from './schema.ts';
 import { photosUnmeasured, thresholdBelowOne, uncalibrated } from './warnings.ts';
@@ -138,7 +138,6 @@ export const matchEmbeddings = define({
   method: 'POST',
   path: `${prefix}/face/match/embeddings`,
   scope: 'match:embeddings',
-  price: 1,
   audited: true,
   takes: 'embeddings',
   members: Object.keys(EmbeddingsRequest.shape),
@@ -151,7 +150,7 @@ export const matchEmbeddings = define({
       `images had been compared; up to ${maxEmbeddings} of one person count as one, as in a match of persons. ` +
       '`searched` says among how many the candidates were found: the most similar of a million strangers is more ' +
       'similar than one stranger. Off unless the operator switches it on.',
-    curl: [key, '-H "content-type: application/json"', '--data @embeddings.json'],
+    curl: ['-H "content-type: application/json"', '--data @embeddings.json'],
   },
   answer(given) {
     const sides = sidesOf(given);

@@ -5,7 +5,7 @@ import { errorTable, imageErrorCodes, Problem } from '../errors.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import { accuracy_mode, type Question, request_id, rest, threshold_percent, timingsBody } from './answer.ts';
 import { assessPair, compare, pairs_compared, verdict } from './comparison.ts';
-import { type Decision, define, type ImageCounts, key, prefix, type Target } from './endpoint.ts';
+import { type Decision, define, type ImageCounts, prefix, type Target } from './endpoint.ts';
 import { Image, imageBody, live_score } from './face.ts';
 import { lowQuality, qualityReasonNames, refusalOfFaces } from './face-quality.ts';
 import { faultMembers, faultsOf, problemOf } from './faults.ts';
@@ -211,7 +211,6 @@ export const matchMany = define({
   method: 'POST',
   path: `${prefix}/face/match/upload/many`,
   scope: 'match:many',
-  price: 1,
   audited: true,
   takes: 'images',
   fields: {
@@ -235,7 +234,7 @@ export const matchMany = define({
       'its own. A fault of `image1` is the problem of the request. If you take only the best of several results, consider ' +
       'their number: there were several chances of a false match.',
     further: ' For each `image2` but the first it takes one more.',
-    curl: [key, '-F image1=@one.jpg', '-F image2=@two.jpg', '-F image2=@three.jpg', '-F accuracy_mode=fast'],
+    curl: ['-F image1=@one.jpg', '-F image2=@two.jpg', '-F image2=@three.jpg', '-F accuracy_mode=fast'],
   },
   answer({ question, targets, outcomes, calibration }) {
     const { options } = question;

@@ -3,7 +3,7 @@ import type { Outcome } from '../engine/pool.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import { accuracy_mode, type Question, request_id, rest, threshold_percent, timingsBody } from './answer.ts';
 import { assessPair, type Comparison, compare, pairs_compared, verdict } from './comparison.ts';
-import { type Analysed, type Answered, define, key, photos, prefix, type Success } from './endpoint.ts';
+import { type Analysed, type Answered, define, prefix, type Success } from './endpoint.ts';
 import { Image, imageBody } from './face.ts';
 import { answerUnlessRefused, askedFace, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 import { cosine, count, object, percent } from './schema.ts';
@@ -90,6 +90,7 @@ const success: Success = {
   schema: Match,
 };
 
+const photos = ['-F image1=@one.jpg', '-F image2=@two.jpg'] as const;
 const images = { image1: imageRule('First'), image2: imageRule('Second') };
 const advanced = { ...images, ...optionsOf('match_advanced') };
 
@@ -112,7 +113,6 @@ export const match = define({
   method: 'POST',
   path: `${prefix}/face/match/upload`,
   scope: 'match:basic',
-  price: 1,
   audited: true,
   takes: 'images',
   fields: { ...images, ...optionsOf('match') },
@@ -126,7 +126,7 @@ export const match = define({
     description:
       'Finds every face in both images, compares each face of the first with each of the second, and answers for the most ' +
       'similar pair. The same as the advanced endpoint with all defaults.',
-    curl: [key, ...photos],
+    curl: photos,
   },
   answer,
 });
@@ -136,7 +136,6 @@ export const matchAdvanced = define({
   method: 'POST',
   path: `${prefix}/face/match/upload/advanced`,
   scope: 'match:advanced',
-  price: 1,
   audited: true,
   takes: 'images',
   fields: advanced,
@@ -150,7 +149,7 @@ export const matchAdvanced = define({
       'Like the basic endpoint, and lets you choose faces, trade accuracy for speed, set the detection score, and refuse poor faces. ' +
       'With one face index, that face is compared with all faces of the other image; with both, those two are; with none, ' +
       '`auto_pair_best` decides.',
-    curl: [key, ...photos, '-F threshold_percent=80', '-F image1_face_index=0', '-F accuracy_mode=fast'],
+    curl: [...photos, '-F threshold_percent=80', '-F image1_face_index=0', '-F accuracy_mode=fast'],
   },
   answer,
 });

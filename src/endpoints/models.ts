@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { OnnxRuntime } from '../engine/addon.ts';
 import type { Manifest } from '../engine/manifest.ts';
 import type { PackFile } from '../engine/pack-files.ts';
-import { define, key, prefix } from './endpoint.ts';
+import { define, prefix } from './endpoint.ts';
 import { object, text, word } from './schema.ts';
 
 /** The loaded pack, so that a client can tell when it changes. */
@@ -124,7 +124,6 @@ export const models = define({
   method: 'GET',
   path: `${prefix}/models`,
   scope: 'any',
-  price: 1,
   takes: 'nothing',
   success: { description: 'The model pack', name: 'Models', schema: Models },
   docs: {
@@ -132,7 +131,7 @@ export const models = define({
     summary: 'Show the model pack',
     description:
       'Names the loaded model pack, the origin, licence and checksum of each net, and its calibration.',
-    curl: [key],
+    curl: [],
   },
   answer: (manifest, files, runtime) => ({ body: bodyOf(manifest, files, runtime) }),
 });

@@ -80,10 +80,10 @@ export class Pipeline {
     // RFC 9110 section 10.1.1.
     const expect = request.headers.get('expect') ?? '100-continue';
     if (expect.toLowerCase() !== '100-continue') throw new Problem('expectation_failed');
-    const { scope, price } = route.endpoint;
+    const { scope } = route.endpoint;
     if (scope === 'none') return serve(context, route);
     context.charge = new Charge(this.#services.gate, request);
-    const admission = context.charge.admit(scope, price);
+    const admission = context.charge.admit(scope, 1);
     if (admission instanceof Problem) return admission;
     if (admission === undefined) return serve(context, route);
     if (request.framing === 'unclear' && route.takes !== 'nothing') {

@@ -8,13 +8,15 @@ interface Sample {
   source: string;
 }
 
-export function samplesOf({ method, path, docs }: Listed): Sample[] {
-  const request = requestOf(method, path, docs.curl);
+export function samplesOf(endpoint: Listed): Sample[] {
+  const { path, docs } = endpoint;
+  const request = requestOf(endpoint);
+  const key = request.needsKey ? ['-H "x-api-key: $FACEMATCH_KEY"'] : [];
   return [
     {
       lang: 'Shell',
       label: 'curl',
-      source: [`curl "$FACEMATCH_URL${path}"`, ...docs.curl].join(' \\\n  '),
+      source: [`curl "$FACEMATCH_URL${path}"`, ...key, ...docs.curl].join(' \\\n  '),
     },
     { lang: 'JavaScript', label: 'Node.js', source: nodeSample(request) },
     { lang: 'Python', label: 'Python requests', source: pythonSample(request) },
@@ -32,14 +34,13 @@ interface SampleRequest {
 }
 
 /** What curl's arguments ask for. */
-export function requestOf(method: string, path: string, curl: readonly string[]): SampleRequest {
+export function requestOf({ method, path, scope, docs: { curl } }: Listed): SampleRequest {
   const parts = curl.flatMap((argument) => {
     const [, name, at, value] = /^-F (\w+)=(@?)(.*)$/.exec(argument) ?? [];
     return name === undefined ? [] : [{ name, isFile: at === '@', value: value! }];
   });
-  const needsKey = curl.some((argument) => argument.includes('x-api-key'));
   const json = curl.find((argument) => argument.startsWith('--data @'))?.slice('--data @'.length);
-  return { method, path, needsKey, parts, json };
+  return { method, path, needsKey: scope !== 'none', parts, json };
 }
 
 /** Line by line; what is undefined is left out. */

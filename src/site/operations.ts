@@ -21,9 +21,8 @@ const schemes = ['api_key', 'bearer'];
 export type Operation = ReturnType<typeof operationOf>;
 
 export function operationOf(endpoint: Listed) {
-  const { id, scope, price, docs } = endpoint;
-  const cost =
-    scope === 'none' ? '' : ` Takes ${price} ${price === 1 ? 'token' : 'tokens'} from the key's quota.`;
+  const { id, scope, docs } = endpoint;
+  const cost = scope === 'none' ? '' : " Takes 1 token from the key's quota.";
   const headers = headersOf(200, endpoint);
   const { description, content } = successOf(endpoint);
   const responses: Record<string, Response> = { 200: { description, headers, content } };

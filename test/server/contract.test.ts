@@ -358,8 +358,9 @@ const examples = new Map<string, Json>();
 afterAll(() => recordExamples(examples));
 
 const answered = endpoints.flatMap((one) => ('success' in one ? [one] : []));
-test.each(answered)('$id, as its documentation asks it', async ({ method, path, docs, success }) => {
-  const { parts, json } = requestOf(method, path, docs.curl);
+test.each(answered)('$id, as its documentation asks it', async (endpoint) => {
+  const { method, path, success } = endpoint;
+  const { parts, json } = requestOf(endpoint);
   const form = new FormData();
   for (const { name, isFile, value } of parts)
     if (isFile) form.append(name, new Blob([new Uint8Array(files[value]!)]), value);
