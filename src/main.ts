@@ -1,6 +1,5 @@
 import { constants } from 'node:os';
 import { readConfig, unknownVariables } from './config/config.ts';
-import { isStartedByNpx } from './config/environment.ts';
 import { loadAddon } from './engine/load-addon.ts';
 import { onEndSignals } from './server/signals.ts';
 import { type Server, startServer } from './server/start.ts';
@@ -46,7 +45,8 @@ export async function main(): Promise<void> {
       addon.endNow(128 + constants.signals[signal]);
     },
   );
-  if (isStartedByNpx()) addon.endWithParent(process.ppid);
+  // npx does not pass every signal on, and may end alone.
+  if (process.env.npm_command === 'exec') addon.endWithParent(process.ppid);
   // Without an audit log SIGHUP keeps its default: it ends the process.
   if (config.audit_log !== '') process.on('SIGHUP', () => server?.reopenAuditLog());
   try {

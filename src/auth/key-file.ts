@@ -1,6 +1,6 @@
 import { accessSync, constants, type Stats } from 'node:fs';
 import { z } from 'zod';
-import { readRegular, Unreadable, withoutMark } from '../config/regular-file.ts';
+import { readRegular, Unreadable, withoutMark } from '../config/file.ts';
 import { isKeyId, isLine, keyLimits, scopes } from './keys.ts';
 
 const moment = z.iso.datetime({ error: 'expected a time such as 2030-01-31T12:00:00.000Z' });

@@ -1,7 +1,7 @@
-import { largestWords } from '../endpoints/largest-face.ts';
 import type { Match } from '../endpoints/match.ts';
 import type { Many } from '../endpoints/match-many.ts';
 import type { Person } from '../endpoints/match-person.ts';
+import { largestWords } from '../endpoints/options.ts';
 import type { Warning } from '../endpoints/warnings.ts';
 import type { Face } from '../engine/addon.ts';
 import { measuredUpTo } from '../scoring/calibration.ts';

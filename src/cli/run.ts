@@ -1,12 +1,12 @@
 import { CommanderError } from 'commander';
-import { silenceOnnxRuntime } from '../config/environment.ts';
 import { cureOf } from '../config/machine.ts';
 import { exitCodes } from './help.ts';
 import { openLab } from './laboratory.ts';
 import { buildProgram } from './program.ts';
 import { coloursFor } from './terminal.ts';
 
-silenceOnnxRuntime();
+// For ONNX Runtime, and before other threads start: they may read the environment.
+process.env.ORT_DISABLE_TELEMETRY ??= '1';
 
 // Ignore EPIPE: a reader such as `head` may close the pipe early.
 for (const stream of [process.stdout, process.stderr]) {

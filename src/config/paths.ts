@@ -36,6 +36,12 @@ function platformFolder(): string | undefined {
   }
 }
 
+/** FACEMATCH_ADDON: a native addon to load instead of the one that was built here. For tests and sanitizers, so not a setting. */
+export const addonFile = (): string | undefined => process.env.FACEMATCH_ADDON || undefined;
+
+/** FACEMATCH_UWS: the folder of a µWebSockets.js to try first. Not a setting: it names code to load, as FACEMATCH_ADDON does. */
+export const uwsFolder = (): string | undefined => process.env.FACEMATCH_UWS || undefined;
+
 /** Two photos of three people each, of face-api, a development dependency; the npm package includes them. One woman is in both. */
 export const samples = [sample('sample1.jpg'), sample('sample3.jpg')] as const;
 

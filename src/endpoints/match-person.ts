@@ -4,9 +4,8 @@ import type { Calibration } from '../scoring/calibration.ts';
 import type { ComparedPersons, PersonsJob, PhotoAgreement } from '../scoring/persons.ts';
 import { agreementPercents, disagreement, disagreementWarnings } from './agreement.ts';
 import { accuracy_mode, type Question, request_id, rest, threshold_percent, timingsBody } from './answer.ts';
-import { personsModule } from './compare-persons.ts';
 import { assessPair, shifted, verdict } from './comparison.ts';
-import { type Analysed, type Answered, define, key, type Photo, prefix } from './endpoint.ts';
+import { type Analysed, type Answered, define, type Photo, prefix } from './endpoint.ts';
 import { Image, imageBody } from './face.ts';
 import { lowQuality } from './face-quality.ts';
 import { faultsOf, type ImageFault } from './faults.ts';
@@ -165,7 +164,6 @@ export const matchPerson = define({
   method: 'POST',
   path: `${prefix}/face/match/upload/person`,
   scope: 'match:person',
-  price: 1,
   audited: true,
   takes: 'images',
   fields: {
@@ -189,7 +187,7 @@ export const matchPerson = define({
       'person? The largest face of each photo counts, and each side is the mean of its embeddings: that misses far ' +
       'fewer people than one photo. A photo of somebody else is told by its agreement with the others of its side.',
     further: ' For each photo beyond the second it takes one more.',
-    curl: [key, '-F image1=@frame.jpg', '-F image2=@one.jpg', '-F image2=@two.jpg', '-F accuracy_mode=fast'],
+    curl: ['-F image1=@frame.jpg', '-F image2=@one.jpg', '-F image2=@two.jpg', '-F accuracy_mode=fast'],
   },
   work(analysed) {
     const sides = sidesOf(analysed);
@@ -199,7 +197,9 @@ export const matchPerson = define({
         analysis.image.faces.map(({ embedding, cohort_score }) => ({ embedding, cohort_score })),
       ),
     );
-    return { module: personsModule, input: input as unknown as PersonsJob };
+    // In a worker, because the cohort scores of the means take a fraction of a millisecond each.
+    const module = new URL('../scoring/persons.js', import.meta.url).href;
+    return { module, input: input as unknown as PersonsJob };
   },
   answer({ question, photos, outcomes, calibration }, result): Answered {
     const sides = sidesOf({ photos, outcomes });

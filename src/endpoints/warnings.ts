@@ -5,7 +5,7 @@ import type { ImageField } from '../scoring/similarity.ts';
 import { type Face, type Image, maxFaces, round } from './face.ts';
 import { lowQuality, type QualityReason, qualityLimits } from './face-quality.ts';
 import { photoName } from './faults.ts';
-import { largestWords } from './largest-face.ts';
+import { largestWords } from './options.ts';
 import { count, object, text, word } from './schema.ts';
 
 /** What was accepted but may not be what the client meant. */

@@ -1,8 +1,7 @@
 import { createRequire } from 'node:module';
 import { isMainThread } from 'node:worker_threads';
 import { surveySettings } from '../config/config.ts';
-import { addonFile, silenceOnnxRuntime } from '../config/environment.ts';
-import { productPath } from '../config/paths.ts';
+import { addonFile, productPath } from '../config/paths.ts';
 import type { Addon } from './addon.ts';
 import type { Manifest } from './manifest.ts';
 
@@ -11,8 +10,8 @@ import type { Manifest } from './manifest.ts';
  * settings. Throws an Error that says what to do.
  */
 export function loadAddon(): Addon {
-  // Before workers start; in a worker the process already has it.
-  if (isMainThread) silenceOnnxRuntime();
+  // No telemetry. Before workers start; in a worker the process already has it.
+  if (isMainThread) process.env.ORT_DISABLE_TELEMETRY ??= '1';
   const file = addonFile() ?? productPath('build/addon/Release/facematch.node');
   let addon: Addon;
   try {

@@ -6,7 +6,6 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Exchange, Reply } from './exchange.ts';
 import { requestId } from './request.ts';
 import { forbidden, json, problem } from './responses.ts';
-import type { TransportName } from './transport.ts';
 
 /** Ready: the pack is verified, every worker has done one real inference, and no shutdown has begun. */
 export interface Readiness {
@@ -19,7 +18,8 @@ interface AdminServices {
   readiness: Readiness;
   engine: Pick<Engine, 'answering' | 'wedged'>;
   telemetry: Telemetry;
-  http: TransportName;
+  /** What speaks HTTP to clients. */
+  http: 'uws' | 'node';
   /** Something that an operator should know although the service is ready. */
   detail: string | undefined;
 }

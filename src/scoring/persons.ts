@@ -52,6 +52,9 @@ export function comparePersons(sides: PersonsJob, scorer: Scorer): ComparedPerso
   };
 }
 
+/** For `Engine.work`. */
+export const work = comparePersons;
+
 /** A person as one embedding. */
 export interface Person extends Embedded {
   /** Normalised similarity of each photo with the mean of the others; empty for a single one. */

@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { readRegular, Unreadable, withoutMark } from '../config/regular-file.ts';
+import { readRegular, Unreadable, withoutMark } from '../config/file.ts';
 
 /** Paths of two PEM files: the certificate followed by its signers, and its private key. */
 export interface CertificateFiles {

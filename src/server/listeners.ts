@@ -1,16 +1,64 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import type { Config } from '../config/config.ts';
+import { type Config, uwsKeepAlive_s } from '../config/config.ts';
 import { moreFiles } from '../config/machine.ts';
+import { uwsFolder } from '../config/paths.ts';
 import { handleAdmin } from '../http/admin.ts';
 import type { Services } from '../http/context.ts';
-import { Connections, type Listening, localAddress } from '../http/listening.ts';
+import { Connections, type ListenerOptions, type Listening, localAddress } from '../http/listening.ts';
 import { NodeListener } from '../http/node/listener.ts';
 import type { Pipeline } from '../http/pipeline.ts';
-import type { Transport } from '../http/transport.ts';
+import { UwsListener } from '../http/uws/listener.ts';
+import { loadUws } from '../http/uws/uws.ts';
 import type { Log } from '../telemetry/telemetry.ts';
 import { type Certificate, certificateFiles, readCertificate } from './certificate.ts';
 
-/** The two listeners, and what answers behind them. */
+/** The two listeners, what speaks HTTP on them, and what answers behind them. */
+
+/** What speaks HTTP. Beyond it nobody sees which of the two it is. */
+export interface Transport {
+  readonly name: 'uws' | 'node';
+  /** Its version. */
+  readonly uws: string | undefined;
+  /** Why it is not the one that was preferred; undefined when it is. */
+  readonly reason: string | undefined;
+  /** Rejects with an Error for people when it cannot listen, or cannot use the certificate. */
+  open(options: ListenerOptions): Promise<Listening>;
+}
+
+/** `auto`: µWebSockets.js, or node:http where no binary of it loads. Throws an Error for people when `uws` does not load. */
+export function chooseTransport(wish: Config['http']): Transport {
+  let reason: string | undefined;
+  try {
+    if (wish !== 'node') {
+      const uws = loadUws();
+      // Without FACEMATCH_UWS, that the newer build does not load says nothing wrong.
+      reason = uwsFolder() && uws.passedOver[0];
+      return { name: 'uws', uws: uws.version, reason, open: (options) => UwsListener.open(uws, options) };
+    }
+  } catch (error) {
+    const { message } = error as Error;
+    if (wish === 'uws') throw new Error(`FACEMATCH_HTTP=uws: ${message}\nSet FACEMATCH_HTTP=auto.`);
+    reason = message.split('\n')[0];
+  }
+  return { name: 'node', uws: undefined, reason, open: NodeListener.open };
+}
+
+/** Warns when it is not what the operator wants or would want. Throws an Error for people. */
+export function openTransport({ http, keep_alive_s }: Config, { logger }: Log): Transport {
+  const transport = chooseTransport(http);
+  const { name, reason } = transport;
+  if (reason !== undefined) {
+    if (name === 'uws') logger.warn({ reason }, 'FACEMATCH_UWS is not used');
+    else logger.warn({ reason }, 'HTTP is served by node:http, because no µWebSockets.js loads');
+  }
+  if (name === 'uws' && keep_alive_s !== uwsKeepAlive_s) {
+    throw new Error(
+      `FACEMATCH_KEEP_ALIVE_S: µWebSockets.js keeps connections for ${uwsKeepAlive_s} s and cannot be told otherwise. ` +
+        'Unset it, or set FACEMATCH_HTTP=node.',
+    );
+  }
+  return transport;
+}
 
 /** So many of all connections are kept for health checks and metrics, so that clients cannot take them. */
 const adminConnections = 32;

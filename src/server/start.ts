@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Gate, maxBuckets } from '../auth/gate.ts';
 import { KeyStore } from '../auth/key-store.ts';
 import { SharedLimiter } from '../auth/shared-limiter.ts';
-import { type Config, uwsKeepAlive_s } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { version } from '../config/paths.ts';
 import type { Addon } from '../engine/addon.ts';
 import { Engine } from '../engine/engine.ts';
@@ -12,14 +12,20 @@ import { Uploads } from '../http/body/upload.ts';
 import type { Services } from '../http/context.ts';
 import type { Connections, Listening } from '../http/listening.ts';
 import { Pipeline } from '../http/pipeline.ts';
-import { chooseTransport, type Transport } from '../http/transport.ts';
 import { UnreadAnswers } from '../http/unread.ts';
 import { calibrationOf } from '../scoring/calibration.ts';
 import { documents } from '../site/documents.ts';
 import { AuditLog } from '../telemetry/audit.ts';
 import { type Log, Telemetry } from '../telemetry/telemetry.ts';
 import type { Certificate } from './certificate.ts';
-import { openAdmin, openCertificate, openConnections, openFront } from './listeners.ts';
+import {
+  openAdmin,
+  openCertificate,
+  openConnections,
+  openFront,
+  openTransport,
+  type Transport,
+} from './listeners.ts';
 
 export interface Server {
   /** http://HOST:PORT with the actual port. */
@@ -115,23 +121,6 @@ function openServices(config: Config, manifest: Manifest, transport: Transport, 
     documents: documents(config),
   };
   return { services, limiter, audit };
-}
-
-/** Warns when it is not what the operator wants or would want. Throws an Error for people. */
-function openTransport({ http, keep_alive_s }: Config, { logger }: Log): Transport {
-  const transport = chooseTransport(http);
-  const { name, reason } = transport;
-  if (reason !== undefined) {
-    if (name === 'uws') logger.warn({ reason }, 'FACEMATCH_UWS is not used');
-    else logger.warn({ reason }, 'HTTP is served by node:http, because no µWebSockets.js loads');
-  }
-  if (name === 'uws' && keep_alive_s !== uwsKeepAlive_s) {
-    throw new Error(
-      `FACEMATCH_KEEP_ALIVE_S: µWebSockets.js keeps connections for ${uwsKeepAlive_s} s and cannot be told otherwise. ` +
-        'Unset it, or set FACEMATCH_HTTP=node.',
-    );
-  }
-  return transport;
 }
 
 /** Log, metrics and, where it is configured, the audit log. Throws an Error with a message for people. */

@@ -1,9 +1,9 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { chooseTransport } from '../../src/http/transport.ts';
 import { loadUws } from '../../src/http/uws/uws.ts';
 import { CertificateError, certificateFiles, readCertificate } from '../../src/server/certificate.ts';
+import { chooseTransport } from '../../src/server/listeners.ts';
 import { encryptKey, hasOpenssl, keyKinds, makePair, type Pair } from '../fixtures/credentials.ts';
 import { namedPipe, newFolder } from '../support/folder.ts';
 

@@ -14,8 +14,8 @@ import {
 } from '../../src/cli/system-requirements.mjs';
 import { coloursWhen } from '../../src/cli/terminal.ts';
 import { projectPath } from '../../src/config/paths.ts';
-import { chooseTransport } from '../../src/http/transport.ts';
 import { liftedUws, loadUws } from '../../src/http/uws/uws.ts';
+import { chooseTransport } from '../../src/server/listeners.ts';
 import { pages } from '../support/doc-commands.ts';
 import { newFolder } from '../support/folder.ts';
 

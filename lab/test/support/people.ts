@@ -1,8 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
-import { addonFile } from '../../../src/config/environment.ts';
-import { projectPath } from '../../../src/config/paths.ts';
+import { addonFile, projectPath } from '../../../src/config/paths.ts';
 import { loadPack } from '../../../src/engine/load-addon.ts';
 import { packDirectory, readCalibratedManifest } from '../../../src/engine/manifest.ts';
 import { sha256 } from '../../../src/engine/pack-files.ts';

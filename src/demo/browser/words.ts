@@ -1,5 +1,4 @@
-import { largestWords } from '../../endpoints/largest-face.ts';
-import { optionRules } from '../../endpoints/options.ts';
+import { largestWords, optionRules } from '../../endpoints/options.ts';
 import { measuredUpTo, promisedRate } from '../../scoring/calibration.ts';
 import type { Plan, Warning } from './types.ts';
 

@@ -9,9 +9,8 @@ import {
 } from 'node:http';
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { Duplex } from 'node:stream';
 import { type Connections, cannotListen, type ListenerOptions, type Listening, urlOf } from '../listening.ts';
-import { closeSoon, SecondReading } from './closing.ts';
 import { NodeWire, unclearPrefix, wiresOf } from './wire.ts';
 
 /** The clocks that µWS has, with its times. */
@@ -247,4 +246,44 @@ function headOf({ rawPacket = Buffer.alloc(0), bytesParsed = 0 }: ParseError): s
   const before = text.lastIndexOf('\r\n\r\n', bytesParsed - 5);
   const [head] = text.slice(before < 0 ? 0 : before + 4).split('\r\n\r\n', 1);
   return `${head!.replaceAll(/\r\n(?=(?:content-length|transfer-encoding):)/gi, `\r\n${unclearPrefix}`)}\r\n\r\n`;
+}
+
+/** How long a connection is read on that was ended: a reset would discard an answer. */
+const linger_ms = 1000;
+
+/** Ends a connection of which node:http can read no more, with what is still to be said. */
+function closeSoon(socket: Duplex, last = ''): void {
+  socket.end(last);
+  const timer = setTimeout(() => socket.destroy(), linger_ms);
+  socket.once('close', () => clearTimeout(timer));
+}
+
+/** The connection of a head that node:http did not read, because its body could end in two places: it reads another one, and answers. */
+class SecondReading extends Duplex {
+  readonly #socket: Socket;
+  readonly remoteAddress: string | undefined;
+
+  constructor(socket: Socket, head: string) {
+    super();
+    this.#socket = socket;
+    this.remoteAddress = socket.remoteAddress;
+    this.push(head, 'latin1');
+    socket.once('close', () => this.destroy());
+  }
+
+  override _read(): void {}
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.#socket.write(chunk, done);
+  }
+
+  override _final(done: () => void): void {
+    closeSoon(this.#socket);
+    done();
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#socket.destroy();
+    done(error);
+  }
 }

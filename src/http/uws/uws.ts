@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
-import { uwsFolder } from '../../config/environment.ts';
-import { productPath } from '../../config/paths.ts';
+import { productPath, uwsFolder } from '../../config/paths.ts';
 
 /** Finds a µWebSockets.js that loads here: that of FACEMATCH_UWS, or one of the two versions that set-up lifts out of npm packages. */
 

@@ -8,7 +8,7 @@ import { afterAll, expect, onTestFinished } from 'vitest';
 import { scopes } from '../../../src/auth/keys.ts';
 import { create, editKeyFile, type KeySettings } from '../../../src/cli/key-edits.ts';
 import { projectPath } from '../../../src/config/paths.ts';
-import { chooseTransport } from '../../../src/http/transport.ts';
+import { chooseTransport } from '../../../src/server/listeners.ts';
 import { pack } from '../../fixtures/images.ts';
 import { newFolder } from '../../support/folder.ts';
 import { facematch } from './cli.ts';
