@@ -9,6 +9,8 @@ import { Calibration } from '../../../src/scoring/calibration.ts';
 import { analyseOptions, sample, sharedFolder } from '../../fixtures/images.ts';
 import { packs } from '../../fixtures/packs.ts';
 import { program, run } from '../../server/support/cli.ts';
+import { getModels, type Json, match, twoPhotos } from '../../server/support/client.ts';
+import { TestServer } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
 import { without } from '../../support/without.mjs';
 
@@ -63,6 +65,12 @@ describe.each(packs)('the pack %s', (name) => {
     expect(confidence_percent).toBeLessThan(70);
   });
 
+  test('is served, and named in the answer', async () => {
+    const server = await TestServer.forTest({ env: { FACEMATCH_PACK: name } });
+    const { body } = await match(server, twoPhotos());
+    expect(body).toMatchObject({ match: true, model: { pack: name, version: manifest.version } });
+  });
+
   test.skipIf(!shared)('judges pairs of labelled people as well as any', async () => {
     const images = join(shared!, 'data/lfw-dev/images');
     const [header, ...lines] = readFileSync(join(shared!, 'data/lfw-dev/pairs.tsv'), 'utf8').split('\n');
@@ -102,6 +110,22 @@ describe('the pack yunet', () => {
       expect(yunet[role]).toEqual({ ...original[role], from: { pack: 'default' } });
     },
   );
+
+  test.skipIf(!packs.includes('yunet'))('tells whose each file is, and where its own comes from', async () => {
+    const { body } = await getModels(await TestServer.forTest({ env: { FACEMATCH_PACK: 'yunet' } }));
+    expect(body.source).toEqual({
+      kind: 'project',
+      name: 'ShiqiYu/libfacedetection.train',
+      version: expect.stringMatching(/^[0-9a-f]{40}$/),
+      licence: 'Apache-2.0',
+    });
+    expect(body.files.map(({ role, pack }: Json) => `${role} of ${pack}`)).toEqual([
+      ...['detector of yunet', 'landmarks of default', 'embedder of default'],
+      ...['cohort of yunet', 'human of yunet', 'occlusion of yunet'],
+    ]);
+    const [detector] = body.files;
+    expect(detector.sha256).toBe(detector.source_sha256);
+  });
 
   test.skipIf(!shared || !packs.includes('yunet'))('has a limit far from what animals score', () => {
     const folder = join(shared!, 'data/negatives');
