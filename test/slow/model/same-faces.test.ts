@@ -1,0 +1,118 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { describe, expect, test } from 'vitest';
+import { maxFaces } from '../../../src/endpoints/face.ts';
+import type { AnalyseOptions, Analysis, Face } from '../../../src/engine/addon.ts';
+import { loadPack } from '../../../src/engine/load-addon.ts';
+import { analyseOptions, blank, manifest, pack, sample, sharedFolder } from '../../fixtures/images.ts';
+import { builds, runChild } from '../../native/support/child.ts';
+
+/** The faces of an image do not depend on images before it, and a lower min_det_score removes none. */
+
+const addon = loadPack(pack, manifest);
+
+function detect(picture: Uint8Array, options: Partial<AnalyseOptions> = {}): Analysis['image'] {
+  const found = addon.analyse(pack, picture, { ...analyseOptions, ...options });
+  if (!found.ok) throw new Error(found.code);
+  return found.image;
+}
+
+/** Every fourth face, cut so close that the first pass finds few of them, small enough that its memory is reused. */
+async function closeCuts(): Promise<Buffer[]> {
+  const cuts = [1, 2, 3, 4, 5, 6].map(sample).flatMap((photo) =>
+    detect(photo).faces.map(({ box }) => {
+      const inner = { width: Math.round(box.width * 0.7), height: Math.round(box.height * 0.7) };
+      const place = {
+        left: Math.round(box.x + box.width * 0.15),
+        top: Math.round(box.y + box.height * 0.15),
+      };
+      const cut = sharp(photo).extract({ ...place, ...inner });
+      return cut.resize({ width: 160 }).jpeg({ quality: 95 }).toBuffer();
+    }),
+  );
+  return (await Promise.all(cuts)).filter((_item, i) => i % 4 === 0);
+}
+
+test('an image has the same faces after any other image', async () => {
+  const cuts = await closeCuts();
+  const side = 900;
+  const empty = await blank(side, side, 'jpeg');
+  const photo = await sharp(sample(5)).resize(side, side, { fit: 'cover' }).jpeg().toBuffer();
+  const after = (before: Buffer) =>
+    cuts.map((cut) => {
+      // Twice: a thread reuses the memory of two images.
+      detect(before);
+      detect(before);
+      return detect(cut);
+    });
+  const afterBlank = after(empty);
+  expect(after(photo)).toStrictEqual(afterBlank);
+  // The padded step must have run, or nothing would have been tested.
+  expect(JSON.stringify(afterBlank)).toContain('"padded"');
+});
+
+const longest = 240_000;
+
+test('no more memory is held after 300 mixed images than after 100', { timeout: longest }, async () => {
+  const options = { flags: ['--expose-gc'], longest };
+  const child = await runChild(builds[0]!, 'memory.mjs', ['100', '300'], options);
+  expect(child).toMatchObject({ code: 0, signal: null, stderr: '' });
+  const [early, late] = child.stdout
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { rss: number }).rss);
+  expect(late! / early!).toBeLessThan(1.03);
+});
+
+/** How many images of each folder of ../shared are looked at, beside three samples. */
+const wanted = Number(process.env.FACEMATCH_IMAGES ?? 1);
+const folders = [
+  ...['groups/dlib', 'groups/rotated', 'groups/compreface', 'london', 'lfw-dev'],
+  ...['web-dev', 'rmfd-dev', 'ages-dev', 'cfp-dev', 'origin-dev'],
+];
+const shared = sharedFolder();
+
+/** Evenly spread. */
+function someOf(folder: string): [string, Uint8Array][] {
+  const path = shared && join(shared, 'data', folder);
+  if (!path || !existsSync(path)) return [];
+  const files = readdirSync(path, { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.(?:jpe?g|png)$/i.test(file))
+    .sort();
+  const every = Math.ceil(files.length / wanted);
+  return files
+    .filter((_item, index) => index % every === 0)
+    .map((file) => [`${folder}/${file}`, readFileSync(join(path, file))]);
+}
+
+const images: [string, Uint8Array][] = [
+  ...[1, 3, 5].map((number): [string, Uint8Array] => [`sample ${number}`, sample(number)]),
+  ...folders.flatMap(someOf),
+];
+
+const keyOf = ({ box, detection_score, embedding }: Face) =>
+  JSON.stringify([box, detection_score, [...embedding.subarray(0, 4)]]);
+
+describe.each([true, false])('with the fallback: %s', (use_heuristic_fallback) => {
+  test('each list of a lower score has all faces of the one before', {
+    timeout: images.length * 20_000,
+  }, () => {
+    const lost: string[] = [];
+    let added = 0;
+    for (const [name, image] of images) {
+      let before: string[] = [];
+      for (const min_det_score of [0.7, 0.5, 0.3, 0.1, 0.05, 0]) {
+        const { faces } = detect(image, { use_heuristic_fallback, min_det_score });
+        const now = faces.map(keyOf);
+        if (faces.length < maxFaces && !before.every((face) => now.includes(face)))
+          lost.push(`${name} at ${min_det_score}`);
+        expect(faces.every(({ detection_score }) => detection_score >= min_det_score)).toBe(true);
+        if (min_det_score < 0.7) added += now.length - before.length;
+        before = now;
+      }
+    }
+    expect(lost).toEqual([]);
+    expect(added).toBeGreaterThan(0);
+  });
+});
