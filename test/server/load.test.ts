@@ -174,6 +174,7 @@ test('a worker that dies costs its own request a 500 with nothing internal in it
   const dead = await Promise.race(running);
   expectProblem(dead, 'internal_error');
   expect(JSON.stringify(dead.body)).not.toMatch(/worker|exit|terminat/i);
+  await server.metricBecomes('facematch_worker_replacements_total', 1);
   gate.open();
   const answers = await Promise.all([...running, queued]);
   expect(codes(answers).sort()).toEqual([200, 200, 'internal_error']);

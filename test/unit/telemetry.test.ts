@@ -8,7 +8,7 @@ import { gauges } from '../../src/telemetry/metric-table.ts';
 import { type Gauges, Metrics } from '../../src/telemetry/metrics.ts';
 import { namedPipe, newFolder } from '../support/folder.ts';
 
-/** The metric table, and what is read when a scrape comes; test/server/metrics.test.ts has the rest. */
+/** The metric table, and what is read when a scrape comes; test/server/telemetry.test.ts has the rest. */
 
 const names = { version: '1.2.3', node: '20', http: 'uws', uws: '20' };
 const info = { ...names, pack: 'default', pack_version: '1.0.0', provider: 'cpu' };

@@ -1,0 +1,235 @@
+import { existsSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { metricName, metricTable } from '../../src/telemetry/metric-table.ts';
+import { blank, samples } from '../fixtures/images.ts';
+import { newFolder } from '../support/folder.ts';
+import { embeddingsQuestion, type Json, match, paths, postJson, send, twoPhotos } from './support/client.ts';
+import { Home, idOf, TestServer } from './support/server.ts';
+
+/** What a scrape and the audit log (FACEMATCH_AUDIT_LOG) tell of the requests before. */
+
+const home = new Home();
+const limited = home.key({ rate: 0.01, burst: 1 });
+const file = join(newFolder(), 'audit.jsonl');
+const env = {
+  FACEMATCH_AUDIT_LOG: file,
+  FACEMATCH_ENDPOINTS: 'match,match_advanced,match_many,match_person,match_embeddings,detect,embed,models',
+};
+const server = await TestServer.forFile({ env, gate: 'open' }, home);
+const { gate } = server;
+const fresh = await server.metrics();
+const nobody = await blank(320, 320, 'png');
+
+/** By how much each series of these metrics rose, by its name and labels; those that did not are left out. */
+async function rises(act: () => Promise<unknown>, ...metrics: string[]): Promise<Record<string, number>> {
+  const before = seriesOf(await server.metrics());
+  await act();
+  const risen = [...seriesOf(await server.metrics())].flatMap(([name, value]) => {
+    const rise = value - (before.get(name) ?? 0);
+    return metrics.includes(name.split('{')[0]!) && rise !== 0 ? [[name, rise] as const] : [];
+  });
+  return Object.fromEntries(risen);
+}
+
+function seriesOf(text: string): Map<string, number> {
+  return new Map(
+    [...text.matchAll(/^facematch_(\w+(?:\{.*\})?) (\S+)$/gm)].map(([, name, value]) => [
+      name!,
+      Number(value),
+    ]),
+  );
+}
+
+const advanced = (fields: Parameters<typeof match>[1]) => match(server, fields, { path: paths.advanced });
+
+test('a new server has every metric of the table with its help and type', () => {
+  for (const [name, { type, help }] of Object.entries(metricTable)) {
+    expect(fresh).toContain(`# HELP ${metricName(name)} ${help}\n# TYPE ${metricName(name)} ${type}\n`);
+  }
+  const own = [...fresh.matchAll(/^# TYPE facematch_(\w+) /gm)].map(([, name]) => name);
+  expect(own.sort()).toEqual(Object.keys(metricTable).sort());
+});
+
+test('series whose labels are known are there before the first request, at 0', () => {
+  for (const name of [
+    'facematch_refusals_total{reason="fault",code="internal_error"}',
+    'facematch_refusals_total{reason="load",code="overloaded"}',
+    'facematch_comparisons_total{accuracy_mode="fast",result="match"}',
+    'facematch_confidence_percent_bucket{le="40",accuracy_mode="balance"}',
+    'facematch_images_total{found_by="none"}',
+    'facematch_stage_duration_seconds_count{stage="queue"}',
+    'facematch_request_duration_seconds_count{route="match"}',
+    'facematch_worker_replacements_total',
+  ])
+    expect(fresh).toContain(`\n${name} 0\n`);
+});
+
+describe('a match', () => {
+  test('counts what it said, by mode', async () => {
+    const lenient = () => advanced({ ...twoPhotos(), threshold_percent: '0' });
+    expect(await rises(lenient, 'comparisons_total')).toEqual({
+      'comparisons_total{accuracy_mode="balance",result="match"}': 1,
+    });
+    const strict = () =>
+      advanced({ image1: samples.one, image2: samples.two, threshold_percent: '100', accuracy_mode: 'fast' });
+    expect(await rises(strict, 'comparisons_total')).toEqual({
+      'comparisons_total{accuracy_mode="fast",result="no_match"}': 1,
+    });
+  });
+
+  test('counts both images by who found their faces, and how many there were', async () => {
+    const ask = () => match(server, twoPhotos());
+    expect(await rises(ask, 'images_total', 'image_faces_sum', 'image_faces_bucket')).toEqual({
+      'images_total{found_by="primary"}': 2,
+      image_faces_sum: 6,
+      ...Object.fromEntries([3, 5, 10, 20, '+Inf'].map((faces) => [`image_faces_bucket{le="${faces}"}`, 2])),
+    });
+  });
+});
+
+describe('a refusal', () => {
+  const both = () => match(server, { image1: nobody, image2: nobody });
+
+  test('for want of a face counts the images without one, and those alone', async () => {
+    const one = () => match(server, { image1: samples.one, image2: nobody });
+    expect(await rises(one, 'images_total')).toEqual({ 'images_total{found_by="none"}': 1 });
+    const counted = ['images_total', 'image_faces_count', 'image_faces_sum', 'comparisons_total'];
+    expect(await rises(both, ...counted)).toEqual({
+      'images_total{found_by="none"}': 2,
+      image_faces_count: 2,
+    });
+  });
+
+  test.each<[string, () => Promise<unknown>]>([
+    ['reason="key",code="missing_api_key"', () => match(server, twoPhotos(), { key: null })],
+    ['reason="request",code="missing_field"', () => match(server, { image1: samples.one })],
+    ['reason="image",code="no_face_found"', both],
+    ['reason="request",code="not_found"', () => send(server, { path: '/nowhere' })],
+    ['reason="image",code="unsupported_image_format"', () => match(server, { image1: 'x', image2: 'y' })],
+  ])('counts as %s', async (labels, ask) => {
+    expect(await rises(ask, 'refusals_total')).toEqual({ [`refusals_total{${labels}}`]: 1 });
+  });
+});
+
+test('workers have busy seconds that rise while a job runs, and rest when none does', async () => {
+  const busySeconds = () => server.metric('facematch_worker_busy_seconds_total');
+  gate.close();
+  const running = match(server, twoPhotos());
+  await server.metricBecomes('facematch_workers_busy', 1);
+  const first = await busySeconds();
+  expect(await busySeconds()).toBeGreaterThan(first);
+  gate.open();
+  await running;
+  await server.metricBecomes('facematch_workers_busy', 0);
+  const last = await busySeconds();
+  expect(last).toBeGreaterThan(first);
+  expect(await busySeconds()).toBe(last);
+});
+
+const lines = (path = file): Json[] =>
+  (readFileSync(path, 'utf8').match(/.+/g) ?? []).map((line) => JSON.parse(line));
+
+/** What a request adds to the audit log. Its lines are written a moment after its answer. */
+async function told(request_id: string): Promise<Json[]> {
+  const found = () => lines().filter((line) => line.request_id === request_id);
+  await expect.poll(found).not.toEqual([]);
+  return found();
+}
+
+describe('in the audit log', () => {
+  test('a match is one line, and its file is its owner’s alone', async () => {
+    const { body } = await match(server, { ...twoPhotos(), threshold_percent: '80' });
+    expect(await told(body.request_id)).toEqual([
+      {
+        time: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+        request_id: body.request_id,
+        key_id: idOf(server.key),
+        route: 'match',
+        pack: `${body.model.pack} ${body.model.version}`,
+        accuracy_mode: 'balance',
+        threshold_percent: 80,
+        confidence_percent: body.confidence_percent,
+        match: true,
+      },
+    ]);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  test('each of several targets has its line, those that were refused as well; the verdicts are counted', async () => {
+    const fields = { image1: samples.one, image2: [samples.three, nobody], accuracy_mode: 'fast' };
+    let body: Json;
+    const ask = async () => ({ body } = await match(server, fields, { path: paths.many }));
+    expect(await rises(ask, 'requests_total', 'comparisons_total', 'images_total')).toEqual({
+      'requests_total{route="match_many",status="200",code="ok"}': 1,
+      'comparisons_total{accuracy_mode="fast",result="match"}': 1,
+      'images_total{found_by="primary"}': 2,
+      'images_total{found_by="none"}': 1,
+    });
+    const found = await told(body.request_id);
+    expect(found).toMatchObject([
+      { route: 'match_many', accuracy_mode: 'fast', target: 0, match: true },
+      { route: 'match_many', target: 1, refused: 'no_face_found' },
+    ]);
+    expect(JSON.stringify(found)).not.toContain('image2.bin');
+  });
+
+  test('several photos of two people are one decision, and each is counted', async () => {
+    const sides = { image1: Array(2).fill(samples.one), image2: Array(3).fill(samples.one) };
+    let body: Json;
+    const ask = async () => ({ body } = await match(server, sides, { path: paths.person }));
+    const counted = ['comparisons_total', 'images_total', 'key_images_total', 'key_comparisons_total'];
+    expect(await rises(ask, ...counted)).toEqual({
+      'comparisons_total{accuracy_mode="balance",result="match"}': 1,
+      'images_total{found_by="primary"}': 5,
+      'key_images_total{key="test"}': 5,
+      'key_comparisons_total{key="test"}': 1,
+    });
+    const [{ time, request_id, key_id, pack, ...line }] = await told(body.request_id);
+    const { accuracy_mode, threshold_percent, confidence_percent } = body;
+    const decision = { accuracy_mode, threshold_percent, confidence_percent, match: true };
+    expect(line).toEqual({ route: 'match_person', ...decision });
+    const poor = { image1: samples.one, image2: [samples.one, nobody] };
+    const refused = await match(server, poor, { path: paths.person });
+    expect(await told(refused.body.request_id)).toMatchObject([{ refused: 'no_face_found' }]);
+  });
+
+  test('embeddings have one line for all', async () => {
+    const question = await embeddingsQuestion(server, samples.one);
+    const { body } = await postJson(server, paths.embeddings, question);
+    expect(await told(body.request_id)).toMatchObject([
+      { route: 'match_embeddings', candidates: 3, matches: 1, confidence_percent: 100, match: true },
+    ]);
+    const text = readFileSync(file, 'utf8');
+    expect(text).not.toContain('face 0');
+    expect(text).not.toContain(question.embedding.slice(0, 12));
+    const embedded = lines().filter(({ route }) => route === 'embed');
+    expect(embedded).toMatchObject([{ accuracy_mode: 'balance', faces: 3 }]);
+  });
+
+  test('a refusal of an image or of the request says why; one of a key or its rate is no decision', async () => {
+    const image = await match(server, { image1: samples.one, image2: nobody });
+    const request = await match(server, { image1: samples.one });
+    await match(server, twoPhotos(), { key: limited });
+    const rate = await match(server, twoPhotos(), { key: limited });
+    const key = await match(server, twoPhotos(), { key: 'wrong' });
+    expect([rate.status, key.status]).toEqual([429, 401]);
+    expect(await told(image.body.request_id)).toMatchObject([{ route: 'match', refused: 'no_face_found' }]);
+    expect(await told(request.body.request_id)).toMatchObject([{ route: 'match', refused: 'missing_field' }]);
+    const ids = [rate.body.request_id, key.body.request_id];
+    expect(lines().filter(({ request_id }) => ids.includes(request_id))).toEqual([]);
+  });
+
+  test('SIGHUP goes on in a new file, and what is in memory is written at the end', async () => {
+    const before = await match(server, twoPhotos());
+    await told(before.body.request_id);
+    const moved = `${file}.1`;
+    renameSync(file, moved);
+    server.child.kill('SIGHUP');
+    await expect.poll(() => existsSync(file)).toBe(true);
+    const after = await match(server, twoPhotos());
+    await server.stop();
+    expect(lines(moved).at(-1).request_id).toBe(before.body.request_id);
+    expect(lines().map(({ request_id }) => request_id)).toEqual([after.body.request_id]);
+  });
+});
