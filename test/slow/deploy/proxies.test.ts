@@ -26,22 +26,31 @@ import { newFolder } from '../../support/folder.ts';
 /** The samples of deploy/ for proxies, with the real programs. Debian has both. */
 
 const { freePorts, startProgram } = await import(projectPath('test/support/programs.mjs'));
-const { hasNginx, PATH, sample, startNginx } = await import(projectPath('test/support/nginx.mjs'));
+const {
+  hasNginx,
+  PATH,
+  sample,
+  startNginx: sampleNginx,
+} = await import(projectPath('test/support/nginx.mjs'));
 if (!hasNginx) process.stderr.write('deploy/nginx.conf is not tested: nginx is not installed\n');
 const hasCaddy = spawnSync('caddy', ['version']).status === 0;
 if (!hasCaddy) process.stderr.write('deploy/Caddyfile is not tested: caddy is not installed\n');
 const hasHaproxy = spawnSync('haproxy', ['-v'], { env: { PATH } }).status === 0;
 if (!hasHaproxy) process.stderr.write('deploy/haproxy.cfg is not tested: haproxy is not installed\n');
 
-interface Proxied {
-  folder: string;
-  servers: readonly Pick<TestServer, 'port' | 'adminAddress'>[];
-  changes?: readonly (readonly [string, string])[];
+type Changes = readonly (readonly [string, string])[];
+type Behind = readonly Pick<TestServer, 'port' | 'adminAddress'>[];
+
+/** deploy/nginx.conf for real: pages of one origin may ask. With `ca` it speaks TLS to the servers and trusts what that signed. */
+function startNginx(servers: Behind, changes: Changes = [], ca?: string) {
+  const ports = servers.map(({ port }) => port);
+  return sampleNginx({ folder: newFolder(), pair, servers: ports, ca, changes: [cors, ...changes] });
 }
 
 /** deploy/Caddyfile for real: its address, certificate and servers replaced by those of the test. */
-async function startCaddy({ folder, servers, changes = [] }: Proxied) {
+async function startCaddy(servers: Behind, changes: Changes = []) {
   const [port] = await freePorts(1);
+  const folder = newFolder();
   const file = join(folder, 'Caddyfile');
   const to = servers.map((one) => `127.0.0.1:${one.port}`).join(' ');
   const text = sample('Caddyfile', [
@@ -60,8 +69,13 @@ async function startCaddy({ folder, servers, changes = [] }: Proxied) {
 }
 
 /** deploy/haproxy.cfg for real, as above. */
-async function startHaproxy({ folder, servers, changes = [] }: Proxied) {
+async function startHaproxy(servers: Behind, changes: Changes = [], ca?: string) {
   const [port] = await freePorts(1);
+  const folder = newFolder();
+  const tls = [
+    ['# default-server ssl', 'default-server ssl'],
+    ['/etc/facematch/ca.crt', ca],
+  ];
   const [file, pem] = [join(folder, 'haproxy.cfg'), join(folder, 'tls.pem')];
   writeFileSync(pem, readFileSync(pair.cert, 'utf8') + readFileSync(pair.key, 'utf8'));
   const lines = servers.map(
@@ -70,6 +84,7 @@ async function startHaproxy({ folder, servers, changes = [] }: Proxied) {
   const text = sample('haproxy.cfg', [
     ['bind :443 ssl crt /etc/facematch/tls.pem', `bind 127.0.0.1:${port} ssl crt ${pem}`],
     ['server one 127.0.0.1:8080', lines.join('\n    ')],
+    ...(ca === undefined ? [] : tls),
     ...changes,
   ]);
   writeFileSync(file, text);
@@ -151,12 +166,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
   let nginx: { port: number; stop(): Promise<void> };
   beforeAll(async () => {
     servers = await pairOfServers();
-    nginx = await startNginx({
-      folder: newFolder(),
-      pair,
-      servers: [servers.first.port, servers.second.port],
-      changes: [cors],
-    });
+    nginx = await startNginx([servers.first, servers.second]);
     return () => Promise.all([nginx.stop(), servers.stop()]);
   });
 
@@ -184,26 +194,23 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
   test.each([
     ['a form', {}],
     ['JSON', asJson],
-  ])(
-    'refuses %s beyond its limit as the server does, for pages of other origins too',
-    async (_what, type) => {
-      const large = { body: Buffer.alloc(28 * MiB), headers: { ...type, ...asPage, 'x-request-id': 'mine' } };
-      const ours = await post(servers.second, servers.key, large);
-      const refused = await post(nginx.port, servers.key, large);
-      // It does not know how much came.
-      const { detail, ...others } = ours.body;
-      expect(detail).toContain(String(large.body.length));
-      expect(refused).toMatchObject({ status: 413, body: others });
-      expect(Object.keys(refused.body).sort()).toEqual(Object.keys(ours.body).sort());
-      for (const name of lastingHeaders)
-        expect([name, refused.headers[name]]).toEqual([name, ours.headers[name]]);
-      expect(refused.headers['strict-transport-security']).toContain('max-age=');
-      expect(ours.headers['access-control-allow-origin']).toBe(asPage.origin);
-      const elsewhere = { ...large, headers: { ...large.headers, origin: 'https://other.example' } };
-      const unread = await post(nginx.port, servers.key, elsewhere);
-      expect(unread.headers).not.toHaveProperty('access-control-allow-origin');
-    },
-  );
+  ])('refuses %s beyond its limit as the server does, pages of other origins too', async (_what, type) => {
+    const large = { body: Buffer.alloc(28 * MiB), headers: { ...type, ...asPage, 'x-request-id': 'mine' } };
+    const ours = await post(servers.second, servers.key, large);
+    const refused = await post(nginx.port, servers.key, large);
+    // It does not know how much came.
+    const { detail, ...others } = ours.body;
+    expect(detail).toContain(String(large.body.length));
+    expect(refused).toMatchObject({ status: 413, body: others });
+    expect(Object.keys(refused.body).sort()).toEqual(Object.keys(ours.body).sort());
+    for (const name of lastingHeaders)
+      expect([name, refused.headers[name]]).toEqual([name, ours.headers[name]]);
+    expect(refused.headers['strict-transport-security']).toContain('max-age=');
+    expect(ours.headers['access-control-allow-origin']).toBe(asPage.origin);
+    const elsewhere = { ...large, headers: { ...large.headers, origin: 'https://other.example' } };
+    const unread = await post(nginx.port, servers.key, elsewhere);
+    expect(unread.headers).not.toHaveProperty('access-control-allow-origin');
+  });
 
   test('lets the largest bodies that the server takes in, and one byte more for it to refuse', async () => {
     for (const [size, headers, code] of [
@@ -273,28 +280,13 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
   });
 });
 
-describe.each([
-  {
-    name: 'nginx',
-    has: hasNginx,
-    start: (server: TestServer, ca: string) =>
-      startNginx({ folder: newFolder(), pair, servers: [server.port], ca }),
-  },
-  {
-    name: 'HAProxy',
-    has: hasHaproxy,
-    start: (server: TestServer, ca: string) =>
-      startHaproxy({
-        folder: newFolder(),
-        servers: [server],
-        changes: [
-          ['# default-server ssl', 'default-server ssl'],
-          ['/etc/facematch/ca.crt', ca],
-        ],
-      }),
-  },
-])('$name with TLS to the server behind', ({ has, start }) => {
-  test.skipIf(!has || !hasOpenssl)('trusts what it is told to alone', async () => {
+test.for([
+  { name: 'nginx', has: hasNginx, start: startNginx },
+  { name: 'HAProxy', has: hasHaproxy, start: startHaproxy },
+])(
+  '$name with TLS to the server behind trusts what it is told to alone',
+  async ({ has, start }, { skip }) => {
+    skip(!has || !hasOpenssl);
     const other = makePair(newFolder(), 'two');
     const env = { FACEMATCH_TLS_CERT: pair.cert, FACEMATCH_TLS_KEY: pair.key };
     const server = await TestServer.forTest({ env });
@@ -302,12 +294,12 @@ describe.each([
       [pair.cert, 200],
       [other.cert, 503],
     ] as const) {
-      const proxy = await start(server, ca);
+      const proxy = await start([server], [], ca);
       expect((await post(proxy.port, server.key)).status).toBe(status);
       await proxy.stop();
     }
-  });
-});
+  },
+);
 
 /** What every answer to a page has, whoever gives it. */
 function expectAnswered(answer: Awaited<ReturnType<typeof post>>, code: ErrorCode): void {
@@ -322,52 +314,31 @@ function expectAnswered(answer: Awaited<ReturnType<typeof post>>, code: ErrorCod
   });
 }
 
-describe.skipIf(!hasNginx || !hasOpenssl)('nginx answers by itself, so that a page can read it', () => {
-  const ask = { headers: asPage };
+interface Sample {
+  name: string;
+  has: boolean;
+  start: (servers: Behind, changes: Changes) => Promise<{ port: number; stop(): Promise<void> }>;
+  /** Makes it wait for 2 s only. */
+  late: Changes[number];
+  /** Makes it allow an address one connection. */
+  crowded?: Changes[number];
+  /** What clients may hear when one of two servers has gone. */
+  gone?: readonly number[];
+}
 
-  test('when no server is there: that the client may try again', async () => {
-    const nginx = await startNginx({
-      folder: newFolder(),
-      pair,
-      servers: await freePorts(1),
-      changes: [cors],
-    });
-    onTestFinished(() => nginx.stop());
-    const answer = await post(nginx.port, 'any', ask);
-    expectAnswered(answer, 'not_ready');
-    expect(answer.headers['retry-after']).toBe('1');
-  });
-
-  test('when the server says nothing for too long', async () => {
-    const server = await TestServer.forTest({ env: { FACEMATCH_TRUSTED_HOPS: '1' }, gate: 'open' });
-    const changes = [cors, ['proxy_read_timeout 15s;', 'proxy_read_timeout 2s;']];
-    const nginx = await startNginx({ folder: newFolder(), pair, servers: [server.port], changes });
-    onTestFinished(() => nginx.stop());
-    server.gate.close();
-    expectAnswered(await post(nginx.port, server.key, ask), 'deadline_exceeded');
-  });
-
-  test('when one address has too many connections', async () => {
-    const server = await TestServer.forTest();
-    const changes = [cors, ['limit_conn facematch_clients 64;', 'limit_conn facematch_clients 1;']];
-    const nginx = await startNginx({ folder: newFolder(), pair, servers: [server.port], changes });
-    onTestFinished(() => nginx.stop());
-    const client = new RawClient(await connectTls(nginx.port, { servername: 'localhost' }));
-    client.write(lengthHead(server, body.length, { expect: '100-continue' }));
-    await client.until(() => client.text.includes('100 Continue'));
-    const refused = await post(nginx.port, server.key, ask);
-    client.leave();
-    expectAnswered(refused, 'rate_limit_exceeded');
-    expect(refused.headers['retry-after']).toBe('1');
-  });
-});
-
-describe.each([
+const samples: readonly Sample[] = [
+  {
+    name: 'nginx',
+    has: hasNginx,
+    start: startNginx,
+    late: ['proxy_read_timeout 15s;', 'proxy_read_timeout 2s;'],
+    crowded: ['limit_conn facematch_clients 64;', 'limit_conn facematch_clients 1;'],
+  },
   {
     name: 'Caddy',
     has: hasCaddy,
     start: startCaddy,
-    late: ['response_header_timeout 15s', 'response_header_timeout 2s'] as const,
+    late: ['response_header_timeout 15s', 'response_header_timeout 2s'],
     // It asks every other second who is there, and cannot send a body again.
     gone: [200, 503],
   },
@@ -375,84 +346,87 @@ describe.each([
     name: 'HAProxy',
     has: hasHaproxy,
     start: startHaproxy,
-    late: ['timeout server 15s', 'timeout server 2s'] as const,
+    late: ['timeout server 15s', 'timeout server 2s'],
+    crowded: ['sc_conn_cur(0) gt 64', 'sc_conn_cur(0) gt 1'],
     gone: [200],
   },
-])('$name with the sample', ({ has, start, late, gone }) => {
-  const skipped = !has || !hasOpenssl;
-  const ask = { headers: { ...asPage, 'x-request-id': 'mine' } };
+];
+const ask = { headers: { ...asPage, 'x-request-id': 'mine' } };
 
-  test.skipIf(skipped)(
-    'answers matches over TLS, passes refusals on, counts clients by their address, and leaves out a server that has gone',
-    async () => {
-      const servers = await pairOfServers();
-      // Whatever is found below.
-      onTestFinished(servers.stop);
-      const proxy = await start({ folder: newFolder(), servers: [servers.first, servers.second] });
-      onTestFinished(() => proxy.stop());
-      const { port } = proxy;
-      const answer = await post(port, servers.key, ask);
-      expect(answer).toMatchObject({ status: 200, body: { match: true, request_id: 'mine' } });
-      expect(answer.headers['strict-transport-security']).toContain('max-age=');
-      expect(answer.headers['access-control-allow-origin']).toBe(asPage.origin);
-
-      for (const [size, headers, code] of [
-        [28 * MiB, {}, 'body_too_large'],
-        [largestJson, asJson, 'invalid_json'],
-      ] as const) {
-        const refused = await post(port, servers.key, { ...zeros(size), headers: { ...headers, ...asPage } });
-        expectAnswered(refused, code);
-      }
-      const said = Array.from({ length: 12 }, (_item, count) => `192.0.2.${count}`);
-      expect(await guesses(port, said)).toEqual(new Set([401, 429]));
-
-      await servers.first.stop();
-      const after: number[] = [];
-      while (after.slice(-8).filter((status) => status === 200).length < 8)
-        after.push((await post(port, servers.key)).status);
-      expect(after.filter((status) => !gone.includes(status))).toEqual([]);
-    },
-  );
-
-  test.skipIf(skipped)(
-    'answers by itself, so that a page can read it, when no server is there or none answers',
-    async () => {
-      const env = { FACEMATCH_TRUSTED_HOPS: '1', FACEMATCH_CORS_ORIGINS: asPage.origin };
-      const server = await TestServer.start({ env, gate: 'open' });
-      onTestFinished(() => server.stop());
-      const own = await post(server, 'wrong', ask);
-      const proxy = await start({ folder: newFolder(), servers: [server], changes: [late] });
-      onTestFinished(() => proxy.stop());
-      server.gate.close();
-      expectAnswered(await post(proxy.port, server.key, ask), 'deadline_exceeded');
-      await server.stop();
-      const answer = await post(proxy.port, server.key, ask);
-      expectAnswered(answer, 'not_ready');
-      expect(answer.headers).toMatchObject({
-        'retry-after': '1',
-        'access-control-expose-headers': own.headers['access-control-expose-headers'],
-      });
-      // No id that could break out of the JSON.
-      const headers = { origin: 'https://other.example', 'x-request-id': ['mine', '"'] };
-      const elsewhere = await post(proxy.port, server.key, { headers });
-      expect(elsewhere.body.request_id).toMatch(/^[0-9a-f-]{36}$/);
-      expect(elsewhere.headers).not.toHaveProperty('access-control-allow-origin');
-    },
-  );
-});
-
-test.skipIf(!hasHaproxy || !hasOpenssl)(
-  'HAProxy tells a page of another origin, too, that an address has too many connections',
-  async () => {
-    const changes = [['sc_conn_cur(0) gt 64', 'sc_conn_cur(0) gt 1']] as const;
-    const server = await TestServer.forTest();
-    const proxy = await startHaproxy({ folder: newFolder(), servers: [server], changes });
+test.for(samples.filter(({ gone }) => gone))(
+  '$name answers matches over TLS, passes refusals on, counts clients by their address, and leaves out a server that has gone',
+  async ({ has, start, gone }, { skip }) => {
+    skip(!has || !hasOpenssl);
+    const servers = await pairOfServers();
+    // Whatever is found below.
+    onTestFinished(servers.stop);
+    const proxy = await start([servers.first, servers.second], []);
     onTestFinished(() => proxy.stop());
-    const client = new RawClient(await connectTls(proxy.port));
+    const { port } = proxy;
+    const answer = await post(port, servers.key, ask);
+    expect(answer).toMatchObject({ status: 200, body: { match: true, request_id: 'mine' } });
+    expect(answer.headers['strict-transport-security']).toContain('max-age=');
+    expect(answer.headers['access-control-allow-origin']).toBe(asPage.origin);
+
+    for (const [size, headers, code] of [
+      [28 * MiB, {}, 'body_too_large'],
+      [largestJson, asJson, 'invalid_json'],
+    ] as const) {
+      const refused = await post(port, servers.key, { ...zeros(size), headers: { ...headers, ...asPage } });
+      expectAnswered(refused, code);
+    }
+    const said = Array.from({ length: 12 }, (_item, count) => `192.0.2.${count}`);
+    expect(await guesses(port, said)).toEqual(new Set([401, 429]));
+
+    await servers.first.stop();
+    const after: number[] = [];
+    while (after.slice(-8).filter((status) => status === 200).length < 8)
+      after.push((await post(port, servers.key)).status);
+    expect(after.filter((status) => !gone!.includes(status))).toEqual([]);
+  },
+);
+
+test.for(samples)(
+  '$name tells pages by itself that no server is there, or that none answers',
+  async (...row) => {
+    const [{ has, start, late }, { skip }] = row;
+    skip(!has || !hasOpenssl);
+    const env = { FACEMATCH_TRUSTED_HOPS: '1', FACEMATCH_CORS_ORIGINS: asPage.origin };
+    const server = await TestServer.forTest({ env, gate: 'open' });
+    const own = await post(server, 'wrong', ask);
+    const proxy = await start([server], [late]);
+    onTestFinished(() => proxy.stop());
+    server.gate.close();
+    expectAnswered(await post(proxy.port, server.key, ask), 'deadline_exceeded');
+    await server.stop();
+    const answer = await post(proxy.port, server.key, ask);
+    expectAnswered(answer, 'not_ready');
+    expect(answer.headers).toMatchObject({
+      'retry-after': '1',
+      'access-control-expose-headers': own.headers['access-control-expose-headers'],
+    });
+    // No id that could break out of the JSON, whichever of several is taken.
+    const headers = { origin: 'https://other.example', 'x-request-id': ['"', 'mine', '"'] };
+    const elsewhere = await post(proxy.port, server.key, { headers });
+    expect(elsewhere.body.request_id).toMatch(/^[0-9a-f-]{32,36}$/);
+    expect(elsewhere.headers).not.toHaveProperty('access-control-allow-origin');
+  },
+);
+
+test.for(samples.filter(({ crowded }) => crowded))(
+  '$name tells pages that there are too many connections',
+  async ({ has, start, crowded }, { skip }) => {
+    skip(!has || !hasOpenssl);
+    const server = await TestServer.forTest();
+    const proxy = await start([server], [crowded!]);
+    onTestFinished(() => proxy.stop());
+    const client = new RawClient(await connectTls(proxy.port, { servername: 'localhost' }));
+    client.write(lengthHead(server, body.length, { expect: '100-continue' }));
+    await client.until(() => client.text.includes('100 Continue'));
     const refused = await post(proxy.port, server.key, { headers: asPage });
+    client.leave();
     expectAnswered(refused, 'rate_limit_exceeded');
     expect(refused.headers['retry-after']).toBe('1');
-    client.leave();
   },
 );
 
