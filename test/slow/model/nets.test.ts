@@ -1,0 +1,260 @@
+import { readFileSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ByteBuffer } from 'flatbuffers';
+import { InferenceSession, Tensor } from 'onnxruntime-node';
+import sharp from 'sharp';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { offsetsOutput, priorsFor } from '../../../models/prepare/boxes.ts';
+import { onnxOf } from '../../../models/prepare/from-tflite.ts';
+import {
+  attributeOf,
+  decodeModel,
+  encodeModel,
+  floatsOf,
+  makeFloats,
+} from '../../../models/prepare/graph.ts';
+import { type Int8Plan, quantiseNet, readPlan } from '../../../models/prepare/int8/index.ts';
+import { preparePack } from '../../../models/prepare/prepare.ts';
+import { rewriteNet } from '../../../models/prepare/rewrite.ts';
+import { isTflite, readTflite } from '../../../models/prepare/tflite.ts';
+import {
+  compareNets,
+  inputShape,
+  meanOf,
+  verifyConversion,
+  verifyRewrite,
+} from '../../../models/prepare/verify.ts';
+import { packDirectory, readCalibratedManifest } from '../../../src/engine/manifest.ts';
+import { sha256 } from '../../../src/engine/pack-files.ts';
+import { sample } from '../../fixtures/images.ts';
+import { without } from '../../support/without.mjs';
+import {
+  closeDetector,
+  closeOriginal,
+  manifest,
+  nets,
+  originals,
+  scratch,
+  tarball,
+} from './support/originals.ts';
+
+/** The nets that are made of published ones: rewritten, converted, in whole numbers. */
+
+const { detector } = manifest;
+
+function operatorsOf(bytes: Uint8Array): string[] {
+  return decodeModel(bytes).graph!.node!.map(({ opType }) => opType!);
+}
+
+// preparePack compares their numbers with the original's.
+test.skipIf(!tarball).each(nets)('$file comes out as the bytes that the manifest pins each time', (net) => {
+  const original = originals.get(net.from)!;
+  for (let time = 0; time < 2; time++) expect(sha256(rewriteNet(original))).toBe(net.sha256);
+});
+
+describe.skipIf(!tarball)('a detector that decodes its boxes in another way', () => {
+  type Constants = NonNullable<NonNullable<ReturnType<typeof decodeModel>['graph']>['initializer']>;
+
+  const bytesOf = (value: number) => new Uint8Array(Float32Array.of(value).buffer);
+  test.each<[string, (constants: Constants, halves: Set<string>) => void]>([
+    [
+      'by thirds of their sides',
+      (constants, halves) => {
+        for (const constant of constants) if (halves.has(constant.name!)) constant.rawData = bytesOf(3);
+      },
+    ],
+    [
+      'from other priors',
+      (constants) => {
+        for (const constant of constants) {
+          if (constant.dims!.length !== 3 || Number(constant.dims![2]) !== 2) continue;
+          // The decoded net is a view of the file, which other tests use.
+          constant.rawData = Uint8Array.from(constant.rawData!);
+          constant.rawData.set(bytesOf(0.5));
+        }
+      },
+    ],
+  ])('%s is left to it, and to its size', async (_what, change) => {
+    const model = decodeModel(originals.get(detector.from)!);
+    const { node, initializer } = model.graph!;
+    const divided = node!.filter(({ opType }) => opType === 'Div').map(({ input }) => input![1]!);
+    const hoisted = node!.flatMap((one) => attributeOf(one, 'value')?.t ?? []);
+    change([...initializer!, ...hoisted], new Set(divided));
+    const other = encodeModel(model);
+    const rewritten = rewriteNet(other);
+    expect(operatorsOf(rewritten)).toContain('Slice');
+    expect(decodeModel(rewritten).graph!.output!.map(({ name }) => name)).toEqual(['scores', 'boxes']);
+    await expect(verifyRewrite(detector, other, rewritten)).resolves.toBeUndefined();
+  });
+});
+
+test.skipIf(!tarball)('the rewritten detector runs at any size, with 2 and 4 numbers a prior', async () => {
+  const session = await InferenceSession.create(rewriteNet(originals.get(detector.from)!));
+  for (const [width, height] of [
+    [320, 240],
+    [240, 240],
+    [184, 240],
+    [320, 64],
+    [333, 77],
+  ] as const) {
+    const input = new Tensor('float32', new Float32Array(3 * height * width), [1, 3, height, width]);
+    const outputs = await session.run({ [detector.input]: input });
+    const priors = priorsFor(width, height).sizes.length / 2;
+    expect(outputs.scores!.dims).toEqual([1, priors, 2]);
+    expect(outputs[offsetsOutput]!.dims).toEqual([1, priors, 4]);
+  }
+  await session.release();
+});
+
+/** A net with its first kernel scaled. */
+function scaled(bytes: Uint8Array, factor: number): Uint8Array {
+  const model = decodeModel(bytes);
+  const constants = model.graph!.initializer!;
+  const kernel = constants.findIndex(({ dims }) => dims!.length === 4);
+  const { name, dims } = constants[kernel]!;
+  const values = floatsOf(constants[kernel] as never).map((value) => value * factor);
+  constants[kernel] = makeFloats(name!, dims!.map(Number), values);
+  return encodeModel(model);
+}
+
+test.skipIf(!tarball).each(nets)('a rewrite of $file with one kernel off by 2 % is refused', async (net) => {
+  const original = originals.get(net.from)!;
+  await expect(verifyRewrite(net, original, scaled(original, 1.02))).rejects.toThrow(
+    `The rewritten ${net.file} does not give the numbers of ${net.from}: cosine 0.`,
+  );
+});
+
+test('what is empty or a text is no net of TensorFlow Lite', () => {
+  for (const bytes of ['', '{"format": "TFL3"}'].map((text) => Buffer.from(text))) {
+    expect(isTflite(bytes)).toBe(false);
+    expect(() => readTflite(bytes)).toThrow('The file is no net of TensorFlow Lite');
+  }
+});
+
+describe.skipIf(!closeOriginal)('the net for close faces', () => {
+  const original = closeOriginal!;
+
+  // preparePack compares them with what TensorFlow Lite answers.
+  test('comes out as the same bytes each time, the ones that the manifest pins', () => {
+    expect(sha256(onnxOf(original))).toBe(closeDetector.sha256);
+    expect(sha256(onnxOf(original))).toBe(closeDetector.sha256);
+  });
+
+  test('with one kernel off by two percent is refused', async () => {
+    await expect(verifyConversion(closeDetector, scaled(onnxOf(original), 1.02))).rejects.toThrow(
+      `The converted ${closeDetector.file} does not give the numbers of ${closeDetector.from}: cosine 0.`,
+    );
+  });
+
+  test('whose right numbers nobody knows is refused', async () => {
+    const other = { ...closeDetector, source_sha256: '0'.repeat(64) };
+    await expect(verifyConversion(other, onnxOf(original))).rejects.toThrow('known-outputs.json lacks it');
+  });
+
+  test('with an operator that is not known here is refused by its number', () => {
+    const bytes = Uint8Array.from(original);
+    const buffer = new ByteBuffer(bytes);
+    // The first of the model's operator codes; its number is field 0 or, in newer files, field 3 of the table.
+    const model = buffer.__indirect(0);
+    const code = buffer.__indirect(buffer.__vector(model + buffer.__offset(model, 6)));
+    buffer.writeInt8(code + buffer.__offset(code, 4), 99);
+    expect(() => onnxOf(bytes)).toThrow('The net has an operator that is not known here: number 99');
+  });
+});
+
+const directory = packDirectory('int8');
+const net = readCalibratedManifest(directory).embedder as typeof manifest.embedder;
+const planFile = join(directory, net.int8!.file);
+const plan = readPlan(readFileSync(planFile), planFile);
+const original = originals.get(net.from)!;
+
+/** Parts of six photos as its input: channels first, (byte − mean) × scale. */
+const photoInputs = () =>
+  Promise.all(
+    [1, 2, 3, 4, 5, 6].map(async (number) => {
+      const [, , height, width] = inputShape(net) as [number, number, number, number];
+      const data = await sharp(sample(number))
+        .resize(width * 2, height * 2, { fit: 'cover' })
+        .extract({ left: width / 2, top: height / 4, width, height })
+        .raw()
+        .toBuffer();
+      const pixels = width * height;
+      return Float32Array.from({ length: 3 * pixels }, (_item, i) => {
+        const channel = Math.floor(i / pixels);
+        const place = net.channels === 'bgr' ? 2 - channel : channel;
+        return (data[3 * (i % pixels) + place]! - meanOf(net, channel)) * net.scale;
+      });
+    }),
+  );
+
+describe.skipIf(!tarball)('the embedder in whole numbers', () => {
+  test('gives the same bytes each time, those of the manifest', () => {
+    expect(sha256(quantiseNet(original, plan))).toBe(net.sha256);
+    expect(sha256(quantiseNet(original, plan))).toBe(net.sha256);
+  });
+
+  test('gives nearly the embeddings of the float net on photos', async () => {
+    const whole = quantiseNet(original, plan);
+    const differences = await compareNets(net.input, inputShape(net), original, whole, await photoInputs());
+    const cosines = differences.map(({ cosine }) => cosine);
+    expect(Math.min(...cosines)).toBeGreaterThan(0.97);
+    // They are not the outputs of the float net itself.
+    expect(Math.max(...cosines)).toBeLessThan(0.9999);
+  });
+
+  test('is quantised except for what the plan leaves in floats', () => {
+    const operators = operatorsOf(quantiseNet(original, plan));
+    const countOf = (name: string) => operators.filter((operator) => operator === name).length;
+    // A convolution in floats is followed by a PReLU, written as two nodes.
+    expect(countOf('Conv')).toBeLessThanOrEqual(3 * plan.floats.length);
+    expect(countOf('QLinearConv')).toBeGreaterThan(40);
+    // The layout changes where whole numbers begin and end, and nowhere else.
+    expect(['BytePRelu', 'PRelu', 'Transpose'].map(countOf)).toEqual([30, 0, 2]);
+  });
+
+  test('cannot be made from a plan without a range', () => {
+    const ranges = without(plan.ranges, net.input);
+    const [lost] = Object.keys(ranges);
+    delete ranges[lost!];
+    expect(() => quantiseNet(original, { ...plan, ranges })).toThrow(
+      `The plan has no range of tensor ${lost}`,
+    );
+  });
+
+  test('is rejected when ranges are a tenth of the right ones', async () => {
+    const ranges = Object.fromEntries(
+      Object.entries(plan.ranges).map(([name, [low, high]]) => [name, [low / 10, high / 10]]),
+    ) as Int8Plan['ranges'];
+    const clamped = quantiseNet(original, { ...plan, ranges });
+    await expect(verifyRewrite(net, original, clamped)).rejects.toThrow('does not give the numbers of');
+  });
+});
+
+describe.skipIf(!tarball)('preparing the pack', () => {
+  let pack: string;
+  beforeEach(async () => {
+    pack = join(await mkdtemp(join(scratch, 'int8-')), 'pack');
+    await mkdir(pack);
+    for (const file of ['manifest.json', net.int8!.file]) await cp(join(directory, file), join(pack, file));
+  });
+
+  test('leaves the nets beside the manifest', async () => {
+    const lines: string[] = [];
+    expect(await preparePack(pack, (line) => lines.push(line))).toBe('prepared');
+    expect(lines.slice(2)).toEqual([
+      'Copying detect.onnx from the pack default',
+      'Copying detect-close.onnx from the pack default',
+      'Copying landmark.onnx from the pack default',
+      'Rewriting package/model/fr_feature.onnx to embed.onnx',
+    ]);
+    expect(sha256(await readFile(join(pack, net.file)))).toBe(net.sha256);
+  });
+
+  test('refuses a plan that is not the manifest’s', async () => {
+    await writeFile(join(pack, net.int8!.file), '{}');
+    await expect(preparePack(pack, () => {})).rejects.toThrow(
+      /embed\.int8\.json is not the one that the manifest describes.*from the repository/,
+    );
+  });
+});
