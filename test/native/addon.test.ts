@@ -211,30 +211,24 @@ describe('misuse is an exception with a message, never a crash', () => {
     expect(() => addon.analyse(pack, one, value as never)).toThrow(/expected|convert/i);
   });
 
-  it.each([join(pack, 'missing'), projectPath('src'), ''])(
-    'a directory without the nets, %j',
-    (directory) => {
-      expect(() => addon.loadPack(directory, manifest)).toThrow(/detect\.onnx/);
-      expect(() => addon.cohortScores(directory, new Float32Array(512))).toThrow('was not loaded');
-      expect(addon.analyse(directory, one, analyseOptions)).toStrictEqual({
-        ok: false,
-        code: 'internal_error',
-        message: `the pack in "${directory}" was not loaded`,
-      });
-    },
-  );
+  it.each([join(pack, 'missing'), projectPath('src'), ''])('a folder without the nets, %j', (directory) => {
+    expect(() => addon.loadPack(directory, manifest)).toThrow(/detect\.onnx/);
+    expect(() => addon.cohortScores(directory, new Float32Array(512))).toThrow('was not loaded');
+    expect(addon.analyse(directory, one, analyseOptions)).toStrictEqual({
+      ok: false,
+      code: 'internal_error',
+      message: `the pack in "${directory}" was not loaded`,
+    });
+  });
 
   it.each([undefined, null, '80', -1, 65_536, Number.NaN, {}])('%s instead of a port', (value) => {
     expect(() => addon.dropNewConnections(value as number)).toThrow(TypeError);
   });
 
-  it.each([undefined, null, '1', -1, 2 ** 31, Number.NaN])(
-    '%s instead of a process or an exit code',
-    (value) => {
-      expect(() => addon.endWithParent(value as number)).toThrow(TypeError);
-      expect(() => addon.endNow(value as number)).toThrow(TypeError);
-    },
-  );
+  it.each([undefined, null, '1', -1, 2 ** 31, Number.NaN])('%s instead of a process or its code', (value) => {
+    expect(() => addon.endWithParent(value as number)).toThrow(TypeError);
+    expect(() => addon.endNow(value as number)).toThrow(TypeError);
+  });
 
   it('a pack that failed to load leaves the loaded one in use', () => {
     expect(() => addon.loadPack(join(pack, 'missing'), manifest)).toThrow();

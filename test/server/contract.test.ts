@@ -17,6 +17,7 @@ import {
   embeddingsQuestion,
   expectProblem,
   type Fields,
+  formType,
   getHead,
   getModels,
   head,
@@ -93,22 +94,13 @@ interface Row {
 const errors: Record<ErrorCode, Row> = {
   invalid_multipart: {
     when: 'the body ends early',
-    ask: () =>
-      send(server, {
-        body: '--b\r\n',
-        headers: { 'content-type': 'multipart/form-data; boundary=b' },
-      }),
+    ask: () => send(server, { body: '--b\r\n', headers: { 'content-type': formType.replace(/=.*/, '=b') } }),
     logged: { reason: 'truncated' },
   },
   invalid_json: {
     when: 'the body breaks off',
     at: ['POST', paths.embeddings],
-    ask: () =>
-      send(server, {
-        path: paths.embeddings,
-        body: '{"pack": "default"',
-        headers: { 'content-type': 'application/json' },
-      }),
+    ask: () => postJson(server, paths.embeddings, '{"pack": "default"'),
     members: { position: 18 },
   },
   missing_field: {
@@ -124,12 +116,7 @@ const errors: Record<ErrorCode, Row> = {
   too_many_images: {
     when: 'an image is to be compared with more than 16',
     at: ['POST', paths.many],
-    ask: () =>
-      match(
-        server,
-        { image1: samples.one, image2: Array.from({ length: 17 }, () => samples.three) },
-        { path: paths.many },
-      ),
+    ask: () => match(server, { image1: herself, image2: Array(17).fill(herself) }, { path: paths.many }),
     members: { limit: 16 },
   },
   photos_disagree: {

@@ -168,13 +168,6 @@ function expectOrder({ faces }: Json): void {
 }
 
 describe('faces are listed', () => {
-  test('largest first, by the area of the box times the detection score', () => {
-    for (const image of [all.image1, all.image2]) {
-      expect(image.faces.length).toBeGreaterThanOrEqual(3);
-      expectOrder(image);
-    }
-  });
-
   test('all that there are, largest first, and an index beyond them is refused', async () => {
     const first = { image1: await collageOf(22), image2_face_index: '0' };
     const { body } = await advanced(first);
@@ -246,16 +239,6 @@ test('a photo that stands on its head has faces with the fallback alone, and tel
   expect(body.match).toBe(true);
   const told = body.image1.faces.map((face: Json) => [face.found_by, Math.abs(face.pose.roll) > 150]);
   expect(told).toEqual(Array(3).fill(['rotated', true]));
-});
-
-test('a face index chooses the face that is compared with all others', async () => {
-  for (const name of ['image1', 'image2']) {
-    const field = `${name}_face_index`;
-    const index = all[name].faces.length - 1;
-    const { body } = await advanced({ [field]: String(index) });
-    expect(body[name].face_index).toBe(index);
-    expect(new Set(body.pairs.map((pair: Json) => pair[field]))).toEqual(new Set([index]));
-  }
 });
 
 test('a compared face that is not the largest is told, unless the caller chose it', async () => {

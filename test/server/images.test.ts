@@ -54,28 +54,25 @@ describe('detect', () => {
 });
 
 describe('embed', () => {
-  test.each<AccuracyMode>(['fast', 'balance'])(
-    'gives each face its unit vector, in mode %s',
-    async (mode) => {
-      const { status, body } = await ask('embed', { image: samples.one, accuracy_mode: mode });
-      expect(status).toBe(200);
-      expect(body.embedding).toEqual({
-        ...body.model,
-        accuracy_mode: mode,
-        dimensions: 512,
-        encoding: 'float32-le-base64',
-        normalised: true,
-      });
-      const options = { ...analyseOptions, accuracy_mode: mode };
-      const known = loadPack(pack, manifest).analyse(pack, samples.one, options);
-      if (!known.ok) throw new Error(known.code);
-      expect(body.image.faces).toHaveLength(3);
-      for (const [index, face] of body.image.faces.entries()) {
-        expect(vector(face.embedding)).toHaveLength(512);
-        expect(cosine(vector(face.embedding), known.image.faces[index]!.embedding)).toBeCloseTo(1, 6);
-      }
-    },
-  );
+  test.each<AccuracyMode>(['fast', 'balance'])('gives each face its unit vector, mode %s', async (mode) => {
+    const { status, body } = await ask('embed', { image: samples.one, accuracy_mode: mode });
+    expect(status).toBe(200);
+    expect(body.embedding).toEqual({
+      ...body.model,
+      accuracy_mode: mode,
+      dimensions: 512,
+      encoding: 'float32-le-base64',
+      normalised: true,
+    });
+    const options = { ...analyseOptions, accuracy_mode: mode };
+    const known = loadPack(pack, manifest).analyse(pack, samples.one, options);
+    if (!known.ok) throw new Error(known.code);
+    expect(body.image.faces).toHaveLength(3);
+    for (const [index, face] of body.image.faces.entries()) {
+      expect(vector(face.embedding)).toHaveLength(512);
+      expect(cosine(vector(face.embedding), known.image.faces[index]!.embedding)).toBeCloseTo(1, 6);
+    }
+  });
 
   test('of the face that was asked for alone; the faces are those of detect', async () => {
     const { body } = await ask('embed', { image: samples.one, face_index: '1' });

@@ -2,7 +2,16 @@ import type { Sharp } from 'sharp';
 import { expect, test } from 'vitest';
 import { blank, samples } from '../fixtures/images.ts';
 import { cutOuts } from '../support/portraits.mjs';
-import { type Answer, type Fields, head, type Json, match, paths, send, sendRaw } from './support/client.ts';
+import {
+  type Answer,
+  type Fields,
+  head,
+  type Json,
+  match,
+  paths,
+  postJson,
+  sendRaw,
+} from './support/client.ts';
 import { Home, TestServer } from './support/server.ts';
 
 /** Several photos of two people, as one decision. */
@@ -68,13 +77,10 @@ test('a side is the mean of its photos, in whatever order, as a form and as JSON
   expect(Math.min(...members(body, 'image1', 'agreement_percent'))).toBeGreaterThan(70);
   const reversed = await ask({ image1: [mirrored, one], image2: [dim, two] });
   expect(reversed.body.confidence_percent).toBe(body.confidence_percent);
-  const json = JSON.stringify({
-    image1: sides.image1.map((image) => image.toString('base64')),
-    image2: sides.image2.map((image) => image.toString('base64')),
-  });
-  const headers = { 'x-api-key': keys.all, 'content-type': 'application/json' };
-  const sent = await fetch(`${server.address}${paths.person}`, { method: 'POST', headers, body: json });
-  expect(((await sent.json()) as Json).confidence_percent).toBe(body.confidence_percent);
+  const base64 = (images: Buffer[]) => images.map((image) => image.toString('base64'));
+  const json = { image1: base64(sides.image1), image2: base64(sides.image2) };
+  const sent = await postJson(server, paths.person, json, keys.all);
+  expect(sent.body.confidence_percent).toBe(body.confidence_percent);
 });
 
 test('a photo of somebody else is refused with its agreement, or told of where the caller lets it pass', async () => {
@@ -147,7 +153,7 @@ test.each([
   [{ 'content-type': 'multipart/form-data; boundary=x', 'content-length': '68003000' }, 20 * 1024 ** 2],
   [{ 'content-type': 'application/json', 'content-length': '90670000' }, (80 / 3) * 1024 ** 2 + 64 * 1024],
 ])(
-  'sixteen photos of 4 MB and one are refused before they are sent, with what to do: %j',
+  'seventeen photos of 4 MB are refused before they are sent, with what to do: %j',
   async (headers, limit) => {
     const line = `POST ${paths.person} HTTP/1.1`;
     const { status, body } = await sendRaw(server, head(server, { ...headers, 'x-api-key': keys.all }, line));
@@ -265,6 +271,5 @@ async function compareEmbeddings(of: Json, a: Float32Array, b: Float32Array): Pr
 }
 
 function askEmbeddings(question: Json): Promise<Answer> {
-  const headers = { 'content-type': 'application/json' };
-  return send(server, { path: paths.embeddings, key: keys.all, body: JSON.stringify(question), headers });
+  return postJson(server, paths.embeddings, question, keys.all);
 }

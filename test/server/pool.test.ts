@@ -43,12 +43,6 @@ describe('two workers', () => {
     expect(samples.one.equals(images[1]!)).toBe(true);
   });
 
-  test('images are analysed side by side and do not mix', async () => {
-    const pictures = [samples.one, faceless, samples.one, faceless];
-    const outcomes = await Promise.all(pictures.map((picture, index) => one(shared(picture), index % 2)));
-    expect(outcomes.map(faces)).toEqual([3, 0, 3, 0]);
-  });
-
   test('what is cancelled ends at the stage that it is at, and the next one in its slot does not', async () => {
     const running = one(shared(faceless), 1);
     setTimeout(() => pool.cancel(1), 20);

@@ -43,39 +43,23 @@ describe('the start', () => {
   cpSync(projectPath('models/packs/default'), damaged, { recursive: true });
   truncateSync(join(damaged, 'embed.onnx'), 1000);
   test.each<[what: string, env: Record<string, string>, words: RegExp]>([
-    [
-      'a wrong setting',
-      { FACEMATCH_PORT: 'http' },
-      /FACEMATCH_PORT: expected a whole number from 0 to 65535 but received "http"/,
-    ],
+    ['a wrong setting', { FACEMATCH_PORT: 'http' }, /FACEMATCH_PORT: expected .* but received "http"/],
     ['workers that die of their first image', { ...disturbedAddon, DIE_FILE: die }, /on purpose/],
     ['an unknown pack', { FACEMATCH_PACK: 'no-such-pack' }, /no model pack/],
     ['a net that was cut short', { FACEMATCH_PACK: damaged }, /embed\.onnx.*replaced, changed or cut short/],
+    ['an audit log in no folder', { FACEMATCH_AUDIT_LOG: '/no/such/audit' }, /AUDIT_LOG cannot .*: ENOENT/],
     [
-      'an audit log that cannot be written to',
-      { FACEMATCH_AUDIT_LOG: '/no/such/folder/audit.jsonl' },
-      /FACEMATCH_AUDIT_LOG cannot be written to: ENOENT/,
-    ],
-    [
-      'an audit log that is a named pipe without a reader',
+      'an audit log that is a pipe',
       { FACEMATCH_AUDIT_LOG: namedPipe() },
-      /FACEMATCH_AUDIT_LOG cannot be written to: nothing reads/,
+      /AUDIT_LOG cannot .*: nothing reads/,
     ],
     ...['uws', 'node'].map((FACEMATCH_HTTP): [string, Record<string, string>, RegExp] => [
       `an address of another machine (${FACEMATCH_HTTP})`,
       { FACEMATCH_HOST: '192.0.2.1', FACEMATCH_HTTP },
       /Cannot listen on 192\.0\.2\.1 port 0 \(EADDRNOTAVAIL\): .*FACEMATCH_HOST/,
     ]),
-    [
-      'an addon that is not there',
-      { FACEMATCH_ADDON: '/nowhere/facematch.node' },
-      /addon did not load[\s\S]*npm run setup/,
-    ],
-    [
-      'a certificate that is none',
-      { FACEMATCH_TLS_CERT: file, FACEMATCH_TLS_KEY: file },
-      /FACEMATCH_TLS_CERT: the file .* holds no certificate in PEM form/,
-    ],
+    ['no addon', { FACEMATCH_ADDON: '/nowhere.node' }, /addon did not load[\s\S]*npm run setup/],
+    ['no certificate', { FACEMATCH_TLS_CERT: file, FACEMATCH_TLS_KEY: file }, /TLS_CERT: .* no certificate/],
   ])('%s ends it with words that say so, and no stack', async (_what, env, expected) => {
     const words = await failingStart(env);
     expect(words).toMatch(expected);
@@ -227,7 +211,7 @@ describe('an end that nobody asked for', () => {
     ['an uncaught error', "throw new Error('thrown on purpose')", 1, /"level":"fatal".*thrown on purpose/],
     ['process.exit', 'process.exit(7)', 7, /starting/],
   ])(
-    '%s in the middle of a native call ends the process and leaves nothing hanging',
+    '%s during a native call ends the process and leaves nothing hanging',
     async (_what, statement, code, logged) => {
       const { server, running } = await startBusy({ node: onSignal(statement) });
       server.child.kill('SIGUSR2');

@@ -196,7 +196,11 @@ describe('in the audit log', () => {
 
   test('embeddings have one line for all', async () => {
     const question = await embeddingsQuestion(server, samples.one);
-    const { body } = await postJson(server, paths.embeddings, question);
+    let body: Json;
+    const ask = async () => ({ body } = await postJson(server, paths.embeddings, question));
+    expect(await rises(ask, 'key_images_total', 'key_comparisons_total')).toEqual({
+      'key_comparisons_total{key="test"}': 3,
+    });
     expect(await told(body.request_id)).toMatchObject([
       { route: 'match_embeddings', candidates: 3, matches: 1, confidence_percent: 100, match: true },
     ]);

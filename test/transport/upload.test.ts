@@ -135,7 +135,7 @@ describe('a connection', () => {
   });
 
   test.each(['close', 'TE, Close'])(
-    'is closed after the answer when the client asks for it: %s',
+    'is closed after the answer to a client that asks: %s',
     async (connection) => {
       client.write(photoRequest(server, { connection }));
       expect((await client.answer()).body).toMatchObject({ match: true });

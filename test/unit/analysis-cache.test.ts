@@ -104,17 +104,14 @@ describe('AnalysisCache', () => {
     expect(cache.size).toBe(0);
   });
 
-  test.each(['at once', 'while it runs'])(
-    'a request that is cancelled %s rejects with the reason',
-    async (when) => {
-      const { ask, looked, hold, release } = cached(2);
-      hold();
-      const ticket = ask(['one']);
-      if (when === 'while it runs') await expect.poll(() => looked).toEqual(['one']);
-      ticket.cancel(new Error('left'));
-      await expect(ticket.done).rejects.toThrow('left');
-      release();
-      await ticket.idle;
-    },
-  );
+  test.each(['at once', 'while it runs'])('a request cancelled %s rejects with the reason', async (when) => {
+    const { ask, looked, hold, release } = cached(2);
+    hold();
+    const ticket = ask(['one']);
+    if (when === 'while it runs') await expect.poll(() => looked).toEqual(['one']);
+    ticket.cancel(new Error('left'));
+    await expect(ticket.done).rejects.toThrow('left');
+    release();
+    await ticket.idle;
+  });
 });

@@ -144,16 +144,13 @@ describe('without a table', () => {
     [1.2, 1, 40],
     [0.7, 100, 28],
     [Number.NaN, 1, 0],
-  ])(
-    'a similarity of %d among %d pairs is %d percent, and no rate is promised',
-    (similarity, pairs, percent) => {
-      expect(none.assess(similarity, pairs)).toEqual({
-        false_match_rate: 1,
-        extrapolated: true,
-        confidence_percent: expect.closeTo(percent, 9),
-      });
-    },
-  );
+  ])('a similarity of %d among %d pairs is %d percent, and has no rate', (similarity, pairs, percent) => {
+    expect(none.assess(similarity, pairs)).toEqual({
+      false_match_rate: 1,
+      extrapolated: true,
+      confidence_percent: expect.closeTo(percent, 9),
+    });
+  });
 
   test('nothing was measured, and with one something was', () => {
     expect([none.measured, calibration.measured]).toEqual([false, true]);

@@ -69,20 +69,6 @@ describe('what is wrong with images', () => {
   const problem = (first: Analysis | NativeFailure, second: Analysis | NativeFailure, choice = automatic) =>
     problemOf(compare([first, second], choice) as ImageFault[]);
 
-  test.each<[NativeFailure, object]>([
-    [heic, { detected: 'heic' }],
-    [damaged, {}],
-    [{ ok: false, code: 'image_too_complex' }, {}],
-    [
-      { ok: false, code: 'image_dimensions', width: 65_500, height: 65_500, limit_pixels: 5 },
-      { width: 65_500, height: 65_500, limit_pixels: 5 },
-    ],
-  ])('%j is told with its members and with words that name the image', (failure, members) => {
-    const { code, extras } = problem(analysis([0]), failure);
-    expect(code).toBe((failure as { code: string }).code);
-    expect(extras).toEqual({ ...members, field: 'image2', detail: expect.stringContaining('image2') });
-  });
-
   test('where both are at fault both are named, and the code is the first one’s', () => {
     const { code, extras } = problem(heic, damaged);
     expect(code).toBe('unsupported_image_format');
@@ -95,12 +81,6 @@ describe('what is wrong with images', () => {
       ],
     });
     expect(extras.detail).toMatch(/image1.*image2/);
-  });
-
-  test('an image that cannot be read comes before one without a face', () => {
-    const { code, extras } = problem(analysis([]), damaged);
-    expect([code, extras.field]).toEqual(['image_decode_failed', 'image2']);
-    expect(extras.errors?.map(({ code: each }) => each)).toEqual(['no_face_found', 'image_decode_failed']);
   });
 });
 

@@ -237,10 +237,4 @@ describe('an answer in words', () => {
     );
     expect(second).toBe('  warning     In b.jpg it is blurred.');
   });
-
-  test('is plain text where colours do not belong, and coloured where they do', () => {
-    const colours = coloursWhen(true);
-    expect(words()).not.toContain('\u001b');
-    expect(describeAnswer(answer, { image1: 'a', image2: 'b' }, 1, colours)).toContain('\u001b[32m');
-  });
 });

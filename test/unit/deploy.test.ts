@@ -81,19 +81,16 @@ describe('Kubernetes', () => {
     expect(typeFaults(all)).toBe('');
   });
 
-  test.each(['base', 'monitoring'])(
-    'the kustomization of %s holds every file that is to be applied',
-    (folder) => {
-      const place = `kubernetes/${folder}/`;
-      const [{ resources }] = manifestsOf(`${place}kustomization.yaml`);
-      // The examples are to be copied, the adapter's rule is of another program.
-      const aside = /^(?:kustomization|.*\.example|prometheus-adapter)\.yaml$/;
-      const there = files.filter((file) => file.startsWith(place)).map((file) => file.slice(place.length));
-      expect(resources.filter((path: string) => !path.startsWith('..')).sort()).toEqual(
-        there.filter((file) => !aside.test(file)),
-      );
-    },
-  );
+  test.each(['base', 'monitoring'])('the kustomization of %s holds every file to be applied', (folder) => {
+    const place = `kubernetes/${folder}/`;
+    const [{ resources }] = manifestsOf(`${place}kustomization.yaml`);
+    // The examples are to be copied, the adapter's rule is of another program.
+    const aside = /^(?:kustomization|.*\.example|prometheus-adapter)\.yaml$/;
+    const there = files.filter((file) => file.startsWith(place)).map((file) => file.slice(place.length));
+    expect(resources.filter((path: string) => !path.startsWith('..')).sort()).toEqual(
+      there.filter((file) => !aside.test(file)),
+    );
+  });
 
   describe('the pods', () => {
     test('get settings that there are, and listen at the ports that they name', () => {
@@ -226,15 +223,12 @@ describe('Kubernetes', () => {
   });
 });
 
-test.each(['nginx.conf', 'replicas/nginx.conf'])(
-  '%s lets in what the server takes, and holds it in memory',
-  (file) => {
-    const sizes = [...deployed(file).matchAll(/^ *client_(?:max_body|body_buffer)_size (\w+);$/gm)];
-    expect(sizes.map(([, size]) => size)).toEqual([largestBody, largestBody]);
-    const exact = (jsonLimit(readConfig({})) / 1024 ** 2).toFixed(1);
-    expect(readFileSync(projectPath('docs/proxies.md'), 'utf8')).toContain(`64 KiB (${exact} MiB)`);
-  },
-);
+test.each(['nginx.conf', 'replicas/nginx.conf'])('%s takes what the server takes, in memory', (file) => {
+  const sizes = [...deployed(file).matchAll(/^ *client_(?:max_body|body_buffer)_size (\w+);$/gm)];
+  expect(sizes.map(([, size]) => size)).toEqual([largestBody, largestBody]);
+  const exact = (jsonLimit(readConfig({})) / 1024 ** 2).toFixed(1);
+  expect(readFileSync(projectPath('docs/proxies.md'), 'utf8')).toContain(`64 KiB (${exact} MiB)`);
+});
 
 test('the containers of the samples have the memory of which SECURITY.md has the sum, for the workers of their CPU limit', () => {
   const [compose] = manifestsOf('compose.yaml');

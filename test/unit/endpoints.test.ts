@@ -339,25 +339,22 @@ const key = { id: 'a', scopes: [], burst: 1 };
 test.each([
   ['at once', 'openapi', { documents: () => ({ reply: () => ({ status: 200, headers: [], body: '' }) }) }],
   ['later', 'models', { gate: { keys: { verify: () => key }, hasRoom: () => true, callers: caller } }],
-])(
-  'an answer %s that cannot be written ends its connection, and is logged and counted',
-  async (_when, wanted, own) => {
-    const records: RequestRecord[] = [];
-    const services = {
-      config: { endpoints: endpointIds, cors_origins: [], log_client: 'off' },
-      readiness: { stage: 'ready' },
-      telemetry: { finished: (record: RequestRecord) => records.push(record) },
-      ...own,
-    } as unknown as Services;
-    const pipeline = new Pipeline(services);
-    const { method, path } = endpoints.find(({ id }) => id === wanted)!;
-    const request = { method, path, headers: new Map([['x-api-key', 'any']]), framing: 'none' } as const;
-    const limits = { upload_timeout_ms: 1000, idle_ms: 1000, drain_bytes: 1000, unread: new UnreadAnswers() };
-    const wire = brokenWire();
-    pipeline.handle(new Exchange(request as unknown as Request, wire, limits));
-    await vi.waitFor(() => expect(records).toHaveLength(1));
-    expect(wire.cut).toHaveBeenCalledOnce();
-    const fault = expect.stringContaining('cannot be written');
-    expect(records).toEqual([expect.objectContaining({ status: 500, code: 'internal_error', fault })]);
-  },
-);
+])('an answer %s that cannot be written ends its connection, and is logged', async (_when, wanted, own) => {
+  const records: RequestRecord[] = [];
+  const services = {
+    config: { endpoints: endpointIds, cors_origins: [], log_client: 'off' },
+    readiness: { stage: 'ready' },
+    telemetry: { finished: (record: RequestRecord) => records.push(record) },
+    ...own,
+  } as unknown as Services;
+  const pipeline = new Pipeline(services);
+  const { method, path } = endpoints.find(({ id }) => id === wanted)!;
+  const request = { method, path, headers: new Map([['x-api-key', 'any']]), framing: 'none' } as const;
+  const limits = { upload_timeout_ms: 1000, idle_ms: 1000, drain_bytes: 1000, unread: new UnreadAnswers() };
+  const wire = brokenWire();
+  pipeline.handle(new Exchange(request as unknown as Request, wire, limits));
+  await vi.waitFor(() => expect(records).toHaveLength(1));
+  expect(wire.cut).toHaveBeenCalledOnce();
+  const fault = expect.stringContaining('cannot be written');
+  expect(records).toEqual([expect.objectContaining({ status: 500, code: 'internal_error', fault })]);
+});

@@ -114,7 +114,7 @@ describe('a running key store', () => {
     ['deleted', () => rmSync(file), 'does not exist'],
     ['a folder', folderInPlace, 'not a regular file'],
   ])(
-    'keeps its keys when the file is %s, logs why, and takes over the next good one',
+    'keeps its keys when the file is %s, logs why, and takes the next good one',
     async (_what, spoil, reason) => {
       const { id, key } = addKey(file);
       const text = readFileSync(file, 'utf8');

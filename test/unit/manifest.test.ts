@@ -253,20 +253,17 @@ describe('a manifest', () => {
     ['detector.variances', [[1e-9, 1000]], [[0.1], [0.1, 0]], 'retinaface'],
   ];
 
-  test.each(members)(
-    'has a member %s: what it may be, and what not',
-    (path, taken, refused, family, message = path) => {
-      const base = manifestOf(family);
-      const read = (value: unknown) =>
-        readWith(path, path === 'detector' && value ? { ...(base.detector as Json), ...value } : value, base);
-      for (const value of taken) expect(() => read(value), JSON.stringify(value)).not.toThrow();
-      for (const value of refused) {
-        const attempt = () => read(value);
-        expect(attempt, JSON.stringify(value)).toThrow(`is not a valid pack manifest:\n  ${path}`);
-        expect(attempt, JSON.stringify(value)).toThrow(message);
-      }
-    },
-  );
+  test.each(members)('has a member %s: what it may be', (path, taken, refused, family, message = path) => {
+    const base = manifestOf(family);
+    const read = (value: unknown) =>
+      readWith(path, path === 'detector' && value ? { ...(base.detector as Json), ...value } : value, base);
+    for (const value of taken) expect(() => read(value), JSON.stringify(value)).not.toThrow();
+    for (const value of refused) {
+      const attempt = () => read(value);
+      expect(attempt, JSON.stringify(value)).toThrow(`is not a valid pack manifest:\n  ${path}`);
+      expect(attempt, JSON.stringify(value)).toThrow(message);
+    }
+  });
 
   test('without a calibration is a draft: it can be prepared, and says how to calibrate it', () => {
     writeManifest(manifestWith('calibration', undefined));

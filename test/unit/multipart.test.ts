@@ -289,7 +289,6 @@ it('a short boundary is found where Buffer.indexOf finds it', () => {
 
 /** Bodies made to be slow to parse, each of about `size` bytes, well-formed or not. */
 const hostileBodies: Record<string, (size: number) => Buffer> = {
-  'lookalikes and nothing else': (size) => oneField('\r\n--bA'.repeat(size / 6)),
   'boundaries that lack their last character': (size) => oneField('\r\n--'.repeat(size / 4)),
   'lookalikes with long padding': (size) => oneField(`\r\n--b${' '.repeat(1000)}A`.repeat(size / 1006)),
   'closing boundaries that go on': (size) => oneField('\r\n--b--A'.repeat(size / 8)),
@@ -299,15 +298,6 @@ const hostileBodies: Record<string, (size: number) => Buffer> = {
   'blanks behind the closing boundary': (size) => bytes(`--b--${' '.repeat(size)}`),
   'a preamble of lookalikes': (size) => bytes(`${'\r\n--b:'.repeat(size / 6)}\r\n--b--`),
   'an epilogue of boundaries': (size) => bytes(`--b--\r\n${'--b\r\n'.repeat(size / 5)}`),
-  'parts and nothing else': (size) => emptyParts(size / 51),
-  'boundary lines and nothing else': (size) => bytes('--b\r\n'.repeat(size / 5)),
-  'one endless header line': (size) => onePart(['x'.repeat(size)]),
-  'endless header lines': (size) =>
-    onePart([
-      Array(Math.floor(size / 6))
-        .fill('x: y')
-        .join('\r\n'),
-    ]),
   'no boundary at all': (size) => bytes('\r\n--a'.repeat(size / 5)),
 };
 

@@ -220,7 +220,7 @@ describe("the workers' time", () => {
     [2, 20, 20],
     [2, 20, 2000],
   ])(
-    'of %i leaves a key that sends one match at a time, %i ms an image, twice that and a job of %i',
+    'of %i leaves a key with one match at a time, %i ms an image, twice that and a job of %i',
     async (...given) => {
       const [workers, image_ms, flood_ms] = given;
       const parts = await share(workers, {

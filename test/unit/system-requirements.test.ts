@@ -159,7 +159,7 @@ const proxies = [
 ];
 
 test.skipIf(!hasApt)(
-  "the private run of apt fetches packages' indexes alone, through the system's proxies",
+  "the private run of apt fetches packages' indexes alone, by the system's proxies",
   () => {
     const folder = newFolder();
     const system = join(folder, 'system.conf');

@@ -56,20 +56,6 @@ test('a code that is none of the table is no refusal, and makes no series of its
   ]);
 });
 
-test('every verdict of a key is counted: on two images, on each candidate, and none where it was refused', async () => {
-  const metrics = metricsOf();
-  const matched = { accuracy_mode: 'fast', match: true, confidence_percent: 90 };
-  const decisions = [matched, { refused: 'no_face_found' }, { candidates: 40, match: false }];
-  const tally = { key_name: 'shop', images: 3, counts: [], decisions };
-  metrics.observe({ ...record, status: 200, code: undefined, tally });
-  metrics.observe({ ...record, status: 200, code: undefined });
-  expect((await seriesOf(metrics)).filter((line) => line.startsWith('facematch_key_'))).toEqual([
-    'facematch_key_requests_total{key="shop"} 1',
-    'facematch_key_images_total{key="shop"} 3',
-    'facematch_key_comparisons_total{key="shop"} 41',
-  ]);
-});
-
 /** 1 KiB. */
 const line = `${'x'.repeat(1023)}\n`;
 /** More than may wait. */
@@ -81,7 +67,7 @@ test.each([
   [10, false],
   [10, true],
 ])(
-  'lines gathered for %d ms take a bounded memory, and the dropped are told (%s)',
+  'lines gathered for %d ms take bounded memory, and the dropped are told (%s)',
   async (gather_ms, blocks) => {
     const pipe = namedPipe();
     const held = await open(pipe, 'r+');

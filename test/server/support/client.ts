@@ -87,8 +87,15 @@ export function match(server: TestServer, fields: Fields, options: Omit<Send, 'b
 export const getModels = (server: TestServer, options: Omit<Send, 'path' | 'method'> = {}) =>
   send(server, { path: paths.models, method: 'GET', ...options });
 
-export function postJson(server: TestServer, path: string, body: object): Promise<Answer> {
-  return send(server, { path, body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
+/** A text is sent as it is, whether or not it is JSON. */
+export function postJson(
+  server: TestServer,
+  path: string,
+  body: object | string,
+  key: string = server.key,
+): Promise<Answer> {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return send(server, { path, key, body: text, headers: { 'content-type': 'application/json' } });
 }
 
 /** A question for match/embeddings: is the first face of an image among these? */

@@ -59,7 +59,7 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
     ['when it is light', { colorScheme: 'light' }, [1280, 768]],
     ['when it is dark, on a phone', { colorScheme: 'dark', isMobile: true, hasTouch: true }, [390, 320]],
   ] as const)(
-    'breaks no rule of WCAG that axe can check, and is never wider than the window, %s',
+    'breaks no rule of WCAG, and is never wider than the window, %s',
     async (_when, options, widths) => {
       const demo = await session.open(options);
       await demo.page.evaluate(axe.source);

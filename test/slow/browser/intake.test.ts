@@ -184,7 +184,7 @@ describe.skipIf(chromiumFile === undefined)('in the browser', () => {
   const session = new Session({ until: 'listening' });
 
   test.each(['jpeg', 'png', 'webp'] as const)(
-    'the preview of a %s stands upright in all eight orientations',
+    'the preview of a %s is upright in all orientations',
     async (format) => {
       const demo = await session.open();
       for (let orientation = 1; orientation <= 8; orientation++) {
@@ -200,7 +200,7 @@ describe.skipIf(chromiumFile === undefined)('in the browser', () => {
   );
 
   test.each(['jpeg', 'png', 'webp'] as const)(
-    'what `detect --draw` writes of a %s stands upright in all eight orientations',
+    'a %s that `detect --draw` drew is upright in all of them',
     async (format) => {
       const page = await session.browser.newPage();
       for (let orientation = 1; orientation <= 8; orientation++) {
