@@ -1,7 +1,8 @@
 // Sets up all that is missing, in order, and nothing else. Node's built-ins only: it runs before `npm ci`.
-//   node scripts/setup.mjs [--dev | --full] [--quiet] [--only STEP,STEP…]
+//   node scripts/setup.mjs [--dev | --full | --bench] [--quiet] [--only STEP,STEP…]
 // --dev    also what `npm test`, the linters and the bench need
 // --full   and what only the slow tests need
+// --bench  as --dev, with the npm packages of all sets: what the bench compares with is among them
 // --quiet  says nothing about what is already there
 // --only   these of debian, npm, headers, uws, addon, program, pack: the Dockerfile's layers, which come one by one
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -24,7 +25,7 @@ import { liftUws, uwsBuilds, uwsFolder } from './lib/uws.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 process.chdir(root);
-const { dev, full, quiet, only } = options();
+const { dev, full, bench, quiet, only } = options();
 
 const buildPackages =
   'cmake g++ make libopencv-core-dev libopencv-imgproc-dev libjpeg62-turbo-dev libpng-dev libwebp-dev'.split(
@@ -97,8 +98,9 @@ const packageSets = {
   own: lab,
   dev: [...lab, 'test/tools'],
   full: [...lab, 'test/tools', 'test/slow/tools'],
+  bench: [...lab, 'test/tools', 'test/slow/tools', 'bench'],
 };
-const packageSet = full ? 'full' : dev ? 'dev' : 'own';
+const packageSet = bench ? 'bench' : full ? 'full' : dev ? 'dev' : 'own';
 const arePackagesThere = () => {
   const sets = Object.keys(packageSets);
   return sets.slice(sets.indexOf(packageSet)).some((which) => isStamped(packagesStamp, packagesHash(which)));
@@ -293,12 +295,12 @@ function options() {
   try {
     const { values } = parseArgs({
       options: {
-        ...{ dev: { type: 'boolean' }, full: { type: 'boolean' }, quiet: { type: 'boolean' } },
-        only: { type: 'string' },
+        ...{ dev: { type: 'boolean' }, full: { type: 'boolean' }, bench: { type: 'boolean' } },
+        ...{ quiet: { type: 'boolean' }, only: { type: 'string' } },
       },
     });
-    const { dev = false, full = false, quiet = false, only } = values;
-    return { dev: dev || full, full, quiet, only: only?.split(',') };
+    const { dev = false, full = false, bench = false, quiet = false, only } = values;
+    return { dev: dev || full || bench, full, bench, quiet, only: only?.split(',') };
   } catch (error) {
     process.stderr.write(`✗ ${error.message}\n`);
     process.exit(2);

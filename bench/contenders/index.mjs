@@ -126,7 +126,7 @@ export const contenders = {
 
 /** { name: version } of the packages that are installed for a contender. */
 export function versionsOf(packages = []) {
-  const folders = ['bench/node_modules', 'bench/contenders/opencv4nodejs/node_modules', 'node_modules'];
+  const folders = ['bench/node_modules', 'node_modules'];
   const found = packages.map((name) => {
     const files = folders.map((folder) => join(root, folder, name, 'package.json'));
     const file = files.find((candidate) => existsSync(candidate));

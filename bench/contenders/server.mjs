@@ -43,7 +43,7 @@ const here = (file) => new URL(file, import.meta.url).href;
  */
 const peers = {
   'do-it-yourself': { worker: 'nets.mjs', pixels: 'pixels.mjs', tasks: 3, compare: byCosine },
-  opencv4nodejs: { pixels: 'opencv4nodejs/pixels.mjs', processes: true, tasks: 3, compare: byCosine },
+  opencv4nodejs: { pixels: 'opencv-pixels.mjs', processes: true, tasks: 3, compare: byCosine },
   'face-api-ssd': { worker: 'face-api.mjs', tasks: 1, compare: byDistance },
   human: { worker: 'human.mjs', tasks: 1, compare: byHuman },
 };

@@ -1,5 +1,5 @@
 // What a run needs in addition to the project's set-up; each is made once and kept. Rejects with a SetupError.
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { cpus, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -60,42 +60,33 @@ async function prepareNets() {
 
 // ---- npm packages
 
-const bench = join(root, 'bench');
-const packagesStamp = join(bench, 'node_modules/.bench-stamp');
-const packagesHash = () =>
-  hashOf([join(bench, 'package-lock.json'), join(bench, '.npmrc')], [process.version, process.arch]);
-const ci = ['ci', '--ignore-scripts', '--no-audit', '--no-fund'];
-
 async function installBench(onLine) {
-  const cure = "npm ci failed. Check the network and npm's registry setting, then try again.";
-  await run('npm', ci, { cwd: bench, cure, onLine });
-  writeStamp(packagesStamp, packagesHash());
+  const cure = 'The npm packages of the bench were not installed.';
+  await run(process.execPath, ['scripts/setup.mjs', '--bench', '--only', 'npm'], { cwd: root, cure, onLine });
 }
 
 // @u4/opencv4nodejs has no binaries, and its own build does not find Debian's OpenCV, so it is built here.
-const opencv = join(bench, 'contenders/opencv4nodejs');
-const opencvStamp = join(opencv, 'node_modules/.built-stamp');
+const opencv = join(root, 'node_modules/@u4/opencv4nodejs');
+// In the package's folder: set-up replaces both.
+const opencvStamp = join(opencv, '.built-stamp');
 
-/** What a build depends on: the package, Node's ABI, and OpenCV's version. */
+/** What a build depends on beside the package: Node's ABI, and OpenCV's version. */
 function opencvHash() {
-  const lock = readFileSync(join(opencv, 'package-lock.json'), 'utf8');
   // biome-ignore lint/suspicious/noTemplateCurlyInString: dpkg-query's own format
   const version = ask('dpkg-query', ['-W', '-f', '${Version}', 'libopencv-dev']) ?? '';
-  return hashOf([], [lock, process.versions.modules, process.arch, version]);
+  return hashOf([], [process.versions.modules, version]);
 }
 
 async function buildOpencv(onLine) {
   const missing = isDebian() ? missingPackages(['libopencv-dev']) : [];
   if (missing.length > 0) await installPackages(missing, onLine);
   const cure = 'opencv4nodejs did not build; leave it out, or see bench/lib/setup.mjs for what it needs.';
-  await run('npm', ci, { cwd: opencv, cure, onLine });
-  const library = join(opencv, 'node_modules/@u4/opencv4nodejs');
-  const gyp = createRequire(join(library, 'package.json')).resolve('node-gyp/bin/node-gyp.js');
+  const gyp = createRequire(join(opencv, 'package.json')).resolve('node-gyp/bin/node-gyp.js');
   // Node's headers if they came with Node; otherwise node-gyp downloads them.
   const prefix = dirname(dirname(process.execPath));
   const headers = existsSync(join(prefix, 'include/node/node.h')) ? { npm_config_nodedir: prefix } : {};
   await run(process.execPath, [gyp, 'rebuild', '--jobs', process.env.JOBS ?? String(cpus().length)], {
-    cwd: library,
+    cwd: opencv,
     cure,
     onLine,
     env: {
@@ -107,7 +98,7 @@ async function buildOpencv(onLine) {
     },
   });
   // It links whatever it finds; loading shows whether anything is missing.
-  await run(process.execPath, ['library.mjs'], { cwd: opencv, cure, onLine });
+  await run(process.execPath, ['bench/contenders/opencv-pixels.mjs'], { cwd: root, cure, onLine });
   writeStamp(opencvStamp, opencvHash());
 }
 
@@ -116,7 +107,7 @@ const steps = [
   {
     title: 'npm packages of the bench',
     for: ['do-it-yourself', 'opencv4nodejs', 'face-api-ssd', 'human'],
-    done: () => isStamped(packagesStamp, packagesHash()),
+    done: () => false, // set-up knows what is there
     make: installBench,
   },
   {
@@ -126,7 +117,7 @@ const steps = [
     make: prepareNets,
   },
   {
-    title: 'OpenCV for Node (some ten minutes)',
+    title: 'OpenCV for Node (some ten minutes, anew whenever the packages were)',
     for: ['opencv4nodejs'],
     done: () => isStamped(opencvStamp, opencvHash()),
     make: buildOpencv,

@@ -1,6 +1,18 @@
 // Decoding, resizing and warping by OpenCV, called from JavaScript: every step creates a Mat.
-import { apply, inverse } from '../../lib/geometry.mjs';
-import { cv } from './library.mjs';
+import { Log } from '@u4/opencv-build';
+import { apply, inverse } from '../lib/geometry.mjs';
+
+// Settings that the package reads when it is imported. Otherwise it searches for an OpenCV that it has compiled itself.
+process.env.OPENCV4NODEJS_DISABLE_AUTOBUILD = '1';
+// Every Mat is released explicitly. The package's own tracking costs a lock and a call to V8 for each Mat, and continues after
+// the end of V8 where another library of the process uses OpenCV too.
+process.env.OPENCV4NODEJS_DISABLE_EXTERNAL_MEM_TRACKING = '1';
+Log.silence = true;
+
+const { cv } = await import('@u4/opencv4nodejs');
+
+// Processes provide the parallelism.
+cv.setNumThreads(1);
 
 /** Least longer side: large enough for the chip of any face that the detector finds. */
 const least_side = 640;
