@@ -15,13 +15,14 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { neededPackages } from '../../scripts/lib/needed-packages.mjs';
 import { uwsBuilds } from '../../scripts/lib/uws.mjs';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
+process.chdir(fileURLToPath(new URL('../..', import.meta.url)));
 const home = 'opt/facematch';
 
 /** What belongs to the program, by file or folder. */
-export const program = [
+const program = [
   'LICENSE',
   'THIRD_PARTY_NOTICES.md',
   'package.json',
@@ -32,18 +33,13 @@ export const program = [
 ];
 
 /**
- * Packages that ship binaries for every platform, by what is loaded here. Where `alone`, what they depend on is left out.
- * Their package.json stays: `facematch doctor` compares versions.
+ * Of these no code is loaded: ONNX Runtime's library is in facematch's own package for this platform, and the other lets piscina
+ * lower the priority of threads, which is not asked for. Their package.json stays: `facematch doctor` compares versions.
  */
-const loaded = {
-  // Its library is in facematch's own package for this platform.
-  'onnxruntime-node': { only: [], alone: true },
-  // Lets piscina lower the priority of threads, which is not asked for.
-  '@napi-rs/nice': { only: [], alone: true },
-};
+const named = ['onnxruntime-node', '@napi-rs/nice'];
 
 /** Pages for people; licences and notices are none. */
-export const page = /\/(?!LICEN[CS]E|NOTICE|THIRD_PARTY_NOTICES)[^/]*\.(?:md|markdown)$/i;
+const page = /\/(?!LICEN[CS]E|NOTICE|THIRD_PARTY_NOTICES)[^/]*\.(?:md|markdown)$/i;
 
 /** What nobody loads: types, maps, sources of what is compiled, pages, tests. */
 const unused = [
@@ -56,52 +52,22 @@ const unused = [
   /\/(?:\.stamp|\.travis\.yml|\.eslintrc.*|\.prettierrc.*|tsconfig.*\.json|eslint\.config\.\w+)$/,
 ];
 
-export const isUsed = (path) => !unused.some((pattern) => pattern.test(path));
-
-/** Folders under node_modules of the packages that a server needs, found as Node finds them. */
-export function neededPackages(lock, isThere, { alone } = {}) {
-  const found = new Set();
-  const visit = (from) => {
-    const { dependencies, optionalDependencies } = lock.packages[from];
-    for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
-      const place = placesOf(name, from).find(
-        (candidate) => candidate in lock.packages && isThere(candidate),
-      );
-      if (place === undefined || found.has(place)) continue; // an optional one, of another platform
-      found.add(place);
-      if (!alone?.(name)) visit(place);
-    }
-  };
-  visit('');
-  return [...found].sort();
-}
-
-/** From `a/node_modules/b` one sees the packages in it, in `a`, and at the top. */
-function placesOf(name, from) {
-  const places = [];
-  for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('node_modules/') - 1))) {
-    places.push(folder === '' ? `node_modules/${name}` : `${folder}/node_modules/${name}`);
-    if (folder === '') return places;
-  }
-}
+const isUsed = (path) => !unused.some((pattern) => pattern.test(path));
 
 function copy(path, target) {
-  cpSync(join(root, path), join(target, path), {
+  cpSync(path, join(target, path), {
     recursive: true,
-    filter: (file) => isUsed(file) && (basename(file) !== 'node_modules' || file === join(root, path)),
+    filter: (file) => isUsed(file) && (basename(file) !== 'node_modules' || file === path),
   });
 }
 
 function collectPackages(target) {
-  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
-  const isThere = (place) => existsSync(join(root, place));
-  for (const place of neededPackages(lock, isThere, { alone: (name) => loaded[name]?.alone === true })) {
-    const { only } = loaded[place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length)] ?? {};
-    if (only === undefined) copy(place, target);
-    else for (const file of ['package.json', ...licences(place), ...only]) copy(join(place, file), target);
-  }
+  const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'));
+  for (const place of neededPackages(lock, named).keys()) if (place !== '') copy(place, target);
+  for (const place of named.map((name) => `node_modules/${name}`))
+    for (const file of ['package.json', ...licences(place)]) copy(join(place, file), target);
   const platform = `linux-${process.arch}`;
-  cpSync(join(root, 'build/package', platform), join(target, 'node_modules/@facematch', platform), {
+  cpSync(join('build/package', platform), join(target, 'node_modules/@facematch', platform), {
     recursive: true,
     // One build of µWebSockets.js loads with this Node and the C library of the image.
     filter: (file) => {
@@ -116,7 +82,7 @@ const ownSystem = `linux-${process.arch}-${process.versions.node.split('.')[0]}`
 const loadedUws = uwsBuilds.find(({ system }) => system === ownSystem)?.folder ?? 'none';
 
 const licences = (place) =>
-  readdirSync(join(root, place)).filter((name) => /^(?:LICEN[CS]E|ThirdPartyNotices|NOTICE)/i.test(name));
+  readdirSync(place).filter((name) => /^(?:LICEN[CS]E|ThirdPartyNotices|NOTICE)/i.test(name));
 
 /** The program, and its licence where the archive of Node was unpacked whole. */
 function collectNode(target) {
@@ -148,11 +114,9 @@ function openToRead(folder) {
 
 const isProgram = (path) => (statSync(path).mode & 0o100) !== 0;
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const [target] = process.argv.slice(2);
-  if (target === undefined) throw new Error('usage: node deploy/image/collect.mjs FOLDER');
-  collectNode(join(target, 'node'));
-  collectPackages(join(target, 'packages', home));
-  collectProgram(join(target, 'program'));
-  openToRead(target);
-}
+const [target] = process.argv.slice(2);
+if (target === undefined) throw new Error('usage: node deploy/image/collect.mjs FOLDER');
+collectNode(join(target, 'node'));
+collectPackages(join(target, 'packages', home));
+collectProgram(join(target, 'program'));
+openToRead(target);

@@ -14,8 +14,10 @@ const onnxRuntime = {
 /** Whose terms Debian's packages have: of BoringSSL, and of xxHash in lsquic. */
 const debian = { BoringSSL: 'android-libboringssl', xxHash: 'libxxhash0' };
 
-/** Names the sources of the API page's script, all that it could load. */
-const map = 'dist/browser/standalone.js.map';
+/** They name the sources of what the API page loads; the bundler's own few lines have none. */
+const maps = apiReference.files
+  .filter((file) => !file.includes('rolldown-runtime'))
+  .map((file) => `${file}.map`);
 
 /**
  * Works inside the binaries of µWebSockets.js, by what the binaries themselves name, and the LICENSE files and headers of the newest
@@ -91,11 +93,11 @@ async function noticesOfOnnxRuntime(version, work, folder, onLine) {
 /** The packages that the script of the API's page is bundled of: { name, version, licence }. Throws an Error when `notices` was not called. */
 export const referenceParts = () => JSON.parse(readFileSync(join('.cache/notices', partsFile), 'utf8'));
 
-/** Installs the very versions that the source map names, for their licences. */
+/** Installs the very versions that the source maps name, for their licences. */
 async function partsOfReference(work, folder, onLine) {
   const lifted = join(work, 'map');
-  await liftFiles({ ...apiReference, files: [map] }, lifted, cure, onLine);
-  const { sources } = JSON.parse(readFileSync(join(lifted, map), 'utf8'));
+  await liftFiles({ ...apiReference, files: maps }, lifted, cure, onLine);
+  const sources = maps.flatMap((map) => JSON.parse(readFileSync(join(lifted, map), 'utf8')).sources);
   const versions = Object.fromEntries(sources.flatMap(partOf).sort());
   const place = join(work, 'parts');
   mkdirSync(place);

@@ -1,39 +1,37 @@
-// The list of parts of a release for one platform (SBOM, CycloneDX 1.5): npm's own list of what the program runs with, and what is
+// The list of parts of a release for one platform (SBOM, CycloneDX 1.5): the npm packages that the program runs with, and what is
 // inside the files that are shipped.
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { apiReference } from './lift.mjs';
+import { neededPackages } from './needed-packages.mjs';
 import { insideUws, referenceParts } from './notices.mjs';
-import { ask } from './run.mjs';
 import { libraries } from './static-libraries.mjs';
 import { uwsBuilds } from './uws.mjs';
 
 /** `dropped` names dependencies that are needed to build and not shipped. `notices` must have been gathered. */
 export function sbom(pack, platform, dropped) {
-  const list = ['sbom', '--omit=dev', '--workspaces=false', '--sbom-format=cyclonedx'];
-  const made = JSON.parse(ask('npm', [...list, '--sbom-type=application']));
-  // npm calls the program by the name of the folder.
-  const { name } = JSON.parse(readFileSync('package.json', 'utf8'));
-  made.metadata.component.name = name;
-  const kept = reachable(made, dropped);
-  const npm = made.components.filter((one) => kept.has(one['bom-ref']));
-  const dependencies = made.dependencies
-    .filter(({ ref }) => kept.has(ref))
-    .map(({ ref, dependsOn = [] }) => ({ ref, dependsOn: dependsOn.filter((one) => kept.has(one)) }));
+  const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'));
+  const needed = neededPackages(lock, dropped);
+  const [program, ...packages] = [...needed.keys()].map((place) => npmPart(place, lock.packages[place]));
   return {
-    ...made,
-    components: [...npm, ...nativeParts(platform), ...pageParts(), ...filesOf(pack)],
-    dependencies,
+    ...{ bomFormat: 'CycloneDX', specVersion: '1.5', serialNumber: `urn:uuid:${randomUUID()}`, version: 1 },
+    metadata: { timestamp: new Date().toISOString(), component: { ...program, type: 'application' } },
+    components: [...packages, ...nativeParts(platform), ...pageParts(), ...filesOf(pack)],
+    dependencies: [...needed].map(([place, on]) => ({ ref: refOf(place), dependsOn: on.map(refOf) })),
   };
 }
 
-/** References that the program reaches without those that are dropped. */
-function reachable({ metadata, dependencies }, dropped) {
-  const next = new Map(dependencies.map(({ ref, dependsOn = [] }) => [ref, dependsOn]));
-  const kept = new Set([metadata.component['bom-ref']]);
-  for (const ref of kept)
-    for (const one of next.get(ref) ?? [])
-      if (!dropped.some((name) => one.startsWith(`${name}@`))) kept.add(one);
-  return kept;
+/** Unique, where a name and version may be there twice. */
+const refOf = (place) => place || 'program';
+
+/** A package by its entry of package-lock.json; the program itself has no tarball. */
+function npmPart(place, { name = place.split('node_modules/').at(-1), version, license, integrity }) {
+  const hash = integrity && Buffer.from(integrity.slice('sha512-'.length), 'base64').toString('hex');
+  return {
+    ...component({ name, version, licence: license }),
+    ...{ 'bom-ref': refOf(place), purl: npmAddress(name, version) },
+    ...(hash && { hashes: [{ alg: 'SHA-512', content: hash }] }),
+  };
 }
 
 function nativeParts(platform) {
