@@ -37,15 +37,7 @@ const programFiles = [
   ...['docs', 'deploy', 'README.md', 'CHANGELOG.md', 'SECURITY.md'],
 ];
 /** Of `deploy`, what needs a clone. */
-const proofs = [
-  'image',
-  'release',
-  'replicas',
-  'prove-arm64',
-  'prove-image',
-  'prove-release',
-  'prove-replicas',
-].map((name) => `deploy/${name}`);
+const proofs = ['image', 'release', 'replicas', 'prove-arm64', 'prove-image'].map((name) => `deploy/${name}`);
 /** Needed to build, not to run. */
 const built = ['onnxruntime-node'];
 

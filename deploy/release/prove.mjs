@@ -1,3 +1,8 @@
+// Rehearses a release: the packages are made once more in another folder and compared; what docs/releasing.md has a person and a
+// workflow publish goes to a registry on loopback, and bare Debians install from it, match two photos, serve under the unit and nginx
+// as the pages say, upgrade and uninstall.
+//   node deploy/release/prove.mjs [--json]
+// Needs root, debootstrap, and `npm run package -- --registry` before.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -24,7 +29,7 @@ const systems = [
   { suite: 'trixie', node: '24' },
 ];
 
-requireTools('prove-release');
+requireTools('deploy/release/prove.mjs');
 endOnSignals();
 const folder = mkdtempSync(join(tmpdir(), 'facematch-release-'));
 const run = ([command, ...args], options = {}) =>

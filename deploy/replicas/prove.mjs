@@ -1,6 +1,6 @@
 // Proves what docs/replicas.md says, on real programs under load: Debian's redis-server and nginx, and three replicas of the
 // server. Every request is accounted for by its id.
-//   deploy/prove-replicas [--quick] [--only limits] [--seconds 20] [--json]
+//   node deploy/replicas/prove.mjs [--quick] [--only limits] [--seconds 20] [--json]
 // --quick    short phases, and only what holds on a machine of any speed: a minute becomes seconds
 // --only     one of limits, kill, redis, rolling, throughput
 // --seconds  length of a phase

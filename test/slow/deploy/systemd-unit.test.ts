@@ -99,7 +99,7 @@ function blocksOf(page: string): Block[] {
   );
 }
 
-/** Not run here: its packages come from a registry. deploy/prove-release has one. */
+/** Not run here: its packages come from a registry. deploy/release/prove.mjs has one. */
 const elsewhere = 'From packages, without a compiler';
 
 const ready =
