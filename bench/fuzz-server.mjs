@@ -14,21 +14,11 @@ import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { scopes } from '../dist/src/auth/keys.js';
 import { endpointIds } from '../dist/src/config/config.js';
 import { form, content_type as formType, parseAnswers } from '../test/support/load.mjs';
-import { endOnSignals, mainThreadCpuMsOf, memoryOf, root, startServer } from '../test/support/programs.mjs';
+import { endOnSignals, memoryOf, root, startServer } from '../test/support/programs.mjs';
 import { Random } from '../test/support/random.mjs';
-import {
-  claim,
-  flags,
-  MiB,
-  marksOf,
-  mib,
-  percent,
-  progress,
-  quantile,
-  report,
-} from '../test/support/report.mjs';
+import { claim, flags, MiB, marksOf, mib, percent, progress, report } from '../test/support/report.mjs';
 import { without } from '../test/support/without.mjs';
-import { heavy, plain } from './fuzz/heavy.mjs';
+import { slowestOf } from './fuzz/heavy.mjs';
 import { fuzzImages, plan } from './fuzz/plan.mjs';
 
 const options = flags({
@@ -216,47 +206,6 @@ async function run(from, end) {
   await Promise.all(lingering);
 }
 
-/** Milliseconds of the main thread for one body. */
-async function mainMsOf({ path, content_type, body, what }) {
-  const started_ms = mainThreadCpuMsOf(server.pid);
-  const response = await ask(path, body, content_type);
-  await response.arrayBuffer();
-  if (response.status >= 500) faults.push(`${what}: ${response.status}`);
-  // What is left to do after the answer, such as freeing the body.
-  await sleep(20);
-  return mainThreadCpuMsOf(server.pid) - started_ms;
-}
-
-/** The slowest of so many heavy bodies: { plain_ms, slowest: [{ what, ms, ratio }] }. What seems slow is tried twice more, and its least time counts. */
-async function slowestOf(count) {
-  const usual = { form: [], JSON: [] };
-  const usualMs = (is) => quantile(usual[is], 0.5);
-  const bodies = plain(heavy_bytes);
-  const askPlain = async () => {
-    for (const body of bodies) usual[body.is].push(await mainMsOf(body));
-  };
-  for (let turn = 0; turn < 6; turn++) await askPlain();
-  const seen = [];
-  for (let index = 0; index < count && !dead; index++) {
-    if (index % 20 === 0) {
-      progress(`${index} heavy bodies`);
-      await askPlain();
-    }
-    const body = heavy(Random.at(options.seed, index), heavy_bytes);
-    let ms = await mainMsOf(body);
-    for (let again = 0; again < 2 && ms > 2 * usualMs(body.is); again++)
-      ms = Math.min(ms, await mainMsOf(body));
-    seen.push({ ...body, ms });
-  }
-  const all = seen.map(({ what, is, ms }) => ({ what, ms: Math.round(ms), ratio: ms / usualMs(is) }));
-  return {
-    plain_ms: Object.keys(usual)
-      .map((is) => `${is} ${Math.round(usualMs(is))}`)
-      .join(', '),
-    slowest: all.sort((a, b) => b.ratio - a.ratio).slice(0, 8),
-  };
-}
-
 const judged = options.requests >= 20_000;
 const started = performance.now();
 const expected = await validAnswer();
@@ -275,7 +224,13 @@ for (const mark of marksOf(
   if (!options.json) console.log(`${mark} requests: ${rss.at(-1).mib} MiB`);
 }
 const seconds = Math.round((performance.now() - started) / 1000);
-const heaviest = options.heavy > 0 && !dead ? await slowestOf(options.heavy) : undefined;
+const heaviest =
+  options.heavy > 0 && !dead
+    ? await slowestOf({
+        ...{ count: options.heavy, seed: options.seed, bytes: heavy_bytes },
+        ...{ ask, pid: server.pid, isDead: () => dead !== undefined, onFault: (what) => faults.push(what) },
+      })
+    : undefined;
 const alive = dead === undefined;
 // Before the metrics, which would count it as still held.
 const answered = alive ? await validAnswer() : undefined;

@@ -14,7 +14,7 @@ export interface SetFolder {
   about?: string;
 }
 
-export interface FacesToFind {
+interface FacesToFind {
   /** People for the table, the cohort and the human check. */
   table: readonly SetFolder[];
   /** People for the cohort and the human check only. */
@@ -27,7 +27,7 @@ export interface FacesToFind {
 }
 
 /** The sets of one mode. */
-export interface FoundSets {
+interface FoundSets {
   mode: AccuracyMode;
   table: PeopleSet[];
   cohortOnly: PeopleSet[];

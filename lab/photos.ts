@@ -149,7 +149,7 @@ function shiftAt(rate: number, means: Float64Array, single: Float64Array): numbe
 }
 
 /** How often strangers pass a similarity with so many photos of each side. */
-export interface ShiftCheck {
+interface ShiftCheck {
   photos: readonly [number, number];
   observed: number;
   pairs: number;

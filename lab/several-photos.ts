@@ -38,7 +38,7 @@ export interface ForeignFigures {
   foreign_told: number;
 }
 
-export interface PhotosJudge {
+interface PhotosJudge {
   calibration: Calibration;
   /** Cohort scores of unit vectors that follow each other in one array. */
   cohortScores(vectors: Float32Array): Float32Array;

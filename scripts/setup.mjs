@@ -5,7 +5,7 @@
 // --bench  as --dev, with the npm packages of all sets: what the bench compares with is among them
 // --quiet  says nothing about what is already there
 // --only   these of debian, npm, headers, uws, addon, program, pack: the Dockerfile's layers, which come one by one
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,13 +18,13 @@ import {
   unpackFiles,
   unpackFromNextRelease,
 } from './lib/debian.mjs';
-import { apiReference, liftFiles, nextNode } from './lib/lift.mjs';
+import { liftFiles, nextNode } from './lib/lift.mjs';
 import { takeLock } from './lib/lock.mjs';
+import { programStep } from './lib/program.mjs';
 import { ask, hashOf, isStamped, run, SetupError, seconds, withProgress, writeStamp } from './lib/run.mjs';
 import { liftUws, uwsBuilds, uwsFolder } from './lib/uws.mjs';
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
-process.chdir(root);
+process.chdir(dirname(dirname(fileURLToPath(import.meta.url))));
 const { dev, full, bench, quiet, only } = options();
 
 const buildPackages =
@@ -48,7 +48,6 @@ const nextLibcPackages = ['libc6', 'libstdc++6', 'libgcc-s1'];
 const nextNodeTarget = '.cache/next-node';
 
 const promtoolTarget = '.cache/promtool';
-const promtoolFile = '/usr/bin/promtool';
 
 /** Where ONNX Runtime's C++ headers are: told, downloaded earlier, or of the system. */
 function findHeaders() {
@@ -85,11 +84,6 @@ const addonHash = () =>
     ['native/core', 'native/binding', 'CMakeLists.txt', 'package-lock.json'],
     [process.version, process.arch, findHeaders(), process.env.OPENCV_DIR ?? ''],
   );
-const programHash = () =>
-  hashOf([
-    ...['src', ...lab, 'models/prepare', 'tsconfig.json', 'package-lock.json'],
-    ...['client-types', 'lift', 'reference'].map((name) => `scripts/lib/${name}.mjs`),
-  ]);
 const packagesHash = (which) =>
   hashOf(['package-lock.json', '.npmrc'], [process.version, process.arch, which]);
 const packagesStamp = 'node_modules/.facematch-stamp';
@@ -147,40 +141,9 @@ const uwsMissing = () =>
 const packs = ['models/packs/default', 'models/packs/int8'];
 
 function netsOf(pack) {
-  const { detector, close_detector, landmarks, embedder } = JSON.parse(
-    readFileSync(`${pack}/manifest.json`, 'utf8'),
-  );
-  const nets = [detector, close_detector, landmarks, embedder].filter((net) => net !== undefined);
-  return nets.map(({ file }) => `${pack}/${file}`);
+  const members = Object.values(JSON.parse(readFileSync(`${pack}/manifest.json`, 'utf8')));
+  return members.flatMap((one) => (one?.file?.endsWith('.onnx') ? [`${pack}/${one.file}`] : []));
 }
-
-/** Markup, styles and script of the pages, where these are read. */
-const pages = [
-  ...['page.html', 'page.css', 'main.ts'].map((name) => `src/demo/browser/${name}`),
-  ...['src/site/page.css', ...lab.map((folder) => `${folder}/report/report.css`)],
-  ...['--minify', '--format=esm', '--charset=utf8', '--loader:.html=copy'],
-  ...['--outbase=.', '--outdir=dist'],
-];
-
-/** What makes the types of `facematch/client-types`. */
-const clientTypes = [
-  ...['scripts/lib/client-types.mjs', '--platform=node', '--format=esm', '--packages=external'],
-  '--outfile=build/client-types.mjs',
-];
-
-/** Makes the declarations of the client one file that imports nothing. */
-function inlineTypes() {
-  const [declarations, types] = ['facematch.d.mts', 'types.d.ts'].map((name) => join('dist/client', name));
-  const own = readFileSync(declarations, 'utf8').replace(
-    /^import type .* from 'facematch\/client-types';\n/m,
-    '',
-  );
-  writeFileSync(declarations, own + readFileSync(types, 'utf8'));
-}
-
-/** The script that shows the API's page. */
-const reference = 'build/reference';
-const referenceHash = hashOf([], [apiReference.integrity, ...apiReference.files]);
 
 /** The steps in order. `missing` answers why the step is needed, or undefined; `make` does it. */
 const steps = [
@@ -246,32 +209,7 @@ const steps = [
       writeStamp('build/addon/.stamp', addonHash());
     },
   },
-  {
-    id: 'program',
-    title: 'program',
-    missing: () => (isStamped('dist/.stamp', programHash()) ? undefined : 'tsc'),
-    make: async (onLine) => {
-      if (!isStamped(`${reference}/.stamp`, referenceHash)) {
-        const cure =
-          "The script of the API's page could not be had. Check the network and npm's registry setting (npm config get registry).";
-        await liftFiles(apiReference, reference, cure, onLine);
-        writeStamp(`${reference}/.stamp`, referenceHash);
-      }
-      rmSync('dist', { recursive: true, force: true });
-      const node = (cure, ...args) => run(process.execPath, args, { cure, onLine });
-      const bundle = ['node_modules/esbuild/bin/esbuild', '--bundle', '--log-level=warning'];
-      const compile = ['node_modules/typescript/bin/tsc', '-p'];
-      await node("The clients' types could not be bundled.", ...bundle, ...clientTypes);
-      await node("The clients' types could not be made.", 'build/client-types.mjs', 'dist/client/types.d.ts');
-      await node('The client did not compile.', ...compile, 'src/client');
-      inlineTypes();
-      await node('The TypeScript sources did not compile.', ...compile, '.');
-      await node('The pages could not be bundled.', ...bundle, ...pages);
-      const parts = ['scripts/lib/reference.mjs', `${reference}/dist/browser`, 'dist/src/site/reference'];
-      await node("The script of the API's page could not be bundled.", ...parts);
-      writeStamp('dist/.stamp', programHash());
-    },
-  },
+  programStep(lab),
   {
     id: 'pack',
     title: 'model packs',
@@ -293,14 +231,11 @@ const steps = [
 
 function options() {
   try {
-    const { values } = parseArgs({
-      options: {
-        ...{ dev: { type: 'boolean' }, full: { type: 'boolean' }, bench: { type: 'boolean' } },
-        ...{ quiet: { type: 'boolean' }, only: { type: 'string' } },
-      },
-    });
-    const { dev = false, full = false, bench = false, quiet = false, only } = values;
-    return { dev: dev || full || bench, full, bench, quiet, only: only?.split(',') };
+    const flag = { type: 'boolean', default: false };
+    const known = { dev: flag, full: flag, bench: flag, quiet: flag, only: { type: 'string' } };
+    const { values } = parseArgs({ options: known });
+    const { full, bench, only } = values;
+    return { ...values, dev: values.dev || full || bench, only: only?.split(',') };
   } catch (error) {
     process.stderr.write(`✗ ${error.message}\n`);
     process.exit(2);
@@ -340,7 +275,7 @@ const fullSteps = [
     // Debian 13 has a package of it alone. That of Debian 12 starts a daemon, so one file of it is unpacked.
     make: (onLine) => {
       const name = ask('apt-cache', ['show', 'promtool']) === undefined ? 'prometheus' : 'promtool';
-      return unpackFiles(name, [promtoolFile], promtoolTarget, '', onLine).catch((error) => {
+      return unpackFiles(name, ['/usr/bin/promtool'], promtoolTarget, '', onLine).catch((error) => {
         process.stderr.write(`Not fatal, tests that need promtool are skipped: ${error.message}\n`);
       });
     },

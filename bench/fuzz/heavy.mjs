@@ -1,6 +1,11 @@
-// Bodies of the largest size that a server takes, for its main thread: a short text over and over, at one place of a form or of JSON.
+// Bodies of the largest size that a server takes, and what they cost its main thread: a short text over and over, at one place of a form
+// or of JSON.
 import { randomFillSync } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { form, content_type as formType } from '../../test/support/load.mjs';
+import { mainThreadCpuMsOf } from '../../test/support/programs.mjs';
+import { Random } from '../../test/support/random.mjs';
+import { progress, quantile } from '../../test/support/report.mjs';
 import { advanced, detect, many, match } from './heads.mjs';
 
 const fields = { [match]: 'image1', [advanced]: 'image1', [many]: 'image2', [detect]: 'image' };
@@ -64,7 +69,7 @@ const jsonPlaces = (field) => ({
 });
 
 /** `{ what, is, path, content_type, body }`, of `size` bytes. */
-export function heavy(random, size) {
+function heavy(random, size) {
   const [path, field] = random.pick(Object.entries(fields));
   const boundary = boundaryOf(random);
   const [is, pieces, places, content_type] = random.pick([
@@ -96,7 +101,7 @@ export function heavy(random, size) {
 }
 
 /** Two images of random bytes, as a form and as JSON: what the others are compared with. */
-export function plain(size) {
+function plain(size) {
   const half = randomFillSync(Buffer.alloc(size / 2 - 1024));
   const text = half.toString('base64').slice(0, half.length);
   const json = Buffer.from(JSON.stringify({ image1: text, image2: text }));
@@ -104,4 +109,47 @@ export function plain(size) {
     { is: 'form', path: match, content_type: formType, body: form({ image1: half, image2: half }) },
     { is: 'JSON', path: match, content_type: 'application/json', body: json },
   ];
+}
+
+/**
+ * The slowest of `count` heavy bodies of so many bytes: { plain_ms, slowest: [{ what, ms, ratio }] }. What seems slow is tried twice
+ * more, and its least time counts. `ask(path, body, content_type)` sends one to the server; `onFault` is told what it could not answer.
+ */
+export async function slowestOf({ count, seed, bytes, ask, pid, isDead, onFault }) {
+  /** Milliseconds of the main thread for one body. */
+  const mainMsOf = async ({ path, content_type, body, what }) => {
+    const started_ms = mainThreadCpuMsOf(pid);
+    const response = await ask(path, body, content_type);
+    await response.arrayBuffer();
+    if (response.status >= 500) onFault(`${what}: ${response.status}`);
+    // What is left to do after the answer, such as freeing the body.
+    await sleep(20);
+    return mainThreadCpuMsOf(pid) - started_ms;
+  };
+  const usual = { form: [], JSON: [] };
+  const usualMs = (is) => quantile(usual[is], 0.5);
+  const bodies = plain(bytes);
+  const askPlain = async () => {
+    for (const body of bodies) usual[body.is].push(await mainMsOf(body));
+  };
+  for (let turn = 0; turn < 6; turn++) await askPlain();
+  const seen = [];
+  for (let index = 0; index < count && !isDead(); index++) {
+    if (index % 20 === 0) {
+      progress(`${index} heavy bodies`);
+      await askPlain();
+    }
+    const body = heavy(Random.at(seed, index), bytes);
+    let ms = await mainMsOf(body);
+    for (let again = 0; again < 2 && ms > 2 * usualMs(body.is); again++)
+      ms = Math.min(ms, await mainMsOf(body));
+    seen.push({ ...body, ms });
+  }
+  const all = seen.map(({ what, is, ms }) => ({ what, ms: Math.round(ms), ratio: ms / usualMs(is) }));
+  return {
+    plain_ms: Object.keys(usual)
+      .map((is) => `${is} ${Math.round(usualMs(is))}`)
+      .join(', '),
+    slowest: all.sort((a, b) => b.ratio - a.ratio).slice(0, 8),
+  };
 }

@@ -40,7 +40,7 @@ export function squareCrop([cx, cy], side, degrees, size) {
 }
 
 /** The box of the same face; between 0 and 90 degrees width and height change gradually into one another. */
-export function moveBox(move, { x, y, width, height }) {
+function moveBox(move, { x, y, width, height }) {
   const [cx, cy] = apply(move, [x + width / 2, y + height / 2]);
   const [straight, across] = [move.a ** 2, move.b ** 2];
   const scale = Math.hypot(move.a, move.b);
@@ -57,7 +57,7 @@ export function moveFace(move, { box, landmarks }) {
 }
 
 /** The part of a box that is inside the image. */
-export function clipped({ x, y, width, height }, image) {
+function clipped({ x, y, width, height }, image) {
   const [left, top] = [Math.max(x, 0), Math.max(y, 0)];
   const [right, bottom] = [Math.min(x + width, image.width), Math.min(y + height, image.height)];
   return { x: left, y: top, width: right - left, height: bottom - top };

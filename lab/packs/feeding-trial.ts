@@ -19,7 +19,7 @@ import type { PersonImage } from '../people.ts';
 
 /** Every usual way to feed an embedder, tried on labelled pairs: a wrong one gives plausible numbers too. */
 
-export interface TriedFeeding extends Fed {
+interface TriedFeeding extends Fed {
   /** The share of pairs of one person that are recognised where strangers pass as rarely as `fmr`, and its 95 % interval. */
   recognised: number;
   interval: Interval;

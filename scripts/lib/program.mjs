@@ -1,0 +1,69 @@
+// The step of set-up that makes `dist`: types of the clients, the client, the program, the pages' scripts and styles.
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { apiReference, liftFiles } from './lift.mjs';
+import { hashOf, isStamped, run, writeStamp } from './run.mjs';
+
+/** What makes the types of `facematch/client-types`. */
+const clientTypes = [
+  ...['scripts/lib/client-types.mjs', '--platform=node', '--format=esm', '--packages=external'],
+  '--outfile=build/client-types.mjs',
+];
+
+/** Markup, styles and script of the pages, where these are read. */
+const pages = (lab) => [
+  ...['page.html', 'page.css', 'main.ts'].map((name) => `src/demo/browser/${name}`),
+  ...['src/site/page.css', ...lab.map((folder) => `${folder}/report/report.css`)],
+  ...['--minify', '--format=esm', '--charset=utf8', '--loader:.html=copy'],
+  ...['--outbase=.', '--outdir=dist'],
+];
+
+/** The script that shows the API's page. */
+const reference = 'build/reference';
+
+/** Makes the declarations of the client one file that imports nothing. */
+function inlineTypes() {
+  const file = 'dist/client/facematch.d.mts';
+  const imports = /^import type .* from 'facematch\/client-types';\n/m;
+  const types = readFileSync('dist/client/types.d.ts', 'utf8');
+  writeFileSync(file, readFileSync(file, 'utf8').replace(imports, '') + types);
+}
+
+async function liftReference(onLine) {
+  const stamp = `${reference}/.stamp`;
+  const hash = hashOf([], [apiReference.integrity, ...apiReference.files]);
+  if (isStamped(stamp, hash)) return;
+  const cure =
+    "The script of the API's page could not be had. Check the network and npm's registry setting (npm config get registry).";
+  await liftFiles(apiReference, reference, cure, onLine);
+  writeStamp(stamp, hash);
+}
+
+/** `lab`: the laboratory's folder, in a list; an empty one without it. */
+export function programStep(lab) {
+  const hash = () =>
+    hashOf([
+      ...['src', ...lab, 'models/prepare', 'tsconfig.json', 'package-lock.json'],
+      ...['client-types', 'lift', 'program', 'reference'].map((name) => `scripts/lib/${name}.mjs`),
+    ]);
+  return {
+    id: 'program',
+    title: 'program',
+    missing: () => (isStamped('dist/.stamp', hash()) ? undefined : 'tsc'),
+    make: async (onLine) => {
+      await liftReference(onLine);
+      rmSync('dist', { recursive: true, force: true });
+      const node = (cure, ...args) => run(process.execPath, args, { cure, onLine });
+      const bundle = ['node_modules/esbuild/bin/esbuild', '--bundle', '--log-level=warning'];
+      const compile = ['node_modules/typescript/bin/tsc', '-p'];
+      await node("The clients' types could not be bundled.", ...bundle, ...clientTypes);
+      await node("The clients' types could not be made.", 'build/client-types.mjs', 'dist/client/types.d.ts');
+      await node('The client did not compile.', ...compile, 'src/client');
+      inlineTypes();
+      await node('The TypeScript sources did not compile.', ...compile, '.');
+      await node('The pages could not be bundled.', ...bundle, ...pages(lab));
+      const parts = ['scripts/lib/reference.mjs', `${reference}/dist/browser`, 'dist/src/site/reference'];
+      await node("The script of the API's page could not be bundled.", ...parts);
+      writeStamp('dist/.stamp', hash());
+    },
+  };
+}
