@@ -1,6 +1,6 @@
 import { accessSync, constants, type Stats } from 'node:fs';
 import { z } from 'zod';
-import { readRegular, Unreadable, withoutMark } from '../config/file.ts';
+import { readRegular, UnusableFile, withoutMark } from '../config/file.ts';
 import { isKeyId, isLine, keyLimits, scopes } from './keys.ts';
 
 const moment = z.iso.datetime({ error: 'expected a time such as 2030-01-31T12:00:00.000Z' });
@@ -32,49 +32,25 @@ const keyFile = z.strictObject({
   }),
 });
 
-/** A key file that cannot be used. The message is for people; `reason` is for the log, which holds no paths. */
-export class KeyFileError extends Error {
-  readonly reason: string;
-  /** What to do about it, for people. */
-  readonly cure: string;
-  /** True when there is no file at all: `keys create` makes one. */
-  readonly missing: boolean;
-
-  constructor(file: string, reason: string, cure: string, missing = false) {
-    super(`The key file ${file} ${reason}. ${cure}`);
-    this.name = 'KeyFileError';
-    this.reason = reason;
-    this.cure = cure;
-    this.missing = missing;
-  }
-}
-
+const what = 'The key file';
 const howToCreate = 'Make a key with: npx facematch keys create --name NAME';
 
-export function noUsableKey(file: string): KeyFileError {
-  const reason = 'holds no usable key (all are revoked or expired, or there is none)';
-  return new KeyFileError(file, reason, howToCreate);
-}
+/** A key file that cannot be used. */
+export const keyFileFault = (file: string, reason: string, cure = howToCreate) =>
+  new UnusableFile(what, file, reason, cure);
 
-/** Throws KeyFileError. */
+/** Throws UnusableFile. */
 export function readKeyFile(file: string): KeyRecord[] {
   return recordsOf(file, readPrivate(file).text);
 }
 
-/** The text of a key file, and its state of the same moment. Throws KeyFileError. */
+/** The text of a key file, and its state of the same moment. Throws UnusableFile. */
 export function readPrivate(file: string): { text: string; stats: Stats } {
-  let read: { text: string; stats: Stats };
-  try {
-    read = readRegular(file);
-  } catch (error) {
-    if (!(error instanceof Unreadable)) throw error;
-    const cure = error.kind === 'denied' ? 'Check who owns it and its folder.' : howToCreate;
-    throw new KeyFileError(file, error.message, cure, error.kind === 'missing');
-  }
+  const read = readRegular(what, file, howToCreate);
   // The group may read: Kubernetes and systemd give secrets to processes other than root that way.
   // Windows has no such bits: Node reports 0o666 for every file there.
   if (process.platform !== 'win32' && (read.stats.mode & 0o037) !== 0 && !isOnReadOnlyMount(file)) {
-    throw new KeyFileError(file, 'is open to other users', `Close it with: chmod 600 ${quote(file)}`);
+    throw keyFileFault(file, 'is open to other users', `Close it with: chmod 600 ${quote(file)}`);
   }
   return read;
 }
@@ -89,7 +65,7 @@ function isOnReadOnlyMount(file: string): boolean {
   return false;
 }
 
-/** Throws KeyFileError. */
+/** Throws UnusableFile. */
 export function recordsOf(file: string, text: string): KeyRecord[] {
   const cure = 'Correct it, or restore it from a backup.';
   let json: unknown;
@@ -97,13 +73,13 @@ export function recordsOf(file: string, text: string): KeyRecord[] {
     json = JSON.parse(withoutMark(text));
   } catch {
     // Without V8's own message: it quotes the text, and hashes do not belong in a log.
-    throw new KeyFileError(file, 'is not valid JSON', cure);
+    throw keyFileFault(file, 'is not valid JSON', cure);
   }
   const result = keyFile.safeParse(json);
   if (result.success) return result.data.keys;
   const [issue] = result.error.issues;
   const where = issue === undefined || issue.path.length === 0 ? 'the top level' : issue.path.join('.');
-  throw new KeyFileError(file, `is not a key file: at ${where}, ${issue?.message}`, cure);
+  throw keyFileFault(file, `is not a key file: at ${where}, ${issue?.message}`, cure);
 }
 
 /** Single quotes for a POSIX shell, where the path needs them. */

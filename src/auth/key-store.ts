@@ -2,7 +2,8 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
-import { KeyFileError, type KeyRecord, noUsableKey, readPrivate, recordsOf } from './key-file.ts';
+import { UnusableFile } from '../config/file.ts';
+import { type KeyRecord, keyFileFault, readPrivate, recordsOf } from './key-file.ts';
 import { endOf, keyHash, keyId } from './keys.ts';
 
 export type ApiKey = Readonly<Pick<KeyRecord, 'id' | 'name' | 'scopes' | 'rate' | 'burst' | 'concurrent'>>;
@@ -36,14 +37,16 @@ export class KeyStore {
   stale = false;
   #closed = false;
 
-  /** Throws KeyFileError when the file is missing, open to other users, broken, or without any usable key. */
+  /** Throws UnusableFile when the file is missing, open to other users, broken, or without any usable key. */
   constructor(file: string, log: Log, interval_ms = 500) {
     this.#file = file;
     this.#log = log;
     const { text, stats } = readPrivate(file);
     this.#entries = entriesOf(recordsOf(file, text));
     this.#loaded = identity(stats);
-    if (this.size === 0) throw noUsableKey(file);
+    if (this.size === 0) {
+      throw keyFileFault(file, 'holds no usable key (all are revoked or expired, or there is none)');
+    }
     void this.#follow(interval_ms);
   }
 
@@ -108,7 +111,7 @@ export class KeyStore {
       this.#entries = entriesOf(recordsOf(this.#file, text));
       this.#loaded = identity(stats);
     } catch (error) {
-      return error instanceof KeyFileError ? error.reason : 'cannot be read';
+      return error instanceof UnusableFile ? error.reason : 'cannot be read';
     }
     // A file without a usable key takes effect too: revoking the last key must work.
     if (this.size === 0) this.#log.warn({ keys: 0 }, 'the key file was reloaded; no usable key is left');

@@ -12,7 +12,7 @@ import {
   type Stats,
   writeFileSync,
 } from 'node:fs';
-import { KeyFileError, type KeyRecord, quote, readPrivate, recordsOf } from '../auth/key-file.ts';
+import { type KeyRecord, keyFileFault, quote, readPrivate, recordsOf } from '../auth/key-file.ts';
 import { createKey, keyHash, type Scope, statusOf } from '../auth/keys.ts';
 
 /** What the command line does to a key file. `create`, `revoke` and `rotate` give the new list, and the record that they changed or made. */
@@ -101,7 +101,7 @@ function iso(at_ms: number): string {
 /**
  * Replaces the records of the key file by those that `edit` returns (it gets [] when there is no file yet), and returns its result.
  * The new content goes to `<file>.lock`, which only one writer can create, and is renamed into place; a link stays a link. Owner,
- * group and mode stay, so that a server of another account can read it. Throws KeyFileError, and whatever `edit` throws.
+ * group and mode stay, so that a server of another account can read it. Throws UnusableFile, and whatever `edit` throws.
  */
 export function editKeyFile<T extends { records: KeyRecord[] }>(
   file: string,
@@ -133,11 +133,11 @@ function moveInto(file: string, lock: string, target: string): void {
     renameSync(lock, target);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error;
-    throw new KeyFileError(file, 'is a mount of its own and cannot be replaced (EBUSY)', elsewhere);
+    throw keyFileFault(file, 'is a mount of its own and cannot be replaced (EBUSY)', elsewhere);
   }
 }
 
-/** Gives the new file the owner of the old one. Throws KeyFileError when it may not: then the server could not read the file. */
+/** Gives the new file the owner of the old one. Throws UnusableFile when it may not: then the server could not read the file. */
 function keepOwner(file: string, descriptor: number, old: Stats): void {
   const { uid, gid } = fstatSync(descriptor);
   if (uid === old.uid && gid === old.gid) return;
@@ -146,7 +146,7 @@ function keepOwner(file: string, descriptor: number, old: Stats): void {
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
     const reason = `has an owner or a group that this account cannot give to a new file (${code})`;
-    throw new KeyFileError(file, reason, 'Run this command as the owner of the file, or as root.');
+    throw keyFileFault(file, reason, 'Run this command as the owner of the file, or as root.');
   }
 }
 
@@ -170,6 +170,6 @@ function openLock(file: string, lock: string): number {
       `cannot be written (${code})`,
       'Check that its folder exists and that you may write to it.',
     ];
-    throw new KeyFileError(file, reason, cure.replace('LOCK', quote(lock)));
+    throw keyFileFault(file, reason, cure.replace('LOCK', quote(lock)));
   }
 }

@@ -17,7 +17,7 @@ export function readSettingsFile(file: string, known: readonly string[]): Settin
   if (file === '') return { values, faults };
   const fault = (name: string, what: string) => faults.push(`${name}: ${what} (${file})`);
   try {
-    const content = parseJson(readRegular(file).text);
+    const content = parseJson(readRegular('The file', file, '').text);
     if (typeof content !== 'object' || content === null || Array.isArray(content)) {
       throw new SyntaxError('expected one JSON object { }');
     }
@@ -30,8 +30,7 @@ export function readSettingsFile(file: string, known: readonly string[]): Settin
       else values.set(name, text);
     }
   } catch (error) {
-    const { message } = error as SyntaxError | Unreadable;
-    fault(variable, error instanceof Unreadable ? `the file ${message}` : message);
+    fault(variable, error instanceof UnusableFile ? `the file ${error.reason}` : (error as Error).message);
   }
   return { values, faults };
 }
@@ -56,38 +55,44 @@ function textOf(value: unknown): string | undefined {
   return items.length > 0 && items.every((item) => item && !item.includes(',')) ? items.join(',') : undefined;
 }
 
-/** A file that cannot be read. The message ends a sentence that begins with the file. */
-export class Unreadable extends Error {
-  /** `special`: a folder, a device or a named pipe. `denied`: whatever else the system says. */
-  readonly kind: 'missing' | 'special' | 'denied';
+/** A file that cannot be used. The message is for people; `reason` is for the log as well, which holds no paths. */
+export class UnusableFile extends Error {
+  readonly reason: string;
+  /** What to do about it, for people. */
+  readonly cure: string;
+  /** True when there is no file at all. */
+  readonly missing: boolean;
 
-  constructor(kind: Unreadable['kind'], message: string) {
-    super(message);
-    this.name = 'Unreadable';
-    this.kind = kind;
+  /** The message is `what`, such as "The key file", its path, the reason and the cure. */
+  constructor(what: string, file: string, reason: string, cure: string, missing = false) {
+    super(`${what} ${file} ${reason}. ${cure}`);
+    this.name = 'UnusableFile';
+    this.reason = reason;
+    this.cure = cure;
+    this.missing = missing;
   }
 }
 
 /**
- * Text of a file and its state, of the same moment. Throws Unreadable, also for what is no regular file: a named pipe would keep its
- * reader waiting, a device has no end.
+ * Text of a file and its state, of the same moment. Throws UnusableFile, also for what is no regular file: a named pipe would keep its
+ * reader waiting, a device has no end. `cure`: where it is not there.
  */
-export function readRegular(file: string): { text: string; stats: Stats } {
+export function readRegular(what: string, file: string, cure: string): { text: string; stats: Stats } {
   try {
     // Without O_NONBLOCK (which Windows lacks) opening a named pipe would wait for a writer.
     const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     try {
       const stats = fstatSync(descriptor);
-      if (!stats.isFile()) throw new Unreadable('special', 'is not a regular file');
+      if (!stats.isFile()) throw new UnusableFile(what, file, 'is not a regular file', cure);
       return { text: readFileSync(descriptor, 'utf8'), stats };
     } finally {
       closeSync(descriptor);
     }
   } catch (error) {
-    if (error instanceof Unreadable) throw error;
+    if (error instanceof UnusableFile) throw error;
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') throw new Unreadable('missing', 'does not exist');
-    throw new Unreadable('denied', `cannot be read (${code})`);
+    if (code === 'ENOENT') throw new UnusableFile(what, file, 'does not exist', cure, true);
+    throw new UnusableFile(what, file, `cannot be read (${code})`, 'Check who owns it and its folder.');
   }
 }
 

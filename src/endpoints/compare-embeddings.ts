@@ -23,14 +23,12 @@ const number = (min: number, max: number, kind: 'a number' | 'a whole number') =
 const base64 = z
   .string({ error: 'an embedding in base64' })
   .describe('Numbers in the encoding that embed gives: little-endian 32-bit floats, in base64');
-const embeddingsExpected = `a list of 1 to ${maxEmbeddings} embeddings`;
+const listOf = <Item extends z.ZodType>(item: Item, most: number, error: string) =>
+  z.array(item, { error }).min(1, { error }).max(most, { error });
 /** One of them has to be there. */
 const person = {
   embedding: base64.optional(),
-  embeddings: z
-    .array(base64, { error: embeddingsExpected })
-    .min(1, { error: embeddingsExpected })
-    .max(maxEmbeddings, { error: embeddingsExpected })
+  embeddings: listOf(base64, maxEmbeddings, `a list of 1 to ${maxEmbeddings} embeddings`)
     .optional()
     .describe(
       'In place of `embedding`: those of several photos of one person, who is then compared as their mean',
@@ -54,11 +52,7 @@ const Candidate = z.object(
 export const EmbeddingsRequest = z.object(
   {
     ...person,
-    candidates: z
-      .array(Candidate, { error: candidatesExpected })
-      .min(1, { error: candidatesExpected })
-      .max(maxCandidates, { error: candidatesExpected })
-      .describe('What it is compared with'),
+    candidates: listOf(Candidate, maxCandidates, candidatesExpected).describe('What it is compared with'),
     pack: text(200, "the model pack's name, as embed answered").describe('The pack that all of them are of'),
     version: text(200, "the model pack's version, as embed answered").describe('Its version'),
     accuracy_mode: z

@@ -1,22 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { UnusableFile } from '../config/file.ts';
 import { codeOf, type Manifest, packNets, type Role, sourceOf } from './manifest.ts';
 
 /** The files of a pack, and whether they are those that its manifest describes. */
-
-/** A file of a pack that is missing or changed. */
-export class ModelFileError extends Error {
-  readonly reason: string;
-  readonly cure: string;
-
-  constructor(file: string, reason: string, cure: string, options?: ErrorOptions) {
-    super(`The model file ${file} ${reason}. ${cure}`, options);
-    this.name = 'ModelFileError';
-    this.reason = reason;
-    this.cure = cure;
-  }
-}
 
 /** Optional members of a manifest whose files facematch made itself; they are in the repository. */
 const madeHere = ['cohort', 'human', 'occlusion'] as const;
@@ -55,7 +43,7 @@ export async function verifyPack(directory: string, manifest: Manifest): Promise
   await Promise.all(packFiles(manifest).map((one) => verifyFile(directory, manifest, one)));
 }
 
-/** As verifyPack, for one of the files. Rejects with a ModelFileError. */
+/** As verifyPack, for one of the files. Rejects with a UnusableFile. */
 export async function verifyFile(
   directory: string,
   manifest: Manifest,
@@ -80,18 +68,20 @@ export function prepareCommand(directory: string, manifest: Manifest): string {
   return ['node dist/models/prepare/index.js', directory, ...files].join(' ');
 }
 
-/** The bytes of a file, which must have this SHA-256. Throws a ModelFileError that ends in `cure`. */
+/** The bytes of a file, which must have this SHA-256. Throws a UnusableFile that ends in `cure`. */
 export async function verifiedFile(file: string, expected: string, cure: string): Promise<Uint8Array> {
+  const what = 'The model file';
   let bytes: Uint8Array;
   try {
     bytes = await readFile(file);
   } catch (error) {
     const problem = codeOf(error) === 'ENOENT' ? 'is missing' : `cannot be read (${codeOf(error)})`;
-    throw new ModelFileError(file, problem, `Get it ${cure}`, { cause: error });
+    throw new UnusableFile(what, file, problem, `Get it ${cure}`);
   }
   const actual = sha256(bytes);
   if (actual !== expected) {
-    throw new ModelFileError(
+    throw new UnusableFile(
+      what,
       file,
       `is not the one that the manifest describes: ${bytes.length} bytes with SHA-256 ${actual} instead of ${expected}`,
       `It was replaced, changed or cut short; get it again ${cure}`,

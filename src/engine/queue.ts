@@ -77,26 +77,48 @@ type JobOutcome = Outcome | WorkOutcome;
 
 const nowhere: Origin = { owner: '', request_id: '' };
 
-interface Submission {
-  owner: string;
-  request_id: string;
-  jobs: readonly Job[];
+/** A request in the queue. */
+class Submission {
+  readonly owner: string;
+  readonly request_id: string;
+  readonly jobs: readonly Job[];
+  readonly outcomes: JobOutcome[];
   /** The first one that waits; those before it were given to workers. */
-  next: number;
-  readonly waiting: number;
-  readonly untouched: boolean;
-  outcomes: JobOutcome[];
+  next = 0;
   left: number;
   /** What runs, by slot. */
-  running: Map<number, readonly Job[]>;
-  submitted: number;
+  readonly running = new Map<number, readonly Job[]>();
+  readonly submitted = performance.now();
   started: number | undefined;
-  /** The timer of the deadline until it is over, then the one that finds what is wedged. */
-  timer: NodeJS.Timeout;
-  over: boolean;
-  resolve(done: Done<JobOutcome>): void;
-  reject(error: unknown): void;
-  onIdle(): void;
+  /** That of the deadline until it is over, then the one that finds what is wedged. */
+  timer: NodeJS.Timeout | undefined;
+  over = false;
+  resolve!: (done: Done<JobOutcome>) => void;
+  reject!: (error: unknown) => void;
+  onIdle!: () => void;
+  readonly done = new Promise<Done<JobOutcome>>((resolve, reject) => {
+    this.resolve = resolve;
+    this.reject = reject;
+  });
+  readonly idle = new Promise<void>((resolve) => {
+    this.onIdle = resolve;
+  });
+
+  constructor(jobs: readonly Job[], { owner, request_id }: Origin) {
+    this.owner = owner;
+    this.request_id = request_id;
+    this.jobs = jobs;
+    this.outcomes = new Array<JobOutcome>(jobs.length);
+    this.left = jobs.length;
+  }
+
+  get waiting(): number {
+    return this.jobs.length - this.next;
+  }
+
+  get untouched(): boolean {
+    return this.next === 0;
+  }
 }
 
 export class JobQueue {
@@ -138,44 +160,19 @@ export class JobQueue {
   }
 
   /** The caller knows of which kind the outcomes of its jobs are. */
-  submit<One extends JobOutcome>(
-    jobs: readonly Job[],
-    { owner, request_id, taken }: Origin = nowhere,
-  ): Ticket<One> {
-    const victims = taken ? [] : this.#toPushOut(owner, jobs.length);
+  submit<One extends JobOutcome>(jobs: readonly Job[], origin: Origin = nowhere): Ticket<One> {
+    const victims = origin.taken ? [] : this.#toPushOut(origin.owner, jobs.length);
     if (victims === undefined) {
       return { done: Promise.reject(new Problem('overloaded')), idle: Promise.resolve(), cancel: () => {} };
     }
     for (const victim of victims) this.#end(victim, new Problem('overloaded'));
-    const { promise: done, resolve, reject } = withResolvers<Done<JobOutcome>>();
-    const { promise: idle, resolve: onIdle } = withResolvers<void>();
-    const request: Submission = {
-      owner,
-      request_id,
-      jobs,
-      next: 0,
-      get waiting() {
-        return this.jobs.length - this.next;
-      },
-      get untouched() {
-        return this.next === 0;
-      },
-      outcomes: new Array<JobOutcome>(jobs.length),
-      left: jobs.length,
-      running: new Map(),
-      submitted: performance.now(),
-      started: undefined,
-      timer: setTimeout(() => this.#expire(request), this.#options.deadline_ms),
-      over: false,
-      resolve,
-      reject,
-      onIdle,
-    };
+    const request = new Submission(jobs, origin);
+    request.timer = setTimeout(() => this.#expire(request), this.#options.deadline_ms);
     if (jobs.length === 0) this.#finish(request);
     else this.#fair.add(request);
     this.#assign();
-    const ended = done as Promise<Done<One>>;
-    return { done: ended, idle, cancel: (reason) => this.#end(request, reason) };
+    const done = request.done as Promise<Done<One>>;
+    return { done, idle: request.idle, cancel: (reason) => this.#end(request, reason) };
   }
 
   /** What has to leave so that a request of so many jobs finds room; undefined when it is refused. */
@@ -278,19 +275,4 @@ export class JobQueue {
     this.#busy_ms = this.busy_ms;
     this.#counted = performance.now();
   }
-}
-
-/** Promise.withResolvers came with Node 22. */
-function withResolvers<T>(): {
-  promise: Promise<T>;
-  resolve: (value: T) => void;
-  reject: (error: unknown) => void;
-} {
-  let resolve!: (value: T) => void;
-  let reject!: (error: unknown) => void;
-  const promise = new Promise<T>((onResolve, onReject) => {
-    resolve = onResolve;
-    reject = onReject;
-  });
-  return { promise, resolve, reject };
 }

@@ -293,6 +293,6 @@ export class Exchange {
   }
 
   #clocks(timeout_ms: number, idle_ms: number, hasEnded: () => boolean, onTimeout: () => void): UploadClocks {
-    return new UploadClocks({ timeout_ms, idle_ms, hasEnded, onTimeout, rearm: () => this.#wire.rearm() });
+    return new UploadClocks(timeout_ms, idle_ms, hasEnded, onTimeout, () => this.#wire.rearm());
   }
 }

@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { readRegular, Unreadable, withoutMark } from '../config/file.ts';
+import { readRegular, UnusableFile, withoutMark } from '../config/file.ts';
 
 /** Paths of two PEM files: the certificate followed by its signers, and its private key. */
 export interface CertificateFiles {
@@ -17,28 +17,18 @@ export interface Certificate {
   warnings: readonly string[];
 }
 
-/** A file that cannot be used. The message is for people. */
-export class CertificateError extends Error {
-  constructor(
-    variable: 'FACEMATCH_TLS_CERT' | 'FACEMATCH_TLS_KEY',
-    file: string,
-    what: string,
-    cure: string,
-  ) {
-    super(`${variable}: the file ${file} ${what}. ${cure}`);
-    this.name = 'CertificateError';
-  }
-}
+const certFile = 'FACEMATCH_TLS_CERT: the file';
+const keyFile = 'FACEMATCH_TLS_KEY: the file';
 
 /** Absolute paths; undefined when both are '', which means no TLS. */
 export function certificateFiles(cert: string, key: string): CertificateFiles | undefined {
   return cert === '' || key === '' ? undefined : { cert: resolve(cert), key: resolve(key) };
 }
 
-/** Reads both files and checks that they belong together. Throws CertificateError. */
+/** Reads both files and checks that they belong together. Throws UnusableFile. */
 export function readCertificate(files: CertificateFiles, now_ms: number): Certificate {
-  const certText = readText('FACEMATCH_TLS_CERT', files.cert);
-  const keyText = readText('FACEMATCH_TLS_KEY', files.key);
+  const certText = readText(certFile, files.cert);
+  const keyText = readText(keyFile, files.key);
   const [leaf, ...signers] = certificatesOf(files.cert, certText);
   const key = keyOf(files.key, keyText);
   if (!leaf!.checkPrivateKey(key)) {
@@ -48,7 +38,7 @@ export function readCertificate(files: CertificateFiles, now_ms: number): Certif
           'Put the certificate of the server first, then those that signed it.',
         ]
       : ['holds the key of another certificate', 'Use the key that belongs to this certificate.'];
-    throw new CertificateError('FACEMATCH_TLS_KEY', files.key, what, cure);
+    throw new UnusableFile(keyFile, files.key, what, cure);
   }
   return {
     files,
@@ -57,19 +47,12 @@ export function readCertificate(files: CertificateFiles, now_ms: number): Certif
   };
 }
 
-function readText(variable: 'FACEMATCH_TLS_CERT' | 'FACEMATCH_TLS_KEY', file: string): string {
-  let text: string;
-  try {
-    ({ text } = readRegular(file));
-  } catch (error) {
-    if (!(error instanceof Unreadable)) throw error;
-    const cure = error.kind === 'denied' ? 'Check who owns it and its folder.' : 'Correct the path.';
-    throw new CertificateError(variable, file, error.message, cure);
-  }
+function readText(what: string, file: string): string {
+  const { text } = readRegular(what, file, 'Correct the path.');
   if (text === withoutMark(text)) return text;
   // µWS reads the file itself, and would not see the first block.
   const cure = 'Remove its first three bytes, or save it again as UTF-8 without that mark.';
-  throw new CertificateError(variable, file, 'begins with a byte order mark', cure);
+  throw new UnusableFile(what, file, 'begins with a byte order mark', cure);
 }
 
 const pemCertificate = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
@@ -78,7 +61,7 @@ const pemCertificate = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE----
 function certificatesOf(file: string, text: string): X509Certificate[] {
   const fault = (what: string) => {
     const cure = 'It must begin with -----BEGIN CERTIFICATE-----, as fullchain.pem of certbot does.';
-    return new CertificateError('FACEMATCH_TLS_CERT', file, what, cure);
+    return new UnusableFile(certFile, file, what, cure);
   };
   const blocks = text.match(pemCertificate) ?? [];
   if (blocks.length === 0) throw fault('holds no certificate in PEM form');
@@ -94,7 +77,7 @@ const keyTypes: readonly (string | undefined)[] = ['rsa', 'ec', 'ed25519'];
 const curves: readonly (string | undefined)[] = ['prime256v1', 'secp384r1', 'secp521r1'];
 
 function keyOf(file: string, text: string): KeyObject {
-  const fault = (what: string, cure: string) => new CertificateError('FACEMATCH_TLS_KEY', file, what, cure);
+  const fault = (what: string, cure: string) => new UnusableFile(keyFile, file, what, cure);
   if (!/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) {
     throw fault('holds no private key in PEM form', 'It is privkey.pem of certbot, tls.key of Kubernetes.');
   }

@@ -100,7 +100,7 @@ export function openConnections(
   return { front: new Connections(fitting), admin: new Connections(adminConnections) };
 }
 
-/** Undefined when the service speaks plain HTTP. Throws CertificateError. */
+/** Undefined when the service speaks plain HTTP. Throws UnusableFile. */
 export function openCertificate({ tls_cert, tls_key }: Config, { logger }: Log): Certificate | undefined {
   const files = certificateFiles(tls_cert, tls_key);
   const certificate = files && readCertificate(files, Date.now());

@@ -70,7 +70,11 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
   const certificate = openCertificate(config, log);
   const connections = openConnections(config, log);
   const pipeline = new Pipeline(services);
-  services.telemetry.addGauges(gaugesOf(services, pipeline, connections.front, certificate, limiter));
+  services.telemetry.metrics.addGauges({
+    ...gaugesOf(services, pipeline, connections.front, certificate, limiter),
+    log_lines_dropped_total: () => log.lines.dropped,
+    audit_lines_dropped_total: () => audit?.lines.dropped ?? 0,
+  });
   const front = await openFront(transport, services, pipeline, certificate, connections.front, log);
   opened.push(front);
   const admin = await openAdmin(transport, services, connections.admin, log);

@@ -2,7 +2,7 @@ import { type Logger, pino, stdTimeFunctions } from 'pino';
 import type { LogLevel } from '../config/config.ts';
 import type { AuditLog } from './audit.ts';
 import { Lines } from './lines.ts';
-import { type BuildInfo, type Gauges, Metrics } from './metrics.ts';
+import { type BuildInfo, Metrics } from './metrics.ts';
 import type { RequestRecord } from './record.ts';
 
 /** JSON lines on standard error. */
@@ -32,15 +32,6 @@ export class Telemetry {
     this.#log = log;
     this.#audit = audit;
     this.metrics = new Metrics(info);
-  }
-
-  /** What is read at each scrape, besides what is known here. */
-  addGauges(values: Omit<Gauges, `${'log' | 'audit'}_lines_dropped_total`>): void {
-    this.metrics.addGauges({
-      ...values,
-      log_lines_dropped_total: () => this.#log.lines.dropped,
-      audit_lines_dropped_total: () => this.#audit?.lines.dropped ?? 0,
-    });
   }
 
   /** Never throws: the request has already been answered. */

@@ -1,8 +1,9 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { UnusableFile } from '../../src/config/file.ts';
 import { loadUws } from '../../src/http/uws/uws.ts';
-import { CertificateError, certificateFiles, readCertificate } from '../../src/server/certificate.ts';
+import { certificateFiles, readCertificate } from '../../src/server/certificate.ts';
 import { chooseTransport } from '../../src/server/listeners.ts';
 import { encryptKey, hasOpenssl, keyKinds, makePair, type Pair } from '../fixtures/credentials.ts';
 import { namedPipe, newFolder } from '../support/folder.ts';
@@ -27,11 +28,11 @@ const file = (name: string, content: string) => {
 const contentOf = (path: string) => readFileSync(path, 'utf8');
 
 /** What reading them is refused with. */
-function refusal(files: Pair): CertificateError {
+function refusal(files: Pair): UnusableFile {
   try {
     readCertificate(files, now());
   } catch (error) {
-    if (error instanceof CertificateError) return error;
+    if (error instanceof UnusableFile) return error;
     throw error;
   }
   throw new Error('The files were taken');

@@ -12,10 +12,11 @@ import {
 import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { KeyFileError, type KeyRecord, readKeyFile } from '../../src/auth/key-file.ts';
+import { type KeyRecord, readKeyFile } from '../../src/auth/key-file.ts';
 import { createKey, endOf, keyId, statusOf } from '../../src/auth/keys.ts';
 import { create, editKeyFile, type KeySettings, revoke, rotate } from '../../src/cli/key-edits.ts';
 import { registerKeys } from '../../src/cli/keys.ts';
+import { UnusableFile } from '../../src/config/file.ts';
 import { newFolder } from '../support/folder.ts';
 
 const wellFormed = `fm_${'a'.repeat(12)}_${'b'.repeat(43)}`;
@@ -136,12 +137,12 @@ function write(content: unknown, mode = 0o600): void {
   chmodSync(file, mode);
 }
 
-function errorOf(act: () => unknown): KeyFileError {
+function errorOf(act: () => unknown): UnusableFile {
   try {
     act();
   } catch (error) {
-    expect(error).toBeInstanceOf(KeyFileError);
-    return error as KeyFileError;
+    expect(error).toBeInstanceOf(UnusableFile);
+    return error as UnusableFile;
   }
   throw new Error('nothing was thrown');
 }

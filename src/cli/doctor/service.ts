@@ -4,6 +4,7 @@ import { get as getByTls } from 'node:https';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { surveySettings } from '../../config/config.ts';
+import { UnusableFile } from '../../config/file.ts';
 import type { PackFile } from '../../engine/pack-files.ts';
 import { listenError, localAddress } from '../../http/listening.ts';
 import { reachable } from '../../server/health.ts';
@@ -15,7 +16,7 @@ export const serviceChecks: Checks = {
   /** The manifest, each file, and whether the nets load. */
   async 'model pack'() {
     const { packDirectory, readManifest } = await import('../../engine/manifest.ts');
-    const { ModelFileError, packFiles, verifyFile } = await import('../../engine/pack-files.ts');
+    const { packFiles, verifyFile } = await import('../../engine/pack-files.ts');
     const directory = packDirectory(surveySettings().config.pack);
     let manifest: ReturnType<typeof readManifest>;
     try {
@@ -31,7 +32,7 @@ export const serviceChecks: Checks = {
         await verifyFile(directory, manifest, one);
         return ok(role, `${file} has the SHA-256 of the manifest`);
       } catch (error) {
-        if (error instanceof ModelFileError) return wrong(role, `${file} ${error.reason}`, error.cure);
+        if (error instanceof UnusableFile) return wrong(role, `${file} ${error.reason}`, error.cure);
         throw error;
       }
     };
@@ -53,7 +54,7 @@ export const serviceChecks: Checks = {
 
   /** Its path, mode and number of keys; never a key or an id. */
   async 'key file'() {
-    const { KeyFileError, readKeyFile } = await import('../../auth/key-file.ts');
+    const { readKeyFile } = await import('../../auth/key-file.ts');
     const { statusOf } = await import('../../auth/keys.ts');
     const file = resolve(surveySettings().config.keys_file);
     const create = 'npx facematch keys create --name NAME';
@@ -66,7 +67,7 @@ export const serviceChecks: Checks = {
       const value = `${file}, mode ${mode}, ${usable.length} usable of ${records.length} keys`;
       return [usable.length > 0 ? ok('key file', value) : warning('key file', value, create)];
     } catch (error) {
-      if (!(error instanceof KeyFileError)) throw error;
+      if (!(error instanceof UnusableFile)) throw error;
       const value = `${file} ${error.reason}`;
       return [error.missing ? warning('key file', value, create) : wrong('key file', value, error.cure)];
     }
@@ -91,9 +92,7 @@ export const serviceChecks: Checks = {
 
   /** Whether the service would speak TLS, with which certificate, and until when it is valid. */
   async TLS() {
-    const { CertificateError, certificateFiles, readCertificate } = await import(
-      '../../server/certificate.ts'
-    );
+    const { certificateFiles, readCertificate } = await import('../../server/certificate.ts');
     const { tls_cert, tls_key } = surveySettings().config;
     const files = certificateFiles(tls_cert, tls_key);
     if (files === undefined) return [ok('TLS', 'off: the service speaks plain HTTP')];
@@ -103,7 +102,7 @@ export const serviceChecks: Checks = {
       const end = new Date(not_after_s * 1000).toISOString();
       return [ok('TLS', `${files.cert} and its key, valid until ${end}`)];
     } catch (error) {
-      if (!(error instanceof CertificateError)) throw error;
+      if (!(error instanceof UnusableFile)) throw error;
       return [wrong('TLS', error.message, 'See docs/proxies.md')];
     }
   },

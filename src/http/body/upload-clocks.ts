@@ -1,12 +1,3 @@
-interface UploadClocksOptions {
-  timeout_ms: number;
-  idle_ms: number;
-  /** Asked in a pause: whether waiting for more is in vain. */
-  hasEnded(): boolean;
-  onTimeout(): void;
-  rearm(): void;
-}
-
 /** How often µWS's clock is reset: well under its timeout of 10 s, which counts in steps of 4 s. */
 const rearmEvery_ms = 4000;
 
@@ -20,7 +11,14 @@ export class UploadClocks {
   readonly #rearm: NodeJS.Timeout;
   #paused_ms = 0;
 
-  constructor({ timeout_ms, idle_ms, hasEnded, onTimeout, rearm }: UploadClocksOptions) {
+  /** `hasEnded`: asked in a pause, whether waiting for more is in vain. */
+  constructor(
+    timeout_ms: number,
+    idle_ms: number,
+    hasEnded: () => boolean,
+    onTimeout: () => void,
+    rearm: () => void,
+  ) {
     const expire = () => {
       this.stop();
       onTimeout();

@@ -15,7 +15,7 @@ export class Uploads {
   /** Most memory for those of one owner, a key or an address: half of it, and at least one body. */
   readonly #share_bytes: number;
   readonly #owned = new Map<string, number>();
-  readonly #buffers: BodyBuffers;
+  readonly buffers: BodyBuffers;
   /** Bytes that are charged for all bodies in memory. */
   used_bytes = 0;
 
@@ -25,43 +25,36 @@ export class Uploads {
   ) {
     this.#limit_bytes = max_upload_bytes;
     this.#share_bytes = Math.max(max_upload_bytes / 2, Math.min(max_upload_bytes, max_body_bytes));
-    this.#buffers = new BodyBuffers(memory, Math.min(maxKept_bytes, max_upload_bytes / 4));
+    this.buffers = new BodyBuffers(memory, Math.min(maxKept_bytes, max_upload_bytes / 4));
   }
 
   /** Bytes that are kept for later bodies. They count as used, but make way for bodies. */
   get kept_bytes(): number {
-    return this.#buffers.kept_bytes;
+    return this.buffers.kept_bytes;
   }
 
   /** `length` undefined: any up to `limit`. Throws Problem overloaded when it would not fit even if no other body grew. */
   open(owner: string, length: number | undefined, limit: number): Upload {
     if (!this.#fits(owner, length ?? 1)) throw new Problem('overloaded');
-    const charge = (bytes: number): boolean => {
-      if (bytes > 0 && !this.#fits(owner, bytes)) return false;
-      const owned = (this.#owned.get(owner) ?? 0) + bytes;
-      if (owned === 0) this.#owned.delete(owner);
-      else this.#owned.set(owner, owned);
-      this.used_bytes += bytes;
-      const excess = this.used_bytes + this.#buffers.kept_bytes - this.#limit_bytes;
-      if (excess > 0) this.#buffers.shrink(excess);
-      return true;
-    };
-    return new Upload({ length, limit, charge, buffers: this.#buffers });
+    return new Upload(this, owner, length, limit);
+  }
+
+  /** Reserves bytes for a body of this owner; false when there is no room. A negative number releases them. */
+  charge(owner: string, bytes: number): boolean {
+    if (bytes > 0 && !this.#fits(owner, bytes)) return false;
+    const owned = (this.#owned.get(owner) ?? 0) + bytes;
+    if (owned === 0) this.#owned.delete(owner);
+    else this.#owned.set(owner, owned);
+    this.used_bytes += bytes;
+    const excess = this.used_bytes + this.buffers.kept_bytes - this.#limit_bytes;
+    if (excess > 0) this.buffers.shrink(excess);
+    return true;
   }
 
   #fits(owner: string, bytes: number): boolean {
     const owned = this.#owned.get(owner) ?? 0;
     return this.used_bytes + bytes <= this.#limit_bytes && owned + bytes <= this.#share_bytes;
   }
-}
-
-interface UploadOptions {
-  length: number | undefined;
-  /** Most bytes of the body; the client is told. */
-  limit: number;
-  /** Reserves bytes; false when there is no room. A negative number releases them. */
-  charge(bytes: number): boolean;
-  buffers: BodyBuffers;
 }
 
 /** Huge pages are asked for when so much of a body has arrived, and at least twice a huge page is to come. */
@@ -74,7 +67,12 @@ const first_bytes = 64 * 1024;
 const nothing = Buffer.alloc(0);
 
 export class Upload {
-  readonly #options: UploadOptions;
+  readonly #uploads: Uploads;
+  readonly #owner: string;
+  /** That it declares. */
+  readonly #length: number | undefined;
+  /** Most bytes of the body; the client is told. */
+  readonly limit: number;
   #buffer: BodyBuffer | undefined;
   /** Bytes that have come. */
   #filled = 0;
@@ -84,12 +82,11 @@ export class Upload {
   fault: Error | undefined;
   #released = false;
 
-  constructor(options: UploadOptions) {
-    this.#options = options;
-  }
-
-  get limit(): number {
-    return this.#options.limit;
+  constructor(uploads: Uploads, owner: string, length: number | undefined, limit: number) {
+    this.#uploads = uploads;
+    this.#owner = owner;
+    this.#length = length;
+    this.limit = limit;
   }
 
   /** The bytes that have arrived; a view, not a copy. */
@@ -112,30 +109,30 @@ export class Upload {
   release(): void {
     if (this.#released) return;
     this.#released = true;
-    const { charge, buffers } = this.#options;
-    charge(-this.#charged);
-    if (this.#buffer !== undefined) buffers.release(this.#buffer, this.#filled);
+    this.#uploads.charge(this.#owner, -this.#charged);
+    if (this.#buffer !== undefined) this.#uploads.buffers.release(this.#buffer, this.#filled);
     this.#buffer = undefined;
     this.#filled = 0;
   }
 
   #append(chunk: Uint8Array): void {
-    const { length, limit, buffers } = this.#options;
     const filled = this.#filled + chunk.length;
-    if (filled > (length ?? limit)) throw new Problem('body_too_large', { limit_bytes: limit });
+    if (filled > (this.#length ?? this.limit)) {
+      throw new Problem('body_too_large', { limit_bytes: this.limit });
+    }
     const before = this.#buffer;
     if (before === undefined || filled > before.bytes.length) this.#grow(filled);
     else this.#charge(before, filled);
-    buffers.copy(this.#buffer!, this.#filled, chunk);
+    this.#uploads.buffers.copy(this.#buffer!, this.#filled, chunk);
     this.#filled = filled;
   }
 
   /** Moves what has come to memory for all of a body whose length is known, else to twice as much as it has. Throws Problem overloaded. */
   #grow(filled: number): void {
-    const { length, limit, buffers } = this.#options;
+    const { buffers } = this.#uploads;
     const before = this.#buffer;
-    const doubled = before === undefined ? first_bytes : Math.min(2 * before.bytes.length, limit);
-    const buffer = buffers.acquire(length ?? Math.max(filled, doubled));
+    const doubled = before === undefined ? first_bytes : Math.min(2 * before.bytes.length, this.limit);
+    const buffer = buffers.acquire(this.#length ?? Math.max(filled, doubled));
     try {
       this.#charge(buffer, filled);
     } catch (error) {
@@ -150,21 +147,23 @@ export class Upload {
 
   /** Charges the memory that the buffer takes with so many bytes. Throws Problem overloaded. */
   #charge(buffer: BodyBuffer, filled: number): void {
-    const { length, buffers } = this.#options;
+    const length = this.#length;
     const { hugeUpTo } = buffer;
     // What is written into a huge page takes the whole page, so that one is charged ahead.
     const taken = filled < hugeUpTo ? Math.min(filled + hugePage_bytes, hugeUpTo) : filled;
     if (!this.#reserve(buffer, taken)) throw new Problem('overloaded');
     if (length === undefined || length <= hugeUpTo) return;
     if (filled < hugeFrom_bytes || length - filled < 2 * hugePage_bytes) return;
-    if (this.#reserve(buffer, filled + hugePage_bytes)) buffers.enlargePages(buffer, filled, length);
+    if (this.#reserve(buffer, filled + hugePage_bytes)) {
+      this.#uploads.buffers.enlargePages(buffer, filled, length);
+    }
   }
 
   /** False when there is no room for so many bytes, or for what the buffer takes already. */
   #reserve(buffer: BodyBuffer, bytes: number): boolean {
     const resident = Math.max(buffer.resident, bytes);
     if (resident > this.#charged) {
-      if (!this.#options.charge(resident - this.#charged)) return false;
+      if (!this.#uploads.charge(this.#owner, resident - this.#charged)) return false;
       this.#charged = resident;
     }
     buffer.resident = resident;
