@@ -5,11 +5,11 @@ import { readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { scoreChart } from '../dist/lab/score-chart.js';
-import { commandLineMarkdown } from '../dist/src/cli/command-line-page.js';
 import { readConfig } from '../dist/src/config/config.js';
 import { packDirectory, readCalibratedManifest } from '../dist/src/engine/manifest.js';
 import { openApiDocument } from '../dist/src/site/document.js';
 import { examples } from '../dist/src/site/examples.js';
+import { commandLineMarkdown } from './lib/command-line.mjs';
 import {
   endpointsTable,
   errorsTable,
@@ -18,7 +18,7 @@ import {
   metricsTable,
   settingsTable,
   warningsTable,
-} from '../dist/src/site/markdown.js';
+} from './lib/markdown.mjs';
 import { thirdPartyTables } from './lib/third-party.mjs';
 
 /** Text by path. Reads the project in the working directory. */

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { barX, text } from '@observablehq/plot';
 import { drawSvg } from '../../dist/lab/plot.js';
 import { fileStyle } from '../../dist/lab/score-chart.js';
-import { table as markdownTable } from '../../dist/src/site/markdown.js';
 import { filled } from '../../scripts/generate-docs.mjs';
+import { table as markdownTable } from '../../scripts/lib/markdown.mjs';
 import { root } from '../../test/support/programs.mjs';
 import { saturating } from './plan.mjs';
 

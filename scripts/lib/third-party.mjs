@@ -2,8 +2,8 @@
 // tell of. What they do not tell of stands in the page by hand.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { table } from '../../dist/src/site/markdown.js';
 import { apiReference } from './lift.mjs';
+import { table } from './markdown.mjs';
 import { insideUws } from './notices.mjs';
 import { libraries } from './static-libraries.mjs';
 import { uwsBuilds } from './uws.mjs';

@@ -1,11 +1,10 @@
-import type { Command } from 'commander';
-import { page, table } from '../site/markdown.ts';
-import { everyCommand, exitCodeWords, helpOf, subcommands } from './help.ts';
-import { openLab } from './laboratory.ts';
-import { buildProgram } from './program.ts';
+import { everyCommand, exitCodeWords, helpOf, subcommands } from '../../dist/src/cli/help.js';
+import { openLab } from '../../dist/src/cli/laboratory.js';
+import { buildProgram } from '../../dist/src/cli/program.js';
+import { page, table } from './markdown.mjs';
 
 /** docs/command-line.md, generated from the definitions of the commands. */
-export async function commandLineMarkdown(): Promise<string> {
+export async function commandLineMarkdown() {
   const commands = everyCommand(buildProgram(await openLab())).slice(1);
   return page(
     '# Command line',
@@ -34,7 +33,7 @@ export async function commandLineMarkdown(): Promise<string> {
   );
 }
 
-function section(path: string, command: Command): string[] {
+function section(path, command) {
   const { notes, examples } = helpOf(command);
   const help = command.createHelp();
   const description = command.description();
@@ -75,6 +74,6 @@ function section(path: string, command: Command): string[] {
 }
 
 /** Lists keep the layout of the help; other text is wrapped by the reader. */
-function paragraph(text: string): string {
+function paragraph(text) {
   return /\n {2}/.test(text) ? `\`\`\`text\n${text}\n\`\`\`` : text.replaceAll('\n', ' ');
 }

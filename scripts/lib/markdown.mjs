@@ -1,52 +1,48 @@
-import type { z } from 'zod';
-import { type Config, readConfig, type SettingName, settings, variableOf } from '../config/config.ts';
-import type { Setting } from '../config/kinds.ts';
-import type { FieldRule } from '../endpoints/endpoint.ts';
-import { EmbeddedFace } from '../endpoints/face.ts';
-import { endpoints } from '../endpoints/index.ts';
-import { qualityReasons, warningCodes } from '../endpoints/warnings.ts';
-import { type ErrorRow, errorCodes, errorTable } from '../errors.ts';
-import { metricName, metricTable } from '../telemetry/metric-table.ts';
+import { readConfig, settings, variableOf } from '../../dist/src/config/config.js';
+import { EmbeddedFace } from '../../dist/src/endpoints/face.js';
+import { endpoints } from '../../dist/src/endpoints/index.js';
+import { qualityReasons, warningCodes } from '../../dist/src/endpoints/warnings.js';
+import { errorCodes, errorTable } from '../../dist/src/errors.js';
+import { metricName, metricTable } from '../../dist/src/telemetry/metric-table.js';
 
 /** Tables of the program as Markdown, for pages of docs/. */
 
 /** A page that is generated as a whole. */
-export function page(title: string, ...blocks: string[]): string {
+export function page(title, ...blocks) {
   const note = '<!-- Made by scripts/generate-docs.mjs; change the source instead. -->';
   return `${[title, note, ...blocks].join('\n\n')}\n`;
 }
 
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) =>
-    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+export function table(head, rows) {
+  const line = (cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
 /** Defaults that depend on the machine or on other settings, in words. */
-const derived: Partial<Record<SettingName, string>> = {
+const derived = {
   workers: 'the CPU quota',
   queue: '8 × `FACEMATCH_WORKERS`',
   max_upload_bytes: '`268435456`, or `FACEMATCH_MAX_BODY_BYTES` when that is more',
 };
 
 /** For docs/configuration.md. */
-export function settingsTable(): string {
-  const rows = Object.entries<Setting<unknown>>(settings).map(([name, setting]) => [
+export function settingsTable() {
+  const rows = Object.entries(settings).map(([name, setting]) => [
     `\`${variableOf(name)}\``,
     setting.description,
     setting.expected,
-    derived[name as SettingName] ?? plainDefault(setting),
+    derived[name] ?? plainDefault(setting),
   ]);
   return table(['variable', 'what', 'takes', 'default'], rows);
 }
 
-function plainDefault({ fallback }: Setting<unknown>): string {
-  const text = String(fallback({} as Config));
+function plainDefault({ fallback }) {
+  const text = String(fallback({}));
   return text === '' ? 'none' : `\`${text}\``;
 }
 
 /** For docs/monitoring.md. */
-export function metricsTable(): string {
+export function metricsTable() {
   const rows = Object.entries(metricTable).map(([name, { type, help, labels = {} }]) => [
     `\`${metricName(name)}\``,
     type,
@@ -58,17 +54,17 @@ export function metricsTable(): string {
   return table(['metric', 'type', 'what', 'labels'], rows);
 }
 
-const words = (values: readonly string[]) => values.map((value) => `\`${value}\``).join(', ');
+const words = (values) => values.map((value) => `\`${value}\``).join(', ');
 
 /** For docs/api.md, as all that follow. */
-export function endpointsTable(): string {
+export function endpointsTable() {
   const on = readConfig({}).endpoints;
   const rows = endpoints.map((endpoint) => {
     const { id, method, path, scope, docs } = endpoint;
     const address = `\`${method} ${path}\``;
     return [
       'document' in endpoint ? address : `[${address}](#${id})`,
-      { any: 'any', none: 'no key' }[scope as string] ?? `\`${scope}\``,
+      { any: 'any', none: 'no key' }[scope] ?? `\`${scope}\``,
       docs.summary + (on.includes(id) ? '' : '; off by default'),
       'fields' in endpoint ? words(Object.keys(endpoint.fields)) : '',
     ];
@@ -76,10 +72,8 @@ export function endpointsTable(): string {
   return table(['endpoint', 'scope of the key', 'what', 'fields'], rows);
 }
 
-export function fieldsTable(): string {
-  const fields = new Map(
-    endpoints.flatMap((one) => ('fields' in one ? Object.entries<FieldRule>(one.fields) : [])),
-  );
+export function fieldsTable() {
+  const fields = new Map(endpoints.flatMap((one) => ('fields' in one ? Object.entries(one.fields) : [])));
   const rows = [...fields].map(([name, rule]) => [
     `\`${name}\``,
     takenBy(rule),
@@ -93,7 +87,7 @@ export function fieldsTable(): string {
   return table(['field', 'takes', 'default', 'what'], rows);
 }
 
-function takenBy(rule: FieldRule): string {
+function takenBy(rule) {
   switch (rule.kind) {
     case 'image':
       return 'a JPEG, PNG or WebP';
@@ -108,32 +102,32 @@ function takenBy(rule: FieldRule): string {
   }
 }
 
-export function errorsTable(): string {
+export function errorsTable() {
   const rows = errorCodes.map((code) => {
-    const { status, title, detail, members = [] }: ErrorRow = errorTable[code];
+    const { status, title, detail, members = [] } = errorTable[code];
     return [String(status), `<a id="error-${code}"></a>\`${code}\``, `${title}. ${detail}`, words(members)];
   });
   return table(['status', 'code', 'what is wrong', 'further members'], rows);
 }
 
 /** The members of a face, whichever endpoint tells them. */
-export function facesTable(): string {
-  const rows = Object.entries<z.ZodType>(EmbeddedFace.shape).map(([name, schema]) => [
+export function facesTable() {
+  const rows = Object.entries(EmbeddedFace.shape).map(([name, schema]) => [
     `\`${name}\``,
     describedMember(schema),
   ]);
   return table(['member of a face', 'what'], rows);
 }
 
-function describedMember(schema: z.ZodType): string {
+function describedMember(schema) {
   const { description } = schema;
-  if (description === undefined) return describedMember((schema as z.ZodOptional<z.ZodType>).unwrap());
+  if (description === undefined) return describedMember(schema.unwrap());
   if (!('shape' in schema)) return description;
-  const members = Object.entries(schema.shape as Record<string, z.ZodType>);
+  const members = Object.entries(schema.shape);
   return `${description}. ${members.map(([name, one]) => `\`${name}\`: ${one.description}`).join('; ')}`;
 }
 
-export function warningsTable(): string {
+export function warningsTable() {
   const reasons = Object.entries(qualityReasons).map(([reason, meaning]) => `\`${reason}\`: ${meaning}`);
   const rows = Object.entries(warningCodes).map(([code, meaning]) => [
     `\`${code}\``,
