@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Face as Found, FoundBy, ImageFormat, ImageReport } from '../engine/addon.ts';
-import { count, object, optional, share, word } from './schema.ts';
+import { count, listOf, object, optional, share, some, told, word } from './schema.ts';
 
 /** An image and its faces, as answers have them. */
 
@@ -70,18 +70,14 @@ export const Face = object(
       ),
       brightness: share.describe('Mean luma of the face: 0 is black, 1 is white'),
       face_pixels: count.describe('Side of the aligned face, in pixels of the image'),
-      dot_pitch: z
-        .number()
-        .min(0)
-        .describe(
-          'Of a print, fax or photocopy, pixels of the image from dot to dot, about; 0 for any other',
-        ),
-      stretch: z
-        .number()
-        .min(1)
-        .describe(
-          'By how much the image seems stretched along one axis: 1 is not at all. Measured too large where the head is turned beyond 45 degrees',
-        ),
+      dot_pitch: told(
+        z.number().min(0),
+        'Of a print, fax or photocopy, pixels of the image from dot to dot, about; 0 for any other',
+      ),
+      stretch: told(
+        z.number().min(1),
+        'By how much the image seems stretched along one axis: 1 is not at all. Measured too large where the head is turned beyond 45 degrees',
+      ),
     }),
   },
 );
@@ -109,22 +105,16 @@ export const EmbeddedFace = DetectedFace.extend({
 }).describe('A face with its embedding.');
 
 export const image = {
-  width: z.int().min(1).describe('Width of the upright image, pixels'),
-  height: z.int().min(1).describe('Height of the upright image, pixels'),
+  width: some.describe('Width of the upright image, pixels'),
+  height: some.describe('Height of the upright image, pixels'),
   format: word(formats, 'As recognised by content.'),
   orientation: z.int().min(1).max(8).describe('EXIF orientation of the file; 1 when it has none'),
-  smallest_face: z
-    .int()
-    .min(1)
-    .describe(
-      'Faces were looked for in all of the image whose box has a longer side of at least as many pixels; of smaller ones only some are found',
-    ),
+  smallest_face: some.describe(
+    'Faces were looked for in all of the image whose box has a longer side of at least as many pixels; of smaller ones only some are found',
+  ),
 };
 export const facesOf = <Shape extends z.ZodType>(face: Shape) =>
-  z
-    .array(face)
-    .max(maxFaces)
-    .describe(`Largest first (area of the box × detection score), at most ${maxFaces}`);
+  listOf(face, `Largest first (area of the box × detection score), at most ${maxFaces}`).max(maxFaces);
 
 export const Image = object('An image and its faces.', {
   ...image,

@@ -1,8 +1,7 @@
-import { z } from 'zod';
 import type { Analysis, Failure, NativeFailure } from '../engine/addon.ts';
 import { type Detected, kinds, kindWords } from '../engine/file-kind.ts';
 import { errorTable, Problem } from '../errors.ts';
-import { word } from './schema.ts';
+import { count, some, word } from './schema.ts';
 
 /** What is wrong with the images of a request. */
 
@@ -19,15 +18,14 @@ const meanings = Object.fromEntries(
 /** What a client is told of an image, besides its field and the code; `detail` or the log alone says the rest. */
 export const faultMembers = {
   detected: word(meanings, 'What the bytes look like.'),
-  position: z
-    .int()
-    .min(1)
-    .describe('With `unsupported_image_format` only: the byte at which a JPEG begins, counted from 0'),
-  width: z.int().min(0).describe('Width that the image declares, pixels'),
-  height: z.int().min(0).describe('Height that the image declares, pixels'),
-  limit_pixels: z.int().min(1).describe('The most pixels, width × height, that are accepted'),
-  limit_bytes: z.int().min(1).describe('The most bytes that are accepted'),
-  faces_found: z.int().min(0).describe('How many faces were found in the image'),
+  position: some.describe(
+    'With `unsupported_image_format` only: the byte at which a JPEG begins, counted from 0',
+  ),
+  width: count.describe('Width that the image declares, pixels'),
+  height: count.describe('Height that the image declares, pixels'),
+  limit_pixels: some.describe('The most pixels, width × height, that are accepted'),
+  limit_bytes: some.describe('The most bytes that are accepted'),
+  faces_found: count.describe('How many faces were found in the image'),
 };
 
 /** What is wrong with one image of a request. */

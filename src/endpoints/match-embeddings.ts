@@ -7,7 +7,7 @@ import { EmbeddingsRequest, maxCandidates, maxEmbeddings } from './compare-embed
 import { assessPair, shifted, verdict } from './comparison.ts';
 import { type AnalysedEmbeddings, define, prefix } from './endpoint.ts';
 import { round } from './face.ts';
-import { count, milliseconds, object, optional, percent, text } from './schema.ts';
+import { count, listOf, milliseconds, object, optional, percent, text } from './schema.ts';
 import { photosUnmeasured, thresholdBelowOne, uncalibrated } from './warnings.ts';
 
 /** One person against many, by embeddings that a worker compared. */
@@ -42,12 +42,10 @@ const Embeddings = object('One person against many.', {
   accuracy_mode,
   agreement_percents,
   searched: z.int().min(1).describe('The number that each false_match_rate is multiplied by'),
-  results: z
-    .array(z.xor([ComparedCandidate, UncomparedCandidate]))
-    .max(maxCandidates)
-    .describe(
-      'Best first: at most `limit`, and none below `min_percent`; then all candidates with a `problem` in the order sent',
-    ),
+  results: listOf(
+    z.xor([ComparedCandidate, UncomparedCandidate]),
+    'Best first: at most `limit`, and none below `min_percent`; then all candidates with a `problem` in the order sent',
+  ).max(maxCandidates),
   matches: count.describe('How many candidates match, including those that `limit` leaves out'),
   model: rest.model,
   warnings: rest.warnings,

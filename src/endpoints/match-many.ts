@@ -11,7 +11,7 @@ import { lowQuality, qualityReasonNames, refusalOfFaces } from './face-quality.t
 import { faultMembers, faultsOf, problemOf } from './faults.ts';
 import { answerUnlessRefused, askedFace, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 import { maxTargets } from './options.ts';
-import { count, object, optional, text } from './schema.ts';
+import { count, listOf, object, optional, text } from './schema.ts';
 import {
   bestOfMany,
   incomplete,
@@ -43,7 +43,7 @@ export const Compared = object('An image that was compared with image1.', {
   image1_face_index: count.describe('The face of image1 that it is most similar to'),
   image2: Image,
   pairs_compared,
-  warnings: z.array(Warning).describe('Warnings about this image'),
+  warnings: listOf(Warning, 'Warnings about this image'),
 });
 
 const { shape: extras } = z.object(faultMembers).omit({ faces_found: true }).partial();
@@ -68,11 +68,9 @@ export const Many = object(
     threshold_percent,
     accuracy_mode,
     image1: Image,
-    results: z
-      .array(z.xor([Compared, Uncompared]))
+    results: listOf(z.xor([Compared, Uncompared]), 'One for each image2, in the order sent')
       .min(1)
-      .max(maxTargets)
-      .describe('One for each image2, in the order sent'),
+      .max(maxTargets),
     matches: count.describe('How many of them match'),
     ...rest,
   },

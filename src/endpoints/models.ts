@@ -3,7 +3,7 @@ import type { OnnxRuntime } from '../engine/addon.ts';
 import type { Manifest } from '../engine/manifest.ts';
 import type { PackFile } from '../engine/pack-files.ts';
 import { define, prefix } from './endpoint.ts';
-import { object, text, word } from './schema.ts';
+import { listOf, object, share, text, word } from './schema.ts';
 
 /** The loaded pack, so that a client can tell when it changes. */
 
@@ -23,32 +23,29 @@ const sources: Record<Manifest['source']['kind'], string> = {
   project: 'a project that publishes its files elsewhere',
 };
 
+const rate = z.number().positive();
+
 export const Calibration = object('The table from similarity to false-match rate.', {
   fitted_on: text('The pairs of images that the table was made from'),
-  points: z
-    .array(
-      z
-        .tuple([
-          z.number().describe('Similarity, normalised as the model pack does it'),
-          z.number().positive().max(1).describe('False-match rate'),
-        ])
-        .describe('A similarity, and how often two different people score at least this high'),
-    )
-    .min(2)
-    .describe('Rising similarities, falling rates; between points the logarithm of the rate is linear'),
-  floor: z
-    .number()
-    .positive()
+  points: listOf(
+    z
+      .tuple([
+        z.number().describe('Similarity, normalised as the model pack does it'),
+        rate.max(1).describe('False-match rate'),
+      ])
+      .describe('A similarity, and how often two different people score at least this high'),
+    'Rising similarities, falling rates; between points the logarithm of the rate is linear',
+  ).min(2),
+  floor: rate
     .max(0.1)
     .describe(
       'The lowest false-match rate that the people of the fit can show; below it an answer is `extrapolated`',
     ),
-  photos: z
-    .array(z.number().min(0).max(1))
+  photos: listOf(
+    share,
+    'By how much strangers are more similar when a side is the mean of 1, 2 … photos of a person; absent where nobody measured it',
+  )
     .min(2)
-    .describe(
-      'By how much strangers are more similar when a side is the mean of 1, 2 … photos of a person; absent where nobody measured it',
-    )
     .exactOptional(),
 });
 
@@ -65,32 +62,29 @@ const Models = object('The model pack that is loaded.', {
   }),
   runtime: object('What runs the nets', {
     onnxruntime: text('Version of ONNX Runtime'),
-    providers: z
-      .array(z.string())
-      .min(1)
-      .describe(
-        'Its execution providers, in order of preference: `cpu` alone unless FACEMATCH_PROVIDER says otherwise',
-      ),
+    providers: listOf(
+      z.string(),
+      'Its execution providers, in order of preference: `cpu` alone unless FACEMATCH_PROVIDER says otherwise',
+    ).min(1),
   }),
-  files: z
-    .array(
-      z.object({
-        role: word(roles, 'What the net is for.'),
-        file: text('Name of the file'),
-        pack: text('The model pack that it belongs to: this one, or the one that it was taken over from'),
-        licence: text('Its licence'),
-        sha256: sha256.describe('SHA-256 of the file that is loaded'),
-        source_sha256: sha256.describe('SHA-256 of the file as its authors published it'),
-      }),
-    )
-    .describe('The nets in the order in which they process an image, then the other files'),
-  min_det_score: z.number().min(0).max(1).describe('Default of the form field `min_det_score`'),
+  files: listOf(
+    z.object({
+      role: word(roles, 'What the net is for.'),
+      file: text('Name of the file'),
+      pack: text('The model pack that it belongs to: this one, or the one that it was taken over from'),
+      licence: text('Its licence'),
+      sha256: sha256.describe('SHA-256 of the file that is loaded'),
+      source_sha256: sha256.describe('SHA-256 of the file as its authors published it'),
+    }),
+    'The nets in the order in which they process an image, then the other files',
+  ),
+  min_det_score: share.describe('Default of the form field `min_det_score`'),
   human: object('The check for human faces; absent when the pack takes every face', {
     bar: z.number().describe('The threshold: faces with a lower `human_score` are dropped'),
     fitted_on: text('The images that it was made from'),
   }).exactOptional(),
   liveness: object('The hint at presentation attacks; absent when the pack has none', {
-    live_threshold: z.number().min(0).max(1).describe('Default of the form field `live_threshold`'),
+    live_threshold: share.describe('Default of the form field `live_threshold`'),
   }).exactOptional(),
   calibration: object(
     'One table for each accuracy mode; absent when the pack is not calibrated: its answers then have the warning `uncalibrated`',

@@ -6,8 +6,13 @@ export const object = <Shape extends z.ZodRawShape>(description: string, shape: 
   z.object(shape).describe(description);
 export const text = (description: string) => z.string().describe(description);
 export const flag = (description: string) => z.boolean().describe(description);
+export const told = <Schema extends z.ZodType>(schema: Schema, description: string) =>
+  schema.describe(description);
 export const optional = <Schema extends z.ZodType>(schema: Schema, description: string) =>
   schema.exactOptional().describe(description);
+
+export const listOf = <Item extends z.ZodType>(item: Item, description: string) =>
+  z.array(item).describe(description);
 
 /** One of the words, each with its meaning. */
 export function word<Word extends string>(words: Readonly<Record<Word, string>>, description: string) {
@@ -16,6 +21,8 @@ export function word<Word extends string>(words: Readonly<Record<Word, string>>,
 }
 
 export const count = z.int().min(0);
+/** One at least. */
+export const some = z.int().min(1);
 export const share = z.number().min(0).max(1);
 export const percent = z.number().min(0).max(100);
 export const cosine = z.number().min(-1).max(1);

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { ImageReport } from '../engine/addon.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import type { ImageField } from '../scoring/similarity.ts';
@@ -6,7 +6,7 @@ import { type Face, type Image, maxFaces, round } from './face.ts';
 import { lowQuality, type QualityReason, qualityLimits } from './face-quality.ts';
 import { photoName } from './faults.ts';
 import { largestWords } from './options.ts';
-import { count, object, text, word } from './schema.ts';
+import { count, object, some, text, word } from './schema.ts';
 
 /** What was accepted but may not be what the client meant. */
 
@@ -50,9 +50,7 @@ export const Warning = object(
         'With `not_the_largest_face` only, the compared face; in a match of persons, the one that agrees better',
       )
       .exactOptional(),
-    faces_left_out: z
-      .int()
-      .min(1)
+    faces_left_out: some
       .describe('With `faces_left_out` only, how many faces; absent where time ran out')
       .exactOptional(),
     reason: word(qualityReasons, 'With `low_quality_face` only, what the face is.').exactOptional(),
