@@ -11,31 +11,16 @@ export interface ErrorRow {
   group?: ErrorGroup;
   /** The detail of what is wrong with one image, with its name and numbers; others of the request may be at fault too. */
   ofImage?: string;
-  requests: Requests;
+  /**
+   * The requests that can get it. `path`: those that a server does not know, as one of another version; `any`: all operations; `keyed`: those
+   * that need a key; `scoped`: a scope; `images`: those that take images; `faces`: that need a face; `choice`: that let the client choose a
+   * face; `several`: that take several images of one name; `form`: forms; `json`: JSON; `body`: forms and JSON; `persons`: that take several
+   * photos, or embeddings, of one person; `embeddings`: those that take embeddings.
+   */
+  requests: string;
   /** Further members that the problem always has. */
   members?: readonly string[];
 }
-
-/**
- * The requests that can get a problem. `path`: those that a server does not know, as one of another version; `any`: all operations;
- * `keyed`: those that need a key; `scoped`: a scope; `images`: those that take images; `faces`: that need a face; `choice`: that let the
- * client choose a face; `several`: that take several images of one name; `form`: forms; `json`: JSON; `body`: forms and JSON;
- * `persons`: that take several photos, or embeddings, of one person; `embeddings`: those that take embeddings.
- */
-export type Requests =
-  | 'path'
-  | 'any'
-  | 'keyed'
-  | 'scoped'
-  | 'images'
-  | 'faces'
-  | 'choice'
-  | 'persons'
-  | 'several'
-  | 'form'
-  | 'json'
-  | 'body'
-  | 'embeddings';
 
 /** A detail says so how long to wait, until an answer knows the seconds and says these. */
 export const waitWords = 'as long as Retry-After says';
@@ -302,6 +287,7 @@ export const errorTable = {
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof errorTable;
+export type Requests = (typeof errorTable)[ErrorCode]['requests'];
 export const errorCodes = Object.keys(errorTable) as ErrorCode[];
 export const groupOf = (code: ErrorCode): ErrorGroup => (errorTable[code] as ErrorRow).group ?? 'request';
 

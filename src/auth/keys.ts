@@ -25,9 +25,7 @@ export const keyLimits = {
 } as const;
 
 /** Control characters would let a name rewrite the terminal that lists it. */
-export function isLine(text: string): boolean {
-  return /^\P{Cc}*$/u.test(text);
-}
+export const isLine = (text: string) => /^\P{Cc}*$/u.test(text);
 
 export type KeyStatus = 'active' | 'retiring' | 'revoked' | 'expired';
 
@@ -48,9 +46,8 @@ export function statusOf(record: Ends, now_ms: number): KeyStatus {
   return record.revoked_at === undefined ? 'active' : 'retiring';
 }
 
-function momentOf(time: string | undefined): number {
-  return time === undefined ? Number.POSITIVE_INFINITY : Date.parse(time);
-}
+const momentOf = (time: string | undefined) =>
+  time === undefined ? Number.POSITIVE_INFINITY : Date.parse(time);
 
 /**
  * A key is `fm_<id>_<secret>`. The id is public. Letters and digits only: a double click selects all of it, and no shell, URL or
@@ -76,14 +73,10 @@ export function keyId(presented: string): string | undefined {
   return presented.length === keyLength ? keyPattern.exec(presented)?.[1] : undefined;
 }
 
-export function isKeyId(text: string): boolean {
-  return idPattern.test(text);
-}
+export const isKeyId = (text: string) => idPattern.test(text);
 
 /** SHA-256 of the whole key, hexadecimal. A fast hash is enough for a secret of 256 random bits. */
-export function keyHash(key: string): string {
-  return hash('sha256', key);
-}
+export const keyHash = (key: string) => hash('sha256', key);
 
 function randomText(length: number): string {
   // A byte modulo 62 would be biased; randomInt is not.

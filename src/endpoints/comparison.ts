@@ -1,10 +1,11 @@
-import { z } from 'zod';
 import type { Analysis, NativeFailure } from '../engine/addon.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import { comparePairs, type FaceChoice, type Pair, type Similarity } from '../scoring/similarity.ts';
+import { accuracy_mode, threshold_percent } from './answer.ts';
 import { round } from './face.ts';
 import { faultsOf, type ImageFault } from './faults.ts';
-import { cosine, flag, percent, share } from './schema.ts';
+import type { MatchOptions } from './options.ts';
+import { cosine, flag, percent, share, some } from './schema.ts';
 
 /** Two images that were compared, and what is said of the best of the pairs. */
 
@@ -45,7 +46,18 @@ export const verdict = {
   ),
 };
 
-export const pairs_compared = z.int().min(1).describe('How many pairs of faces were compared');
+const { match, confidence_percent, ...measured } = verdict;
+/** What a match says first, of two images or of two persons. */
+export const decision = { match, confidence_percent, threshold_percent, ...measured, accuracy_mode };
+
+export function decisionOf(
+  { match, confidence_percent, ...measured }: ReturnType<typeof assessPair>,
+  { threshold_percent, accuracy_mode }: MatchOptions,
+) {
+  return { match, confidence_percent, threshold_percent, ...measured, accuracy_mode };
+}
+
+export const pairs_compared = some.describe('How many pairs of faces were compared');
 
 /** What the means of `photos` photos on each side have in common, as the table takes it. */
 export function shifted(

@@ -3,8 +3,8 @@ import type { Analysis } from '../engine/addon.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import type { ComparedPersons, PersonsJob, PhotoAgreement } from '../scoring/persons.ts';
 import { agreementPercents, disagreement, disagreementWarnings } from './agreement.ts';
-import { accuracy_mode, type Question, request_id, rest, threshold_percent, timingsBody } from './answer.ts';
-import { assessPair, shifted, verdict } from './comparison.ts';
+import { type Question, request_id, rest, timingsBody } from './answer.ts';
+import { assessPair, decision, decisionOf, shifted, verdict } from './comparison.ts';
 import { type Analysed, type Answered, define, type Photo, prefix } from './endpoint.ts';
 import { Image, imageBody } from './face.ts';
 import { lowQuality } from './face-quality.ts';
@@ -38,15 +38,11 @@ export const PersonPhoto = Image.extend({
 
 const Person = object('Whether the photos of both sides show the same person.', {
   request_id,
-  match: verdict.match,
-  confidence_percent: verdict.confidence_percent,
-  threshold_percent,
+  ...decision,
   similarity: verdict.similarity.describe('Cosine of the two means; not comparable between model packs'),
   false_match_rate: verdict.false_match_rate.describe(
     "How often two different people score at least this high with as many photos; never below the floor of the pack's table; 1 when the pack has no table",
   ),
-  extrapolated: verdict.extrapolated,
-  accuracy_mode,
   image1: z.array(PersonPhoto).min(1).max(mostPhotos.image1).describe('In the order sent'),
   image2: z.array(PersonPhoto).min(1).max(mostPhotos.image2).describe('In the order sent'),
   photos_compared: object('How many photos each side is the mean of', {
@@ -96,13 +92,7 @@ function personAnswer(
   const analysed = sides.flatMap(({ photos }) => photos.map(({ analysis }) => analysis));
   return {
     request_id,
-    match: assessed.match,
-    confidence_percent: assessed.confidence_percent,
-    threshold_percent: options.threshold_percent,
-    similarity: assessed.similarity,
-    false_match_rate: assessed.false_match_rate,
-    extrapolated: assessed.extrapolated,
-    accuracy_mode: options.accuracy_mode,
+    ...decisionOf(assessed, options),
     image1,
     image2,
     photos_compared,

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Outcome } from '../engine/pool.ts';
 import type { Calibration } from '../scoring/calibration.ts';
-import { accuracy_mode, type Question, request_id, rest, threshold_percent, timingsBody } from './answer.ts';
-import { assessPair, type Comparison, compare, pairs_compared, verdict } from './comparison.ts';
+import { type Question, request_id, rest, timingsBody } from './answer.ts';
+import { assessPair, type Comparison, compare, decision, decisionOf, pairs_compared } from './comparison.ts';
 import { type Analysed, type Answered, define, prefix, type Success } from './endpoint.ts';
 import { Image, imageBody } from './face.ts';
 import { answerUnlessRefused, askedFace, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
@@ -22,13 +22,7 @@ export const Match = object(
   'Whether the two images show the same person. A non-match is an answer like any other, not an error.',
   {
     request_id,
-    match: verdict.match,
-    confidence_percent: verdict.confidence_percent,
-    threshold_percent,
-    similarity: verdict.similarity,
-    false_match_rate: verdict.false_match_rate,
-    extrapolated: verdict.extrapolated,
-    accuracy_mode,
+    ...decision,
     image1: Image,
     image2: Image,
     pairs_compared,
@@ -57,13 +51,7 @@ export function matchAnswer(
   const image2 = { ...imageBody(second.image), face_index: best.image2_face_index };
   return {
     request_id,
-    match: verdict.match,
-    confidence_percent: verdict.confidence_percent,
-    threshold_percent: options.threshold_percent,
-    similarity: verdict.similarity,
-    false_match_rate: verdict.false_match_rate,
-    extrapolated: verdict.extrapolated,
-    accuracy_mode: options.accuracy_mode,
+    ...decisionOf(verdict, options),
     image1,
     image2,
     pairs_compared: pairs.length,

@@ -1,23 +1,12 @@
 import { isIP } from 'node:net';
-import type { Config } from '../config/config.ts';
-import type { Engine } from '../engine/engine.ts';
 import { Problem } from '../errors.ts';
-import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { Services } from './context.ts';
 import type { Exchange, Reply } from './exchange.ts';
 import { requestId } from './request.ts';
 import { forbidden, json, problem } from './responses.ts';
 
-/** Ready: the pack is verified, every worker has done one real inference, and no shutdown has begun. */
-export interface Readiness {
-  stage: 'starting' | 'ready' | 'draining';
-}
-
 /** The admin listener needs no key, so it has an address of its own that clients cannot reach. */
-interface AdminServices {
-  config: Pick<Config, 'admin_host' | 'admin_hosts'>;
-  readiness: Readiness;
-  engine: Pick<Engine, 'answering' | 'wedged'>;
-  telemetry: Telemetry;
+interface AdminServices extends Pick<Services, 'config' | 'readiness' | 'engine' | 'telemetry'> {
   /** What speaks HTTP to clients. */
   http: 'uws' | 'node';
   /** Something that an operator should know although the service is ready. */

@@ -8,12 +8,16 @@ import type { Engine } from '../engine/engine.ts';
 import type { Manifest } from '../engine/manifest.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import type { Readiness } from './admin.ts';
 import type { Upload, Uploads } from './body/upload.ts';
 import type { Exchange } from './exchange.ts';
 import { requestId, traceOf } from './request.ts';
 import type { Document } from './responses.ts';
 import type { UnreadAnswers } from './unread.ts';
+
+/** Ready: the pack is verified, every worker has done one real inference, and no shutdown has begun. */
+interface Readiness {
+  stage: 'starting' | 'ready' | 'draining';
+}
 
 /** Everything that requests use; made once, by src/server/start.ts. */
 export interface Services {

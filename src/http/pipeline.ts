@@ -114,20 +114,27 @@ export class Pipeline {
     if (charge !== undefined) headers.push(...charge.release());
     // After a 408 the rest of the body may come at any time or never (RFC 9110 section 15.5.9).
     const close = this.#services.readiness.stage === 'draining' || refusal?.code === 'upload_timeout';
-    const told: Told = { status: reply.status, code: refusal?.code, refusal, fault };
     try {
+      const isSent = exchange.reply(reply, headers, close);
       // nginx's status for a client that left.
-      if (!exchange.reply(reply, headers, close)) Object.assign(told, { status: 499, code: 'client_left' });
+      const [status, code] = isSent ? [reply.status, refusal?.code] : [499, 'client_left'];
+      this.#record(context, status, code, refusal, fault);
     } catch (error) {
       // The connection has ended; the request is still counted, and nothing is thrown into nowhere.
-      Object.assign(told, { status: 500, code: 'internal_error', fault: error });
+      this.#record(context, 500, 'internal_error', refusal, error);
     }
-    this.#record(context, told);
     void context.idle.then(() => context.upload?.release());
     this.unanswered -= 1;
   }
 
-  #record(context: Context, { status, code, refusal, fault }: Told): void {
+  /** Never throws. */
+  #record(
+    context: Context,
+    status: number,
+    code: string | undefined,
+    refusal: Problem | undefined,
+    fault: unknown,
+  ): void {
     const { charge, endpoint, exchange } = context;
     this.#services.telemetry.finished({
       request_id: context.request_id,
@@ -151,14 +158,6 @@ export class Pipeline {
       },
     });
   }
-}
-
-/** What a client was told, for the record. */
-interface Told {
-  status: number;
-  code: string | undefined;
-  refusal: Problem | undefined;
-  fault: unknown;
 }
 
 /** Unlike other answers, a document may be cached: it changes only when the server restarts. */

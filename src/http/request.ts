@@ -95,13 +95,8 @@ export function requestId(sent: string | undefined): string {
   return sent !== undefined && /^[A-Za-z0-9._-]{1,128}$/.test(sent) ? sent : newRequestId();
 }
 
-interface Trace {
-  trace_id: string;
-  traceparent: string;
-}
-
 /** Reads a `traceparent` (W3C Trace Context, section 3.2); of a later version only what version 00 has (section 4.3). */
-export function traceOf(header: string | undefined): Trace | undefined {
+export function traceOf(header: string | undefined) {
   const fields = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/.exec(header ?? '');
   if (fields === null) return undefined;
   const [, version, trace_id, parent_id, flags, rest] = fields as unknown as [string, ...string[]];

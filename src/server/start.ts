@@ -16,6 +16,7 @@ import { UnreadAnswers } from '../http/unread.ts';
 import { calibrationOf } from '../scoring/calibration.ts';
 import { documents } from '../site/documents.ts';
 import { AuditLog } from '../telemetry/audit.ts';
+import type { Lines } from '../telemetry/lines.ts';
 import { type Log, Telemetry } from '../telemetry/telemetry.ts';
 import type { Certificate } from './certificate.ts';
 import {
@@ -33,10 +34,8 @@ export interface Server {
   readonly adminAddress: string;
   /** True when requests are served, false when a shutdown came first. Rejects with a message for people. */
   readonly ready: Promise<boolean>;
-  /** For log rotation: call it after the file has been moved away. */
-  reopenAuditLog(): void;
-  /** Writes the lines of the audit log, for an end without `close`; resolves as their `flush` does. */
-  flush(): Promise<boolean>;
+  /** Those of the audit log: to be opened anew after the file has been moved away, and to be written at an end without `close`. */
+  readonly audit_lines: Lines | undefined;
   /**
    * Refuses new requests, waits for running ones as long as the configuration allows, and frees everything. Resolves to
    * whether the workers have ended: process.exit() would wait for those that have not.
@@ -90,8 +89,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
     address: front.url,
     adminAddress: admin.url,
     ready,
-    reopenAuditLog: () => audit?.lines.reopen(),
-    flush: async () => (await audit?.lines.flush()) ?? true,
+    audit_lines: audit?.lines,
     close: () => shutDown(services, pipeline, front, opened, ready, log),
   };
 }

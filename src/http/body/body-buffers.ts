@@ -15,10 +15,7 @@ export interface BodyBuffer {
   resident: number;
   /** Up to this byte the system gives huge pages for it; 0: for none. */
   hugeUpTo: number;
-}
-
-interface Kept {
-  buffer: BodyBuffer;
+  /** Since when it is kept. */
   since_ms: number;
 }
 
@@ -37,7 +34,7 @@ export class BodyBuffers {
   readonly #memory: MemoryCalls;
   readonly #keep_bytes: number;
   /** Buffers by their capacity; the one that was used last is at the end. */
-  readonly #kept = new Map<number, Kept[]>();
+  readonly #kept = new Map<number, BodyBuffer[]>();
   /** Bytes of memory that no body uses. */
   kept_bytes = 0;
   #sweep: NodeJS.Timeout | undefined;
@@ -52,9 +49,9 @@ export class BodyBuffers {
     const isKept = size <= maxKeptBuffer_bytes;
     const capacity = isKept ? Math.max(minCapacity_bytes, 2 ** Math.ceil(Math.log2(size))) : size;
     const kept = this.#kept.get(capacity)?.pop();
-    if (kept === undefined) return { bytes: allocate(capacity), resident: 0, hugeUpTo: 0 };
-    this.kept_bytes -= kept.buffer.resident;
-    return kept.buffer;
+    if (kept === undefined) return { bytes: allocate(capacity), resident: 0, hugeUpTo: 0, since_ms: 0 };
+    this.kept_bytes -= kept.resident;
+    return kept;
   }
 
   copy({ bytes }: BodyBuffer, at: number, from: Uint8Array): void {
@@ -71,9 +68,9 @@ export class BodyBuffers {
     }
     this.#memory.wipe(bytes, written);
     const same = this.#kept.get(bytes.length);
-    const kept = { buffer, since_ms: performance.now() };
-    if (same === undefined) this.#kept.set(bytes.length, [kept]);
-    else same.push(kept);
+    buffer.since_ms = performance.now();
+    if (same === undefined) this.#kept.set(bytes.length, [buffer]);
+    else same.push(buffer);
     this.kept_bytes += resident;
     this.#sweep ??= setInterval(() => this.#giveIdle(), idle_ms / 2).unref();
   }
@@ -103,8 +100,8 @@ export class BodyBuffers {
   }
 
   /** The one that was used longest ago. */
-  #drop(same: Kept[]): void {
-    const { buffer } = same.shift()!;
+  #drop(same: BodyBuffer[]): void {
+    const buffer = same.shift()!;
     this.kept_bytes -= buffer.resident;
     this.#memory.discard(buffer.bytes, 0);
   }

@@ -62,18 +62,13 @@ export interface ListenSocket {
   readonly [listenSocket]: never;
 }
 
-interface TlsOptions {
-  /** PEM files that µWS reads once, when the app is made. */
-  cert_file_name: string;
-  key_file_name: string;
-  /** For TLS 1.2, in OpenSSL's format; those of TLS 1.3 cannot be chosen. */
-  ssl_ciphers: string;
-}
-
 export interface Uws {
   App(): App;
-  /** Throws an Error without a reason when the files cannot be used. */
-  SSLApp(options: TlsOptions): App;
+  /**
+   * Reads two PEM files, once. The ciphers are those of TLS 1.2, in OpenSSL's format; those of TLS 1.3 cannot be chosen. Throws an Error
+   * without a reason when the files cannot be used.
+   */
+  SSLApp(options: { cert_file_name: string; key_file_name: string; ssl_ciphers: string }): App;
   us_socket_local_port(socket: ListenSocket): number;
   /** Connections of the app go on. Do not call it after `close` of the app: it would use freed memory. */
   us_listen_socket_close(socket: ListenSocket): void;
@@ -82,12 +77,6 @@ export interface Uws {
   version: string;
   /** Why the candidates before it could not be used, a line each. */
   passedOver: readonly string[];
-}
-
-/** Members that no documentation of it has. */
-interface Unlisted {
-  getParts?: unknown;
-  _cfg?(option: 'silent'): void;
 }
 
 /** `own`: a folder that holds a package, tried first. Call it before other threads start: it sets a variable of the environment. */
@@ -113,7 +102,8 @@ function tryLoad(path: string, known?: string): Omit<Uws, 'passedOver'> | string
   try {
     const version = known ?? versionOf(require.resolve(path));
     if (!isKnown(version)) return `its version ${version} is not 20.${oldestKnown} or a later one of 20`;
-    const loaded = require(path) as Omit<Uws, 'version' | 'passedOver'> & Unlisted;
+    // Of the last two no documentation tells.
+    const loaded = require(path) as Uws & { getParts?: unknown; _cfg?(option: 'silent'): void };
     // Some republications fall back to a slow server in JavaScript, which has neither.
     if (typeof loaded.SSLApp !== 'function' || typeof loaded.getParts !== 'function') {
       return 'its binary did not load and it fell back to JavaScript, which is refused';
