@@ -7,7 +7,15 @@ export { addHelp, exitCodes } from './cli/help.ts';
 export type { LabCommands } from './cli/laboratory.ts';
 export { matchFlag } from './cli/match-flags.ts';
 export { feedingWarning, judgeTrial, livenessFinding } from './cli/packs/check.ts';
-export { betterFeeding, netsAlone, tryAs, tryPack } from './cli/packs/trial.ts';
+export {
+  betterFeeding,
+  type Fed,
+  type Feeding,
+  feedings,
+  netsAlone,
+  tryAs,
+  tryPack,
+} from './cli/packs/trial.ts';
 export { activity, coloursFor, columns, count, printable, progressBar, withBar } from './cli/terminal.ts';
 export { readConfig } from './config/config.ts';
 export { lowQuality, qualityLimits } from './endpoints/face-quality.ts';
@@ -21,16 +29,7 @@ export {
   type NetFacts,
   type TensorFacts,
 } from './engine/addon.ts';
-export {
-  type FamilyName,
-  type Fed,
-  type Feeding,
-  families,
-  feedings,
-  type LivenessFamily,
-  livenessFamilies,
-  usualFamilies,
-} from './engine/families.ts';
+export { type FamilyName, families, type LivenessFamily, livenessFamilies } from './engine/families.ts';
 export { loadAddon, loadPack } from './engine/load-addon.ts';
 export {
   type CalibratedManifest,

@@ -10,12 +10,12 @@ import {
   livenessFamilies,
   livenessFinding,
   progressBar,
-  usualFamilies,
 } from 'facematch/for-lab';
 import type { Added } from '../packs/add.ts';
 import { downloadsOf, type PublishedPack } from '../packs/catalogue.ts';
 import type { FeedingTrial } from '../packs/feeding-trial.ts';
 import type { AddOptions, LivenessFile } from '../packs/own-nets.ts';
+import { usualFamilies } from '../packs/usual.ts';
 import { readPairs } from '../pairs.ts';
 import { printFit, tellWritten } from './calibrate.ts';
 

@@ -1,12 +1,6 @@
-import {
-  type FamilyName,
-  families,
-  loadAddon,
-  type NetFacts,
-  type TensorFacts,
-  usualFamilies,
-} from 'facematch/for-lab';
+import { type FamilyName, families, loadAddon, type NetFacts, type TensorFacts } from 'facematch/for-lab';
 import { type Described, feedingWords, opened, rounded, shapesOf, sizeOf } from './describe.ts';
+import { usual, usualFamilies } from './usual.ts';
 
 /** A detector as nets of a family are described, and the score that a face must have. */
 export type DescribedDetector = Described & { min_det_score: number };
@@ -20,7 +14,7 @@ export function describeDetector(file: string, known: string | undefined): Descr
   const names = known === undefined ? usualFamilies : [known as FamilyName];
   let told: NetFacts | undefined;
   const ways = names.flatMap((name): DescribedDetector[] => {
-    const family = families[name].usual!;
+    const family = usual[name]!;
     const [height, width] = sides.map((side) => (side > 0 ? side : family.side)) as [number, number];
     let facts: NetFacts;
     try {

@@ -2,13 +2,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeIntegers, makeNode } from '../../models/prepare/graph.ts';
-import { families, usualFamilies } from '../../src/engine/families.ts';
 import { loadAddon } from '../../src/engine/load-addon.ts';
 import { packDirectory } from '../../src/engine/manifest.ts';
 import { encodeNet, smallEmbedder } from '../../test/fixtures/nets.ts';
 import { newFolder } from '../../test/support/folder.ts';
 import { describeEmbedder, describeLandmarks } from '../packs/describe.ts';
 import { describeDetector } from '../packs/describe-detector.ts';
+import { usual, usualFamilies } from '../packs/usual.ts';
 
 /** What a file of a net says of itself, and which family follows from it. */
 
@@ -86,7 +86,7 @@ describe('a detector', () => {
   test.each(usualFamilies)(
     'of the family %s is known by one more row of a table and one more file',
     (name) => {
-      const { side, grids } = families[name].usual!;
+      const { side, grids } = usual[name]!;
       const shapes = loadAddon().detectorOutputs({ family: name, width: side, height: side, ...grids });
       const named = shapes.map(({ member, stride, rows, columns }) => {
         return { name: `${member}_${stride}`, shape: [1, rows === 0 ? 20 : rows, columns] };

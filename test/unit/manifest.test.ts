@@ -1,8 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { usual } from '../../lab/packs/usual.ts';
 import { projectPath } from '../../src/config/paths.ts';
-import { families, familyNames } from '../../src/engine/families.ts';
+import { familyNames } from '../../src/engine/families.ts';
 import {
   packDirectory,
   packNets,
@@ -29,8 +30,8 @@ function writeManifest(text: string): void {
 
 /** The members that other families have in place of those of rfb. */
 const detectors = {
-  scrfd: { ...families.scrfd.usual!.grids, scores: ['443', '468', '493'], boxes: ['446', '471', '496'] },
-  retinaface: { ...families.retinaface.usual!.grids, scores: 'conf', boxes: 'loc' },
+  scrfd: { ...usual.scrfd!.grids, scores: ['443', '468', '493'], boxes: ['446', '471', '496'] },
+  retinaface: { ...usual.retinaface!.grids, scores: 'conf', boxes: 'loc' },
 };
 
 /** The default manifest with liveness nets, or one whose detector is of that family. */

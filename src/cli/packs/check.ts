@@ -1,9 +1,8 @@
 import type { StageTimings } from '../../engine/addon.ts';
-import type { Feeding } from '../../engine/families.ts';
 import { type Manifest, packDirectory, readCalibratedManifest, readManifest } from '../../engine/manifest.ts';
 import { verifyPack } from '../../engine/pack-files.ts';
 import { type Finding, firstLine, ok, unknown, warning, wrong } from '../doctor/finding.ts';
-import { betterFeeding, enoughFaces, margin, type Trial, timePacks, tryPack } from './trial.ts';
+import { betterFeeding, enoughFaces, type Feeding, margin, type Trial, timePacks, tryPack } from './trial.ts';
 
 /** Whether a pack does what its manifest says, and what is missing. Never throws. */
 export async function* checkPack(nameOrPath: string): AsyncGenerator<Finding> {

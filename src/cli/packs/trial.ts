@@ -4,7 +4,6 @@ import { join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { samples } from '../../config/paths.ts';
 import { type Analysis, type Face, type StageTimings, stages } from '../../engine/addon.ts';
-import { type Feeding, feedings } from '../../engine/families.ts';
 import { loadAddon, loadPack } from '../../engine/load-addon.ts';
 import type { Manifest } from '../../engine/manifest.ts';
 import { cosine } from '../../scoring/similarity.ts';
@@ -69,6 +68,22 @@ export const enoughFaces = ({ faces }: Trial) => faces.every((found, i) => found
 export function margin({ same, strangers }: Trial): number {
   return same === undefined || strangers === undefined ? -2 : same - strangers;
 }
+
+export interface Fed {
+  channels: 'rgb' | 'bgr';
+  /** May be one for each channel. */
+  mean: number | readonly number[];
+  scale: number;
+}
+
+/** How embedders of the family arcface are fed, by who publishes such nets. */
+export const feedings = {
+  insightface: { channels: 'rgb', mean: 127.5, scale: 1 / 127.5 },
+  sface: { channels: 'rgb', mean: 0, scale: 1 },
+  adaface: { channels: 'bgr', mean: 127.5, scale: 1 / 127.5 },
+} as const satisfies Record<string, Fed>;
+
+export type Feeding = keyof typeof feedings;
 
 /** Nine pairs show no less. */
 const clearly = 0.15;

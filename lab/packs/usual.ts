@@ -1,0 +1,93 @@
+import type { FamilyName, Fed } from 'facematch/for-lab';
+
+/** What a file of a detector cannot say of itself, by the families that `packs add` knows, the likeliest first. */
+interface Usual {
+  feeding: Fed;
+  nms_iou: number;
+  min_det_score: number;
+  second_look_score: number;
+  /** Width and height where the file leaves them open. */
+  side: number;
+  /** Whose numbers these are. */
+  source: string;
+  /** What the manifest says of cells. */
+  grids?: Readonly<Record<string, unknown>>;
+}
+
+const strides = [8, 16, 32];
+
+/** As Pytorch_Retinaface's nets are fed and decoded, whatever their outputs. */
+const retinaface: Usual = {
+  feeding: { channels: 'bgr', mean: [104, 117, 123], scale: 1 },
+  nms_iou: 0.4,
+  min_det_score: 0.7,
+  second_look_score: 0.75,
+  side: 640,
+  source: "as Pytorch_Retinaface's config.py and detect.py have it",
+  grids: {
+    strides,
+    priors: [
+      [16, 32],
+      [64, 128],
+      [256, 512],
+    ],
+    variances: [0.1, 0.2],
+  },
+};
+
+/** As Ultra-Light's nets are fed, whether they decode their own boxes or not. */
+const ultraLight: Usual = {
+  feeding: { channels: 'rgb', mean: 127, scale: 1 / 128 },
+  nms_iou: 0.4,
+  min_det_score: 0.7,
+  second_look_score: 0.9,
+  side: 320,
+  source: 'as in the default pack',
+};
+
+const yolo: Usual = {
+  feeding: { channels: 'rgb', mean: 0, scale: 1 / 255 },
+  nms_iou: 0.5,
+  min_det_score: 0.5,
+  second_look_score: 0.6,
+  side: 640,
+  source: 'as YOLOv5-face and YOLOv8-face feed theirs',
+};
+
+export const usual: Readonly<Partial<Record<FamilyName, Usual>>> = {
+  scrfd: {
+    feeding: { channels: 'rgb', mean: 127.5, scale: 1 / 128 },
+    nms_iou: 0.4,
+    min_det_score: 0.5,
+    second_look_score: 0.6,
+    side: 640,
+    source: "as InsightFace's scrfd.py feeds it",
+    grids: { strides, anchors: 2 },
+  },
+  yunet: {
+    feeding: { channels: 'bgr', mean: 0, scale: 1 },
+    nms_iou: 0.3,
+    min_det_score: 0.7,
+    second_look_score: 0.75,
+    side: 320,
+    source: 'as in the pack yunet',
+  },
+  retinaface,
+  retinaface_joined: retinaface,
+  rfb: ultraLight,
+  ssd_decoded: ultraLight,
+  yolov5_face: yolo,
+  yolov5_decoded: { ...yolo, grids: { strides, anchors: 3 } },
+  yolov8_face: yolo,
+  yolov8_decoded: yolo,
+  blazeface: {
+    feeding: { channels: 'rgb', mean: 127.5, scale: 1 / 127.5 },
+    nms_iou: 0.3,
+    min_det_score: 0.7,
+    second_look_score: 0.7,
+    side: 128,
+    source: 'as in the default pack',
+  },
+};
+
+export const usualFamilies = Object.keys(usual) as FamilyName[];
