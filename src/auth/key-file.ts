@@ -40,9 +40,7 @@ export const keyFileFault = (file: string, reason: string, cure = howToCreate) =
   new UnusableFile(what, file, reason, cure);
 
 /** Throws UnusableFile. */
-export function readKeyFile(file: string): KeyRecord[] {
-  return recordsOf(file, readPrivate(file).text);
-}
+export const readKeyFile = (file: string): KeyRecord[] => recordsOf(file, readPrivate(file).text);
 
 /** The text of a key file, and its state of the same moment. Throws UnusableFile. */
 export function readPrivate(file: string): { text: string; stats: Stats } {

@@ -49,9 +49,7 @@ return take(KEYS[1], seconds * 1000 + microseconds / 1000, tonumber(ARGV[1]), to
 
 const scriptSha1 = createHash('sha1').update(bucketScript).digest('hex');
 
-export function bucketKey(caller: string): string {
-  return `facematch:bucket:${caller}`;
-}
+export const bucketKey = (caller: string): string => `facematch:bucket:${caller}`;
 
 /** Longest time to connect, log in and run the script once. */
 export const connectLimit_ms = 1000;

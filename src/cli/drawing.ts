@@ -116,9 +116,7 @@ function freeName(image: string, taken: Set<string>): string {
   return name;
 }
 
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
-}
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 
 /** The real path of a file, so that links to it compare equal. */
 function identity(path: string): string {

@@ -94,9 +94,7 @@ function end(records: readonly KeyRecord[], record: KeyRecord, at_ms: number) {
   return { records: records.map((other) => (other === record ? ended : other)), record: ended };
 }
 
-function iso(at_ms: number): string {
-  return new Date(at_ms).toISOString();
-}
+const iso = (at_ms: number): string => new Date(at_ms).toISOString();
 
 /**
  * Replaces the records of the key file by those that `edit` returns (it gets [] when there is no file yet), and returns its result.

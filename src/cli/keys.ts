@@ -191,9 +191,7 @@ function keyTable(rows: readonly ShownKey[]): string {
   return aligned([columns, ...cells].map((row) => used.map((at) => row[at]!))).join('\n');
 }
 
-function describeKey({ id, name }: Pick<KeyRecord, 'id' | 'name'>): string {
-  return `${id} ("${name}")`;
-}
+const describeKey = ({ id, name }: Pick<KeyRecord, 'id' | 'name'>): string => `${id} ("${name}")`;
 
 /**
  * Parsers of the options of the key commands. Each throws InvalidArgumentError; commander adds the option's name and the text

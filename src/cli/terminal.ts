@@ -12,9 +12,7 @@ export function coloursFor(stream: 'stdout' | 'stderr'): Colours {
   return coloursWhen(asked?.() === true);
 }
 
-export function coloursWhen(shown: boolean): Colours {
-  return picocolors.createColors(shown);
-}
+export const coloursWhen = (shown: boolean): Colours => picocolors.createColors(shown);
 
 /** Prints a line for each of several things that failed, after the others are done, and makes the command fail. */
 export function complain(details: readonly string[]): void {
@@ -30,14 +28,10 @@ export function warn(details: readonly string[]): void {
 }
 
 /** `1 face`, `2 faces`. */
-export function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
-}
+export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
 
 /** Text such as a file's name, without control characters, which could control the terminal. */
-export function printable(text: string): string {
-  return text.replace(/\p{Cc}/gu, '\ufffd');
-}
+export const printable = (text: string): string => text.replace(/\p{Cc}/gu, '\ufffd');
 
 /** A line for each row, with each column as wide as needed. */
 export function aligned(rows: readonly (readonly string[])[]): string[] {

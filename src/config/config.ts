@@ -169,9 +169,7 @@ type Valued<S> = S extends Setting<infer T> ? T : never;
 export type Config = { readonly [Name in keyof typeof settings]: Valued<(typeof settings)[Name]> };
 export type SettingName = keyof Config;
 
-export function variableOf(name: string): string {
-  return `FACEMATCH_${name.toUpperCase()}`;
-}
+export const variableOf = (name: string): string => `FACEMATCH_${name.toUpperCase()}`;
 
 /** Reads every setting. Throws an Error of one line that names the variable, what is expected and what was received. */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {

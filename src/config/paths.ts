@@ -11,9 +11,7 @@ while (!existsSync(join(root, 'package.json'))) {
 }
 
 /** Absolute path of a file given relative to the project's root. */
-export function projectPath(relative: string): string {
-  return join(root, relative);
-}
+export const projectPath = (relative: string): string => join(root, relative);
 
 export function version(): string {
   return (JSON.parse(readFileSync(projectPath('package.json'), 'utf8')) as { version: string }).version;

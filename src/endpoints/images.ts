@@ -27,9 +27,8 @@ export function imageFields(fields: Fields): string[] {
   return Object.keys(fields).filter((name) => fields[name]!.kind === 'image');
 }
 
-export function mostOf(rule: FieldRule | undefined): number {
-  return rule?.kind === 'image' ? (rule.most ?? 1) : 1;
-}
+export const mostOf = (rule: FieldRule | undefined): number =>
+  rule?.kind === 'image' ? (rule.most ?? 1) : 1;
 
 export function imageCounts({ faces }: Pick<Image, 'faces'>): ImageCounts {
   return { faces: faces.length, found_by: faces[0]?.found_by ?? 'none' };

@@ -162,6 +162,4 @@ export class FairQueue<R extends Waiting> {
 }
 
 /** Up to when it is served, with what its running images will have taken. */
-function servedBy({ served_ms, running, image_ms }: Owner<unknown>): number {
-  return served_ms + running * image_ms;
-}
+const servedBy = ({ served_ms, running, image_ms }: Owner<unknown>): number => served_ms + running * image_ms;

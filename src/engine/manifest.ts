@@ -194,9 +194,7 @@ export function readCalibratedManifest(directory: string): CalibratedManifest {
 }
 
 /** Does the same as readCalibratedManifest for a pack that need not be calibrated. */
-export function readManifest(directory: string): Manifest {
-  return readAs(manifestSchema, directory);
-}
+export const readManifest = (directory: string): Manifest => readAs(manifestSchema, directory);
 
 function readAs<T>(schema: z.ZodType<T>, directory: string): T {
   const file = join(directory, 'manifest.json');
@@ -223,6 +221,4 @@ function readAs<T>(schema: z.ZodType<T>, directory: string): T {
   return parsed.data;
 }
 
-export function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? 'unknown error';
-}
+export const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? 'unknown error';

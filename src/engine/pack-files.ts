@@ -90,6 +90,4 @@ export async function verifiedFile(file: string, expected: string, cure: string)
   return bytes;
 }
 
-export function sha256(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
-}
+export const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');

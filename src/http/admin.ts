@@ -30,9 +30,7 @@ const adminRoutes: Readonly<Record<string, (services: AdminServices) => Reply | 
   }),
 };
 
-function hangs({ answering, wedged }: AdminServices['engine']): boolean {
-  return wedged > 0 && wedged >= answering;
-}
+const hangs = ({ answering, wedged }: AdminServices['engine']): boolean => wedged > 0 && wedged >= answering;
 
 /** Dead workers are replaced; until one has started, no request can be answered. */
 function ableTo(engine: AdminServices['engine']): string {

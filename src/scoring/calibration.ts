@@ -15,9 +15,7 @@ const kneeRate = 0.1;
 const kneePercent = 40;
 
 /** The false-match rate that a percent of `kneePercent` or more stands for. */
-export function promisedRate(confidencePercent: number): number {
-  return 10 ** ((30 - confidencePercent) / 10);
-}
+export const promisedRate = (confidencePercent: number): number => 10 ** ((30 - confidencePercent) / 10);
 
 /** The percent of an answer up to which rates were measured; 100 for one below, and where nothing was measured. */
 export function measuredUpTo({

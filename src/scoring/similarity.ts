@@ -21,14 +21,10 @@ export function similarityOf(a: Embedded, b: Embedded): Similarity {
 }
 
 /** A cosine less the mean of both cohort scores. */
-export function normalised(cosine: number, a: number, b: number): number {
-  return cosine - (a + b) / 2;
-}
+export const normalised = (cosine: number, a: number, b: number): number => cosine - (a + b) / 2;
 
 /** Cosine of two unit vectors, -1..1. */
-export function cosine(a: Float32Array, b: Float32Array): number {
-  return Math.min(1, Math.max(-1, dot(a, b)));
-}
+export const cosine = (a: Float32Array, b: Float32Array): number => Math.min(1, Math.max(-1, dot(a, b)));
 
 /** Four independent sums, which the CPU can add in parallel. */
 export function dot(a: Float32Array, b: Float32Array): number {

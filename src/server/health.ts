@@ -10,9 +10,7 @@ import { readConfig } from '../config/config.ts';
 const timeout_ms = 2000;
 
 /** Where a listener on this address can be asked: a wildcard takes connections of IPv4 also where there is no IPv6. */
-export function reachable(host: string): string {
-  return ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host;
-}
+export const reachable = (host: string): string => (['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host);
 
 async function main(): Promise<void> {
   try {

@@ -32,6 +32,4 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 /** Safe in text and in quoted attributes. */
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entities[character]!);
-}
+const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => entities[character]!);

@@ -195,9 +195,7 @@ function taskOf(): Task | 'match_person' {
   return task === 'match' && slots.some(({ files }) => files.length > 1) ? 'match_person' : task;
 }
 
-function verb(): string {
-  return task === 'detect' ? 'Find faces' : 'Compare';
-}
+const verb = (): string => (task === 'detect' ? 'Find faces' : 'Compare');
 
 function fail({ problem, retry_after_s }: Extract<Received, { problem: unknown }>): false {
   hideResults();

@@ -249,6 +249,4 @@ export function trimSpace(text: string): string {
 }
 
 /** RFC 9110 §5.6.3: optional white space is blanks and tabs. */
-function isSpace(char: string | undefined): boolean {
-  return char === ' ' || char === '\t';
-}
+const isSpace = (char: string | undefined): boolean => char === ' ' || char === '\t';
