@@ -278,8 +278,8 @@ std::vector<uint8_t> ExifBlock::bytes() const {
   ByteVector out;
   if (jpeg_prefix) out = {'E', 'x', 'i', 'f', 0, 0};
   const auto u16 = [&](uint16_t value) {
-    const auto high = static_cast<uint8_t>(value >> 8), low = static_cast<uint8_t>(value & 0xFF);
-    out.insert(out.end(), {little_endian ? low : high, little_endian ? high : low});
+    const auto upper = static_cast<uint8_t>(value >> 8), lower = static_cast<uint8_t>(value & 0xFF);
+    out.insert(out.end(), {little_endian ? lower : upper, little_endian ? upper : lower});
   };
   const auto u32 = [&](uint32_t value) {
     for (const int shift : {0, 16}) {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <opencv2/imgproc.hpp>
 
 #include "../core/image/decode.h"
@@ -65,6 +66,16 @@ cv::Size size_for(const std::vector<Placed>& people) {
   return {last.corner.x + side, last.corner.y + side};
 }
 
+// Cosine of the most alike.
+float likest(const Face& wanted, const std::vector<Face>& faces) {
+  float most = -1;
+  for (const Face& face : faces) {
+    most = std::max(most, std::inner_product(wanted.embedding.begin(), wanted.embedding.end(),
+                                             face.embedding.begin(), 0.0f));
+  }
+  return most;
+}
+
 Analysis analysed(const cv::Mat& image, const AnalyseOptions& options = options_of()) {
   return analyse(default_engine(), encode_jpeg(image), options);
 }
@@ -105,6 +116,20 @@ TEST_CASE("on an image that lies on its side a crooked head that seems upright e
   for (const int quarters : {1, 2, 3}) {
     CAPTURE(quarters);
     CHECK(analysed(rotated(view, quarters).bgr, options_of(AccuracyMode::kFast)).faces.size() == 3);
+  }
+}
+
+TEST_CASE("someone in profile is compared as on the photo alone, also in a close-up") {
+  const View alone(decode(sample(2), {}, 0).bgr);
+  const Analysis upright = analysed(alone.bgr, options_of(AccuracyMode::kFast));
+  REQUIRE(upright.faces.size() == 3);
+  cv::Mat small;
+  cv::resize(alone.bgr, small, {}, 0.55, 0.55, cv::INTER_AREA);
+  cv::Mat large = gradient(4032, 3024);
+  small.copyTo(large(cv::Rect({1600, 250}, small.size())));
+  for (const cv::Mat& image : {large, rotated(alone, 1).bgr, rotated(alone, 2).bgr}) {
+    const Analysis other = analysed(image, options_of(AccuracyMode::kFast));
+    for (const Face& face : upright.faces) CHECK(likest(face, other.faces) > 0.6f);
   }
 }
 

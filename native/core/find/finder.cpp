@@ -39,6 +39,11 @@ Box square(const Box& box) {
   return {centre.x - side / 2, centre.y - side / 2, side, side};
 }
 
+bool has_roll(const FoundFace& face, float roll) {
+  const float seen = eye_line_degrees(five_points(face.points));
+  return std::abs(std::remainder(seen - roll, 360.0f)) <= kMaxRoll;
+}
+
 // A face whose eye line has that angle, as it would be upright: checks the layout.
 bool plausible_upright(const Points68& points, const Box& box, float degrees,
                        const EmbedderSpec& embedder) {
@@ -72,8 +77,9 @@ std::optional<Detection> Finder::redetect(const Detector& detector, const View& 
   return std::nullopt;
 }
 
-std::optional<Detection> Finder::redetect_close(const Box& expected) {
-  return redetect(*engine_.close_detector, closeup(image_, expected, 0, kSmallCloseup), expected);
+std::optional<Detection> Finder::redetect_close(const Box& expected, float roll) {
+  return redetect(*engine_.close_detector, closeup(image_, expected, roll, kSmallCloseup),
+                  expected);
 }
 
 View Finder::pixels_of(const Box& box) {
@@ -124,7 +130,7 @@ std::optional<FoundFace> Finder::confirm(const Detection& detection) {
     if (!(this->*test.accepts)(face)) continue;
     if (face.detection.found_by == FoundBy::kRotated) return face;
     upright_seen_ = upright_seen_ || test.tells_upright;
-    predict_landmarks_again(face);
+    predict_landmarks_again(face, 0);
     return face;
   }
   return std::nullopt;
@@ -159,11 +165,11 @@ bool Finder::may_confirm_by_detector() {
 
 // A face that does not fit the template is often turned or covered, and the box then fits it badly:
 // landmarks are predicted again in the box of the close detector.
-void Finder::predict_landmarks_again(FoundFace& face) {
+void Finder::predict_landmarks_again(FoundFace& face, float roll) {
   if (!engine_.close_detector) return;
   if (misfit(face) <= engine_.pack.landmarks.clear_template_error) return;
-  const auto seen = redetect_close(face.detection.box);
-  if (seen) face.points = engine_.landmarker.find(pixels_of(seen->box), seen->box, false);
+  const auto seen = redetect_close(face.detection.box, roll);
+  if (seen) face.points = engine_.landmarker.find(pixels_of(seen->box), seen->box, false, roll);
 }
 
 // Tries the rolls whose landmarks are most stable. Of an upright face box and score stay, of
@@ -196,7 +202,7 @@ bool Finder::has_likely_roll(FoundFace& face) {
 }
 
 std::optional<FoundFace> Finder::verify_close(const Detection& detection) {
-  const auto seen = redetect_close(detection.box);
+  const auto seen = redetect_close(detection.box, 0);
   if (!seen) return std::nullopt;
   FoundFace face;
   face.detection = *seen;
@@ -223,9 +229,11 @@ std::optional<FoundFace> Finder::redetect_upright(const Detection& detection, fl
     face.detection.score = seen->score;
     if (std::max(box.width, box.height) < kMinFaceSide) return std::nullopt;
     face.points = engine_.landmarker.find(view, box, true, roll);
-    const float seen_roll = eye_line_degrees(five_points(face.points));
-    if (std::abs(std::remainder(seen_roll - roll, 360.0f)) <= kMaxRoll) break;
-    roll = seen_roll;
+    if (has_roll(face, roll)) break;
+    // Of a profile, or of a covered face, the roll may be wrong.
+    predict_landmarks_again(face, roll);
+    if (has_roll(face, roll)) break;
+    roll = eye_line_degrees(five_points(face.points));
   }
   return face;
 }

@@ -79,7 +79,7 @@ class Finder {
   static const std::array<Test, 5> kTests;
   std::optional<Detection> redetect(const Detector& detector, const View& view,
                                     const Box& expected);
-  std::optional<Detection> redetect_close(const Box& expected);
+  std::optional<Detection> redetect_close(const Box& expected, float roll);
   View pixels_of(const Box& box);
   float misfit(const FoundFace& face) const;
   float measure(const View& view, const FoundFace& face,
@@ -90,7 +90,7 @@ class Finder {
   bool has_likely_roll(FoundFace& face);
   bool is_seen_again(FoundFace& face);
   bool may_confirm_by_detector();
-  void predict_landmarks_again(FoundFace& face);
+  void predict_landmarks_again(FoundFace& face, float roll);
   std::optional<FoundFace> redetect_upright(const Detection& detection, float roll,
                                             bool contrast_stretched, View& view);
 
