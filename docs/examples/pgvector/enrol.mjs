@@ -7,48 +7,44 @@ import { join, parse, relative, sep } from 'node:path';
 import { argv, env } from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { insertFace, openDatabase } from './database.mjs';
-import { embed, judge, Refusal, serverFromEnvironment } from './facematch.mjs';
+import { clientFromEnvironment, embed } from './facematch.mjs';
 
 /** Puts what it can into the database. Answers how many photos, and what it left out and why. */
-export async function enrol(server, database, folder) {
+export async function enrol(client, database, folder) {
   let enrolled = 0;
   const leftOut = [];
   const tried = async (file, act) => {
     try {
       return await act();
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      leftOut.push({ file, reason: error.message });
+      // Of the image, or of photos that are not of one person: others may do.
+      if (![413, 415, 422].includes(error.status)) throw error;
+      leftOut.push({ file, reason: `${error.code}: ${error.message}` });
     }
   };
   for (const [person, files] of await peopleOf(folder)) {
     const good = [];
     for (const file of files) {
-      const face = await tried(file, () => embedAlone(server, file));
-      if (face) good.push(face);
+      // What is kept is compared again and again, so it has to be good, and of one person.
+      const found = await tried(file, () => embed(client, file, { reject_low_quality: true }));
+      if (found?.faces === 1) good.push(found.face);
+      else if (found) leftOut.push({ file, reason: `${found.faces} faces: whose is it?` });
     }
     // A photo of somebody else would spoil what the others are worth: all of them, or none.
-    const agreeing = await tried(join(folder, person), () => checkAgreement(server, good));
+    const agreeing = await tried(join(folder, person), () => checkAgreement(client, good));
     for (const face of agreeing ?? []) await insertFace(database, { person, ...face });
     enrolled += agreeing?.length ?? 0;
   }
   return { enrolled, leftOut };
 }
 
-/** What is kept is compared again and again, so it has to be good, and has to be of one person. */
-async function embedAlone(server, file) {
-  const { face, faces } = await embed(server, file, { reject_low_quality: true });
-  if (faces > 1) throw new Refusal(`${faces} faces: whose is it?`);
-  return face;
-}
-
-/** As many as the server compares at once. Throws a Refusal where one of them is of somebody else. */
-async function checkAgreement(server, faces) {
+/** As many as the server compares at once. Rejects with the client's error where one of them is of somebody else. */
+async function checkAgreement(client, faces) {
   const some = faces.slice(0, 16);
   if (some.length < 2) return some;
   const embeddings = some.map(({ embedding }) => embedding);
   const { embedding, ...madeBy } = some[0];
-  await judge(server, { ...madeBy, embeddings }, [{ id: 'first', embedding }]);
+  await client.matchEmbeddings({ ...madeBy, embeddings, candidates: [{ id: 'first', embedding }] });
   return some;
 }
 
@@ -69,7 +65,7 @@ if (import.meta.url === pathToFileURL(argv[1]).href) {
   const [, , folder] = argv;
   if (!folder) throw new Error('usage: enrol.mjs FOLDER');
   const database = await openDatabase({ url: env.DATABASE_URL, folder: 'faces-database' });
-  const { enrolled, leftOut } = await enrol(serverFromEnvironment(), database, folder);
+  const { enrolled, leftOut } = await enrol(clientFromEnvironment(), database, folder);
   await database.close();
   for (const { file, reason } of leftOut) console.error(`${file} was left out: ${reason}`);
   console.log(`enrolled: ${enrolled}`);

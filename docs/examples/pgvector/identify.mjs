@@ -6,7 +6,7 @@ import { argv, env } from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { countPeople, nearestPeople, openDatabase } from './database.mjs';
-import { embed, judge, serverFromEnvironment } from './facematch.mjs';
+import { clientFromEnvironment, embed } from './facematch.mjs';
 
 /** @typedef {{ id: string, match: boolean, confidence_percent: number, extrapolated: boolean }} Found */
 /** @typedef {{ id: string, problem: { detail: string } }} Uncompared whose photos in the database disagree */
@@ -15,15 +15,15 @@ import { embed, judge, serverFromEnvironment } from './facematch.mjs';
  * How many people were searched, and those of the nearest `rows` photos, best first. Of each image the largest face counts.
  * @returns {Promise<{ searched: number, results: (Found | Uncompared)[] }>}
  */
-export async function identify(server, database, files, { threshold_percent = 70, rows = 50 } = {}) {
+export async function identify(client, database, files, { threshold_percent = 70, rows = 50 } = {}) {
   const faces = [];
-  for (const file of files) faces.push((await embed(server, file)).face);
+  for (const file of files) faces.push((await embed(client, file)).face);
   const { embedding: _, ...madeBy } = faces[0];
   const probe = { ...madeBy, embeddings: faces.map(({ embedding }) => embedding) };
   const searched = await countPeople(database, madeBy);
-  const people = await nearestPeople(database, probe, rows);
-  if (people.length === 0) return { searched, results: [] };
-  const { results } = await judge(server, probe, people, { searched, threshold_percent });
+  const candidates = await nearestPeople(database, probe, rows);
+  if (candidates.length === 0) return { searched, results: [] };
+  const { results } = await client.matchEmbeddings({ ...probe, candidates, searched, threshold_percent });
   return { searched, results };
 }
 
@@ -34,8 +34,7 @@ if (import.meta.url === pathToFileURL(argv[1]).href) {
   });
   if (files.length === 0) throw new Error('usage: identify.mjs [--threshold PERCENT] IMAGE…');
   const database = await openDatabase({ url: env.DATABASE_URL, folder: 'faces-database' });
-  const server = serverFromEnvironment();
-  const { searched, results } = await identify(server, database, files, {
+  const { searched, results } = await identify(clientFromEnvironment(), database, files, {
     threshold_percent: Number(values.threshold),
   });
   await database.close();
