@@ -1,6 +1,6 @@
 // Fuzzes the server: seeded hostile requests to the real program, whose workers load the addon built with AddressSanitizer and
 // UndefinedBehaviorSanitizer.
-//   node bench/fuzz-server.mjs [--requests 100000] [--seed 1] [--clients 12] [--heavy 300] [--plain] [--hurry] [--first 0] [--http auto] [--json]
+//   node bench/fuzz-server.mjs [--requests 100000] [--seed 1] [--heavy 300] [--plain] [--hurry] [--first 0] [--http auto] [--json]
 // --heavy   so many bodies of 20 MiB follow, one by one, and the main thread's time for each is compared with that for images
 // --plain   the release addon, for resident memory without that of a sanitizer
 // --hurry   does not wait for timeouts of the server: clients without an answer leave after a second
@@ -24,7 +24,6 @@ import { fuzzImages, plan } from './fuzz/plan.mjs';
 const options = flags({
   requests: 100_000,
   seed: 1,
-  clients: 12,
   heavy: 300,
   first: 0,
   plain: false,
@@ -34,6 +33,7 @@ const options = flags({
 });
 /** The server's own timeouts end every connection long before. */
 const bound_ms = 45_000;
+const clients = 12;
 /** Connections that may wait for a timeout of the server while others are served. */
 const max_lingering = 400;
 const rss_limit = 0.05;
@@ -202,7 +202,7 @@ async function run(from, end) {
       await one(next++);
     }
   };
-  await Promise.all(Array.from({ length: options.clients }, client));
+  await Promise.all(Array.from({ length: clients }, client));
   await Promise.all(lingering);
 }
 

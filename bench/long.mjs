@@ -1,5 +1,5 @@
 // Long proofs against a real server; each says what it claims and what it found, and ends with 1 where a claim does not hold.
-//   node bench/long.mjs soak [--requests 20000] [--clients 6] [--workers 2] [--seed 1] [--through nginx-tls] [--rest 5] [--json]
+//   node bench/long.mjs soak [--requests 20000] [--seed 1] [--through nginx-tls] [--json]
 //   node bench/long.mjs overload [--rounds 3] [--seconds 12] [--json]
 //   node bench/long.mjs memory [--seconds 60] [--json]
 import { endOnSignals } from '../test/support/programs.mjs';

@@ -1,6 +1,6 @@
 // Does memory stay constant under valid requests of mixed image sizes and formats, both modes, both endpoints?
 // At every tenth of the run, and after the first 2,000 requests, the clients pause until no request is open, and then for
-// `rest` seconds. The server's resident memory at rest is compared.
+// `rest_s` seconds. The server's resident memory at rest is compared.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,10 +14,8 @@ import { Random } from '../../test/support/random.mjs';
 import { claim, marksOf, mib, percent, progress } from '../../test/support/report.mjs';
 
 /** `through: nginx-tls` is through nginx with deploy/nginx.conf, with TLS on both sides of it. */
-export const defaults = {
-  ...{ requests: 20_000, clients: 6, workers: 2, seed: 1 },
-  ...{ through: ['none', 'nginx-tls'], rest: 5 },
-};
+export const defaults = { requests: 20_000, seed: 1, through: ['none', 'nginx-tls'] };
+const [clients, workers, rest_s] = [6, 2, 5];
 const limit = 0.03;
 
 /** Sizes as clients send them: mostly small, sometimes straight from a camera. */
@@ -59,7 +57,7 @@ async function start(env, through) {
   };
 }
 
-export async function prove({ requests, clients, workers, seed, through, rest, json }) {
+export async function prove({ requests, seed, through, json }) {
   /** Caches, arenas and compiled code have reached their size by then. */
   const settled = Math.min(2000, Math.floor(requests / 10));
   const { server, address, connect, stop } = await start({ FACEMATCH_WORKERS: String(workers) }, through);
@@ -100,7 +98,7 @@ export async function prove({ requests, clients, workers, seed, through, rest, j
     };
     await Promise.all(Array.from({ length: clients }, client));
     const under_load_mib = mib(memoryOf(server.pid));
-    await setTimeout(rest * 1000);
+    await setTimeout(rest_s * 1000);
     rss.push({ requests: mark, under_load_mib, at_rest_mib: mib(memoryOf(server.pid)) });
     progress('');
     if (!json)

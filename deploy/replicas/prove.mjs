@@ -1,9 +1,8 @@
 // Proves what docs/replicas.md says, on real programs under load: Debian's redis-server and nginx, and three replicas of the
 // server. Every request is accounted for by its id.
-//   node deploy/replicas/prove.mjs [--quick] [--only limits] [--seconds 20] [--json]
+//   node deploy/replicas/prove.mjs [--quick] [--only limits] [--json]
 // --quick    short phases, and only what holds on a machine of any speed: a minute becomes seconds
 // --only     one of limits, kill, redis, rolling, throughput
-// --seconds  length of a phase
 // Needs a build (npm run setup), redis-server and nginx (apt-get install redis-server nginx).
 
 import { setTimeout } from 'node:timers/promises';
@@ -281,8 +280,9 @@ const all = {
   rolling: proveRolling,
   throughput: proveThroughput,
 };
-const options = flags({ quick: false, only: ['all', ...Object.keys(all)], seconds: 20, json: false });
-const seconds = options.quick ? Math.min(options.seconds, 2) : options.seconds;
+const options = flags({ quick: false, only: ['all', ...Object.keys(all)], json: false });
+/** Of a phase. */
+const seconds = options.quick ? 2 : 20;
 const proofs = Object.entries(all).filter(([name]) =>
   options.only === 'all' ? !(options.quick && name === 'throughput') : name === options.only,
 );
