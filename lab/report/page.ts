@@ -51,8 +51,7 @@ ${all.length > 1 ? contents : undefined}
 </header>
 <main>
 ${hasAll ? allSets(results) : undefined}
-${sections.slice(0, evaluations.length)}
-${sections.slice(evaluations.length)}
+${sections}
 </main>
 </html>
 `.text;
