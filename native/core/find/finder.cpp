@@ -39,11 +39,6 @@ Box square(const Box& box) {
   return {centre.x - side / 2, centre.y - side / 2, side, side};
 }
 
-bool has_roll(const FoundFace& face, float roll) {
-  const float seen = eye_line_degrees(five_points(face.points));
-  return std::abs(std::remainder(seen - roll, 360.0f)) <= kMaxRoll;
-}
-
 // A face whose eye line has that angle, as it would be upright: checks the layout.
 bool plausible_upright(const Points68& points, const Box& box, float degrees,
                        const EmbedderSpec& embedder) {
@@ -229,10 +224,10 @@ std::optional<FoundFace> Finder::redetect_upright(const Detection& detection, fl
     face.detection.score = seen->score;
     if (std::max(box.width, box.height) < kMinFaceSide) return std::nullopt;
     face.points = engine_.landmarker.find(view, box, true, roll);
-    if (has_roll(face, roll)) break;
+    if (degrees_from(roll, five_points(face.points)) <= kMaxRoll) break;
     // Of a profile, or of a covered face, the roll may be wrong.
     predict_landmarks_again(face, roll);
-    if (has_roll(face, roll)) break;
+    if (degrees_from(roll, five_points(face.points)) <= kMaxRoll) break;
     roll = eye_line_degrees(five_points(face.points));
   }
   return face;

@@ -61,10 +61,9 @@ Points68 Landmarker::predict(const View& view, const Similarity& crop, bool mirr
 Points68 Landmarker::find(const View& view, const Box& box, bool refine, float roll) const {
   const float side = crop_side(box);
   const Points68 first = predict(view, square_crop(box.centre(), side, roll, spec_.size));
-  const float seen = eye_line_degrees(five_points(first));
-  const float off = std::abs(std::remainder(seen - roll, 360.0f));
-  if (!refine && off <= spec_.upright_degrees) return first;
-  return predict(view, square_crop(box.centre(), side, seen, spec_.size));
+  const Landmarks seen = five_points(first);
+  if (!refine && degrees_from(roll, seen) <= spec_.upright_degrees) return first;
+  return predict(view, square_crop(box.centre(), side, eye_line_degrees(seen), spec_.size));
 }
 
 Points68 moved(const Points68& points, const Similarity& transform) {
@@ -85,6 +84,10 @@ Landmarks five_points(const Points68& points) {
 float eye_line_degrees(const Landmarks& landmarks) {
   const Point line = landmarks.left_eye - landmarks.right_eye;
   return std::atan2(line.y, line.x) * 180.0f / static_cast<float>(CV_PI);
+}
+
+float degrees_from(float roll, const Landmarks& landmarks) {
+  return std::abs(std::remainder(eye_line_degrees(landmarks) - roll, 360.0f));
 }
 
 }  // namespace facematch

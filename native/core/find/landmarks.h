@@ -44,4 +44,7 @@ Landmarks five_points(const Points68& points);
 // Angle of the line from the person's right eye to the left, degrees, clockwise in the image.
 float eye_line_degrees(const Landmarks& landmarks);
 
+// Between a roll and that of the eye line, 0 to 180.
+float degrees_from(float roll, const Landmarks& landmarks);
+
 }  // namespace facematch

@@ -33,11 +33,6 @@ bool is_known(const std::vector<Proposal>& proposals, const Proposal& one) {
   });
 }
 
-bool has_roll(const FoundFace& face, float roll) {
-  const float seen = eye_line_degrees(five_points(face.points));
-  return std::abs(std::remainder(seen - roll, 360.0f)) <= kSameRoll;
-}
-
 // What the detector sees of each hint, enlarged, in pixels of the image: all are side by side in
 // one frame, squares of `slot` pixels, so that one run looks at them.
 std::vector<std::vector<Detection>> detect_enlarged(Finder& finder, const Detector& detector,
@@ -117,9 +112,10 @@ void append_beside(std::vector<Unstable> unstable, FoundBy found_by,
   const size_t known = faces.size();
   for (auto& [proposal, face] : unstable) {
     const auto others = std::span(faces).first(known);
-    const bool beside = std::any_of(
-        others.begin(), others.end(),
-        [roll = proposal.roll](const FoundFace& other) { return has_roll(other, roll); });
+    const bool beside =
+        std::any_of(others.begin(), others.end(), [roll = proposal.roll](const FoundFace& other) {
+          return degrees_from(roll, five_points(other.points)) <= kSameRoll;
+        });
     if (!beside || is_known(faces, proposal.detection.box)) continue;
     face.detection.found_by = found_by;
     append_new(faces, {std::move(face)});
