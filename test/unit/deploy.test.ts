@@ -6,6 +6,7 @@ import { Ajv2019 } from 'ajv/dist/2019.js';
 import { buildSync } from 'esbuild';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { neededPackages } from '../../scripts/lib/needed-packages.mjs';
 import { readKeyFile } from '../../src/auth/key-file.ts';
 import { readConfig, unknownVariables } from '../../src/config/config.ts';
 import { projectPath } from '../../src/config/paths.ts';
@@ -247,6 +248,20 @@ test('the containers of the samples have the memory of which SECURITY.md has the
     expect(page).toContain(`; ${sum.toLocaleString('en')} MiB with two workers and every default`);
     expect(Number.parseInt(limit, 10)).toBeGreaterThan(sum);
   }
+});
+
+test('the image and the list of parts have whatever a package needs, and nothing that is needed for building alone', () => {
+  const lock = JSON.parse(readFileSync(projectPath('package-lock.json'), 'utf8'));
+  const needed: Map<string, string[]> = neededPackages(lock, ['onnxruntime-node']);
+  for (const [place, found] of needed) {
+    const { dependencies = {} } = lock.packages[place];
+    const names = Object.keys(dependencies).filter((name) => name !== 'onnxruntime-node');
+    const there = found.map((one) => one.split('node_modules/').at(-1));
+    expect([place, there]).toEqual([place, expect.arrayContaining(names)]);
+    for (const one of found) expect(needed.has(one)).toBe(true);
+  }
+  // ONNX Runtime's package unpacks its own binaries with it.
+  expect(needed.has('node_modules/adm-zip')).toBe(false);
 });
 
 /** No engine runs in the tests; deploy/prove-image runs the image with one. */
