@@ -44,7 +44,9 @@ async function start() {
     await import(program.href);
   } catch (error) {
     if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    fail(`A part of facematch is missing: ${error.message.split('\n')[0]}. Run: npm ci && npm run setup`);
+    fail(
+      `A part of facematch is missing: ${error.message.split('\n')[0]}. Run: rm -r node_modules && npm run setup`,
+    );
   }
 }
 

@@ -123,7 +123,10 @@ describe('the processor', () => {
 });
 
 test.each([
-  ['libonnxruntime.so.1: cannot open shared object file: No such file or directory', 'npm ci'],
+  [
+    'libonnxruntime.so.1: cannot open shared object file: No such file or directory',
+    'rm -r node_modules && npm run setup',
+  ],
   ['libopencv_core.so.406: cannot open shared object file: No such file or directory', 'npm run setup'],
   ["/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found", 'rm -r build/addon && npm run setup'],
   ['The probe process was ended by SIGILL', 'rm -r build/addon && npm run setup'],
@@ -138,7 +141,7 @@ test('a check that breaks is a finding of its own, and the others go on', async 
   const findings = [];
   for await (const finding of examine({ one: breaks, two: async () => [ok('two', '2')] }))
     findings.push(finding);
-  expect(findings).toEqual([wrong('one', 'lacking', 'npm ci && npm run setup'), ok('two', '2')]);
+  expect(findings).toEqual([wrong('one', 'lacking', 'rm -r node_modules && npm run setup'), ok('two', '2')]);
 });
 
 test('a line is one line, whatever it quotes', () => {

@@ -25,6 +25,9 @@ export const unknown = good('unknown');
 export const warning = bad('warning');
 export const wrong = bad('wrong');
 
+/** What brings packages back: set-up takes those for whole that it has installed once. */
+export const reinstall = 'rm -r node_modules && npm run setup';
+
 /**
  * Checks by name. The name is used for the finding when a check itself throws, as when a package that it imports is missing;
  * the others go on.
@@ -37,7 +40,7 @@ export async function* examine(checks: Checks): AsyncGenerator<Finding> {
     try {
       return await check();
     } catch (error) {
-      return [wrong(what, firstLine(error), 'npm ci && npm run setup')];
+      return [wrong(what, firstLine(error), reinstall)];
     }
   });
   for (const findings of running) yield* await findings;

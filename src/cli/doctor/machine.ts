@@ -11,7 +11,7 @@ import { addonFile, projectPath, uwsFolder } from '../../config/paths.ts';
 import { connectionsThatFit, fewConnections } from '../../server/listeners.ts';
 import { judge, thisMachine } from '../system-requirements.mjs';
 import { count } from '../terminal.ts';
-import { type Checks, type Finding, firstLine, ok, unknown, warning, wrong } from './finding.ts';
+import { type Checks, type Finding, firstLine, ok, reinstall, unknown, warning, wrong } from './finding.ts';
 import type { Answer, Probes } from './probe.ts';
 
 /** Checks of the machine, the packages and the settings. */
@@ -49,11 +49,11 @@ export const machineChecks: Checks = {
       found: installedVersion(name),
     }));
     const absent = versions.filter(({ found }) => found === undefined).map(({ name }) => name);
-    if (absent.length > 0) return [wrong('npm packages', `missing: ${absent.join(', ')}`, 'npm ci')];
+    if (absent.length > 0) return [wrong('npm packages', `missing: ${absent.join(', ')}`, reinstall)];
     const others = versions
       .filter(({ wanted, found }) => wanted !== found)
       .map(({ name, wanted, found }) => `${name} ${found} instead of ${wanted}`);
-    if (others.length > 0) return [warning('npm packages', others.join(', '), 'npm ci')];
+    if (others.length > 0) return [warning('npm packages', others.join(', '), reinstall)];
     const value = `all ${versions.length} installed, in the versions of package.json`;
     return [ok('npm packages', value)];
   },
@@ -158,7 +158,7 @@ export function settingCure(complaint: string): string | undefined {
 
 /** An error message of the dynamic linker → how to fix an addon that was built here. */
 export function addonCure(complaint: string): string {
-  if (complaint.includes('libonnxruntime')) return 'npm ci';
+  if (complaint.includes('libonnxruntime')) return reinstall;
   // Built for another system or processor, or incomplete: set-up would keep the file, so it has to be removed.
   const foreign = /GLIBC|ELF|too short|undefined symbol|was ended by SIG/.test(complaint);
   return foreign ? 'rm -r build/addon && npm run setup' : 'npm run setup';

@@ -113,7 +113,7 @@ describe('a copy of the program', () => {
     const { code, stdout, stderr } = await run(script, ['doctor'], folder);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(
-      /^A part of facematch is missing: Cannot find package 'commander' .*\. Run: npm ci && npm run setup\n$/,
+      /^A part of facematch is missing: Cannot find package 'commander' .*\. Run: rm -r node_modules && npm run setup\n$/,
     );
   });
 });
