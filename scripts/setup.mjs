@@ -10,7 +10,7 @@ import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { atLeast, thisMachine, unmetRequirement } from '../src/cli/system-requirements.mjs';
+import { unmetRequirement } from '../src/cli/system-requirements.mjs';
 import {
   installPackages,
   isDebian,
@@ -22,7 +22,7 @@ import { liftFiles, nextNode } from './lib/lift.mjs';
 import { takeLock } from './lib/lock.mjs';
 import { programStep } from './lib/program.mjs';
 import { ask, hashOf, isStamped, run, SetupError, seconds, withProgress, writeStamp } from './lib/run.mjs';
-import { liftUws, uwsBuilds, uwsFolder } from './lib/uws.mjs';
+import { liftUws, ownUws, uwsFolder, uwsFor } from './lib/uws.mjs';
 
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))));
 const { dev, full, bench, quiet, only } = options();
@@ -46,7 +46,6 @@ const nextLibcTarget = '.cache/next-libc';
 const nextLibcPackages = ['libc6', 'libstdc++6', 'libgcc-s1'];
 
 const nextNodeTarget = '.cache/next-node';
-
 const promtoolTarget = '.cache/promtool';
 
 /** Where ONNX Runtime's C++ headers are: told, downloaded earlier, or of the system. */
@@ -116,16 +115,6 @@ function dropOtherSystems() {
   }
 }
 
-/** The builds of µWebSockets.js for a release of Node, the newest first. */
-const uwsFor = (release) =>
-  uwsBuilds.filter(({ system }) => system === `${process.platform}-${process.arch}-${release}`);
-
-/** The newest that loads here; undefined where none does. */
-function ownUws() {
-  const { node, glibc } = thisMachine();
-  return uwsFor(node.split('.')[0]).find((build) => glibc !== undefined && atLeast(glibc, build.glibc));
-}
-
 /** The newest of Node 24 for the slow tests, where what loads here is older. */
 function nextUws() {
   const [newest] = full ? uwsFor('24') : [];
@@ -162,10 +151,10 @@ const steps = [
     title: 'npm packages',
     missing: () => (arePackagesThere() ? undefined : 'npm ci'),
     make: async (onLine) => {
-      await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', ...workspaceFlags()], {
-        cure: "npm ci failed. Check the network and npm's registry setting (npm config get registry), then run: npm run setup",
-        onLine,
-      });
+      const cure =
+        "npm ci failed. Check the network and npm's registry setting (npm config get registry), then run: npm run setup";
+      const quietly = ['--ignore-scripts', '--no-audit', '--no-fund'];
+      await run('npm', ['ci', ...quietly, ...workspaceFlags()], { cure, onLine });
       dropOtherSystems();
       writeStamp(packagesStamp, packagesHash(packageSet));
     },
@@ -219,10 +208,8 @@ const steps = [
         : 'download and convert',
     make: async (onLine) => {
       for (const pack of packs) {
-        await run(process.execPath, ['dist/models/prepare/index.js', pack], {
-          cure: `The model pack ${pack} could not be prepared.`,
-          onLine,
-        });
+        const cure = `The model pack ${pack} could not be prepared.`;
+        await run(process.execPath, ['dist/models/prepare/index.js', pack], { cure, onLine });
       }
       writeStamp('build/pack.stamp', hashOf(packs));
     },

@@ -16,7 +16,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { neededPackages } from '../../scripts/lib/needed-packages.mjs';
-import { uwsBuilds } from '../../scripts/lib/uws.mjs';
+import { uwsFor } from '../../scripts/lib/uws.mjs';
 
 process.chdir(fileURLToPath(new URL('../..', import.meta.url)));
 const home = 'opt/facematch';
@@ -78,8 +78,7 @@ function collectPackages(target) {
 }
 
 /** The newest for this Node, as the image's C library is new enough for all; without one no folder is left. */
-const ownSystem = `linux-${process.arch}-${process.versions.node.split('.')[0]}`;
-const loadedUws = uwsBuilds.find(({ system }) => system === ownSystem)?.folder ?? 'none';
+const loadedUws = uwsFor(process.versions.node.split('.')[0])[0]?.folder ?? 'none';
 
 const licences = (place) =>
   readdirSync(place).filter((name) => /^(?:LICEN[CS]E|ThirdPartyNotices|NOTICE)/i.test(name));

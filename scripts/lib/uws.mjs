@@ -1,5 +1,6 @@
 // µWebSockets.js: upstream's own binaries, as npm packages of one file each carry them on. docs/dependencies.md says whose they are.
 import { join } from 'node:path';
+import { atLeast, thisMachine } from '../../src/cli/system-requirements.mjs';
 import { liftFiles, requireDigest } from './lift.mjs';
 
 /** Each binary lies in this folder, in `folder` of its build: src/http/uws/uws.ts looks for it there. */
@@ -55,6 +56,16 @@ export const uwsBuilds = [
   package: `@uwsjs/${build.system}`,
   folder: `${build.version}/${build.system}`,
 }));
+
+/** Those for a release of Node on this system, the newest first. */
+export const uwsFor = (release) =>
+  uwsBuilds.filter(({ system }) => system === `${process.platform}-${process.arch}-${release}`);
+
+/** The newest that loads here; undefined where none does. */
+export function ownUws() {
+  const { node, glibc } = thisMachine();
+  return uwsFor(node.split('.')[0]).find((build) => glibc !== undefined && atLeast(glibc, build.glibc));
+}
 
 /** Lifts the binary of a build into its folder of `target`. Throws a SetupError when the tarball or the file is not the one that is pinned. */
 export async function liftUws({ sha256, ...build }, target, onLine) {
