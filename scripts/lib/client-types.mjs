@@ -58,7 +58,18 @@ const made = await compile(JSON.parse(JSON.stringify(bodies, draft4Tuple)), 'Bod
   ignoreMinAndMaxItems: true,
   style: { singleQuote: true, printWidth: 110, bracketSpacing: true },
 });
+/** A form of a client's own type of images. Each member becomes a part of it; what is no image, as text: `String(value)`. */
+function fieldsOf({ values, path, docs }) {
+  const { required, properties } =
+    document.paths[path].post.requestBody.content['multipart/form-data'].schema;
+  const images = required.map((name) => `  ${name}: ImageBytes${properties[name].items ? '[]' : ''};\n`);
+  const name = values.replace('Values', 'Fields');
+  const about = `/** The form of: ${docs.summary}. */`;
+  return `${about}\nexport interface ${name}<ImageBytes = unknown> extends ${values} {\n${images.join('')}}\n\n`;
+}
+
 const oneLine = /\/\*\*\n *\* (.+)\n *\*\//g;
 const [, byHand] = readFileSync('src/client/forms.d.ts', 'utf8').split("from 'facematch/client-types';\n");
 mkdirSync(dirname(process.argv[2]), { recursive: true });
-writeFileSync(process.argv[2], made.replaceAll(oneLine, '/** $1 */') + byHand);
+const text = `${made.replaceAll(oneLine, '/** $1 */')}\n${forms.map(fieldsOf).join('')}${byHand.trimStart()}`;
+writeFileSync(process.argv[2], text);

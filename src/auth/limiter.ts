@@ -56,6 +56,22 @@ export class TokenBucket {
     return this.secondsUntil(this.#quota.burst, now_ms) === 0;
   }
 
+  /** `refused_cost`: what a refused request needs when it is sent again; undefined for an admitted one. */
+  state(now_ms: number, refused_cost?: number): RateState {
+    const { rate, burst } = this.#quota;
+    // If Retry-After and RateLimit both occur, they should name one moment (draft, "Server Behavior").
+    const wait =
+      refused_cost === undefined
+        ? this.secondsUntil(burst, now_ms)
+        : Math.max(1, this.secondsUntil(refused_cost, now_ms));
+    return {
+      limit: burst,
+      remaining: Math.floor(this.tokens(now_ms)),
+      reset_seconds: Math.ceil(wait),
+      window_seconds: Math.max(1, Math.ceil(burst / rate)),
+    };
+  }
+
   /** Sets the tokens to those of another bucket of the same quota at that time. */
   follow(tokens: number, now_ms: number): void {
     this.#tokens = Math.min(this.#quota.burst, Math.max(0, tokens));
@@ -131,13 +147,13 @@ export class Limiter implements RateLimiter {
   take(caller: string, quota: Quota, cost: number, now_ms: number, paid = 0): Admission {
     const bucket = this.#bucket(caller, quota, now_ms);
     const admitted = bucket.take(cost, now_ms);
-    return { admitted, rate: rateState(bucket, quota, now_ms, admitted ? undefined : paid + cost) };
+    return { admitted, rate: bucket.state(now_ms, admitted ? undefined : paid + cost) };
   }
 
   giveBack(caller: string, quota: Quota, tokens: number, now_ms: number): RateState {
     const bucket = this.#bucket(caller, quota, now_ms);
     bucket.giveBack(tokens, now_ms);
-    return rateState(bucket, quota, now_ms, undefined);
+    return bucket.state(now_ms);
   }
 
   /** Copies the decision and the remaining tokens of another limiter, and returns it like a decision of its own. */
@@ -150,7 +166,7 @@ export class Limiter implements RateLimiter {
   ): Admission {
     const bucket = this.#bucket(caller, quota, now_ms);
     bucket.follow(tokens, now_ms);
-    return { admitted, rate: rateState(bucket, quota, now_ms, admitted ? undefined : price) };
+    return { admitted, rate: bucket.state(now_ms, admitted ? undefined : price) };
   }
 
   #bucket(caller: string, quota: Quota, now_ms: number): TokenBucket {
@@ -176,26 +192,6 @@ export class Limiter implements RateLimiter {
     }
     this.#buckets.delete(chosen!);
   }
-}
-
-/** `refused_cost`: what a refused request needs when it is sent again; undefined for an admitted one. */
-function rateState(
-  bucket: TokenBucket,
-  quota: Quota,
-  now_ms: number,
-  refused_cost: number | undefined,
-): RateState {
-  // If Retry-After and RateLimit both occur, they should name one moment (draft, "Server Behavior").
-  const wait =
-    refused_cost === undefined
-      ? bucket.secondsUntil(quota.burst, now_ms)
-      : Math.max(1, bucket.secondsUntil(refused_cost, now_ms));
-  return {
-    limit: quota.burst,
-    remaining: Math.floor(bucket.tokens(now_ms)),
-    reset_seconds: Math.ceil(wait),
-    window_seconds: Math.max(1, Math.ceil(quota.burst / quota.rate)),
-  };
 }
 
 /**

@@ -1,52 +1,14 @@
 import type {
+  AdvancedMatchFields,
   AdvancedMatchValues,
   AnyProblem,
-  DetectValues,
-  EmbedValues,
   Face,
   Image,
-  ManyValues,
   MatchAnswer,
-  MatchValues,
-  PersonValues,
   Warning,
 } from 'facematch/client-types';
 
-/** The end of `facematch/client-types`, behind what set-up makes of the OpenAPI document: the forms, and names for parts of the answers. */
-
-/** The form of the basic endpoint. Each member becomes a part of it; what is no image, as text: `String(value)`. */
-export interface MatchFields<ImageBytes = unknown> extends MatchValues {
-  image1: ImageBytes;
-  image2: ImageBytes;
-}
-
-/** The form of the advanced endpoint. */
-export interface AdvancedMatchFields<ImageBytes = unknown> extends AdvancedMatchValues {
-  image1: ImageBytes;
-  image2: ImageBytes;
-}
-
-/** The form of one against many. */
-export interface ManyFields<ImageBytes = unknown> extends ManyValues {
-  image1: ImageBytes;
-  image2: ImageBytes[];
-}
-
-/** The form of several photos of two people. */
-export interface PersonFields<ImageBytes = unknown> extends PersonValues {
-  image1: ImageBytes[];
-  image2: ImageBytes[];
-}
-
-/** The form of detect. */
-export interface DetectFields<ImageBytes = unknown> extends DetectValues {
-  image: ImageBytes;
-}
-
-/** The form of embed. */
-export interface EmbedFields<ImageBytes = unknown> extends EmbedValues {
-  image: ImageBytes;
-}
+/** The end of `facematch/client-types`, behind what set-up makes of the OpenAPI document: names for parts of the answers. */
 
 export type FieldName = keyof AdvancedMatchFields;
 export type ImageField = Exclude<FieldName, keyof AdvancedMatchValues>;

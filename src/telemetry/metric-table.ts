@@ -85,61 +85,42 @@ export const counters = {
   },
 } as const satisfies Record<string, Row>;
 
-/** Read at each scrape. */
+/** Read at each scrape; with their help. */
 export const gauges = {
-  queue_depth: { help: 'Matches, of two images each, that wait for a worker' },
-  queue_capacity: { help: 'Matches, of two images each, that may wait for a worker' },
-  workers: { help: 'Worker threads' },
-  workers_busy: { help: 'Worker threads that are busy' },
-  workers_wedged: {
-    help: 'Worker threads that hang: their job was cancelled long ago and has not ended',
-  },
-  worker_busy_seconds_total: {
-    help: 'Busy time of all workers together: its rate divided by workers is the share that is busy',
-  },
-  worker_replacements_total: { help: 'Worker threads that died; each was replaced' },
-  upload_bytes: { help: 'Memory that bodies of unanswered requests take' },
-  upload_kept_bytes: {
-    help: 'Memory that is kept for later request bodies; it makes way for them, and is given back when idle',
-  },
-  upload_capacity_bytes: {
-    help: 'Most memory that these bodies may take; more is refused as overloaded',
-  },
-  answers_unread_bytes: { help: 'Memory that answers take which their clients have not read yet' },
-  requests_unanswered: { help: 'Requests that wait for their answer' },
-  connections: { help: 'Connections of clients' },
-  connections_refused_total: {
-    help: 'Connections that were closed at once, because the limit of open files left no room for more',
-  },
-  connections_silent_total: {
-    help: 'Connections that ended before a request of theirs was read: the head was malformed, was dropped, or did not come',
-  },
-  embedding_cache_hits_total: { help: 'Images that were found in the embedding cache' },
-  embedding_cache_misses_total: {
-    help: 'Images that were not in the embedding cache',
-  },
-  embedding_cache_images: { help: 'Images in the embedding cache' },
-  limiter_up: {
-    help: '1 when rate limits are shared, 0 while Redis is not reachable and this process counts alone; absent without `FACEMATCH_LIMITER`',
-  },
-  keys_stale: {
-    help: '1 when the key file cannot be taken over as it is: a revocation in it is not in force; 0 otherwise',
-  },
-  tls_certificate_not_after_seconds: {
-    help: 'When the certificate in use expires, in seconds since 1970; absent without `FACEMATCH_TLS_CERT`',
-  },
-  ready: { help: '1 when requests are served, 0 while starting and draining' },
-  event_loop_active_seconds_total: {
-    help: 'Busy time of the main thread: its rate is the share of one core',
-  },
-  log_lines_dropped_total: {
-    help: 'Log lines that were dropped because nothing read standard error fast enough',
-  },
-  audit_lines_dropped_total: {
-    help: 'Lines of the audit log that were dropped because the disk was too slow',
-  },
-  memory_limit_bytes: { help: "The process's memory limit, or else the machine's memory" },
-} as const satisfies Record<string, Row>;
+  queue_depth: 'Matches, of two images each, that wait for a worker',
+  queue_capacity: 'Matches, of two images each, that may wait for a worker',
+  workers: 'Worker threads',
+  workers_busy: 'Worker threads that are busy',
+  workers_wedged: 'Worker threads that hang: their job was cancelled long ago and has not ended',
+  worker_busy_seconds_total:
+    'Busy time of all workers together: its rate divided by workers is the share that is busy',
+  worker_replacements_total: 'Worker threads that died; each was replaced',
+  upload_bytes: 'Memory that bodies of unanswered requests take',
+  upload_kept_bytes:
+    'Memory that is kept for later request bodies; it makes way for them, and is given back when idle',
+  upload_capacity_bytes: 'Most memory that these bodies may take; more is refused as overloaded',
+  answers_unread_bytes: 'Memory that answers take which their clients have not read yet',
+  requests_unanswered: 'Requests that wait for their answer',
+  connections: 'Connections of clients',
+  connections_refused_total:
+    'Connections that were closed at once, because the limit of open files left no room for more',
+  connections_silent_total:
+    'Connections that ended before a request of theirs was read: the head was malformed, was dropped, or did not come',
+  embedding_cache_hits_total: 'Images that were found in the embedding cache',
+  embedding_cache_misses_total: 'Images that were not in the embedding cache',
+  embedding_cache_images: 'Images in the embedding cache',
+  limiter_up:
+    '1 when rate limits are shared, 0 while Redis is not reachable and this process counts alone; absent without `FACEMATCH_LIMITER`',
+  keys_stale:
+    '1 when the key file cannot be taken over as it is: a revocation in it is not in force; 0 otherwise',
+  tls_certificate_not_after_seconds:
+    'When the certificate in use expires, in seconds since 1970; absent without `FACEMATCH_TLS_CERT`',
+  ready: '1 when requests are served, 0 while starting and draining',
+  event_loop_active_seconds_total: 'Busy time of the main thread: its rate is the share of one core',
+  log_lines_dropped_total: 'Log lines that were dropped because nothing read standard error fast enough',
+  audit_lines_dropped_total: 'Lines of the audit log that were dropped because the disk was too slow',
+  memory_limit_bytes: "The process's memory limit, or else the machine's memory",
+} as const;
 
 /** Always 1; the information is in its labels. */
 export const build = {
@@ -160,7 +141,8 @@ export const build = {
 export type Metric = Row & { type: 'counter' | 'gauge' | 'histogram' };
 
 export const metricTable: Readonly<Record<string, Metric>> = Object.fromEntries(
-  Object.entries<Row>({ ...counters, ...gauges, ...build }).map(([name, row]) => {
+  Object.entries<Row | string>({ ...counters, ...gauges, ...build }).map(([name, told]) => {
+    const row = typeof told === 'string' ? { help: told } : told;
     const type = name.endsWith('_total') ? 'counter' : row.buckets ? 'histogram' : 'gauge';
     return [name, { ...row, type }];
   }),
