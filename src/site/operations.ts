@@ -133,8 +133,9 @@ function formBody({ fields }: ImageEndpoint): RequestBody {
     required: images,
     properties: Object.fromEntries(
       Object.entries(fields).map(([name, rule]) => {
-        const schema = fieldSchema(rule, image);
-        return [name, several.includes(name) ? severalOf(schema, mostOf(rule)) : schema];
+        const items = fieldSchema(rule, image);
+        const most = mostOf(rule);
+        return [name, most > 1 ? { type: 'array', minItems: 1, maxItems: most, items } : items];
       }),
     ),
   });
@@ -177,11 +178,6 @@ function fieldSchema(rule: FieldRule, image: Schema): Schema {
     case 'choice':
       return { type: 'string', enum: [...rule.values], default: rule.default, description };
   }
-}
-
-/** A field that may be sent several times. */
-function severalOf(items: Schema, most: number): Schema {
-  return { type: 'array', minItems: 1, maxItems: most, items };
 }
 
 /** The images that may be sent several times. */
@@ -271,15 +267,11 @@ const problemHeaders: Readonly<Record<number, readonly HeaderName[]>> = {
 /** Decided before the rate limit, so these answers have no rate headers. */
 const beforeRateLimit: readonly number[] = [401, 403, 404, 405];
 
-function successHeaders(endpoint: Listed): readonly HeaderName[] {
-  if ('document' in endpoint) return ['ETag'];
-  return endpoint.takes === 'nothing' ? [] : ['Server-Timing'];
-}
-
 /** References to the headers of an endpoint's answers with this status. */
 function headersOf(status: number, endpoint: Listed): Record<string, { $ref: string }> {
   const names: HeaderName[] = ['X-Request-Id', 'Cache-Control', 'X-Content-Type-Options'];
-  if (status < 400) names.push(...successHeaders(endpoint));
+  if (status < 400 && 'document' in endpoint) names.push('ETag');
+  if (status < 400 && endpoint.takes !== 'nothing') names.push('Server-Timing');
   if (endpoint.scope !== 'none' && !beforeRateLimit.includes(status))
     names.push('RateLimit-Policy', 'RateLimit');
   names.push(...(problemHeaders[status] ?? []));

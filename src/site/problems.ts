@@ -5,7 +5,7 @@ import { qualityReasonNames } from '../endpoints/face-quality.ts';
 import { faultMembers } from '../endpoints/faults.ts';
 import { endpoints } from '../endpoints/index.ts';
 import { mostPhotos } from '../endpoints/match-person.ts';
-import { count } from '../endpoints/schema.ts';
+import { count, listOf } from '../endpoints/schema.ts';
 import { type ErrorCode, type ErrorRow, errorCodes, errorTable, imageErrorCodes } from '../errors.ts';
 import { problemTypes } from '../http/responses.ts';
 import { jsonSchemas, type Schema } from './json-schema.ts';
@@ -28,11 +28,9 @@ const place = {
 
 /** A list with an item for each faulty image. */
 const imageList = (fault: z.ZodRawShape, description: string) =>
-  z
-    .array(z.object({ ...place, ...fault }))
+  listOf(z.object({ ...place, ...fault }), description)
     .min(1)
-    .max(mostPhotos.image1 + mostPhotos.image2)
-    .describe(description);
+    .max(mostPhotos.image1 + mostPhotos.image2);
 
 const faultList = imageList(
   {
@@ -71,11 +69,12 @@ const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
   low_quality_face: {
     errors: imageList(
       {
-        reasons: z
-          .array(z.enum(qualityReasonNames))
+        reasons: listOf(
+          z.enum(qualityReasonNames),
+          'Why the face is too poor, as in the `reason` of a warning',
+        )
           .min(1)
-          .max(qualityReasonNames.length)
-          .describe('Why the face is too poor, as in the `reason` of a warning'),
+          .max(qualityReasonNames.length),
       },
       'One for each image whose compared face is too poor',
     ),
@@ -84,17 +83,16 @@ const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
     errors: disagreements.describe('One for each photo that agrees less than `min_agreement_percent`'),
   },
   presentation_attack: {
-    errors: z
-      .array(
-        z.object({
-          ...place,
-          face_index: count.describe('The face, counted from 0, largest first'),
-          live_score: live_score.describe('Below `live_threshold`'),
-        }),
-      )
+    errors: listOf(
+      z.object({
+        ...place,
+        face_index: count.describe('The face, counted from 0, largest first'),
+        live_score: live_score.describe('Below `live_threshold`'),
+      }),
+      'One for each face that was compared, or would be embedded, and looks like an attack',
+    )
       .min(1)
-      .max(maxFaces)
-      .describe('One for each face that was compared, or would be embedded, and looks like an attack'),
+      .max(maxFaces),
   },
 };
 
