@@ -42,7 +42,7 @@ export default defineConfig({
     maxWorkers: 4,
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    globalSetup: 'test/support/temporary-folder.ts',
+    globalSetup: 'test/support/folder.ts',
     // `npm test` runs fast and unit. They run in the order of their names: what is short fills the end.
     projects: [
       together('fast', filesOf('test/server', 'test/transport', 'lab/test')),

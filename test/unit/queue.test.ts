@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type Job, JobQueue, type Origin } from '../../src/engine/queue.ts';
 import { Problem } from '../../src/errors.ts';
 
-/** test/server/load.test.ts has what a client sees: a full queue, the deadline, wedged workers. */
+/** test/server/workers.test.ts has what a client sees: a full queue, the deadline, wedged workers. */
 
 const nameOf = (job: Job) => ('module' in job ? job.module : '');
 const submitTo = (queue: JobQueue) => (names: readonly string[], origin?: Origin) =>

@@ -1,4 +1,10 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { projectPath } from '../../src/config/paths.ts';
+import { loadPack } from '../../src/engine/load-addon.ts';
+import type { Pool as PoolClass } from '../../src/engine/pool.ts';
+import { analyseOptions, blank, manifest, pack, samples } from '../fixtures/images.ts';
 import {
   type Answer,
   expectProblem,
@@ -10,9 +16,9 @@ import {
   sendRaw,
   twoPhotos,
 } from './support/client.ts';
-import { Home, killable, readiness, TestServer } from './support/server.ts';
+import { Home, killable, pause, readiness, TestServer } from './support/server.ts';
 
-/** What happens while workers are busy. The gate holds them at the addon's door as long as a test needs. */
+/** Workers that are busy, and workers that die. The gate holds them at the addon's door as long as a test needs. */
 
 const home = new Home();
 /** Its only token is gone with its first request. */
@@ -20,11 +26,13 @@ const poorKey = home.key({ rate: 0.001, burst: 1 });
 const thriftyKey = home.key({ rate: 0.001, burst: 6 });
 const otherKey = home.key();
 const maxBody = 3_000_000;
+const dieFile = join(home.folder, 'die');
 const env = {
   FACEMATCH_WORKERS: '2',
   FACEMATCH_QUEUE: '2',
   FACEMATCH_DEADLINE_MS: '8000',
   FACEMATCH_MAX_BODY_BYTES: String(maxBody),
+  DIE_FILE: dieFile,
 };
 const server = await TestServer.forFile({ env, gate: 'open', node: killable }, home);
 const { gate } = server;
@@ -183,4 +191,93 @@ test('a worker that dies costs its own request a 500 with nothing internal in it
     expect.objectContaining({ level: 'error', fault, images }),
     expect.objectContaining({ status: 500, fault }),
   ]);
+});
+
+const workers = (count: number) => server.metricBecomes('facematch_workers', count);
+const replaced = () => server.metric('facematch_worker_replacements_total');
+/** Resolves when its death is known. */
+const killOne = async () => {
+  const before = await replaced();
+  server.child.kill('SIGUSR2');
+  while ((await replaced()) <= before) await pause();
+};
+const served = async () => codes(await Promise.all([ask(), ask()]));
+
+test('a worker that dies while it is idle is replaced, time after time', async () => {
+  for (let round = 0; round < 3; round++) {
+    await killOne();
+    await workers(2);
+  }
+  expect(await served()).toEqual([200, 200]);
+});
+
+test('those that die at their start are missed, and are back when they can be', {
+  timeout: 120_000,
+}, async () => {
+  writeFileSync(dieFile, '');
+  await killOne();
+  await workers(1);
+  expect(await server.probe()).toEqual([200, readiness('ready')]);
+  expect(await served()).toEqual([200, 200]);
+  await killOne();
+  await workers(0);
+  expect(await server.probe()).toEqual([503, readiness('recovering')]);
+  // Waits for a worker, as it would in a queue.
+  const last = ask();
+  rmSync(dieFile);
+  await workers(2);
+  expect(await server.probe()).toEqual([200, readiness('ready')]);
+  // Given to a worker that never came up, or served by one that did.
+  expect([200, 500, 504]).toContain((await last).status);
+  // They are replaced as before.
+  await killOne();
+  await workers(2);
+  expect(await served()).toEqual([200, 200]);
+});
+
+/** The pool as it is built: a worker thread runs JavaScript, not TypeScript. */
+const { Pool } = (await import(projectPath('dist/src/engine/pool.js'))) as { Pool: typeof PoolClass };
+/** Looked at by the whole fallback, so that it takes long. */
+const faceless = await blank(4000, 3000, 'png');
+
+/** The image in shared memory, as a body is. */
+function shared(picture: Buffer): Uint8Array {
+  const bytes = new Uint8Array(new SharedArrayBuffer(picture.length));
+  bytes.set(picture);
+  return bytes;
+}
+
+const startPool = (workers: number, pack_directory = pack) =>
+  Pool.start({ workers, pack_directory, onWorkerError: () => {} });
+loadPack(pack, manifest);
+
+test('what is cancelled ends at the stage that it is at, and the next one in its slot does not', async () => {
+  const pool = await startPool(2);
+  onTestFinished(() => pool.close());
+  const look = async (image: Buffer) =>
+    (await pool.run({ images: [shared(image)], options: analyseOptions, slot: 1 }))[0]!;
+  const running = look(faceless);
+  setTimeout(() => pool.cancel(1), 20);
+  const outcome = await running;
+  if (outcome.ok) expect(outcome.image.look_cut_short).toBe(true);
+  else expect(outcome).toMatchObject({ code: 'internal_error', message: 'cancelled' });
+  expect(await look(samples.one)).toMatchObject({ ok: true, image: { faces: { length: 3 } } });
+});
+
+test('what runs or comes when the pool closes ends with the workers, not before', async () => {
+  const pool = await startPool(1);
+  const images = [shared(faceless)];
+  const order: string[] = [];
+  const job = () => pool.run({ images, options: analyseOptions, slot: 0 });
+  // The worker reads its image while the pool closes.
+  const running = job().catch(() => order.push('job'));
+  await pool.close().then(() => order.push('workers'));
+  await running;
+  expect(order).toEqual(['workers', 'job']);
+  await expect(job()).rejects.toMatchObject({ code: 'shutting_down' });
+  expect(pool.answering).toBe(0);
+});
+
+test('a pack that is not loaded rejects the start with the reason', async () => {
+  await expect(startPool(2, '/no/such/pack')).rejects.toThrow(/no\/such\/pack.*was not loaded/);
 });
