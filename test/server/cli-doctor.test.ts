@@ -71,10 +71,8 @@ describe('the key file', () => {
   test('is told with its mode and the number of its keys, and without anything of a key', async () => {
     const keys = [addKey(keysFile), addKey(keysFile, 1)];
     const { of, stdout } = await diagnose(folder);
-    expect(of('key file')).toMatchObject({
-      status: 'ok',
-      value: `${keysFile}, mode 600, 1 usable of 2 keys`,
-    });
+    const value = `${keysFile}, mode 600, 1 usable of 2 keys`;
+    expect(of('key file')).toMatchObject({ status: 'ok', value });
     for (const { id, key } of keys) {
       expect(stdout).not.toContain(id);
       expect(stdout).not.toContain(key);
@@ -124,12 +122,10 @@ test('a pack with files that are damaged or missing is wrong in their lines alon
   const { code, of, findings } = await diagnose(folder, { FACEMATCH_PACK: pack });
   expect(code).toBe(1);
   const cure = expect.stringMatching(/npm run setup|from the repository/);
-  for (const [role, file, , what] of damage)
-    expect(of(role)).toMatchObject({
-      status: 'wrong',
-      value: expect.stringContaining(`${file} ${what}`),
-      cure,
-    });
+  for (const [role, file, , what] of damage) {
+    const value = expect.stringContaining(`${file} ${what}`);
+    expect(of(role)).toMatchObject({ status: 'wrong', value, cure });
+  }
   expect(of('nets').status).toBe('unknown');
   expect(findings.filter(({ status }) => status === 'wrong')).toHaveLength(damage.length);
 });

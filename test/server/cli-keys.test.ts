@@ -47,15 +47,8 @@ describe('facematch keys create', () => {
     const { key, ...made } = JSON.parse(stdout);
     expect(code).toBe(0);
     expect(key).toMatch(new RegExp(`^fm_${made.id}_\\w{43}$`));
-    const wanted = {
-      name: 'app',
-      scopes: ['match:basic'],
-      rate: 2.5,
-      burst: 7,
-      concurrent: 3,
-      note: 'a-note',
-    };
-    expect(made).toMatchObject({ ...wanted, status: 'active' });
+    const wanted = { rate: 2.5, burst: 7, concurrent: 3, scopes: ['match:basic'], note: 'a-note' };
+    expect(made).toMatchObject({ name: 'app', ...wanted, status: 'active' });
     expect(made).not.toHaveProperty('sha256');
     expect(Date.parse(made.expires_at) - Date.parse(made.created_at)).toBe(90 * 86_400_000);
     expect(await list()).toEqual([made]);

@@ -38,13 +38,10 @@ describe('facematch', () => {
 });
 
 const platform = `@facematch/linux-${process.arch}`;
+const unbuilt = 'has not been built. Run: npm run setup';
 test.each<[what: string, files: string[], message: string]>([
-  ['the program', ['CMakeLists.txt'], 'The program has not been built. Run: npm run setup'],
-  [
-    'the addon',
-    ['CMakeLists.txt', 'dist/src/cli/index.js'],
-    'The native addon has not been built. Run: npm run setup',
-  ],
+  ['the program', ['CMakeLists.txt'], `The program ${unbuilt}`],
+  ['the addon', ['CMakeLists.txt', 'dist/src/cli/index.js'], `The native addon ${unbuilt}`],
   [
     'the package for the platform',
     ['dist/src/cli/index.js'],
@@ -144,13 +141,8 @@ describe('facematch config', () => {
     expect(rows).toContainEqual(['FACEMATCH_ENDPOINTS', 'match,models', 'file']);
     expect(rows).toContainEqual(['FACEMATCH_QUEUE', '3', 'environment']);
     expect(rows).toContainEqual(['FACEMATCH_CORS_ORIGINS', '-', 'default']);
-    const {
-      ok,
-      faults,
-      warnings,
-      settings: shown,
-    } = JSON.parse((await config(file, 'config --json')).stdout);
-    expect({ ok, faults, warnings }).toEqual({ ok: true, faults: [], warnings: [] });
+    const { settings: shown, ...verdict } = JSON.parse((await config(file, 'config --json')).stdout);
+    expect(verdict).toEqual({ ok: true, faults: [], warnings: [] });
     expect(shown).toMatchObject({
       FACEMATCH_PORT: { value: 8081, from: 'file' },
       FACEMATCH_CORS_ORIGINS: { value: [], from: 'default' },

@@ -91,6 +91,7 @@ interface Row {
   logged?: { field?: string; reason?: string };
 }
 
+const scored = { face_index: expect.any(Number), live_score: 0.333 };
 const errors: Record<ErrorCode, Row> = {
   invalid_multipart: {
     when: 'the body ends early',
@@ -158,19 +159,13 @@ const errors: Record<ErrorCode, Row> = {
     },
     members: { detail: expect.stringMatching(/^Every .* \/API\/v1\.0.*POST .*upload/) },
   },
-  endpoint_disabled: {
-    when: 'the endpoint is switched off',
-    at: ['GET', '/API/v1.0/docs'],
-  },
+  endpoint_disabled: { when: 'the endpoint is switched off', at: ['GET', '/API/v1.0/docs'] },
   method_not_allowed: {
-    when: 'the path takes another method',
+    when: 'the path takes another',
     at: ['GET', paths.match],
     headers: { allow: 'POST' },
   },
-  upload_timeout: {
-    when: 'the body does not arrive in time',
-    ask: () => sendRaw(server, lengthHead(server, 1000)),
-  },
+  upload_timeout: { when: 'no body arrives in time', ask: () => sendRaw(server, lengthHead(server, 1000)) },
   expectation_failed: {
     when: 'the client expects what is not known',
     // fetch refuses to send the header.
@@ -220,12 +215,7 @@ const errors: Record<ErrorCode, Row> = {
   no_face_found: {
     when: 'neither image has a face',
     ask: async () => photos({ image1: await blank(90, 90, 'png'), image2: await blank(90, 90, 'jpeg') }),
-    members: {
-      errors: [
-        { field: 'image1', code: 'no_face_found' },
-        { field: 'image2', code: 'no_face_found' },
-      ],
-    },
+    members: { errors: ['image1', 'image2'].map((field) => ({ field, code: 'no_face_found' })) },
     logged: { field: 'image1, image2' },
   },
   face_index_out_of_range: {
@@ -255,13 +245,7 @@ const errors: Record<ErrorCode, Row> = {
       const fields = { ...twoPhotos(), reject_presentation_attack: 'true' };
       return match(own, fields, { path: paths.advanced });
     },
-    members: {
-      errors: ['image1', 'image2'].map((field) => ({
-        field,
-        face_index: expect.any(Number),
-        live_score: 0.333,
-      })),
-    },
+    members: { errors: ['image1', 'image2'].map((field) => ({ ...scored, field })) },
   },
   embedding_mismatch: {
     when: 'the embeddings are of another pack',
@@ -290,10 +274,7 @@ const errors: Record<ErrorCode, Row> = {
     ask: () => whileBusy(() => photos()),
     headers: { 'retry-after': '1' },
   },
-  deadline_exceeded: {
-    when: 'the worker does not answer in time',
-    ask: () => whileBusy((running) => running),
-  },
+  deadline_exceeded: { when: 'no worker answers in time', ask: () => whileBusy((running) => running) },
   internal_error: {
     when: 'the worker dies',
     ask: () =>

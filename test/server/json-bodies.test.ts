@@ -56,11 +56,11 @@ describe('an answer is that to the form', () => {
       'detect',
       paths.detect,
       { image: samples.one, min_det_score: '0.9' },
-      { image: one, min_det_score: 9e-1 },
+      { image: one, min_det_score: 0.9 },
     ],
     ['embed', paths.embed, { image: samples.one, face_index: '0' }, { image: one, face_index: 0 }],
     [
-      'match, refused',
+      'a refusal',
       paths.match,
       { ...twoPhotos(), image2: faceless },
       { image1: one, image2: base64(faceless) },

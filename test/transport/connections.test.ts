@@ -105,26 +105,25 @@ test('at a shutdown uploads that are under way are answered, and what comes afte
 describe('a body that does not come', async () => {
   const env = { FACEMATCH_IDLE_TIMEOUT_S: '2', FACEMATCH_UPLOAD_TIMEOUT_MS: '600000' };
   const server = await TestServer.forFile({ env });
-  const ended = 'The body had already ended, but';
 
   test.each<[what: string, head: string, bytes: Buffer, detail: RegExp]>([
     [
-      'in time is told how much of it',
+      'in time is told how much',
       lengthHead(server, body.length),
       body.subarray(0, -10),
       /^10 of the \d+ bytes/,
     ],
     [
-      'although the form has ended is told that Content-Length is wrong',
+      'although the form has ended is told so',
       lengthHead(server, body.length + 10),
       body,
-      new RegExp(`^${ended} Content-Length promises 10 bytes more`),
+      /^The .* ended, .* 10 bytes more/,
     ],
     [
-      'although the form has ended is told that the last chunk lacks',
+      'although all but the last chunk came is told so',
       chunkedHead(server),
       chunk(body),
-      new RegExp(`^${ended} the last chunk`),
+      /^The .* ended, .* last chunk/,
     ],
   ])('%s, and dripping keeps no connection', { timeout: 30_000 }, async (_what, head, bytes, detail) => {
     const client = connect(server);

@@ -140,11 +140,7 @@ describe('types', () => {
   test.each<[what: string, headers: Record<string, string | undefined>, problem: object]>([
     ['a content coding', { 'content-encoding': 'gzip' }, { code: 'unsupported_media_type' }],
     ['no Content-Type', { 'content-type': undefined }, { code: 'unsupported_media_type' }],
-    [
-      'two Content-Types',
-      { 'Content-Type': 'x' },
-      { code: 'invalid_multipart', detail: 'Send one Content-Type header.' },
-    ],
+    ['two Content-Types', { 'Content-Type': 'x' }, { detail: 'Send one Content-Type header.' }],
   ])('a body with %s is refused', async (_what, headers, problem) => {
     const { body } = await sendRaw(server, `${head(server, { ...headers, 'content-length': '1' })}x`);
     expect(body).toMatchObject(problem);

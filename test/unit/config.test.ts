@@ -154,12 +154,8 @@ describe('a file with faults', () => {
   });
 
   test('tells all of them, those of the environment, those between settings, and those where a variable wins', () => {
-    const written = {
-      FACEMATCH_PROT: 1,
-      FACEMATCH_QUEUE: 'many',
-      FACEMATCH_TLS_CERT: 'x.pem',
-      FACEMATCH_PORT: 'x',
-    };
+    const wrong = { FACEMATCH_PROT: 1, FACEMATCH_QUEUE: 'many', FACEMATCH_PORT: 'x' };
+    const written = { ...wrong, FACEMATCH_TLS_CERT: 'x.pem' };
     const { faults } = survey(written, { FACEMATCH_WORKERS: '0', FACEMATCH_PORT: '1' });
     const names = ['PORT', 'PROT', 'QUEUE', 'TLS_KEY', 'WORKERS'].map((name) => `FACEMATCH_${name}`);
     expect(faults.map((fault) => fault.split(':')[0]).sort()).toEqual(names);
@@ -200,14 +196,7 @@ describe('the address of a Redis', () => {
   });
 
   test.each([
-    ...[
-      '',
-      'localhost:6379',
-      'http://localhost',
-      'redis://',
-      'redis://localhost:0',
-      'redis://one,redis://two',
-    ],
+    ...['', 'localhost:6379', 'http://localhost', 'redis://', 'redis://localhost:0', 'redis://a,redis://b'],
     ...['/db', '/0/1', '/0?password=x'].map((rest) => `redis://localhost${rest}`),
     ...['app', ':50%', ':pass word'].map((user) => `redis://${user}@localhost`),
     'redis://:secret@localhost\n',
@@ -217,11 +206,8 @@ describe('the address of a Redis', () => {
 
   test('shows its password to nobody who prints the configuration', () => {
     const config = readConfig({ FACEMATCH_LIMITER: 'redis://app:hunter2@localhost' });
-    const printed = [
-      JSON.stringify(config),
-      inspect(config, { depth: 9, showHidden: true }),
-      `${config.limiter}`,
-    ];
+    const inspected = inspect(config, { depth: 9, showHidden: true });
+    const printed = [JSON.stringify(config), inspected, `${config.limiter}`];
     for (const text of printed) expect(text).not.toContain('hunter2');
     expect(JSON.parse(printed[0]!).limiter).toBe('redis://app:***@localhost:6379/0');
   });

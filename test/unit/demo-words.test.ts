@@ -23,21 +23,13 @@ test('a warning about the largest face names the photo, and what to do on the pa
 });
 
 test('photos of a person are counted as people count, from 1 on', () => {
-  const behind = {
-    code: 'not_the_largest_face',
-    field: 'image2',
-    index: 0,
-    face_index: 1,
-    detail: '',
-  } as const;
+  const place = { field: 'image2', index: 0, face_index: 1 } as const;
+  const behind = { code: 'not_the_largest_face', ...place, detail: '' } as const;
   expect(warningText(behind)).toMatch(/^Photo 1 of person 2: the largest face .*, but face 2 fits better/);
   const poor = { code: 'low_quality_face', field: 'image1', index: 1, detail: 'image1[1] is dark.' } as const;
   expect(warningText(poor)).toBe('photo 2 of person 1 is dark.');
-  const errors = [
-    { field: 'image1', index: 0 },
-    { field: 'image1', index: 1 },
-    { field: 'image2', index: 3 },
-  ];
+  const of = (field: string, index: number) => ({ field, index });
+  const errors = [of('image1', 0), of('image1', 1), of('image2', 3)];
   expect(disagreementWords(errors)).toContain('photo 1 and photo 2 of person 1 and on photo 4 of person 2.');
 });
 
@@ -198,13 +190,9 @@ describe('an answer in words', () => {
     pairs_compared: 2,
     timings_ms: { queue: 0, decode: 3.14, detect: 8, align: 2, embed: 4.86, total: 18 },
   };
+  const names = { image1: 'a.jpg', image2: 'b.jpg' };
   const words = (changes: Partial<MatchAnswer> = {}) =>
-    describeAnswer(
-      { ...answer, ...changes },
-      { image1: 'a.jpg', image2: 'b.jpg' },
-      25.55,
-      coloursWhen(false),
-    );
+    describeAnswer({ ...answer, ...changes }, names, 25.55, coloursWhen(false));
 
   test('says all that a person asks', () => {
     expect(words().split('\n')).toEqual([

@@ -93,14 +93,8 @@ test('no package at run time has a licence that a service may not be built upon'
   // Neither this package nor the workspace of the tests.
   const all = Object.values<{ dev?: boolean; integrity?: string; license?: string }>(packages);
   const licences = new Set(all.flatMap(({ dev, integrity, license }) => (dev || !integrity ? [] : license)));
-  expect([...licences].sort()).toEqual([
-    '(MIT OR CC0-1.0)',
-    'Apache-2.0',
-    'BSD-3-Clause',
-    'ISC',
-    'MIT',
-    'Unlicense',
-  ]);
+  const allowed = ['(MIT OR CC0-1.0)', 'Apache-2.0', 'BSD-3-Clause', 'ISC', 'MIT', 'Unlicense'];
+  expect([...licences].sort()).toEqual(allowed);
 });
 
 /** The floors from the top down; a room imports from its own floor and from those below. */

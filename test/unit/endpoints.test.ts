@@ -28,10 +28,8 @@ import type { RequestRecord } from '../../src/telemetry/record.ts';
 
 const takers = endpoints.flatMap((one) => (one.takes === 'images' ? [one] : []));
 const own = { min_det_score: 0.7, live_threshold: 0.4 };
-const pack = {
-  min_det_score: 0.7,
-  liveness: { family: 'minifasnet' as const, live_threshold: 0.4, nets: [] },
-};
+const liveness = { family: 'minifasnet' as const, live_threshold: 0.4, nets: [] };
+const pack = { min_det_score: 0.7, liveness };
 const limits = { max_parts: 64, max_field_bytes: 64, max_image_bytes: 100 };
 
 /** Unknown members are a fault here. */
@@ -70,6 +68,7 @@ describe('answers', () => {
     embedding: number(0, 6.3).map((angle) => Float32Array.of(Math.cos(angle), Math.sin(angle))),
     cohort_score: number(-0.2, 0.2),
   });
+  const ms = number(0, 9);
   const analysis = fc
     .record({
       faces: fc.array(face, { maxLength: 3 }),
@@ -77,12 +76,7 @@ describe('answers', () => {
       orientation: fc.integer({ min: 1, max: 8 }),
       cut: fc.boolean(),
       left: fc.integer({ min: 0, max: 2 }),
-      timings: fc.record({
-        decode: number(0, 9),
-        detect: number(0, 9),
-        align: number(0, 9),
-        embed: number(0, 9),
-      }),
+      timings: fc.record({ decode: ms, detect: ms, align: ms, embed: ms }),
     })
     .map(
       ({ faces, format, orientation, cut, left, timings }): Analysis => ({
@@ -102,12 +96,10 @@ describe('answers', () => {
     { ok: false, code: 'image_too_complex' },
     { ok: false, code: 'image_dimensions', width: 1, height: 9, limit_pixels: 5 },
   );
+  const outcome = fc.oneof({ weight: 5, arbitrary: analysis }, failure);
   const analysed = fc
     .record({
-      outcomes: fc.array(fc.oneof({ weight: 5, arbitrary: analysis }, failure), {
-        minLength: 2,
-        maxLength: 4,
-      }),
+      outcomes: fc.array(outcome, { minLength: 2, maxLength: 4 }),
       threshold_percent: fc.integer({ min: 0, max: 1000 }).map((tenths) => tenths / 10),
       auto_pair_best: fc.boolean(),
       reject_low_quality: fc.boolean(),
@@ -181,11 +173,8 @@ describe('answers', () => {
 
 /** A form of one image for each image field, and some texts. */
 function bodyOf({ fields }: ImageEndpoint, texts: Readonly<Record<string, string>>): Buffer {
-  const parts = Object.entries({
-    ...Object.fromEntries(imageFields(fields).map((name) => [name, 'picture'])),
-    ...texts,
-  });
-  const lines = parts.map(
+  const images = Object.fromEntries(imageFields(fields).map((name) => [name, 'picture']));
+  const lines = Object.entries({ ...images, ...texts }).map(
     ([name, text]) => `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${text}\r\n`,
   );
   return Buffer.from(`${lines.join('')}--b--\r\n`);

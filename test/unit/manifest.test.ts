@@ -40,20 +40,13 @@ function manifestOf(family?: string): Json {
   // Three points of a table stand for all.
   for (const table of Object.values<{ points: unknown[] }>(base.calibration)) table.points.splice(3);
   if (family === 'scrfd' || family === 'retinaface') {
-    base.detector = {
-      ...without(base.detector, 'offsets'),
-      family,
-      width: 640,
-      height: 640,
-      ...detectors[family],
-    };
+    const square = { width: 640, height: 640 };
+    base.detector = { ...without(base.detector, 'offsets'), family, ...square, ...detectors[family] };
   }
   const named = { file: 'live.onnx', licence: 'MIT', input: 'i', output: 'o' };
   const net = { ...named, sha256: 'a'.repeat(64), size: 80, scale: 2.7 };
-  return {
-    ...base,
-    liveness: { family: 'minifasnet', live_threshold: 0.5, nets: [net, { ...net, scale: 4 }] },
-  };
+  const nets = [net, { ...net, scale: 4 }];
+  return { ...base, liveness: { family: 'minifasnet', live_threshold: 0.5, nets } };
 }
 
 /** A manifest with the member at a dotted path set; undefined takes it away. */

@@ -204,10 +204,8 @@ test('six at once take turns', async () => {
   const folder = newFolder();
   const [lock, log] = [join(folder, 'lock'), join(folder, 'log')];
   const program = ['--input-type=module', '--eval', holder(lock, log)];
-  const all = Array.from(
-    { length: 6 },
-    () => new Promise((resolve) => execFile(process.execPath, program, resolve)),
-  );
+  const run = () => new Promise((resolve) => execFile(process.execPath, program, resolve));
+  const all = Array.from({ length: 6 }, run);
   expect(await Promise.all(all)).toEqual(all.map(() => null));
   const turns = readFileSync(log, 'utf8').trim().split('\n');
   expect(turns).toHaveLength(12);

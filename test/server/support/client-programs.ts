@@ -91,8 +91,8 @@ export function shell(args: readonly string[], { url, key }: Way) {
   return execute(projectPath('docs/clients/match.sh'), args, folder, env);
 }
 
-async function askShell(second: string, way: Way): Promise<Json> {
-  const { code, stderr } = await shell(['one.jpg', second], way);
+async function askShell(second: keyof typeof images, way: Way): Promise<Json> {
+  const { code, stderr } = await shell(['one.jpg', String(second)], way);
   if (code < 2) return { match: code === 0 };
   const [, status, reason] = /error: (\d{3})(?: (\w+):)?/.exec(stderr) ?? [];
   return { error: stderr, code: reason, status: status ? Number(status) : null };
@@ -132,13 +132,7 @@ export const programs: {
     passing: [408, 429, 503, 504],
     ask: (second, way) => askPython(`client.match("one.jpg", ${JSON.stringify(second)})`, way),
   },
-  {
-    name: 'match.sh',
-    runs: hasCurl,
-    tries: 4,
-    passing: [429, 503],
-    ask: (second, way) => askShell(String(second), way),
-  },
+  { name: 'match.sh', runs: hasCurl, tries: 4, passing: [429, 503], ask: askShell },
 ];
 
 /** A program of a language in docs/clients/README.md: the first, or that at an index. */
@@ -151,10 +145,7 @@ export function example(language: 'js' | 'python', index = 0): string {
 const host = '127.0.0.2';
 
 /** Stands before the server on `port`: `meet` may end a connection, otherwise its bytes go through. Counts connections. */
-export async function proxy(
-  port: number,
-  meet: (connection: Socket, count: number) => boolean | Promise<boolean>,
-) {
+export async function proxy(port: number, meet: (connection: Socket, count: number) => unknown) {
   let connections = 0;
   const sockets = new Set<Socket>();
   const listener = createServer(async (socket) => {

@@ -73,11 +73,8 @@ export async function send(server: TestServer, options: Send): Promise<Answer> {
     ...(signal === undefined ? {} : { signal }),
   });
   const text = await response.text();
-  return {
-    status: response.status,
-    headers: response.headers,
-    body: text === '' ? undefined : JSON.parse(text),
-  };
+  const { status, headers: answered } = response;
+  return { status, headers: answered, body: text === '' ? undefined : JSON.parse(text) };
 }
 
 export function match(server: TestServer, fields: Fields, options: Omit<Send, 'body'> = {}): Promise<Answer> {
@@ -102,9 +99,9 @@ export function postJson(
 export async function embeddingsQuestion(server: TestServer, image: Uint8Array): Promise<Json> {
   const { body } = await match(server, { image }, { path: paths.embed });
   const { pack, version, accuracy_mode } = body.embedding;
-  const candidates = body.image.faces.map(({ index, embedding }: Json) => ({
-    id: `face ${index}`,
-    embedding,
+  const candidates = body.image.faces.map((face: Json) => ({
+    id: `face ${face.index}`,
+    embedding: face.embedding,
   }));
   return { embedding: candidates[0].embedding, candidates, pack, version, accuracy_mode };
 }

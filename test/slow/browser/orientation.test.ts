@@ -83,13 +83,8 @@ const chunk = (name: string, body: Buffer) => {
 };
 function webp(block: Buffer, { extended = true, flag = 8 } = {}): Buffer {
   const head = chunk('VP8X', Buffer.of(flag, 0, 0, 0, 63, 0, 0, 31, 0, 0));
-  const parts = [
-    Buffer.from('WEBP'),
-    ...(extended ? [head] : []),
-    webpFile.subarray(12),
-    chunk('EXIF', block),
-  ];
-  return chunk('RIFF', Buffer.concat(parts));
+  const heads = [Buffer.from('WEBP'), ...(extended ? [head] : [])];
+  return chunk('RIFF', Buffer.concat([...heads, webpFile.subarray(12), chunk('EXIF', block)]));
 }
 
 const six = tiff([{}]);

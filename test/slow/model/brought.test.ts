@@ -90,10 +90,7 @@ describe('the command that prepares', () => {
 
   test('takes a directory and files', async () => {
     const { code, stderr } = await prepare(pack, '--file', 'embedder=brought.onnx');
-    expect({ code, last: stderr.trim().split('\n').at(-1) }).toEqual({
-      code: 0,
-      last: `Model pack ${pack}: prepared`,
-    });
+    expect([code, stderr.trim().split('\n').at(-1)]).toEqual([0, `Model pack ${pack}: prepared`]);
   });
 
   test.each([

@@ -23,11 +23,8 @@ async function closeCuts(): Promise<Buffer[]> {
   const cuts = [1, 2, 3, 4, 5, 6].map(sample).flatMap((photo) =>
     detect(photo).faces.map(({ box }) => {
       const inner = { width: Math.round(box.width * 0.7), height: Math.round(box.height * 0.7) };
-      const place = {
-        left: Math.round(box.x + box.width * 0.15),
-        top: Math.round(box.y + box.height * 0.15),
-      };
-      const cut = sharp(photo).extract({ ...place, ...inner });
+      const [left, top] = [Math.round(box.x + box.width * 0.15), Math.round(box.y + box.height * 0.15)];
+      const cut = sharp(photo).extract({ left, top, ...inner });
       return cut.resize({ width: 160 }).jpeg({ quality: 95 }).toBuffer();
     }),
   );

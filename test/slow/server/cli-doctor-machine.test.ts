@@ -21,10 +21,7 @@ beforeEach(() => {
 describe('a port', () => {
   test.each<[whose: string, server: () => Server]>([
     ['a program that never answers', () => createServer(() => {})],
-    [
-      'another HTTP server',
-      () => createHttpServer((_request, response) => response.end('{"status":"fine"}')),
-    ],
+    ['another HTTP server', () => createHttpServer((_asked, answer) => answer.end('{"status":"fine"}'))],
   ])('that %s has taken is wrong', async (_whose, start) => {
     const server = start().listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
@@ -71,11 +68,8 @@ test.each([
   const { code, of, stdout, stderr } = await diagnose(folder, { FACEMATCH_ADDON: join(folder, name) });
   expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
   const value = expect.stringContaining(words);
-  expect(of('native addon')).toMatchObject({
-    status: 'wrong',
-    value,
-    cure: 'Correct or unset FACEMATCH_ADDON',
-  });
+  const cure = 'Correct or unset FACEMATCH_ADDON';
+  expect(of('native addon')).toMatchObject({ status: 'wrong', value, cure });
   for (const what of ['ONNX Runtime', 'OpenCV', 'nets']) expect(of(what).status).toBe('unknown');
   expect(stdout).not.toMatch(/\\n|\bat .*:\d+:\d+/);
 });

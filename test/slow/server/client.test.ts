@@ -381,11 +381,8 @@ describe('the client for Node', () => {
     writeFileSync(join(place, 'program.mjs'), example('js').replace('./facematch.mjs', name));
     const ask = (FACEMATCH_KEY: string, FACEMATCH_URL = server.address) =>
       run(join(place, 'program.mjs'), [], place, { FACEMATCH_URL, FACEMATCH_KEY });
-    const [answered, refused, down] = await Promise.all([
-      ask(server.key),
-      ask('fm_wrong'),
-      ask(server.key, nowhere),
-    ]);
+    const all = [ask(server.key), ask('fm_wrong'), ask(server.key, nowhere)] as const;
+    const [answered, refused, down] = await Promise.all(all);
     expect(answered.stderr).toBe('');
     expect(answered.stdout).toMatch(/^true [\d.]+\n\[ true, false \]\n$/);
     expect(refused.stderr).toMatch(/^401 invalid_api_key: The key is unknown.*\n$/);

@@ -28,11 +28,7 @@ const home = new Home();
 const other = home.key();
 const keyOf = (burst: number) => home.key({ rate: 0.001, burst });
 const keys = {
-  one: keyOf(5),
-  refused: keyOf(5),
-  full: keyOf(5),
-  odd: keyOf(5),
-  away: keyOf(5),
+  ...{ one: keyOf(5), refused: keyOf(5), full: keyOf(5), odd: keyOf(5), away: keyOf(5) },
   early: keyOf(1),
 };
 
@@ -83,10 +79,8 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
   beforeAll(async () => {
     const stop = await startRedis();
     a = await startShared({ FACEMATCH_QUEUE: '0' }, 'open');
-    const memory = {
-      FACEMATCH_MAX_BODY_BYTES: length,
-      FACEMATCH_MAX_UPLOAD_BYTES: String(2 * Number(length)),
-    };
+    const twice = String(2 * Number(length));
+    const memory = { FACEMATCH_MAX_BODY_BYTES: length, FACEMATCH_MAX_UPLOAD_BYTES: twice };
     b = await startShared(memory);
     return () => Promise.all([a.stop(), b.stop(), stop()]);
   });
