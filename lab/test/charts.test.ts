@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { Calibration } from '../../src/scoring/calibration.ts';
 import type { Html } from '../../src/site/html.ts';
-import { type Element, readHtml } from '../../test/fixtures/html.ts';
 import type { GroupFigures } from '../differential.ts';
 import { figuresOf } from '../figures.ts';
 import type { JudgedPair } from '../pairs.ts';
 import { falseMatchChart } from '../report/group-charts.ts';
 import { cropAround } from '../report/pairs.ts';
 import { detChart, rocChart, thresholdChart } from '../report/score-charts.ts';
+import { type Element, readHtml } from './support/html.ts';
 
 const textsOf = (elements: readonly Element[]) =>
   elements.filter(({ name }) => name === 'text').map(({ text }) => text);

@@ -5,16 +5,27 @@ import { dirname, join } from 'node:path';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { buildSync } from 'esbuild';
 import { describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { neededPackages } from '../../scripts/lib/needed-packages.mjs';
 import { readKeyFile } from '../../src/auth/key-file.ts';
 import { readConfig, unknownVariables } from '../../src/config/config.ts';
 import { projectPath } from '../../src/config/paths.ts';
 import { jsonLimit } from '../../src/http/body/kinds.ts';
 import { metricName, metricTable } from '../../src/telemetry/metric-table.ts';
-import { deployed, type Manifest, manifestsOf } from '../support/deployed.ts';
 import { newFolder } from '../support/folder.ts';
 import { without } from '../support/without.mjs';
+
+const deployed = (file: string) => readFileSync(projectPath(`deploy/${file}`), 'utf8');
+
+// biome-ignore lint/suspicious/noExplicitAny: a manifest of any kind, checked against its schema
+type Manifest = any;
+
+/** All documents of a file. */
+const manifestsOf = (file: string): Manifest[] =>
+  parseAllDocuments(deployed(file), { uniqueKeys: true }).map((document) => {
+    if (document.errors.length > 0) throw document.errors[0];
+    return document.toJS();
+  });
 
 /** A manifest against the schema and the type of its kind, out of npm's kubernetes-models. */
 
@@ -271,9 +282,8 @@ test("the page's docker block builds, makes a key and serves it, one line after 
   const [build, create, serve] = block!.trimEnd().split('\n') as [string, string, string];
   const [, tag] = /^docker build --pull --tag (\S+) \.$/.exec(build)!;
   const image = readFileSync(projectPath('Dockerfile'), 'utf8');
-  const set = Object.fromEntries(
-    [...image.matchAll(/(FACEMATCH_\w+)=(\S+)/g)].map(([, name, to]) => [name, to]),
-  );
+  const pairs = image.matchAll(/(FACEMATCH_\w+)=(\S+)/g);
+  const set = Object.fromEntries([...pairs].map(([, name, to]) => [name, to]));
   expect(unknownVariables(set)).toEqual([]);
   const config = readConfig(set);
 
@@ -360,9 +370,8 @@ describe('Compose', () => {
     expect(dirname(grafana.environment.GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH)).toBe(options.path);
     const { hostname, port } = new URL(url);
     expect(compose.services[hostname].ports[0]).toMatch(new RegExp(`:${port}$`));
-    expect(compose.services[hostname].networks.some((name: string) => grafana.networks.includes(name))).toBe(
-      true,
-    );
+    const { networks } = compose.services[hostname];
+    expect(networks.some((name: string) => grafana.networks.includes(name))).toBe(true);
   });
 
   test('Prometheus scrapes the admin port of the server under the name that the rules expect', () => {

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Element, readHtml } from '../../../test/fixtures/html.ts';
 import { facematch } from '../../../test/server/support/cli.ts';
 import type { Json } from '../../../test/server/support/client.ts';
 import { evalFolder, hostile } from '../support/eval-folder.ts';
+import { type Element, readHtml } from '../support/html.ts';
 
 let folder: string;
 beforeAll(async () => {
