@@ -9,7 +9,6 @@ const terminated = { code: null, signal: 'SIGTERM', stderr: '' } as const;
 const ways: [way: string, ending: Partial<Ending>, kill?: NodeJS.Signals][] = [
   ['a program that called it ends cleanly', clean],
   ['a program that only loaded it ends cleanly', clean],
-  ['loading twice in one thread gives one working addon', clean],
   ['process.exit keeps its code', { ...clean, code: 3 }],
   ['process.exit while two workers are in a call keeps its code', { ...clean, code: 5 }],
   ['endNow keeps its code while a thread is stuck in a write', { ...clean, code: 4 }],
@@ -20,7 +19,6 @@ const ways: [way: string, ending: Partial<Ending>, kill?: NodeJS.Signals][] = [
   ['SIGTERM ends a program whose main thread is in a call', terminated, 'SIGTERM'],
   ['SIGTERM ends a program whose worker is in a call', terminated, 'SIGTERM'],
   ['after a terminated worker the main thread and a new worker load and agree', clean],
-  ['workers terminated one after the other leave the next one working', clean],
   ['workers load and unload at the same time and agree', clean],
   ['a terminated worker does not disturb those beside it', clean],
 ];
