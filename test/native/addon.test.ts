@@ -48,11 +48,9 @@ describe('answers', () => {
   it('an image is read where the view says, in shared memory as well', () => {
     const shared = new Uint8Array(new SharedArrayBuffer(1001 + one.length + 99)).fill(0xff);
     shared.set(one, 1001);
-    const timeless = (picture: Uint8Array) => ({
-      ...addon.analyse(pack, picture, analyseOptions),
-      timings_ms: undefined,
-    });
-    expect(timeless(shared.subarray(1001, 1001 + one.length))).toStrictEqual(timeless(one));
+    const known = addon.analyse(pack, one, analyseOptions);
+    const moved = addon.analyse(pack, shared.subarray(1001, 1001 + one.length), analyseOptions);
+    expect({ ...moved, timings_ms }).toStrictEqual({ ...known, timings_ms });
   });
 
   it('an analysis that is cancelled ends, and one that is not goes on', () => {
@@ -76,9 +74,8 @@ describe('answers', () => {
   it.each([-1, 11, Number.NaN, undefined])('%s bytes of ten cannot have been written', (written) => {
     expect(() => addon.discard(new Uint8Array(10), written as number)).toThrow(TypeError);
     expect(() => addon.wipe(new Uint8Array(10), written as number)).toThrow(TypeError);
-    expect(() => addon.copyBytes(new Uint8Array(20), written as number, new Uint8Array(10))).toThrow(
-      TypeError,
-    );
+    const copy = () => addon.copyBytes(new Uint8Array(20), written as number, new Uint8Array(10));
+    expect(copy).toThrow(TypeError);
   });
 
   it('bytes are copied and wiped where they are told to be, and nowhere else', () => {

@@ -184,10 +184,8 @@ describe.skipIf(!mayMount)('a key file that is a mount of its own', () => {
     expectFailure(outcome, 1, 'cannot be replaced (EBUSY). Run this command where the file is kept');
     expect(readFileSync(file, 'utf8')).toBe(before);
     expect(readdirSync(folder)).toEqual(['keys.json']);
-    const readOnly = await mounted(
-      'create --name b',
-      `mount --bind ${folder} ${folder} && mount -o remount,bind,ro ${folder}`,
-    );
+    const options = `mount --bind ${folder} ${folder} && mount -o remount,bind,ro ${folder}`;
+    const readOnly = await mounted('create --name b', options);
     expectFailure(readOnly, 1, 'a read-only folder (EROFS). Run this command where the file is kept');
   });
 });

@@ -143,10 +143,8 @@ describe('facematch config', () => {
     expect(rows).toContainEqual(['FACEMATCH_CORS_ORIGINS', '-', 'default']);
     const { settings: shown, ...verdict } = JSON.parse((await config(file, 'config --json')).stdout);
     expect(verdict).toEqual({ ok: true, faults: [], warnings: [] });
-    expect(shown).toMatchObject({
-      FACEMATCH_PORT: { value: 8081, from: 'file' },
-      FACEMATCH_CORS_ORIGINS: { value: [], from: 'default' },
-    });
+    expect(shown.FACEMATCH_PORT).toMatchObject({ value: 8081, from: 'file' });
+    expect(shown.FACEMATCH_CORS_ORIGINS).toMatchObject({ value: [], from: 'default' });
   });
 
   test('shows all that is wrong, and fails', async () => {

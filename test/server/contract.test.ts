@@ -55,13 +55,8 @@ const photos = (fields: Fields = {}) => match(server, { ...twoPhotos(), ...field
 const busy = (workers: number) => server.metricBecomes('facematch_workers_busy', workers);
 
 const { version } = readCalibratedManifest(packDirectory('default'));
-const emptyEmbeddings = {
-  embedding: '',
-  candidates: [{ id: 'a', embedding: '' }],
-  pack: 'default',
-  version,
-  accuracy_mode: 'fast',
-};
+const packOf = { pack: 'default', version, accuracy_mode: 'fast' };
+const emptyEmbeddings = { embedding: '', candidates: [{ id: 'a', embedding: '' }], ...packOf };
 
 /** While the only worker is held at the addon's door. */
 async function whileBusy<T>(act: (running: Promise<Answer>) => Promise<T>): Promise<T> {
@@ -160,11 +155,7 @@ const errors: Record<ErrorCode, Row> = {
     members: { detail: expect.stringMatching(/^Every .* \/API\/v1\.0.*POST .*upload/) },
   },
   endpoint_disabled: { when: 'the endpoint is switched off', at: ['GET', '/API/v1.0/docs'] },
-  method_not_allowed: {
-    when: 'the path takes another',
-    at: ['GET', paths.match],
-    headers: { allow: 'POST' },
-  },
+  method_not_allowed: { when: 'it is another', at: ['GET', paths.match], headers: { allow: 'POST' } },
   upload_timeout: { when: 'no body arrives in time', ask: () => sendRaw(server, lengthHead(server, 1000)) },
   expectation_failed: {
     when: 'the client expects what is not known',

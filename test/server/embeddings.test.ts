@@ -85,10 +85,8 @@ describe('embeddings that the server gave out', () => {
     }));
     const { body } = await ask({ candidates, limit: 1000, searched: 1 });
     expect(body.results).toHaveLength(maxCandidates);
-    expect((await ask({ candidates, searched: 1 })).body).toMatchObject({
-      results: body.results.slice(0, 100),
-      matches: body.matches,
-    });
+    const { body: first } = await ask({ candidates, searched: 1 });
+    expect([first.results, first.matches]).toEqual([body.results.slice(0, 100), body.matches]);
     const best = await ask({ candidates, limit: 1000, searched: 1, min_percent: 70 });
     expect(best.body.results).toEqual(body.results.filter((result: Json) => result.match));
   });
@@ -128,12 +126,7 @@ test.each<[string, Json, ErrorCode, object]>([
   ['neither one nor several', { embedding: null }, 'invalid_field', { field: '/embedding' }],
   ['one and several', several([zeros], zeros), 'invalid_field', { detail: has('not both') }],
   ['a list of none', { embedding: undefined, embeddings: [] }, 'invalid_field', { field: '/embeddings' }],
-  [
-    'seventeen of one person',
-    several(Array(17).fill(zeros)),
-    'invalid_field',
-    { field: list, expected: has('16') },
-  ],
+  ['seventeen of one', several(Array(17).fill(zeros)), 'invalid_field', { field: list, expected: has('16') }],
   ['no candidate', { candidates: [] }, 'invalid_field', { field: '/candidates' }],
   ['too many candidates', { candidates: tooMany }, 'invalid_field', { expected: has('1000') }],
   ['an id that is too long', candidate('x'.repeat(129)), 'invalid_field', { field: '/candidates/0/id' }],
@@ -174,11 +167,8 @@ test('a body that is too large is refused, whether it says so or not', async () 
   const body = { code: 'body_too_large', limit_bytes };
   expect(await post('x'.repeat(limit_bytes + 1))).toMatchObject({ status: 413, body });
   const large = Buffer.concat([chunk(Buffer.alloc(limit_bytes + 1, ' ')), Buffer.from(lastChunk)]);
-  const start = head(
-    server,
-    { 'content-type': 'application/json', 'transfer-encoding': 'chunked' },
-    `POST ${path} HTTP/1.1`,
-  );
+  const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
+  const start = head(server, headers, `POST ${path} HTTP/1.1`);
   const chunked = await sendRaw(server, Buffer.concat([Buffer.from(start), large]));
   expect(chunked).toMatchObject({ status: 413, body });
 });

@@ -31,6 +31,7 @@ const json = (body: object, path?: string): Promise<Answer> => ask(JSON.stringif
 const [one, three] = [samples.one, samples.three].map(base64) as [string, string];
 const small = base64(await sharp(samples.one).resize(300).jpeg().toBuffer());
 const pair = { image1: small, image2: small };
+const single = { image: one };
 const faceless = await blank(400, 300, 'png');
 const chosen = { threshold_percent: '95.5', accuracy_mode: 'fast' };
 
@@ -52,19 +53,9 @@ describe('an answer is that to the form', () => {
         ...{ use_heuristic_fallback: 1, min_det_score: '', image2_face_index: null },
       },
     ],
-    [
-      'detect',
-      paths.detect,
-      { image: samples.one, min_det_score: '0.9' },
-      { image: one, min_det_score: 0.9 },
-    ],
-    ['embed', paths.embed, { image: samples.one, face_index: '0' }, { image: one, face_index: 0 }],
-    [
-      'a refusal',
-      paths.match,
-      { ...twoPhotos(), image2: faceless },
-      { image1: one, image2: base64(faceless) },
-    ],
+    ['detect', paths.detect, { image: samples.one, min_det_score: '0.9' }, { ...single, min_det_score: 0.9 }],
+    ['embed', paths.embed, { image: samples.one, face_index: '0' }, { ...single, face_index: 0 }],
+    ['refusal', paths.match, { ...twoPhotos(), image2: faceless }, { image1: one, image2: base64(faceless) }],
   ])('%s', async (_what, path, fields, body) => {
     const [asForm, asJson] = [await match(server, fields, { path }), await json(body, path)];
     const told = ({ status, headers, body }: Answer) => [status, headers.get('content-type'), lasting(body)];
@@ -124,12 +115,7 @@ describe('a fault is told', () => {
     ['a blank in it', { image1: 'AAA ' }, 'invalid_field', { field: 'image1', expected, position: 14 }],
     ['a blank behind a data: address', { image1: 'data:;base64,AAA ' }, 'invalid_field', { position: 27 }],
     ['base64url', { é: 'é', image1: 'AA-_' }, 'invalid_field', { field: 'image1', position: 21 }],
-    [
-      'an address',
-      { image1: 'data:image/png,AAAA' },
-      'invalid_field',
-      told(/not "data:.*AAAA": character 15 .* behind its comma/),
-    ],
+    ['an address', { image1: 'data:image/png,AAAA' }, 'invalid_field', told(/: character 15 .* its comma/)],
     ['a list as the body', [pair], 'invalid_field', { field: '', expected: 'an object' }],
   ])('%s', async (_what, body, code, extras) => {
     expectProblem(await json(body), code as 'invalid_field', extras);

@@ -6,21 +6,14 @@ import { projectPath } from '../../src/config/paths.ts';
 import { namedPipe, newFolder } from '../support/folder.ts';
 import { execute, program } from './support/cli.ts';
 import { form, getHead, head, match, paths, RawClient, twoPhotos } from './support/client.ts';
-import {
-  disturbedAddon,
-  failingStart,
-  Home,
-  readiness,
-  type StartOptions,
-  TestServer,
-} from './support/server.ts';
+import { disturbedAddon, failingStart, Home, readiness, TestServer } from './support/server.ts';
 
 const { freePorts, inherited, launch, serve } = await import(projectPath('test/support/programs.mjs'));
 
 /** How the process starts and how it ends. */
 
 /** One whose worker is held with a request, which is then answered or fails. */
-async function startBusy(options: StartOptions = {}) {
+async function startBusy(options: Parameters<typeof TestServer.forTest>[0] = {}) {
   const server = await TestServer.forTest({ ...options, gate: 'open' });
   server.gate.close();
   const running = match(server, twoPhotos()).catch((error: Error) => error);

@@ -11,11 +11,8 @@ import { TestServer } from './support/server.ts';
 
 const folder = newFolder();
 const pack = uncalibratedPack(folder);
-const warning = {
-  code: 'uncalibrated',
-  field: 'model',
-  detail: expect.stringContaining('The pack uncalibrated is not calibrated'),
-};
+const detail = expect.stringContaining('The pack uncalibrated is not calibrated');
+const warning = { code: 'uncalibrated', field: 'model', detail };
 const demo = projectPath('node_modules/@vladmandic/face-api/demo');
 const photos = `${demo}/sample1.jpg ${demo}/sample3.jpg`;
 const unknown = { match: false, false_match_rate: 1, extrapolated: true };

@@ -102,24 +102,12 @@ describe.skipIf(!hasOpenssl)('files that cannot be used', () => {
     ['a key that is not there', () => ({ ...pair, key: join(folder, 'nowhere') }), /KEY does not exist/],
     ['the two exchanged', () => ({ cert: pair.key, key: pair.cert }), /CERT holds no certificate in PEM/],
     ['half a certificate', () => changed('cert', (all) => all.slice(0, 300)), /CERT holds no certificate/],
-    [
-      'a key after a byte mark',
-      () => changed('key', (all) => `\ufeff${all}`),
-      /KEY begins with a byte order/,
-    ],
+    ['a key after a byte mark', () => changed('key', (all) => `\ufeff${all}`), /KEY begins with a byte/],
     ['a named pipe', () => ({ ...pair, cert: namedPipe(folder) }), /CERT is not a regular file/],
     ['a damaged key', () => changed('key', damage), /KEY holds a damaged private key/],
-    [
-      'an encrypted key',
-      () => ({ ...pair, key: encryptKey(pair, join(folder, 'x.key')) }),
-      /KEY is encrypted/,
-    ],
+    ['an encrypted key', () => ({ ...pair, key: encryptKey(pair, `${folder}/x.key`) }), /KEY is encrypted/],
     ['the key of another', () => ({ ...pair, key: other.key }), /KEY holds the key of another certificate/],
-    [
-      'a certificate behind its signer',
-      () => changed('cert', behind),
-      /KEY fits .* not the first of its file/,
-    ],
+    ['a certificate behind its signer', () => changed('cert', behind), /KEY fits .* not the first of it/],
   ])('%s: a message with the path and a remedy', (_what, files, reason) => {
     const error = refusal(files());
     expect(error.message.replace(/: the file \S+/, '')).toMatch(reason);

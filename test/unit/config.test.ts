@@ -175,6 +175,8 @@ describe('a file with faults', () => {
 
 const plain = { host: 'localhost', port: 6379, db: 0, tls: false, username: undefined, password: undefined };
 
+const escaped = { username: 'app', password: 'p@s/w:' };
+
 describe('the address of a Redis', () => {
   test.each([
     ['redis://localhost', {}, 'redis://localhost:6379/0'],
@@ -183,11 +185,7 @@ describe('the address of a Redis', () => {
     ['rediss://localhost', { tls: true }, 'rediss://localhost:6379/0'],
     ['redis://[::1]:7000', { host: '::1', port: 7000 }, 'redis://[::1]:7000/0'],
     ['redis://:secret@localhost', { password: 'secret' }, 'redis://:***@localhost:6379/0'],
-    [
-      'redis://app:p%40ss%2Fw%3Ard@localhost/2',
-      { username: 'app', password: 'p@ss/w:rd', db: 2 },
-      'redis://app:***@localhost:6379/2',
-    ],
+    ['redis://app:p%40s%2Fw%3A@localhost/2', { ...escaped, db: 2 }, 'redis://app:***@localhost:6379/2'],
   ])('%s is taken', (text, parts, shown) => {
     const address = RedisAddress.parse(text)!;
     const { host, port, db, tls, username, password } = address;

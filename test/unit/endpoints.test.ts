@@ -180,14 +180,10 @@ function bodyOf({ fields }: ImageEndpoint, texts: Readonly<Record<string, string
   return Buffer.from(`${lines.join('')}--b--\r\n`);
 }
 
-const readMultipart = (body: Buffer, endpoint: ImageEndpoint, itsPack: PackDefaults = pack) =>
-  readForm(
-    body,
-    parseMultipart(body, 'b', { parts: limits.max_parts, header_bytes: 1024 }),
-    new FormRules(endpoint),
-    limits,
-    itsPack,
-  );
+const readMultipart = (body: Buffer, endpoint: ImageEndpoint, itsPack: PackDefaults = pack) => {
+  const parts = parseMultipart(body, 'b', { parts: limits.max_parts, header_bytes: 1024 });
+  return readForm(body, parts, new FormRules(endpoint), limits, itsPack);
+};
 
 const formOf = (endpoint: ImageEndpoint, texts: Readonly<Record<string, string>>, itsPack?: PackDefaults) =>
   readMultipart(bodyOf(endpoint, texts), endpoint, itsPack);

@@ -191,9 +191,8 @@ test('whatever comes, there is a form or a problem of the table', () => {
       const text = list.map(([key, item]) => `${JSON.stringify(key)}:${JSON.stringify(item)}`).join();
       const body = Buffer.from(`{${text}}`);
       try {
-        const { images, targets } = readJsonForm(body, new FormRules(matchMany), limits, {
-          min_det_score: 0.7,
-        });
+        const pack = { min_det_score: 0.7 };
+        const { images, targets } = readJsonForm(body, new FormRules(matchMany), limits, pack);
         expect(images.length).toBeGreaterThan(0);
         expect(targets.length).toBeGreaterThan(0);
         for (const { start, end } of images) expect(end - start).toBeLessThanOrEqual(30);

@@ -250,11 +250,8 @@ describe('reading the key file', () => {
 
   test('never repeats what the file holds nor where it lies in the reason that is logged', () => {
     const secret = 'fm_abcdefghijkl_0123456789';
-    for (const content of [
-      secret,
-      `{"version":1,"keys":["${secret}"]}`,
-      { version: 1, keys: [{ ...good, sha256: secret }] },
-    ]) {
+    for (const keys of [secret, [secret], [{ ...good, sha256: secret }]]) {
+      const content = keys === secret ? secret : { version: 1, keys };
       write(content);
       const { reason } = errorOf(() => readKeyFile(file));
       expect(reason).not.toContain('0123456789');

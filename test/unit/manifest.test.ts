@@ -85,10 +85,8 @@ test('nets are listed in the order of their work, and come from their own source
   const { detector, close_detector, ...rest } = manifest;
   const nets = [...packNets(manifest)].map(([role, { file }]) => `${role} ${file}`);
   expect(nets).toEqual([
-    'detector detect.onnx',
-    'close_detector detect-close.onnx',
-    'landmarks landmark.onnx',
-    'embedder embed.onnx',
+    ...['detector detect.onnx', 'close_detector detect-close.onnx'],
+    ...['landmarks landmark.onnx', 'embedder embed.onnx'],
   ]);
   expect([...packNets({ detector, ...rest }).keys()]).toEqual(['detector', 'landmarks', 'embedder']);
   expect(sourceOf(manifest, close_detector!)).toEqual(close_detector!.source);
@@ -108,9 +106,8 @@ describe('a manifest', () => {
     ['not JSON', 'name: default'],
   ])('that is %s is refused as invalid JSON, with the file’s name', (_what, text) => {
     writeManifest(text);
-    expect(() => readCalibratedManifest(directory)).toThrow(
-      `${join(directory, 'manifest.json')} is not valid JSON`,
-    );
+    const message = `${join(directory, 'manifest.json')} is not valid JSON`;
+    expect(() => readCalibratedManifest(directory)).toThrow(message);
   });
 
   /** Every member with its dotted path. */

@@ -5,11 +5,7 @@ import { type UnreadAnswer, UnreadAnswers } from '../../src/http/unread.ts';
 
 const MiB = 1024 * 1024;
 
-function uploadsOf({
-  limit_bytes = 100 * MiB,
-  share_bytes = 100 * MiB,
-  onCopy = (_bytes: number): void => {},
-} = {}) {
+function uploadsOf({ limit_bytes = 100 * MiB, onCopy = (_bytes: number): void => {} } = {}) {
   const memory = {
     copyBytes: (to: Uint8Array, at: number, from: Uint8Array) => {
       to.set(from, at);
@@ -19,7 +15,7 @@ function uploadsOf({
     useHugePages: () => {},
     discard: (bytes: Uint8Array) => bytes.fill(0),
   };
-  return new Uploads({ max_upload_bytes: limit_bytes, max_body_bytes: share_bytes }, memory);
+  return new Uploads({ max_upload_bytes: limit_bytes, max_body_bytes: 100 * MiB }, memory);
 }
 
 const chunkOf = (bytes: Uint8Array | string) => Uint8Array.from(Buffer.from(bytes));

@@ -16,13 +16,8 @@ export interface Outcome {
 }
 
 /** Runs a command to its end in a folder, without a terminal, with nothing in its environment but `env`. */
-export function execute(
-  command: string,
-  args: readonly string[],
-  cwd: string,
-  env: NodeJS.ProcessEnv,
-): Promise<Outcome> {
-  return new Promise((resolve) => {
+export function execute(command: string, args: readonly string[], cwd: string, env: NodeJS.ProcessEnv) {
+  return new Promise<Outcome>((resolve) => {
     execFile(command, args, { cwd, env }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
     });
@@ -33,12 +28,7 @@ export function execute(
 const personal = /^(FACEMATCH_|NO_COLOR$|FORCE_COLOR$|CLICOLOR)/;
 
 /** Runs a script of Node's, without the settings of whoever runs the tests. */
-export function run(
-  script: string,
-  args: readonly string[],
-  folder: string,
-  env: NodeJS.ProcessEnv = {},
-): Promise<Outcome> {
+export function run(script: string, args: readonly string[], folder: string, env: NodeJS.ProcessEnv = {}) {
   const others = Object.entries(process.env).filter(([name]) => !personal.test(name));
   const all = { ...Object.fromEntries(others), ...inherited, ...env };
   return execute(process.execPath, [script, ...args], folder, all);

@@ -85,12 +85,7 @@ export const getModels = (server: TestServer, options: Omit<Send, 'path' | 'meth
   send(server, { path: paths.models, method: 'GET', ...options });
 
 /** A text is sent as it is, whether or not it is JSON. */
-export function postJson(
-  server: TestServer,
-  path: string,
-  body: object | string,
-  key: string = server.key,
-): Promise<Answer> {
+export function postJson(server: TestServer, path: string, body: object | string, key = server.key) {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   return send(server, { path, key, body: text, headers: { 'content-type': 'application/json' } });
 }

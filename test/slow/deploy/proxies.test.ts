@@ -26,12 +26,8 @@ import { newFolder } from '../../support/folder.ts';
 /** The samples of deploy/ for proxies, with the real programs. Debian has both. */
 
 const { freePorts, startProgram } = await import(projectPath('test/support/programs.mjs'));
-const {
-  hasNginx,
-  PATH,
-  sample,
-  startNginx: sampleNginx,
-} = await import(projectPath('test/support/nginx.mjs'));
+const nginx = await import(projectPath('test/support/nginx.mjs'));
+const { hasNginx, PATH, sample } = nginx;
 if (!hasNginx) process.stderr.write('deploy/nginx.conf is not tested: nginx is not installed\n');
 const hasCaddy = spawnSync('caddy', ['version']).status === 0;
 if (!hasCaddy) process.stderr.write('deploy/Caddyfile is not tested: caddy is not installed\n');
@@ -44,7 +40,7 @@ type Behind = readonly Pick<TestServer, 'port' | 'adminAddress'>[];
 /** deploy/nginx.conf for real: pages of one origin may ask. With `ca` it speaks TLS to the servers and trusts what that signed. */
 function startNginx(servers: Behind, changes: Changes = [], ca?: string) {
   const ports = servers.map(({ port }) => port);
-  return sampleNginx({ folder: newFolder(), pair, servers: ports, ca, changes: [cors, ...changes] });
+  return nginx.startNginx({ folder: newFolder(), pair, servers: ports, ca, changes: [cors, ...changes] });
 }
 
 /** deploy/Caddyfile for real: its address, certificate and servers replaced by those of the test. */
@@ -163,15 +159,15 @@ async function pairOfServers() {
 
 describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
   let servers: Awaited<ReturnType<typeof pairOfServers>>;
-  let nginx: { port: number; stop(): Promise<void> };
+  let proxy: { port: number; stop(): Promise<void> };
   beforeAll(async () => {
     servers = await pairOfServers();
-    nginx = await startNginx([servers.first, servers.second]);
-    return () => Promise.all([nginx.stop(), servers.stop()]);
+    proxy = await startNginx([servers.first, servers.second]);
+    return () => Promise.all([proxy.stop(), servers.stop()]);
   });
 
   test('answers a match over TLS, and says that it will stay with TLS', async () => {
-    const answer = await post(nginx.port, servers.key);
+    const answer = await post(proxy.port, servers.key);
     expect(answer).toMatchObject({ status: 200, body: { match: true } });
     expect(answer.headers['strict-transport-security']).toContain('max-age=');
     expect(answer.headers['x-request-id']).toBe(answer.body.request_id);
@@ -185,7 +181,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
     const waiting = post(first, key);
     await first.metricBecomes('facematch_workers_busy', 1);
     const before = await refused();
-    for (let count = 0; count < 6; count++) expect((await post(nginx.port, key)).status).toBe(200);
+    for (let count = 0; count < 6; count++) expect((await post(proxy.port, key)).status).toBe(200);
     expect(await refused()).toBeGreaterThan(before);
     first.gate.open();
     await waiting;
@@ -197,7 +193,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
   ])('refuses %s beyond its limit as the server does, pages of other origins too', async (_what, type) => {
     const large = { body: Buffer.alloc(28 * MiB), headers: { ...type, ...asPage, 'x-request-id': 'mine' } };
     const ours = await post(servers.second, servers.key, large);
-    const refused = await post(nginx.port, servers.key, large);
+    const refused = await post(proxy.port, servers.key, large);
     // It does not know how much came.
     const { detail, ...others } = ours.body;
     expect(detail).toContain(String(large.body.length));
@@ -208,7 +204,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
     expect(refused.headers['strict-transport-security']).toContain('max-age=');
     expect(ours.headers['access-control-allow-origin']).toBe(asPage.origin);
     const elsewhere = { ...large, headers: { ...large.headers, origin: 'https://other.example' } };
-    const unread = await post(nginx.port, servers.key, elsewhere);
+    const unread = await post(proxy.port, servers.key, elsewhere);
     expect(unread.headers).not.toHaveProperty('access-control-allow-origin');
   });
 
@@ -219,7 +215,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
       [largestJson, asJson, 'invalid_json'],
       [largestJson + 1, asJson, 'body_too_large'],
     ] as const) {
-      const answer = await post(nginx.port, servers.key, { ...zeros(size), headers });
+      const answer = await post(proxy.port, servers.key, { ...zeros(size), headers });
       expect([size, answer.body.code]).toEqual([size, code]);
       // The server answered, for it tells the rest of the key's rate.
       expect(answer.headers).toHaveProperty('ratelimit');
@@ -228,7 +224,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
 
   test('passes a head of 15 KiB on, and the id that both have in their log', async () => {
     const headers = { 'x-long': 'x'.repeat(15 * 1024), 'x-request-id': 'not ours' };
-    const answer = await post(nginx.port, servers.key, { headers });
+    const answer = await post(proxy.port, servers.key, { headers });
     expect(answer.status).toBe(200);
     expect(answer.body.request_id).toMatch(/^[0-9a-f]{32}$/);
   });
@@ -243,7 +239,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
     ['another HTTP', 'GET / HTTP/3.0\r\nHost: x\r\n\r\n', 505],
     ['its own address for this', 'GET /facematch-problem HTTP/1.1\r\nHost: x\r\n\r\n', 404],
   ])('says in JSON what is wrong with %s', async (_what, sent, status) => {
-    const client = new RawClient(await connectTls(nginx.port, { servername: 'localhost' }));
+    const client = new RawClient(await connectTls(proxy.port, { servername: 'localhost' }));
     client.write(sent);
     const answer = await client.answer();
     client.leave();
@@ -253,13 +249,13 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
   });
 
   test('reads a slow sender by itself: the server hears nothing until all is there', async () => {
-    const client = new RawClient(await connectTls(nginx.port, { servername: 'localhost' }));
+    const client = new RawClient(await connectTls(proxy.port, { servername: 'localhost' }));
     const received = () =>
       Promise.all([servers.first, servers.second].map((one) => one.metric('facematch_upload_bytes')));
     client.write(lengthHead(servers.first, body.length));
     client.write(body.subarray(0, 50_000));
     // Later connections have been served meanwhile.
-    expect((await post(nginx.port, servers.key)).status).toBe(200);
+    expect((await post(proxy.port, servers.key)).status).toBe(200);
     expect(await received()).toEqual([0, 0]);
     client.write(body.subarray(50_000));
     expect((await client.answer()).body).toMatchObject({ match: true });
@@ -269,11 +265,10 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
   test("counts wrong keys by the client's own address, and believes no other", async () => {
     // Whatever it says that it is: nginx appends 127.0.0.1, and that is who is counted.
     const said = Array.from({ length: 24 }, (_item, count) => `192.0.2.${count < 12 ? 1 : 2}`);
-    expect(await guesses(nginx.port, said)).toEqual(new Set([401, 429]));
+    expect(await guesses(proxy.port, said)).toEqual(new Set([401, 429]));
     // A client elsewhere is not counted with it.
-    expect((await post(servers.first, 'wrong', { headers: { 'x-forwarded-for': '192.0.2.9' } })).status).toBe(
-      401,
-    );
+    const elsewhere = { headers: { 'x-forwarded-for': '192.0.2.9' } };
+    expect((await post(servers.first, 'wrong', elsewhere)).status).toBe(401);
   });
 });
 

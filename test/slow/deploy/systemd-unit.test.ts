@@ -29,9 +29,8 @@ describe('the unit', () => {
     const [start] = valuesOf('ExecStart');
     const [home] = valuesOf('WorkingDirectory');
     const { scripts } = JSON.parse(readFileSync(projectPath('package.json'), 'utf8'));
-    expect(start).toBe(
-      `/usr/bin/env ${scripts.start.match(/node -.*/)[0].replace('dist/', `${home}/dist/`)}`,
-    );
+    const [command] = scripts.start.match(/node -.*/);
+    expect(start).toBe(`/usr/bin/env ${command.replace('dist/', `${home}/dist/`)}`);
     expect(existsSync(projectPath('src/cli/index.ts'))).toBe(true);
     const env = Object.fromEntries(
       valuesOf('Environment').flatMap((line) => line.split(' ').map((pair) => pair.split('='))),
@@ -46,11 +45,8 @@ describe('the unit', () => {
   });
 
   test('takes no more than a share of the memory, and lets in this machine alone, as the page says', () => {
-    expect([valuesOf('MemoryMax'), valuesOf('IPAddressDeny'), valuesOf('IPAddressAllow')]).toEqual([
-      ['80%'],
-      ['any'],
-      ['localhost'],
-    ]);
+    const limits = ['MemoryMax', 'IPAddressDeny', 'IPAddressAllow'].flatMap(valuesOf);
+    expect(limits).toEqual(['80%', 'any', 'localhost']);
     const page = readFileSync(projectPath('docs/deployment.md'), 'utf8');
     expect(/^```ini\n(.*?)^```$/ms.exec(page)![1]).toMatch(/FACEMATCH_HOST=0\.0\.0\.0\nIPAddressAllow=/);
   });

@@ -46,12 +46,10 @@ test.skipIf(!shared).each([
     const folder = join(shared!, 'data', name);
     // Under AddressSanitizer where that is built.
     const looked = await lookAt(builds.at(-1)!, folder, sound, every);
-    expect(looked.map(({ file }) => file)).toEqual(
-      filesBelow(folder).filter((_file, at) => at % every === 0),
-    );
-    expect(
-      looked.flatMap(({ outcomes }) => outcomes).filter((word) => !allowedOutcomes.includes(word)),
-    ).toEqual([]);
+    const files = filesBelow(folder).filter((_file, at) => at % every === 0);
+    expect(looked.map(({ file }) => file)).toEqual(files);
+    const words = looked.flatMap(({ outcomes }) => outcomes);
+    expect(words.filter((word) => !allowedOutcomes.includes(word))).toEqual([]);
     await rm(drawn, { recursive: true });
   },
   longest,

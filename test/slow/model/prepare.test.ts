@@ -164,16 +164,13 @@ describe('npm’s own settings', () => {
     const fetched = await downloadTarball(source, folder);
     expect(sha256(await readFile(fetched))).toBe(sha256(await readFile(tarball!)));
     const path = `/npm/${source.package}`;
-    expect(seen).toEqual(
-      [path, `${path}/-/mirrored.tgz`].map((url) => ({ url, authorization: 'Bearer a-token' })),
-    );
+    const authorization = 'Bearer a-token';
+    expect(seen).toEqual([path, `${path}/-/mirrored.tgz`].map((url) => ({ url, authorization })));
   });
 
   test('for a mirror with other bytes than announced are rejected', async () => {
     offer(Buffer.from('something else'), otherIntegrity);
-    await expect(downloadTarball(source, folder)).rejects.toThrow(
-      /\(EINTEGRITY\)\. The tarball is not the one/,
-    );
+    await expect(downloadTarball(source, folder)).rejects.toThrow(/\(EINTEGRITY\)\. The tarball is not/);
   });
 
   test.each([

@@ -92,9 +92,7 @@ const keyOf = ({ box, detection_score, embedding }: Face) =>
   JSON.stringify([box, detection_score, [...embedding.subarray(0, 4)]]);
 
 describe.each([true, false])('with the fallback: %s', (use_heuristic_fallback) => {
-  test('each list of a lower score has all faces of the one before', {
-    timeout: images.length * 20_000,
-  }, () => {
+  test('each lower score has all faces of the one before', { timeout: images.length * 20_000 }, () => {
     const lost: string[] = [];
     let added = 0;
     for (const [name, image] of images) {

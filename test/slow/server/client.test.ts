@@ -212,12 +212,7 @@ const calls: Call[] = [
     node: (client) => client.matchEmbeddings(question),
     python: 'client.match_embeddings(json.load(open("question.json", encoding="utf-8")))',
   },
-  {
-    what: 'models',
-    asked: () => getModels(server),
-    node: (client) => client.models(),
-    python: 'client.models()',
-  },
+  { what: 'models', asked: () => getModels(server), node: (one) => one.models(), python: 'client.models()' },
 ];
 
 const languages = ['Node', ...(hasPython ? ['Python'] : [])] as const;

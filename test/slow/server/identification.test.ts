@@ -115,8 +115,6 @@ test('the commands of the page do what it says', async () => {
     outcomes.push(await execute('bash', ['-c', command], server.home.folder, env));
   }
   const found = /^people searched: 6\n *\d+\.\d % {2}match: anna.*\n( .*no match: person \d\n){5}$/;
-  expect(outcomes).toEqual([
-    { code: 0, stdout: 'enrolled: 8\n', stderr: '' },
-    { code: 0, stdout: expect.stringMatching(found), stderr: '' },
-  ]);
+  const told = ['enrolled: 8\n', expect.stringMatching(found)];
+  expect(outcomes).toEqual(told.map((stdout) => ({ code: 0, stdout, stderr: '' })));
 });
