@@ -103,31 +103,29 @@ const logged = async (headers: Record<string, string>) => {
   return { line: await server.logged(answered.get('x-request-id')!), answered };
 };
 
-describe('Authorization', () => {
-  const bearer = `Bearer ${server.key}`;
-  const jwt = 'Bearer eyJhbGciOiJIUzI1NiJ9.e30.c2ln';
-  test.each<[what: string, authorization: string, key: Send['key'], code?: ErrorCode]>([
-    ...['Bearer', 'bearer', 'BEARER', 'Bearer  '].map((scheme): [string, string, null] => [
-      `has a key behind ${scheme}`,
-      `${scheme} ${server.key}`,
-      null,
-    ]),
-    ['may have the key of x-api-key', bearer, server.key],
-    ['may have no other key', bearer, other, 'invalid_api_key'],
-    ['may have no other key than a wrong one', bearer, 'wrong', 'invalid_api_key'],
-    ...[jwt, 'Bearer fm_x_y', 'bearer a b', 'Basic eDp5'].map((header): [string, string, string] => [
-      `is ignored beside x-api-key: ${header}`,
-      header,
-      server.key,
-    ]),
-    ['of another scheme is not looked at', 'Basic eDp5', null, 'missing_api_key'],
-    ['is refused as x-api-key is', 'Bearer wrong', null, 'invalid_api_key'],
-    ['is refused as x-api-key is, also with a blank', 'Bearer a b', null, 'invalid_api_key'],
-  ])('%s', async (_what, authorization, key, code) => {
-    const answer = await askModels({ authorization }, key);
-    if (code === undefined) expect(answer.status).toBe(200);
-    else expectProblem(answer, code);
-  });
+const bearer = `Bearer ${server.key}`;
+const jwt = 'Bearer eyJhbGciOiJIUzI1NiJ9.e30.c2ln';
+test.each<[what: string, authorization: string, key: Send['key'], code?: ErrorCode]>([
+  ...['Bearer', 'bearer', 'BEARER', 'Bearer  '].map((scheme): [string, string, null] => [
+    `has a key behind ${scheme}`,
+    `${scheme} ${server.key}`,
+    null,
+  ]),
+  ['may have the key of x-api-key', bearer, server.key],
+  ['may have no other key', bearer, other, 'invalid_api_key'],
+  ['may have no other key than a wrong one', bearer, 'wrong', 'invalid_api_key'],
+  ...[jwt, 'Bearer fm_x_y', 'bearer a b', 'Basic eDp5'].map((header): [string, string, string] => [
+    `is ignored beside x-api-key: ${header}`,
+    header,
+    server.key,
+  ]),
+  ['of another scheme is not looked at', 'Basic eDp5', null, 'missing_api_key'],
+  ['is refused as x-api-key is', 'Bearer wrong', null, 'invalid_api_key'],
+  ['is refused as x-api-key is, also with a blank', 'Bearer a b', null, 'invalid_api_key'],
+])('Authorization %s', async (_what, authorization, key, code) => {
+  const answer = await askModels({ authorization }, key);
+  if (code === undefined) expect(answer.status).toBe(200);
+  else expectProblem(answer, code);
 });
 
 describe('a traceparent', () => {

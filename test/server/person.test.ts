@@ -100,10 +100,7 @@ test.each<[string, Fields, number, Json]>([
     'a file that is no image',
     { image1: [one, Buffer.from('no image')], image2: two },
     415,
-    {
-      field: 'image1',
-      errors: [{ field: 'image1', code: 'unsupported_image_format', index: 1, detected: 'text' }],
-    },
+    { errors: [{ field: 'image1', code: 'unsupported_image_format', index: 1, detected: 'text' }] },
   ],
 ])('%s is the fault of the request', async (_what, fields, status, body) => {
   expect(await ask(fields)).toMatchObject({ status, body });

@@ -211,7 +211,7 @@ test('a worker that dies while it is idle is replaced, time after time', async (
   expect(await served()).toEqual([200, 200]);
 });
 
-test('those that die at their start are missed, and are back when they can be', {
+test('those that die at their start are missed, and back when they can be', {
   timeout: 120_000,
 }, async () => {
   writeFileSync(dieFile, '');

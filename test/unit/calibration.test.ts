@@ -29,22 +29,20 @@ function pointsOf(...numbers: number[]): CalibrationPoint[] {
   return Array.from({ length: numbers.length / 2 }, (_item, i) => [numbers[2 * i]!, numbers[2 * i + 1]!]);
 }
 
-describe('a table', () => {
-  test.each<[string, CalibrationPoint[]]>([
-    ['no points', []],
-    ['a single point', pointsOf(0, 1)],
-    ['a first rate below 1', pointsOf(0, 0.9, 0.5, 0.1)],
-    ['a first rate above 1', pointsOf(0, 1.1, 0.5, 0.1)],
-    ['a rate that stays', pointsOf(0, 1, 0.2, 0.1, 0.4, 0.1)],
-    ['a rate that rises', pointsOf(0, 1, 0.2, 0.1, 0.4, 0.2)],
-    ['a rate of zero', pointsOf(0, 1, 0.2, 0)],
-    ['a rate that is not a number', pointsOf(0, 1, 0.2, Number.NaN)],
-    ['a similarity that stays', pointsOf(0, 1, 0, 0.1)],
-    ['a similarity that falls', pointsOf(0, 1, -0.1, 0.1)],
-    ['an infinite similarity', pointsOf(0, 1, Number.POSITIVE_INFINITY, 0.1)],
-  ])('with %s is refused', (_what, points) => {
-    expect(() => new Calibration(points)).toThrow(RangeError);
-  });
+test.each<[string, CalibrationPoint[]]>([
+  ['no points', []],
+  ['a single point', pointsOf(0, 1)],
+  ['a first rate below 1', pointsOf(0, 0.9, 0.5, 0.1)],
+  ['a first rate above 1', pointsOf(0, 1.1, 0.5, 0.1)],
+  ['a rate that stays', pointsOf(0, 1, 0.2, 0.1, 0.4, 0.1)],
+  ['a rate that rises', pointsOf(0, 1, 0.2, 0.1, 0.4, 0.2)],
+  ['a rate of zero', pointsOf(0, 1, 0.2, 0)],
+  ['a rate that is not a number', pointsOf(0, 1, 0.2, Number.NaN)],
+  ['a similarity that stays', pointsOf(0, 1, 0, 0.1)],
+  ['a similarity that falls', pointsOf(0, 1, -0.1, 0.1)],
+  ['an infinite similarity', pointsOf(0, 1, Number.POSITIVE_INFINITY, 0.1)],
+])('a table with %s is refused', (_what, points) => {
+  expect(() => new Calibration(points)).toThrow(RangeError);
 });
 
 describe('the false-match rate', () => {

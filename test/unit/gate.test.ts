@@ -89,18 +89,16 @@ describe('a key', () => {
   });
 });
 
-describe('guessing keys', () => {
-  test('is slowed down once the failures of an address are spent, and locks no valid key out', () => {
-    const key = addKey();
-    const gate = openGate({ failures: 3 });
-    const guess = (after_ms = 0) => ask(gate, unknownKey, { after_ms });
-    for (let sent = 0; sent < 3; sent++) expect(guess()).toEqual(['invalid_api_key']);
-    expect(guess()).toEqual(['rate_limit_exceeded', '10']);
-    expect(ask(gate, key)).toEqual([undefined]);
-    expect(guess(9_999)).toEqual(['rate_limit_exceeded', '1']);
-    expect(guess(10_000)).toEqual(['invalid_api_key']);
-    expect(guess(10_000)).toEqual(['rate_limit_exceeded', '10']);
-  });
+test('guessing keys is slowed down once the failures of an address are spent, and locks no valid key out', () => {
+  const key = addKey();
+  const gate = openGate({ failures: 3 });
+  const guess = (after_ms = 0) => ask(gate, unknownKey, { after_ms });
+  for (let sent = 0; sent < 3; sent++) expect(guess()).toEqual(['invalid_api_key']);
+  expect(guess()).toEqual(['rate_limit_exceeded', '10']);
+  expect(ask(gate, key)).toEqual([undefined]);
+  expect(guess(9_999)).toEqual(['rate_limit_exceeded', '1']);
+  expect(guess(10_000)).toEqual(['invalid_api_key']);
+  expect(guess(10_000)).toEqual(['rate_limit_exceeded', '10']);
 });
 
 const proxy = '10.0.0.1';

@@ -296,17 +296,18 @@ const hostileBodies: Record<string, (size: number) => Buffer> = {
   'no boundary at all': (size) => bytes('\r\n--a'.repeat(size / 5)),
 };
 
-describe('a hostile body', () => {
-  // So large that a parser which passed over it again and again would not come to an end within the test's time.
-  test.each(Object.entries(hostileBodies))('of %s is read in one pass, or refused', (_title, make) => {
+// So large that a parser which passed over it again and again would not come to an end within the test's time.
+test.each(Object.entries(hostileBodies))(
+  'a hostile body of %s is read in one pass, or refused',
+  (_title, make) => {
     const body = make(4_000_000);
     try {
       expect(misplaced(parseMultipart(body, 'b', limits), body)).toBeUndefined();
     } catch (error) {
       expect(error).toBeInstanceOf(Problem);
     }
-  });
-});
+  },
+);
 
 /** What @fastify/busboy reads; undefined for an error. Every part is a file to it, so that none is decoded. */
 function readWithBusboy(body: Buffer, contentType: string): Promise<ReadPart[] | undefined> {

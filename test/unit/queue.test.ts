@@ -288,21 +288,19 @@ describe('between keys', () => {
   });
 });
 
-describe('images that do harm', () => {
-  const origin = { owner: 'key', request_id: 'r1' };
+const origin = { owner: 'key', request_id: 'r1' };
 
-  test('are told with their request though nobody waits for it any more', async () => {
-    const { submit, faults, breakDown } = held({ workers: 2, deadline_ms: 5, wedged_ms: 60_000 });
-    const left = submit(['a'], origin);
-    left.cancel(new Error('left'));
-    const late = submit(['b'], origin);
-    await Promise.allSettled([left.done, late.done]);
-    expect(faults).toEqual(['overdue b r1']);
-    await breakDown('a');
-    await breakDown('b');
-    await Promise.all([left.idle, late.idle]);
-    expect(faults).toEqual(['overdue b r1', 'failed a r1 a broke', 'failed b r1 b broke']);
-  });
+test('images that do harm are told with their request though nobody waits for it any more', async () => {
+  const { submit, faults, breakDown } = held({ workers: 2, deadline_ms: 5, wedged_ms: 60_000 });
+  const left = submit(['a'], origin);
+  left.cancel(new Error('left'));
+  const late = submit(['b'], origin);
+  await Promise.allSettled([left.done, late.done]);
+  expect(faults).toEqual(['overdue b r1']);
+  await breakDown('a');
+  await breakDown('b');
+  await Promise.all([left.idle, late.idle]);
+  expect(faults).toEqual(['overdue b r1', 'failed a r1 a broke', 'failed b r1 b broke']);
 });
 
 describe('cancelling', () => {

@@ -94,11 +94,9 @@ export function postJson(server: TestServer, path: string, body: object | string
 export async function embeddingsQuestion(server: TestServer, image: Uint8Array): Promise<Json> {
   const { body } = await match(server, { image }, { path: paths.embed });
   const { pack, version, accuracy_mode } = body.embedding;
-  const candidates = body.image.faces.map((face: Json) => ({
-    id: `face ${face.index}`,
-    embedding: face.embedding,
-  }));
-  return { embedding: candidates[0].embedding, candidates, pack, version, accuracy_mode };
+  const embeddings: string[] = body.image.faces.map(({ embedding }: Json) => embedding);
+  const candidates = embeddings.map((embedding, index) => ({ id: `face ${index}`, embedding }));
+  return { embedding: embeddings[0], candidates, pack, version, accuracy_mode };
 }
 
 /** Bytes on a socket, one at a time if need be. */

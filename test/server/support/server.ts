@@ -104,12 +104,9 @@ export class TestServer {
         ...env,
       },
     }));
-    for (const [stream, lines] of [
-      [this.child.stdout!, this.stdout],
-      [this.child.stderr!, this.stderr],
-    ] as const) {
-      createInterface({ input: stream }).on('line', (line) => {
-        lines.push(line);
+    for (const stream of ['stdout', 'stderr'] as const) {
+      createInterface({ input: this.child[stream]! }).on('line', (line) => {
+        this[stream].push(line);
         for (const look of this.#waiting) look();
       });
     }

@@ -123,9 +123,7 @@ describe.skipIf(chromiumFile === undefined)("the API's page", () => {
         const { violations } = await page.evaluate(() =>
           (window as unknown as { axe: typeof axe }).axe.run(),
         );
-        expect(
-          violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html.slice(0, 300))]),
-        ).toEqual([]);
+        expect(violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)])).toEqual([]);
       },
       { viewport: { width: 390, height: 844 } },
     ));

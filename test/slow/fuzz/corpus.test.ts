@@ -61,9 +61,7 @@ const hasFuzzer = spawnSync('clang++-19', ['--version']).status === 0;
 if (!hasFuzzer) console.warn('Skipped, for there is no clang++-19, which brings libFuzzer');
 const sanitized = existsSync(projectPath('build/asan/Release/facematch.node'));
 if (!sanitized) {
-  console.warn(
-    'The addon is not built with sanitizers (node scripts/test.mjs native): the release addon is used',
-  );
+  console.warn('The release addon is used: none is built with sanitizers (node scripts/test.mjs native)');
 }
 
 /** What a program reports. All that it claims must hold. */

@@ -69,17 +69,15 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'b.png'), await smallSample(1, 900));
 });
 
-describe('in a pipe', () => {
-  test.each([
-    { env: {}, coloured: false },
-    { env: { FORCE_COLOR: '1' }, coloured: true },
-    { env: { FORCE_COLOR: '0' }, coloured: false },
-    { env: { FORCE_COLOR: '1', NO_COLOR: '1' }, coloured: false },
-  ])('with $env, an error is coloured: $coloured', async ({ env, coloured }) => {
-    const { stderr } = await facematch('keys list', folder, env);
-    expect(stderr).toContain('does not exist');
-    expect(stderr.includes(colour)).toBe(coloured);
-  });
+test.each([
+  { env: {}, coloured: false },
+  { env: { FORCE_COLOR: '1' }, coloured: true },
+  { env: { FORCE_COLOR: '0' }, coloured: false },
+  { env: { FORCE_COLOR: '1', NO_COLOR: '1' }, coloured: false },
+])('in a pipe with $env, an error is coloured: $coloured', async ({ env, coloured }) => {
+  const { stderr } = await facematch('keys list', folder, env);
+  expect(stderr).toContain('does not exist');
+  expect(stderr.includes(colour)).toBe(coloured);
 });
 
 describe.skipIf(!hasTerminals)('on a terminal', () => {

@@ -39,9 +39,8 @@ const photos = {
 /** A reader's shell: bash in a folder with the photos that the pages name, and a server with all that they show. */
 const folder = newFolder();
 const FACEMATCH_PACK = livePack(newFolder(), [{ net: redIsLive, scale: 2.7 }]);
-const server = await TestServer.forFile({
-  env: { FACEMATCH_ENDPOINTS: endpointIds.join(','), FACEMATCH_PACK },
-});
+const FACEMATCH_ENDPOINTS = endpointIds.join(',');
+const server = await TestServer.forFile({ env: { FACEMATCH_ENDPOINTS, FACEMATCH_PACK } });
 // Where npx and the PATH below look for the program.
 mkdirSync(join(folder, 'node_modules/.bin'), { recursive: true });
 symlinkSync(projectPath('scripts/facematch.mjs'), join(folder, 'node_modules/.bin/facematch'));
@@ -93,7 +92,7 @@ test('there is something to run', () => {
   expect(commands.length).toBeGreaterThan(25);
 });
 
-const { paths } = openApiDocument(readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') }));
+const { paths } = openApiDocument(readConfig({ FACEMATCH_ENDPOINTS }));
 const samples = Object.values(paths).flatMap((item) =>
   Object.entries(item).flatMap(([method, { operationId, 'x-codeSamples': each }]) =>
     each.map((sample) => ({ method, operationId, ...sample })),
