@@ -195,7 +195,9 @@ function taskOf(): Task | 'match_person' {
   return task === 'match' && slots.some(({ files }) => files.length > 1) ? 'match_person' : task;
 }
 
-const verb = (): string => (task === 'detect' ? 'Find faces' : 'Compare');
+function verb(): string {
+  return task === 'detect' ? 'Find faces' : 'Compare';
+}
 
 function fail({ problem, retry_after_s }: Extract<Received, { problem: unknown }>): false {
   hideResults();
