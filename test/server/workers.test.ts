@@ -251,6 +251,16 @@ const startPool = (workers: number, pack_directory = pack) =>
   Pool.start({ workers, pack_directory, onWorkerError: () => {} });
 loadPack(pack, manifest);
 
+test('two images in one job are shared with the worker, do not change, and come back in their order', async () => {
+  const pool = await startPool(1);
+  onTestFinished(() => pool.close());
+  const images = [shared(faceless), shared(samples.one)];
+  const [first, second] = await pool.run({ images, options: analyseOptions, slot: 0 });
+  expect(first).toMatchObject({ ok: true, image: { faces: [] } });
+  expect(second).toMatchObject({ ok: true, image: { faces: { length: 3 } } });
+  expect(samples.one.equals(images[1]!)).toBe(true);
+});
+
 test('what is cancelled ends at the stage that it is at, and the next one in its slot does not', async () => {
   const pool = await startPool(2);
   onTestFinished(() => pool.close());
