@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Face as Found, FoundBy, ImageFormat, ImageReport } from '../engine/addon.ts';
-import { count, listOf, object, optional, share, some, told, word } from './schema.ts';
+import { count, listOf, object, optional, share, some, word } from './schema.ts';
 
 /** An image and its faces, as answers have them. */
 
@@ -70,14 +70,18 @@ export const Face = object(
       ),
       brightness: share.describe('Mean luma of the face: 0 is black, 1 is white'),
       face_pixels: count.describe('Side of the aligned face, in pixels of the image'),
-      dot_pitch: told(
-        z.number().min(0),
-        'Of a print, fax or photocopy, pixels of the image from dot to dot, about; 0 for any other',
-      ),
-      stretch: told(
-        z.number().min(1),
-        'By how much the image seems stretched along one axis: 1 is not at all. Measured too large where the head is turned beyond 45 degrees',
-      ),
+      dot_pitch: z
+        .number()
+        .min(0)
+        .describe(
+          'Of a print, fax or photocopy, pixels of the image from dot to dot, about; 0 for any other',
+        ),
+      stretch: z
+        .number()
+        .min(1)
+        .describe(
+          'By how much the image seems stretched along one axis: 1 is not at all. Measured too large where the head is turned beyond 45 degrees',
+        ),
     }),
   },
 );

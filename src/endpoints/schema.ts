@@ -6,8 +6,6 @@ export const object = <Shape extends z.ZodRawShape>(description: string, shape: 
   z.object(shape).describe(description);
 export const text = (description: string) => z.string().describe(description);
 export const flag = (description: string) => z.boolean().describe(description);
-export const told = <Schema extends z.ZodType>(schema: Schema, description: string) =>
-  schema.describe(description);
 export const optional = <Schema extends z.ZodType>(schema: Schema, description: string) =>
   schema.exactOptional().describe(description);
 
