@@ -117,7 +117,7 @@ function differing(tarballs) {
   for (const name of ['node_modules', '.cache']) symlinkSync(join(root, name), join(other, name));
   for (const name of ['dist', 'models/packs'])
     cpSync(join(root, name), join(other, name), { recursive: true });
-  const steps = ['--only', 'addon,platform,program,client,lab', '--registry'];
+  const steps = ['--only', 'addon,platform,program-files,program,client,lab', '--registry'];
   const env = { ...process.env, CCACHE_DISABLE: '1' };
   run([process.execPath, 'scripts/package.mjs', ...steps], { cwd: other, env });
   const again = (file) => join(other, 'build/package', basename(file));
