@@ -78,7 +78,8 @@ function opencvHash() {
 }
 
 async function buildOpencv(onLine) {
-  const missing = isDebian() ? missingPackages(['libopencv-dev']) : [];
+  // node-gyp is a Python program.
+  const missing = isDebian() ? missingPackages(['libopencv-dev', 'python3']) : [];
   if (missing.length > 0) await installPackages(missing, onLine);
   const cure = 'opencv4nodejs did not build; leave it out, or see bench/lib/setup.mjs for what it needs.';
   const gyp = createRequire(join(opencv, 'package.json')).resolve('node-gyp/bin/node-gyp.js');
