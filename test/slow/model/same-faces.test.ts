@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { maxFaces } from '../../../src/endpoints/face.ts';
 import type { AnalyseOptions, Analysis, Face } from '../../../src/engine/addon.ts';
 import { loadPack } from '../../../src/engine/load-addon.ts';
+import { cosine } from '../../../src/scoring/similarity.ts';
 import { analyseOptions, blank, manifest, pack, sample, sharedFolder } from '../../fixtures/images.ts';
 import { builds, runChild } from '../../native/support/child.ts';
 
@@ -88,23 +89,25 @@ const images: [string, Uint8Array][] = [
   ...folders.flatMap(someOf),
 ];
 
-const keyOf = ({ box, detection_score, embedding }: Face) =>
-  JSON.stringify([box, detection_score, [...embedding.subarray(0, 4)]]);
+const keyOf = ({ box, detection_score }: Face) => JSON.stringify([box, detection_score]);
+
+/** Beside a smaller face, parts of the image may be decoded finer: the embedding differs a little then. */
+const isSame = (one: Face, other: Face) =>
+  keyOf(one) === keyOf(other) && cosine(one.embedding, other.embedding) > 0.98;
 
 describe.each([true, false])('with the fallback: %s', (use_heuristic_fallback) => {
   test('each lower score has all faces of the one before', { timeout: images.length * 20_000 }, () => {
     const lost: string[] = [];
     let added = 0;
     for (const [name, image] of images) {
-      let before: string[] = [];
+      let before: Face[] = [];
       for (const min_det_score of [0.7, 0.5, 0.3, 0.1, 0.05, 0]) {
         const { faces } = detect(image, { use_heuristic_fallback, min_det_score });
-        const now = faces.map(keyOf);
-        if (faces.length < maxFaces && !before.every((face) => now.includes(face)))
+        if (faces.length < maxFaces && !before.every((one) => faces.some((other) => isSame(one, other))))
           lost.push(`${name} at ${min_det_score}`);
         expect(faces.every(({ detection_score }) => detection_score >= min_det_score)).toBe(true);
-        if (min_det_score < 0.7) added += now.length - before.length;
-        before = now;
+        if (min_det_score < 0.7) added += faces.length - before.length;
+        before = faces;
       }
     }
     expect(lost).toEqual([]);
