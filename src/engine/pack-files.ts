@@ -43,7 +43,7 @@ export async function verifyPack(directory: string, manifest: Manifest): Promise
   await Promise.all(packFiles(manifest).map((one) => verifyFile(directory, manifest, one)));
 }
 
-/** As verifyPack, for one of the files. Rejects with a UnusableFile. */
+/** As verifyPack, for one of the files. Rejects with an UnusableFile. */
 export async function verifyFile(
   directory: string,
   manifest: Manifest,
@@ -68,7 +68,7 @@ export function prepareCommand(directory: string, manifest: Manifest): string {
   return ['node dist/models/prepare/index.js', directory, ...files].join(' ');
 }
 
-/** The bytes of a file, which must have this SHA-256. Throws a UnusableFile that ends in `cure`. */
+/** The bytes of a file, which must have this SHA-256. Throws an UnusableFile that ends in `cure`. */
 export async function verifiedFile(file: string, expected: string, cure: string): Promise<Uint8Array> {
   const what = 'The model file';
   let bytes: Uint8Array;
