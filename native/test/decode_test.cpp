@@ -325,6 +325,14 @@ TEST_CASE("the first EXIF block with an orientation counts, wherever it lies in 
   }
 }
 
+TEST_CASE("an EXIF chunk of a WebP whose head does not tell of it does not rotate the image") {
+  ByteVector webp = encode_webp(gradient(kUprightWidth, kUprightHeight),
+                                {.exif = ExifBlock{.orientation = 6}.bytes()});
+  CHECK(decode(webp, kAnySize, 0).orientation == 6);
+  webp[20] = static_cast<uint8_t>(webp[20] & ~0x08);  // VP8X, its first flags
+  CHECK(decode(webp, kAnySize, 0).orientation == 1);
+}
+
 TEST_CASE("an APP1 marker that is not EXIF or is damaged does not rotate the image") {
   const ByteVector xmp = {'h', 't', 't', 'p', ':', '/', '/', 'n', 's', 0};
   const ByteVector cut = {'E', 'x', 'i', 'f', 0, 0, 'I', 'I'};
