@@ -1,13 +1,12 @@
 // Long proofs against a real server; each says what it claims and what it found, and ends with 1 where a claim does not hold.
 //   node bench/long.mjs soak [--requests 20000] [--seed 1] [--through nginx-tls] [--json]
 //   node bench/long.mjs overload [--rounds 3] [--seconds 12] [--json]
-//   node bench/long.mjs memory [--seconds 60] [--json]
 import { endOnSignals } from '../test/support/programs.mjs';
 import { flags, report } from '../test/support/report.mjs';
 
 const [name] = process.argv.splice(2, 1);
-if (!['soak', 'overload', 'memory'].includes(name)) {
-  process.stderr.write('Give the name of a proof: soak, overload or memory\n');
+if (!['soak', 'overload'].includes(name)) {
+  process.stderr.write('Give the name of a proof: soak or overload\n');
   process.exit(2);
 }
 const { defaults, prove } = await import(`./long/${name}.mjs`);
