@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import sharp from 'sharp';
@@ -120,6 +121,28 @@ test.each(commands)('$line ($file)', async ({ line }) => {
   expect(code, `${stdout}\n${stderr}`).toBe(0);
   // JSON goes to standard output alone.
   if (line.includes('--json')) JSON.parse(stdout);
+});
+
+/** The other languages of docs/clients/README.md: what must be installed, and what runs the program. */
+const languages = [
+  { language: 'java', needs: 'javac', file: 'Match.java', command: 'java Match.java' },
+  {
+    language: 'csharp',
+    needs: 'mcs',
+    file: 'match.cs',
+    command: 'mcs -r:System.Net.Http match.cs && mono match.exe',
+  },
+  { language: 'go', needs: 'go', file: 'match.go', command: 'go run match.go' },
+  { language: 'php', needs: 'php', file: 'match.php', command: 'php match.php' },
+  { language: 'ruby', needs: 'ruby', file: 'match.rb', command: 'ruby match.rb' },
+].filter(({ needs }) => spawnSync(needs, ['--version']).error === undefined);
+
+test.each(languages)('the program in $language, as the page shows', async ({ language, file, command }) => {
+  const page = pages.get('docs/clients/README.md')!;
+  const [, source] = new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 's').exec(page)!;
+  writeFileSync(join(folder, file), source!);
+  const { stdout, stderr } = await run(`${command} one.jpg two.jpg`);
+  expect(stdout + stderr).toMatch(/"match": ?true/);
 });
 
 test("the README's block waits for the server, and the answer below it is the demo's", async () => {
