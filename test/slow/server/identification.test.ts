@@ -4,9 +4,7 @@ import { FacematchClient } from 'facematch/client';
 import type { Sharp } from 'sharp';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { insertFace, openDatabase } from '../../../docs/examples/pgvector/database.mjs';
-import { enrol } from '../../../docs/examples/pgvector/enrol.mjs';
-import { embed } from '../../../docs/examples/pgvector/facematch.mjs';
-import { identify } from '../../../docs/examples/pgvector/identify.mjs';
+import { embed, enrol, identify } from '../../../docs/examples/pgvector/people.mjs';
 import { projectPath } from '../../../src/config/paths.ts';
 import { execute, type Outcome } from '../../server/support/cli.ts';
 import { TestServer } from '../../server/support/server.ts';
@@ -101,7 +99,7 @@ test('an image that does not do is left out, and named', async () => {
 test('the commands of the page do what it says', async () => {
   const lines = documentedCommands()
     .map(({ line }) => line)
-    .filter((line) => /^node docs\/examples\/pgvector\/(?:enrol|identify)/.test(line));
+    .filter((line) => /^node docs\/examples\/pgvector\/people/.test(line));
   // Bash takes a shell without SHLVL for one that was logged in to, and reads its start files.
   const env = {
     PATH: process.env.PATH,

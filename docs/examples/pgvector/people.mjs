@@ -1,0 +1,129 @@
+#!/usr/bin/env node
+// People in a database, by the client for Node: where you copy the example to, copy that file as well.
+//   FACEMATCH_KEY=… [DATABASE_URL=postgresql://…] node people.mjs enrol FOLDER
+// Puts the faces of a folder's images into the database: FOLDER/PERSON.jpg, or several as FOLDER/PERSON/any.jpg.
+// Exit code 1 when anything was left out.
+//   FACEMATCH_KEY=… [DATABASE_URL=postgresql://…] node people.mjs identify IMAGE…
+// Who of those in the database is on this image, or on these images of one person? Exit code 1 when nobody matches.
+// The key has the scopes `embed` and `match:embeddings`. Without DATABASE_URL the database is PGlite, in the folder faces-database.
+import { readdir, readFile } from 'node:fs/promises';
+import { join, parse, relative, sep } from 'node:path';
+import { argv, env } from 'node:process';
+import { pathToFileURL } from 'node:url';
+import { FacematchClient } from '../../../dist/client/facematch.mjs';
+import { countPeople, insertFace, nearestPeople, openDatabase } from './database.mjs';
+
+/** @typedef {{ id: string, match: boolean, confidence_percent: number, extrapolated: boolean }} Found */
+/** @typedef {{ id: string, problem: { detail: string } }} Uncompared whose photos in the database disagree */
+
+/** The largest face of an image, and how many there are. Rejects with the client's error. */
+export async function embed(client, file, fields = {}) {
+  const { image, embedding } = await client.embed(await readFile(file), { ...fields, face_index: 0 });
+  const { pack, version, accuracy_mode } = embedding;
+  return {
+    face: { pack, version, accuracy_mode, embedding: image.faces[0].embedding },
+    faces: image.faces.length,
+  };
+}
+
+/** Puts what it can into the database. Answers how many photos, and what it left out and why. */
+export async function enrol(client, database, folder) {
+  let enrolled = 0;
+  const leftOut = [];
+  const tried = async (file, act) => {
+    try {
+      return await act();
+    } catch (error) {
+      // Of the image, or of photos that are not of one person: others may do.
+      if (![413, 415, 422].includes(error.status)) throw error;
+      leftOut.push({ file, reason: `${error.code}: ${error.message}` });
+    }
+  };
+  for (const [person, files] of await peopleOf(folder)) {
+    const good = [];
+    for (const file of files) {
+      // What is kept is compared again and again, so it has to be good, and of one person.
+      const found = await tried(file, () => embed(client, file, { reject_low_quality: true }));
+      if (found?.faces === 1) good.push(found.face);
+      else if (found) leftOut.push({ file, reason: `${found.faces} faces: whose is it?` });
+    }
+    // A photo of somebody else would spoil what the others are worth: all of them, or none.
+    const agreeing = await tried(join(folder, person), () => checkAgreement(client, good));
+    for (const face of agreeing ?? []) await insertFace(database, { person, ...face });
+    enrolled += agreeing?.length ?? 0;
+  }
+  return { enrolled, leftOut };
+}
+
+/** As many as the server compares at once. Rejects with the client's error where one of them is of somebody else. */
+async function checkAgreement(client, faces) {
+  const some = faces.slice(0, 16);
+  if (some.length < 2) return some;
+  const embeddings = some.map(({ embedding }) => embedding);
+  const { embedding, ...madeBy } = some[0];
+  await client.matchEmbeddings({ ...madeBy, embeddings, candidates: [{ id: 'first', embedding }] });
+  return some;
+}
+
+/** Files by person: the first folder below, or else the file's name. */
+async function peopleOf(folder) {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true });
+  const people = new Map();
+  for (const { name, parentPath } of entries.filter((entry) => entry.isFile())) {
+    if (!/\.(?:jpe?g|png|webp)$/i.test(name)) continue;
+    const file = join(parentPath, name);
+    const person = parse(relative(folder, file).split(sep)[0]).name;
+    people.set(person, [...(people.get(person) ?? []), file].sort());
+  }
+  return [...people].sort();
+}
+
+/**
+ * How many people were searched, and those of the nearest `rows` photos, best first. Of each image the largest face counts.
+ * @returns {Promise<{ searched: number, results: (Found | Uncompared)[] }>}
+ */
+export async function identify(client, database, files, { rows = 50 } = {}) {
+  const faces = [];
+  for (const file of files) faces.push((await embed(client, file)).face);
+  const { embedding: _, ...madeBy } = faces[0];
+  const probe = { ...madeBy, embeddings: faces.map(({ embedding }) => embedding) };
+  const searched = await countPeople(database, madeBy);
+  const candidates = await nearestPeople(database, probe, rows);
+  if (candidates.length === 0) return { searched, results: [] };
+  const { results } = await client.matchEmbeddings({ ...probe, candidates, searched });
+  return { searched, results };
+}
+
+function told({ id: person, problem, match, confidence_percent, extrapolated }) {
+  if (problem) return `    – %  not compared: ${person}. ${problem.detail}`;
+  const doubt = match && extrapolated ? ' (beyond what was measured)' : '';
+  return `${confidence_percent.toFixed(1).padStart(5)} %  ${match ? 'match' : 'no match'}: ${person}${doubt}`;
+}
+
+/** By the command line; answers whether all is well. */
+const commands = {
+  async enrol(client, database, [folder]) {
+    const { enrolled, leftOut } = await enrol(client, database, folder);
+    for (const { file, reason } of leftOut) console.error(`${file} was left out: ${reason}`);
+    console.log(`enrolled: ${enrolled}`);
+    return leftOut.length === 0;
+  },
+  async identify(client, database, files) {
+    const { searched, results } = await identify(client, database, files);
+    console.log(`people searched: ${searched}`);
+    for (const result of results) console.log(told(result));
+    return results.some(({ match }) => match);
+  },
+};
+
+if (import.meta.url === pathToFileURL(argv[1]).href) {
+  const [, , name, ...paths] = argv;
+  const { FACEMATCH_URL: url = 'http://127.0.0.1:8080', FACEMATCH_KEY: key, DATABASE_URL } = env;
+  if (!(name in commands) || paths.length === 0)
+    throw new Error('usage: people.mjs enrol FOLDER, or people.mjs identify IMAGE…');
+  if (!key) throw new Error('put your API key into FACEMATCH_KEY');
+  const database = await openDatabase({ url: DATABASE_URL, folder: 'faces-database' });
+  const isWell = await commands[name](new FacematchClient({ url, key }), database, paths);
+  await database.close();
+  process.exitCode = isWell ? 0 : 1;
+}
