@@ -47,12 +47,12 @@ function copy(from, folder, to = from) {
   cpSync(from, target, { recursive: true, dereference: true });
 }
 
-async function addon(onLine) {
-  const libraries = await staticLibraries(onLine);
+async function addon() {
+  const libraries = await staticLibraries();
   const env = { OPENCV_DIR: libraries, CMAKE_PREFIX_PATH: libraries };
   const options = ['--CDFACEMATCH_PACKAGE=ON', '--parallel', String(availableParallelism())];
   const compile = ['compile', '--out', `${out}/addon`, ...options];
-  await run(process.execPath, ['node_modules/cmake-js/bin/cmake-js', ...compile], { env, cure, onLine });
+  await run(process.execPath, ['node_modules/cmake-js/bin/cmake-js', ...compile], { env, cure });
   if (readFileSync(`${out}/addon/Release/facematch.node`).includes(resolve('.')))
     throw new Error('The addon has the path of the folder that it was built in');
 }
@@ -66,11 +66,11 @@ function writePackage(folder, members, notices = ['LICENSE', 'THIRD_PARTY_NOTICE
 }
 
 /** The package for this platform. */
-async function platformPackage(onLine) {
+async function platformPackage() {
   const folder = join(out, platform);
   rmSync(folder, { recursive: true, force: true });
   for (const build of uwsBuilds.filter(({ system }) => system.startsWith(`${platform}-`)))
-    await liftUws(build, join(folder, uwsFolder), onLine);
+    await liftUws(build, join(folder, uwsFolder));
   copy(`${out}/addon/Release/facematch.node`, folder, 'build/addon/Release/facematch.node');
   const ort = `node_modules/onnxruntime-node/bin/napi-v6/${process.platform}/${process.arch}/libonnxruntime.so.1`;
   copy(ort, folder, 'build/addon/Release/libonnxruntime.so.1');
@@ -79,7 +79,7 @@ async function platformPackage(onLine) {
     copy(`node_modules/@vladmandic/face-api/demo/${name}`, folder, `samples/${name}`);
   copy('node_modules/@vladmandic/face-api/LICENSE', folder, 'samples/LICENSE');
   copy('.cache/static/licences', folder, 'licences');
-  const terms = await notices(onLine);
+  const terms = await notices();
   for (const file of readdirSync(terms).filter((name) => !/^(?:\.|api-reference)/.test(name)))
     copy(join(terms, file), folder, `licences/${file}`);
   writePackage(folder, {
@@ -126,8 +126,8 @@ function writeProgram(forRegistry) {
 }
 
 /** The written program with its notices. */
-async function programPackage(onLine) {
-  copy(join(await notices(onLine), 'api-reference.txt'), programFolder, 'licences/api-reference.txt');
+async function programPackage() {
+  copy(join(await notices(), 'api-reference.txt'), programFolder, 'licences/api-reference.txt');
   return programFolder;
 }
 
@@ -179,8 +179,8 @@ function labPackage(forRegistry) {
   return folder;
 }
 
-async function writeSbom(onLine) {
-  await notices(onLine);
+async function writeSbom() {
+  await notices();
   const file = join(out, `facematch-${own.version}-${platform}.cdx.json`);
   writeFileSync(file, `${JSON.stringify(sbom(pack, platform, built), null, 2)}\n`);
   console.log(file);

@@ -19,9 +19,18 @@ import {
   unpackFromNextRelease,
 } from './lib/debian.mjs';
 import { liftFiles, nextNode } from './lib/lift.mjs';
-import { takeLock } from './lib/lock.mjs';
 import { programStep } from './lib/program.mjs';
-import { ask, hashOf, isStamped, run, SetupError, seconds, withProgress, writeStamp } from './lib/run.mjs';
+import {
+  ask,
+  hashOf,
+  isStamped,
+  run,
+  SetupError,
+  seconds,
+  takeLock,
+  withProgress,
+  writeStamp,
+} from './lib/run.mjs';
 import { liftUws, ownUws, uwsFolder, uwsFor } from './lib/uws.mjs';
 
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))));
@@ -144,17 +153,17 @@ const steps = [
       const names = missingPackages(wantedPackages());
       return names.length > 0 ? names.join(' ') : undefined;
     },
-    make: (onLine) => installPackages(missingPackages(wantedPackages()), onLine),
+    make: () => installPackages(missingPackages(wantedPackages())),
   },
   {
     id: 'npm',
     title: 'npm packages',
     missing: () => (arePackagesThere() ? undefined : 'npm ci'),
-    make: async (onLine) => {
+    make: async () => {
       const cure =
         "npm ci failed. Check the network and npm's registry setting (npm config get registry), then run: npm run setup";
       const quietly = ['--ignore-scripts', '--no-audit', '--no-fund'];
-      await run('npm', ['ci', ...quietly, ...workspaceFlags()], { cure, onLine });
+      await run('npm', ['ci', ...quietly, ...workspaceFlags()], { cure });
       dropOtherSystems();
       writeStamp(packagesStamp, packagesHash(packageSet));
     },
@@ -163,10 +172,10 @@ const steps = [
     id: 'headers',
     title: 'ONNX Runtime headers',
     missing: () => (findHeaders() ? undefined : 'libonnxruntime-dev, from the next Debian release'),
-    make: (onLine) => {
+    make: () => {
       const cure = `Get ONNX Runtime's C++ headers (1.21 or later) and set ORT_INCLUDE_DIR to the folder that holds ${headerFile}.`;
       if (!isDebian()) throw new SetupError(cure);
-      return unpackFromNextRelease(['libonnxruntime-dev'], headersTarget, cure, onLine);
+      return unpackFromNextRelease(['libonnxruntime-dev'], headersTarget, cure);
     },
   },
   {
@@ -176,9 +185,9 @@ const steps = [
       uwsMissing()
         .map((build) => `${build.package} ${build.version}`)
         .join(', ') || undefined,
-    make: async (onLine) => {
+    make: async () => {
       for (const build of uwsMissing()) {
-        await liftUws(build, uwsFolder, onLine);
+        await liftUws(build, uwsFolder);
         writeStamp(`${uwsFolder}/${build.folder}/.stamp`, build.integrity);
       }
     },
@@ -188,12 +197,11 @@ const steps = [
     title: 'native addon',
     missing: () =>
       existsSync(addonFile) && isStamped('build/addon/.stamp', addonHash()) ? undefined : 'cmake-js compile',
-    make: async (onLine) => {
+    make: async () => {
       const compile = ['compile', '--out', 'build/addon', '--parallel', String(availableParallelism())];
       await run(process.execPath, ['node_modules/cmake-js/bin/cmake-js', ...compile], {
         env: { ORT_INCLUDE_DIR: resolve(findHeaders()) },
         cure: 'The native addon did not build. If a header is missing, see "Set-up" in CONTRIBUTING.md; ORT_INCLUDE_DIR and OPENCV_DIR override detection.',
-        onLine,
       });
       writeStamp('build/addon/.stamp', addonHash());
     },
@@ -206,10 +214,10 @@ const steps = [
       packs.flatMap(netsOf).every((file) => existsSync(file)) && isStamped('build/pack.stamp', hashOf(packs))
         ? undefined
         : 'download and convert',
-    make: async (onLine) => {
+    make: async () => {
       for (const pack of packs) {
         const cure = `The model pack ${pack} could not be prepared.`;
-        await run(process.execPath, ['dist/models/prepare/index.js', pack], { cure, onLine });
+        await run(process.execPath, ['dist/models/prepare/index.js', pack], { cure });
       }
       writeStamp('build/pack.stamp', hashOf(packs));
     },
@@ -238,7 +246,7 @@ const fullSteps = [
       nextUws() !== undefined && isDebian() && !existsSync(nextLibcTarget)
         ? nextLibcPackages.join(' ')
         : undefined,
-    make: (onLine) => unpackFromNextRelease(nextLibcPackages, nextLibcTarget, '', onLine),
+    make: () => unpackFromNextRelease(nextLibcPackages, nextLibcTarget, ''),
   },
   {
     id: 'next-node',
@@ -247,8 +255,8 @@ const fullSteps = [
       nextUws() !== undefined && !isStamped(`${nextNodeTarget}/.stamp`, nextNode.integrity)
         ? `${nextNode.package} ${nextNode.version}`
         : undefined,
-    make: async (onLine) => {
-      await liftFiles(nextNode, nextNodeTarget, '', onLine);
+    make: async () => {
+      await liftFiles(nextNode, nextNodeTarget, '');
       writeStamp(`${nextNodeTarget}/.stamp`, nextNode.integrity);
     },
   },
@@ -260,9 +268,9 @@ const fullSteps = [
         ? undefined
         : "one file of Debian's package promtool or prometheus",
     // Debian 13 has a package of it alone. That of Debian 12 starts a daemon, so one file of it is unpacked.
-    make: (onLine) => {
+    make: () => {
       const name = ask('apt-cache', ['show', 'promtool']) === undefined ? 'prometheus' : 'promtool';
-      return unpackFiles(name, ['/usr/bin/promtool'], promtoolTarget, '', onLine).catch((error) => {
+      return unpackFiles(name, ['/usr/bin/promtool'], promtoolTarget, '').catch((error) => {
         process.stderr.write(`Not fatal, tests that need promtool are skipped: ${error.message}\n`);
       });
     },

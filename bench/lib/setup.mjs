@@ -24,8 +24,8 @@ const built = (name) => join(root, `build/bench/native/bench/facematch_${name}`)
 export const programs = { floor: built('floor'), large: built('large'), stages: built('stages') };
 
 /** Quick when nothing has changed. Rejects with the compiler's last lines. */
-export async function buildNative(onLine) {
-  const options = { cwd: root, cure: 'The programs of native/bench did not build.', onLine };
+export async function buildNative() {
+  const options = { cwd: root, cure: 'The programs of native/bench did not build.' };
   await run('cmake', ['--preset', 'bench', '--log-level=ERROR'], options);
   await run('cmake', ['--build', '--preset', 'bench', '--parallel', '2'], options);
 }
@@ -60,9 +60,9 @@ async function prepareNets() {
 
 // ---- npm packages
 
-async function installBench(onLine) {
+async function installBench() {
   const cure = 'The npm packages of the bench were not installed.';
-  await run(process.execPath, ['scripts/setup.mjs', '--bench', '--only', 'npm'], { cwd: root, cure, onLine });
+  await run(process.execPath, ['scripts/setup.mjs', '--bench', '--only', 'npm'], { cwd: root, cure });
 }
 
 // @u4/opencv4nodejs has no binaries, and its own build does not find Debian's OpenCV, so it is built here.
@@ -77,10 +77,10 @@ function opencvHash() {
   return hashOf([], [process.versions.modules, version]);
 }
 
-async function buildOpencv(onLine) {
+async function buildOpencv() {
   // node-gyp is a Python program.
   const missing = isDebian() ? missingPackages(['libopencv-dev', 'python3']) : [];
-  if (missing.length > 0) await installPackages(missing, onLine);
+  if (missing.length > 0) await installPackages(missing);
   const cure = 'opencv4nodejs did not build; leave it out, or see bench/lib/setup.mjs for what it needs.';
   const gyp = createRequire(join(opencv, 'package.json')).resolve('node-gyp/bin/node-gyp.js');
   // Node's headers if they came with Node; otherwise node-gyp downloads them.
@@ -89,7 +89,6 @@ async function buildOpencv(onLine) {
   await run(process.execPath, [gyp, 'rebuild', '--jobs', process.env.JOBS ?? String(cpus().length)], {
     cwd: opencv,
     cure,
-    onLine,
     env: {
       ...headers,
       OPENCV4NODEJS_DISABLE_AUTOBUILD: '1',
@@ -99,7 +98,7 @@ async function buildOpencv(onLine) {
     },
   });
   // It links whatever it finds; loading shows whether anything is missing.
-  await run(process.execPath, ['bench/contenders/opencv-pixels.mjs'], { cwd: root, cure, onLine });
+  await run(process.execPath, ['bench/contenders/opencv-pixels.mjs'], { cwd: root, cure });
   writeStamp(opencvStamp, opencvHash());
 }
 

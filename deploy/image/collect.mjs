@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { neededPackages } from '../../scripts/lib/needed-packages.mjs';
+import { neededPackages } from '../../scripts/lib/sbom.mjs';
 import { uwsFor } from '../../scripts/lib/uws.mjs';
 
 process.chdir(fileURLToPath(new URL('../..', import.meta.url)));

@@ -21,7 +21,7 @@ export function missingPackages(names) {
 }
 
 /** As root or through a sudo that asks nothing; otherwise says what to type. */
-export async function installPackages(names, onLine) {
+export async function installPackages(names) {
   const install = ['install', '-y', '--no-install-recommends', ...names];
   const byHand = `sudo apt-get update && sudo apt-get ${install.join(' ')}`;
   const root = process.getuid?.() === 0;
@@ -33,22 +33,21 @@ export async function installPackages(names, onLine) {
   const cure = `Installing Debian packages failed. Try it by hand:\n  ${byHand}`;
   const env = { DEBIAN_FRONTEND: 'noninteractive' };
   const asRoot = (command, args) =>
-    run(root ? command : 'sudo', root ? args : ['-n', '-E', command, ...args], { env, cure, onLine });
+    run(root ? command : 'sudo', root ? args : ['-n', '-E', command, ...args], { env, cure });
   await asRoot('apt-get', ['update']);
   await asRoot('sh', ['-c', quietly, 'sh', ...install]);
 }
 
 /** Packages of Debian's next release, all of each. */
-export const unpackFromNextRelease = (names, target, cure, onLine) =>
-  unpack({ names, release: nextRelease, files: ['.'] }, target, cure, onLine);
+export const unpackFromNextRelease = (names, target, cure) =>
+  unpack({ names, release: nextRelease, files: ['.'] }, target, cure);
 
 /** Single files of one package of the release that runs here. */
-export const unpackFiles = (name, files, target, cure, onLine) =>
+export const unpackFiles = (name, files, target, cure) =>
   unpack(
     { names: [name], release: thisRelease(), files: files.map((file) => `.${file}`) },
     target,
     cure,
-    onLine,
   );
 
 const thisRelease = () =>
@@ -84,15 +83,14 @@ function mirrorOf(cure) {
 }
 
 /** Unpacks a source of Debian's archive, such as `pool/main/z/zlib/zlib_1.3.orig.tar.gz`, whose checksum apt checks. */
-export async function unpackSource({ path, sha256 }, target, cure, onLine) {
+export async function unpackSource({ path, sha256 }, target, cure) {
   const archive = `${target}.tar`;
   rmSync(target, { recursive: true, force: true });
   mkdirSync(target, { recursive: true });
   const download = ['download-file', `${mirrorOf(cure)}/${path}`, archive, `SHA256:${sha256}`];
-  await run('/usr/lib/apt/apt-helper', ['-o', 'APT::Sandbox::User=', ...download], { cure, onLine });
+  await run('/usr/lib/apt/apt-helper', ['-o', 'APT::Sandbox::User=', ...download], { cure });
   await run('tar', ['--extract', '--file', archive, '--directory', target, '--strip-components=1'], {
     cure,
-    onLine,
   });
   rmSync(archive);
 }
@@ -128,7 +126,7 @@ const proxy = /^Acquire::(\w+::)?Proxy(-Auto-Detect)?(::\S+)? ".+";$/i;
  * Downloads packages into `target` and unpacks them there, without touching the system's own package lists: apt runs on
  * a private configuration with the system's own mirror, keys and proxies. Needs no root.
  */
-async function unpack({ names, release, files }, target, cure, onLine) {
+async function unpack({ names, release, files }, target, cure) {
   const work = resolve(`${target}.download`); // apt resolves relative paths against its own folders
   rmSync(work, { recursive: true, force: true });
   for (const folder of ['lists/partial', 'cache/archives/partial', 'tree'])
@@ -138,13 +136,13 @@ async function unpack({ names, release, files }, target, cure, onLine) {
   const signed = existsSync(keys) ? `[signed-by=${keys}] ` : '';
   writeFileSync(join(work, 'sources.list'), `deb ${signed}${mirror} ${release} main\n`);
   const env = { APT_CONFIG: privateConfiguration(work) };
-  await run('apt-get', ['update'], { env, cure, onLine });
-  await run('apt-get', ['download', ...names], { cwd: work, env, cure, onLine });
+  await run('apt-get', ['update'], { env, cure });
+  await run('apt-get', ['download', ...names], { cwd: work, env, cure });
   // biome-ignore lint/suspicious/noTemplateCurlyInString: bash's own
   const extract = 'dpkg-deb --fsys-tarfile "$1" | tar --extract --directory "$2" "${@:3}"';
   for (const archive of readdirSync(work).filter((file) => file.endsWith('.deb'))) {
     const parts = [join(work, archive), join(work, 'tree'), ...files];
-    await run('bash', ['-o', 'pipefail', '-c', extract, 'bash', ...parts], { cure, onLine });
+    await run('bash', ['-o', 'pipefail', '-c', extract, 'bash', ...parts], { cure });
   }
   rmSync(target, { recursive: true, force: true });
   renameSync(join(work, 'tree'), target);

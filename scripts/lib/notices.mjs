@@ -51,7 +51,7 @@ const cure = 'The notices could not be gathered. They come from Debian, npm and 
 const partsFile = 'api-reference.json';
 
 /** Resolves to the folder of the texts. A minute; quick when it is there. */
-export async function notices(onLine) {
+export async function notices() {
   const folder = resolve('.cache/notices');
   const stamp = join(folder, '.stamp');
   const version = JSON.parse(readFileSync('package.json', 'utf8')).dependencies['onnxruntime-node'];
@@ -61,28 +61,28 @@ export async function notices(onLine) {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const work = resolve('.cache/notices-work');
-  await noticesOfOnnxRuntime(version, work, folder, onLine);
+  await noticesOfOnnxRuntime(version, work, folder);
   for (const [name, from] of Object.entries(debian)) {
     const copyright = `/usr/share/doc/${from}/copyright`;
-    await unpackFiles(from, [copyright], join(work, from), cure, onLine);
+    await unpackFiles(from, [copyright], join(work, from), cure);
     cpSync(join(work, from, copyright), join(folder, `${name}-copyright`));
   }
-  await partsOfReference(work, folder, onLine);
+  await partsOfReference(work, folder);
   rmSync(work, { recursive: true, force: true });
   writeStamp(stamp, hash);
   return folder;
 }
 
-async function noticesOfOnnxRuntime(version, work, folder, onLine) {
+async function noticesOfOnnxRuntime(version, work, folder) {
   const missing = missingPackages(['python3-pip', 'cmake']);
-  if (missing.length > 0) await installPackages(missing, onLine);
+  if (missing.length > 0) await installPackages(missing);
   const place = join(work, 'onnxruntime');
   mkdirSync(place, { recursive: true });
   // One wheel on every machine: its notices are those of all.
   const wheel = ['--only-binary=:all:', '--platform=manylinux_2_28_x86_64', '--python-version=3.11'];
   const download = ['-m', 'pip', 'download', '--quiet', '--no-deps', `--dest=${place}`, ...wheel];
-  await run('python3', [...download, `onnxruntime==${version}`], { cure, onLine });
-  await run('cmake', ['-E', 'tar', 'xf', readdirSync(place)[0], 'onnxruntime'], { cwd: place, cure, onLine });
+  await run('python3', [...download, `onnxruntime==${version}`], { cure });
+  await run('cmake', ['-E', 'tar', 'xf', readdirSync(place)[0], 'onnxruntime'], { cwd: place, cure });
   for (const [file, digest] of Object.entries(onnxRuntime)) {
     const text = join(place, 'onnxruntime', file);
     requireDigest(`onnxruntime's ${file}`, text, digest);
@@ -94,16 +94,16 @@ async function noticesOfOnnxRuntime(version, work, folder, onLine) {
 export const referenceParts = () => JSON.parse(readFileSync(join('.cache/notices', partsFile), 'utf8'));
 
 /** Installs the very versions that the source maps name, for their licences. */
-async function partsOfReference(work, folder, onLine) {
+async function partsOfReference(work, folder) {
   const lifted = join(work, 'map');
-  await liftFiles({ ...apiReference, files: maps }, lifted, cure, onLine);
+  await liftFiles({ ...apiReference, files: maps }, lifted, cure);
   const sources = maps.flatMap((map) => JSON.parse(readFileSync(join(lifted, map), 'utf8')).sources);
   const versions = Object.fromEntries(sources.flatMap(partOf).sort());
   const place = join(work, 'parts');
   mkdirSync(place);
   writeFileSync(join(place, 'package.json'), JSON.stringify({ private: true, dependencies: versions }));
   const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline'];
-  await run('npm', ['install', '--legacy-peer-deps', ...quiet], { cwd: place, cure, onLine });
+  await run('npm', ['install', '--legacy-peer-deps', ...quiet], { cwd: place, cure });
   const parts = Object.entries(versions).map(([name, version]) => {
     const installed = join(place, 'node_modules', name);
     const { license, author } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));

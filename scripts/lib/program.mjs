@@ -28,14 +28,45 @@ function inlineTypes() {
   writeFileSync(file, readFileSync(file, 'utf8').replace(imports, '') + types);
 }
 
-async function liftReference(onLine) {
+async function liftReference() {
   const stamp = `${reference}/.stamp`;
   const hash = hashOf([], [apiReference.integrity, ...apiReference.files]);
   if (isStamped(stamp, hash)) return;
   const cure =
     "The script of the API's page could not be had. Check the network and npm's registry setting (npm config get registry).";
-  await liftFiles(apiReference, reference, cure, onLine);
+  await liftFiles(apiReference, reference, cure);
   writeStamp(stamp, hash);
+}
+
+/** What that page never shows: an assistant, which it switches off, and icons that a document may name for its operations. */
+const unseen = /^\.\/(?:chunks\/)?(?:AgentScalarDrawer|[\w-]+\.svg)-[\w-]+\.js$/;
+
+/** In parts: what the page shows comes first, the form that sends requests when it is opened. */
+async function bundleReference() {
+  const { build } = await import('esbuild');
+  await build({
+    entryPoints: { reference: `${reference}/dist/browser/standalone.esm.js` },
+    outdir: 'dist/src/site/reference',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    minify: true,
+    charset: 'utf8',
+    logLevel: 'warning',
+    // The page's own address, wherever a proxy has put it: src/site/page.ts.
+    publicPath: './docs?part=',
+    plugins: [
+      {
+        name: 'unseen',
+        setup({ onResolve, onLoad }) {
+          onResolve({ filter: unseen }, ({ kind }) =>
+            kind === 'dynamic-import' ? { path: 'unseen', namespace: 'unseen' } : undefined,
+          );
+          onLoad({ filter: /./, namespace: 'unseen' }, () => ({ contents: 'export default {}' }));
+        },
+      },
+    ],
+  });
 }
 
 /** `lab`: the laboratory's folder, in a list; an empty one without it. */
@@ -43,16 +74,16 @@ export function programStep(lab) {
   const hash = () =>
     hashOf([
       ...['src', ...lab, 'models/prepare', 'tsconfig.json', 'package-lock.json'],
-      ...['client-types', 'lift', 'program', 'reference'].map((name) => `scripts/lib/${name}.mjs`),
+      ...['client-types', 'lift', 'program'].map((name) => `scripts/lib/${name}.mjs`),
     ]);
   return {
     id: 'program',
     title: 'program',
     missing: () => (isStamped('dist/.stamp', hash()) ? undefined : 'tsc'),
-    make: async (onLine) => {
-      await liftReference(onLine);
+    make: async () => {
+      await liftReference();
       rmSync('dist', { recursive: true, force: true });
-      const node = (cure, ...args) => run(process.execPath, args, { cure, onLine });
+      const node = (cure, ...args) => run(process.execPath, args, { cure });
       const bundle = ['node_modules/esbuild/bin/esbuild', '--bundle', '--log-level=warning'];
       const compile = ['node_modules/typescript/bin/tsc', '-p'];
       await node("The clients' types could not be bundled.", ...bundle, ...clientTypes);
@@ -61,8 +92,7 @@ export function programStep(lab) {
       inlineTypes();
       await node('The TypeScript sources did not compile.', ...compile, '.');
       await node('The pages could not be bundled.', ...bundle, ...pages(lab));
-      const parts = ['scripts/lib/reference.mjs', `${reference}/dist/browser`, 'dist/src/site/reference'];
-      await node("The script of the API's page could not be bundled.", ...parts);
+      await bundleReference();
       writeStamp('dist/.stamp', hash());
     },
   };

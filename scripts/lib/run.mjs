@@ -1,6 +1,7 @@
 // Steps of set-up and packaging: a command with its output kept aside, the progress on a terminal, and stamps of what is done.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
@@ -11,9 +12,8 @@ const lastLines = (text, count) => text.trimEnd().split('\n').slice(-count).join
 
 /**
  * Resolves to the command's output. Rejects with a SetupError that ends in `cure`.
- * `onLine` sees each line as it comes, for a progress display.
  */
-export function run(command, args, { cwd, env, cure, onLine = () => {} }) {
+export function run(command, args, { cwd, env, cure }) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
       cwd,
@@ -21,13 +21,10 @@ export function run(command, args, { cwd, env, cure, onLine = () => {} }) {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let output = '';
-    const take = (chunk) => {
-      output += chunk;
-      const line = lastLines(String(chunk), 1).trim();
-      if (line) onLine(line);
-    };
-    child.stdout.on('data', take);
-    child.stderr.on('data', take);
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk) => {
+        output += chunk;
+      });
     const fail = (reason) =>
       reject(new SetupError(`${command} ${args.join(' ')}\n${lastLines(output, 30)}\n${reason}\n${cure}`));
     child.on('error', (error) => fail(error.message));
@@ -42,28 +39,16 @@ export function ask(command, args) {
 }
 
 const onTerminal = process.stderr.isTTY === true && !process.env.CI;
-const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 export const seconds = (since) => `${((performance.now() - since) / 1000).toFixed(1)} s`;
 
-/** Shows `title` while `act(onLine)` runs; on a terminal also its time and the last line of its output. */
+/** Says every 20 s that `title` still runs; on a terminal each second, on one line. */
 export async function withProgress(title, act) {
   const start = performance.now();
-  let last = '';
-  let frame = 0;
-  const draw = () => {
-    const width = (process.stderr.columns ?? 80) - title.length - 16;
-    const hint = width > 10 ? last.slice(0, width) : '';
-    frame = (frame + 1) % frames.length;
-    process.stderr.write(`\r\x1b[2K${frames[frame]} ${title}  ${seconds(start)}  \x1b[2m${hint}\x1b[0m`);
-  };
-  const tell = () => process.stderr.write(`  ${title} … ${seconds(start)}\n`);
-  const timer = onTerminal ? setInterval(draw, 100) : setInterval(tell, 20_000);
-  timer.unref();
+  const [before, after, every_ms] = onTerminal ? ['\r', '', 1000] : ['', '\n', 20_000];
+  const tell = () => process.stderr.write(`${before}  ${title} … ${seconds(start)}${after}`);
+  const timer = setInterval(tell, every_ms).unref();
   try {
-    const result = await act((line) => {
-      last = line;
-    });
-    return result;
+    return await act();
   } finally {
     clearInterval(timer);
     if (onTerminal) process.stderr.write('\r\x1b[2K');
@@ -94,4 +79,22 @@ export const isStamped = (stamp, hash) => existsSync(stamp) && readFileSync(stam
 export function writeStamp(stamp, hash) {
   mkdirSync(dirname(stamp), { recursive: true });
   writeFileSync(stamp, hash);
+}
+
+/**
+ * One set-up in a folder at a time: a second would tread on it, so it waits. Resolves when this process has the lock, which it keeps
+ * until it ends, however it ends. `onWait` is told when another one has it. Nothing is locked where util-linux's flock is missing.
+ */
+export async function takeLock(lock, onWait) {
+  for (const how of [['--nonblock'], []]) {
+    // It ends with its standard input, and that with this process.
+    const holder = spawn('flock', [...how, lock, 'sh', '-c', 'echo && exec cat >&2'], {
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    const answers = [once(holder.stdout, 'data').then(() => true), once(holder, 'exit').then(() => false)];
+    const isHeld = await Promise.race(answers).catch(({ code }) => code === 'ENOENT');
+    for (const one of [holder, holder.stdin, holder.stdout]) one.unref();
+    if (isHeld) return;
+    if (how.length > 0) onWait();
+  }
 }

@@ -1,9 +1,8 @@
 // The list of parts of a release for one platform (SBOM, CycloneDX 1.5): the npm packages that the program runs with, and what is
 // inside the files that are shipped.
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { apiReference } from './lift.mjs';
-import { neededPackages } from './needed-packages.mjs';
 import { insideUws, referenceParts } from './notices.mjs';
 import { libraries } from './static-libraries.mjs';
 import { uwsBuilds } from './uws.mjs';
@@ -92,3 +91,35 @@ const component = ({ name, version, licence, copyright }) => ({
 });
 
 const npmAddress = (name, version) => `pkg:npm/${name.replace('@', '%40')}@${version}`;
+
+/**
+ * Which npm packages the program needs while it runs, by package-lock.json: the folder under node_modules of each, found as Node finds
+ * it, with the folders of what it depends on; the program's own is ''. `without` names packages that are left out, with what nothing
+ * else needs.
+ */
+export function neededPackages(lock, without) {
+  const needed = new Map();
+  const visit = (from) => {
+    if (needed.has(from)) return;
+    const { dependencies, optionalDependencies } = lock.packages[from];
+    const names = Object.keys({ ...dependencies, ...optionalDependencies });
+    // An optional one, of another platform, is in the lock file and not there.
+    const isThere = (place) => place in lock.packages && existsSync(place);
+    const places = names
+      .filter((name) => !without.includes(name))
+      .flatMap((name) => placesOf(name, from).find(isThere) ?? []);
+    needed.set(from, places);
+    for (const place of places) visit(place);
+  };
+  visit('');
+  return needed;
+}
+
+/** From `a/node_modules/b` one sees the packages in it, in `a`, and at the top. */
+function placesOf(name, from) {
+  const places = [];
+  for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('node_modules/') - 1))) {
+    places.push(folder === '' ? `node_modules/${name}` : `${folder}/node_modules/${name}`);
+    if (folder === '') return places;
+  }
+}

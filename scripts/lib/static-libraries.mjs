@@ -96,7 +96,7 @@ const prefixMap = '-ffile-prefix-map=';
 const cure = 'The static libraries did not build. They need cmake, ninja, a C++ compiler and nasm.';
 
 /** Resolves to the folder that has `include`, `lib` and `licences`. Some ten minutes on two cores; quick when it is there. */
-export async function staticLibraries(onLine) {
+export async function staticLibraries() {
   const folder = resolve('.cache/static');
   const stamp = join(folder, '.stamp');
   const built = libraries.map(({ sha256, licences, empty, options, blank }) => ({
@@ -109,13 +109,13 @@ export async function staticLibraries(onLine) {
   const hash = hashOf([], [JSON.stringify(built), hardening, prefixMap, process.arch]);
   if (isStamped(stamp, hash)) return folder;
   const missing = isDebian() ? missingPackages(['nasm', 'cmake', 'ninja-build', 'xz-utils']) : [];
-  if (missing.length > 0) await installPackages(missing, onLine);
+  if (missing.length > 0) await installPackages(missing);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const flags = `${hardening} ${prefixMap}${process.cwd()}=.`;
   for (const { name, options, empty, licences, blank, ...source } of libraries) {
     const work = resolve('.cache', `static-${name}`);
-    await unpackSource(source, join(work, 'source'), cure, onLine);
+    await unpackSource(source, join(work, 'source'), cure);
     if (empty !== undefined) {
       const file = join(work, 'source', empty);
       mkdirSync(dirname(file), { recursive: true });
@@ -139,13 +139,13 @@ export async function staticLibraries(onLine) {
     };
     const defined = Object.entries(configure).map(([name, value]) => `-D${name}=${value}`);
     const place = ['-S', join(work, 'source'), '-B', built, '-G', 'Ninja'];
-    await run('cmake', [...place, ...defined, ...options], { cure, onLine });
+    await run('cmake', [...place, ...defined, ...options], { cure });
     if (blank !== undefined) {
       truncateSync(join(built, blank)); // which fails where OpenCV has moved it
       writeFileSync(join(built, blank), '""\n');
     }
     const parallel = ['--parallel', String(availableParallelism())];
-    await run('cmake', ['--build', built, ...parallel, '--target', 'install'], { cure, onLine });
+    await run('cmake', ['--build', built, ...parallel, '--target', 'install'], { cure });
     rmSync(work, { recursive: true, force: true });
   }
   writeStamp(stamp, hash);

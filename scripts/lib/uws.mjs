@@ -68,9 +68,9 @@ export function ownUws() {
 }
 
 /** Lifts the binary of a build into its folder of `target`. Throws a SetupError when the tarball or the file is not the one that is pinned. */
-export async function liftUws({ sha256, ...build }, target, onLine) {
+export async function liftUws({ sha256, ...build }, target) {
   const cure = `µWebSockets.js could not be set up. Check the network and npm's registry setting (npm config get registry). Without it HTTP is served by node:http: see docs/deployment.md.`;
   const folder = join(target, build.folder);
-  await liftFiles({ ...build, files: ['uws.node'] }, folder, cure, onLine);
+  await liftFiles({ ...build, files: ['uws.node'] }, folder, cure);
   requireDigest(build.package, join(folder, 'uws.node'), sha256);
 }

@@ -6,7 +6,7 @@ import { Ajv2019 } from 'ajv/dist/2019.js';
 import { buildSync } from 'esbuild';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { neededPackages } from '../../scripts/lib/needed-packages.mjs';
+import { neededPackages } from '../../scripts/lib/sbom.mjs';
 import { readKeyFile } from '../../src/auth/key-file.ts';
 import { readConfig, unknownVariables } from '../../src/config/config.ts';
 import { projectPath } from '../../src/config/paths.ts';

@@ -186,7 +186,7 @@ test.skipIf(!hasApt)(
 
 /** Set-ups of one folder, one after the other. */
 
-const module = pathToFileURL(projectPath('scripts/lib/lock.mjs')).href;
+const module = pathToFileURL(projectPath('scripts/lib/run.mjs')).href;
 
 /** Takes the lock, and writes that it has it and that it ends. */
 const holder = (lock: string, log: string) => `
