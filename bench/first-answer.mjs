@@ -11,7 +11,8 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { debootstrap, furnish, inside, ownSuite, requireTools } from '../scripts/lib/debian-root.mjs';
+import { thisRelease } from '../scripts/lib/debian.mjs';
+import { debootstrap, furnish, inside, requireTools } from '../scripts/lib/debian-root.mjs';
 import { root } from '../test/support/programs.mjs';
 import { claim, flags, report } from '../test/support/report.mjs';
 
@@ -45,7 +46,7 @@ try {
   let place = { home: folder, origin: `file://${root}`, wrap: (command) => command, env: process.env };
   if (fresh) {
     const debian = join(folder, 'debian');
-    run(debootstrap(debian, suite || ownSuite(), arch));
+    run(debootstrap(debian, suite || thisRelease(), arch));
     mkdirSync(join(debian, 'home/fresh'));
     // The origin must be reachable inside the new Debian.
     run(['git', 'clone', '--quiet', '--bare', `file://${root}`, join(debian, 'origin.git')]);
@@ -73,7 +74,7 @@ try {
   report({
     title: `From git clone to ${tests ? 'tested' : 'the first answer'}: ${seconds} s`,
     facts: {
-      machine: fresh ? `a fresh Debian ${suite || ownSuite()}` : 'this one, with its packages and caches',
+      machine: fresh ? `a fresh Debian ${suite || thisRelease()}` : 'this one, with its packages and caches',
       node: run(wrap(['node', '--version']), { env }).trim(),
       on_disk: fresh ? `${run(wrap(['du', '-sm', home])).split('\t')[0]} MB` : undefined,
       processor: emulated ? `${arch}, emulated` : arch,

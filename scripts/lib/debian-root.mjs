@@ -6,11 +6,11 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
-  readFileSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { ownMirror } from './debian.mjs';
 
 /** Names of the environment that tell of proxies and certificates, which a machine of one's own would have as well. */
 const network = /^(?:https?_proxy|no_proxy|node_extra_ca_certs|ssl_cert_\w+|npm_config_\w+)$/i;
@@ -24,22 +24,6 @@ export function requireTools(who) {
     if (spawnSync(tool, ['--version']).error)
       throw new Error(`${who} needs ${tool}: apt-get install ${name}`);
   }
-}
-
-/** The release of this machine. */
-export function ownSuite() {
-  const name = readFileSync('/etc/os-release', 'utf8').match(/^VERSION_CODENAME=(\w+)$/m)?.[1];
-  if (name === undefined) throw new Error('This is no Debian release; choose one with --suite');
-  return name;
-}
-
-/** The mirror of Debian that this machine's apt is set to. */
-function ownMirror() {
-  const lines = ask('apt-get', 'indextargets', '--format', '$(SITE) $(ORIGIN)', 'Created-By: Packages');
-  const sites = lines.split('\n').flatMap((line) => (line.endsWith(' Debian') ? [line.split(' ')[0]] : []));
-  const mirror = sites.find((site) => !site.includes('security'));
-  if (mirror === undefined) throw new Error('apt knows no mirror of Debian; run apt-get update once');
-  return mirror;
 }
 
 /** Runs a command in namespaces of its own. */

@@ -50,7 +50,8 @@ export const unpackFiles = (name, files, target, cure) =>
     cure,
   );
 
-const thisRelease = () =>
+/** The release that runs here. */
+export const thisRelease = () =>
   /^VERSION_CODENAME=(\S+)$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? 'stable';
 
 /**
@@ -74,10 +75,12 @@ for service in redis-server nginx caddy haproxy logrotate.timer; do
   fi
 done`;
 
-/** The mirror that apt uses here. Throws a SetupError. */
-function mirrorOf(cure) {
-  const sites = ask('apt-get', ['indextargets', '--format', '$(SITE)', 'Created-By: Packages']) ?? '';
-  const mirror = sites.split('\n').find((site) => site && !site.includes('security'));
+/** The mirror that apt uses here: Debian's own where it has others too. Throws a SetupError. */
+export function ownMirror(cure = '') {
+  const format = '$(SITE) $(ORIGIN)';
+  const told = ask('apt-get', ['indextargets', '--format', format, 'Created-By: Packages']) ?? '';
+  const sites = told.split('\n').filter((line) => line && !line.includes('security'));
+  const mirror = (sites.find((line) => line.endsWith(' Debian')) ?? sites[0])?.split(' ')[0];
   if (!mirror) throw new SetupError(`apt knows no mirror (run apt-get update once as root).\n${cure}`);
   return mirror;
 }
@@ -87,7 +90,7 @@ export async function unpackSource({ path, sha256 }, target, cure) {
   const archive = `${target}.tar`;
   rmSync(target, { recursive: true, force: true });
   mkdirSync(target, { recursive: true });
-  const download = ['download-file', `${mirrorOf(cure)}/${path}`, archive, `SHA256:${sha256}`];
+  const download = ['download-file', `${ownMirror(cure)}/${path}`, archive, `SHA256:${sha256}`];
   await run('/usr/lib/apt/apt-helper', ['-o', 'APT::Sandbox::User=', ...download], { cure });
   await run('tar', ['--extract', '--file', archive, '--directory', target, '--strip-components=1'], {
     cure,
@@ -131,7 +134,7 @@ async function unpack({ names, release, files }, target, cure) {
   rmSync(work, { recursive: true, force: true });
   for (const folder of ['lists/partial', 'cache/archives/partial', 'tree'])
     mkdirSync(join(work, folder), { recursive: true });
-  const mirror = mirrorOf(cure);
+  const mirror = ownMirror(cure);
   const keys = '/usr/share/keyrings/debian-archive-keyring.gpg';
   const signed = existsSync(keys) ? `[signed-by=${keys}] ` : '';
   writeFileSync(join(work, 'sources.list'), `deb ${signed}${mirror} ${release} main\n`);
