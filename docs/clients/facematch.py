@@ -1,12 +1,8 @@
-#!/usr/bin/env python3
 """A client of the face-match service: this one file, Python 3.9 or later, no package.
 
     from facematch import FacematchClient
     client = FacematchClient("http://127.0.0.1:8080", "fm_…")
     print(client.match("one.jpg", "two.jpg")["confidence_percent"])
-
-On the command line, with FACEMATCH_URL and FACEMATCH_KEY set: python3 facematch.py one.jpg two.jpg
-Exit codes: 0 a match, 1 no match, 2 an error.
 """
 
 from __future__ import annotations
@@ -18,7 +14,6 @@ import os
 import random
 import secrets
 import socket
-import sys
 import time
 import urllib.parse
 import urllib.request
@@ -232,28 +227,3 @@ def part(boundary: bytes, field: str, filename: str | None, data: bytes) -> byte
 def quoted(name: str) -> str:
     """A name as browsers send it, so that it ends neither its quotation marks nor its line."""
     return name.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def main() -> int:
-    """Compares the two images that the command line names; the exit code."""
-    if len(sys.argv) != 3:
-        raise ValueError("usage: facematch.py IMAGE1 IMAGE2")
-    key = os.environ.get("FACEMATCH_KEY")
-    if not key:
-        raise ValueError("put your API key into FACEMATCH_KEY")
-    client = FacematchClient(os.environ.get("FACEMATCH_URL", "http://127.0.0.1:8080"), key)
-    answer = client.match(sys.argv[1], sys.argv[2])
-    verdict = "match" if answer["match"] else "no match"
-    beyond = ", calculated beyond what was measured" if answer["extrapolated"] else ""
-    print(f"{verdict}: {answer['confidence_percent']} %{beyond} (the threshold is {answer['threshold_percent']} %)")
-    for warning in answer["warnings"]:
-        print(f"warning: {warning['detail']}")
-    return 0 if answer["match"] else 1
-
-
-if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except Exception as error:  # whatever it is: Python's own exit code of 1 would say that they do not match
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
