@@ -4,10 +4,9 @@ import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { request } from 'undici';
 import { describe, expect, test } from 'vitest';
-import { projectPath } from '../../../src/config/paths.ts';
 import { execute } from '../../server/support/cli.ts';
 import { paths } from '../../server/support/client.ts';
-import { hasCurl, hasPython } from '../../server/support/client-programs.ts';
+import { hasCurl } from '../../server/support/client-programs.ts';
 import { TestServer } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
 
@@ -23,12 +22,6 @@ for (const [name, bytes] of Object.entries(sizes))
   writeFileSync(join(folder, name), Buffer.alloc(bytes, 120));
 const server = await TestServer.forFile({ env: { FACEMATCH_AUTH_FAILURE_BURST: '50000' } });
 const url = server.url(paths.match);
-
-async function run(program: string, args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await execute(program, args, projectPath('.'), { PATH: process.env.PATH });
-  if (code !== 0) throw new Error(stderr);
-  return stdout;
-}
 
 interface Upload {
   size: keyof typeof sizes;
@@ -46,32 +39,11 @@ function curl(...extra: string[]): Client {
     const args = ['-sS', '-o', '/dev/null', '-w', '%{http_code}', ...extra];
     args.push('-H', `x-api-key: ${key}`, '-H', `content-type: ${contentType}`);
     if (chunked) args.push('-H', 'transfer-encoding: chunked');
-    return Number(await run('curl', [...args, '--data-binary', `@${join(folder, size)}`, url]));
+    args.push('--data-binary', `@${join(folder, size)}`, url);
+    const { code, stdout, stderr } = await execute('curl', args, folder, { PATH: process.env.PATH });
+    if (code !== 0) throw new Error(stderr);
+    return Number(stdout);
   };
-}
-
-const python = `
-import http.client, sys, urllib.parse, urllib.request, urllib.error
-way, url, key, file, chunked = sys.argv[1:6]
-headers = {'x-api-key': key, 'content-type': '${contentType}'}
-def pieces():
-    with open(file, 'rb') as body:
-        while piece := body.read(65536): yield piece
-body = pieces() if chunked == 'true' else open(file, 'rb').read()
-if way == 'http.client':
-    parts = urllib.parse.urlsplit(url)
-    connection = http.client.HTTPConnection(parts.hostname, parts.port)
-    connection.request('POST', parts.path, body=body, headers=headers, encode_chunked=chunked == 'true')
-    print(connection.getresponse().status)
-else:
-    # Says "Connection: close" with every request.
-    try: print(urllib.request.urlopen(urllib.request.Request(url, data=body, headers=headers)).status)
-    except urllib.error.HTTPError as error: print(error.code)
-`;
-
-function pythonClient(way: string): Client {
-  return async ({ size, key, chunked }) =>
-    Number(await run('python3', ['-c', python, way, url, key, join(folder, size), String(chunked)]));
 }
 
 const undici: Client = async ({ size, key, chunked }) => {
@@ -101,8 +73,8 @@ const clients: [name: string, client: Client, there: boolean][] = [
   // Node's fetch as well.
   ['undici', undici, true],
   ["Node's http", nodeHttp, true],
-  ["Python's http.client", pythonClient('http.client'), hasPython],
-  ["Python's urllib", pythonClient('urllib'), hasPython],
+  // As Python's urllib says with every request.
+  ['curl that closes', curl('-H', 'expect:', '-H', 'connection: close'), hasCurl],
 ];
 
 const uploads = (Object.keys(sizes) as (keyof typeof sizes)[]).flatMap((size) =>
