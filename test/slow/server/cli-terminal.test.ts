@@ -72,8 +72,6 @@ beforeAll(async () => {
 test.each([
   { env: {}, coloured: false },
   { env: { FORCE_COLOR: '1' }, coloured: true },
-  { env: { FORCE_COLOR: '0' }, coloured: false },
-  { env: { FORCE_COLOR: '1', NO_COLOR: '1' }, coloured: false },
 ])('in a pipe with $env, an error is coloured: $coloured', async ({ env, coloured }) => {
   const { stderr } = await facematch('keys list', folder, env);
   expect(stderr).toContain('does not exist');
@@ -84,9 +82,6 @@ describe.skipIf(!hasTerminals)('on a terminal', () => {
   test.each([
     { env: {}, coloured: true },
     { env: { NO_COLOR: '1' }, coloured: false },
-    { env: { FORCE_COLOR: '0' }, coloured: false },
-    { env: { TERM: 'dumb' }, coloured: false },
-    { env: { TERM: 'dumb', FORCE_COLOR: '1' }, coloured: true },
   ])('with $env, answers and errors are coloured: $coloured', async ({ env, coloured }) => {
     for (const [line, code, words] of [
       ['match a.jpg b.png', 0, 'Match: the same person'],
