@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import type { Redis } from 'ioredis';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { projectPath } from '../../../src/config/paths.ts';
 import { makePair } from '../../fixtures/credentials.ts';
@@ -201,7 +200,6 @@ describe.skipIf(!redisInstalled)('a Redis that is away', () => {
     return () => Promise.all([server.stop(), stop()]);
   });
 
-  let taker: Redis | undefined;
   const faults: readonly [what: string, reason: RegExp, away: () => unknown, back: () => unknown][] = [
     ['killed', /ECONNREFUSED|closed/, () => redis.kill(), () => redis.start()],
     ['stopped', /no answer within 200 ms/, () => redis.pause(), () => redis.resume()],
@@ -210,26 +208,6 @@ describe.skipIf(!redisInstalled)('a Redis that is away', () => {
       /^READONLY/,
       () => redis.tell((told) => told.replicaof('127.0.0.1', 1)),
       () => redis.tell((told) => told.replicaof('NO', 'ONE')),
-    ],
-    [
-      'full',
-      /^OOM/,
-      () => redis.tell((told) => told.config('SET', 'maxmemory', '1')),
-      () => redis.tell((told) => told.config('SET', 'maxmemory', '0')),
-    ],
-    [
-      'taken by others',
-      // Its refusal may overtake the question, which is then told of.
-      /max number of clients|isn't writeable/,
-      async () => {
-        taker = redis.connect();
-        await taker.config('SET', 'maxclients', '1');
-        await taker.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-      },
-      async () => {
-        await taker!.config('SET', 'maxclients', '100');
-        taker!.disconnect();
-      },
     ],
   ];
 
