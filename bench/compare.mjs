@@ -14,7 +14,7 @@ import { endOnSignals, root } from '../test/support/programs.mjs';
 import { environment, flags, progress } from '../test/support/report.mjs';
 import { consoleText, resultsText, writePage } from './compare/page.mjs';
 import { planOf } from './compare/plan.mjs';
-import { kindsIn, pairsOf, scenarios } from './compare/requests.mjs';
+import { kindOf, pairsOf, scenarios } from './compare/requests.mjs';
 import { figuresOf, rowsOf } from './compare/results.mjs';
 import { carryOut } from './compare/run.mjs';
 import { contenders, versionsOf } from './contenders/index.mjs';
@@ -65,7 +65,7 @@ async function measure() {
   const plan = planOf(options);
   await setUp(options.contenders);
   const pictures = {};
-  for (const kind of new Set(plan.flatMap(({ scenario }) => kindsIn(scenario))))
+  for (const kind of new Set(plan.map(({ scenario }) => kindOf(scenario))))
     pictures[kind] = (await pairsOf(kind)).source;
   const described = options.contenders
     .filter((name) => name !== 'floor')

@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { Load } from '../../test/support/load.mjs';
 import { cpuMsOf, mainThreadCpuMsOf, memoryOf, treeOf } from '../../test/support/programs.mjs';
 import { open_longer } from './plan.mjs';
-import { scenarios } from './requests.mjs';
+import { bodiesOf, scenarios } from './requests.mjs';
 
 export const path = '/API/v1.0/face/match/upload/advanced';
 /** A window may last this many times its length to collect its least number of answers. */
@@ -66,8 +66,8 @@ async function openLoop({ pid, rate, warm_s, seconds }, load) {
 
 if (process.send) {
   process.on('message', async (job) => {
-    const { bodies, key = job.key } = scenarios[job.scenario];
-    const load = new Load({ port: job.port, key, path }, await bodies(job.mode));
+    const { key = job.key } = scenarios[job.scenario];
+    const load = new Load({ port: job.port, key, path }, await bodiesOf(job.scenario, job.mode));
     const window = await (job.loop === 'open' ? openLoop : closedLoop)(job, load);
     load.close();
     process.send(window);

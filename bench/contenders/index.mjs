@@ -32,7 +32,7 @@ const peer =
     return { ...server, ...JSON.parse(server.line), key };
   };
 
-const pairs = ['small', 'card', 'photo', 'phone', 'mixed'];
+const pairs = ['small', 'card', 'photo', 'phone'];
 const bothModes = ['fast', 'balance'];
 
 /**
@@ -43,7 +43,7 @@ export const contenders = {
   floor: {
     title: 'floor',
     how: 'the native pipeline in a loop',
-    scenarios: ['small', 'card', 'photo', 'phone'],
+    scenarios: pairs,
     modes: bothModes,
     clients: [8],
   },
@@ -52,14 +52,14 @@ export const contenders = {
     how: `this repository; ${Object.entries(settings)
       .map((pair) => pair.join('='))
       .join(', ')}; its key without a limit; logs to a file`,
-    scenarios: [...pairs, 'refused-key', 'refused-form'],
+    scenarios: [...pairs, 'refused-key'],
     modes: bothModes,
     start: facematch(),
   },
   'facematch-again': {
     title: 'facematch, again',
     how: 'the same once more: how far two measurements of one thing lie apart',
-    scenarios: [...pairs, 'refused-key', 'refused-form'],
+    scenarios: [...pairs, 'refused-key'],
     modes: bothModes,
     start: facematch(),
   },
@@ -118,7 +118,7 @@ export const contenders = {
   hello: {
     title: 'µWS hello-world',
     how: 'answers every request with five bytes and reads no body',
-    scenarios: ['refused-key', 'refused-form'],
+    scenarios: ['refused-key'],
     modes: ['fast'],
     start: peer('hello.mjs'),
   },
