@@ -1,14 +1,12 @@
 // Coverage-guided fuzzing of decode() (native/fuzz): libFuzzer changes images of each format, and keeps what reaches new code.
-//   node bench/fuzz-decode.mjs [--seconds 60] [--format all|jpeg|png|webp] [--seed 0] [--corpus FOLDER] [--json]
+//   node bench/fuzz-decode.mjs [--seconds 60] [--json]
 // --seconds  of all formats together
-// --seed     0 takes another one each time; even with one, a slower machine gets less far
-// --corpus   a folder for each format, from which it starts and to which it adds; without it, what was reached is forgotten
 // What breaks it is kept in build/fuzz/findings. To repeat one: build/fuzz/native/fuzz/facematch_fuzz_decode FILE
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { run } from '../scripts/lib/run.mjs';
 import { endOnSignals, launch, root } from '../test/support/programs.mjs';
@@ -28,14 +26,8 @@ const most_seconds = 20;
 /** The most memory of the process, and of one allocation. */
 const most_mib = 1024;
 
-const options = flags({
-  seconds: 60,
-  format: ['all', ...Object.keys(signatures)],
-  seed: 0,
-  corpus: '',
-  json: false,
-});
-const formats = Object.keys(signatures).filter((name) => ['all', name].includes(options.format));
+const options = flags({ seconds: 60, json: false });
+const formats = Object.keys(signatures);
 const findings = join(root, 'build/fuzz/findings');
 const program = (name) => join(root, `build/fuzz/native/fuzz/facematch_fuzz_${name}`);
 
@@ -62,14 +54,14 @@ function seeds(scratch) {
 const figure = (said, name) => Number(said.match(new RegExp(`.*${name}:\\s*(\\d+)`, 's'))?.[1] ?? Number.NaN);
 
 async function fuzz(format, files, scratch) {
-  const corpus = options.corpus ? resolve(options.corpus, format) : join(scratch, format);
-  mkdirSync(corpus, { recursive: true });
+  const corpus = join(scratch, format);
+  mkdirSync(corpus);
   for (const file of files.filter((bytes) => bytes.length <= most_bytes && signatures[format](bytes)))
     writeFileSync(join(corpus, createHash('sha1').update(file).digest('hex')), file);
   const how = [
     `-max_total_time=${Math.max(1, Math.round(options.seconds / formats.length))}`,
     ...[`-max_len=${most_bytes}`, `-timeout=${most_seconds}`, `-rss_limit_mb=${most_mib}`],
-    ...[`-seed=${options.seed}`, '-report_slow_units=2', '-print_final_stats=1'],
+    ...['-report_slow_units=2', '-print_final_stats=1'],
     ...[`-dict=${join(root, `native/fuzz/${format}.dict`)}`, `-artifact_prefix=${findings}/${format}-`],
   ];
   const { child, ended } = launch(program('decode'), [corpus, ...how], {
