@@ -84,48 +84,33 @@ export async function prove({ rounds: count, seconds, json }) {
     if (!json) console.log(JSON.stringify(rounds.at(-1)));
   }
 
-  const every = (what, pick, limit, ok) => {
-    const values = rounds.flatMap(pick);
-    return claim(what, values.join(', '), limit, values.every(ok));
+  const share = (part, whole) => Math.round((part / whole) * 1000) / 1000;
+  const enough = [`at least ${least_goodput}`, (value) => value >= least_goodput];
+  const soon = [`at most ${slowest_refusal_ms}`, (ms) => ms <= slowest_refusal_ms];
+  const none = ['none', (found) => found === '0/0/0'];
+  const claims = {
+    'goodput under overload over the best goodput': [
+      ({ best, overload }) => share(overload.goodput, best),
+      ...enough,
+    ],
+    'refusals 503, p99 in ms': [({ overload }) => overload.refusal_ms.p99, ...soon],
+    'refusals 429, p99 in ms': [({ limiter }) => limiter.refusal_ms.p99, ...soon],
+    'goodput with the limiter over the rate that it allows': [
+      ({ limiter }) => share(limiter.goodput, limiter.rate),
+      ...enough,
+    ],
+    'requests lost, answers that are not the own, other answers': [
+      ({ overload, limiter }) =>
+        [overload, limiter].map(({ lost, stray, others }) => `${lost}/${stray}/${others}`),
+      ...none,
+    ],
   };
-  const goodputs = (what, pick) =>
-    every(
-      what,
-      (round) => {
-        const [part, whole] = pick(round);
-        return Math.round((part / whole) * 1000) / 1000;
-      },
-      `at least ${least_goodput}`,
-      (value) => value >= least_goodput,
-    );
-  const refusals = (status, pick) =>
-    every(
-      `refusals ${status}, p99 in ms`,
-      (round) => pick(round).refusal_ms.p99,
-      `at most ${slowest_refusal_ms}`,
-      (ms) => ms <= slowest_refusal_ms,
-    );
   return {
     title: `Overload: ${times} times the best goodput, ${count} rounds, one core and one worker`,
     facts: { load_before, rounds },
-    claims: [
-      goodputs('goodput under overload over the best goodput', ({ best, overload }) => [
-        overload.goodput,
-        best,
-      ]),
-      refusals(503, ({ overload }) => overload),
-      refusals(429, ({ limiter }) => limiter),
-      goodputs('goodput with the limiter over the rate that it allows', ({ limiter }) => [
-        limiter.goodput,
-        limiter.rate,
-      ]),
-      every(
-        'requests lost, answers that are not the own, other answers',
-        ({ overload, limiter }) =>
-          [overload, limiter].map(({ lost, stray, others }) => `${lost}/${stray}/${others}`),
-        'none',
-        (found) => found === '0/0/0',
-      ),
-    ],
+    claims: Object.entries(claims).map(([what, [pick, limit, ok]]) => {
+      const values = rounds.flatMap(pick);
+      return claim(what, values.join(', '), limit, values.every(ok));
+    }),
   };
 }
