@@ -1,4 +1,4 @@
-import { everyCommand, exitCodeWords, helpOf, subcommands } from '../../dist/src/cli/help.js';
+import { everyCommand, exitCodeWords, helpOf } from '../../dist/src/cli/help.js';
 import { openLab } from '../../dist/src/cli/laboratory.js';
 import { buildProgram } from '../../dist/src/cli/program.js';
 import { page, table } from './markdown.mjs';
@@ -33,41 +33,13 @@ export async function commandLineMarkdown() {
   );
 }
 
+/** What `--help` prints, with the notes as text and the examples as what a reader copies. */
 function section(path, command) {
   const { notes, examples } = helpOf(command);
-  const help = command.createHelp();
-  const description = command.description();
-  const args = command.registeredArguments;
-  const options = help.visibleOptions(command);
-  const terms = args.map((one) => {
-    const inner = `${one.name()}${one.variadic ? '...' : ''}`;
-    return one.required ? `<${inner}>` : `[${inner}]`;
-  });
-  const rest = subcommands(command).length > 0 ? ['<command>'] : ['[options]', ...terms];
-  const needed = options.filter(({ mandatory }) => mandatory).map(({ flags }) => flags);
+  command.configureOutput({ getOutHelpWidth: () => 110, getOutHasColors: () => false });
   return [
     `${'#'.repeat(path.split(' ').length)} ${path}`,
-    `${description.charAt(0).toUpperCase()}${description.slice(1)}.`,
-    `\`\`\`text\n${[path, ...needed, ...rest].join(' ')}\n\`\`\``,
-    ...(args.length === 0
-      ? []
-      : [
-          table(
-            ['argument', 'what'],
-            args.map(({ description, argChoices }, at) => [
-              `\`${terms[at]}\``,
-              `${description}${argChoices === undefined ? '' : ` (${argChoices.join(', ')})`}`,
-            ]),
-          ),
-        ]),
-    table(
-      ['option', 'what'],
-      // Commander's own text has defaults and choices in brackets.
-      options.map((option) => [
-        `\`${option.flags}\``,
-        `${help.optionDescription(option)}${option.mandatory ? ' (required)' : ''}`,
-      ]),
-    ),
+    `\`\`\`text\n${command.helpInformation().trim()}\n\`\`\``,
     ...(notes === undefined ? [] : notes.split('\n\n').map(paragraph)),
     `\`\`\`sh\n${examples.join('\n')}\n\`\`\``,
   ];
