@@ -34,7 +34,11 @@ import {
 import { liftUws, ownUws, uwsFolder, uwsFor } from './lib/uws.mjs';
 
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))));
-const { dev, full, bench, quiet, only } = options();
+const flag = { type: 'boolean', default: false };
+const known = { dev: flag, full: flag, bench: flag, quiet: flag, only: { type: 'string' } };
+const { full, bench, quiet, ...given } = parseArgs({ options: known }).values;
+const dev = given.dev || full || bench;
+const only = given.only?.split(',');
 
 const buildPackages =
   'cmake g++ make libopencv-core-dev libopencv-imgproc-dev libjpeg62-turbo-dev libpng-dev libwebp-dev'.split(
@@ -92,23 +96,18 @@ const addonHash = () =>
     ['native/core', 'native/binding', 'CMakeLists.txt', 'package-lock.json'],
     [process.version, process.arch, findHeaders(), process.env.OPENCV_DIR ?? ''],
   );
-const packagesHash = (which) =>
-  hashOf(['package-lock.json', '.npmrc'], [process.version, process.arch, which]);
+/** The program's own packages, and in each further set one more folder's. */
+const packageSets = { own: undefined, dev: 'test/tools', full: 'test/slow/tools', bench: 'bench' };
+const level = bench ? 3 : full ? 2 : dev ? 1 : 0;
 const packagesStamp = 'node_modules/.facematch-stamp';
-/** What each set has beside the program's own packages; each has those of the sets before it. */
-const packageSets = {
-  own: lab,
-  dev: [...lab, 'test/tools'],
-  full: [...lab, 'test/tools', 'test/slow/tools'],
-  bench: [...lab, 'test/tools', 'test/slow/tools', 'bench'],
-};
-const packageSet = bench ? 'bench' : full ? 'full' : dev ? 'dev' : 'own';
-const arePackagesThere = () => {
-  const sets = Object.keys(packageSets);
-  return sets.slice(sets.indexOf(packageSet)).some((which) => isStamped(packagesStamp, packagesHash(which)));
-};
+const packagesHash = (set) => hashOf(['package-lock.json', '.npmrc'], [process.version, process.arch, set]);
+const arePackagesThere = () =>
+  Object.keys(packageSets)
+    .slice(level)
+    .some((set) => isStamped(packagesStamp, packagesHash(set)));
 const workspaceFlags = () => {
-  const workspaces = packageSets[packageSet].map((folder) => `--workspace=${folder}`);
+  const folders = [...lab, ...Object.values(packageSets).slice(1, level + 1)];
+  const workspaces = folders.map((folder) => `--workspace=${folder}`);
   return workspaces.length === 0 ? ['--workspaces=false'] : [...workspaces, '--include-workspace-root'];
 };
 
@@ -165,7 +164,7 @@ const steps = [
       const quietly = ['--ignore-scripts', '--no-audit', '--no-fund'];
       await run('npm', ['ci', ...quietly, ...workspaceFlags()], { cure });
       dropOtherSystems();
-      writeStamp(packagesStamp, packagesHash(packageSet));
+      writeStamp(packagesStamp, packagesHash(Object.keys(packageSets)[level]));
     },
   },
   {
@@ -224,38 +223,18 @@ const steps = [
   },
 ];
 
-function options() {
-  try {
-    const flag = { type: 'boolean', default: false };
-    const known = { dev: flag, full: flag, bench: flag, quiet: flag, only: { type: 'string' } };
-    const { values } = parseArgs({ options: known });
-    const { full, bench, only } = values;
-    return { ...values, dev: values.dev || full || bench, only: only?.split(',') };
-  } catch (error) {
-    process.stderr.write(`✗ ${error.message}\n`);
-    process.exit(2);
-  }
-}
-
 /** Behind them for --full. */
 const fullSteps = [
   {
-    id: 'next-libc',
-    title: 'C library for the newest µWebSockets.js',
-    missing: () =>
-      nextUws() !== undefined && isDebian() && !existsSync(nextLibcTarget)
-        ? nextLibcPackages.join(' ')
-        : undefined,
-    make: () => unpackFromNextRelease(nextLibcPackages, nextLibcTarget, ''),
-  },
-  {
-    id: 'next-node',
-    title: 'Node for the newest µWebSockets.js',
-    missing: () =>
-      nextUws() !== undefined && !isStamped(`${nextNodeTarget}/.stamp`, nextNode.integrity)
-        ? `${nextNode.package} ${nextNode.version}`
-        : undefined,
+    id: 'next',
+    title: 'Node and C library for the newest µWebSockets.js',
+    missing: () => {
+      const isThere =
+        isStamped(`${nextNodeTarget}/.stamp`, nextNode.integrity) && existsSync(nextLibcTarget);
+      return nextUws() === undefined || !isDebian() || isThere ? undefined : nextLibcPackages.join(' ');
+    },
     make: async () => {
+      await unpackFromNextRelease(nextLibcPackages, nextLibcTarget, '');
       await liftFiles(nextNode, nextNodeTarget, '');
       writeStamp(`${nextNodeTarget}/.stamp`, nextNode.integrity);
     },
@@ -285,8 +264,6 @@ async function main() {
     process.stderr.write('• waits for another set-up of this folder\n'),
   );
   const wanted = full ? [...steps, ...fullSteps] : steps;
-  const unknown = (only ?? []).filter((id) => !wanted.some((step) => step.id === id));
-  if (unknown.length > 0) throw new SetupError(`--only: there is no step ${unknown.join(', ')}`);
   for (const [index, step] of wanted.entries()) {
     if (only !== undefined && !only.includes(step.id)) continue;
     const title = `[${index + 1}/${wanted.length}] ${step.title}`;
