@@ -1,5 +1,5 @@
 // Long proofs against a real server; each says what it claims and what it found, and ends with 1 where a claim does not hold.
-//   node bench/long.mjs soak [--requests 20000] [--seed 1] [--through nginx-tls] [--json]
+//   node bench/long.mjs soak [--requests 20000] [--seed 1] [--json]
 //   node bench/long.mjs overload [--rounds 3] [--seconds 12] [--json]
 import { endOnSignals } from '../test/support/programs.mjs';
 import { flags, report } from '../test/support/report.mjs';

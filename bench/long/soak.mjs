@@ -1,20 +1,15 @@
 // Does memory stay constant under valid requests of mixed image sizes and formats, both modes, both endpoints?
 // At every tenth of the run, and after the first 2,000 requests, the clients pause until no request is open, and then for
 // `rest_s` seconds. The server's resident memory at rest is compared.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { content_type, form } from '../../test/support/load.mjs';
-import { selfSigned, startNginx } from '../../test/support/nginx.mjs';
 import { portraits } from '../../test/support/portraits.mjs';
 import { memoryOf, startServer } from '../../test/support/programs.mjs';
 import { Random } from '../../test/support/random.mjs';
 import { claim, marksOf, mib, percent, progress } from '../../test/support/report.mjs';
 
-/** `through: nginx-tls` is through nginx with deploy/nginx.conf, with TLS on both sides of it. */
-export const defaults = { requests: 20_000, seed: 1, through: ['none', 'nginx-tls'] };
+export const defaults = { requests: 20_000, seed: 1 };
 const [clients, workers, rest_s] = [6, 2, 5];
 const limit = 0.03;
 
@@ -34,34 +29,11 @@ const wishes = sizes
   )
   .filter(([{ width, format }]) => !(format === 'png' && width > 2048));
 
-/** Starts the server and what stands before it: { server, address, connect, stop() }; `connect` is undici's. */
-async function start(env, through) {
-  if (through === 'none') {
-    const server = await startServer({ env });
-    return { ...server, server };
-  }
-  const folder = mkdtempSync(join(tmpdir(), 'facematch-soak-'));
-  const pair = selfSigned(folder);
-  const tls = { FACEMATCH_TLS_CERT: pair.cert, FACEMATCH_TLS_KEY: pair.key, FACEMATCH_TRUSTED_HOPS: '1' };
-  const server = await startServer({ env: { ...env, ...tls } });
-  const nginx = await startNginx({ folder, pair, servers: [server.port], ca: pair.cert });
-  return {
-    server,
-    address: nginx.address,
-    connect: { ca: readFileSync(pair.cert) },
-    async stop() {
-      await nginx.stop();
-      rmSync(folder, { recursive: true, force: true });
-      return server.stop();
-    },
-  };
-}
-
-export async function prove({ requests, seed, through, json }) {
+export async function prove({ requests, seed, json }) {
   /** Caches, arenas and compiled code have reached their size by then. */
   const settled = Math.min(2000, Math.floor(requests / 10));
-  const { server, address, connect, stop } = await start({ FACEMATCH_WORKERS: String(workers) }, through);
-  const agent = new Agent({ connections: clients, pipelining: 1, connect });
+  const server = await startServer({ env: { FACEMATCH_WORKERS: String(workers) } });
+  const agent = new Agent({ connections: clients, pipelining: 1 });
   const images = await portraits(wishes.map(([wish]) => wish));
   const statuses = {};
 
@@ -75,7 +47,7 @@ export async function prove({ requests, seed, through, json }) {
     const advanced = random.chance(0.5);
     const mode = random.chance(0.5) ? 'fast' : 'balance';
     const fields = { image1: imageFor(random), image2: imageFor(random) };
-    const answer = await request(`${address}/API/v1.0/face/match/upload${advanced ? '/advanced' : ''}`, {
+    const answer = await request(`${server.address}/API/v1.0/face/match/upload${advanced ? '/advanced' : ''}`, {
       method: 'POST',
       dispatcher: agent,
       headers: { 'x-api-key': server.key, 'content-type': content_type },
@@ -107,7 +79,7 @@ export async function prove({ requests, seed, through, json }) {
   const seconds = (performance.now() - started) / 1000;
   const peak_mib = mib(memoryOf(server.pid, 'VmHWM'));
   await agent.close();
-  const { code, signal } = await stop();
+  const { code, signal } = await server.stop();
 
   const first = rss[0].at_rest_mib;
   const last = rss.at(-1).at_rest_mib;
@@ -117,7 +89,7 @@ export async function prove({ requests, seed, through, json }) {
   return {
     title: `Soak: ${requests} valid requests, ${clients} clients, ${workers} workers`,
     facts: {
-      ...{ seed, through, seconds: Math.round(seconds), images: images.length, rss, peak_mib },
+      ...{ seed, seconds: Math.round(seconds), images: images.length, rss, peak_mib },
       requests_per_second: Math.round(requests / seconds),
     },
     claims: [

@@ -1,5 +1,5 @@
 // deploy/nginx.conf for real: its ports, paths and servers replaced by those of a scratch folder, and nothing else.
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePorts, root, startProgram } from './programs.mjs';
@@ -63,22 +63,12 @@ function write({ folder, port, pair, servers, ca, changes = [] }) {
 /**
  * Starts it in `folder` with a certificate (`pair`: { cert, key }) in front of `servers` (ports of this machine). With `ca`, a
  * file, it speaks TLS to them and trusts what that signed; `changes` are further pairs of a text of the sample and what takes
- * its place. Answers { port, address, pid, stop() }.
+ * its place. Answers { port, stop() }.
  */
 export async function startNginx(options) {
   const [port] = await freePorts(1);
   // It tells of its start on standard error.
   const args = ['-c', 'exec nginx "$@" 2>&1', 'sh', ...write({ ...options, port })];
-  const { pid, stop } = await startProgram('sh', args, { ready: /start worker process /, env: { PATH } });
-  return { port, address: `https://localhost:${port}`, pid, stop };
-}
-
-/** A certificate for localhost that signs itself, in `folder`: { cert, key }. Needs openssl. */
-export function selfSigned(folder) {
-  const pair = { cert: join(folder, 'tls.crt'), key: join(folder, 'tls.key') };
-  const what = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '30'];
-  const who = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
-  const files = ['-keyout', pair.key, '-out', pair.cert];
-  execFileSync('openssl', ['req', '-x509', ...what, ...who, ...files], { stdio: 'pipe' });
-  return pair;
+  const { stop } = await startProgram('sh', args, { ready: /start worker process /, env: { PATH } });
+  return { port, stop };
 }
