@@ -2,19 +2,12 @@
 // images, with their page faults:
 //   node bench/native.mjs [--image FILE] [--mode fast|balance] [--pack DIR] [--beside DIR] [--rounds N] [--json]
 //   node bench/native.mjs --large [--only WORD] [--rounds N] [--pack DIR] [--json]
-// The first measures the stages alone where it has any option.
+// The first measures the stages alone where it has any option. Paths are relative to the project's folder.
 import { spawnSync } from 'node:child_process';
-import { resolve } from 'node:path';
 import { root } from '../test/support/programs.mjs';
 import { buildNative, programs } from './lib/setup.mjs';
 
 const args = process.argv.slice(2);
-// Paths are relative to the caller's folder, but the program runs in the project's.
-for (const option of ['--image', '--pack', '--beside']) {
-  const at = args.indexOf(option) + 1;
-  if (at > 0 && args[at] !== undefined) args[at] = resolve(args[at]);
-}
-
 const large = args.includes('--large');
 const runs = [];
 if (!large) runs.push([programs.stages, args]);
