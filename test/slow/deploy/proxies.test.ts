@@ -172,11 +172,8 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
     await waiting;
   });
 
-  test.each([
-    ['a form', {}],
-    ['JSON', asJson],
-  ])('refuses %s beyond its limit as the server does, pages of other origins too', async (_what, type) => {
-    const large = { body: Buffer.alloc(28 * MiB), headers: { ...type, ...asPage, 'x-request-id': 'mine' } };
+  test('refuses a body beyond its limit as the server does', async () => {
+    const large = { body: Buffer.alloc(28 * MiB), headers: { ...asPage, 'x-request-id': 'mine' } };
     const ours = await post(servers.second, servers.key, large);
     const refused = await post(proxy.port, servers.key, large);
     // It does not know how much came.
@@ -186,11 +183,6 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
     expect(Object.keys(refused.body).sort()).toEqual(Object.keys(ours.body).sort());
     for (const name of lastingHeaders)
       expect([name, refused.headers[name]]).toEqual([name, ours.headers[name]]);
-    expect(refused.headers['strict-transport-security']).toContain('max-age=');
-    expect(ours.headers['access-control-allow-origin']).toBe(asPage.origin);
-    const elsewhere = { ...large, headers: { ...large.headers, origin: 'https://other.example' } };
-    const unread = await post(proxy.port, servers.key, elsewhere);
-    expect(unread.headers).not.toHaveProperty('access-control-allow-origin');
   });
 
   test('lets the largest bodies that the server takes in, and one byte more for it to refuse', async () => {

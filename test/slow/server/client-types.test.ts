@@ -44,7 +44,7 @@ async function compile(program: string, module = 'nodenext', types = ''): Promis
   return stdout + stderr;
 }
 
-test.each(['nodenext', 'esnext'])('real answers are values of the types (%s)', async (module) => {
+test('real answers are values of the types', async () => {
   const server = await TestServer.forTest();
   const advanced = { path: paths.advanced };
   const answers = [
@@ -59,8 +59,8 @@ test.each(['nodenext', 'esnext'])('real answers are values of the types (%s)', a
     ([type, { body }], i) => `export const v${i}: f.${type} = ${JSON.stringify(body)};\n`,
   );
   const program = `import type * as f from 'facematch/client-types';\n${values.join('')}`;
-  expect(await compile(program, module)).toBe('');
-  expect(await compile(program.replace('"match":', '"score":'), module)).toMatch(/score.* does not exist/);
+  expect(await compile(program)).toBe('');
+  expect(await compile(program.replace('"match":', '"score":'))).toMatch(/score.* does not exist/);
 });
 
 test('a code tells which members a problem has, as docs/clients/README.md shows', async () => {
