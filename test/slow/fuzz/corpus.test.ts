@@ -1,59 +1,34 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { projectPath } from '../../../src/config/paths.ts';
 import { filesBelow, sharedFolder, smallSample } from '../../fixtures/images.ts';
-import { type Build, builds, runChild } from '../../native/support/child.ts';
-
-interface Looked {
-  file: string;
-  /** `ok` or an error's code, for each mode. */
-  outcomes: string[];
-}
+import { builds, runChild } from '../../native/support/child.ts';
+import { newFolder } from '../../support/folder.ts';
 
 /** What any image may lead to: never an internal error, which would be a 500. */
 const allowedOutcomes = ['ok', 'unsupported_image_format', 'image_decode_failed', 'image_dimensions'];
 
-/** Analyses images below a folder in a process of its own, and a valid one now and then; the process must survive. */
-async function lookAt(build: Build, folder: string, sound: string, every: number): Promise<Looked[]> {
-  const child = await runChild(build, 'corpus.mjs', [folder, sound, String(every)], { longest });
-  expect(child).toMatchObject({ code: 0, signal: null, stderr: '' });
-  return child.stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Looked);
-}
-
-/** Real damaged, exotic and faceless images. Drawn ones are damaged in native/test/damage_test.cpp. */
-
 const shared = sharedFolder();
 const longest = 400_000;
 
-test.skipIf(!shared).each([
-  ['corrupt', 1],
-  ['negatives', 4],
-])(
-  'the addon answers the files of the shared folder %s, each %ith',
-  async (name, every) => {
-    const drawn = await mkdtemp(join(tmpdir(), 'facematch-corpus-'));
-    const sound = join(drawn, 'sound.png');
-    await writeFile(sound, await smallSample(1, 320));
-    const folder = join(shared!, 'data', name);
-    // Under AddressSanitizer where that is built.
-    const looked = await lookAt(builds.at(-1)!, folder, sound, every);
-    const files = filesBelow(folder).filter((_file, at) => at % every === 0);
-    expect(looked.map(({ file }) => file)).toEqual(files);
-    const words = looked.flatMap(({ outcomes }) => outcomes);
-    expect(words.filter((word) => !allowedOutcomes.includes(word))).toEqual([]);
-    await rm(drawn, { recursive: true });
-  },
-  longest,
-);
+/** Real damaged and exotic images, and a valid one now and then. Drawn ones are damaged in native/test/damage_test.cpp. */
+test.skipIf(!shared)('the addon answers the damaged files of the shared folder', { timeout: longest }, async () => {
+  const sound = join(newFolder(), 'sound.png');
+  writeFileSync(sound, await smallSample(1, 320));
+  const folder = join(shared!, 'data/corrupt');
+  // Under AddressSanitizer where that is built; the process must survive.
+  const child = await runChild(builds.at(-1)!, 'corpus.mjs', [folder, sound], { longest });
+  expect(child).toMatchObject({ code: 0, signal: null, stderr: '' });
+  const lines = child.stdout.trim().split('\n');
+  const looked: { file: string; outcomes: string[] }[] = lines.map((line) => JSON.parse(line));
+  expect(looked.map(({ file }) => file)).toEqual(filesBelow(folder));
+  const words = looked.flatMap(({ outcomes }) => outcomes);
+  expect(words.filter((word) => !allowedOutcomes.includes(word))).toEqual([]);
+});
 
 /** The fuzzers of bench/ for a short while. */
 

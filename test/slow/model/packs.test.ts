@@ -2,12 +2,10 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { preparePack } from '../../../models/prepare/prepare.ts';
-import { compare } from '../../../src/endpoints/comparison.ts';
 import type { AccuracyMode } from '../../../src/engine/addon.ts';
 import { loadPack } from '../../../src/engine/load-addon.ts';
 import { packDirectory, readCalibratedManifest } from '../../../src/engine/manifest.ts';
 import { verifyPack } from '../../../src/engine/pack-files.ts';
-import { Calibration } from '../../../src/scoring/calibration.ts';
 import { analyseOptions, sample, sharedFolder } from '../../fixtures/images.ts';
 import { program, run } from '../../server/support/cli.ts';
 import { getModels, type Json, match, twoPhotos } from '../../server/support/client.ts';
@@ -15,13 +13,13 @@ import { TestServer } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
 import { without } from '../../support/without.mjs';
 
-/** Tests for every pack, based on its manifest. */
+/** Every pack but the default one, which all other tests run on. */
 
 const shared = sharedFolder();
 const modes: readonly AccuracyMode[] = ['fast', 'balance'];
 
 /** The packs that the tests of this machine can run on. */
-const packs: readonly string[] = ['default', 'int8', ...((await yunetIsReady()) ? ['yunet'] : [])];
+const packs: readonly string[] = ['int8', ...((await yunetIsReady()) ? ['yunet'] : [])];
 
 /** YuNet's own file is not fetched by anybody: it lies in ../shared, or whoever runs the tests has prepared the pack. */
 async function yunetIsReady(): Promise<boolean> {
@@ -43,44 +41,14 @@ const people = [3, 3, 3, 4, 5, 4];
 describe.each(packs)('the pack %s', (name) => {
   const pack = packDirectory(name);
   const manifest = readCalibratedManifest(pack);
-  const { min_det_score, calibration } = manifest;
-  const addon = loadPack(pack, manifest);
-
-  function facesOf(picture: Buffer, options: Partial<typeof analyseOptions>) {
-    const result = addon.analyse(pack, picture, { ...analyseOptions, min_det_score, ...options });
-    if (!result.ok) throw new Error(JSON.stringify(result));
-    return result.image.faces;
-  }
-
-  function bestOf(first: Buffer, second: Buffer, accuracy_mode: AccuracyMode) {
-    const options = { ...analyseOptions, min_det_score, accuracy_mode };
-    const analyse = (picture: Buffer) => addon.analyse(pack, picture, options);
-    const automatic = { image1_face_index: -1, image2_face_index: -1, auto_pair_best: true };
-    const result = compare([analyse(first), analyse(second)], automatic);
-    if (Array.isArray(result)) throw new Error(JSON.stringify(result));
-    const best = result.pairs[0]!;
-    const judge = new Calibration(calibration[accuracy_mode].points);
-    return { ...result, best, ...judge.assess(best.normalised_similarity, result.pairs.length) };
-  }
-
   test.each(modes)('finds every person of six group photos and nobody else, mode %s', (accuracy_mode) => {
-    const found = people.map((_item, i) => facesOf(sample(i + 1), { accuracy_mode }).length);
+    const options = { ...analyseOptions, min_det_score: manifest.min_det_score, accuracy_mode };
+    const addon = loadPack(pack, manifest);
+    const found = people.map((_item, i) => {
+      const result = addon.analyse(pack, sample(i + 1), options);
+      return result.ok ? result.image.faces.length : result.code;
+    });
     expect(found).toEqual(people);
-  });
-
-  test.each(modes)('sees the one woman who is in two photos, mode %s', (mode) => {
-    const { best, confidence_percent, analyses } = bestOf(sample(1), sample(3), mode);
-    expect(confidence_percent).toBeGreaterThan(70);
-    // In the first photo she is on the right.
-    const { faces } = analyses[0].image;
-    const rightmost = Math.max(...faces.map(({ box }) => box.x));
-    expect(faces[best.image1_face_index]!.box.x).toBe(rightmost);
-  });
-
-  test.each(modes)('takes nobody of two other photos for the same, mode %s', (mode) => {
-    const { confidence_percent, pairs } = bestOf(sample(5), sample(6), mode);
-    expect(pairs).toHaveLength(20);
-    expect(confidence_percent).toBeLessThan(70);
   });
 
   test('is served, and named in the answer', async () => {
