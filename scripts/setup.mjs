@@ -229,8 +229,7 @@ const fullSteps = [
     id: 'next',
     title: 'Node and C library for the newest µWebSockets.js',
     missing: () => {
-      const isThere =
-        isStamped(`${nextNodeTarget}/.stamp`, nextNode.integrity) && existsSync(nextLibcTarget);
+      const isThere = isStamped(`${nextNodeTarget}/.stamp`, nextNode.integrity) && existsSync(nextLibcTarget);
       return nextUws() === undefined || !isDebian() || isThere ? undefined : nextLibcPackages.join(' ');
     },
     make: async () => {

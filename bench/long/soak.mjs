@@ -47,12 +47,15 @@ export async function prove({ requests, seed, json }) {
     const advanced = random.chance(0.5);
     const mode = random.chance(0.5) ? 'fast' : 'balance';
     const fields = { image1: imageFor(random), image2: imageFor(random) };
-    const answer = await request(`${server.address}/API/v1.0/face/match/upload${advanced ? '/advanced' : ''}`, {
-      method: 'POST',
-      dispatcher: agent,
-      headers: { 'x-api-key': server.key, 'content-type': content_type },
-      body: form(advanced ? { ...fields, accuracy_mode: mode } : fields),
-    });
+    const answer = await request(
+      `${server.address}/API/v1.0/face/match/upload${advanced ? '/advanced' : ''}`,
+      {
+        method: 'POST',
+        dispatcher: agent,
+        headers: { 'x-api-key': server.key, 'content-type': content_type },
+        body: form(advanced ? { ...fields, accuracy_mode: mode } : fields),
+      },
+    );
     await answer.body.dump();
     statuses[answer.statusCode] = (statuses[answer.statusCode] ?? 0) + 1;
   }

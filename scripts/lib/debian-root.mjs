@@ -1,14 +1,6 @@
 // A Debian with nothing in it but Node, npm and git: what a fresh machine has. Needs root, debootstrap and unshare.
 import { execFileSync, spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  copyFileSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ownMirror } from './debian.mjs';
 

@@ -44,11 +44,7 @@ export const unpackFromNextRelease = (names, target, cure) =>
 
 /** Single files of one package of the release that runs here. */
 export const unpackFiles = (name, files, target, cure) =>
-  unpack(
-    { names: [name], release: thisRelease(), files: files.map((file) => `.${file}`) },
-    target,
-    cure,
-  );
+  unpack({ names: [name], release: thisRelease(), files: files.map((file) => `.${file}`) }, target, cure);
 
 /** The release that runs here. */
 export const thisRelease = () =>

@@ -147,7 +147,15 @@ async function quarters(orientation: number, format: 'jpeg' | 'png' | 'webp'): P
 }
 
 /** Of RGBA the size, and the colours in the corners, row by row; in steps of 128, because JPEG is not exact. */
-function cornersOf({ width, height, data }: { width: number; height: number; data: ArrayLike<number> }): string {
+function cornersOf({
+  width,
+  height,
+  data,
+}: {
+  width: number;
+  height: number;
+  data: ArrayLike<number>;
+}): string {
   const at = (x: number, y: number) =>
     [0, 1, 2].map((channel) => Math.round(data[4 * (y * width + x) + channel]! / 128)).join('');
   const [x, y] = [width - 8, height - 8];

@@ -16,19 +16,23 @@ const shared = sharedFolder();
 const longest = 400_000;
 
 /** Real damaged and exotic images, and a valid one now and then. Drawn ones are damaged in native/test/damage_test.cpp. */
-test.skipIf(!shared)('the addon answers the damaged files of the shared folder', { timeout: longest }, async () => {
-  const sound = join(newFolder(), 'sound.png');
-  writeFileSync(sound, await smallSample(1, 320));
-  const folder = join(shared!, 'data/corrupt');
-  // Under AddressSanitizer where that is built; the process must survive.
-  const child = await runChild(builds.at(-1)!, 'corpus.mjs', [folder, sound], { longest });
-  expect(child).toMatchObject({ code: 0, signal: null, stderr: '' });
-  const lines = child.stdout.trim().split('\n');
-  const looked: { file: string; outcomes: string[] }[] = lines.map((line) => JSON.parse(line));
-  expect(looked.map(({ file }) => file)).toEqual(filesBelow(folder));
-  const words = looked.flatMap(({ outcomes }) => outcomes);
-  expect(words.filter((word) => !allowedOutcomes.includes(word))).toEqual([]);
-});
+test.skipIf(!shared)(
+  'the addon answers the damaged files of the shared folder',
+  { timeout: longest },
+  async () => {
+    const sound = join(newFolder(), 'sound.png');
+    writeFileSync(sound, await smallSample(1, 320));
+    const folder = join(shared!, 'data/corrupt');
+    // Under AddressSanitizer where that is built; the process must survive.
+    const child = await runChild(builds.at(-1)!, 'corpus.mjs', [folder, sound], { longest });
+    expect(child).toMatchObject({ code: 0, signal: null, stderr: '' });
+    const lines = child.stdout.trim().split('\n');
+    const looked: { file: string; outcomes: string[] }[] = lines.map((line) => JSON.parse(line));
+    expect(looked.map(({ file }) => file)).toEqual(filesBelow(folder));
+    const words = looked.flatMap(({ outcomes }) => outcomes);
+    expect(words.filter((word) => !allowedOutcomes.includes(word))).toEqual([]);
+  },
+);
 
 /** The fuzzers of bench/ for a short while. */
 

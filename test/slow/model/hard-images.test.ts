@@ -84,7 +84,9 @@ describe.each(modes)('%s finds', (mode) => {
     const wanted = (typeof share === 'number' ? share : share[mode]) * sum(({ of }) => of);
     const enough = sum(({ found }) => found) >= (rounded ? Math.floor(wanted) : wanted);
     // A failure lists the images that are not right.
-    const missed = counted.flatMap(({ what, counts }) => counts[mode]!.missed.map((name) => `${what}: ${name}`));
+    const missed = counted.flatMap(({ what, counts }) =>
+      counts[mode]!.missed.map((name) => `${what}: ${name}`),
+    );
     expect({ enough, missed }).toEqual({ enough: true, missed });
     if (alone) expect(sum(({ false_faces }) => false_faces)).toBe(0);
     if (step) expect(sum(({ found_by }) => found_by[step] ?? 0)).toBeGreaterThan(0);

@@ -58,7 +58,12 @@ async function answerWith(env: Record<string, string>): Promise<200 | string> {
 const apart = ['min_side', 'keep_alive_s', 'workers'];
 
 const ends = ranges.flatMap(({ name, least, most }) => [
-  { name, value: least, outcome: smallest[name] ?? served, alone: name in smallest || name === 'keep_alive_s' },
+  {
+    name,
+    value: least,
+    outcome: smallest[name] ?? served,
+    alone: name in smallest || name === 'keep_alive_s',
+  },
   { name, value: most, outcome: largest[name] ?? served, alone: apart.includes(name) },
 ]);
 
