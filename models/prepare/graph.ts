@@ -76,15 +76,6 @@ export function makeIntegers(name: string, values: number[]): Constant {
   return onnx.TensorProto.create({ name, dims: [values.length], dataType: INT64, rawData });
 }
 
-/** Height and width of an image's input, 1×3×height×width; undefined when they are not told. */
-export function sidesOf(
-  input: Graph['input'][number] | undefined,
-): { width: number; height: number } | undefined {
-  const dims = input?.type?.tensorType?.shape?.dim?.map((dim) => Number(dim.dimValue));
-  const [, , height, width] = dims?.length === 4 ? dims : [];
-  return height && width ? { width, height } : undefined;
-}
-
 /** A node with one output, named after it. */
 export function makeNode(
   opType: string,

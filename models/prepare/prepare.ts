@@ -11,8 +11,7 @@ import {
   readManifest,
 } from '../../src/engine/manifest.ts';
 import { sha256, verifiedFile, verifyFile } from '../../src/engine/pack-files.ts';
-import { type BroughtFiles, fetchOriginals, takeOver } from './origins.ts';
-import { withCure } from './tarball.ts';
+import { type BroughtFiles, fetchOriginals, takeOver, withCure } from './origins.ts';
 
 interface PreparedNet {
   file: string;
@@ -90,24 +89,21 @@ async function prepareNet(
   return bytes;
 }
 
-/** The net in the form that is run, compared with the one that was published. */
+/** The net in the form that is run; a rewritten one is compared with the one that was published. */
 async function remake(
   net: PackNet,
   directory: string,
   original: Uint8Array,
   report: (line: string) => void,
 ): Promise<Uint8Array> {
-  const { isTflite } = await import('./tflite.ts');
-  const { verifyConversion, verifyRewrite } = await import('./verify.ts');
-  if (isTflite(original)) {
+  if (String(net.from).endsWith('.tflite')) {
     report(`Converting ${net.from} to ${net.file}`);
     const { onnxOf } = await import('./from-tflite.ts');
-    const bytes = onnxOf(original);
-    await verifyConversion(net, bytes);
-    return bytes;
+    return onnxOf(original);
   }
   report(`Rewriting ${net.from} to ${net.file}`);
   const bytes = await rewrite(net, directory, original);
+  const { verifyRewrite } = await import('./verify.ts');
   await verifyRewrite(net, original, bytes);
   return bytes;
 }
@@ -118,9 +114,9 @@ async function rewrite(net: PackNet, directory: string, original: Uint8Array): P
     const { rewriteNet } = await import('./rewrite.ts');
     return rewriteNet(original);
   }
-  const { quantiseNet, readPlan } = await import('./int8/index.ts');
+  const { quantiseNet } = await import('./int8/index.ts');
   const bytes = await verifiedFile(join(directory, plan.file), plan.sha256, 'from the repository');
-  return quantiseNet(original, readPlan(bytes, plan.file));
+  return quantiseNet(original, JSON.parse(Buffer.from(bytes).toString()));
 }
 
 /** Nobody ever sees half a net: written beside its place under another name, then renamed. */

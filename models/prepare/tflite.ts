@@ -62,14 +62,7 @@ export interface TfliteNet {
   operators: Operator[];
 }
 
-const identifier = 'TFL3';
-
-export function isTflite(bytes: Uint8Array): boolean {
-  return bytes.length > 8 && new ByteBuffer(bytes).__has_identifier(identifier);
-}
-
 export function readTflite(bytes: Uint8Array): TfliteNet {
-  if (!isTflite(bytes)) throw new Error('The file is no net of TensorFlow Lite');
   const buffer = new ByteBuffer(bytes);
   const model = new Table(buffer, buffer.__indirect(0));
   const codes = model.tables(1).map((code) => kindOf(code));

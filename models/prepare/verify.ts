@@ -1,6 +1,4 @@
-import { readFile } from 'node:fs/promises';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
-import { projectPath } from '../../src/config/paths.ts';
 import type { PackNet } from '../../src/engine/manifest.ts';
 import { cornersOf, offsetsOutput } from './boxes.ts';
 
@@ -48,11 +46,8 @@ type Allowed = { max_error: number } | { min_cosine: number };
 /** How far a rewritten net may stray, in value. */
 const usual: Allowed = { max_error: 1e-4 };
 
-/** An embedding in direction; values that go up to some hundreds, pixels and the logits of scores, by more. */
-const unusual: Partial<Record<PackNet['family'], Allowed>> = {
-  arcface: { min_cosine: 0.99999 },
-  blazeface: { max_error: 1e-3 },
-};
+/** The embedding of faces, in direction. */
+const ofEmbedder: Allowed = { min_cosine: 0.99999 };
 
 /** Made-up images lie further from what ranges were measured on than any face. */
 const ofInt8: Allowed = { min_cosine: 0.95 };
@@ -71,10 +66,11 @@ export async function verifyRewrite(
   rewritten: Uint8Array,
 ): Promise<void> {
   const differences = await compareNets(net.input, inputShape(net), original, rewritten, fixedInputs(net));
-  for (const difference of differences) requireSame(net, 'rewritten', difference);
+  for (const difference of differences) requireSame(net, difference);
 }
 
-function fixedInputs(net: PackNet): Float32Array[] {
+/** The same images for each net, as its input. */
+export function fixedInputs(net: PackNet): Float32Array[] {
   const shape = inputShape(net);
   const [, , height, width] = shape as [number, number, number, number];
   const plane = height * width;
@@ -88,8 +84,9 @@ export function meanOf({ mean }: PackNet, plane: number): number {
   return typeof mean === 'number' ? mean : mean[plane]!;
 }
 
-function requireSame(net: PackNet, how: 'rewritten' | 'converted', difference: Difference): void {
-  const allowed = 'int8' in net && net.int8 ? ofInt8 : (unusual[net.family] ?? usual);
+function requireSame(net: PackNet, difference: Difference): void {
+  const isInt8 = 'int8' in net && net.int8 !== undefined;
+  const allowed = isInt8 ? ofInt8 : net.family === 'arcface' ? ofEmbedder : usual;
   // Written so that NaN fails too.
   const same =
     'min_cosine' in allowed
@@ -97,44 +94,9 @@ function requireSame(net: PackNet, how: 'rewritten' | 'converted', difference: D
       : difference.max_error <= allowed.max_error;
   if (same) return;
   throw new Error(
-    `The ${how} ${net.file} does not give the numbers of ${net.from}: cosine ${difference.cosine}, ` +
+    `The rewritten ${net.file} does not give the numbers of ${net.from}: cosine ${difference.cosine}, ` +
       `largest difference ${difference.max_error}, allowed ${JSON.stringify(allowed)}`,
   );
-}
-
-/** What an output should be: each `every`-th number of it, a row for each of the fixed inputs. */
-interface KnownOutput {
-  every: number;
-  rows: number[][];
-}
-
-/**
- * Runs a net that ONNX Runtime cannot run as published. known-outputs.json has, by the file's SHA-256, what the runtime that
- * it was made for answered to the fixed inputs: TensorFlow Lite as @tensorflow/tfjs-tflite 0.0.1-alpha.10 brings it, in Chromium.
- * Throws when the converted net does not give these numbers.
- */
-export async function verifyConversion(net: PackNet, converted: Uint8Array): Promise<void> {
-  const text = await readFile(projectPath('models/prepare/known-outputs.json'), 'utf8');
-  const all: Record<string, Record<string, KnownOutput>> = JSON.parse(text);
-  const known = all[net.source_sha256];
-  if (!known) {
-    throw new Error(
-      `Nothing tells what ${net.from} should answer: models/prepare/known-outputs.json lacks it`,
-    );
-  }
-  const session = await InferenceSession.create(converted, { intraOpNumThreads: 1, logSeverityLevel: 3 });
-  try {
-    for (const [i, input] of fixedInputs(net).entries()) {
-      const outputs = await session.run({ [net.input]: new Tensor('float32', input, inputShape(net)) });
-      for (const [name, { every, rows }] of Object.entries(known)) {
-        const all = outputs[name]?.data as Float32Array | undefined;
-        const actual = all?.filter((_, place) => place % every === 0);
-        requireSame(net, 'converted', differenceOf(Float32Array.from(rows[i]!), actual));
-      }
-    }
-  } finally {
-    await session.release();
-  }
 }
 
 /** How the outputs of two nets differ: one entry for each input and output. */

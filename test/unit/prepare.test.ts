@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decodeModel, makeNode, type Node } from '../../models/prepare/graph.ts';
-import { decodeFactors, readPlan } from '../../models/prepare/int8/index.ts';
+import { decodeFactors } from '../../models/prepare/int8/index.ts';
 import { roundFactors } from '../../models/prepare/int8/quantise.ts';
 import { rewriteNet } from '../../models/prepare/rewrite.ts';
 import { compareNets } from '../../models/prepare/verify.ts';
@@ -76,20 +76,4 @@ test.each([
   [127, 1.75 * 2 ** 31],
 ])('the code %d is the factor %d', (code, expected) => {
   expect([...decodeFactors(Buffer.from([code & 255]).toString('base64'))]).toEqual([expected]);
-});
-
-const plan = { fitted_on: 'two chips', floats: ['a'], factors: { a: 'AAAA' }, ranges: { a: [-1, 1] } };
-
-test('a plan is read as it was written', () => {
-  expect(readPlan(Buffer.from(JSON.stringify(plan)), 'my.int8.json')).toEqual(plan);
-});
-
-test.each([
-  ['is no JSON', '{', 'my.int8.json is not valid JSON: '],
-  ['is empty', '{}', 'my.int8.json is not a valid plan:\n'],
-  ['has half a range', JSON.stringify({ ...plan, ranges: { a: [1] } }), 'at ranges.a'],
-  ['has factors that are no base64', JSON.stringify({ ...plan, factors: { a: 'ä' } }), 'at factors.a'],
-  ['has a member that nobody knows', JSON.stringify({ ...plan, shifts: {} }), 'shifts'],
-])('a plan that %s is refused', (_what, text, message) => {
-  expect(() => readPlan(Buffer.from(text), 'my.int8.json')).toThrow(message);
 });

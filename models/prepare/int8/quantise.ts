@@ -88,9 +88,8 @@ class Quantiser {
   /** The node on whole numbers; `floats`: somebody reads its output as floats. */
   take(node: Node, floats: boolean): void {
     const [output] = node.output as [string];
-    const whole = { Conv: this.convolution, Add: this.sum, PRelu: this.prelu }[node.opType!];
-    if (!whole) throw new Error(`No operator on whole numbers for ${node.opType} ${output}`);
-    this.nodes.push(whole.call(this, node));
+    const wholes = { Conv: this.convolution, Add: this.sum, PRelu: this.prelu };
+    this.nodes.push(wholes[node.opType as keyof typeof wholes].call(this, node));
     this.wholes.add(output);
     if (floats) this.toFloat(output);
   }
@@ -114,8 +113,7 @@ class Quantiser {
   private prelu(node: Node): Node {
     const [x, slopeName] = node.input as [string, string];
     const [y] = node.output as [string];
-    const slope = this.constants.get(slopeName);
-    if (!slope) throw new Error(`The slope of PReLU ${y} is not a constant`);
+    const slope = this.constants.get(slopeName)!;
     const ratio = this.stepsOf(x).scale / this.stepsOf(y).scale;
     const [up, ...down] = roundFactors([ratio, ...Array.from(floatsOf(slope), (a) => a * ratio)]);
     const factors = [

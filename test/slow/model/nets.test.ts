@@ -14,21 +14,20 @@ import {
   floatsOf,
   makeFloats,
 } from '../../../models/prepare/graph.ts';
-import { type Int8Plan, quantiseNet, readPlan } from '../../../models/prepare/int8/index.ts';
+import { type Int8Plan, quantiseNet } from '../../../models/prepare/int8/index.ts';
 import { preparePack } from '../../../models/prepare/prepare.ts';
 import { rewriteNet } from '../../../models/prepare/rewrite.ts';
-import { isTflite, readTflite } from '../../../models/prepare/tflite.ts';
 import {
   compareNets,
+  fixedInputs,
   inputShape,
   meanOf,
-  verifyConversion,
   verifyRewrite,
 } from '../../../models/prepare/verify.ts';
+import { projectPath } from '../../../src/config/paths.ts';
 import { packDirectory, readCalibratedManifest } from '../../../src/engine/manifest.ts';
 import { sha256 } from '../../../src/engine/pack-files.ts';
 import { sample } from '../../fixtures/images.ts';
-import { without } from '../../support/without.mjs';
 import {
   closeDetector,
   closeOriginal,
@@ -50,41 +49,22 @@ function operatorsOf(bytes: Uint8Array): string[] {
   return decodeModel(bytes).graph!.node!.map(({ opType }) => opType!);
 }
 
-describe.skipIf(!tarball)('a detector that decodes its boxes in another way', () => {
-  type Constants = NonNullable<NonNullable<ReturnType<typeof decodeModel>['graph']>['initializer']>;
-
-  const bytesOf = (value: number) => new Uint8Array(Float32Array.of(value).buffer);
-  test.each<[string, (constants: Constants, halves: Set<string>) => void]>([
-    [
-      'by thirds of their sides',
-      (constants, halves) => {
-        for (const constant of constants) if (halves.has(constant.name!)) constant.rawData = bytesOf(3);
-      },
-    ],
-    [
-      'from other priors',
-      (constants) => {
-        for (const constant of constants) {
-          if (constant.dims!.length !== 3 || Number(constant.dims![2]) !== 2) continue;
-          // The decoded net is a view of the file, which other tests use.
-          constant.rawData = Uint8Array.from(constant.rawData!);
-          constant.rawData.set(bytesOf(0.5));
-        }
-      },
-    ],
-  ])('%s is left to it, and to its size', async (_what, change) => {
+test.skipIf(!tarball)(
+  'a rewrite of a detector that decodes its boxes in another way is refused',
+  async () => {
     const model = decodeModel(originals.get(detector.from)!);
     const { node, initializer } = model.graph!;
-    const divided = node!.filter(({ opType }) => opType === 'Div').map(({ input }) => input![1]!);
+    const halves = node!.filter(({ opType }) => opType === 'Div').map(({ input }) => input![1]!);
     const hoisted = node!.flatMap((one) => attributeOf(one, 'value')?.t ?? []);
-    change([...initializer!, ...hoisted], new Set(divided));
+    for (const constant of [...initializer!, ...hoisted]) {
+      if (halves.includes(constant.name!)) constant.rawData = new Uint8Array(Float32Array.of(3).buffer);
+    }
     const other = encodeModel(model);
-    const rewritten = rewriteNet(other);
-    expect(operatorsOf(rewritten)).toContain('Slice');
-    expect(decodeModel(rewritten).graph!.output!.map(({ name }) => name)).toEqual(['scores', 'boxes']);
-    await expect(verifyRewrite(detector, other, rewritten)).resolves.toBeUndefined();
-  });
-});
+    await expect(verifyRewrite(detector, other, rewriteNet(other))).rejects.toThrow(
+      'does not give the numbers',
+    );
+  },
+);
 
 test.skipIf(!tarball)('the rewritten detector runs at any size, with 2 and 4 numbers a prior', async () => {
   const session = await InferenceSession.create(rewriteNet(originals.get(detector.from)!));
@@ -122,25 +102,25 @@ test.skipIf(!tarball).each(nets)('a rewrite of $file with one kernel off by 2 % 
   );
 });
 
-test('what is empty or a text is no net of TensorFlow Lite', () => {
-  for (const bytes of ['', '{"format": "TFL3"}'].map((text) => Buffer.from(text))) {
-    expect(isTflite(bytes)).toBe(false);
-    expect(() => readTflite(bytes)).toThrow('The file is no net of TensorFlow Lite');
-  }
-});
-
 describe.skipIf(!closeOriginal)('the net for close faces', () => {
   const original = closeOriginal!;
 
-  test('with one kernel off by two percent is refused', async () => {
-    await expect(verifyConversion(closeDetector, scaled(onnxOf(original), 1.02))).rejects.toThrow(
-      `The converted ${closeDetector.file} does not give the numbers of ${closeDetector.from}: cosine 0.`,
-    );
-  });
-
-  test('whose right numbers nobody knows is refused', async () => {
-    const other = { ...closeDetector, source_sha256: '0'.repeat(64) };
-    await expect(verifyConversion(other, onnxOf(original))).rejects.toThrow('known-outputs.json lacks it');
+  // known-outputs.json is of TensorFlow Lite, as @tensorflow/tfjs-tflite 0.0.1-alpha.10 brings it, in Chromium: each `every`-th number
+  // of an output, a row for each of the fixed inputs.
+  test('answers as the runtime does that it was made for', async () => {
+    const text = readFileSync(projectPath('test/slow/model/support/known-outputs.json'), 'utf8');
+    const known: Record<string, { every: number; rows: number[][] }> = JSON.parse(text);
+    const session = await InferenceSession.create(onnxOf(original));
+    for (const [i, input] of fixedInputs(closeDetector).entries()) {
+      const shape = inputShape(closeDetector);
+      const outputs = await session.run({ [closeDetector.input]: new Tensor('float32', input, shape) });
+      for (const [name, { every, rows }] of Object.entries(known)) {
+        const actual = (outputs[name]!.data as Float32Array).filter((_, place) => place % every === 0);
+        const errors = rows[i]!.map((value, place) => Math.abs(value - actual[place]!));
+        expect(Math.max(...errors)).toBeLessThan(1e-3);
+      }
+    }
+    await session.release();
   });
 
   test('with an operator that is not known here is refused by its number', () => {
@@ -156,8 +136,7 @@ describe.skipIf(!closeOriginal)('the net for close faces', () => {
 
 const directory = packDirectory('int8');
 const net = readCalibratedManifest(directory).embedder as typeof manifest.embedder;
-const planFile = join(directory, net.int8!.file);
-const plan = readPlan(readFileSync(planFile), planFile);
+const plan: Int8Plan = JSON.parse(readFileSync(join(directory, net.int8!.file), 'utf8'));
 const original = originals.get(net.from)!;
 
 /** Parts of six photos as its input: channels first, (byte − mean) × scale. */
@@ -197,13 +176,6 @@ describe.skipIf(!tarball)('the embedder in whole numbers', () => {
     expect(countOf('QLinearConv')).toBeGreaterThan(40);
     // The layout changes where whole numbers begin and end, and nowhere else.
     expect(['BytePRelu', 'PRelu', 'Transpose'].map(countOf)).toEqual([30, 0, 2]);
-  });
-
-  test('cannot be made from a plan without a range', () => {
-    const ranges = without(plan.ranges, net.input);
-    const [lost] = Object.keys(ranges);
-    delete ranges[lost!];
-    expect(() => quantiseNet(original, { ...plan, ranges })).toThrow(`has no range of tensor ${lost}`);
   });
 
   test('is rejected when ranges are a tenth of the right ones', async () => {

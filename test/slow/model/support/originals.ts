@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, vi } from 'vitest';
-import { downloadTarball, liftFiles, type NpmSource } from '../../../../models/prepare/tarball.ts';
+import { downloadTarball, liftFiles, type NpmSource } from '../../../../models/prepare/origins.ts';
 import {
   type CalibratedManifest,
   type PackNet,
