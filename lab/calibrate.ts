@@ -1,11 +1,11 @@
 import { Calibration, type CalibrationPoint, normalised, promisedRate } from 'facematch/for-lab';
 import {
   allowedRate,
-  canShow,
   FoldCounts,
   floorOf,
   fmrTable,
   pairsCanShow,
+  peopleCanShow,
   requirePeople,
 } from './fmr-table.ts';
 import { fittedPeople, foldPair, foldPairs, folds, type HeldOutCohorts } from './held-out.ts';
@@ -13,8 +13,6 @@ import type { Interval } from './metrics.ts';
 import { PairRate } from './pairs.ts';
 import { foldOf, type LabelledImage, type PeopleSet } from './people.ts';
 import { eachStrangers, numberPeople, tooAlike } from './strangers.ts';
-
-type Strangers = ReturnType<typeof strangersOf>[number];
 
 /** How often the strangers of a group reach a percent. */
 export interface CalibrationCheck {
@@ -71,7 +69,8 @@ const leastJudged = 1e-4;
 const rarestJudged = 1e-5;
 
 /** The rows of a check that are of no group: they decide about the floor. */
-const together = { oneGroup: 'two people of one group', anyTwo: 'any two people' } as const;
+const oneGroup = 'two people of one group';
+const anyTwo = 'any two people';
 
 /** All groups together, and any two people, may exceed a rate that the floor states by so many times. */
 const floorTolerates = 2;
@@ -84,8 +83,8 @@ export function brokenPromises(check: readonly CalibrationCheck[], floor: number
   const broken = check
     .filter(
       ({ group, promised, interval }) =>
-        group !== together.oneGroup &&
-        group !== together.anyTwo &&
+        group !== oneGroup &&
+        group !== anyTwo &&
         interval[0] > tolerated * promised &&
         promised > 0.99 * Math.max(rarestJudged, Math.min(floor, leastJudged)),
     )
@@ -104,7 +103,7 @@ function peopleNeeded({ promised, observed, interval, people }: CalibrationCheck
   const isEnough = () => {
     const fitted = fittedPeople(needed);
     const excess = Math.log(allowedRate(promised, fitted) / (tolerated * promised));
-    return canShow(promised, fitted) && excess <= spread * Math.sqrt(people / needed);
+    return peopleCanShow(promised, fitted) && excess <= spread * Math.sqrt(people / needed);
   };
   while (needed < mostPeople && !isEnough()) needed++;
   return needed;
@@ -127,38 +126,28 @@ export function fitTable(
   samePersonAbove = Number.POSITIVE_INFINITY,
 ) {
   requirePeople(largestGroup(sets.map(({ images }) => images)));
-  const groups = sets.flatMap((set) => strangersOf(set, heldOutScores(cohorts), samePersonAbove));
-  const counts = groups.map(({ scores, folds: pairFolds }) => {
-    const own = new FoldCounts();
-    for (const [i, score] of scores.entries()) own.add(pairFolds[i]!, score);
-    return own;
-  });
+  const groups = sets.flatMap(({ images }) =>
+    groupsOf(images).map(({ group, isFirst }) => {
+      const own = images.filter(({ labels }) => labels.includes(group));
+      const strangers = strangersOf(own, cohorts, samePersonAbove);
+      const counts = new FoldCounts();
+      const left = strangers.each((_first, _second, pairFolds, score) => counts.add(pairFolds, score));
+      return { group, isFirst, counts, left, ...strangers };
+    }),
+  );
   const tableWithout = (...left: readonly number[]) =>
     fmrTable(
-      groups.map(({ foldOfPerson }, i) => ({
-        counts: counts[i]!.without(left),
+      groups.map(({ foldOfPerson, counts }) => ({
+        counts: counts.without(left),
         people: foldOfPerson.filter((fold) => !left.includes(fold)).length,
       })),
     );
   const points: CalibrationPoint[] = tableWithout();
-  // Indexed by foldPair: the similarity of each percent when these two folds are left out.
-  const thresholds: number[][] = [];
-  for (const [low, high] of percents.length > 0 ? foldPairs : []) {
-    const calibration = new Calibration(tableWithout(low, high));
-    thresholds[foldPair(low, high)] = percents.map((percent) =>
-      calibration.similarityAt(promisedRate(percent)),
-    );
-  }
-  const check = { percents, thresholds };
-  const firstGroups = groups.filter(({ isFirst }) => isFirst);
-  const ofTogether =
+  const { check, together } =
     percents.length === 0
-      ? []
-      : [
-          ...rowsOf(together.oneGroup, firstGroups, check),
-          ...rowsOfAnyTwo(sets, heldOutScores(cohorts), samePersonAbove, check),
-        ];
-  const notShown = ofTogether
+      ? { check: [], together: [] }
+      : checkOf(groups, strangersOf(firstImages(sets), cohorts, samePersonAbove), percents, tableWithout);
+  const notShown = together
     .filter(
       ({ promised, observed, pairs }) =>
         observed > floorTolerates * promised || !pairsCanShow(promised * 1.01, pairs),
@@ -167,16 +156,71 @@ export function fitTable(
   return {
     points,
     floor: Math.max(floorOf(sizesOf(sets)), ...notShown),
-    check: [...groups.flatMap((group) => rowsOf(group.group, [group], check)), ...ofTogether],
-    taken_for_one_person: groups.map(({ group, taken_for_one_person: pairs }) => ({ group, pairs })),
+    check: [...check, ...together],
+    taken_for_one_person: groups.map(({ group, left: pairs }) => ({ group, pairs })),
     too_alike: groups.flatMap(({ group, too_alike }) => too_alike.map((pair) => ({ group, ...pair }))),
   };
 }
 
-/** `thresholds` has by foldPair the similarity of each percent, of a table that was fitted without these folds. */
-interface Thresholds {
-  percents: readonly number[];
-  thresholds: readonly (readonly number[])[];
+/** The rates of each group, of all first groups together, and of any two people. */
+function checkOf(
+  groups: readonly (Strangers & { group: string; isFirst: boolean })[],
+  anyPeople: Strangers,
+  percents: readonly number[],
+  tableWithout: (low: number, high: number) => CalibrationPoint[],
+) {
+  // Indexed by foldPair: the similarity of each percent when these two folds are left out.
+  const thresholds: number[][] = [];
+  for (const [low, high] of foldPairs) {
+    const calibration = new Calibration(tableWithout(low, high));
+    thresholds[foldPair(low, high)] = percents.map((percent) =>
+      calibration.similarityAt(promisedRate(percent)),
+    );
+  }
+  const firsts = groups.flatMap(({ isFirst, foldOfPerson }) => (isFirst ? foldOfPerson : []));
+  const ofOneGroup = tallyOf(oneGroup, firsts.length, percents, thresholds);
+  let before = 0;
+  const check = groups.flatMap(({ group, isFirst, foldOfPerson, each }) => {
+    const own = tallyOf(group, foldOfPerson.length, percents, thresholds);
+    each((first, second, pairFolds, score, reach) => {
+      own.add(first, second, pairFolds, score, reach);
+      if (isFirst) ofOneGroup.add(before + first, before + second, pairFolds, score, reach);
+    });
+    if (isFirst) before += foldOfPerson.length;
+    return own.rows();
+  });
+  const ofAnyTwo = tallyOf(anyTwo, anyPeople.foldOfPerson.length, percents, thresholds);
+  anyPeople.each(ofAnyTwo.add);
+  return { check, together: [...ofOneGroup.rows(), ...ofAnyTwo.rows()] };
+}
+
+/** Counts how often pairs reach each percent. A pair that could not have shown a percent, had it reached it, does not count there. */
+function tallyOf(
+  group: string,
+  people: number,
+  percents: readonly number[],
+  thresholds: readonly (readonly number[])[],
+) {
+  const seen = percents.map(() => new PairRate(people));
+  const add: VisitPair = (first, second, pairFolds, score, reach) => {
+    const limits = thresholds[pairFolds]!;
+    for (let column = 0; column < seen.length; column++)
+      if (reach > limits[column]!) seen[column]!.add(first, second, score >= limits[column]!);
+  };
+  const rows = () =>
+    percents.map((percent, column): CalibrationCheck => {
+      const { rate: observed, interval, pairs } = seen[column]!;
+      return { group, percent, promised: promisedRate(percent), observed, interval, pairs, people };
+    });
+  return { add, rows };
+}
+
+/** One image of each person of all sets. */
+function firstImages(sets: readonly PeopleSet[]): LabelledImage[] {
+  const firsts = new Map<string, LabelledImage>();
+  for (const image of sets.flatMap(({ images }) => images))
+    if (!firsts.has(image.person)) firsts.set(image.person, image);
+  return [...firsts.values()];
 }
 
 /**
@@ -185,104 +229,35 @@ interface Thresholds {
  */
 type VisitPair = (first: number, second: number, folds: number, score: number, reach: number) => void;
 
-/** The rates of the pairs that `eachPair` visits. A pair that could not have shown a percent, had it reached it, does not count there. */
-function checkRows(
-  group: string,
-  people: number,
-  { percents, thresholds }: Thresholds,
-  eachPair: (visit: VisitPair) => void,
-): CalibrationCheck[] {
-  const seen = percents.map(() => new PairRate(people));
-  eachPair((first, second, folds, score, reach) => {
-    const limits = thresholds[folds]!;
-    for (let column = 0; column < seen.length; column++)
-      if (reach > limits[column]!) seen[column]!.add(first, second, score >= limits[column]!);
-  });
-  return percents.map((percent, column) => {
-    const { rate: observed, interval, pairs } = seen[column]!;
-    return { group, percent, promised: promisedRate(percent), observed, interval, pairs, people };
-  });
-}
+type Strangers = ReturnType<typeof strangersOf>;
 
-function rowsOf(name: string, groups: readonly Strangers[], check: Thresholds): CalibrationCheck[] {
-  const everybody = groups.reduce((sum, { foldOfPerson }) => sum + foldOfPerson.length, 0);
-  return checkRows(name, everybody, check, (visit) => {
-    let before = 0;
-    for (const { scores, reaches, first, second, folds: pairFolds, foldOfPerson } of groups) {
-      for (let i = 0; i < scores.length; i++)
-        visit(before + first[i]!, before + second[i]!, pairFolds[i]!, scores[i]!, reaches[i]!);
-      before += foldOfPerson.length;
-    }
-  });
-}
-
-/** The rates of any two people of all sets, with one image of each. */
-function rowsOfAnyTwo(
-  sets: readonly PeopleSet[],
-  scoreOf: CohortScore,
+/** All pairs of images of different people. `each` visits them and keeps none; it returns how many pairs were left out. */
+function strangersOf(
+  images: readonly LabelledImage[],
+  cohorts: HeldOutCohorts | undefined,
   samePersonAbove: number,
-  check: Thresholds,
-): CalibrationCheck[] {
-  const firsts = new Map<string, LabelledImage>();
-  for (const image of sets.flatMap(({ images }) => images))
-    if (!firsts.has(image.person)) firsts.set(image.person, image);
-  const own = numberPeople([...firsts.values()]);
-  const foldOfPerson = own.people.map((person) => foldOf(person, folds));
-  const scores = own.images.map((image) => Float32Array.from({ length: folds }, (_, i) => scoreOf(image, i)));
-  const above = Number.isFinite(samePersonAbove) ? samePersonAbove : tooAlike(own).reach;
-  return checkRows(together.anyTwo, own.people.length, check, (visit) =>
-    eachStrangers(own, { samePersonAbove: above }, (a, b, cosine) => {
-      const [foldOfA, foldOfB] = [foldOfPerson[a]!, foldOfPerson[b]!];
-      const score = normalised(cosine, scores[a]![foldOfB]!, scores[b]![foldOfA]!);
-      visit(a, b, foldPair(foldOfA, foldOfB), score, samePersonAbove - cosine + score);
-    }),
+) {
+  const own = numberPeople(images);
+  const { numbers, people } = own;
+  const foldOfPerson = people.map((person) => foldOf(person, folds));
+  const scoreOf = heldOutScores(cohorts);
+  const scores = images.map((image) =>
+    Float32Array.from({ length: folds }, (_, other) => scoreOf(image, other)),
   );
+  const alike = Number.isFinite(samePersonAbove) ? undefined : tooAlike(own);
+  const above = alike?.reach ?? samePersonAbove;
+  const each = (visit: VisitPair) =>
+    eachStrangers(own, { samePersonAbove: above }, (a, b, cosine) => {
+      const [first, second] = [numbers[a]!, numbers[b]!];
+      const [foldOfA, foldOfB] = [foldOfPerson[first]!, foldOfPerson[second]!];
+      const score = Math.fround(normalised(cosine, scores[a]![foldOfB]!, scores[b]![foldOfA]!));
+      visit(first, second, foldPair(foldOfA, foldOfB), score, samePersonAbove - cosine + score);
+    });
+  return { foldOfPerson, too_alike: alike?.pairs ?? [], each };
 }
 
 /** The cohort score of an image, for a pair with a person of fold `other`. */
 export type CohortScore = (image: LabelledImage, other: number) => number;
-
-/**
- * Scores of all pairs of different people who share a label, with the numbers of each pair's two people and foldPair of their folds;
- * and how many pairs were left out.
- */
-function strangersOf({ images }: PeopleSet, scoreOf: CohortScore, samePersonAbove: number) {
-  return groupsOf(images).map(({ group, isFirst }) => {
-    const own = numberPeople(images.filter(({ labels }) => labels.includes(group)));
-    const { images: kept, numbers, people } = own;
-    const foldOfPerson = people.map((person) => foldOf(person, folds));
-    const alike = Number.isFinite(samePersonAbove) ? undefined : tooAlike(own);
-    const most = (kept.length * (kept.length - 1)) / 2;
-    const scores = new Float32Array(most);
-    const reaches = new Float32Array(most);
-    const first = new Uint16Array(most);
-    const second = new Uint16Array(most);
-    const pairFolds = new Uint8Array(most);
-    let count = 0;
-    const above = alike?.reach ?? samePersonAbove;
-    const taken_for_one_person = eachStrangers(own, { samePersonAbove: above }, (a, b, cosine) => {
-      const [numberOfA, numberOfB] = [numbers[a]!, numbers[b]!];
-      const [foldOfA, foldOfB] = [foldOfPerson[numberOfA]!, foldOfPerson[numberOfB]!];
-      scores[count] = normalised(cosine, scoreOf(kept[a]!, foldOfB), scoreOf(kept[b]!, foldOfA));
-      reaches[count] = samePersonAbove - cosine + scores[count]!;
-      first[count] = numberOfA;
-      second[count] = numberOfB;
-      pairFolds[count++] = foldPair(foldOfA, foldOfB);
-    });
-    return {
-      group,
-      isFirst,
-      taken_for_one_person,
-      too_alike: alike?.pairs ?? [],
-      scores: scores.subarray(0, count),
-      reaches: reaches.subarray(0, count),
-      first: first.subarray(0, count),
-      second: second.subarray(0, count),
-      folds: pairFolds.subarray(0, count),
-      foldOfPerson,
-    };
-  });
-}
 
 /** 0 without cohorts, so that the cosine is used. */
 export function heldOutScores(cohorts: HeldOutCohorts | undefined): CohortScore {

@@ -44,39 +44,21 @@ const sampledPairs = 2_000_000;
 
 /**
  * The figures of everybody (with groupings, strangers of any groups, of whom a sample is taken when they are many) and of each
- * group, and the worst pairs. Lets other work run between two groups, and calls `onGroup` after each.
+ * group, and the worst pairs.
  */
-export async function differentialOf(
-  people: FoundPeople,
-  groupings: readonly Grouping[],
-  judge: Judge,
-  onGroup: () => void,
-) {
+export function differentialOf(people: FoundPeople, groupings: readonly Grouping[], judge: Judge) {
   const seen = new WorstPairsSeen();
   const everybody = figuresOf(people.name, people, judge, seen, groupings.length > 0);
-  onGroup();
-  const figures: GroupingFigures[] = [];
-  for (const [column, grouping] of groupings.entries()) {
-    const groups: GroupFigures[] = [];
-    for (const label of labelsAt(people, column)) {
-      await new Promise(setImmediate);
+  const figures = groupings.map((grouping, column): GroupingFigures => {
+    const groups = labelsAt(people, column).map((label) => {
       const isOf = ({ labels }: { labels: readonly string[] }) => labels[column] === label;
       const own = { ...people, images: people.images.filter(isOf), allImages: people.allImages.filter(isOf) };
-      groups.push(figuresOf(label, own, judge, seen, false));
-      onGroup();
-    }
-    figures.push({
-      grouping: groupingText(grouping),
-      groups,
-      worst_over_best: worstOverBest(groups, judge.percents),
+      return figuresOf(label, own, judge, seen, false);
     });
-  }
+    const worst_over_best = worstOverBest(groups, judge.percents);
+    return { grouping: groupingText(grouping), groups, worst_over_best };
+  });
   return { everybody, groupings: figures, worst: seen.judged(judge.calibration) };
-}
-
-/** How often `differentialOf` calls `onGroup`. */
-export function groupCount(people: FoundPeople, groupings: readonly Grouping[]): number {
-  return groupings.reduce((sum, _, column) => sum + labelsAt(people, column).length, 1);
 }
 
 const byNumber = new Intl.Collator('en', { numeric: true });

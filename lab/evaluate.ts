@@ -3,10 +3,12 @@ import { heldOutScores } from './calibrate.ts';
 import { differentialOf } from './differential.ts';
 import { type EmbedImagesOptions, embedImages } from './embed-images.ts';
 import type { EmbeddedImage } from './embed-worker.ts';
-import { type CohortUse, figuresOf, imageFigures } from './figures.ts';
+import { type CohortUse, figuresOf, imageFigures, observe } from './figures.ts';
 import { type HeldOutCohorts, makeCohorts } from './held-out.ts';
-import { imagesOf, type JudgedPair, type LabelledPair, personOf } from './pairs.ts';
+import { jsonText } from './number-text.ts';
+import { imagesOf, type JudgedPair, type LabelledPair, personOf, scoredBy, scoreKinds } from './pairs.ts';
 import { type Grouping, type LabelledImage, type PeopleSet, type PersonImage, peopleSet } from './people.ts';
+import type { ForeignFigures, PhotosFigures } from './several-photos.ts';
 import { numberPeople, reachOf, tooAlike } from './strangers.ts';
 
 /** A named list of labelled pairs, and the folder that its paths are relative to. */
@@ -19,10 +21,10 @@ export interface PairSet {
 type EmbedOptions = Omit<EmbedImagesOptions, 'folder' | 'liveScores'>;
 
 /** A set of labelled people as the engine found them. */
-export type EmbeddedPeople = Awaited<ReturnType<typeof embedPeople>>;
-type EmbeddedSet = Awaited<ReturnType<typeof embedSets>>[number];
-export type Evaluation = ReturnType<typeof judgeSets>[number];
-export type PeopleEvaluation = Awaited<ReturnType<typeof judgePeople>>;
+type EmbeddedPeople = Awaited<ReturnType<typeof embedPeople>>;
+type EmbeddedSet = Awaited<ReturnType<typeof embedSet>>;
+export type Evaluation = ReturnType<typeof judgeSet>;
+export type PeopleEvaluation = ReturnType<typeof judgePeople>;
 /** All figures of one set of labelled people, for --json and the report. */
 export type PeopleFigures = PeopleEvaluation['figures'];
 
@@ -35,15 +37,12 @@ interface JudgeOptions {
   cohorts: HeldOutCohorts | undefined;
 }
 
-/** Embeds every image of the sets once. */
-export async function embedSets(sets: readonly PairSet[], options: EmbedOptions) {
-  const embedded: { set: PairSet; images: Map<string, EmbeddedImage>; seconds: number }[] = [];
-  for (const set of sets) {
-    const start = performance.now();
-    const images = await embedImages(imagesOf(set.pairs), { ...options, folder: set.folder });
-    embedded.push({ set, images, seconds: (performance.now() - start) / 1000 });
-  }
-  return embedded;
+/** Embeds every image of a list of pairs once. */
+export async function embedSet(set: PairSet, options: EmbedOptions) {
+  const start = performance.now();
+  const how = { ...options, folder: set.folder };
+  const images = await embedImages(`${set.name} images`, imagesOf(set.pairs), how);
+  return { set, images, seconds: (performance.now() - start) / 1000 };
 }
 
 /** Embeds every image of a set of labelled people once. */
@@ -54,15 +53,15 @@ export async function embedPeople(
   options: EmbedOptions,
 ) {
   const files = labelled.map(({ file }) => file);
-  const images = await embedImages(files, { ...options, folder });
+  const images = await embedImages(`${name} images`, files, { ...options, folder });
   return { folder, groupings, people: peopleSet(name, labelled, images), images };
 }
 
-/** Cohorts made of the people of all sets and of `people`. Calls `onTask` `cohortTasks` times, for progress. */
+/** Cohorts made of the people of all sets and of `people`. */
 export async function fitHeldOut(
   embedded: readonly EmbeddedSet[],
   people: readonly PeopleSet[],
-  options: { workers: number; onTask: () => void },
+  workers: number,
 ): Promise<HeldOutCohorts> {
   const labelled = embedded.flatMap(({ set, images }) =>
     // They are sorted by name, as for the cohort of a pack.
@@ -73,35 +72,31 @@ export async function fitHeldOut(
       ),
   );
   const all = [...labelled, ...people.flatMap(({ images }) => images)];
-  return (await makeCohorts(all, options)).heldOut;
+  return (await makeCohorts(all, workers)).heldOut;
 }
 
-export function judgeSets(
-  embedded: readonly EmbeddedSet[],
+export function judgeSet(
+  { set, images, seconds }: EmbeddedSet,
   { mode, calibration, packCohort, cohorts }: JudgeOptions,
 ) {
-  const cohort: CohortUse = cohorts ? 'held-out' : packCohort;
-  return embedded.map(({ set, images, seconds }) => {
-    const wasRead = (name: string) => images.get(name)!.failure === undefined;
-    // Nothing is known of an image that could not be read: its pairs are in no rate.
-    const read = set.pairs.filter(({ image1, image2 }) => wasRead(image1) && wasRead(image2));
-    const judged = read.map((pair) => judge(pair, images, cohorts));
-    const too_alike = alikeOf(judged);
-    const pairs = judged.filter((pair) => !too_alike.includes(pair));
-    const not_compared = set.pairs.length - read.length;
-    const figures = figuresOf({
-      set: set.name,
-      mode,
-      cohort,
-      pairs,
-      not_compared,
-      too_alike: too_alike.map(({ image1, image2, cosine }) => ({ image1, image2, cosine })),
-      images,
-      calibration,
-      seconds,
-    });
-    return { set, images, pairs, figures };
+  const wasRead = (name: string) => images.get(name)!.failure === undefined;
+  // Nothing is known of an image that could not be read: its pairs are in no rate.
+  const read = set.pairs.filter(({ image1, image2 }) => wasRead(image1) && wasRead(image2));
+  const judged = read.map((pair) => judge(pair, images, cohorts));
+  const too_alike = alikeOf(judged);
+  const pairs = judged.filter((pair) => !too_alike.includes(pair));
+  const figures = figuresOf({
+    set: set.name,
+    mode,
+    cohort: cohorts ? 'held-out' : packCohort,
+    pairs,
+    not_compared: set.pairs.length - read.length,
+    too_alike: too_alike.map(({ image1, image2, cosine }) => ({ image1, image2, cosine })),
+    images,
+    calibration,
+    seconds,
   });
+  return { set, images, pairs, figures };
 }
 
 /** The pairs of strangers of a list who are none, by what the others foretell. */
@@ -119,17 +114,14 @@ function alikeOf(pairs: readonly JudgedPair[]): JudgedPair[] {
 /** The percents whose rates are measured by group. */
 const percents = [50, 60, 70];
 
-/** Calls `onGroup` after each group, for progress. */
-export async function judgePeople(
+export function judgePeople(
   { folder, groupings, people, images }: EmbeddedPeople,
   { mode, calibration, packCohort, cohorts }: JudgeOptions & { calibration: Calibration },
-  samePersonAbove: number,
-  onGroup: () => void,
+  samePersonAbove = Number.POSITIVE_INFINITY,
 ) {
   const scoreOf = cohorts ? heldOutScores(cohorts) : ({ cohort_score }: LabelledImage) => cohort_score;
   const alike = Number.isFinite(samePersonAbove) ? undefined : tooAlike(numberPeople(people.images));
   const above = alike?.reach ?? samePersonAbove;
-  const judging = { calibration, percents, scoreOf, samePersonAbove: above };
   const cohort: CohortUse = cohorts ? 'held-out' : packCohort;
   const figures = {
     set: people.name,
@@ -138,7 +130,7 @@ export async function judgePeople(
     // Two people's images with a higher cosine were taken for one person; undefined when none were.
     same_person_above: Number.isFinite(samePersonAbove) ? samePersonAbove : undefined,
     too_alike: alike?.pairs ?? [],
-    ...(await differentialOf(people, groupings, judging, onGroup)),
+    ...differentialOf(people, groupings, { calibration, percents, scoreOf, samePersonAbove: above }),
     ...imageFigures(images),
   };
   return { set: { name: people.name, folder }, images, figures };
@@ -162,4 +154,63 @@ function judge(
     { embedding: second.embedding, cohort_score: scoreOfSecond },
   );
   return { ...pair, cosine: similarity, normalised: normalised_similarity };
+}
+
+/** The result of `facematch eval`. */
+export interface Results {
+  pack: { name: string; version: string };
+  evaluations: readonly Evaluation[];
+  /** Several sets have them; empty when there is only one. */
+  shared_thresholds: readonly SharedThreshold[];
+  /** Sets of labelled people, of --people. */
+  people: readonly PeopleEvaluation[];
+  /** What several photos of these people buy, where it was asked for. */
+  photos?: readonly {
+    set: string;
+    searched: number;
+    rows: readonly PhotosFigures[];
+    foreign: readonly ForeignFigures[];
+  }[];
+}
+
+/** One threshold and its rates on every set, by name: they show whether one threshold serves all. */
+export type SharedThreshold = ReturnType<typeof sharedThresholds>[number];
+
+/**
+ * For several sets: first the pack's percents, then each set's own thresholds; first for the normalised similarity, then for the
+ * cosine. None for a single set.
+ */
+export function sharedThresholds(evaluations: readonly Evaluation[]) {
+  if (evaluations.length < 2) return [];
+  return scoreKinds.flatMap((by) => {
+    const scored = evaluations.map(({ figures, pairs }) => ({
+      set: figures.set,
+      pairs: scoredBy(pairs, by),
+    }));
+    const ofPack = evaluations[0]!.figures.by[by].percent_points;
+    const points = [
+      // No set's rate chose it.
+      ...ofPack.map((point) => ({ ...point, chosen_on: undefined })),
+      ...evaluations.flatMap(({ figures: { set: chosen_on, by: figures } }) =>
+        figures[by].operating_points.map((point) => ({ ...point, chosen_on })),
+      ),
+    ];
+    return points.map(({ chosen_on, fmr, confidence_percent, threshold }) => {
+      const sets = Object.fromEntries(scored.map(({ set, pairs }) => [set, observe(pairs, threshold)]));
+      return { by, chosen_on, fmr, confidence_percent, threshold, sets };
+    });
+  });
+}
+
+/**
+ * One set: its figures. Several: `{sets, shared_thresholds}`, with the figures of each. `people` has those of the labelled
+ * people, if there are any.
+ */
+export function resultsJson({ pack, evaluations, shared_thresholds, people, photos }: Results): string {
+  const sets = evaluations.map(({ figures }) => ({ ...figures, pack }));
+  return jsonText({
+    ...(sets.length === 1 ? sets[0] : sets.length > 1 ? { sets, shared_thresholds } : { pack }),
+    ...(people.length > 0 && { people: people.map(({ figures }) => figures) }),
+    ...(photos && { photos }),
+  });
 }

@@ -70,19 +70,19 @@ export function fmrTable(groups: readonly ImpostorScores[]): CalibrationPoint[] 
   const points: CalibrationPoint[] = [[Number(start.toFixed(5)), 1]];
   let before = tallied.map(() => 0);
   let largestBefore = 0;
-  const measured = rates.filter((rate) => rate >= leastMeasured && canShow(rate, largest.people));
+  const measured = rates.filter((rate) => rate >= leastMeasured && peopleCanShow(rate, largest.people));
   const tailStart = measured.at(-1) ?? 1;
   for (const rate of measured) {
     const ofLargest = scoreAt(largest, allowedRate(rate, largest.people));
     const step = ofLargest - largestBefore;
     before = tallied.map((group, i) =>
-      canShow(rate, group.people) ? scoreAt(group, allowedRate(rate, group.people)) : before[i]! + step,
+      peopleCanShow(rate, group.people) ? scoreAt(group, allowedRate(rate, group.people)) : before[i]! + step,
     );
     largestBefore = ofLargest;
     add(points, Math.max(...before), rate);
   }
   const from = points.at(-1)![0];
-  const shown = tallied.filter(({ people }) => canShow(tailStart, people));
+  const shown = tallied.filter(({ people }) => peopleCanShow(tailStart, people));
   const { scale, shape } = fitTail(shown, tailStart) ?? lastStep(points);
   for (const rate of rates.filter((one) => one < tailStart)) {
     const share = rate / tailStart;
@@ -117,7 +117,7 @@ export function floorOf(sizes: readonly number[]): number {
 /** The smallest single group that can show a rate. */
 function leastPeople(rate: number): number {
   let people = 2;
-  while (!canShow(rate, fittedPeople(people))) people++;
+  while (!peopleCanShow(rate, fittedPeople(people))) people++;
   return people;
 }
 
@@ -130,7 +130,7 @@ export function allowedRate(rate: number, people: number): number {
   return Math.min(1, rate + allowedErrors * Math.sqrt(rate / peoplePairs(people)));
 }
 
-export function canShow(rate: number, people: number): boolean {
+export function peopleCanShow(rate: number, people: number): boolean {
   return pairsCanShow(rate, peoplePairs(people));
 }
 

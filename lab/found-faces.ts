@@ -1,6 +1,5 @@
-import { type AccuracyMode, accuracyModes, withBar } from 'facematch/for-lab';
+import { type AccuracyMode, accuracyModes } from 'facematch/for-lab';
 import { type EmbedImagesOptions, embedImages } from './embed-images.ts';
-import type { EmbeddedImage } from './embed-worker.ts';
 import type { Example } from './linear-score.ts';
 import { type Grouping, imagesBelow, type PeopleSet, peopleSet, readPeople } from './people.ts';
 
@@ -36,43 +35,30 @@ interface FoundSets {
 
 export interface FoundFaces {
   modes: FoundSets[];
-  /** False faces of both modes, and which of them the service would accept by their score. */
+  /** False faces of both modes. */
   others: Example[];
-  accepted: ReadonlySet<Example>;
 }
 
-/** The human check is also fitted to false faces with a lower score than the service accepts. */
+/** The human check is also fitted to false faces with a lower score than the service accepts. They are not counted in its result. */
 const leastOtherScore = 0.3;
-/** The set name of false faces. Names given by users have no spaces. */
-export const withoutPeopleSet = 'without people';
 
-/** Shows a bar for each set. `engine` has the pack, which is loaded. */
+/** `engine` has the pack, which is loaded. */
 export async function findFaces(
   { groups, ...wanted }: FacesToFind,
   engine: Pick<EmbedImagesOptions, 'packDirectory' | 'minDetScore' | 'workers'>,
 ): Promise<FoundFaces> {
-  const embed = (
-    title: string,
-    folder: string,
-    files: string[],
-    how: Pick<EmbedImagesOptions, 'mode' | 'minDetScore'>,
-  ) =>
-    withBar(`${title} ${how.mode}`, files.length, (onImage) =>
-      embedImages(files, { ...engine, ...how, folder, onImage }),
-    );
   const read = async (list: readonly SetFolder[], mode: AccuracyMode) => {
     const sets: PeopleSet[] = [];
     for (const { name, folder } of list) {
       const labelled = readPeople(name, folder, groups);
       const files = labelled.map(({ file }) => file);
-      const found = await embed(name, folder, files, { mode, minDetScore: engine.minDetScore });
+      const found = await embedImages(`${name} ${mode}`, files, { ...engine, mode, folder });
       sets.push(peopleSet(name, labelled, found));
     }
     return sets;
   };
   const modes: FoundSets[] = [];
   const others: Example[] = [];
-  const accepted = new Set<Example>();
   for (const mode of accuracyModes) {
     modes.push({
       mode,
@@ -81,25 +67,19 @@ export async function findFaces(
       covered: await read(wanted.covered, mode),
     });
     for (const folder of wanted.withoutPeople) {
-      const how = { mode, minDetScore: leastOtherScore };
-      const found = await embed(withoutPeopleSet, folder, imagesBelow(folder), how);
-      for (const { example, score } of falseFaces(folder, found)) {
-        others.push(example);
-        if (score >= engine.minDetScore) accepted.add(example);
+      const how = { ...engine, mode, folder, minDetScore: leastOtherScore };
+      const found = await embedImages(`without people ${mode}`, imagesBelow(folder), how);
+      for (const [name, { faces }] of found) {
+        for (const { embedding, detection_score } of faces) {
+          const isCounted = detection_score >= engine.minDetScore;
+          others.push({ source: `${folder}/${name}`, set: 'without people', embedding, isCounted });
+        }
       }
     }
   }
-  return { modes, others, accepted };
-}
-
-function* falseFaces(folder: string, found: ReadonlyMap<string, EmbeddedImage>) {
-  for (const [name, { faces }] of found) {
-    for (const { embedding, detection_score: score } of faces) {
-      yield { example: { source: `${folder}/${name}`, set: withoutPeopleSet, embedding }, score };
-    }
-  }
+  return { modes, others };
 }
 
 export function examplesOf({ name, images }: PeopleSet, set = name): Example[] {
-  return images.map(({ person, embedding }) => ({ source: person, set, embedding }));
+  return images.map(({ person, embedding }) => ({ source: person, set, embedding, isCounted: true }));
 }

@@ -39,25 +39,25 @@ type Person = Pick<LabelledEmbedding, 'person' | 'embedding'>;
 export type MadeCohorts = Awaited<ReturnType<typeof makeCohorts>>;
 
 const tasksOfAStep = 40;
-export const cohortTasks = 2 * tasksOfAStep;
 
 /**
  * Makes the centres of all `images`, and the cohort scores of `judged` (by default the same), each by cohorts of the images
- * without the folds of its person and of another. Calls `onTask` `cohortTasks` times. Rejects with an Error with a message for
- * people when there are too few people.
+ * without the folds of its person and of another. Rejects with an Error with a message for people when there are too few people.
  */
 export async function makeCohorts(
   images: readonly LabelledEmbedding[],
-  { workers, onTask = () => {} }: { workers: number; onTask?: () => void },
+  workers: number,
   judged: readonly Person[] = images,
 ) {
   const { faces, seeds } = seedsOf(images);
   const dimensions = faces[0]?.embedding.length ?? 0;
   const vectors = shared(faces, dimensions);
   const { numbers: people } = numberPeople(faces);
-  const run = <Task, Answer>(tasks: readonly Task[]) =>
-    runTasks<Task, Answer>(new URL('./cohort-worker.js', import.meta.url), workers, tasks, onTask);
-  const found = await run<NearestTask, Int32Array>(
+  const worker = new URL('./cohort-worker.js', import.meta.url);
+  const found = await runTasks<NearestTask, Int32Array>(
+    'nearest faces',
+    worker,
+    workers,
     chunks(seeds).map((some) => ({ vectors, dimensions, people, seeds: Uint32Array.from(some) })),
   );
   const nearest = found.flatMap((rows) => rowsOf(rows, candidates));
@@ -77,7 +77,10 @@ export async function makeCohorts(
   }
   const rows = rowsOf(vectors, dimensions);
   const lengths = plans.map((members) => lengthsOfSums(members, rows));
-  const scores = await run<ScoresTask, Float32Array>(
+  const scores = await runTasks<ScoresTask, Float32Array>(
+    'cohort scores',
+    worker,
+    workers,
     chunks(judged).map((some) => {
       const own = Uint8Array.from(some, ({ person }) => foldOf(person, folds));
       return { vectors, dimensions, plans, lengths, faces: shared(some, dimensions), own };

@@ -23,6 +23,8 @@ export interface Example {
   /** The set that it is counted in. */
   set: string;
   embedding: Float32Array;
+  /** False for one that a score is fitted to, and not judged by. */
+  isCounted: boolean;
 }
 
 const ridge = 10;
@@ -72,12 +74,7 @@ export type Tally = ReturnType<typeof tallyLinear>[number];
  * How many faces of each set reach a threshold by a score that was fitted without their person or image, and how many people or
  * images have at least one that does.
  */
-export function tallyLinear(
-  high: readonly Example[],
-  low: readonly Example[],
-  threshold: number,
-  counted: (example: Example) => boolean,
-) {
+export function tallyLinear(high: readonly Example[], low: readonly Example[], threshold: number) {
   const scores = Array.from({ length: folds }, (_, fold) => {
     const isKept = ({ source }: Example) => foldOf(source, folds) !== fold;
     return fitLinear(high.filter(isKept), low.filter(isKept));
@@ -85,7 +82,7 @@ export function tallyLinear(
   const isHigh = ({ source, embedding }: Example) =>
     linearScore(scores[foldOf(source, folds)]!, embedding) >= threshold;
   const sourcesOf = (some: readonly Example[]) => new Set(some.map(({ source }) => source)).size;
-  const all = [...high, ...low].filter(counted);
+  const all = [...high, ...low].filter(({ isCounted }) => isCounted);
   return [...new Set(all.map(({ set }) => set))].map((set) => {
     const faces = all.filter((one) => one.set === set);
     const passed = faces.filter(isHigh);

@@ -1,5 +1,4 @@
-import type { PeopleFigures } from './evaluate.ts';
-import type { CohortUse, Figures } from './figures.ts';
+import type { CohortUse } from './figures.ts';
 import type { Interval } from './metrics.ts';
 import type { ScoreKind } from './pairs.ts';
 
@@ -36,50 +35,6 @@ export function countText(count: number): string {
 /** A requested or stated false-match rate. */
 export function rateText(rate: number): string {
   return `1 in ${integers.format(1 / rate)}`;
-}
-
-/** What happens at the highest of the percents, in a sentence; nothing of pairs that there are none of. */
-export function verdictText(figures: Figures | PeopleFigures, isNamed: boolean): string {
-  const unread = 'by' in figures ? figures.not_compared : 0;
-  const left =
-    unread === 0
-      ? ''
-      : ` ${unread === 1 ? '1 pair was' : `${countText(unread)} pairs were`} not compared, because an image could not be read.`;
-  return `${isNamed ? `${figures.set}: ` : ''}${outcomeText(figures)}${left}`;
-}
-
-function outcomeText(figures: Figures | PeopleFigures): string {
-  const seen = 'by' in figures ? ofPairs(figures) : ofPeople(figures);
-  if (seen === undefined)
-    return 'No percents, because the pack is not calibrated, and too few pairs for rates.';
-  const told = [
-    { ...seen.strangers, what: 'pairs of strangers passed' },
-    { ...seen.mated, what: 'pairs of one person were recognised' },
-  ].flatMap(({ rate, trials, what }) =>
-    trials === 0 ? [] : [`${countText(rate * trials)} of ${countText(trials)} ${what}`],
-  );
-  return `At ${seen.at}: ${told.join(', ') || 'nothing was compared'}.`;
-}
-
-function ofPairs({ by, pairs }: Figures) {
-  const { percent_points, operating_points } = by.normalised;
-  // A pack without a calibration has no percents; too few pairs have no rates.
-  const point = percent_points.at(-1) ?? operating_points.at(-1);
-  if (point === undefined) return undefined;
-  const { confidence_percent, threshold, measured_fmr, tar } = point;
-  const at =
-    confidence_percent === undefined ? `a cosine of ${scoreText(threshold)}` : `${confidence_percent} %`;
-  const strangers = { rate: measured_fmr, trials: pairs.different };
-  return { at, strangers, mated: { rate: tar, trials: pairs.same } };
-}
-
-function ofPeople({ everybody: { by_percent } }: PeopleFigures) {
-  const { percent, false_match, false_non_match } = by_percent.at(-1)!;
-  return {
-    at: `${percent} %`,
-    strangers: false_match,
-    mated: { ...false_non_match, rate: 1 - false_non_match.rate },
-  };
 }
 
 /** How many times as large, with as many digits as matter. */

@@ -1,5 +1,5 @@
 import type { GroupFigures, GroupingFigures, Measure, Rate, WorstOverBest } from './differential.ts';
-import type { PeopleFigures } from './evaluate.ts';
+import type { PeopleFigures, SharedThreshold } from './evaluate.ts';
 import type { Figures, Observed, ThresholdPoint } from './figures.ts';
 import {
   confidenceText,
@@ -13,7 +13,6 @@ import {
   timesText,
 } from './number-text.ts';
 import { scoreKinds } from './pairs.ts';
-import type { SharedThreshold } from './results.ts';
 
 /** A table of text, for the terminal and the report. The first cell of a row is its name. */
 export interface TextTable {
@@ -174,4 +173,48 @@ function countsOf(
   const count = (rate: number, trials: number, interval: [number, number]) =>
     trials === 0 ? '–' : `${countText(rate * trials)} of ${countText(trials)} ${intervalText(interval)} %`;
   return [count(measured_fmr, pairs.different, fmr_interval), count(tar, pairs.same, tar_interval)];
+}
+
+/** What happens at the highest of the percents, in a sentence; nothing of pairs that there are none of. */
+export function verdictText(figures: Figures | PeopleFigures, isNamed: boolean): string {
+  const unread = 'by' in figures ? figures.not_compared : 0;
+  const left =
+    unread === 0
+      ? ''
+      : ` ${unread === 1 ? '1 pair was' : `${countText(unread)} pairs were`} not compared, because an image could not be read.`;
+  return `${isNamed ? `${figures.set}: ` : ''}${outcomeText(figures)}${left}`;
+}
+
+function outcomeText(figures: Figures | PeopleFigures): string {
+  const seen = 'by' in figures ? ofPairs(figures) : ofPeople(figures);
+  if (seen === undefined)
+    return 'No percents, because the pack is not calibrated, and too few pairs for rates.';
+  const told = [
+    { ...seen.strangers, what: 'pairs of strangers passed' },
+    { ...seen.mated, what: 'pairs of one person were recognised' },
+  ].flatMap(({ rate, trials, what }) =>
+    trials === 0 ? [] : [`${countText(rate * trials)} of ${countText(trials)} ${what}`],
+  );
+  return `At ${seen.at}: ${told.join(', ') || 'nothing was compared'}.`;
+}
+
+function ofPairs({ by, pairs }: Figures) {
+  const { percent_points, operating_points } = by.normalised;
+  // A pack without a calibration has no percents; too few pairs have no rates.
+  const point = percent_points.at(-1) ?? operating_points.at(-1);
+  if (point === undefined) return undefined;
+  const { confidence_percent, threshold, measured_fmr, tar } = point;
+  const at =
+    confidence_percent === undefined ? `a cosine of ${scoreText(threshold)}` : `${confidence_percent} %`;
+  const strangers = { rate: measured_fmr, trials: pairs.different };
+  return { at, strangers, mated: { rate: tar, trials: pairs.same } };
+}
+
+function ofPeople({ everybody: { by_percent } }: PeopleFigures) {
+  const { percent, false_match, false_non_match } = by_percent.at(-1)!;
+  return {
+    at: `${percent} %`,
+    strangers: false_match,
+    mated: { ...false_non_match, rate: 1 - false_non_match.rate },
+  };
 }

@@ -10,13 +10,12 @@ import {
   readConfig,
   readManifest,
   verifyPack,
-  withBar,
 } from 'facematch/for-lab';
 import { brokenPromises, checkedPercents, fitTable, largestGroup } from '../calibrate.ts';
 import { requirePeople } from '../fmr-table.ts';
-import { examplesOf, type FoundFaces, findFaces, type SetFolder, withoutPeopleSet } from '../found-faces.ts';
-import { cohortTasks, type HeldOutCohorts, makeCohorts } from '../held-out.ts';
-import { type Example, humanThreshold, occlusionThreshold, tallyLinear } from '../linear-score.ts';
+import { examplesOf, type FoundFaces, findFaces, type SetFolder } from '../found-faces.ts';
+import { type HeldOutCohorts, makeCohorts } from '../held-out.ts';
+import { humanThreshold, occlusionThreshold, tallyLinear } from '../linear-score.ts';
 import { pairsOfPeople, tryFeedings } from '../packs/feeding-trial.ts';
 import { type Grouping, type PeopleSet, readPeople, requireColumns } from '../people.ts';
 import { checkShifts, fitShifts, groupsOf, newMeans, type PhotoGroup, photosPercents } from '../photos.ts';
@@ -62,11 +61,8 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
     force,
   } = options;
   // What is wrong with the lists fails now: embedding takes minutes.
-  if (groups)
-    requireColumns(
-      groups,
-      [...table, ...covered].map(({ folder }) => folder),
-    );
+  const folders = [...table, ...covered].map(({ folder }) => folder);
+  if (groups) requireColumns(groups, folders);
   requirePeople(largestGroup(table.map(({ name, folder }) => readPeople(name, folder, groups))));
   const { directory, manifest, workers } = await openPack(options);
   const feeding = keep ? undefined : await feedingOf(directory, manifest, table);
@@ -103,7 +99,7 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
     known_for: table.flatMap(({ about }) => about ?? []),
     centres: centres.length,
     modes,
-    ...(check && examples && talliesOf(examples, faces.accepted)),
+    ...(check && examples && talliesOf(examples)),
   };
 }
 
@@ -139,10 +135,7 @@ function cohortsOf({ modes }: FoundFaces, workers: number, photoGroups: readonly
     set.images.map(({ person, embedding }) => ({ person, embedding, set: String(place) })),
   );
   const judged = modes.flatMap((sets) => [...sets.table, ...sets.covered]).flatMap((set) => set.images);
-  const means = newMeans(photoGroups);
-  return withBar('cohorts', cohortTasks, (onTask) =>
-    makeCohorts(images, { workers, onTask }, [...judged, ...means]),
-  );
+  return makeCohorts(images, workers, [...judged, ...newMeans(photoGroups)]);
 }
 
 /** What the scores of single faces are fitted to, of both modes. */
@@ -160,17 +153,10 @@ function examplesFor({ modes, others }: FoundFaces) {
 }
 
 /** Cross-validated: which people and which false faces pass the human check, and which faces are taken for covered, by set. */
-function talliesOf(
-  { humans, others, covered, uncovered }: ReturnType<typeof examplesFor>,
-  accepted: ReadonlySet<Example>,
-) {
-  // False faces below the service's score are used for the fit, but not counted in the result.
-  const isCounted = (one: Example) => one.set !== withoutPeopleSet || accepted.has(one);
+function talliesOf({ humans, others, covered, uncovered }: ReturnType<typeof examplesFor>) {
   return {
-    ...(others.length > 0 && { human: tallyLinear(humans, others, humanThreshold, isCounted) }),
-    ...(covered.length > 0 && {
-      occlusion: tallyLinear(covered, uncovered, occlusionThreshold, () => true),
-    }),
+    ...(others.length > 0 && { human: tallyLinear(humans, others, humanThreshold) }),
+    ...(covered.length > 0 && { occlusion: tallyLinear(covered, uncovered, occlusionThreshold) }),
   };
 }
 

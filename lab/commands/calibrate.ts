@@ -122,14 +122,8 @@ export function parseSetFolder(text: string, before: SetFolder[] | undefined): S
   return [...(before ?? []), { name: match[1]!, folder: match[2]! }];
 }
 
-function describeFit({
-  centres,
-  modes,
-  human,
-  occlusion,
-  known_for,
-  feeding,
-}: Awaited<ReturnType<typeof calibratePack>>): string[] {
+function describeFit(fit: Awaited<ReturnType<typeof calibratePack>>): string[] {
+  const { centres, modes, human, occlusion, known_for, feeding } = fit;
   return [
     ...known_for.map(
       (about) =>
@@ -138,115 +132,98 @@ function describeFit({
     ...(feeding ? feedingLines(feeding) : []),
     `${centres} centres`,
     ...modes.flatMap(describeMode),
-    ...(human ? describeTally('The human check', human) : []),
-    ...(occlusion ? describeTally('Faces taken for covered', occlusion) : []),
+    ...describeTally('The human check', human),
+    ...describeTally('Faces taken for covered', occlusion),
   ];
 }
 
-function describePhotos({ mode, photos, photos_check = [] }: ModeFit): string[] {
-  if (photos === undefined) return [];
-  const rows = photos_check.map(({ photos: [a, b], percent, promised, observed, pairs, people, worst }) => [
-    ...[`${b} + ${a}`, String(percent), promised.toPrecision(2), (observed / promised).toFixed(2)],
-    ...[countText(pairs), countText(people), worst?.group ?? ''],
-    worst ? timesWithInterval(worst, promised) : '',
-  ]);
-  return [
-    shiftsText(photos),
-    ...(rows.length === 0
-      ? []
-      : [
-          `Several photos, cross-validated over people, ${mode}, all groups together and the worst that shows it:`,
-          ...columns(
-            [
-              ...['photos', 'percent', 'stated', 'measured / stated', 'pairs', 'people', 'worst group'],
-              'measured / stated',
-            ],
-            rows,
-          ),
-        ]),
-  ];
+/** A table below its title; nothing without rows. */
+function tableOf(title: string, head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  return rows.length === 0 ? [] : [title, ...columns(head, rows)];
 }
-
-const timesWithInterval = (
-  { observed, interval }: Pick<CalibrationCheck, 'observed' | 'interval'>,
-  promised: number,
-) => {
-  const [times, low, high] = [observed, ...interval].map((rate) => timesText(rate / promised));
-  return `${times} [${low}, ${high}]`;
-};
-
-const shiftsText = (photos: readonly number[]) =>
-  `strangers are more similar by ${photos.slice(1).join(', ')} where a side is the mean of ${photos
-    .slice(1)
-    .map((_shift, i) => i + 2)
-    .join(', ')} photos`;
 
 function describeMode(fit: ModeFit): string[] {
-  const { mode, points, floor, taken_for_one_person, too_alike, check } = fit;
+  const { mode, points, floor, taken_for_one_person = [], too_alike, check } = fit;
   const percent = Math.round(new Calibration(points).confidencePercent(floor));
-  const left = taken_for_one_person?.map(({ group, pairs }) => [group, countText(pairs)]) ?? [];
   return [
-    `${mode}:`,
-    ...columns(
+    ...tableOf(
+      `${mode}:`,
       ['similarity', 'false-match rate'],
       points.map(([similarity, rate]) => [similarity.toFixed(5), rateText(rate)]),
     ),
     ...describePhotos(fit),
     `Floor ${rateText(floor)}, ${percent} percent: these people show nothing rarer, so answers above it are "extrapolated".`,
-    ...(left.length === 0
-      ? []
-      : [
-          'Pairs of two people that were taken for one person, and left out:',
-          ...columns(['group', 'pairs'], left),
-        ]),
-    ...(too_alike.length === 0
-      ? []
-      : [
-          'Left out, because strangers are not so alike: copies, or one person under two names:',
-          ...columns(
-            ['group', 'image', 'image', 'cosine'],
-            too_alike.map(({ group, image1, image2, cosine }) => [group, image1, image2, scoreText(cosine)]),
-          ),
-        ]),
-    ...(check === undefined
-      ? []
-      : [
-          ...describeCheck(`${mode}, with the cohort`, check.with_cohort),
-          ...(check.without_cohort ? describeCheck(`${mode}, without it`, check.without_cohort) : []),
-          ...check.broken.map((row) => `${mode}: ${brokenText(row)}`),
-        ]),
+    ...tableOf(
+      'Pairs of two people that were taken for one person, and left out:',
+      ['group', 'pairs'],
+      taken_for_one_person.map(({ group, pairs }) => [group, countText(pairs)]),
+    ),
+    ...tableOf(
+      'Left out, because strangers are not so alike: copies, or one person under two names:',
+      ['group', 'image', 'image', 'cosine'],
+      too_alike.map(({ group, image1, image2, cosine }) => [group, image1, image2, scoreText(cosine)]),
+    ),
+    ...describeCheck(`${mode}, with the cohort`, check?.with_cohort),
+    ...describeCheck(`${mode}, without it`, check?.without_cohort),
+    ...(check?.broken ?? []).map((row) => `${mode}: ${brokenText(row)}`),
   ];
 }
 
-function describeCheck(title: string, rows: readonly CalibrationCheck[]): string[] {
+function describePhotos({ mode, photos, photos_check = [] }: ModeFit): string[] {
+  if (photos === undefined) return [];
+  const shifts = photos.slice(1);
+  const numbers = shifts.map((_shift, i) => i + 2);
   return [
-    `Cross-validated over people, ${title}:`,
-    ...columns(
-      ['group', 'percent', 'stated', 'measured', '95 % interval', 'measured / stated', 'pairs'],
-      rows.map(({ group, percent, promised, observed, interval, pairs }) => [
-        ...[group, String(percent), promised.toPrecision(2), pairs === 0 ? '–' : observed.toPrecision(2)],
-        interval.map((rate) => rate.toPrecision(2)).join(' – '),
-        ...[pairs === 0 ? '–' : (observed / promised).toFixed(2), countText(pairs)],
-      ]),
+    `strangers are more similar by ${shifts.join(', ')} where a side is the mean of ${numbers.join(', ')} photos`,
+    ...tableOf(
+      `Several photos, cross-validated over people, ${mode}, all groups together and the worst that shows it:`,
+      [
+        ...['photos', 'percent', 'stated', 'measured / stated', 'pairs', 'people', 'worst group'],
+        'measured / stated',
+      ],
+      photos_check.map(({ photos: [a, b], percent, promised, observed, pairs, people, worst }) => {
+        const [times, low, high] = worst ? timesTexts(worst, promised) : [];
+        return [
+          ...[`${b} + ${a}`, String(percent), promised.toPrecision(2), (observed / promised).toFixed(2)],
+          ...[countText(pairs), countText(people), worst?.group ?? ''],
+          worst ? `${times} [${low}, ${high}]` : '',
+        ];
+      }),
     ),
   ];
+}
+
+/** How many times the stated rate the measured one is, and the bounds of its interval. */
+const timesTexts = (
+  { observed, interval }: Pick<CalibrationCheck, 'observed' | 'interval'>,
+  promised: number,
+) => [observed, ...interval].map((rate) => timesText(rate / promised));
+
+function describeCheck(title: string, rows: readonly CalibrationCheck[] = []): string[] {
+  return tableOf(
+    `Cross-validated over people, ${title}:`,
+    ['group', 'percent', 'stated', 'measured', '95 % interval', 'measured / stated', 'pairs'],
+    rows.map(({ group, percent, promised, observed, interval, pairs }) => [
+      ...[group, String(percent), promised.toPrecision(2), pairs === 0 ? '–' : observed.toPrecision(2)],
+      interval.map((rate) => rate.toPrecision(2)).join(' – '),
+      ...[pairs === 0 ? '–' : (observed / promised).toFixed(2), countText(pairs)],
+    ]),
+  );
 }
 
 function brokenText(row: BrokenPromise): string {
-  const { group, percent, promised, observed, interval, people, more_people } = row;
-  const times = [observed, ...interval].map((rate) => timesText(rate / promised));
-  return `the check contradicts the table: strangers of ${group} reach ${percent} percent ${times[0]} times as often as the stated ${rateText(promised)} (95 %: ${times[1]} to ${times[2]} times). It takes about ${countText(more_people)} more people than its ${countText(people)}.`;
+  const { group, percent, promised, people, more_people } = row;
+  const [times, low, high] = timesTexts(row, promised);
+  return `the check contradicts the table: strangers of ${group} reach ${percent} percent ${times} times as often as the stated ${rateText(promised)} (95 %: ${low} to ${high} times). It takes about ${countText(more_people)} more people than its ${countText(people)}.`;
 }
 
-function describeTally(title: string, rows: readonly Tally[]): string[] {
-  return [
+function describeTally(title: string, rows: readonly Tally[] = []): string[] {
+  return tableOf(
     `${title}, cross-validated over people and images, both modes:`,
-    ...columns(
-      ['set', 'faces', 'passed', 'share', 'people or images', 'of them with a face that passed'],
-      rows.map(({ set, faces, passed, sources, sources_passed }) => [
-        ...[set, countText(faces), countText(passed), percentText(passed / faces)],
-        ...[countText(sources), countText(sources_passed)],
-      ]),
-    ),
-  ];
+    ['set', 'faces', 'passed', 'share', 'people or images', 'of them with a face that passed'],
+    rows.map(({ set, faces, passed, sources, sources_passed }) => [
+      ...[set, countText(faces), countText(passed), percentText(passed / faces)],
+      ...[countText(sources), countText(sources_passed)],
+    ]),
+  );
 }

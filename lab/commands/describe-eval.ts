@@ -1,5 +1,5 @@
 import { columns, count, defaults, printable, promisedRate } from 'facematch/for-lab';
-import type { PeopleFigures } from '../evaluate.ts';
+import type { PeopleFigures, Results } from '../evaluate.ts';
 import { askedRates, canShow, type Figures } from '../figures.ts';
 import type { Interval } from '../metrics.ts';
 import {
@@ -10,11 +10,9 @@ import {
   rateText,
   scoreText,
   timesText,
-  verdictText,
 } from '../number-text.ts';
 import { photosPercents } from '../photos.ts';
-import type { Results } from '../results.ts';
-import { differentialTables, setTables, sharedTables, type TextTable } from '../tables.ts';
+import { differentialTables, setTables, sharedTables, type TextTable, verdictText } from '../tables.ts';
 
 /** The figures as text for the terminal; first of all what happens at the percent that a match needs by default. */
 export function describeResults({ evaluations, shared_thresholds, people, photos = [] }: Results): string {

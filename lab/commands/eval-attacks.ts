@@ -1,24 +1,15 @@
-import {
-  loadPack,
-  packDirectory,
-  printable,
-  readConfig,
-  readManifest,
-  verifyPack,
-  withBar,
-} from 'facematch/for-lab';
-import {
-  type AttackFigures,
-  attackFigures,
-  type PresentationFigures,
-  readPresentations,
-} from '../attacks.ts';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadPack, packDirectory, printable, readConfig, readManifest, verifyPack } from 'facematch/for-lab';
 import { embedImages } from '../embed-images.ts';
+import type { EmbeddedImage } from '../embed-worker.ts';
+import { wilson } from '../metrics.ts';
 import { intervalText, percentText } from '../number-text.ts';
+import { imagesBelow } from '../people.ts';
 import { describeFailures } from './describe-eval.ts';
 import { type EvaluateOptions, failWhereUnread } from './evaluate.ts';
 
-/** Measures the hint at presentation attacks of the configured pack, and prints the figures. */
+/** How well the configured pack's live scores tell attacks, in the words of ISO/IEC 30107-3: prints the figures. */
 export async function evaluateAttacks(
   folder: string,
   { mode, json }: Pick<EvaluateOptions, 'mode' | 'json'>,
@@ -35,20 +26,21 @@ export async function evaluateAttacks(
   loadPack(packDir, manifest);
   const names = presentations.map(({ file }) => file);
   const engine = { packDirectory: packDir, folder, mode, minDetScore, workers, liveScores: true } as const;
-  const images = await withBar('images', names.length, (onImage) =>
-    embedImages(names, { ...engine, onImage }),
-  );
+  const images = await embedImages('images', names, engine);
   const figures = attackFigures(presentations, images, liveness.live_threshold);
   if (json) console.log(JSON.stringify({ pack: { name, version }, ...figures }, null, 2));
   else console.log(describeAttacks(`${name} ${version}`, figures));
   failWhereUnread(figures);
 }
 
-function describeAttacks(pack: string, { threshold, attacks, live, acer, failures }: AttackFigures): string {
+function describeAttacks(
+  pack: string,
+  { threshold, attacks, live, acer, failures }: ReturnType<typeof attackFigures>,
+): string {
   const width = Math.max(4, ...attacks.map(({ type }) => type.length));
-  const line = (rate: string, type: string, its: PresentationFigures, wrong: string) =>
+  const line = (rate: string, type: string, its: ReturnType<typeof figuresOf>, wrong: string) =>
     `${rate}  ${printable(type).padEnd(width)}  ${percentText(its.error_rate)} ${intervalText(its.error_interval)}: ${its.errors} of ${its.images - its.non_responses} ${wrong}`;
-  const silent = (rate: string, type: string, its: PresentationFigures) =>
+  const silent = (rate: string, type: string, its: ReturnType<typeof figuresOf>) =>
     `${rate}  ${printable(type).padEnd(width)}  ${percentText(its.non_response_rate)}: ${its.non_responses} of ${its.images} without a face`;
   const [worst] = attacks;
   return [
@@ -61,4 +53,64 @@ function describeAttacks(pack: string, { threshold, attacks, live, acer, failure
     ...(live.images === 0 ? [] : [silent('BPNRR', 'live', live)]),
     ...describeFailures(failures),
   ].join('\n');
+}
+
+/**
+ * The images below `live`, and those below `attack`, whose first folder there is the type: by path within the folder, the type
+ * undefined for a live person. Throws an Error with a message for people when there are none.
+ */
+function readPresentations(folder: string) {
+  const below = (name: string): string[] =>
+    existsSync(join(folder, name)) ? imagesBelow(join(folder, name)) : [];
+  const found = [
+    ...below('live').map((file) => ({ file: join('live', file), type: undefined })),
+    ...below('attack').map((file) => {
+      const type = file.includes('/') ? file.split('/')[0] : 'attack';
+      return { file: join('attack', file), type };
+    }),
+  ];
+  if (found.length > 0) return found;
+  throw new Error(`${folder} should have images in folders live and attack, or in one of them`);
+}
+
+/**
+ * The rates of the attacks by type, the worst first, of live people, and ACER: the mean of the worst type's APCER and BPCER, NaN
+ * where one of them is. `images` by file; the face that counts is the one in the middle.
+ */
+function attackFigures(
+  presentations: ReturnType<typeof readPresentations>,
+  images: ReadonlyMap<string, EmbeddedImage>,
+  threshold: number,
+) {
+  const failures: Record<string, string> = {};
+  const scores = new Map<string | undefined, (number | undefined)[]>();
+  for (const { file, type } of presentations) {
+    const { faces, chosen, failure } = images.get(file)!;
+    if (failure !== undefined) failures[file] = failure;
+    else scores.set(type, [...(scores.get(type) ?? []), faces[chosen]?.live_score]);
+  }
+  const attacks = [...scores]
+    .flatMap(([type, its]) =>
+      type === undefined ? [] : [{ type, ...figuresOf(its, (score) => score >= threshold) }],
+    )
+    .sort((a, b) => (b.error_rate || 0) - (a.error_rate || 0));
+  const live = figuresOf(scores.get(undefined) ?? [], (score) => score < threshold);
+  const acer = ((attacks[0]?.error_rate ?? Number.NaN) + live.error_rate) / 2;
+  return { threshold, attacks, live, acer, failures };
+}
+
+function figuresOf(scores: readonly (number | undefined)[], isWrong: (score: number) => boolean) {
+  const given = scores.filter((score) => score !== undefined);
+  const errors = given.filter(isWrong).length;
+  const non_responses = scores.length - given.length;
+  return {
+    images: scores.length,
+    // Images without a face have no score; this is APNRR or BPNRR.
+    non_responses,
+    // This is APCER or BPCER: the share of the others on the wrong side of the threshold, NaN where there are none.
+    errors,
+    error_rate: errors / given.length,
+    error_interval: wilson(errors, given.length),
+    non_response_rate: non_responses / scores.length,
+  };
 }

@@ -11,24 +11,20 @@ import {
   readConfig,
   readManifest,
   verifyPack,
-  withBar,
 } from 'facematch/for-lab';
-import { groupCount } from '../differential.ts';
 import {
-  type EmbeddedPeople,
   embedPeople,
-  embedSets,
+  embedSet,
   fitHeldOut,
   judgePeople,
-  judgeSets,
+  judgeSet,
   type PairSet,
-  type PeopleEvaluation,
+  resultsJson,
+  sharedThresholds,
 } from '../evaluate.ts';
 import type { SetFolder } from '../found-faces.ts';
-import { cohortTasks } from '../held-out.ts';
 import { imagesOf, personOf, readPairs } from '../pairs.ts';
 import { type Grouping, groupingsOf, type PeopleSet, readPeople, requireColumns } from '../people.ts';
-import { resultsJson, sharedThresholds } from '../results.ts';
 import { judgeForeign, judgePhotos } from '../several-photos.ts';
 import { describeResults } from './describe-eval.ts';
 
@@ -56,7 +52,7 @@ export interface EvaluateOptions {
 
 /** Measures the sets with the configured pack, prints the figures, and writes the report where one is wanted. */
 export async function evaluateSets(files: readonly SetFiles[], options: EvaluateOptions): Promise<void> {
-  const { mode, people = [], heldOutCohort } = options;
+  const { mode, people = [], heldOutCohort, samePersonAbove } = options;
   const { pack, workers } = readConfig();
   const packDir = packDirectory(pack);
   const manifest = readManifest(packDir);
@@ -67,18 +63,22 @@ export async function evaluateSets(files: readonly SetFiles[], options: Evaluate
       `The pack ${name} is not calibrated, so its percents have no rates: calibrate it first, or give lists of pairs.`,
     );
   }
-  const lists = readLists(files, options);
+  const { sets, lists } = readLists(files, options);
   const report = options.report && (await import('../report/page.ts')).openReport(options.report);
   await verifyPack(packDir, manifest);
   const addon = loadPack(packDir, manifest);
-  const { embedded, found } = await embedLists(lists, { packDirectory: packDir, mode, minDetScore, workers });
+  const engine = { packDirectory: packDir, mode, minDetScore, workers };
+  const embedded = [];
+  for (const set of sets) embedded.push(await embedSet(set, engine));
+  const found = [];
+  for (const { set, labelled, groupings } of lists)
+    found.push(await embedPeople(set, labelled, groupings, engine));
   const peopleSets = found.map((set) => set.people);
-  const cohorts = heldOutCohort
-    ? await withBar('cohorts', cohortTasks, (onTask) => fitHeldOut(embedded, peopleSets, { workers, onTask }))
-    : undefined;
+  const cohorts = heldOutCohort ? await fitHeldOut(embedded, peopleSets, workers) : undefined;
   const judging = { mode, calibration, packCohort: manifest.cohort ? 'pack' : 'none', cohorts } as const;
-  const evaluations = judgeSets(embedded, judging);
-  const byGroup = await judgeGroups(found, { ...judging, calibration: calibration! }, options);
+  const evaluations = embedded.map((set) => judgeSet(set, judging));
+  const ofPeople = { ...judging, calibration: calibration! };
+  const byGroup = found.map((set) => judgePeople(set, ofPeople, samePersonAbove));
   const cohortScores = (vectors: Float32Array) => addon.cohortScores(packDir, vectors);
   const photos = photosOf(peopleSets, { calibration: calibration!, cohortScores }, options);
   const results = {
@@ -97,11 +97,8 @@ export async function evaluateSets(files: readonly SetFiles[], options: Evaluate
 /** What is wrong with the lists fails here rather than at the end: measuring takes minutes. */
 function readLists(files: readonly SetFiles[], { people = [], groups, heldOutCohort }: EvaluateOptions) {
   const sets = files.map(readSet);
-  if (groups)
-    requireColumns(
-      groups,
-      people.map(({ folder }) => folder),
-    );
+  const folders = people.map(({ folder }) => folder);
+  if (groups) requireColumns(groups, folders);
   const lists = people.map((set) => ({
     set,
     labelled: readPeople(set.name, set.folder, groups, 'kept'),
@@ -109,40 +106,6 @@ function readLists(files: readonly SetFiles[], { people = [], groups, heldOutCoh
   }));
   if (heldOutCohort) for (const { pairs } of sets) imagesOf(pairs).forEach(personOf);
   return { sets, lists };
-}
-
-async function embedLists(
-  { sets, lists }: ReturnType<typeof readLists>,
-  engine: Omit<Parameters<typeof embedSets>[1], 'onImage'>,
-) {
-  const total = sets.reduce((sum, { pairs }) => sum + imagesOf(pairs).length, 0);
-  const embedded = await withBar('images', total, (onImage) => embedSets(sets, { ...engine, onImage }));
-  const found: EmbeddedPeople[] = [];
-  for (const { set, labelled, groupings } of lists) {
-    found.push(
-      await withBar(set.name, labelled.length, (onImage) =>
-        embedPeople(set, labelled, groupings, { ...engine, onImage }),
-      ),
-    );
-  }
-  return { embedded, found };
-}
-
-async function judgeGroups(
-  found: readonly EmbeddedPeople[],
-  judging: Parameters<typeof judgePeople>[1],
-  { samePersonAbove = Number.POSITIVE_INFINITY }: EvaluateOptions,
-): Promise<PeopleEvaluation[]> {
-  const byGroup: PeopleEvaluation[] = [];
-  for (const set of found) {
-    const count = groupCount(set.people, set.groupings);
-    byGroup.push(
-      await withBar(`${set.people.name} by group`, count, (onGroup) =>
-        judgePeople(set, judging, samePersonAbove, onGroup),
-      ),
-    );
-  }
-  return byGroup;
 }
 
 /** What several photos of a person buy, where that is asked. */

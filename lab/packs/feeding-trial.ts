@@ -9,7 +9,6 @@ import {
   netsAlone,
   readConfig,
   readManifest,
-  withBar,
 } from 'facematch/for-lab';
 import { embedImages } from '../embed-images.ts';
 import { type Interval, tarAtFmr, wilson, z } from '../metrics.ts';
@@ -109,18 +108,16 @@ export async function tryFeedings(
   const names = imagesOf(pairs);
   const links = mkdtempSync(join(tmpdir(), 'facematch-feeding-'));
   try {
-    const found = await withBar('feedings', all.length * names.length, async (onImage) => {
-      const each = [];
-      for (const [place, way] of all.entries()) {
-        // The addon keeps what it has loaded of a directory: another name makes it another pack.
-        const packDirectory = join(links, String(place));
-        symlinkSync(resolve(directory), packDirectory);
-        loadPack(packDirectory, { ...netsAlone(manifest), embedder: { ...embedder, ...asMember(way) } });
-        const how = { packDirectory, folder, mode: 'balance', minDetScore, workers, onImage } as const;
-        each.push({ way, images: await embedImages(names, how) });
-      }
-      return each;
-    });
+    const found: Found[] = [];
+    for (const [place, way] of all.entries()) {
+      // The addon keeps what it has loaded of a directory: another name makes it another pack.
+      const packDirectory = join(links, String(place));
+      symlinkSync(resolve(directory), packDirectory);
+      loadPack(packDirectory, { ...netsAlone(manifest), embedder: { ...embedder, ...asMember(way) } });
+      const how = { packDirectory, folder, mode: 'balance', minDetScore, workers } as const;
+      const images = await embedImages(`feeding ${place + 1} of ${all.length}`, names, how);
+      found.push({ way, images });
+    }
     return judge(found, pairs, (way) => way === own || isCurrent(way));
   } finally {
     rmSync(links, { recursive: true });

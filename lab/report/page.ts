@@ -2,12 +2,17 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { codeOf, drawFaces, Html, html, type ImageFormat, openable, sha256 } from 'facematch/for-lab';
 import type { GroupingFigures } from '../differential.ts';
-import type { Evaluation, PeopleEvaluation, PeopleFigures } from '../evaluate.ts';
+import {
+  type Evaluation,
+  type PeopleEvaluation,
+  type PeopleFigures,
+  type Results,
+  resultsJson,
+} from '../evaluate.ts';
 import type { Figures } from '../figures.ts';
-import { cohortText, countText, kindTexts, scoreText, verdictText } from '../number-text.ts';
+import { cohortText, countText, kindTexts, scoreText } from '../number-text.ts';
 import { scoreKinds } from '../pairs.ts';
-import { type Results, resultsJson } from '../results.ts';
-import { differentialTables, setTables, sharedTables, type TextTable } from '../tables.ts';
+import { differentialTables, setTables, sharedTables, type TextTable, verdictText } from '../tables.ts';
 import { failureChart, falseMatchChart, falseNonMatchChart } from './group-charts.ts';
 import { type Gallery, imagesShown, missingView, pairsView } from './pairs.ts';
 import { detChart, histogramChart, rocChart, thresholdChart } from './score-charts.ts';

@@ -126,7 +126,7 @@ describe('of people who had no part in it', () => {
   test('the promise is kept to the group served worst, and the cohort spares the others', async () => {
     const ratios = (rows: ReturnType<typeof fitTable>['check']) =>
       Object.fromEntries(rows.map(({ group, observed, promised }) => [group, observed / promised]));
-    const { heldOut }: MadeCohorts = await makeCohorts(images, { workers: 2 });
+    const { heldOut }: MadeCohorts = await makeCohorts(images, 2);
     const cohorts: HeldOutCohorts = heldOut;
     const withCohort = ratios(fitTable(sets, cohorts, [50]).check);
     expect(withCohort.a).toBeGreaterThan(0.7);

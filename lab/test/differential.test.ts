@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Calibration, promisedRate } from '../../src/scoring/calibration.ts';
 import { dot } from '../../src/scoring/similarity.ts';
 import { Random } from '../../test/support/random.mjs';
-import { differentialOf, type GroupFigures, groupCount } from '../differential.ts';
+import { differentialOf, type GroupFigures } from '../differential.ts';
 import { PersonRate, wilson } from '../metrics.ts';
 import { type FoundPeople, parseGroupings } from '../people.ts';
 import { eachMated, eachStrangers, numberPeople } from '../strangers.ts';
@@ -43,13 +43,9 @@ const calibration = new Calibration([
 const percents = [50, 60];
 const samePersonAbove = 0.9;
 
-async function judged(set: FoundPeople, above = samePersonAbove) {
+function judged(set: FoundPeople, above = samePersonAbove) {
   const scoreOf = ({ cohort_score }: { cohort_score: number }) => cohort_score;
-  const groups: number[] = [];
-  const judge = { calibration, percents, scoreOf, samePersonAbove: above };
-  const result = await differentialOf(set, groupings, judge, () => groups.push(1));
-  expect(groups).toHaveLength(groupCount(set, groupings));
-  return result;
+  return differentialOf(set, groupings, { calibration, percents, scoreOf, samePersonAbove: above });
 }
 
 /** The same, by the definitions, from a list of all pairs. */
@@ -107,8 +103,8 @@ function expectDefined(figures: GroupFigures, label: string | undefined): void {
 }
 
 describe('error rates by group', () => {
-  test('are what their definitions give, for everybody and for each group, in a reader’s order', async () => {
-    const { everybody, groupings: figures } = await judged(people);
+  test('are what their definitions give, for everybody and for each group, in a reader’s order', () => {
+    const { everybody, groupings: figures } = judged(people);
     expectDefined(everybody, undefined);
     expect(figures.map(({ grouping, groups }) => [grouping, ...groups.map(({ group }) => group)])).toEqual([
       ['sex', 'sex F', 'sex M'],
@@ -119,8 +115,8 @@ describe('error rates by group', () => {
     expect(everybody.by_percent[0]!.false_non_match.trials).toBeGreaterThan(20);
   });
 
-  test('name the closest pairs within a group, each once', async () => {
-    const { worst } = await judged(people);
+  test('name the closest pairs within a group, each once', () => {
+    const { worst } = judged(people);
     const sexes = ['sex F', 'sex M'].map(byDefinition);
     const strangers = sexes.flatMap((sex) => sex.strangers).sort((a, b) => b.score - a.score);
     const mated = byDefinition(undefined).mated.sort((a, b) => a.score - b.score);
@@ -132,10 +128,10 @@ describe('error rates by group', () => {
     expect(first!.confidence_percent).toBe(calibration.assess(first!.normalised, 1).confidence_percent);
   });
 
-  test('of a group without a pair are NaN, and no group is compared that shows nothing', async () => {
+  test('of a group without a pair are NaN, and no group is compared that shows nothing', () => {
     const lonely = { ...people, images: people.images.slice(0, 1), allImages: people.allImages.slice(0, 2) };
     for (const set of [lonely, { name: 'set', images: [], allImages: [] }]) {
-      const { everybody, groupings: figures, worst } = await judged(set);
+      const { everybody, groupings: figures, worst } = judged(set);
       const unknown = { rate: Number.NaN, interval: [0, 1], trials: 0 };
       expect(everybody).toMatchObject({ people: set.allImages.length, images: set.allImages.length });
       expect(everybody.by_percent[0]).toMatchObject({ false_match: unknown, false_non_match: unknown });
@@ -144,8 +140,8 @@ describe('error rates by group', () => {
     }
   });
 
-  test('are compared: the worst group over the best', async () => {
-    const { groupings: figures } = await judged(people, Number.POSITIVE_INFINITY);
+  test('are compared: the worst group over the best', () => {
+    const { groupings: figures } = judged(people, Number.POSITIVE_INFINITY);
     const { groups, worst_over_best } = figures[0]!;
     const [low, high] = groups
       .map(({ group, by_percent }) => ({ group, rate: by_percent[0]!.false_match.rate }))

@@ -225,7 +225,8 @@ function faces(set: string, count: number, axis: number): Example[] {
     const vector = Float32Array.from({ length: 16 }, () => random() - 0.5);
     vector[axis]! += 1.5;
     const length = Math.hypot(...vector);
-    return { source: `${set}${i}`, set, embedding: vector.map((value) => value / length) };
+    const embedding = vector.map((value) => value / length);
+    return { source: `${set}${i}`, set, embedding, isCounted: i > 0 || set === 'people' };
   });
 }
 
@@ -250,7 +251,7 @@ describe('the human check', () => {
   });
 
   test('is judged by people and images that it was not fitted to', () => {
-    const known = tallyLinear(people, dogs, humanThreshold, ({ source }) => source !== 'dogs0');
+    const known = tallyLinear(people, dogs, humanThreshold);
     expect(known).toEqual([
       { set: 'people', faces: 400, passed: 400, sources: 400, sources_passed: 400 },
       expect.objectContaining({ set: 'dogs', faces: 29, sources: 29 }),

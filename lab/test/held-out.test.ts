@@ -105,7 +105,7 @@ describe('held-out cohorts', () => {
   });
 
   test('cannot be made of too few people', async () => {
-    await expect(makeCohorts(faces.slice(0, 4), { workers: 1 })).rejects.toThrow('too few people');
+    await expect(makeCohorts(faces.slice(0, 4), 1)).rejects.toThrow('too few people');
   });
 });
 

@@ -12,7 +12,7 @@ import { fitTable } from '../../calibrate.ts';
 import { observe } from '../../figures.ts';
 import { accuracy, type Scored, tarAtFmr } from '../../metrics.ts';
 import { readPairs } from '../../pairs.ts';
-import type { FoundPeople } from '../../people.ts';
+import { type FoundPeople, type Grouping, type PersonImage, peopleSet, readPeople } from '../../people.ts';
 
 /**
  * Whether percentages are right for people who were not used for cohort and calibration, group by group, without a loss in
@@ -46,9 +46,29 @@ const limits: Readonly<Record<number, number>> = { 50: 1.5, 60: 2, 70: 3 };
 /** FairFace does not say who is who: more similar images are taken for one person's. */
 const samePersonAbove = 0.6;
 
+const pack = packDirectory('default');
+const manifest = readCalibratedManifest(pack);
+// The compiled ones start worker threads, which cannot run TypeScript.
+const compiled = <Module>(name: string): Promise<Module> => import(projectPath(`dist/lab/${name}.js`));
+
+/** Those images of a set that are `wanted`, as the engine embeds them in mode balance; `groupings` as of readPeople. */
+async function peopleOf(
+  set: string,
+  groupings?: readonly Grouping[],
+  wanted: (image: PersonImage) => boolean = () => true,
+): Promise<FoundPeople> {
+  const { embedImages } = await compiled<typeof import('../../embed-images.ts')>('embed-images');
+  const data = join(shared!, 'data', set);
+  const folder = existsSync(join(data, 'images')) ? join(data, 'images') : data;
+  const people = readPeople(set, folder, groupings).filter(wanted);
+  const names = people.map(({ file }) => file);
+  const { min_det_score: minDetScore } = manifest;
+  const how = { packDirectory: pack, folder, mode: 'balance', minDetScore, workers: 2 } as const;
+  return peopleSet(set, people, await embedImages(set, names, how));
+}
+
 /** Every third adult, by origin and sex. `facematch calibrate --check` takes all. */
 async function adults(): Promise<FoundPeople> {
-  const { peopleOf } = await import('../support/people.ts');
   const isAdult = ([, age]: readonly string[]) => !['age 0-2', 'age 3-9', 'age 10-19'].includes(age!);
   let count = 0;
   const { images, ...set } = await peopleOf(
@@ -60,15 +80,14 @@ async function adults(): Promise<FoundPeople> {
 }
 
 async function check() {
-  const { peopleOf } = await import('../support/people.ts');
+  // It holds for the whole process, and so for its worker threads.
+  loadPack(pack, manifest);
   const sets: FoundPeople[] = [await peopleOf('lfw-dev'), await peopleOf('london-dev'), await adults()];
   const others: FoundPeople[] = [];
   for (const name of more) others.push(await peopleOf(name));
-  const { makeCohorts }: typeof import('../../held-out.ts') = await import(
-    projectPath('dist/lab/held-out.js')
-  );
+  const { makeCohorts } = await compiled<typeof import('../../held-out.ts')>('held-out');
   const images = [...sets, ...others].flatMap((set) => set.images);
-  const { heldOut: cohorts } = await makeCohorts(images, { workers: 2 });
+  const { heldOut: cohorts } = await makeCohorts(images, 2);
   const rows = fitTable(sets, cohorts, percents, samePersonAbove).check;
   // web-dev was not used for the pack.
   return { rows, cohorts, sets: [...sets, ...others, await peopleOf('web-dev')] };
@@ -112,8 +131,8 @@ describe.skipIf(!checked)('in mode balance', () => {
       return { score, same, fold };
     });
   }
-  const table = readCalibratedManifest(packDirectory('default')).calibration.balance;
-  const at = (percent: number) => calibrationOf(table).similarityAt(promisedRate(percent));
+  const at = (percent: number) =>
+    calibrationOf(manifest.calibration.balance).similarityAt(promisedRate(percent));
   const rounding = 1e-9;
 
   test('press photos are recognised', () => {
@@ -139,8 +158,6 @@ describe.skipIf(!checked)('in mode balance', () => {
 /** test/slow/model/hard-images.test.ts has those without an animal's face. */
 describe.skipIf(!shared)('of the images of animals', () => {
   test.each(modes)('at most two have a face, in mode %s', (mode) => {
-    const pack = packDirectory('default');
-    const manifest = readCalibratedManifest(pack);
     const addon = loadPack(pack, manifest);
     const options = { ...analyseOptions, accuracy_mode: mode, min_det_score: manifest.min_det_score };
     const folder = join(shared!, 'data/negatives-animals');
