@@ -40,28 +40,14 @@ const translations: Record<OperatorKind, (graph: Graph, operator: Operator) => v
     output.values = constantOf(inputs[0]!);
   },
 
+  // Weights are out × height × width × in.
   CONV_2D(graph, operator) {
-    const [, weights] = operator.inputs;
-    const [outputs, height, width, channels] = weights!.shape as [number, number, number, number];
-    const area = height * width;
-    convolve(graph, operator, {
-      dims: [outputs, channels, height, width],
-      group: 1,
-      // out × (height × width) × in
-      place: (output, channel, cell) => (output * area + cell) * channels + channel,
-    });
+    convolve(graph, operator, [0, 3, 1, 2], 1);
   },
 
+  // Weights are 1 × height × width × channels.
   DEPTHWISE_CONV_2D(graph, operator) {
-    const [, weights] = operator.inputs;
-    const [, height, width, channels] = weights!.shape as [number, number, number, number];
-    if (operator.options.multiplier !== 1) throw new Error(`${operator.output.name} multiplies its channels`);
-    convolve(graph, operator, {
-      dims: [channels, 1, height, width],
-      group: channels,
-      // 1 × (height × width) × channels
-      place: (output, _, cell) => cell * channels + output,
-    });
+    convolve(graph, operator, [3, 0, 1, 2], operator.inputs[1]!.shape[3]!);
   },
 
   MAX_POOL_2D(graph, operator) {
@@ -71,12 +57,7 @@ const translations: Record<OperatorKind, (graph: Graph, operator: Operator) => v
   },
 
   ADD(graph, operator) {
-    addNode(
-      graph,
-      operator,
-      'Add',
-      operator.inputs.map(({ name }) => name),
-    );
+    addNode(graph, operator, 'Add', namesOf(operator));
   },
 
   RELU(graph, operator) {
@@ -95,19 +76,12 @@ const translations: Record<OperatorKind, (graph: Graph, operator: Operator) => v
   CONCATENATION(graph, operator) {
     const { axis = 0 } = operator.options;
     const place = turned(operator.output.shape.map((_, i) => i)).indexOf(axis);
-    addNode(
-      graph,
-      operator,
-      'Concat',
-      operator.inputs.map(({ name }) => name),
-      { axis: place },
-    );
+    addNode(graph, operator, 'Concat', namesOf(operator), { axis: place });
   },
 
   RESHAPE(graph, operator) {
     const [input] = operator.inputs;
     const { name, shape } = operator.output;
-    if (shape.length === 4) throw new Error(`${name} is reshaped to four dimensions`);
     let source = input!.name;
     if (input!.shape.length === 4) {
       source = `${name}/channels_last`;
@@ -118,30 +92,27 @@ const translations: Record<OperatorKind, (graph: Graph, operator: Operator) => v
   },
 };
 
-/** `place` is where the file has a weight: of an output, of an input channel of its group, of a cell of the kernel. */
-function convolve(
-  graph: Graph,
-  operator: Operator,
-  {
-    dims,
-    group,
-    place,
-  }: { dims: number[]; group: number; place(output: number, channel: number, cell: number): number },
-): void {
+const namesOf = ({ inputs }: Operator) => inputs.map(({ name }) => name);
+
+/** `order`: which sides of the file's weights are those of ONNX, out × in/group × height × width. */
+function convolve(graph: Graph, operator: Operator, order: readonly number[], group: number): void {
   const [input, weights, bias] = operator.inputs as [Tensor, Tensor, Tensor];
-  const [, channels, height, width] = dims as [number, number, number, number];
-  const { dilation_w = 1, dilation_h = 1 } = operator.options;
-  if (dilation_w !== 1 || dilation_h !== 1) throw new Error(`${operator.output.name} is dilated`);
   const values = constantOf(weights);
-  const area = height * width;
+  const dims = order.map((side) => weights.shape[side]!);
+  const steps = order.map((side) => weights.shape.slice(side + 1).reduce((step, length) => step * length, 1));
   const ordered = Float32Array.from(values, (_, i) => {
-    const [output, channel] = [Math.floor(i / (channels * area)), Math.floor(i / area) % channels];
-    return values[place(output, channel, i % area)]!;
+    let [place, rest] = [0, i];
+    for (let side = 3; side >= 0; side--) {
+      place += (rest % dims[side]!) * steps[side]!;
+      rest = Math.floor(rest / dims[side]!);
+    }
+    return values[place]!;
   });
   graph.initializer.push(
     makeFloats(weights.name, dims, ordered),
     makeFloats(bias.name, bias.shape, Float32Array.from(constantOf(bias))),
   );
+  const [, , height, width] = dims as [number, number, number, number];
   const attributes = { group, kernel_shape: [height, width], ...strideAndPads(operator, height, width) };
   addNode(graph, operator, 'Conv', [input.name, weights.name, bias.name], attributes);
 }
@@ -166,18 +137,14 @@ function strideAndPads({ inputs, options }: Operator, height: number, width: num
 /** A node for the operator, and one for its activation function if it has one: NONE (0) or RELU (1). */
 function addNode(
   graph: Graph,
-  { kind, output, options: { activation = 0 } }: Operator,
+  { output, options: { activation = 0 } }: Operator,
   opType: string,
   inputs: string[],
   attributes: Record<string, number | number[]> = {},
 ): void {
-  if (activation > 1) throw new Error(`${output.name} (${kind}) has activation function ${activation}`);
   const before = activation === 0 ? output.name : `${output.name}/linear`;
   graph.node.push(makeNode(opType, inputs, before, attributes));
   if (activation === 1) graph.node.push(makeNode('Relu', [before], output.name));
 }
 
-function constantOf({ name, values }: Tensor): Float32Array | Int32Array {
-  if (!values) throw new Error(`${name} is not a constant`);
-  return values;
-}
+const constantOf = ({ values }: Tensor): Float32Array | Int32Array => values!;

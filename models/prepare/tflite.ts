@@ -17,22 +17,8 @@ export interface Tensor {
 const operators = {
   ADD: { number: 0, options: { activation: 0 } },
   CONCATENATION: { number: 2, options: { axis: 0, activation: 1 } },
-  CONV_2D: {
-    number: 3,
-    options: { padding: 0, stride_w: 1, stride_h: 2, activation: 3, dilation_w: 4, dilation_h: 5 },
-  },
-  DEPTHWISE_CONV_2D: {
-    number: 4,
-    options: {
-      padding: 0,
-      stride_w: 1,
-      stride_h: 2,
-      multiplier: 3,
-      activation: 4,
-      dilation_w: 5,
-      dilation_h: 6,
-    },
-  },
+  CONV_2D: { number: 3, options: { padding: 0, stride_w: 1, stride_h: 2, activation: 3 } },
+  DEPTHWISE_CONV_2D: { number: 4, options: { padding: 0, stride_w: 1, stride_h: 2, activation: 4 } },
   DEQUANTIZE: { number: 6, options: {} },
   MAX_POOL_2D: {
     number: 17,
@@ -51,7 +37,7 @@ export interface Operator {
   kind: OperatorKind;
   inputs: Tensor[];
   output: Tensor;
-  /** What the file leaves out has the schema's default, which is 0 but for dilation. */
+  /** What the file leaves out is 0. */
   options: Options;
 }
 
