@@ -23,7 +23,7 @@ import {
   verifyPack,
 } from 'facematch/for-lab';
 import { jsonText } from '../number-text.ts';
-import type { DescribedDetector } from './describe-detector.ts';
+import type { DescribedDetector } from './describe.ts';
 import { type AddOptions, describeOwn, descriptionOf, type OwnNets } from './own-nets.ts';
 
 export type Added = Awaited<ReturnType<typeof addPack>>;

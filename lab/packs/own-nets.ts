@@ -1,7 +1,13 @@
 import { basename } from 'node:path';
 import type { CalibratedManifest, Feeding, LivenessFamily, Role } from 'facematch/for-lab';
-import { type Described, describeEmbedder, describeLandmarks, describeLiveness } from './describe.ts';
-import { type DescribedDetector, describeDetector } from './describe-detector.ts';
+import {
+  type Described,
+  type DescribedDetector,
+  describeDetector,
+  describeEmbedder,
+  describeLandmarks,
+  describeLiveness,
+} from './describe.ts';
 
 /** The nets that a user brings: what is told of them, and what a manifest says of them. */
 

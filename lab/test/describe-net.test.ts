@@ -6,8 +6,7 @@ import { loadAddon } from '../../src/engine/load-addon.ts';
 import { packDirectory } from '../../src/engine/manifest.ts';
 import { encodeNet, smallEmbedder } from '../../test/fixtures/nets.ts';
 import { newFolder } from '../../test/support/folder.ts';
-import { describeEmbedder, describeLandmarks } from '../packs/describe.ts';
-import { describeDetector } from '../packs/describe-detector.ts';
+import { describeDetector, describeEmbedder, describeLandmarks } from '../packs/describe.ts';
 import { usual, usualFamilies } from '../packs/usual.ts';
 
 /** What a file of a net says of itself, and which family follows from it. */
