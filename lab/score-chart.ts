@@ -1,6 +1,6 @@
 import { axisX, axisY, gridY, line, rect, ruleY, text } from '@observablehq/plot';
 import { type CalibratedManifest, Calibration, defaults, promisedRate } from 'facematch/for-lab';
-import { drawSvg } from './plot.ts';
+import { drawSvg } from './report/chart.ts';
 
 /** An SVG file does not get the style of a page: text and axes are light on dark by the reader's system. */
 export const fileStyle = `svg { color: #1f2328; } .plot text { font-size: 13px; } .plot .small text { font-size: 11px; }

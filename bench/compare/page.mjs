@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { barX, text } from '@observablehq/plot';
-import { drawSvg } from '../../dist/lab/plot.js';
+import { drawSvg } from '../../dist/lab/report/chart.js';
 import { fileStyle } from '../../dist/lab/score-chart.js';
 import { filled } from '../../scripts/generate-docs.mjs';
 import { table as markdownTable } from '../../scripts/lib/markdown.mjs';

@@ -82,12 +82,18 @@ export async function addPack(nameOrPath: string, options: AddOptions) {
   });
 }
 
+const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 /** Makes a folder beside `directory`, which is moved there when `make` has filled it, and removed otherwise, also by Ctrl-C. */
 async function moveWhenMade<Result>(directory: string, make: (made: string) => Promise<Result>) {
   mkdirSync(dirname(directory), { recursive: true });
   const made = join(dirname(directory), `.adding-${randomUUID()}`);
   const remove = () => rmSync(made, { recursive: true, force: true });
-  const forget = onInterrupt(remove);
+  const end = (signal: NodeJS.Signals) => {
+    remove();
+    process.kill(process.pid, signal);
+  };
+  for (const signal of endings) process.once(signal, end);
   try {
     mkdirSync(made);
     const result = await make(made);
@@ -98,24 +104,9 @@ async function moveWhenMade<Result>(directory: string, make: (made: string) => P
       cause: error,
     });
   } finally {
-    forget();
+    for (const signal of endings) process.off(signal, end);
     remove();
   }
-}
-
-/** Calls `act` when Ctrl-C or a signal to end comes, which then ends the process as ever. Returns a function that takes that back. */
-function onInterrupt(act: () => void): () => void {
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  const forget = () => {
-    for (const signal of signals) process.off(signal, end);
-  };
-  const end = (signal: NodeJS.Signals) => {
-    act();
-    forget();
-    process.kill(process.pid, signal);
-  };
-  for (const signal of signals) process.on(signal, end);
-  return forget;
 }
 
 function manifestHead(pack: string, options: AddOptions): Members {

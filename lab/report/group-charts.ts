@@ -1,7 +1,6 @@
 import { dot, ruleX, ruleY, type ScaleOptions, text } from '@observablehq/plot';
 import type { Html } from 'facematch/for-lab';
 import type { GroupFigures, Rate } from '../differential.ts';
-import { percentText, timesText } from '../number-text.ts';
 import { type Chart, chartView, labelled, linearScale, logScale, lookOf, size } from './chart.ts';
 
 /** There is one value for each series; NaN has no dot. */
@@ -56,11 +55,13 @@ function groupChart({ groups, valuesOf, x, marker, ...chart }: GroupChart): Html
   });
 }
 
+const below = 'The table below has the figures.';
+
 /** How many times the stated rate each group's strangers pass. */
 export function falseMatchChart(groups: readonly GroupFigures[]): Html {
   return groupChart({
     title: 'Within-group false-match rate',
-    description: `Measured over stated rate, logarithmic. ${inWords(groups, ({ ratio }) => `${timesText(ratio)} times the stated rate`)}`,
+    description: `Measured over stated rate, logarithmic. ${below}`,
     legend: percentsOf(groups),
     groups,
     valuesOf: ({ by_percent }) =>
@@ -82,7 +83,7 @@ export function falseMatchChart(groups: readonly GroupFigures[]): Html {
 export function falseNonMatchChart(groups: readonly GroupFigures[]): Html {
   return groupChart({
     title: 'False non-match rate',
-    description: `Share of pairs of one person that do not match. ${inWords(groups, ({ false_non_match }) => percentText(false_non_match.rate))}`,
+    description: `Share of pairs of one person that do not match. ${below}`,
     legend: percentsOf(groups),
     groups: groups.filter(({ by_percent }) => by_percent[0]!.false_non_match.trials > 0),
     valuesOf: ({ by_percent }) => by_percent.map(({ false_non_match }) => inPercent(false_non_match)),
@@ -91,10 +92,9 @@ export function falseNonMatchChart(groups: readonly GroupFigures[]): Html {
 }
 
 export function failureChart(groups: readonly GroupFigures[]): Html {
-  const words = groups.map(({ group, failure_to_acquire: { rate } }) => `${group}: ${percentText(rate)}.`);
   return groupChart({
     title: 'Failure-to-acquire rate',
-    description: `Share of images without a face. ${words.join(' ')}`,
+    description: `Share of images without a face. ${below}`,
     legend: [],
     groups,
     valuesOf: ({ failure_to_acquire }) => [inPercent(failure_to_acquire)],
@@ -113,15 +113,4 @@ function inPercent({ rate, interval: [low, high] }: Rate): GroupValue {
 
 function percentsOf(groups: readonly GroupFigures[]): string[] {
   return groups[0]!.by_percent.map(({ percent }) => `at ${percent} %`);
-}
-
-function inWords(
-  groups: readonly GroupFigures[],
-  words: (one: GroupFigures['by_percent'][number]) => string,
-): string {
-  const each = groups.map(({ group, by_percent }) => {
-    const rates = by_percent.map((one) => `${words(one)} at ${one.percent} %`);
-    return `${group}: ${rates.join(', ')}.`;
-  });
-  return each.join(' ');
 }

@@ -1,7 +1,7 @@
 import { areaY, dot, line, type Markish, ruleX, type ScaleOptions, text } from '@observablehq/plot';
 import type { Html } from 'facematch/for-lab';
 import type { Figures, ScoreFigures } from '../figures.ts';
-import { kindTexts, percentText, rateText, scoreText } from '../number-text.ts';
+import { kindTexts } from '../number-text.ts';
 import type { ScoreKind } from '../pairs.ts';
 import { chartView, labelled, linearScale, lookOf, rateScale } from './chart.ts';
 
@@ -53,15 +53,9 @@ function tradeOff(
       dot(points, { x: 'x', y: 'y', r: 3.5, fill: stroke }),
     ];
   });
-  const words = curves.flatMap(({ name, figures: { operating_points } }) => {
-    const points = operating_points.map(
-      ({ fmr, tar }) => `${percentText(tar)} accepted at ${rateText(fmr)} false matches`,
-    );
-    return points.length === 0 ? [] : `${name}: ${points.join(', ')}.`;
-  });
   return chartView({
     title: chart.title,
-    description: `${chart.about} ${words.join(' ')}`,
+    description: `${chart.about} The tables of thresholds have the figures.`,
     legend: curves.map(({ name }) => name),
     x: rateScale('false-match rate', most(curves, 'different')),
     y: chart.y(lines),
@@ -130,7 +124,7 @@ export function histogramChart(kind: ScoreKind, figures: ScoreFigures): Html {
   const { marks, marginTop } = markersOf(markers);
   return chartView({
     title: `Scores by the ${kindTexts[kind]}`,
-    description: `Share of pairs by score. ${markers.map(({ x, label }) => `${label} at ${scoreText(x)}`).join(', ')}.`,
+    description: 'Share of pairs by score. The table of thresholds has those of the lines.',
     legend: ['same person', 'different people'],
     marginTop,
     x: linearScale(kindTexts[kind], Math.min(...edges), Math.max(...edges)),

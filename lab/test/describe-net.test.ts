@@ -100,13 +100,6 @@ describe('a detector', () => {
       expect(way?.members).toMatchObject({ input: 'image', width: side, height: side });
     },
   );
-
-  test('without boxes is of no family, and its outputs are told', () => {
-    const scores = scrfd.filter(({ columns }) => columns === 1);
-    expect(() => describeDetector(detectorNet(scores), undefined)).toThrow(
-      /of none of the families scrfd, yunet, .*, blazeface by its outputs: "443" 12800×1/,
-    );
-  });
 });
 
 describe('an embedder', () => {

@@ -73,7 +73,7 @@ describe('facematch packs add', () => {
     ['./x --embedder none.onnx', 1, 'none.onnx'],
     ['./x --embedder no-net.onnx', 1, 'no-net.onnx cannot be used'],
     ['./x --embedder brought.onnx --output fc2', 1, 'should have an output fc2, and has "fc1" 1×128'],
-    ['./x --detector brought.onnx', 1, 'of none of the families scrfd, yunet, retinaface'],
+    ['./x --detector brought.onnx', 1, ', blazeface by its outputs: "fc1" 1×128'],
     ['./x --detector brought.onnx --family yunet', 1, 'of none of the families yunet'],
     ['./x --landmarks brought.onnx', 1, 'should have one input of floats, 1×1×height×width'],
     ['./x --liveness one.onnx', 2, 'Expected FILE:SCALE'],
