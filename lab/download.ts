@@ -15,6 +15,7 @@ import {
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { progressBar } from 'facematch/for-lab';
 import { Agent, type Dispatcher, EnvHttpProxyAgent, fetch, type Response } from 'undici';
 
 /** Files of other people, downloaded once, verified, and kept. */
@@ -41,27 +42,20 @@ export async function hashOf(path: string): Promise<string | undefined> {
 }
 
 /**
- * Downloads what is missing of a file, verifies it, and resolves to its path. What was cut off is resumed, by the next call.
- * `onProgress` is told the bytes that are there. Rejects with an Error with a message for people.
+ * Downloads what is missing of a file, verifies it, and resolves to its path. What was cut off is resumed, by the next call. Rejects
+ * with an Error with a message for people.
  */
-export async function download(
-  file: Download,
-  folder: string,
-  onProgress: (bytes: number) => void,
-): Promise<string> {
+export async function download(file: Download, folder: string): Promise<string> {
   const path = pathOf(folder, file);
-  if ((await hashOf(path)) === file.sha256) {
-    onProgress(file.bytes);
-    return path;
-  }
+  if ((await hashOf(path)) === file.sha256) return path;
   mkdirSync(dirname(path), { recursive: true });
   const unlock = lock(`${path}.lock`, file.url);
   try {
     const part = `${path}.part`;
     const isResumed = sizeOf(part) > 0;
-    let fault = await fetchInto(part, file, onProgress);
+    let fault = await fetchInto(part, file);
     // What lay there may have been another file's beginning.
-    if (fault !== undefined && isResumed) fault = await fetchInto(part, file, onProgress);
+    if (fault !== undefined && isResumed) fault = await fetchInto(part, file);
     if (fault !== undefined) throw new Error(fault);
     renameSync(part, path);
     return path;
@@ -103,16 +97,13 @@ const stalled_ms = 60_000;
  * Appends what is missing. Resolves to what is wrong where the file that came is another one, of which nothing is kept; rejects
  * where the connection failed or the server refused.
  */
-async function fetchInto(
-  part: string,
-  file: Download,
-  onProgress: (bytes: number) => void,
-): Promise<string | undefined> {
+async function fetchInto(part: string, file: Download): Promise<string | undefined> {
   const { url, bytes, sha256 } = file;
   let have = sizeOf(part);
   if (have < bytes) {
     const dispatcher = newDispatcher();
     const target = openSync(part, 'a');
+    const bar = await progressBar(`Bytes of ${basename(url)}`, bytes);
     const drop = (fault: string) => {
       ftruncateSync(target, 0);
       return fault;
@@ -132,7 +123,7 @@ async function fetchInto(
         have += chunk.length;
         if (have > bytes) return drop(`${url} has more than the ${bytes} bytes that it should have.`);
         writeSync(target, chunk);
-        onProgress(have);
+        bar.reach(have);
       }
       // A connection that is cut off is an error; this server says that there is no more.
       if (have < bytes) return drop(`${url} has ${have} bytes, not the ${bytes} that it should have.`);
@@ -144,6 +135,7 @@ async function fetchInto(
       const next = kept > 0 ? `\n${kept} of ${bytes} bytes are kept; run the command again to go on.` : '';
       throw new Error(`${reason}${next}`, { cause: error });
     } finally {
+      bar.stop();
       closeSync(target);
       // This closes the connection of an answer that nobody read to its end, too.
       await dispatcher.destroy();

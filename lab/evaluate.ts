@@ -3,7 +3,7 @@ import { heldOutScores } from './calibrate.ts';
 import { differentialOf } from './differential.ts';
 import { type EmbedImagesOptions, embedImages } from './embed-images.ts';
 import type { EmbeddedImage } from './embed-worker.ts';
-import { type CohortUse, figuresOf, imageFigures, observe } from './figures.ts';
+import { type CohortUse, figuresOf, imageFigures, observe, percents } from './figures.ts';
 import { type HeldOutCohorts, makeCohorts } from './held-out.ts';
 import { jsonText } from './number-text.ts';
 import { imagesOf, type JudgedPair, type LabelledPair, personOf, scoredBy, scoreKinds } from './pairs.ts';
@@ -110,9 +110,6 @@ function alikeOf(pairs: readonly JudgedPair[]): JudgedPair[] {
   );
   return strangers.filter(({ cosine }) => cosine > reach);
 }
-
-/** The percents whose rates are measured by group. */
-const percents = [50, 60, 70];
 
 export function judgePeople(
   { folder, groupings, people, images }: EmbeddedPeople,

@@ -118,7 +118,8 @@ export interface ThresholdPoint extends Observed {
 
 /** False-match rates whose thresholds are looked for. */
 export const askedRates = [1e-2, 1e-3, 1e-4];
-const percents = [50, 60, 70];
+/** Percents whose rates are measured. */
+export const percents = [50, 60, 70];
 
 /** The lowest thresholds for certain false-match rates on this set, as far as its pairs of strangers can show them. */
 export function ratePoints(pairs: readonly Scored[], calibration: Calibration | undefined): ThresholdPoint[] {

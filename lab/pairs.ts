@@ -126,8 +126,8 @@ export class WorstPairsSeen {
  * from leaving out one person at a time (delete-one jackknife).
  */
 export class PairRate {
-  #hits = 0;
-  #pairs = 0;
+  hits = 0;
+  pairs = 0;
   readonly #hitsOf: Float64Array;
   readonly #pairsOf: Float64Array;
 
@@ -137,32 +137,28 @@ export class PairRate {
   }
 
   add(first: number, second: number, hit: boolean): void {
-    this.#pairs++;
+    this.pairs++;
     this.#pairsOf[first]!++;
     this.#pairsOf[second]!++;
     if (!hit) return;
-    this.#hits++;
+    this.hits++;
     this.#hitsOf[first]!++;
     this.#hitsOf[second]!++;
   }
 
-  get pairs(): number {
-    return this.#pairs;
-  }
-
   /** NaN without pairs. */
   get rate(): number {
-    return this.#hits / this.#pairs;
+    return this.hits / this.pairs;
   }
 
   /** 95 %, symmetric in the logarithm, because rates are near 0. Without hits, as if pairs were independent. */
   get interval(): Interval {
     const left: number[] = [];
     for (const [person, own] of this.#pairsOf.entries()) {
-      const pairs = this.#pairs - own;
-      if (own > 0 && pairs > 0) left.push((this.#hits - this.#hitsOf[person]!) / pairs);
+      const pairs = this.pairs - own;
+      if (own > 0 && pairs > 0) left.push((this.hits - this.#hitsOf[person]!) / pairs);
     }
-    if (this.#hits === 0 || left.length < 2) return wilson(this.#hits, this.#pairs);
+    if (this.hits === 0 || left.length < 2) return wilson(this.hits, this.pairs);
     const mean = left.reduce((sum, rate) => sum + rate, 0) / left.length;
     const squares = left.reduce((sum, rate) => sum + (rate - mean) ** 2, 0);
     const deviation = Math.sqrt(((left.length - 1) / left.length) * squares);

@@ -19,9 +19,6 @@ const rates = [1e-2, 1e-3, 1e-4];
 /** Fewer pairs above a similarity show nothing. */
 const leastPairs = 20;
 
-/** Percents at which several photos are measured. */
-export const photosPercents = [50, 60, 70] as const;
-
 /** A person with the mean of their first photos. */
 interface Person {
   person: string;
@@ -166,8 +163,8 @@ export function checkShifts(
   shiftsWithout: (left: readonly number[]) => number[],
   threshold: number,
 ): ShiftCheck[] {
-  const shifts = foldPairs.map(([low, high]) => shiftsWithout([low, high]));
-  const indexOf = new Map(foldPairs.map(([low, high], i) => [foldPair(low, high), i]));
+  const shifts: number[][] = [];
+  for (const [low, high] of foldPairs) shifts[foldPair(low, high)] = shiftsWithout([low, high]);
   const most = Math.min(...shifts.map((some) => some.length));
   const numbers = Array.from({ length: most }, (_, i) => i + 1);
   return numbers.flatMap((first) =>
@@ -177,7 +174,7 @@ export function checkShifts(
         const seen = groups.map(({ group, people }) => {
           const passing = new PairRate(people.length);
           eachScore(people, [first, second], cohorts, (score, folds, a, b) => {
-            const own = shifts[indexOf.get(folds)!]!;
+            const own = shifts[folds]!;
             passing.add(a, b, score - own[first - 1]! - own[second - 1]! >= threshold);
           });
           const { rate: observed, interval, pairs } = passing;

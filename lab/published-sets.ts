@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { progressBar } from 'facematch/for-lab';
 import { parseTar } from 'nanotar';
 import { cacheFolder, type Download, download } from './download.ts';
 import type { SetFolder } from './found-faces.ts';
@@ -35,13 +34,13 @@ export const publishedSets: Readonly<Record<string, PublishedSet>> = {
 };
 
 /**
- * The sets of `lfw`, or of `lfw,FOLDER`: the published one, which is downloaded where it is not here, and folders of the user's own
- * people. Rejects with an Error with a message for people.
+ * The sets of `lfw`, or of `lfw,FOLDER`: the published one, which is downloaded and unpacked in `cache` where it is not here, and
+ * folders of the user's own people. Each has a folder of images for each person. Rejects with an Error with a message for people.
  */
 export async function openSets(
   text: string,
   known: typeof publishedSets = publishedSets,
-  cache?: string,
+  cache: string = cacheFolder(),
 ): Promise<SetFolder[]> {
   const [name = '', ...folders] = text.split(',');
   const set = known[name];
@@ -50,25 +49,11 @@ export async function openSets(
       `No published set is named ${name}; there are ${Object.keys(known).join(', ')}. Folders of your own are given as NAME=FOLDER.`,
     );
   }
-  const bar = await progressBar('Bytes', set.archive.bytes);
-  const folder = await fetchSet(set, bar.reach, cache).finally(bar.stop);
-  const own = folders.map((one, place) => ({ name: `own${place + 1}-${basename(one)}`, folder: one }));
-  return [{ name, folder, title: set.title, about: set.about }, ...own];
-}
-
-/**
- * Downloads and unpacks what is missing of a set, and resolves to a folder with a folder of images for each person. It is kept
- * beside the archive. `onProgress` is told the bytes that are there. Rejects with an Error with a message for people.
- */
-async function fetchSet(
-  { archive, image }: PublishedSet,
-  onProgress: (bytes: number) => void,
-  folder: string = cacheFolder(),
-): Promise<string> {
-  const file = await download(archive, folder, onProgress);
+  const file = await download(set.archive, cache);
   const people = join(dirname(file), 'people');
-  if (!existsSync(people)) unpack(file, image, people);
-  return people;
+  if (!existsSync(people)) unpack(file, set.image, people);
+  const own = folders.map((folder, place) => ({ name: `own${place + 1}-${basename(folder)}`, folder }));
+  return [{ name, folder: people, title: set.title, about: set.about }, ...own];
 }
 
 /** Unpacks all or nothing: into a folder beside its place, which is then moved there. */

@@ -7,9 +7,9 @@ import {
   promisedRate,
   similarityOf,
 } from 'facematch/for-lab';
+import { percents } from './figures.ts';
 import { type Interval, PersonRate } from './metrics.ts';
 import type { PeopleSet } from './people.ts';
-import { photosPercents } from './photos.ts';
 
 /** What several photos of a person buy, and whether one of somebody else among them is told. */
 
@@ -22,7 +22,7 @@ export interface PhotosFigures {
   trials: number;
   /** Pairs of strangers. */
   strangers: number;
-  /** Of each of `photosPercents` they have the share of trials that pass, its 95 % interval by person, and the share of strangers. */
+  /** Of each of `percents` they have the share of trials that pass, its 95 % interval by person, and the share of strangers. */
   passed: number[];
   intervals: Interval[];
   passed_strangers: number[];
@@ -96,7 +96,7 @@ function figuresOf(
     });
   const [references, probes] = [means(0, reference), means(reference, probe)];
   const shift = calibration.shift(probe, reference);
-  const rates = photosPercents.map((percent) => ({
+  const rates = percents.map((percent) => ({
     threshold: calibration.similarityAt(promisedRate(percent) / searched) + shift,
     mated: new PersonRate(people.length),
     strangers: 0,

@@ -11,15 +11,16 @@ import {
 } from './linear-score.ts';
 import { jsonText } from './number-text.ts';
 
-/** What was fitted; a score of single faces only where there are examples of both kinds. */
-interface Fits {
-  modes: readonly {
-    mode: AccuracyMode;
-    fitted_on: string;
-    points: CalibrationPoint[];
-    floor: number;
-    photos?: number[];
-  }[];
+interface ModeFit {
+  mode: AccuracyMode;
+  fitted_on: string;
+  points: CalibrationPoint[];
+  floor: number;
+  photos?: number[];
+}
+
+/** What changes how a face is scored; a score of single faces only where there are examples of both kinds. */
+interface Scores {
   centres: readonly Float32Array[];
   humans: readonly Example[];
   others: readonly Example[];
@@ -27,16 +28,31 @@ interface Fits {
   uncovered: readonly Example[];
 }
 
-/** Writes the fits into a pack: their files, and then the manifest, which is changed as well. */
+/**
+ * Writes the fits into a pack: their files, and then the manifest, which is changed as well. Without `scores` its other files and its
+ * tables stay, and only floor and shifts are written.
+ */
 export function writeFits(
   directory: string,
   manifest: CalibratedManifest,
-  { modes, centres, humans, others, covered, uncovered }: Fits,
+  modes: readonly ModeFit[],
+  scores: Scores | undefined,
 ): void {
   for (const { mode, fitted_on, points, floor, photos } of modes) {
-    const table = { fitted_on, floor, points: points.map(([...point]) => point) };
+    const table = scores
+      ? { fitted_on, floor, points: points.map(([...point]) => point) }
+      : { ...manifest.calibration[mode], floor };
     manifest.calibration[mode] = { ...table, ...(photos && { photos }) };
   }
+  if (scores) writeScores(directory, manifest, scores);
+  replaceFile(join(directory, 'manifest.json'), `${jsonText(manifest)}\n`);
+}
+
+function writeScores(
+  directory: string,
+  manifest: CalibratedManifest,
+  { centres, humans, others, covered, uncovered }: Scores,
+): void {
   const cohort = writeBytes(directory, 'cohort.i8', quantise(centres));
   manifest.cohort = { ...cohort, centres: centres.length, highest, weight: 1 };
   if (others.length > 0) {
@@ -55,24 +71,6 @@ export function writeFits(
       fitted_on: `${covered.length} faces with a drawn mask and ${uncovered.length} without, both modes`,
     };
   }
-  writeManifest(directory, manifest);
-}
-
-/** Writes only what does not change how a face is embedded and scored: a pack's other files and its tables stay. */
-export function writeMeasured(
-  directory: string,
-  manifest: CalibratedManifest,
-  modes: readonly Pick<Fits['modes'][number], 'mode' | 'floor' | 'photos'>[],
-): void {
-  for (const { mode, floor, photos } of modes) {
-    const table = manifest.calibration[mode];
-    manifest.calibration[mode] = { ...table, floor, ...(photos && { photos }) };
-  }
-  writeManifest(directory, manifest);
-}
-
-function writeManifest(directory: string, manifest: CalibratedManifest): void {
-  replaceFile(join(directory, 'manifest.json'), `${jsonText(manifest)}\n`);
 }
 
 /** Writes a file of a pack. Returns what the manifest says of it. */

@@ -12,14 +12,15 @@ import {
   verifyPack,
 } from 'facematch/for-lab';
 import { brokenPromises, checkedPercents, fitTable, largestGroup } from '../calibrate.ts';
+import { percents } from '../figures.ts';
 import { requirePeople } from '../fmr-table.ts';
 import { examplesOf, type FoundFaces, findFaces, type SetFolder } from '../found-faces.ts';
 import { type HeldOutCohorts, makeCohorts } from '../held-out.ts';
 import { humanThreshold, occlusionThreshold, tallyLinear } from '../linear-score.ts';
 import { pairsOfPeople, tryFeedings } from '../packs/feeding-trial.ts';
 import { type Grouping, type PeopleSet, readPeople, requireColumns } from '../people.ts';
-import { checkShifts, fitShifts, groupsOf, newMeans, type PhotoGroup, photosPercents } from '../photos.ts';
-import { writeFits, writeMeasured } from '../write-fit.ts';
+import { checkShifts, fitShifts, groupsOf, newMeans, type PhotoGroup } from '../photos.ts';
+import { writeFits } from '../write-fit.ts';
 
 /** Both modes share the cohort; it is made with the more accurate embeddings. */
 const cohortMode: AccuracyMode = 'balance';
@@ -86,10 +87,7 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
   // Of a kept table nothing is written that a group could contradict.
   const mayBeWritten = force || keep || modes.every((fit) => (fit.check?.broken ?? []).length === 0);
   const written = write === true && mayBeWritten;
-  if (written) {
-    if (examples) writeFits(directory, manifest, { modes, centres, ...examples });
-    else writeMeasured(directory, manifest, modes);
-  }
+  if (written) writeFits(directory, manifest, modes, examples && { centres, ...examples });
   return {
     pack: manifest.name,
     written,
@@ -174,7 +172,7 @@ function shiftsOf(
   if (photos.length < 2) return {};
   if (table === undefined) return { photos };
   const calibration = calibrationOf(table);
-  const photos_check = photosPercents.flatMap((percent) => {
+  const photos_check = percents.flatMap((percent) => {
     const promised = promisedRate(percent);
     const rows = checkShifts(groups, cohorts, shiftsWithout, calibration.similarityAt(promised));
     return rows.map((row) => ({ percent, promised, ...row }));

@@ -1,6 +1,6 @@
 import { columns, count, defaults, printable, promisedRate } from 'facematch/for-lab';
 import type { PeopleFigures, Results } from '../evaluate.ts';
-import { askedRates, canShow, type Figures } from '../figures.ts';
+import { askedRates, canShow, type Figures, percents } from '../figures.ts';
 import type { Interval } from '../metrics.ts';
 import {
   cohortText,
@@ -11,7 +11,6 @@ import {
   scoreText,
   timesText,
 } from '../number-text.ts';
-import { photosPercents } from '../photos.ts';
 import { differentialTables, setTables, sharedTables, type TextTable, verdictText } from '../tables.ts';
 
 /** The figures as text for the terminal; first of all what happens at the percent that a match needs by default. */
@@ -64,17 +63,16 @@ function describePeople(figures: PeopleFigures): string {
 
 /** What several photos of a person buy, and whether one of somebody else is told. */
 function describePhotos({ set, searched, rows, foreign }: NonNullable<Results['photos']>[number]): string {
-  const percents = photosPercents.join(', ');
-  const stated = photosPercents.map((percent) => promisedRate(percent) / searched);
+  const stated = percents.map((percent) => promisedRate(percent) / searched);
   return [
     `${set}: photos of the probe and of the reference${searched === 1 ? '' : `, among ${countText(searched)} people`}`,
     ...columns(
       [
         'photos',
-        `do not pass ${percents} percent, with 95 % intervals`,
+        `do not pass ${percents.join(', ')} percent, with 95 % intervals`,
         'people',
         'trials',
-        `strangers: measured / stated at ${percents}`,
+        `strangers: measured / stated at ${percents.join(', ')}`,
         'pairs',
       ],
       rows.map(({ probe, reference, passed, intervals, people, trials, passed_strangers, strangers }) => [

@@ -9,7 +9,6 @@ import {
   judgeTrial,
   livenessFamilies,
   livenessFinding,
-  progressBar,
 } from 'facematch/for-lab';
 import type { Added } from '../packs/add.ts';
 import { downloadsOf, type PublishedPack } from '../packs/catalogue.ts';
@@ -188,9 +187,7 @@ async function pull(target: string, pack: PublishedPack, options: PullOptions): 
   const { pullPack } = await import('../packs/pull.ts');
   freeDirectory(target);
   const sets = options.calibrate ? await openSets('lfw') : undefined;
-  const total = downloadsOf(pack).reduce((sum, { bytes }) => sum + bytes, 0);
-  const bar = await progressBar('Bytes', total);
-  const added = await pullPack(pack, { target, onProgress: bar.reach }).finally(bar.stop);
+  const added = await pullPack(pack, target);
   if (sets === undefined) return tell(target, added, options);
   const { json } = options;
   if (!json) await tell(target, { ...added, calibrated: true }, options);

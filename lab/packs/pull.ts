@@ -8,29 +8,18 @@ import { downloadsOf, type PublishedNet, type PublishedPack } from './catalogue.
 
 /** Gets a published pack: downloads its files, checks them, and makes a pack of them. */
 
-interface PullOptions {
-  /** The pack's name here, or a path to it. */
-  target: string;
-  /** Bytes that have come, of all that are downloaded. */
-  onProgress?(bytes: number): void;
-  /** Where downloads are kept, to be resumed and used again. */
-  folder?: string;
-}
-
 /**
- * Downloads what is missing, resumes what was cut off, and verifies every file before it is used. Rejects with an Error with a
- * message for people; what has come is kept for the next try.
+ * Downloads what is missing into `folder`, resumes what was cut off, and verifies every file before it is used. `target`: the pack's
+ * name here, or a path to it. Rejects with an Error with a message for people; what has come is kept for the next try.
  */
-export async function pullPack(pack: PublishedPack, options: PullOptions): Promise<Added> {
-  const { target, onProgress = () => {}, folder = cacheFolder() } = options;
+export async function pullPack(
+  pack: PublishedPack,
+  target: string,
+  folder: string = cacheFolder(),
+): Promise<Added> {
   // A name that is taken is told before a download of minutes.
   freeDirectory(target);
-  let before = 0;
-  for (const file of downloadsOf(pack)) {
-    const offset = before;
-    await download(file, folder, (bytes) => onProgress(offset + bytes));
-    before += file.bytes;
-  }
+  for (const file of downloadsOf(pack)) await download(file, folder);
   const { detector, embedder } = pack.nets;
   return addPack(target, {
     embedder: await netFile(embedder, folder),
