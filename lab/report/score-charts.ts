@@ -31,12 +31,20 @@ interface NamedCurve {
   pairs: Figures['pairs'];
 }
 
-/** Lines of an error rate, converted by `y`, against the false-match rate, and the true-accept rates with their intervals. */
+interface TradeOff {
+  title: string;
+  about: string;
+  nothing: string;
+  y: (lines: readonly Point[][]) => ScaleOptions;
+  isSeen: (fmr: number, fnmr: number) => boolean;
+  /** The vertical value of a false-non-match rate. */
+  value: (fnmr: number) => number;
+}
+
+/** Lines of an error rate against the false-match rate, and the true-accept rates with their intervals. */
 function tradeOff(
   curves: readonly NamedCurve[],
-  chart: { title: string; about: string; nothing: string; y: (lines: readonly Point[][]) => ScaleOptions },
-  isSeen: (fmr: number, fnmr: number) => boolean,
-  value: (fnmr: number) => number,
+  { title, about, nothing, y, isSeen, value }: TradeOff,
 ): Html {
   const lines = curves.map(({ figures: { curve } }) =>
     seenParts(curve, ([, fmr, fnmr]) => isSeen(fmr, fnmr)).map(([, fmr, fnmr]): Point => [fmr, value(fnmr)]),
@@ -53,36 +61,27 @@ function tradeOff(
       dot(points, { x: 'x', y: 'y', r: 3.5, fill: stroke }),
     ];
   });
+  const isEmpty = lines.every(({ length }) => length === 0);
   return chartView({
-    title: chart.title,
-    description: `${chart.about} The tables of thresholds have the figures.`,
+    title,
+    description: `${about} The tables of thresholds have the figures.`,
     legend: curves.map(({ name }) => name),
     x: rateScale('false-match rate', most(curves, 'different')),
-    y: chart.y(lines),
-    marks: [
-      ...lines.map(steps),
-      ...dots,
-      ...(lines.every(({ length }) => length === 0)
-        ? [text([chart.nothing], { frameAnchor: 'middle' })]
-        : []),
-    ],
+    y: y(lines),
+    marks: [...lines.map(steps), ...dots, ...(isEmpty ? [text([nothing], { frameAnchor: 'middle' })] : [])],
   });
 }
 
 /** Detection error trade-off: both error rates against each other (Martin et al. 1997), here on logarithmic axes. */
 export function detChart(curves: readonly NamedCurve[]): Html {
-  const chart = {
+  return tradeOff(curves, {
     title: 'Detection error trade-off',
     about: 'False-non-match rate against false-match rate, both logarithmic; lower is better.',
     nothing: 'No threshold makes errors of both kinds.',
     y: () => rateScale('false-non-match rate', most(curves, 'same')),
-  };
-  return tradeOff(
-    curves,
-    chart,
-    (fmr, fnmr) => Math.min(fmr, fnmr) > 0,
-    (fnmr) => fnmr,
-  );
+    isSeen: (fmr, fnmr) => Math.min(fmr, fnmr) > 0,
+    value: (fnmr) => fnmr,
+  });
 }
 
 /** Receiver operating characteristic: the true-accept rate at each false-match rate. */
@@ -90,22 +89,18 @@ export function rocChart(curves: readonly NamedCurve[]): Html {
   const lows = curves.flatMap(({ figures }) =>
     figures.operating_points.map((point) => point.tar_interval[0]),
   );
-  const chart = {
+  return tradeOff(curves, {
     title: 'Receiver operating characteristic',
     about: 'True-accept rate against false-match rate, which is logarithmic; higher is better.',
     nothing: 'No threshold lets a stranger pass.',
-    y: (lines: readonly Point[][]) => {
+    y: (lines) => {
       const shown = [...lines.map((points) => points[0]?.[1] ?? 1), ...lows].filter(Number.isFinite);
       // There is room below, even where everybody is accepted.
       return linearScale('true-accept rate', Math.min(0.99, ...shown), 1);
     },
-  };
-  return tradeOff(
-    curves,
-    chart,
-    (fmr) => fmr > 0,
-    (fnmr) => 1 - fnmr,
-  );
+    isSeen: (fmr) => fmr > 0,
+    value: (fnmr) => 1 - fnmr,
+  });
 }
 
 /** The distribution of scores of both kinds of pairs, with thresholds. */

@@ -16,10 +16,6 @@ const read = (...path: string[]) => readFileSync(join(folder, ...path), 'utf8');
 const textsOf = (elements: readonly Element[], element: string) =>
   elements.filter(({ name }) => name === element).map(({ text }) => text);
 
-const share = (value: number) => `${(value * 100).toFixed(2)} %`;
-const withInterval = (value: number, [low, high]: [number, number]) =>
-  `${share(value)} [${(low * 100).toFixed(2)}, ${(high * 100).toFixed(2)}]`;
-
 describe('the report of facematch eval', () => {
   describe('of one set', () => {
     let printed: string;
@@ -140,20 +136,12 @@ describe('the report of facematch eval', () => {
     const [{ everybody, groupings, worst }]: Json = JSON.parse(stdout).people;
     const page = read('people/index.html');
     const elements = readHtml(page);
-    const cells = textsOf(elements, 'td');
     const groups = [everybody, ...groupings.flatMap((one: Json) => one.groups)];
     // The age of the one whose image has no face is nobody else's.
     expect(groups.filter(({ by_percent }) => by_percent[0].false_match.trials === 0)).toHaveLength(1);
-    for (const { by_percent, failure_to_acquire } of groups) {
-      const { false_match, false_non_match, ratio } = by_percent[0];
-      expect(cells).toContain(withInterval(failure_to_acquire.rate, failure_to_acquire.interval));
-      if (false_match.trials === 0) continue;
-      const times = ratio < 9.95 ? ratio.toFixed(1) : ratio.toFixed(0);
-      const text = false_match.rate === 0 ? 'none: at most ' : `${share(false_match.rate)}: ${times} [`;
-      expect(cells).toContainEqual(expect.stringContaining(text));
-      expect(cells).toContain(withInterval(false_non_match.rate, false_non_match.interval));
-    }
-    expect(cells).toContain('–');
+    // The tables are those of the terminal.
+    expect(textsOf(elements, 'th').filter((text) => text === 'sex F')).toHaveLength(3);
+    expect(textsOf(elements, 'td')).toContain('–');
     // For age and for sex: three charts, each with the set and two groups.
     const names = textsOf(elements, 'text');
     for (const group of ['age 3-9', 'age <b>20+', 'sex F', 'sex M']) {
