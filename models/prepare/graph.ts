@@ -119,7 +119,7 @@ export interface Convolution {
   outputs: number;
   /** The input channels of one group. */
   inputs: number;
-  kind: 'depthwise' | 'pointwise' | 'full';
+  isDepthwise: boolean;
 }
 
 export function convolutionOf(
@@ -131,29 +131,42 @@ export function convolutionOf(
   const weight = constants.get(weightName!);
   if (!weight) throw new Error(`The weights of convolution ${node.output![0]} are not a constant`);
   const dims = dimsOf(weight);
-  const [outputs, inputs, height, width] = dims as [number, number, number, number];
-  const grouped = Number(attributeOf(node, 'group')?.i ?? 1) > 1;
-  const pointwise = height === 1 && width === 1;
+  const [outputs, inputs] = dims as [number, number];
   return {
     weights: floatsOf(weight),
     bias: biasName ? floatsOf(constants.get(biasName)!) : new Float32Array(outputs),
     dims,
     outputs,
     inputs,
-    kind: grouped ? 'depthwise' : pointwise ? 'pointwise' : 'full',
+    isDepthwise: Number(attributeOf(node, 'group')?.i ?? 1) > 1,
   };
 }
 
-/** Which input channel a weight of the convolution belongs to, by the weight's place. */
-export function inputChannel(graph: Graph, node: Node): (place: number) => number {
-  const { dims, kind } = convolutionOf(graph, node);
-  const [, inputs, height, width] = dims as [number, number, number, number];
-  const area = height * width;
-  return (place) => (kind === 'depthwise' ? Math.floor(place / area) : Math.floor(place / area) % inputs);
+/** Multiplies, channel by channel, what convolutions write by `written`, and what others read of it by `read`. */
+export function scaleChannels(
+  graph: Graph,
+  { writers, readers }: { writers: readonly Node[]; readers: readonly Node[] },
+  written: ArrayLike<number>,
+  read: ArrayLike<number>,
+): void {
+  for (const node of writers) {
+    const { weights, outputs } = convolutionOf(graph, node);
+    const size = weights.length / outputs;
+    scaleConstant(graph, node, 1, (i) => written[Math.floor(i / size)]!);
+    if (node.input!.length > 2) scaleConstant(graph, node, 2, (i) => written[i]!);
+  }
+  for (const node of readers) {
+    const { dims, inputs, isDepthwise } = convolutionOf(graph, node);
+    const area = dims[2]! * dims[3]!;
+    scaleConstant(graph, node, 1, (i) => {
+      const channel = Math.floor(i / area);
+      return read[isDepthwise ? channel : channel % inputs]!;
+    });
+  }
 }
 
 /** Multiplies the values of a node's constant, which nobody else reads. */
-export function scaleConstant(
+function scaleConstant(
   graph: Graph,
   node: Node,
   position: number,

@@ -9,7 +9,6 @@ import {
   encodeModel,
   floatsOf,
   type Graph,
-  inputChannel,
   makeFloats,
   makeIntegers,
   makeNode,
@@ -19,7 +18,7 @@ import {
   readersOf,
   replaceConstant,
   replaceNode,
-  scaleConstant,
+  scaleChannels,
   wholesOf,
 } from './graph.ts';
 
@@ -133,15 +132,8 @@ export function flattenSlopes(graph: Graph): void {
     const slope = constants.get(slopeName) && floatsOf(constants.get(slopeName)!);
     const around = slope?.some((a) => a > 1) && convolutionsAround(graph, node, slope.length);
     if (!slope || !around) continue;
-    const { writer, readers } = around;
-    const size = convolutionOf(graph, writer, constants).weights.length / slope.length;
-    const before = (channel: number) => (slope[channel]! > 1 ? -slope[channel]! : 1);
-    scaleConstant(graph, writer, 1, (i) => before(Math.floor(i / size)));
-    if (writer.input!.length > 2) scaleConstant(graph, writer, 2, before);
-    for (const reader of readers) {
-      const channel = inputChannel(graph, reader);
-      scaleConstant(graph, reader, 1, (i) => (slope[channel(i)]! > 1 ? -1 : 1));
-    }
+    const [written, read] = [slope.map((a) => (a > 1 ? -a : 1)), slope.map((a) => (a > 1 ? -1 : 1))];
+    scaleChannels(graph, around, written, read);
     replaceConstant(graph, slopeName, (values) => values.map((a) => (a > 1 ? 1 / a : a)));
   }
 }
@@ -165,10 +157,10 @@ function convolutionsAround(graph: Graph, prelu: Node, channels: number) {
   if (!alone || convolutionOf(graph, writer, constants).outputs !== channels) return undefined;
   // In groups of more than one channel, which channel a weight reads is another sum.
   const plain = readers.every((reader) => {
-    const { kind, inputs, outputs } = convolutionOf(graph, reader, constants);
-    return kind === 'depthwise' ? inputs === 1 && outputs === channels : true;
+    const { isDepthwise, inputs, outputs } = convolutionOf(graph, reader, constants);
+    return !isDepthwise || (inputs === 1 && outputs === channels);
   });
-  return plain ? { writer, readers } : undefined;
+  return plain ? { writers: [writer], readers } : undefined;
 }
 
 /**

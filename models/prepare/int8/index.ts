@@ -1,15 +1,13 @@
 import onnxProto from 'onnx-proto';
 import {
   attributeOf,
-  convolutionOf,
   decodeModel,
   encodeModel,
   type Graph,
-  inputChannel,
   type Model,
   makeIntegers,
   type Node,
-  scaleConstant,
+  scaleChannels,
 } from '../graph.ts';
 import { dropConstantInputs, dropUnused, flattenSlopes, hoistConstants, rewritePrelu } from '../rewrite.ts';
 import { bytePrelu, domains, quantise } from './quantise.ts';
@@ -44,10 +42,13 @@ function convolutionBehind({ opType, input, output }: Node): string {
   return opType === 'PRelu' ? input![0]! : output![0]!;
 }
 
-function makeChannelsAlike(graph: Graph, { factors }: Int8Plan): void {
+function makeChannelsAlike(graph: Graph, plan: Int8Plan): void {
   for (const channels of equalisable(graph)) {
-    const own = factors[channels.name];
-    if (own) equalise(graph, channels, decodeFactors(own));
+    const text = plan.factors[channels.name];
+    if (text === undefined) continue;
+    const factors = decodeFactors(text);
+    const inverse = factors.map((factor) => 1 / factor);
+    scaleChannels(graph, channels, factors, inverse);
   }
 }
 
@@ -103,24 +104,23 @@ export function decodeFactors(text: string): Float64Array {
  * PReLU(f·x) for f > 0, so a factor a channel moves from a convolution into those that read it, and the net stays the same.
  */
 
-/** Tensors whose channels share their factors, the convolutions that write one of them and those that read one. */
-export interface Channels {
+/** The convolutions that write tensors whose channels share their factors, and those that read one. */
+interface Channels {
   /** The tensor that the others are named after. */
   name: string;
-  tensors: ReadonlySet<string>;
   writers: Node[];
   readers: Node[];
 }
 
 /** Where factors can be moved: between convolutions and what lies between them. */
-export function equalisable(graph: Graph): Channels[] {
+function equalisable(graph: Graph): Channels[] {
   const found: Channels[] = [];
   for (const tensors of groupsOf(graph)) {
     const reads = (node: Node) => tensors.has(node.input![0]!) && !tensors.has(node.output![0]!);
     const writers = graph.node.filter((node) => node.opType === 'Conv' && tensors.has(node.output![0]!));
     const readers = graph.node.filter(reads);
     if (readers.length === 0 || readers.some(({ opType }) => opType !== 'Conv')) continue;
-    found.push({ name: [...tensors][0]!, tensors, writers, readers });
+    found.push({ name: [...tensors][0]!, writers, readers });
   }
   return found;
 }
@@ -139,18 +139,4 @@ function groupsOf(graph: Graph): Set<Set<string>> {
     else join([output[0]!]);
   }
   return new Set(groupOf.values());
-}
-
-/** Multiplies channel after channel of the tensors by its factor. The net's outputs stay. */
-export function equalise(graph: Graph, { writers, readers }: Channels, factors: ArrayLike<number>): void {
-  for (const node of writers) {
-    const { weights, outputs } = convolutionOf(graph, node);
-    const size = weights.length / outputs;
-    scaleConstant(graph, node, 1, (i) => factors[Math.floor(i / size)]!);
-    if (node.input!.length > 2) scaleConstant(graph, node, 2, (i) => factors[i]!);
-  }
-  for (const node of readers) {
-    const channel = inputChannel(graph, node);
-    scaleConstant(graph, node, 1, (i) => 1 / factors[channel(i)]!);
-  }
 }
