@@ -11,7 +11,7 @@ import {
 import { fittedPeople, foldPair, foldPairs, folds, type HeldOutCohorts } from './held-out.ts';
 import type { Interval } from './metrics.ts';
 import { PairRate } from './pairs.ts';
-import { foldOf, type LabelledImage, type PeopleSet } from './people.ts';
+import { byPerson, foldOf, type LabelledImage, type PeopleSet } from './people.ts';
 import { eachStrangers, numberPeople, tooAlike } from './strangers.ts';
 
 /** How often the strangers of a group reach a percent. */
@@ -143,10 +143,11 @@ export function fitTable(
       })),
     );
   const points: CalibrationPoint[] = tableWithout();
+  const firsts = byPerson(sets.flatMap(({ images }) => images)).map(([first]) => first!);
   const { check, together } =
     percents.length === 0
       ? { check: [], together: [] }
-      : checkOf(groups, strangersOf(firstImages(sets), cohorts, samePersonAbove), percents, tableWithout);
+      : checkOf(groups, strangersOf(firsts, cohorts, samePersonAbove), percents, tableWithout);
   const notShown = together
     .filter(
       ({ promised, observed, pairs }) =>
@@ -213,14 +214,6 @@ function tallyOf(
       return { group, percent, promised: promisedRate(percent), observed, interval, pairs, people };
     });
   return { add, rows };
-}
-
-/** One image of each person of all sets. */
-function firstImages(sets: readonly PeopleSet[]): LabelledImage[] {
-  const firsts = new Map<string, LabelledImage>();
-  for (const image of sets.flatMap(({ images }) => images))
-    if (!firsts.has(image.person)) firsts.set(image.person, image);
-  return [...firsts.values()];
 }
 
 /**

@@ -58,6 +58,13 @@ export interface FoundPeople extends PeopleSet {
   allImages: readonly { person: string; labels: readonly string[]; hasFace: boolean }[];
 }
 
+/** The images of each person, in their order. */
+export function byPerson<Image extends { person: string }>(images: readonly Image[]): Image[][] {
+  const own = new Map<string, Image[]>();
+  for (const image of images) own.set(image.person, [...(own.get(image.person) ?? []), image]);
+  return [...own.values()];
+}
+
 /** Paths of all images below a folder, sorted. Throws an Error when there are none. */
 export function imagesBelow(folder: string): string[] {
   const files = namesBelow(folder)

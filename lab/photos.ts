@@ -3,7 +3,7 @@ import { FoldCounts, scoreAt, totalOf } from './fmr-table.ts';
 import { foldPair, foldPairs, folds, type HeldOutCohorts } from './held-out.ts';
 import type { Interval } from './metrics.ts';
 import { PairRate } from './pairs.ts';
-import { foldOf, type LabelledImage, type PeopleSet } from './people.ts';
+import { byPerson, foldOf, type PeopleSet } from './people.ts';
 
 /**
  * Strangers are a little more similar when a side is the mean of several photos: what is by chance in one photo goes, and what people
@@ -31,13 +31,12 @@ interface Person {
 }
 
 function personsOf({ images }: PeopleSet): Person[] {
-  const own = new Map<string, LabelledImage[]>();
-  for (const image of images) own.set(image.person, [...(own.get(image.person) ?? []), image]);
-  return [...own].map(([person, all]) => {
+  return byPerson(images).map((all) => {
     const photos = all.slice(0, mostPhotos).map(({ embedding }) => embedding);
+    const { person, labels } = all[0]!;
     return {
       person,
-      labels: all[0]!.labels,
+      labels,
       fold: foldOf(person, folds),
       // One photo is its own mean: cohort scores are known by the very array.
       means: photos.map((photo, i) => (i === 0 ? photo : meanOf(photos.slice(0, i + 1)))),

@@ -9,7 +9,7 @@ import {
 } from 'facematch/for-lab';
 import { percents } from './figures.ts';
 import { type Interval, PersonRate } from './metrics.ts';
-import type { PeopleSet } from './people.ts';
+import { byPerson, type LabelledImage, type PeopleSet } from './people.ts';
 
 /** What several photos of a person buy, and whether one of somebody else among them is told. */
 
@@ -45,26 +45,18 @@ interface PhotosJudge {
 }
 
 /** A person's photos, in a ring. */
-interface Person {
-  labels: readonly string[];
-  photos: Embedded[];
-}
+type Person = readonly LabelledImage[];
 
-function peopleOf({ images }: PeopleSet, atLeast: number): Person[] {
-  const people = new Map<string, Person>();
-  for (const image of images) {
-    const person = people.get(image.person) ?? { labels: image.labels, photos: [] };
-    person.photos.push(image);
-    people.set(image.person, person);
-  }
-  return [...people.values()].filter(({ photos }) => photos.length >= atLeast);
-}
+const peopleOf = ({ images }: PeopleSet, atLeast: number): Person[] =>
+  byPerson(images).filter(({ length }) => length >= atLeast);
 
 /** `count` photos from `start` on. */
-const ring = ({ photos }: Person, start: number, count: number): Embedded[] =>
-  Array.from({ length: count }, (_value, i) => photos[(start + i) % photos.length]!);
+const ring = (person: Person, start: number, count: number): Embedded[] =>
+  Array.from({ length: count }, (_value, i) => person[(start + i) % person.length]!);
 
-const areStrangers = (a: Person, b: Person) => a !== b && a.labels.some((label) => b.labels.includes(label));
+/** Two people who share a label. */
+const areStrangers = (a: Person, b: Person) =>
+  a !== b && a[0]!.labels.some((label) => b[0]!.labels.includes(label));
 
 /**
  * One photo against 1 to `most` of people who have one more, and as many against as many of people with twice `most`. Strangers are
@@ -88,7 +80,7 @@ function figuresOf(
   /** Each person has the means that start with each photo. */
   const means = (start: number, count: number): Embedded[][] =>
     people.map((person) => {
-      const vectors = person.photos.map((_photo, turn) =>
+      const vectors = person.map((_photo, turn) =>
         meanOf(ring(person, turn + start, count).map(({ embedding }) => embedding)),
       );
       const scores = cohortScores(inOneArray(vectors));
@@ -141,7 +133,7 @@ export function judgeForeign(
     const shift = calibration.shift(1, photos - 1);
     let [sets, own_refused, foreign_told] = [0, 0, 0];
     for (const [i, person] of people.entries()) {
-      for (const turn of person.photos.keys()) {
+      for (const turn of person.keys()) {
         // It is another stranger each time.
         const others = [...people.slice(i + 1), ...people.slice(0, i)].filter((one) =>
           areStrangers(one, person),
@@ -149,7 +141,7 @@ export function judgeForeign(
         const other = others[(turn * 37) % others.length];
         if (other === undefined) continue;
         const own = ring(person, turn, photos);
-        const mixed = [...own.slice(1), other.photos[turn % other.photos.length]!];
+        const mixed = [...own.slice(1), other[turn % other.length]!];
         const { sides } = comparePersons([own.map((one) => [one]), mixed.map((one) => [one])], scorer);
         const [ownAgrees, mixedAgrees] = sides.map((side) =>
           side.map(({ agreement }) => calibration.assess(agreement! - shift, 1).confidence_percent >= least),

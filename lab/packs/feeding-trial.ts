@@ -1,20 +1,12 @@
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import {
-  columns,
-  dot,
-  type Fed,
-  loadPack,
-  netsAlone,
-  readConfig,
-  readManifest,
-} from 'facematch/for-lab';
+import { columns, dot, type Fed, loadPack, netsAlone, readConfig, readManifest } from 'facematch/for-lab';
 import { embedImages } from '../embed-images.ts';
 import { type Interval, tarAtFmr, wilson, z } from '../metrics.ts';
 import { countText, intervalText, percentText, rateText } from '../number-text.ts';
 import { imagesOf, type LabelledPair } from '../pairs.ts';
-import type { PersonImage } from '../people.ts';
+import { byPerson, type PersonImage } from '../people.ts';
 
 /** Every usual way to feed an embedder, tried on labelled pairs: a wrong one gives plausible numbers too. */
 
@@ -55,11 +47,9 @@ const strangersEach = 10;
 
 /** Pairs of a set's people who have two images; undefined where these are too few. */
 export function pairsOfPeople(images: readonly PersonImage[]): LabelledPair[] | undefined {
-  const imagesOfPerson = new Map<string, PersonImage[]>();
-  for (const image of images) {
-    imagesOfPerson.set(image.person, [...(imagesOfPerson.get(image.person) ?? []), image]);
-  }
-  const twice = [...imagesOfPerson.values()].filter(({ length }) => length > 1).slice(0, mostPeople);
+  const twice = byPerson(images)
+    .filter(({ length }) => length > 1)
+    .slice(0, mostPeople);
   if (twice.length < leastPairs) return undefined;
   const pairOf = (first: PersonImage, second: PersonImage, same: boolean) => {
     return { image1: first.file, image2: second.file, same, fold: undefined };

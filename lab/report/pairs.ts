@@ -36,10 +36,7 @@ const context = 2.2;
  * The square around a face, in pixels of the upright image, moved into the image as far as possible: it may extend beyond the
  * edges. Without a face, around the whole image.
  */
-export function cropAround(
-  box: Face['box'] | undefined,
-  { width, height }: { width: number; height: number },
-) {
+function cropAround(box: Face['box'] | undefined, { width, height }: ShownImage['image']) {
   const whole = Math.max(width, height);
   const side = box ? Math.min(context * Math.max(box.width, box.height), whole) : whole;
   const inside = (middle: number, length: number) =>

@@ -5,7 +5,6 @@ import type { GroupFigures } from '../differential.ts';
 import { figuresOf } from '../figures.ts';
 import type { JudgedPair } from '../pairs.ts';
 import { falseMatchChart } from '../report/group-charts.ts';
-import { cropAround } from '../report/pairs.ts';
 import { detChart, rocChart, thresholdChart } from '../report/score-charts.ts';
 import { type Element, readHtml } from './support/html.ts';
 
@@ -77,17 +76,6 @@ describe('error curves', () => {
     expect(line![rise]![0]).toBeCloseTo(60 + 179 * Math.log10(13), 0);
     expect(few.by.normalised.operating_points).toMatchObject([{ fmr: 0.01, tar: 1 / 3, measured_fmr: 0 }]);
   });
-
-  test.each([
-    [10, ['10⁻²', '10⁻¹', '1']],
-    [1000, ['10⁻³', '10⁻²', '10⁻¹', '1']],
-    [1200, ['10⁻⁴', '10⁻³', '10⁻²', '10⁻¹', '1']],
-  ])('of %i strangers have an axis that reaches down to one of them', (count, labels) => {
-    const scores = Array.from({ length: count }, (_, i) => i / count);
-    const many = setOf('many', [0.9], scores);
-    const chart = rocChart([{ name: 'many', figures: many.by.normalised, pairs: many.pairs }]);
-    expect(textsOf(readHtml(chart.text)).filter((text) => /^1(?:0⁻.)?$/.test(text))).toEqual(labels);
-  });
 });
 
 describe('where all pairs are told apart', () => {
@@ -140,23 +128,5 @@ describe('a chart of groups', () => {
     expect(texts.filter((text) => text === 'as stated')).toHaveLength(1);
     const legend = elements.filter(({ name }) => name === 'li').map(({ text }) => text);
     expect(legend).toEqual([' at 50 %', ' at 60 %']);
-  });
-});
-
-describe('a crop', () => {
-  const image = { width: 400, height: 300 };
-  test.each([
-    ['shows a face with what is around it', [150, 100, 80, 100], [80, 40, 220]],
-    ['stays within the image at the top left', [0, 0, 50, 50], [0, 0, 110]],
-    ['stays within the image at the bottom right', [380, 290, 50, 50], [290, 190, 110]],
-    ['is the whole image for a face that fills it', [-10, -10, 390, 320], [0, -50, 400]],
-  ] as const)('%s', (_what, [left, top, width, height], [x, y, side]) => {
-    const crop = cropAround({ x: left, y: top, width, height }, image);
-    expect(crop).toEqual({ x: expect.closeTo(x), y: expect.closeTo(y), side: expect.closeTo(side) });
-  });
-
-  test('is the whole image, in the middle, where there is no face', () => {
-    expect(cropAround(undefined, image)).toEqual({ x: 0, y: -50, side: 400 });
-    expect(cropAround(undefined, { width: 30, height: 50 })).toEqual({ x: -10, y: 0, side: 50 });
   });
 });
