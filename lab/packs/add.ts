@@ -59,7 +59,7 @@ export async function addPack(nameOrPath: string, options: AddOptions) {
     const pack = basename(directory);
     const manifest = {
       ...manifestHead(pack, options),
-      ...copyNets(made, options, own, shared),
+      ...copyNets(made, options, own.nets, shared),
       min_det_score: shared.min_det_score,
       ...copyScores(made, options, shared),
       ...copyLiveness(made, options, own),
@@ -129,20 +129,17 @@ function manifestHead(pack: string, options: AddOptions): Members {
 /** The nets' members of the manifest, in the order of their work. Those of the detector are not all known yet. */
 function copyNets(
   made: string,
-  options: AddOptions,
-  { nets }: OwnNets,
+  { licence }: AddOptions,
+  own: OwnNets['nets'],
   shared: CalibratedManifest,
 ): Record<string, Members> {
-  const detector =
-    options.detector === undefined ? {} : { detector: { path: options.detector, members: {} } };
-  const own: OwnNets['nets'] = { ...nets, ...detector };
   const members = [...packNets(shared)].flatMap(([role, net]): [Role, Members][] => {
     const brought = own[role];
     if (brought !== undefined) {
       const file = files[role];
       const hash = copyOwn(made, brought.path, file);
       const hashes = { source_sha256: hash, sha256: hash };
-      const from = { file, from: basename(brought.path), ...hashes, licence: options.licence };
+      const from = { file, from: basename(brought.path), ...hashes, licence };
       return [[role, { ...brought.members, ...from }]];
     }
     // The default pack's close detector is for what its own detector misses.
@@ -176,16 +173,13 @@ function copyScores(
   return { ...Object.fromEntries(kept), ...(isSame && { calibration: shared.calibration }) };
 }
 
-function copyLiveness(
-  made: string,
-  { licence }: AddOptions,
-  { liveness, livenessFamily: family }: OwnNets,
-): Members {
-  const nets = liveness.map(({ path, members }, index) => {
+function copyLiveness(made: string, { licence }: AddOptions, { liveness }: OwnNets): Members {
+  if (liveness === undefined) return {};
+  const nets = liveness.nets.map(({ path, members }, index) => {
     const file = `live-${index + 1}.onnx`;
     return { file, sha256: copyOwn(made, path, file), licence, ...members };
   });
-  return nets.length > 0 ? { liveness: { family, nets } } : {};
+  return { liveness: { family: liveness.family, nets } };
 }
 
 const copyShared = (made: string, file: string) =>

@@ -40,8 +40,7 @@ export interface OwnNets {
   nets: Partial<Record<Role, OwnNet>>;
   /** How the detector may be read, likeliest first: shapes of outputs fit several families. Empty without a detector. */
   detectors: DescribedDetector[];
-  liveness: OwnNet[];
-  livenessFamily: LivenessFamily | undefined;
+  liveness: { family: LivenessFamily; nets: OwnNet[] } | undefined;
   /** A line for each thing that the files do not say. */
   assumed: string[];
 }
@@ -56,15 +55,17 @@ export function describeOwn(options: AddOptions, shared: CalibratedManifest): Ow
     assumed.push(...lines);
   };
   const detectors = detector === undefined ? [] : describeDetector(detector, family);
+  // Its members are known when it has been tried.
+  if (detector !== undefined) nets.detector = { path: detector, members: {} };
   if (landmarks !== undefined) take('landmarks', landmarks, landmarksLike(shared, landmarks));
   if (embedder !== undefined) {
     const described = describeEmbedder(embedder, { output, feeding });
     const template = templateFor(shared, described.members.size as number);
     take('embedder', embedder, { ...described, members: { template, ...described.members } });
   }
-  const { liveness, livenessFamily, lines } = describeLivenessNets(options);
+  const { liveness, lines } = describeLivenessNets(options);
   assumed.push(...lines, ...sharedLines(options));
-  return { nets, detectors, liveness, livenessFamily, assumed };
+  return { nets, detectors, liveness, assumed };
 }
 
 function landmarksLike({ landmarks: shared }: CalibratedManifest, file: string): Described {
@@ -77,13 +78,13 @@ function landmarksLike({ landmarks: shared }: CalibratedManifest, file: string):
 /** All are of one family: a pack's scores are their mean. */
 function describeLivenessNets({ liveness = [], livenessFamily: known }: AddOptions) {
   const all = liveness.map(({ file, scale }) => ({ path: file, ...describeLiveness(file, scale, known) }));
-  const [livenessFamily, ...others] = [...new Set(all.map(({ family }) => family))];
+  const [family, ...others] = new Set(all.map((one) => one.family));
   if (others.length > 0) {
-    const names = all.map(({ path, family }) => `${basename(path)} ${family}`).join(', ');
+    const names = all.map((one) => `${basename(one.path)} ${one.family}`).join(', ');
     throw new Error(`The nets given with --liveness must be of one family, and are ${names}`);
   }
   const nets = all.map(({ path, members }) => ({ path, members }));
-  return { liveness: nets, livenessFamily, lines: all.flatMap(({ assumed }) => assumed) };
+  return { liveness: family && { family, nets }, lines: all.flatMap(({ assumed }) => assumed) };
 }
 
 /** What is the default pack's. */

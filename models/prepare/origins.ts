@@ -129,42 +129,36 @@ export async function takeOver(
   return readFile(join(directory, net.file));
 }
 
-/** What to do about an error, by its code (of the file system, the network or npm). */
-const cures: Record<string, string> = {
-  ENOSPC: 'The disk is full: free some 200 MB and try again.',
-  EACCES: 'Permission is denied: run this as the user who owns the project folder.',
-  EPERM: 'Permission is denied: run this as the user who owns the project folder.',
-  EROFS: 'The file system is read-only: prepare the pack where the project is writable, then copy it.',
-  ENOENT: 'Something that should exist does not; is npm installed and on the PATH?',
-  EINTEGRITY:
+/** What to do about an error, by its codes (of the file system, the network or npm). */
+const cures = [
+  ['ENOSPC', 'The disk is full: free some 200 MB and try again.'],
+  ['EACCES EPERM', 'Permission is denied: run this as the user who owns the project folder.'],
+  ['EROFS', 'The file system is read-only: prepare the pack where the project is writable, then copy it.'],
+  ['ENOENT', 'Something that should exist does not; is npm installed and on the PATH?'],
+  [
+    'EINTEGRITY',
     'The tarball is not the one that is pinned: try "npm cache verify", and ask who runs your npm mirror.',
-  E401: 'The npm registry asks for a login: see "npm login" and "npm config get registry".',
-  E403: 'The npm registry refuses the package: see "npm config get registry", and ask who runs it.',
-  E404: 'The npm registry does not have the package: see "npm config get registry"; a mirror must carry it.',
-  ETARGET:
-    'The npm registry does not have this version: see "npm config get registry"; a mirror must carry it.',
-  ENOTCACHED:
+  ],
+  ['E401', 'The npm registry asks for a login: see "npm login" and "npm config get registry".'],
+  ['E403', 'The npm registry refuses the package: see "npm config get registry", and ask who runs it.'],
+  [
+    'E404 ETARGET',
+    'The npm registry does not have the package in this version: see "npm config get registry"; a mirror must carry it.',
+  ],
+  [
+    'ENOTCACHED',
     'npm is set to work offline and does not have the package cached: unset "offline" in its settings.',
-};
-
-const offline =
-  'The npm registry could not be reached: check the network, "npm config get registry" and "npm config get proxy".';
-for (const code of [
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ENETUNREACH',
-  'EHOSTUNREACH',
-  'ETIMEDOUT',
-  'ERR_SOCKET_TIMEOUT',
-]) {
-  cures[code] = offline;
-}
+  ],
+  [
+    'ENOTFOUND EAI_AGAIN ECONNREFUSED ECONNRESET ENETUNREACH EHOSTUNREACH ETIMEDOUT ERR_SOCKET_TIMEOUT',
+    'The npm registry could not be reached: check the network, "npm config get registry" and "npm config get proxy".',
+  ],
+] as const;
 
 /** One message for people: what failed, with its code, and what to do about it. */
 function failure(doing: string, code: string, cause: unknown): Error {
-  const what = cures[code] ?? (cause instanceof Error ? cause.message : String(cause));
+  const cure = cures.find(([codes]) => codes.split(' ').includes(code))?.[1];
+  const what = cure ?? (cause instanceof Error ? cause.message : String(cause));
   return new Error(`Preparing the model pack failed while ${doing} (${code}). ${what}`, { cause });
 }
 

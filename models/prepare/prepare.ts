@@ -89,7 +89,7 @@ async function prepareNet(
   return bytes;
 }
 
-/** The net in the form that is run; a rewritten one is compared with the one that was published. */
+/** The net in the form that is run; one that is not converted is compared with the one that was published. */
 async function remake(
   net: PackNet,
   directory: string,
@@ -102,21 +102,17 @@ async function remake(
     return onnxOf(original);
   }
   report(`Rewriting ${net.from} to ${net.file}`);
-  const bytes = await rewrite(net, directory, original);
+  const { rewriteNet } = await import('./rewrite.ts');
+  const { quantiseNet } = await import('./int8/index.ts');
   const { verifyRewrite } = await import('./verify.ts');
+  const plan = 'int8' in net ? net.int8 : undefined;
+  const planned =
+    plan && (await verifiedFile(join(directory, plan.file), plan.sha256, 'from the repository'));
+  const bytes = planned
+    ? quantiseNet(original, JSON.parse(Buffer.from(planned).toString()))
+    : rewriteNet(original);
   await verifyRewrite(net, original, bytes);
   return bytes;
-}
-
-async function rewrite(net: PackNet, directory: string, original: Uint8Array): Promise<Uint8Array> {
-  const plan = 'int8' in net ? net.int8 : undefined;
-  if (!plan) {
-    const { rewriteNet } = await import('./rewrite.ts');
-    return rewriteNet(original);
-  }
-  const { quantiseNet } = await import('./int8/index.ts');
-  const bytes = await verifiedFile(join(directory, plan.file), plan.sha256, 'from the repository');
-  return quantiseNet(original, JSON.parse(Buffer.from(bytes).toString()));
 }
 
 /** Nobody ever sees half a net: written beside its place under another name, then renamed. */
