@@ -180,10 +180,7 @@ export type SharedThreshold = ReturnType<typeof sharedThresholds>[number];
 export function sharedThresholds(evaluations: readonly Evaluation[]) {
   if (evaluations.length < 2) return [];
   return scoreKinds.flatMap((by) => {
-    const scored = evaluations.map(({ figures, pairs }) => ({
-      set: figures.set,
-      pairs: scoredBy(pairs, by),
-    }));
+    const scored = evaluations.map(({ set, pairs }) => ({ set: set.name, pairs: scoredBy(pairs, by) }));
     const ofPack = evaluations[0]!.figures.by[by].percent_points;
     const points = [
       // No set's rate chose it.

@@ -61,10 +61,7 @@ const fewPairs = 5;
  * tail, so that no score is out of reach of strangers.
  */
 export function fmrTable(groups: readonly ImpostorScores[]): CalibrationPoint[] {
-  const tallied = groups.map((group) => ({
-    ...group,
-    pairs: totalOf(group.counts),
-  }));
+  const tallied = groups.map((group) => ({ ...group, pairs: totalOf(group.counts) }));
   const largest = tallied.reduce((most, group) => (group.people > most.people ? group : most));
   const start = Math.min(...groups.map(({ counts }) => startOf(counts.findIndex((count) => count > 0))));
   const points: CalibrationPoint[] = [[Number(start.toFixed(5)), 1]];

@@ -1,7 +1,6 @@
 import { dot, meanOf, normalised } from 'facematch/for-lab';
 import { FoldCounts, scoreAt, totalOf } from './fmr-table.ts';
 import { foldPair, foldPairs, folds, type HeldOutCohorts } from './held-out.ts';
-import type { Interval } from './metrics.ts';
 import { PairRate } from './pairs.ts';
 import { byPerson, foldOf, type PeopleSet } from './people.ts';
 
@@ -144,24 +143,17 @@ function shiftAt(rate: number, means: Float64Array, single: Float64Array): numbe
   return [scoreAt(ofMeans!, rate) - scoreAt(ofSingle!, rate)];
 }
 
-/** How often strangers pass a similarity with so many photos of each side. */
-interface ShiftCheck {
-  photos: readonly [number, number];
-  observed: number;
-  pairs: number;
-  /** The people with as many photos. */
-  people: number;
-  /** The group with the highest rate among those of which a few pairs pass, with its 95 % interval by person. */
-  worst?: { group: string; observed: number; interval: Interval; pairs: number };
-}
-
-/** The rates of all numbers of photos; the shift of each pair is fitted without the folds of its two people. */
+/**
+ * How often strangers pass a similarity, for all numbers of photos of each side; the shift of each pair is fitted without the folds of
+ * its two people. `people`: those with as many photos. `worst`: the group with the highest rate among those of which a few pairs pass,
+ * with its 95 % interval by person.
+ */
 export function checkShifts(
   groups: readonly PhotoGroup[],
   cohorts: HeldOutCohorts,
   shiftsWithout: (left: readonly number[]) => number[],
   threshold: number,
-): ShiftCheck[] {
+) {
   const shifts: number[][] = [];
   for (const [low, high] of foldPairs) shifts[foldPair(low, high)] = shiftsWithout([low, high]);
   const most = Math.min(...shifts.map((some) => some.length));
@@ -169,7 +161,7 @@ export function checkShifts(
   return numbers.flatMap((first) =>
     numbers
       .filter((second) => second <= first)
-      .map((second): ShiftCheck => {
+      .map((second) => {
         const seen = groups.map(({ group, people }) => {
           const passing = new PairRate(people.length);
           eachScore(people, [first, second], cohorts, (score, folds, a, b) => {
@@ -187,7 +179,7 @@ export function checkShifts(
         const people = groups
           .flatMap((one) => one.people)
           .filter(({ means }) => means.length >= first).length;
-        return { photos: [first, second], observed: passed / pairs, pairs, people, ...(worst && { worst }) };
+        return { photos: [first, second] as const, observed: passed / pairs, pairs, people, worst };
       }),
   );
 }

@@ -8,35 +8,13 @@ import {
   similarityOf,
 } from 'facematch/for-lab';
 import { percents } from './figures.ts';
-import { type Interval, PersonRate } from './metrics.ts';
+import { PersonRate } from './metrics.ts';
 import { byPerson, type LabelledImage, type PeopleSet } from './people.ts';
 
 /** What several photos of a person buy, and whether one of somebody else among them is told. */
 
-/** So many photos of the probe, and of the reference. */
-export interface PhotosFigures {
-  probe: number;
-  reference: number;
-  people: number;
-  /** Comparisons of one person: each photo is once the first of a reference. */
-  trials: number;
-  /** Pairs of strangers. */
-  strangers: number;
-  /** Of each of `percents` they have the share of trials that pass, its 95 % interval by person, and the share of strangers. */
-  passed: number[];
-  intervals: Interval[];
-  passed_strangers: number[];
-}
-
-/** Sets of so many photos. */
-export interface ForeignFigures {
-  photos: number;
-  sets: number;
-  /** The share of sets of one person that are refused. */
-  own_refused: number;
-  /** The share of sets with one photo of a stranger in which this one is told. */
-  foreign_told: number;
-}
+export type PhotosFigures = ReturnType<typeof figuresOf>;
+export type ForeignFigures = ReturnType<typeof judgeForeign>[number];
 
 interface PhotosJudge {
   calibration: Calibration;
@@ -62,7 +40,7 @@ const areStrangers = (a: Person, b: Person) =>
  * One photo against 1 to `most` of people who have one more, and as many against as many of people with twice `most`. Strangers are
  * two people who share a label. `searched`: among how many people somebody is looked for; percents are of the whole search.
  */
-export function judgePhotos(set: PeopleSet, most: number, judge: PhotosJudge, searched = 1): PhotosFigures[] {
+export function judgePhotos(set: PeopleSet, most: number, judge: PhotosJudge, searched = 1) {
   const numbers = Array.from({ length: most }, (_value, i) => i + 1);
   const [few, many] = [peopleOf(set, most + 1), peopleOf(set, 2 * most)];
   return [
@@ -76,7 +54,7 @@ function figuresOf(
   [probe, reference]: readonly [number, number],
   { calibration, cohortScores }: PhotosJudge,
   searched: number,
-): PhotosFigures {
+) {
   /** Each person has the means that start with each photo. */
   const means = (start: number, count: number): Embedded[][] =>
     people.map((person) => {
@@ -109,11 +87,15 @@ function figuresOf(
     }
   }
   return {
+    // So many photos of the probe, and of the reference.
     probe,
     reference,
     people: people.length,
+    // Comparisons of one person: each photo is once the first of a reference.
     trials: probes.reduce((sum, own) => sum + own.length, 0),
+    // Pairs of strangers.
     strangers,
+    // Of each of `percents`: the share of trials that pass, its 95 % interval by person, and the share of strangers.
     passed: rates.map(({ mated }) => mated.rate),
     intervals: rates.map(({ mated }) => mated.interval),
     passed_strangers: rates.map((rate) => rate.strangers / strangers),
@@ -126,7 +108,7 @@ export function judgeForeign(
   most: number,
   { calibration, ...scorer }: PhotosJudge,
   least: number,
-): ForeignFigures[] {
+) {
   const counts = Array.from({ length: most - 2 }, (_value, i) => i + 3);
   return counts.flatMap((photos) => {
     const people = peopleOf(set, photos);
@@ -151,8 +133,8 @@ export function judgeForeign(
         if (!mixedAgrees!.at(-1)) foreign_told++;
       }
     }
-    return sets === 0
-      ? []
-      : [{ photos, sets, own_refused: own_refused / sets, foreign_told: foreign_told / sets }];
+    // Of sets of so many photos: the share of one person's that are refused, and of those with a stranger's in which this one is told.
+    const shares = { own_refused: own_refused / sets, foreign_told: foreign_told / sets };
+    return sets === 0 ? [] : [{ photos, sets, ...shares }];
   });
 }

@@ -29,15 +29,14 @@ export function describeResults({ evaluations, shared_thresholds, people, photos
 function describeSet(figures: Figures): string {
   const { set, cohort, pairs } = figures;
   // Rates that the pairs of strangers are too few to show.
-  const unshown = askedRates.find((fmr) => !canShow(fmr, pairs.different));
+  const unshown = askedRates.filter((fmr) => !canShow(fmr, pairs.different)).slice(0, 1);
   return [
     `${set}: ${pairs.same} same, ${pairs.different} different pairs; mode ${figures.mode}`,
     `cohort             ${cohortText[cohort]}`,
-    ...(unshown === undefined
-      ? []
-      : [
-          `too few strangers  to show ${rateText(unshown)} or less: that takes ${countText(1 / unshown)} pairs of them`,
-        ]),
+    ...unshown.map(
+      (fmr) =>
+        `too few strangers  to show ${rateText(fmr)} or less: that takes ${countText(1 / fmr)} pairs of them`,
+    ),
     ...describeAlike(figures),
     ...setTables(figures).flatMap(describeTable),
     ...describeMissing(figures, figures.images),
@@ -47,18 +46,20 @@ function describeSet(figures: Figures): string {
 
 /** Error rates of labelled people by group. */
 function describePeople(figures: PeopleFigures): string {
-  const { set, mode, cohort, everybody, groupings, same_person_above } = figures;
+  const { set, mode, cohort, everybody, groupings, same_person_above: above } = figures;
   const tables = groupings.length > 0 ? groupings : [undefined];
   return [
     `${set}: ${countText(everybody.people)} people, ${countText(everybody.images)} images; mode ${mode}`,
     `cohort             ${cohortText[cohort]}`,
     ...describeMissing(figures, everybody.images),
     ...describeAlike(figures),
-    ...(same_person_above === undefined
+    above === undefined
       ? []
-      : [`one person         images of two people with a cosine above ${same_person_above} are left out`]),
+      : `one person         images of two people with a cosine above ${above} are left out`,
     ...tables.flatMap((grouping) => differentialTables(figures, grouping).flatMap(describeTable)),
-  ].join('\n');
+  ]
+    .flat()
+    .join('\n');
 }
 
 /** What several photos of a person buy, and whether one of somebody else is told. */
@@ -101,16 +102,14 @@ function describeMissing(
   { without_face, failures, low_quality }: Pick<Figures, 'without_face' | 'failures' | 'low_quality'>,
   images: number,
 ) {
-  const warnings = Object.entries(low_quality).filter(([, number]) => number > 0);
+  const warnings = Object.entries(low_quality)
+    .filter(([, number]) => number > 0)
+    .map(([name, number]) => `${countText(number)} ${name}`);
   return [
     `without a face     ${countText(without_face.length)} of ${countText(images)} images${list(without_face)}`,
-    ...(warnings.length === 0
-      ? []
-      : [
-          `low quality faces  ${warnings.map(([name, number]) => `${countText(number)} ${name}`).join(', ')}`,
-        ]),
-    ...describeFailures(failures),
-  ];
+    warnings.length === 0 ? [] : `low quality faces  ${warnings.join(', ')}`,
+    describeFailures(failures),
+  ].flat();
 }
 
 /** The pairs of strangers that were left out, in a line; none without any. */
@@ -118,11 +117,10 @@ function describeAlike({ too_alike }: Pick<Figures, 'too_alike'>): string[] {
   const pairs = too_alike.map(
     ({ image1, image2, cosine }) => `${image1} and ${image2} (${scoreText(cosine)})`,
   );
-  return pairs.length > 0
-    ? [
-        `left out           ${count(pairs.length, 'pair')} of strangers, more alike than strangers are${list(pairs)}`,
-      ]
-    : [];
+  if (pairs.length === 0) return [];
+  return [
+    `left out           ${count(pairs.length, 'pair')} of strangers, more alike than strangers are${list(pairs)}`,
+  ];
 }
 
 /** The images that could not be read, in a line; none without any. */

@@ -3,32 +3,14 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { columns, dot, type Fed, loadPack, netsAlone, readConfig, readManifest } from 'facematch/for-lab';
 import { embedImages } from '../embed-images.ts';
-import { type Interval, tarAtFmr, wilson, z } from '../metrics.ts';
+import { tarAtFmr, wilson, z } from '../metrics.ts';
 import { countText, intervalText, percentText, rateText } from '../number-text.ts';
 import { imagesOf, type LabelledPair } from '../pairs.ts';
 import { byPerson, type PersonImage } from '../people.ts';
 
 /** Every usual way to feed an embedder, tried on labelled pairs: a wrong one gives plausible numbers too. */
 
-interface TriedFeeding extends Fed {
-  /** The share of pairs of one person that are recognised where strangers pass as rarely as `fmr`, and its 95 % interval. */
-  recognised: number;
-  interval: Interval;
-  /** By how many standard deviations of strangers' similarities a pair of one person lies above their mean, on average. */
-  apart: number;
-  /** Whether the manifest says so. */
-  current: boolean;
-}
-
-export interface FeedingTrial {
-  /** The rate of strangers, of those that their pairs show the rarest. */
-  fmr: number;
-  pairs: { same: number; different: number };
-  /** The one that tells pairs furthest apart first. */
-  tried: TriedFeeding[];
-  /** Whether the best is better than the current one by more than chance. */
-  is_better: boolean;
-}
+export type FeedingTrial = ReturnType<typeof judge>;
 
 const ranges = [
   { mean: 127.5, scale: 1 / 127.5 },
@@ -83,11 +65,7 @@ export function feedingLines({ fmr, pairs, tried, is_better }: FeedingTrial): st
 }
 
 /** Rejects with an Error with a message for people when there are too few pairs with faces. */
-export async function tryFeedings(
-  directory: string,
-  pairs: readonly LabelledPair[],
-  folder: string,
-): Promise<FeedingTrial> {
+export async function tryFeedings(directory: string, pairs: readonly LabelledPair[], folder: string) {
   const manifest = readManifest(directory);
   const { embedder, min_det_score: minDetScore } = manifest;
   const { workers } = readConfig();
@@ -116,11 +94,8 @@ export async function tryFeedings(
 
 type Found = { way: Fed; images: Awaited<ReturnType<typeof embedImages>> };
 
-function judge(
-  found: readonly Found[],
-  pairs: readonly LabelledPair[],
-  isCurrent: (way: Fed) => boolean,
-): FeedingTrial {
+/** `tried`: the one that tells pairs furthest apart first. */
+function judge(found: readonly Found[], pairs: readonly LabelledPair[], isCurrent: (way: Fed) => boolean) {
   const scoredBy = ({ images }: Found) =>
     pairs.flatMap(({ image1, image2, same }) => {
       const [a, b] = [images.get(image1)?.embedding, images.get(image2)?.embedding];
@@ -134,16 +109,19 @@ function judge(
       `How the embedder is fed cannot be tried: it takes ${leastPairs} pairs of one person and ${leastPairs} of strangers with faces, and there are ${same} and ${different}.`,
     );
   }
+  // Of the rates that these pairs show, the rarest.
   const fmr = [1e-3, 1e-2].find((rate) => rate * different >= 1) ?? 0.1;
   const judged = found
     .map((one) => {
       const scored = scoredBy(one);
+      // The share of pairs of one person that are recognised where strangers pass as rarely as `fmr`.
       const { tar: recognised } = tarAtFmr(scored, fmr);
       const interval = wilson(Math.round(recognised * same), same);
       const strangers = momentsOf(scored.filter((pair) => !pair.same).map(({ score }) => score));
       const heights = scored.flatMap((pair) =>
         pair.same ? (pair.score - strangers.mean) / strangers.sd : [],
       );
+      // By how many standard deviations of strangers a pair of one person lies above their mean, on average.
       const apart = momentsOf(heights).mean;
       return { heights, feeding: { ...one.way, recognised, interval, apart, current: isCurrent(one.way) } };
     })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import { Calibration } from '../../src/scoring/calibration.ts';
-import { dot } from '../../src/scoring/similarity.ts';
+import { dot, meanOf } from '../../src/scoring/similarity.ts';
 import { Random } from '../../test/support/random.mjs';
 import { brokenPromises, fitTable } from '../calibrate.ts';
 import { binOf, bins, floorOf, fmrTable, type ImpostorScores, requirePeople } from '../fmr-table.ts';
@@ -21,8 +21,7 @@ function people(name: string, count: number, alike: number, dimensions = 32): Pe
   const images = Array.from({ length: count }, (_, i) => {
     const vector = Float32Array.from({ length: dimensions }, () => gaussian(random));
     vector[axis]! += alike * Math.sqrt(dimensions);
-    const length = Math.sqrt(dot(vector, vector));
-    const embedding = vector.map((value) => value / length);
+    const embedding = meanOf([vector]);
     return { person: `${name}${i}`, set: name, labels: [name], embedding, cohort_score: 0 };
   });
   return { name, images };

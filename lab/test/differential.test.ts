@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Calibration, promisedRate } from '../../src/scoring/calibration.ts';
-import { dot } from '../../src/scoring/similarity.ts';
+import { dot, meanOf } from '../../src/scoring/similarity.ts';
 import { Random } from '../../test/support/random.mjs';
 import { differentialOf, type GroupFigures } from '../differential.ts';
 import { PersonRate, wilson } from '../metrics.ts';
@@ -11,11 +11,7 @@ const seeded = new Random(11);
 const random = () => seeded.next();
 const dimensions = 8;
 
-function direction(): Float32Array {
-  const vector = Float32Array.from({ length: dimensions }, () => random() - 0.5);
-  const length = Math.sqrt(dot(vector, vector));
-  return vector.map((value) => value / length);
-}
+const direction = () => meanOf([Float32Array.from({ length: dimensions }, () => random() - 0.5)]);
 
 const groupings = parseGroupings('sex,age*sex');
 

@@ -42,13 +42,7 @@ export interface Operator {
 }
 
 /** The first of a file's graphs; its operators stand in the order in which they run. */
-export interface TfliteNet {
-  inputs: Tensor[];
-  outputs: Tensor[];
-  operators: Operator[];
-}
-
-export function readTflite(bytes: Uint8Array): TfliteNet {
+export function readTflite(bytes: Uint8Array) {
   const buffer = new ByteBuffer(bytes);
   const model = new Table(buffer, buffer.__indirect(0));
   const codes = model.tables(1).map((code) => kindOf(code));
@@ -66,7 +60,7 @@ export function readTflite(bytes: Uint8Array): TfliteNet {
   return {
     inputs: named(graph, 1),
     outputs: named(graph, 2),
-    operators: graph.tables(3).map((operator) => {
+    operators: graph.tables(3).map((operator): Operator => {
       const kind = codes[operator.whole(0) ?? 0]!;
       const options = operator.table(4);
       const [output] = named(operator, 2);

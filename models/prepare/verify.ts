@@ -54,11 +54,6 @@ const ofInt8: Allowed = { min_cosine: 0.95 };
 
 const seeds = [1, 2, 3, 4];
 
-interface Difference {
-  cosine: number;
-  max_error: number;
-}
-
 /** Runs both nets on fixed inputs. Throws when the rewritten one does not give the original's numbers. */
 export async function verifyRewrite(
   net: PackNet,
@@ -84,7 +79,7 @@ export function meanOf({ mean }: PackNet, plane: number): number {
   return typeof mean === 'number' ? mean : mean[plane]!;
 }
 
-function requireSame(net: PackNet, difference: Difference): void {
+function requireSame(net: PackNet, difference: ReturnType<typeof differenceOf>): void {
   const isInt8 = 'int8' in net && net.int8 !== undefined;
   const allowed = isInt8 ? ofInt8 : net.family === 'arcface' ? ofEmbedder : usual;
   // Written so that NaN fails too.
@@ -106,7 +101,7 @@ export async function compareNets(
   original: Uint8Array,
   rewritten: Uint8Array,
   inputs: Float32Array[],
-): Promise<Difference[]> {
+) {
   // Sums of products of bytes as native/core/runtime/session.cpp has them: exact on every processor.
   const extra = { session: { x64quantprecision: '1' } };
   const options: InferenceSession.SessionOptions = { intraOpNumThreads: 1, logSeverityLevel: 3, extra };
@@ -114,7 +109,7 @@ export async function compareNets(
     [original, rewritten].map((bytes) => InferenceSession.create(bytes, options)),
   );
   try {
-    const differences: Difference[] = [];
+    const differences = [];
     for (const input of inputs) {
       const [expected, actual] = await Promise.all(
         sessions.map((session) => session.run({ [inputName]: new Tensor('float32', input, shape) })),
@@ -140,7 +135,7 @@ function outputOf(
   return asItWas ?? (offsets && cornersOf(offsets, width!, height!));
 }
 
-function differenceOf(expected: Float32Array, actual: Float32Array | undefined): Difference {
+function differenceOf(expected: Float32Array, actual: Float32Array | undefined) {
   if (actual?.length !== expected.length) return { cosine: Number.NaN, max_error: Number.NaN };
   let dot = 0;
   let expectedSquares = 0;

@@ -156,14 +156,4 @@ describe('the report of facematch eval', () => {
     expect(shownImages.length).toBeGreaterThan(2 * worst.different.length);
     for (const file of shownImages) expect(existsSync(join(folder, 'people', file))).toBe(true);
   });
-
-  test('of pairs and of people leads to both', async () => {
-    const { code } = await evaluate('few.tsv --images images --people staff=listed --report both');
-    expect(code).toBe(1);
-    const elements = readHtml(read('both/index.html'));
-    const links = elements.filter(({ name }) => name === 'a').map(({ attributes }) => attributes.get('href'));
-    expect(links).toEqual(expect.arrayContaining(['#set-1', '#people-1']));
-    expect(links).not.toContain('#all');
-    expect(textsOf(elements, 'h2')).toEqual(['few', 'Differential performance: staff']);
-  });
 });
