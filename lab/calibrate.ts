@@ -109,7 +109,7 @@ function peopleNeeded({ promised, observed, interval, people }: CalibrationCheck
   return needed;
 }
 
-/** People of a group are numbered in 16 bits. */
+/** Larger groups are not looked for. */
 const mostPeople = 2 ** 16;
 
 /**

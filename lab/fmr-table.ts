@@ -1,5 +1,5 @@
 import type { CalibrationPoint } from 'facematch/for-lab';
-import { fittedPeople, foldPair, foldPairs, heldOutFits } from './held-out.ts';
+import { fittedPeople, foldPair, foldPairs } from './held-out.ts';
 
 /** Similarities are counted in bins of this width, from `lowest` on. */
 const binWidth = 2e-4;
@@ -16,7 +16,7 @@ function startOf(bin: number): number {
 
 /** Scores of strangers, counted by foldPair and bin. */
 export class FoldCounts {
-  readonly #byFolds = Array.from({ length: heldOutFits }, () => new Uint32Array(bins));
+  readonly #byFolds = foldPairs.map(() => new Uint32Array(bins));
 
   add(folds: number, score: number): void {
     this.#byFolds[folds]![binOf(score)]!++;

@@ -32,7 +32,6 @@ export function foldPair(first: number, second: number): number {
 export const foldPairs = Array.from({ length: folds }, (_, high) =>
   Array.from({ length: high + 1 }, (_, low) => [low, high] as const),
 ).flat();
-export const heldOutFits = foldPairs.length;
 
 type Person = Pick<LabelledEmbedding, 'person' | 'embedding'>;
 

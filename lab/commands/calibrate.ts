@@ -109,12 +109,17 @@ export function groupsOption(): Option {
 export function samePersonOption(): Option {
   const text =
     'take images of two people for one person above this cosine, and leave the pair out: for uncertain labels';
-  return new Option('--same-person-above <cosine>', text).argParser((cosine) => {
-    const value = Number(cosine);
-    if (value > 0 && value <= 1) return value;
-    throw new InvalidArgumentError('Expected a cosine above 0, and at most 1.');
-  });
+  const isCosine = (value: number) => value > 0 && value <= 1;
+  return new Option('--same-person-above <cosine>', text).argParser(
+    numberParser(isCosine, 'Expected a cosine above 0, and at most 1.'),
+  );
 }
+
+/** The parser of an option that takes a number. */
+export const numberParser = (isValid: (value: number) => boolean, expected: string) => (text: string) => {
+  if (isValid(Number(text))) return Number(text);
+  throw new InvalidArgumentError(expected);
+};
 
 export function parseSetFolder(text: string, before: SetFolder[] | undefined): SetFolder[] {
   const match = /^([\w-]+)=(.+)$/.exec(text);

@@ -1,7 +1,7 @@
 import { basename, extname } from 'node:path';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { addHelp, matchFlag } from 'facematch/for-lab';
-import { groupsOption, parseSetFolder, samePersonOption } from './calibrate.ts';
+import { groupsOption, numberParser, parseSetFolder, samePersonOption } from './calibrate.ts';
 import type { EvaluateOptions } from './evaluate.ts';
 
 interface EvalOptions extends EvaluateOptions {
@@ -30,12 +30,12 @@ export function registerEval(program: Command): void {
     .option(
       '--photos <number>',
       'with --people: also what up to so many photos of a person on each side buy, 2 to 4',
-      parsePhotos,
+      numberParser((photos) => [2, 3, 4].includes(photos), 'Expected 2, 3 or 4.'),
     )
     .option(
       '--searched <people>',
       'with --photos: percents of looking for each person among so many, as `searched` of match/embeddings',
-      parseSearched,
+      numberParser((people) => Number.isSafeInteger(people) && people > 0, 'Expected 1 or more people.'),
     )
     .addOption(groupsOption())
     .addOption(samePersonOption())
@@ -106,18 +106,6 @@ function refuseWhatDoesNotGoTogether(args: SetArgument[], options: EvalOptions, 
     const twice = names.find((name, index) => names.indexOf(name) !== index);
     if (twice !== undefined) command.error(`error: two sets are named ${twice}; name them: ${kind}`);
   }
-}
-
-function parsePhotos(text: string): number {
-  const photos = Number(text);
-  if ([2, 3, 4].includes(photos)) return photos;
-  throw new InvalidArgumentError('Expected 2, 3 or 4.');
-}
-
-function parseSearched(text: string): number {
-  const people = Number(text);
-  if (Number.isSafeInteger(people) && people > 0) return people;
-  throw new InvalidArgumentError('Expected a number of people, at least 1.');
 }
 
 /** NAME=PAIRS.tsv:DIR, or a file only; a file whose name looks like NAME=… can be given as ./NAME=…. */

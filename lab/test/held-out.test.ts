@@ -15,7 +15,7 @@ import {
   seedsOf,
 } from '../cohort.ts';
 import scoresOf from '../cohort-worker.ts';
-import { foldPair, folds, HeldOutCohorts, heldOutFits } from '../held-out.ts';
+import { foldPair, foldPairs, folds, HeldOutCohorts } from '../held-out.ts';
 import { personOf } from '../pairs.ts';
 
 // The compiled one: it starts worker threads, which cannot run TypeScript.
@@ -76,7 +76,7 @@ test('the mean of the highest is that of a sorted list', () => {
 });
 
 test('a face is scored by the mean of its highest cosines with the centres without two folds', () => {
-  const plans = Array.from({ length: heldOutFits }, (_, plan) =>
+  const plans = foldPairs.map((_, plan) =>
     Int32Array.from({ length: 60 * peopleOfCentre }, (_, i) => (i * 7 + plan) % faces.length),
   );
   const own = Uint8Array.of(3, 0);
