@@ -13,7 +13,6 @@ const options: AnalyseOptions = {
 };
 const none = { decode: 0, detect: 0, align: 0, embed: 0 };
 
-/** The image in shared memory, as a body is. */
 function picture(text: string): Uint8Array {
   const bytes = new Uint8Array(new SharedArrayBuffer(text.length));
   bytes.set(Buffer.from(text));

@@ -27,7 +27,6 @@ const file = (name: string, content: string) => {
 };
 const contentOf = (path: string) => readFileSync(path, 'utf8');
 
-/** What reading them is refused with. */
 function refusal(files: Pair): UnusableFile {
   try {
     readCertificate(files, now());
@@ -91,7 +90,6 @@ describe.skipIf(!hasOpenssl)('a certificate and its key', () => {
 });
 
 describe.skipIf(!hasOpenssl)('files that cannot be used', () => {
-  /** A copy of the certificate or the key, changed. */
   const changed = (part: keyof Pair, change: (content: string) => string): Pair => {
     return { ...pair, [part]: file(`changed-${part}.pem`, change(contentOf(pair[part]))) };
   };

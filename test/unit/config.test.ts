@@ -15,12 +15,6 @@ import { RedisAddress } from '../../src/config/redis-address.ts';
 import { namedPipe, newFolder } from '../support/folder.ts';
 
 describe('readConfig', () => {
-  test('gives what cannot be changed afterwards', () => {
-    const config = readConfig({ FACEMATCH_ENDPOINTS: 'match' });
-    expect(Object.isFrozen(config)).toBe(true);
-    expect(Object.isFrozen(config.endpoints)).toBe(true);
-  });
-
   test.each([
     ['FACEMATCH_PORT', '0', 'port', 0],
     ['FACEMATCH_PORT', '65535', 'port', 65_535],
@@ -89,7 +83,6 @@ test('a misspelt variable is noticed, a known one and a foreign one are not', ()
 const folder = newFolder();
 const file = join(folder, 'facematch.json');
 
-/** Settings of a file with this content, beside these variables. */
 function survey(content: unknown, env: NodeJS.ProcessEnv = {}) {
   writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
   return surveySettings({ FACEMATCH_CONFIG: file, ...env });

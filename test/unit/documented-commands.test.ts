@@ -11,7 +11,6 @@ import { documentedCommands, pages } from '../support/doc-commands.ts';
 
 const commands = documentedCommands();
 
-/** Every command of the tree, made to do nothing. */
 function idle(program: Command): Command {
   for (const command of program.commands) idle(command.action(() => {}));
   return program.configureOutput({ writeErr: () => {}, writeOut: () => {} });

@@ -35,7 +35,6 @@ function parses(body: Buffer): boolean {
   }
 }
 
-/** JSON with a few bytes changed, added or taken away. */
 const nearlyJson = fc
   .tuple(
     fc.json({ maxDepth: 4, stringUnit: 'grapheme' }),
@@ -98,7 +97,6 @@ const picture = fc.tuple(size, fc.nat()).map(([length, seed]) => {
   return Buffer.from(Uint8Array.from({ length }, (_item, i) => Math.imul(i + seed, 2_654_435_761) >>> 13));
 });
 
-/** Shared memory, with something before and after. */
 function placed(text: string): { body: Buffer; start: number; end: number } {
   const body = Buffer.from(new SharedArrayBuffer(text.length + 20));
   body.fill('"').write(text, 10, 'latin1');

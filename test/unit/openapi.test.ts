@@ -91,17 +91,6 @@ test.each(errorCodes)('%s as the server would send it fits its schema, and no ot
   }
 });
 
-test.each(['Match', 'Many', 'Embeddings', 'Models'])(
-  'the example of %s fits, and does not when any of its members is missing',
-  (name) => {
-    const { value } = document.components.examples[name]! as Any;
-    const faults = (body: object) => judge.faults(`#/components/schemas/${name}`, body);
-    const { required } = document.components.schemas[name]!;
-    expect(faults(value)).toEqual([]);
-    for (const member of required!) expect(faults({ ...value, [member]: undefined })).not.toEqual([]);
-  },
-);
-
 /** docs/api.md is written by hand, but for its tables of endpoints, fields and errors. */
 
 const text = readFileSync(projectPath('docs/api.md'), 'utf8');

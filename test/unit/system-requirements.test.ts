@@ -2,7 +2,7 @@ import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { describeFinding, examine, ok, wrong } from '../../src/cli/doctor/finding.ts';
 import { addonCure, judgeCpu } from '../../src/cli/doctor/machine.ts';
 import {
@@ -122,11 +122,8 @@ describe('the processor', () => {
 });
 
 test.each([
-  [
-    'libonnxruntime.so.1: cannot open shared object file: No such file or directory',
-    'rm -r node_modules && npm run setup',
-  ],
-  ['libopencv_core.so.406: cannot open shared object file: No such file or directory', 'npm run setup'],
+  ['libonnxruntime.so.1: cannot open shared object file', 'rm -r node_modules && npm run setup'],
+  ['libopencv_core.so.406: cannot open shared object file', 'npm run setup'],
   ["/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found", 'rm -r build/addon && npm run setup'],
   ['The probe process was ended by SIGILL', 'rm -r build/addon && npm run setup'],
 ])('%s: the cure is %s', (complaint, cure) => {
@@ -166,25 +163,14 @@ test.skipIf(!hasApt)(
     const folder = newFolder();
     const system = join(folder, 'system.conf');
     writeFileSync(system, `${contents}${proxies.join('\n')}\nAcquire::Retries "7";\n`);
-    const before = process.env.APT_CONFIG;
-    process.env.APT_CONFIG = system;
-    onTestFinished(() => {
-      if (before === undefined) delete process.env.APT_CONFIG;
-      else process.env.APT_CONFIG = before;
-    });
+    vi.stubEnv('APT_CONFIG', system);
+    onTestFinished(() => void vi.unstubAllEnvs());
     const env = { ...process.env, APT_CONFIG: privateConfiguration(folder) };
     const dump = execFileSync('apt-config', ['dump'], { env, encoding: 'utf8' }).split('\n');
     expect(dump).toEqual(expect.arrayContaining(proxies));
     expect(dump.filter((line) => /Contents|DEP-11|Retries "7"/.test(line))).toEqual([]);
-
-    writeFileSync(join(folder, 'sources.list'), 'deb http://mirror.example/debian stable main\n');
-    const format = ['indextargets', '--no-release-info', '--format', '$(CREATED_BY)'];
-    const targets = execFileSync('apt-get', format, { env, encoding: 'utf8' });
-    expect([...new Set(targets.trim().split('\n'))]).toEqual(['Packages']);
   },
 );
-
-/** Set-ups of one folder, one after the other. */
 
 const module = pathToFileURL(projectPath('scripts/lib/run.mjs')).href;
 
@@ -199,18 +185,14 @@ const holder = (lock: string, log: string) => `
   }
   process.exit();`;
 
-test('six at once take turns', async () => {
+test('six set-ups of one folder take turns', async () => {
   const folder = newFolder();
   const [lock, log] = [join(folder, 'lock'), join(folder, 'log')];
   const program = ['--input-type=module', '--eval', holder(lock, log)];
   const run = () => new Promise((resolve) => execFile(process.execPath, program, resolve));
   const all = Array.from({ length: 6 }, run);
   expect(await Promise.all(all)).toEqual(all.map(() => null));
-  const turns = readFileSync(log, 'utf8').trim().split('\n');
-  expect(turns).toHaveLength(12);
-  for (const [at, turn] of turns.entries()) {
-    if (at % 2 === 0) expect(turns[at + 1]).toBe(turn.replace('has', 'ends'));
-  }
+  expect(readFileSync(log, 'utf8').match(/has (\d+)\nends \1\n/g)).toHaveLength(6);
 });
 
 /** On some systems there is no binary; test/server/libraries.test.ts says what happens then. */
