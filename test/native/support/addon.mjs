@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 
 export const pack = process.env.FACEMATCH_PACK_DIRECTORY;
 
-/** Loads the addon into this thread. */
 export const load = () => createRequire(import.meta.url)(process.env.FACEMATCH_ADDON);
 
 export const options = {
@@ -23,7 +22,6 @@ const photo = sample(1);
 
 const manifest = JSON.parse(readFileSync(`${pack}/manifest.json`, 'utf8'));
 
-/** Loads the pack into the process. */
 export function loadPack() {
   const addon = load();
   addon.loadPack(pack, manifest);

@@ -1,5 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { projectPath } from '../../../src/config/paths.ts';
 import { packDirectory } from '../../../src/engine/manifest.ts';
@@ -16,7 +18,7 @@ export interface Ending {
  * as SIGKILL.
  * `kill` is sent as soon as the program has written anything.
  */
-export function runChild(
+export async function runChild(
   build: Build,
   program: string,
   args: string[],
@@ -29,19 +31,13 @@ export function runChild(
     timeout: longest,
     killSignal: 'SIGKILL',
   });
-  let stdout = '';
-  let stderr = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text;
-    if (kill) child.kill(kill);
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-  });
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code, signal) => resolve({ code, signal, stdout, stderr }));
-  });
+  if (kill) child.stdout.once('data', () => child.kill(kill));
+  const [stdout, stderr, [code, signal]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ]);
+  return { code, signal, stdout, stderr };
 }
 
 /** An addon to run in a child process, with the environment that it needs. */
