@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { blank } from '../../test/fixtures/images.ts';
-import { livePack, redAndBlue, redIsLive } from '../../test/fixtures/liveness.ts';
+import { livePack, redAndBlue, redIsLive } from '../../test/fixtures/packs.ts';
 import { expectFailure, facematch } from '../../test/server/support/cli.ts';
 import { newFolder } from '../../test/support/folder.ts';
 

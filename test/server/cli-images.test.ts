@@ -208,6 +208,9 @@ describe('facematch detect', () => {
         [x, y, width, height].map((pixels) => expect.closeTo(pixels, 0)),
       ),
     );
+    // Five landmarks with their rims.
+    expect(svg.match(/<circle/g)).toHaveLength(10 * faces.length);
+    expect(svg).toContain(`>0 ${faces[0].detection_score.toFixed(3)} primary</text>`);
   });
 
   test('--draw with several images makes a folder, and gives each drawing a name of its own', async () => {

@@ -82,9 +82,7 @@ test('serve on an old Node says so before it looks at anything else', async () =
 
 test.each([
   ['eval', ['eval', 'pairs.tsv', '--images', 'photos']],
-  ['calibrate', ['calibrate', '--help']],
   ['packs add', ['packs', 'add', 'mine', '--embedder', 'net.onnx']],
-  ['packs pull', ['packs', 'pull']],
 ])('where the laboratory is not installed, %s says which package brings it', async (path, line) => {
   const message = `${path} comes with the package @facematch/lab. Install it beside facematch: npm install @facematch/lab`;
   await expect(buildProgram(undefined).parseAsync(line, { from: 'user' })).rejects.toMatchObject({

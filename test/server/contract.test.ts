@@ -8,8 +8,8 @@ import type { ErrorCode } from '../../src/errors.ts';
 import { requestOf } from '../../src/site/code-samples.ts';
 import { openApiDocument } from '../../src/site/document.ts';
 import { blank, manyScans, samples } from '../fixtures/images.ts';
-import { livenessNet, livePack } from '../fixtures/liveness.ts';
 import { AnswerJudge } from '../fixtures/openapi-answers.ts';
+import { livenessNet, livePack } from '../fixtures/packs.ts';
 import { newFolder } from '../support/folder.ts';
 import { cutOuts } from '../support/portraits.mjs';
 import {
@@ -32,7 +32,7 @@ import {
   twoPhotos,
 } from './support/client.ts';
 import { recordExamples } from './support/examples.ts';
-import { Home, killable, TestServer } from './support/server.ts';
+import { Home, TestServer } from './support/server.ts';
 
 /**
  * Every endpoint and every row of the contract's table of errors, each with one request against a real port. The OpenAPI document must
@@ -48,7 +48,7 @@ const env = {
   FACEMATCH_UPLOAD_TIMEOUT_MS: '2000',
   FACEMATCH_ENDPOINTS: 'match,match_advanced,match_many,match_person,match_embeddings,models,openapi',
 };
-const server = await TestServer.forFile({ env, gate: 'open', node: killable }, home);
+const server = await TestServer.forFile({ env, gate: 'open' }, home);
 const { gate } = server;
 
 const photos = (fields: Fields = {}) => match(server, { ...twoPhotos(), ...fields });

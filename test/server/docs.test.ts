@@ -1,5 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { projectPath } from '../../src/config/paths.ts';
@@ -9,7 +11,7 @@ import { docsPage } from '../../src/site/page.ts';
 import { paths } from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
-/** The documents as a client gets them. Whether refusals are as they say is tested in contract.test.ts. */
+/** The documents as a client gets them, and as they lie in docs/ and in the package. contract.test.ts has whether answers are as they say. */
 
 const openapi = '/API/v1.0/openapi.json';
 const docs = '/API/v1.0/docs';
@@ -151,4 +153,40 @@ test('a server with its own limits tells them, and only of what is switched on, 
 test('the document of a server with every default is the one in docs/', async () => {
   const inDocs = JSON.parse(readFileSync(projectPath('docs/openapi.json'), 'utf8'));
   expect(await (await get(openapi)).json()).toEqual(inDocs);
+});
+
+/** `npm run package`: what the package of the program asks for and links to. */
+
+const folder = projectPath('build/package/facematch');
+
+function made(...options: string[]) {
+  execFileSync(process.execPath, [projectPath('scripts/package.mjs'), '--only', 'program-files', ...options]);
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+}
+
+test('only the package for the registry asks for packages of ours, and each says which repository it is of', () => {
+  const asked = (manifest: Record<string, object>) =>
+    ['dependencies', 'optionalDependencies'].flatMap((kind) =>
+      Object.keys(manifest[kind] ?? {}).filter((name) => name.includes('facematch')),
+    );
+  expect(asked(made('--registry'))).toEqual(['@facematch/linux-x64', '@facematch/linux-arm64']);
+  const manifest = made();
+  expect(asked(manifest)).toEqual([]);
+  const { repository, homepage, bugs } = JSON.parse(readFileSync(projectPath('package.json'), 'utf8'));
+  expect(manifest).toMatchObject({ repository, homepage, bugs });
+  expect(repository.url).toBe(`git+${homepage}.git`);
+});
+
+test('a link of its pages leads to a file in it, or to the repository', () => {
+  const pages = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.md'),
+  );
+  expect(pages.length).toBeGreaterThan(20);
+  const links = pages.flatMap((page) =>
+    [...readFileSync(join(folder, page), 'utf8').matchAll(/\]\((?!\w+:|#)([^)#]+)/g)].map(([, to]) =>
+      join(dirname(page), to!),
+    ),
+  );
+  expect(links).toContain('deploy/facematch.service');
+  expect(links.filter((path) => !existsSync(join(folder, path)))).toEqual([]);
 });

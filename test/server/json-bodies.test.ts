@@ -130,19 +130,10 @@ describe('a fault is told', () => {
   });
 
   /** What is JSON and what is not, test/unit/json-form.test.ts says. */
-  test.each<[what: string, body: string, position: number]>([
-    ['an open text', `{"image1":"${small}`, small.length + 11],
-    ['two values', '{"é":"🙂"}{}', 10],
-    ['too many levels', `{"a":${'['.repeat(40)}`, 36],
-    ['too many members', `{${Array.from({ length: 40 }, (_item, i) => `"${i}":0`).join()}}`, 108],
-    ['too much that is no image', `{"a":"${'\\"'.repeat(50_000)}"}`, 65_538],
-  ])('that is not JSON: %s', async (_what, body, position) => {
-    expectProblem(await ask(body), 'invalid_json', { position });
-  });
-
-  test('that is not UTF-8', async () => {
-    expectProblem(await ask(Buffer.from('{"é":"\xff"}', 'latin1')), 'invalid_json', { position: 2 });
-    expectProblem(await ask(Buffer.from('\ufeff{}')), 'invalid_json', { position: 0 });
+  test('that is not JSON, or has too many members', async () => {
+    expectProblem(await ask('{"é":"🙂"}{}'), 'invalid_json', { position: 10 });
+    const members = Array.from({ length: 40 }, (_item, i) => `"${i}":0`).join();
+    expectProblem(await ask(`{${members}}`), 'invalid_json', { position: 108 });
   });
 
   test('a field twice, by whatever name', async () => {

@@ -1,11 +1,26 @@
 import { FacematchClient } from 'facematch/client';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
+import { projectPath } from '../../src/config/paths.ts';
 import { manifest, samples } from '../fixtures/images.ts';
-import { form, getModels, type Json, lasting, match, paths, send, twoPhotos } from './support/client.ts';
+import { uncalibratedPack } from '../fixtures/packs.ts';
+import { newFolder } from '../support/folder.ts';
+import { diagnose, facematch } from './support/cli.ts';
+import {
+  embeddingsQuestion,
+  form,
+  getModels,
+  type Json,
+  lasting,
+  match,
+  paths,
+  postJson,
+  send,
+  twoPhotos,
+} from './support/client.ts';
 import { idOf, TestServer } from './support/server.ts';
 
-/** The contract's answers: everything that is 200. docs.test.ts judges their members by the OpenAPI document. */
+/** Answers with 200; and a pack that nobody has calibrated, which serves and pretends nothing. */
 
 const server = await TestServer.forFile();
 
@@ -142,5 +157,66 @@ describe('telemetry', () => {
 
   test('standard output holds one line', () => {
     expect(server.stdout).toEqual([`facematch listens on ${server.address} (admin ${server.adminAddress})`]);
+  });
+});
+
+describe('an uncalibrated pack', async () => {
+  const folder = newFolder();
+  const pack = uncalibratedPack(folder);
+  const detail = expect.stringContaining('The pack uncalibrated is not calibrated');
+  const warning = { code: 'uncalibrated', field: 'model', detail };
+  const demo = projectPath('node_modules/@vladmandic/face-api/demo');
+  const photos = `${demo}/sample1.jpg ${demo}/sample3.jpg`;
+  const unknown = { match: false, false_match_rate: 1, extrapolated: true };
+
+  const FACEMATCH_ENDPOINTS = 'match,match_advanced,match_many,embed,match_embeddings,models';
+  const server = await TestServer.forFile({ env: { FACEMATCH_PACK: pack, FACEMATCH_ENDPOINTS } });
+
+  test('says of a pair of faces the same number however many are compared with it, and whoever asks', async () => {
+    const { body } = await match(server, twoPhotos());
+    expect(body).toMatchObject({ ...unknown, warnings: expect.arrayContaining([warning]) });
+    expect(body.pairs).toHaveLength(9);
+    for (const pair of body.pairs)
+      expect(pair.confidence_percent).toBeCloseTo(40 * Math.max(0, pair.similarity), 1);
+    const { image1_face_index, image2_face_index, confidence_percent } = body.pairs[0];
+    const same = { confidence_percent: body.confidence_percent };
+    expect({ confidence_percent }).toEqual(same);
+    const chosen = { image1_face_index: `${image1_face_index}`, image2_face_index: `${image2_face_index}` };
+    const alone = await match(server, { ...twoPhotos(), ...chosen }, { path: paths.advanced });
+    expect(alone.body).toMatchObject({ ...same, pairs_compared: 1 });
+    const many = await match(server, { image1: samples.one, image2: [samples.three] }, { path: paths.many });
+    expect(many.body).toMatchObject({ matches: 0, warnings: expect.arrayContaining([warning]) });
+    expect(many.body.results[0]).toMatchObject({ ...unknown, ...same });
+    const { body: embedded } = await match(server, { image: samples.three }, { path: paths.embed });
+    const { embedding } = embedded.image.faces[image2_face_index];
+    const question = await embeddingsQuestion(server, samples.one);
+    const candidates = [{ id: 'her', embedding }];
+    const ranked = await postJson(server, paths.embeddings, { ...question, candidates, searched: 1e6 });
+    expect(ranked.body).toMatchObject({ results: [{ ...unknown, ...same }], warnings: [warning] });
+    const { stdout } = await facematch(`match --json ${photos}`, folder, { FACEMATCH_PACK: pack });
+    expect(JSON.parse(stdout)).toMatchObject({ ...same, pairs: body.pairs });
+  });
+
+  test('does not call even the same image a match, unless the threshold is in its range', async () => {
+    const ask = async (threshold_percent: string) => {
+      const first = { image1_face_index: '0', image2_face_index: '0' };
+      const fields = { image1: samples.one, image2: samples.one, ...first, threshold_percent };
+      return (await match(server, fields, { path: paths.advanced })).body;
+    };
+    expect(await ask('70')).toMatchObject({ ...unknown, confidence_percent: 40, similarity: 1 });
+    expect(await ask('39')).toMatchObject({ ...unknown, match: true });
+  });
+
+  test('has no table in GET models, and is warned of in the log, by the doctor and by the command line', async () => {
+    expect((await getModels(server)).body).not.toHaveProperty('calibration');
+    expect(server.stderr.join('\n')).toContain('the pack is not calibrated');
+    const env = { FACEMATCH_PACK: pack };
+    const { of } = await diagnose(folder, env);
+    const value = 'none: no answer passes 40 percent';
+    expect(of('calibration')).toMatchObject({ status: 'warning', value });
+    const { code, stdout } = await facematch(`match ${photos}`, folder, env);
+    expect(code).toBe(0);
+    expect(stdout).toContain('how often strangers score this high is not known');
+    expect(stdout).toContain('warning     The pack uncalibrated is not calibrated');
   });
 });

@@ -11,9 +11,7 @@ import {
   nameAt,
   paths,
   photoForm,
-  photoRequest,
   RawClient,
-  rawTls,
   startTls,
 } from '../server/support/client.ts';
 import type { TestServer } from '../server/support/server.ts';
@@ -112,19 +110,6 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
     outgoing.end(bytes);
     const [response] = await once(outgoing, 'response');
     expect(response.resume().statusCode).toBe(status);
-  });
-
-  test('a connection that breaks in the middle of its body is noticed, and what it held is given back', async () => {
-    const client = await rawTls(server.port);
-    client.write(photoRequest(server).subarray(0, 50_000));
-    await server.metricBecomes('facematch_requests_unanswered', 1);
-    client.leave();
-    await server.metricBecomes('facematch_requests_unanswered', 0);
-    expect(await server.metric('facematch_upload_bytes')).toBe(0);
-  });
-
-  test('its port is refused to another server', async () => {
-    await expect(startTls({ FACEMATCH_PORT: String(server.port) })).rejects.toThrow(/FACEMATCH_PORT/);
   });
 
   test('a handshake that never ends holds nothing up, and is ended', async () => {

@@ -157,17 +157,6 @@ export class RawClient {
     return (await this.answers(1))[0]!;
   }
 
-  /** Sends megabytes as chunks of a body until the server ends the connection, or `most`; answers how many. */
-  async flood(most: number): Promise<number> {
-    const megabyte = chunk(Buffer.alloc(1024 * 1024));
-    let sent = 0;
-    while (!this.socket.destroyed && sent < most) {
-      await new Promise((written) => this.socket.write(megabyte, written));
-      sent += 1;
-    }
-    return sent;
-  }
-
   /** Breaks the connection off: by a reset, or where it is encrypted without the goodbye of TLS. */
   leave(): void {
     if (this.socket instanceof TLSSocket) this.socket.destroy();

@@ -48,9 +48,6 @@ export function readiness(status: string, wedged_workers?: number): Record<strin
   };
 }
 
-/** Flags for node, by which SIGUSR2 ends a worker of the server. */
-export const killable = ['--import', new URL('./kill-worker.mjs', import.meta.url).href];
-
 /** A folder with a key file. Make it first when a test needs keys before the server runs. */
 export class Home {
   readonly folder = newFolder();

@@ -7,7 +7,7 @@ import { endpointIds, readConfig } from '../../../src/config/config.ts';
 import { projectPath } from '../../../src/config/paths.ts';
 import { openApiDocument } from '../../../src/site/document.ts';
 import { sample } from '../../fixtures/images.ts';
-import { livePack, redIsLive } from '../../fixtures/liveness.ts';
+import { livePack, redIsLive } from '../../fixtures/packs.ts';
 import { execute } from '../../server/support/cli.ts';
 import { embeddingsQuestion } from '../../server/support/client.ts';
 import { TestServer } from '../../server/support/server.ts';
