@@ -8,10 +8,8 @@ import { analyseOptions, blank, manifest, pack, sample, smallSample } from '../f
 import { newFolder } from '../support/folder.ts';
 import { without } from '../support/without.mjs';
 import { execute, expectFailure, facematch, program } from './support/cli.ts';
-import { type Json, match, paths } from './support/client.ts';
+import { type Json, paths } from './support/client.ts';
 import { TestServer } from './support/server.ts';
-
-/** Commands on images. */
 
 const small = await smallSample(1, 900);
 /** Lying on its side in the file; its EXIF orientation says so. */
@@ -169,7 +167,7 @@ describe('facematch detect', () => {
     ] as const) {
       const { code, stdout } = await detect(`--json ${options}turned.jpg`);
       const pair = { image1: turned, image2: sample(1), ...fields };
-      const { body } = await match(server, pair, { path: paths.advanced });
+      const { body } = await server.match(pair, { path: paths.advanced });
       const image = without(body.image1, 'face_index');
       expect([code, JSON.parse(stdout)]).toEqual([0, [{ file: 'turned.jpg', ...image, warnings: [] }]]);
       expect(image.orientation).toBe(6);

@@ -9,7 +9,6 @@ import { projectPath } from '../../src/config/paths.ts';
 import { blank, sample } from '../fixtures/images.ts';
 import { newFolder } from '../support/folder.ts';
 import { execute, expectFailure, facematch, program, run } from './support/cli.ts';
-import { getModels } from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
 let folder: string;
@@ -178,7 +177,7 @@ describe('a file of settings', () => {
     const env = { FACEMATCH_CONFIG: join(folder, 'facematch.json') };
     const server = await TestServer.forTest({ env });
     expect((await fetch(server.url('/API/v1.0/openapi.json'))).status).toBe(404);
-    expect((await getModels(server)).status).toBe(200);
+    expect((await server.getModels()).status).toBe(200);
   });
 
   test('does not make the demo speak TLS', async () => {

@@ -6,14 +6,10 @@ import {
   chunk,
   expectProblem,
   type Fields,
-  head,
   type Json,
   lastChunk,
   lasting,
-  match,
   paths,
-  send,
-  sendRaw,
   twoPhotos,
 } from './support/client.ts';
 import { TestServer } from './support/server.ts';
@@ -23,7 +19,7 @@ import { TestServer } from './support/server.ts';
 const path = paths.embeddings;
 const env = { FACEMATCH_ENDPOINTS: 'match,match_advanced,embed,match_embeddings' };
 const server = await TestServer.forFile({ env });
-const embed = (image: Uint8Array) => match(server, { image }, { path: paths.embed });
+const embed = (image: Uint8Array) => server.match({ image }, { path: paths.embed });
 const { body: embedded } = await embed(samples.one);
 const { pack, version, accuracy_mode } = embedded.embedding;
 /** The embeddings of the samples' faces; one woman's is the first of the first, and somewhere in the third. */
@@ -31,7 +27,7 @@ const one: Json[] = embedded.image.faces;
 const three: Json[] = (await embed(samples.three)).body.image.faces;
 
 const post = (body: string | Uint8Array<ArrayBuffer>, type = 'application/json', at: string = path) =>
-  send(server, { path: at, body, headers: { 'content-type': type } });
+  server.send({ path: at, body, headers: { 'content-type': type } });
 const question = (members: Json = {}): Json => ({
   embedding: one[0].embedding,
   candidates: three.map(({ embedding }, index) => ({ id: `face ${index}`, embedding })),
@@ -50,7 +46,7 @@ describe('embeddings that the server gave out', () => {
       three.map(async (_item, index) => {
         const fields = { image1: samples.one, image2: samples.three };
         const chosen = { image1_face_index: '0', image2_face_index: String(index) };
-        const { body } = await match(server, { ...fields, ...chosen }, { path: paths.advanced });
+        const { body } = await server.match({ ...fields, ...chosen }, { path: paths.advanced });
         const { confidence_percent, similarity, false_match_rate, extrapolated } = body;
         const same = { match: body.match, confidence_percent, similarity, false_match_rate, extrapolated };
         return { id: `face ${index}`, ...same };
@@ -165,8 +161,8 @@ test('a body that is too large is refused, whether it says so or not', async () 
   expect(await post('x'.repeat(limit_bytes + 1))).toMatchObject({ status: 413, body });
   const large = Buffer.concat([chunk(Buffer.alloc(limit_bytes + 1, ' ')), Buffer.from(lastChunk)]);
   const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
-  const start = head(server, headers, `POST ${path} HTTP/1.1`);
-  const chunked = await sendRaw(server, Buffer.concat([Buffer.from(start), large]));
+  const start = server.head(headers, `POST ${path} HTTP/1.1`);
+  const chunked = await server.sendRaw(Buffer.concat([Buffer.from(start), large]));
   expect(chunked).toMatchObject({ status: 413, body });
 });
 
@@ -198,29 +194,29 @@ describe('a cache for two images', async () => {
   };
 
   test('gives a second request the same answer but for its id and times, and is off by default', async () => {
-    const plain = (await match(server, twoPhotos())).body;
+    const plain = (await server.match(twoPhotos())).body;
     const bodies: Json[] = [];
-    const ask = async () => bodies.push((await match(caching, twoPhotos())).body);
+    const ask = async () => bodies.push((await caching.match(twoPhotos())).body);
     expect(await added(ask)).toEqual([0, 2]);
     expect(await added(ask)).toEqual([2, 0]);
     expect(bodies.map(lasting)).toEqual([lasting(plain), lasting(plain)]);
     const { queue, total, ...stages } = bodies[1].timings_ms;
     expect(stages).toEqual({ decode: 0, detect: 0, align: 0, embed: 0 });
     expect((await counts()).at(-1)).toBe(2);
-    expect((await match(server, twoPhotos())).body.timings_ms.decode).toBeGreaterThan(0);
+    expect((await server.match(twoPhotos())).body.timings_ms.decode).toBeGreaterThan(0);
     expect(await counts(server)).toEqual([0, 0, 0]);
     expect(await server.metrics()).toContain('facematch_embedding_cache_hits_total 0');
   });
 
   test('does not keep what embed gives out', async () => {
-    const embed = () => match(caching, { image: samples.two }, { path: paths.embed });
+    const embed = () => caching.match({ image: samples.two }, { path: paths.embed });
     expect((await embed()).status).toBe(200);
     expect(await added(embed)).toEqual([0, 0]);
   });
 
   test('takes another choice of a face for a hit, another mode and a changed byte not', async () => {
     const advanced = (fields: Fields) =>
-      match(caching, { ...twoPhotos(), ...fields }, { path: paths.advanced });
+      caching.match({ ...twoPhotos(), ...fields }, { path: paths.advanced });
     await advanced({});
     const fast = { accuracy_mode: 'fast' };
     for (const [fields, hits] of [

@@ -7,16 +7,7 @@ import { livePack, redAndBlue, redIsLive } from '../fixtures/packs.ts';
 import { newFolder } from '../support/folder.ts';
 import { cutOuts } from '../support/portraits.mjs';
 import { expectFailure, facematch } from './support/cli.ts';
-import {
-  expectProblem,
-  type Fields,
-  getModels,
-  type Json,
-  lasting,
-  match,
-  paths,
-  twoPhotos,
-} from './support/client.ts';
+import { expectProblem, type Fields, type Json, lasting, paths, twoPhotos } from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
 /**
@@ -35,7 +26,7 @@ const portraits = (cutOuts() as Sharp[]).map((face) => face.png().toBuffer());
 /** The third is a woman of the group who is not the nearest there. */
 const [stranger, good, alone] = (await Promise.all(portraits)) as [Buffer, Buffer, Buffer];
 
-const ask = (path: string, fields: Fields) => match(server, fields, { path });
+const ask = (path: string, fields: Fields) => server.match(fields, { path });
 const compare = (image1: Buffer, image2: Buffer, fields: Fields = {}) =>
   ask(paths.advanced, { image1, image2, ...fields });
 
@@ -133,7 +124,7 @@ describe('a live score', () => {
   });
 
   test('comes from nets that GET models names, with the threshold', async () => {
-    const { body } = await getModels(server);
+    const { body } = await server.getModels();
     expect(body.liveness).toEqual({ live_threshold: 0.4 });
     const listed = body.files.filter(({ role }: Json) => role === 'liveness');
     expect(listed).toMatchObject([{ file: 'live-1.onnx', pack: 'live' }, { file: 'live-2.onnx' }]);
@@ -182,7 +173,7 @@ describe('faces are listed', () => {
     const crowd = await collageOf(108);
     const told = (field: string) => ({ code: 'faces_left_out', field, faces_left_out: expect.any(Number) });
     const fast = { accuracy_mode: 'fast' };
-    const { body } = await match(patient, { image: crowd, ...fast }, { path: paths.detect });
+    const { body } = await patient.match({ image: crowd, ...fast }, { path: paths.detect });
     expect(body.image.faces).toHaveLength(100);
     expect(body.warnings).toContainEqual(expect.objectContaining(told('image')));
     const pair = { image1: crowd, image2: good, ...fast };
@@ -191,9 +182,9 @@ describe('faces are listed', () => {
     const { code, stdout, stderr } = await facematch('embed --mode fast crowd.png', folder, env);
     expect([code, stderr]).toEqual([0, expect.stringMatching(/^warning: crowd\.png: .*faces more/)]);
     expect(JSON.parse(stdout.split('\n')[99]!).warnings).toEqual([expect.objectContaining(told('image'))]);
-    const one = await match(patient, pair, { path: paths.advanced });
+    const one = await patient.match(pair, { path: paths.advanced });
     expect(one.body.warnings).toContainEqual(expect.objectContaining(told('image1')));
-    const targets = await match(patient, { image1: good, image2: crowd, ...fast }, { path: paths.many });
+    const targets = await patient.match({ image1: good, image2: crowd, ...fast }, { path: paths.many });
     expect(targets.body.results[0].warnings ?? targets.body.warnings).toContainEqual(
       expect.objectContaining(told('image2')),
     );
@@ -251,7 +242,6 @@ test('a compared face that is not the largest is told, unless the caller chose i
   expect([of, of.results[0], among, among.results[0]].map(warned)).toEqual([first, first, [], second]);
 });
 
-/** Faces out of the samples, in rows of twelve. */
 async function collageOf(count: number): Promise<Buffer> {
   const faces = await Promise.all(portraits);
   const [columns, tile] = [12, 120];

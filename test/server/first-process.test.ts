@@ -9,7 +9,7 @@ import { projectPath } from '../../src/config/paths.ts';
 import { addKey } from '../fixtures/credentials.ts';
 import { newFolder } from '../support/folder.ts';
 import { execute, program, run } from './support/cli.ts';
-import { match, twoPhotos } from './support/client.ts';
+import { twoPhotos } from './support/client.ts';
 import { readiness, TestServer } from './support/server.ts';
 
 const { inherited } = await import(projectPath('test/support/programs.mjs'));
@@ -36,7 +36,7 @@ describe.skipIf(!allowed)('as process 1', () => {
   test('a signal after the first second ends it at once, whatever runs', async () => {
     const server = await TestServer.start({ under: namespaces, gate: 'open' });
     server.gate.close();
-    const running = match(server, twoPhotos()).catch((error: Error) => error);
+    const running = server.match(twoPhotos()).catch((error: Error) => error);
     await server.metricBecomes('facematch_workers_busy', 1);
     const first = firstProcess(server);
     process.kill(first, 'SIGTERM');

@@ -7,7 +7,7 @@ import { loadPack } from '../../src/engine/load-addon.ts';
 import { cosine } from '../../src/scoring/similarity.ts';
 import { analyseOptions, blank, manifest, pack, samples } from '../fixtures/images.ts';
 import { without } from '../support/without.mjs';
-import { type Answer, expectProblem, type Fields, type Json, match, paths } from './support/client.ts';
+import { type Answer, expectProblem, type Fields, type Json, paths } from './support/client.ts';
 import { Home, TestServer } from './support/server.ts';
 
 /** Endpoints that look at one image, and one image against several in one request. */
@@ -22,7 +22,7 @@ const env = { FACEMATCH_ENDPOINTS: 'match,match_advanced,match_many,detect,embed
 const server = await TestServer.forFile({ env }, home);
 
 const ask = (endpoint: 'detect' | 'embed', fields: Fields): Promise<Answer> =>
-  match(server, fields, { path: paths[endpoint] });
+  server.match(fields, { path: paths[endpoint] });
 const vector = (base64: string) => {
   const bytes = Buffer.from(base64, 'base64');
   return Float32Array.from({ length: bytes.length / 4 }, (_item, index) => bytes.readFloatLE(4 * index));
@@ -31,7 +31,7 @@ const vector = (base64: string) => {
 describe('detect', () => {
   test('tells the faces as a match of the same image does, their quality components, and its own times', async () => {
     const { status, body, headers } = await ask('detect', { image: samples.one });
-    const matched = await match(server, { image1: samples.one, image2: samples.one });
+    const matched = await server.match({ image1: samples.one, image2: samples.one });
     const { faces } = matched.body.image1;
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -95,7 +95,7 @@ describe('embed', () => {
 
 describe('many', () => {
   const ask = (fields: Fields, key = server.key): Promise<Answer> =>
-    match(server, { image1: samples.one, ...fields }, { path: paths.many, key });
+    server.match({ image1: samples.one, ...fields }, { path: paths.many, key });
 
   test.each<Fields>([
     {},
@@ -105,7 +105,7 @@ describe('many', () => {
     const { status, body, headers } = await ask({ image2: targets, ...choice });
     expect(status).toBe(200);
     for (const [index, image2] of targets.entries()) {
-      const alone = await match(server, { image1: samples.one, image2, ...choice }, { path: paths.advanced });
+      const alone = await server.match({ image1: samples.one, image2, ...choice }, { path: paths.advanced });
       const { index: at, filename, image1_face_index, ...verdict } = without(body.results[index], 'warnings');
       expect(alone.body).toMatchObject(verdict);
       expect([at, filename, image1_face_index]).toEqual([index, 'image2.bin', alone.body.image1.face_index]);

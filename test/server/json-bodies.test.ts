@@ -9,9 +9,7 @@ import {
   type Fields,
   type Json,
   lasting,
-  match,
   paths,
-  send,
   twoPhotos,
 } from './support/client.ts';
 import { TestServer } from './support/server.ts';
@@ -25,7 +23,7 @@ const server = await TestServer.forFile({
 
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
 const ask = (body: string | Uint8Array<ArrayBuffer>, path: string = paths.match, type = 'application/json') =>
-  send(server, { path, body, headers: { 'content-type': type } });
+  server.send({ path, body, headers: { 'content-type': type } });
 const json = (body: object, path?: string): Promise<Answer> => ask(JSON.stringify(body), path);
 
 const [one, three] = [samples.one, samples.three].map(base64) as [string, string];
@@ -57,7 +55,7 @@ describe('an answer is that to the form', () => {
     ['embed', paths.embed, { image: samples.one, face_index: '0' }, { ...single, face_index: 0 }],
     ['refusal', paths.match, { ...twoPhotos(), image2: faceless }, { image1: one, image2: base64(faceless) }],
   ])('%s', async (_what, path, fields, body) => {
-    const [asForm, asJson] = [await match(server, fields, { path }), await json(body, path)];
+    const [asForm, asJson] = [await server.match(fields, { path }), await json(body, path)];
     const told = ({ status, headers, body }: Answer) => [status, headers.get('content-type'), lasting(body)];
     expect(told(asJson)).toEqual(told(asForm));
   });
@@ -66,7 +64,7 @@ describe('an answer is that to the form', () => {
     const large = Buffer.alloc(limit_bytes + 1);
     const late = Buffer.concat([Buffer.from('\n'), samples.three]);
     const image2 = [samples.three, Buffer.from('no image'), Buffer.alloc(0), faceless, large, late];
-    const asForm = await match(server, { image1: samples.one, image2 }, { path: paths.many });
+    const asForm = await server.match({ image1: samples.one, image2 }, { path: paths.many });
     const asJson = await json({ image1: one, image2: image2.map(base64) }, paths.many);
     const results = asForm.body.results.map((result: Json) => without(result, 'filename'));
     expect([asForm.status, asJson.status]).toEqual([200, 200]);

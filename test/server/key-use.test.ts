@@ -4,7 +4,7 @@ import { editKeyFile } from '../../src/cli/key-edits.ts';
 import type { ErrorCode } from '../../src/errors.ts';
 import { revokeKey } from '../fixtures/credentials.ts';
 import { samples } from '../fixtures/images.ts';
-import { expectProblem, getModels, match, paths, type Send, twoPhotos } from './support/client.ts';
+import { expectProblem, paths, type Send, twoPhotos } from './support/client.ts';
 import { Home, idOf, TestServer } from './support/server.ts';
 
 /** Who asks, in which trace and from where; how much a key may run at once and has used, and that it can be revoked. */
@@ -31,7 +31,7 @@ test.each([
   ['it gets while its requests run', shop, limit],
 ])('a key runs as many requests at once as the limit allows that %s', async (_when, key, change) => {
   gate.close();
-  const ask = () => match(server, twoPhotos(), { key });
+  const ask = () => server.match(twoPhotos(), { key });
   const running = [ask(), ask()];
   await server.metricBecomes('facematch_requests_unanswered', 2);
   await change(key);
@@ -40,7 +40,7 @@ test.each([
   expect(refused.headers.get('retry-after')).toBe('1');
   // Nothing was taken for it.
   expect(refused.headers.get('ratelimit')).toMatch(/r=(998|999|1000);/);
-  const another = match(server, twoPhotos(), { key: other });
+  const another = server.match(twoPhotos(), { key: other });
   gate.open();
   expect((await Promise.all([...running, another])).map(({ status }) => status)).toEqual([200, 200, 200]);
   expect((await ask()).status).toBe(200);
@@ -48,17 +48,17 @@ test.each([
 
 test('a request that is refused or whose client leaves is running no longer', async () => {
   for (let sent = 0; sent < 3; sent++) {
-    expect((await match(server, {}, { key: narrow })).status).toBe(400);
+    expect((await server.match({}, { key: narrow })).status).toBe(400);
     const leaving = new AbortController();
     gate.close();
-    const left = match(server, twoPhotos(), { key: narrow, signal: leaving.signal }).catch(() => 'left');
+    const left = server.match(twoPhotos(), { key: narrow, signal: leaving.signal }).catch(() => 'left');
     await server.metricBecomes('facematch_requests_unanswered', 1);
     leaving.abort();
     expect(await left).toBe('left');
     await server.metricBecomes('facematch_requests_unanswered', 0);
     gate.open();
   }
-  expect((await match(server, twoPhotos(), { key: narrow })).status).toBe(200);
+  expect((await server.match(twoPhotos(), { key: narrow })).status).toBe(200);
 });
 
 test('what was used is counted by the name of the key', async () => {
@@ -67,13 +67,13 @@ test('what was used is counted by the name of the key', async () => {
     Promise.all(counted.map((what) => server.metric(`facematch_key_${what}_total{key="${key}"}`)));
   const before = await used('shop');
   const image2 = [samples.three, samples.one, Buffer.from('no image')];
-  await match(server, { image1: samples.one, image2 }, { path: paths.many, key: shop });
-  await match(server, twoPhotos(), { key: rotated });
-  await match(server, {}, { key: rotated });
-  await getModels(server, { key: rotated });
+  await server.match({ image1: samples.one, image2 }, { path: paths.many, key: shop });
+  await server.match(twoPhotos(), { key: rotated });
+  await server.match({}, { key: rotated });
+  await server.getModels({ key: rotated });
   expect(await used('shop')).toEqual([4, 6, 3].map((more, index) => before[index]! + more));
 
-  const status = async () => (await getModels(server, { key: limited })).status;
+  const status = async () => (await server.getModels({ key: limited })).status;
   expect([await status(), await status()]).toEqual([200, 429]);
   expect((await used('limited'))[0]).toBe(1);
 });
@@ -91,12 +91,12 @@ test('a revocation that the server has no descriptor to read is in force once it
     descriptors(1024);
   }
   await server.metricBecomes('facematch_keys_stale', 0);
-  expectProblem(await getModels(server, { key: rotated }), 'invalid_api_key');
+  expectProblem(await server.getModels({ key: rotated }), 'invalid_api_key');
   expect(server.stderr.filter((line) => line.includes('(EMFILE)'))).toHaveLength(1);
 });
 
 const askModels = (headers: Record<string, string>, key: Send['key'] = null) =>
-  getModels(server, { key, headers });
+  server.getModels({ key, headers });
 const logged = async (headers: Record<string, string>) => {
   const { status, headers: answered } = await askModels(headers, server.key);
   expect(status).toBe(200);
@@ -158,6 +158,6 @@ describe('a traceparent', () => {
 test("the client's address is in the log where the operator asks for it, and in no other", async () => {
   expect((await logged({})).line.client).toBe('127.0.0.1');
   const silent = await TestServer.forTest();
-  const { headers } = await getModels(silent);
+  const { headers } = await silent.getModels();
   expect(await silent.logged(headers.get('x-request-id')!)).not.toHaveProperty('client');
 });

@@ -5,7 +5,7 @@ import { projectPath } from '../../src/config/paths.ts';
 import { loadAddon } from '../../src/engine/load-addon.ts';
 import { newFolder } from '../support/folder.ts';
 import { diagnose, program, run } from './support/cli.ts';
-import { getHead, getModels, match, RawClient, twoPhotos } from './support/client.ts';
+import { RawClient, twoPhotos } from './support/client.ts';
 import { failingStart, TestServer, transport } from './support/server.ts';
 
 /**
@@ -66,7 +66,7 @@ describe('how long a connection is kept', () => {
   test('is a setting of node:http, which says it and ends the connection by itself', async () => {
     const server = await TestServer.forTest({ env: { FACEMATCH_HTTP: 'node', FACEMATCH_KEEP_ALIVE_S: '2' } });
     const client = new RawClient(server.port);
-    client.write(getHead(server));
+    client.write(server.getHead());
     expect((await client.answer()).headers.get('keep-alive')).toBe('timeout=2');
     await client.closed;
   });
@@ -86,7 +86,7 @@ const { version, available } = loadAddon().onnxRuntime();
 describe('the provider', () => {
   test('is the processor by default, in GET models, metrics and doctor', async () => {
     const server = await TestServer.forTest();
-    const { body } = await getModels(server);
+    const { body } = await server.getModels();
     expect(body.runtime).toEqual({ onnxruntime: version, providers: ['cpu'] });
     expect(await server.metrics()).toMatch(/facematch_build_info\{.*provider="cpu".*\} 1/);
     const { of } = await diagnose(folder);
@@ -125,7 +125,7 @@ describe('another build of ONNX Runtime', () => {
     const other = join(folder, 'another.so');
     copyFileSync(installed, other);
     const server = await TestServer.forTest({ env: { FACEMATCH_ONNXRUNTIME: other } });
-    expect((await match(server, twoPhotos())).body.match).toBe(true);
+    expect((await server.match(twoPhotos())).body.match).toBe(true);
     const told = await failingStart({ FACEMATCH_ONNXRUNTIME: other, FACEMATCH_PROVIDER: 'abacus' });
     expect(told).toContain(`ONNX Runtime ${version} of ${other} has no provider abacus`);
   });

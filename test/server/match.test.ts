@@ -6,18 +6,7 @@ import { manifest, samples } from '../fixtures/images.ts';
 import { uncalibratedPack } from '../fixtures/packs.ts';
 import { newFolder } from '../support/folder.ts';
 import { diagnose, facematch } from './support/cli.ts';
-import {
-  embeddingsQuestion,
-  form,
-  getModels,
-  type Json,
-  lasting,
-  match,
-  paths,
-  postJson,
-  send,
-  twoPhotos,
-} from './support/client.ts';
+import { type Json, lasting, paths, twoPhotos } from './support/client.ts';
 import { idOf, TestServer } from './support/server.ts';
 
 /** Answers with 200; and a pack that nobody has calibrated, which serves and pretends nothing. */
@@ -26,7 +15,7 @@ const server = await TestServer.forFile();
 
 describe('a match', () => {
   test('rests on the pack that is loaded, and lists faces by their index', async () => {
-    const { status, body } = await match(server, twoPhotos());
+    const { status, body } = await server.match(twoPhotos());
     expect(status).toBe(200);
     expect(body).toMatchObject({ match: true, threshold_percent: 70, accuracy_mode: 'balance' });
     expect(body.warnings.filter(({ code }: Json) => code !== 'not_the_largest_face')).toEqual([]);
@@ -38,7 +27,7 @@ describe('a match', () => {
   });
 
   test('finds the one woman who is in both photos, and says how sure it is', async () => {
-    const { body } = await match(server, twoPhotos());
+    const { body } = await server.match(twoPhotos());
     expect(body.pairs_compared).toBe(body.image1.faces.length * body.image2.faces.length);
     expect(body.pairs).toHaveLength(body.pairs_compared);
     const { image1, image2, similarity, confidence_percent } = body;
@@ -55,7 +44,7 @@ describe('a match', () => {
   });
 
   test('different people are no match, which is a result and not an error', async () => {
-    const { status, body } = await match(server, { image1: samples.one, image2: samples.two });
+    const { status, body } = await server.match({ image1: samples.one, image2: samples.two });
     expect(status).toBe(200);
     expect(body.match).toBe(false);
     expect(body.confidence_percent).toBeLessThan(70);
@@ -64,7 +53,7 @@ describe('a match', () => {
 
 describe('headers of an answer', () => {
   test('carry an id of our own, the stages, the rate limit, and no-store', async () => {
-    const { headers, body } = await match(server, twoPhotos());
+    const { headers, body } = await server.match(twoPhotos());
     expect(headers.get('content-type')).toBe('application/json');
     expect(headers.get('x-request-id')).toBe(body.request_id);
     expect(body.request_id).toMatch(/^[0-9A-Z]{26}$/);
@@ -78,7 +67,7 @@ describe('headers of an answer', () => {
 
   test("the client's own X-Request-Id is kept when it is well-formed", async () => {
     const id = `A-z_0.9${'x'.repeat(121)}`;
-    const { headers, body } = await match(server, twoPhotos(), { headers: { 'x-request-id': id } });
+    const { headers, body } = await server.match(twoPhotos(), { headers: { 'x-request-id': id } });
     expect(headers.get('x-request-id')).toBe(id);
     expect(body.request_id).toBe(id);
   });
@@ -86,16 +75,17 @@ describe('headers of an answer', () => {
 
 test.each(['jpeg', 'png', 'webp'] as const)('%s is recognised whatever its name says', async (format) => {
   const image1 = await sharp(samples.one).resize(960).toFormat(format).toBuffer();
-  const data = form({ image2: samples.three });
+  const data = new FormData();
+  data.append('image2', new Blob([new Uint8Array(samples.three)]));
   data.append('image1', new Blob([Uint8Array.from(image1)], { type: 'text/plain' }), 'holiday.txt');
-  const { status, body } = await send(server, { body: data });
+  const { status, body } = await server.send({ body: data });
   expect(status).toBe(200);
   expect(body.image1).toMatchObject({ format, width: 960 });
 });
 
 test('the advanced endpoint with nothing set answers as the basic one', async () => {
   const [basic, same] = await Promise.all(
-    [paths.match, paths.advanced].map((path) => match(server, twoPhotos(), { path })),
+    [paths.match, paths.advanced].map((path) => server.match(twoPhotos(), { path })),
   );
   expect(lasting(same!.body)).toEqual(lasting(basic!.body));
 });
@@ -103,12 +93,12 @@ test('the advanced endpoint with nothing set answers as the basic one', async ()
 test('the client of the package gives the answer; slow/server/client.test.ts has the rest', async () => {
   const client = new FacematchClient({ url: server.address, key: server.key });
   const answer = await client.match(samples.one, samples.three);
-  expect(lasting(answer)).toEqual(lasting((await match(server, twoPhotos())).body));
+  expect(lasting(answer)).toEqual(lasting((await server.match(twoPhotos())).body));
 });
 
 describe('GET models', () => {
   test('tells what the answers rest on', async () => {
-    const { status, body, headers } = await getModels(server);
+    const { status, body, headers } = await server.getModels();
     expect(status).toBe(200);
     expect(headers.get('cache-control')).toBe('no-store');
     const { name: pack, version, min_det_score } = manifest;
@@ -129,25 +119,25 @@ describe('GET models', () => {
   test('takes a key of any scope, and its min_det_score is the default of the form', async () => {
     const key = server.home.key({ scopes: ['match:basic'] });
     await server.line(server.stderr, /key file was reloaded/);
-    const { status, body } = await getModels(server, { key });
+    const { status, body } = await server.getModels({ key });
     expect(status).toBe(200);
     const fields = { ...twoPhotos(), min_det_score: String(body.min_det_score) };
-    const set = await match(server, fields, { path: paths.advanced });
-    expect(set.body.image1.faces).toEqual((await match(server, twoPhotos())).body.image1.faces);
+    const set = await server.match(fields, { path: paths.advanced });
+    expect(set.body.image1.faces).toEqual((await server.match(twoPhotos())).body.image1.faces);
   });
 
   test('HEAD answers with the head alone, and the connection goes on', async () => {
-    const { status, headers, body } = await send(server, { path: paths.models, method: 'HEAD' });
+    const { status, headers, body } = await server.send({ path: paths.models, method: 'HEAD' });
     expect(status).toBe(200);
     expect(Number(headers.get('content-length'))).toBeGreaterThan(100);
     expect(body).toBeUndefined();
-    expect((await getModels(server)).status).toBe(200);
+    expect((await server.getModels()).status).toBe(200);
   });
 });
 
 describe('telemetry', () => {
   test('one line is logged for a request, with its id, key id, route, status, bytes and timings', async () => {
-    const { body } = await match(server, twoPhotos());
+    const { body } = await server.match(twoPhotos());
     const line = await server.logged(body.request_id);
     const { timings_ms } = body;
     expect(line).toMatchObject({ key_id: idOf(server.key), route: 'match', status: 200, timings_ms });
@@ -173,7 +163,7 @@ describe('an uncalibrated pack', async () => {
   const server = await TestServer.forFile({ env: { FACEMATCH_PACK: pack, FACEMATCH_ENDPOINTS } });
 
   test('says of a pair of faces the same number however many are compared with it, and whoever asks', async () => {
-    const { body } = await match(server, twoPhotos());
+    const { body } = await server.match(twoPhotos());
     expect(body).toMatchObject({ ...unknown, warnings: expect.arrayContaining([warning]) });
     expect(body.pairs).toHaveLength(9);
     for (const pair of body.pairs)
@@ -182,16 +172,16 @@ describe('an uncalibrated pack', async () => {
     const same = { confidence_percent: body.confidence_percent };
     expect({ confidence_percent }).toEqual(same);
     const chosen = { image1_face_index: `${image1_face_index}`, image2_face_index: `${image2_face_index}` };
-    const alone = await match(server, { ...twoPhotos(), ...chosen }, { path: paths.advanced });
+    const alone = await server.match({ ...twoPhotos(), ...chosen }, { path: paths.advanced });
     expect(alone.body).toMatchObject({ ...same, pairs_compared: 1 });
-    const many = await match(server, { image1: samples.one, image2: [samples.three] }, { path: paths.many });
+    const many = await server.match({ image1: samples.one, image2: [samples.three] }, { path: paths.many });
     expect(many.body).toMatchObject({ matches: 0, warnings: expect.arrayContaining([warning]) });
     expect(many.body.results[0]).toMatchObject({ ...unknown, ...same });
-    const { body: embedded } = await match(server, { image: samples.three }, { path: paths.embed });
+    const { body: embedded } = await server.match({ image: samples.three }, { path: paths.embed });
     const { embedding } = embedded.image.faces[image2_face_index];
-    const question = await embeddingsQuestion(server, samples.one);
+    const question = await server.embeddingsQuestion(samples.one);
     const candidates = [{ id: 'her', embedding }];
-    const ranked = await postJson(server, paths.embeddings, { ...question, candidates, searched: 1e6 });
+    const ranked = await server.postJson(paths.embeddings, { ...question, candidates, searched: 1e6 });
     expect(ranked.body).toMatchObject({ results: [{ ...unknown, ...same }], warnings: [warning] });
     const { stdout } = await facematch(`match --json ${photos}`, folder, { FACEMATCH_PACK: pack });
     expect(JSON.parse(stdout)).toMatchObject({ ...same, pairs: body.pairs });
@@ -201,14 +191,14 @@ describe('an uncalibrated pack', async () => {
     const ask = async (threshold_percent: string) => {
       const first = { image1_face_index: '0', image2_face_index: '0' };
       const fields = { image1: samples.one, image2: samples.one, ...first, threshold_percent };
-      return (await match(server, fields, { path: paths.advanced })).body;
+      return (await server.match(fields, { path: paths.advanced })).body;
     };
     expect(await ask('70')).toMatchObject({ ...unknown, confidence_percent: 40, similarity: 1 });
     expect(await ask('39')).toMatchObject({ ...unknown, match: true });
   });
 
   test('has no table in GET models, and is warned of in the log, by the doctor and by the command line', async () => {
-    expect((await getModels(server)).body).not.toHaveProperty('calibration');
+    expect((await server.getModels()).body).not.toHaveProperty('calibration');
     expect(server.stderr.join('\n')).toContain('the pack is not calibrated');
     const env = { FACEMATCH_PACK: pack };
     const { of } = await diagnose(folder, env);

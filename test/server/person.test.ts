@@ -2,16 +2,7 @@ import type { Sharp } from 'sharp';
 import { expect, test } from 'vitest';
 import { blank, samples } from '../fixtures/images.ts';
 import { cutOuts } from '../support/portraits.mjs';
-import {
-  type Answer,
-  type Fields,
-  head,
-  type Json,
-  match,
-  paths,
-  postJson,
-  sendRaw,
-} from './support/client.ts';
+import { type Answer, type Fields, type Json, paths } from './support/client.ts';
 import { Home, TestServer } from './support/server.ts';
 
 /** Several photos of two people, as one decision. */
@@ -35,7 +26,7 @@ const [one, two, mirrored, dim, other] = await Promise.all([
 const faceless = await blank(400, 300, 'png');
 
 const ask = (fields: Fields, key = keys.all): Promise<Answer> =>
-  match(server, fields, { path: paths.person, key });
+  server.match(fields, { path: paths.person, key });
 const verdict = ['match', 'confidence_percent', 'similarity', 'false_match_rate', 'extrapolated'];
 const members = (body: Json, field: string, member: string) =>
   body[field].map((photo: Json) => photo[member]);
@@ -43,7 +34,7 @@ const members = (body: Json, field: string, member: string) =>
 test('one photo of each is judged as by the advanced endpoint for the largest faces', async () => {
   const { status, body } = await ask({ image1: one, image2: samples.three });
   const fields = { image1: one, image2: samples.three, auto_pair_best: 'false' };
-  const alone = await match(server, fields, { path: paths.advanced, key: keys.all });
+  const alone = await server.match(fields, { path: paths.advanced, key: keys.all });
   expect(status).toBe(200);
   expect(body).toMatchObject({
     ...Object.fromEntries([...verdict, 'model'].map((name) => [name, alone.body[name]])),
@@ -69,7 +60,7 @@ test('a side is the mean of its photos, in whatever order, as a form and as JSON
   expect(reversed.body.confidence_percent).toBe(body.confidence_percent);
   const base64 = (images: Buffer[]) => images.map((image) => image.toString('base64'));
   const json = { image1: base64(sides.image1), image2: base64(sides.image2) };
-  const sent = await postJson(server, paths.person, json, keys.all);
+  const sent = await server.postJson(paths.person, json, keys.all);
   expect(sent.body.confidence_percent).toBe(body.confidence_percent);
 });
 
@@ -124,7 +115,7 @@ test.each([
   'seventeen photos of 4 MB are refused before they are sent, with what to do: %j',
   async (headers, limit) => {
     const line = `POST ${paths.person} HTTP/1.1`;
-    const { status, body } = await sendRaw(server, head(server, { ...headers, 'x-api-key': keys.all }, line));
+    const { status, body } = await server.sendRaw(server.head({ ...headers, 'x-api-key': keys.all }, line));
     expect([status, body.code, body.limit_bytes]).toEqual([413, 'body_too_large', Math.ceil(limit)]);
     expect(body.detail).toContain('FACEMATCH_MAX_BODY_BYTES');
   },
@@ -138,7 +129,7 @@ test('who stands behind somebody else is told of', async () => {
   const [told] = body.warnings.filter(({ code }: Json) => code === 'not_the_largest_face');
   expect(told).toMatchObject({ field: 'image2', index: 2, face_index: expect.any(Number) });
   const fields = { image1: other, image2: samples.three };
-  const alone = await match(server, fields, { path: paths.advanced, key: keys.all });
+  const alone = await server.match(fields, { path: paths.advanced, key: keys.all });
   expect(told.face_index).toBe(alone.body.image2.face_index);
   const { face_index } = told;
   expect(refused.body).toMatchObject({ code: 'photos_disagree', errors: [{ index: 2, face_index }] });
@@ -208,7 +199,7 @@ interface Embedding {
 }
 
 async function embeddingOf(image: Buffer): Promise<Embedding> {
-  const { body } = await match(server, { image }, { path: paths.embed, key: keys.all });
+  const { body } = await server.match({ image }, { path: paths.embed, key: keys.all });
   const text = body.image.faces[0].embedding;
   const bytes = Buffer.from(text, 'base64');
   const { pack, version, accuracy_mode } = body.embedding;
@@ -229,5 +220,5 @@ async function compareEmbeddings(of: Json, a: Float32Array, b: Float32Array): Pr
 }
 
 function askEmbeddings(question: Json): Promise<Answer> {
-  return postJson(server, paths.embeddings, question, keys.all);
+  return server.postJson(paths.embeddings, question, keys.all);
 }

@@ -5,23 +5,20 @@ import { describe, expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import { namedPipe, newFolder } from '../support/folder.ts';
 import { execute, program } from './support/cli.ts';
-import { form, getHead, head, match, paths, RawClient, twoPhotos } from './support/client.ts';
+import { formType, paths, photoForm, RawClient, twoPhotos } from './support/client.ts';
 import { disturbedAddon, failingStart, Home, readiness, TestServer } from './support/server.ts';
 
 const { freePorts, inherited, launch, serve } = await import(projectPath('test/support/programs.mjs'));
-
-/** How the process starts and how it ends. */
 
 /** One whose worker is held with a request, which is then answered or fails. */
 async function startBusy(options: Parameters<typeof TestServer.forTest>[0] = {}) {
   const server = await TestServer.forTest({ ...options, gate: 'open' });
   server.gate.close();
-  const running = match(server, twoPhotos()).catch((error: Error) => error);
+  const running = server.match(twoPhotos()).catch((error: Error) => error);
   await server.metricBecomes('facematch_workers_busy', 1);
   return { server, running };
 }
 
-/** Sends it again and again, until the server has ended. */
 async function insist(server: TestServer, send: () => void): Promise<void> {
   const sending = setInterval(send, 50);
   await server.ended;
@@ -81,7 +78,7 @@ describe('the start', () => {
     server.gate.open();
     await server.line(server.stdout, /listens on/);
     expect((await server.probe())[0]).toBe(200);
-    expect((await match(server, twoPhotos())).status).toBe(200);
+    expect((await server.match(twoPhotos())).status).toBe(200);
   });
 });
 
@@ -90,7 +87,7 @@ describe('the end', () => {
     const server = await TestServer.forTest();
     // One that is kept alive does not hold it up.
     const client = new RawClient(server.port);
-    client.write(getHead(server));
+    client.write(server.getHead());
     await client.answer();
     server.child.kill(signal);
     expect(await server.ended).toEqual({ code: 0, signal: null });
@@ -103,12 +100,12 @@ describe('the end', () => {
     const asked = [paths.models, '/nowhere', paths.match];
     const kept = asked.map((path) => ({ path, client: new RawClient(server.port) }));
     for (const { client } of kept) {
-      client.write(getHead(server));
+      client.write(server.getHead());
       await client.answer();
     }
-    const running = match(server, twoPhotos());
+    const running = server.match(twoPhotos());
     await server.metricBecomes('facematch_workers_busy', 1);
-    const queued = match(server, twoPhotos());
+    const queued = server.match(twoPhotos());
     await server.metricBecomes('facematch_queue_depth', 1);
     server.child.kill('SIGTERM');
     await server.line(server.stderr, /shutting down/);
@@ -116,7 +113,7 @@ describe('the end', () => {
     // The route is judged first, also now.
     const codes = ['shutting_down', 'not_found', 'method_not_allowed'];
     for (const [at, { path, client }] of kept.entries()) {
-      client.write(getHead(server, path));
+      client.write(server.getHead(path));
       const refused = (await client.answers(2))[1]!;
       expect(refused.body.code).toBe(codes[at]);
       expect(refused.headers.get('connection')).toBe('close');
@@ -172,7 +169,7 @@ describe('the end', () => {
   test('is not SIGUSR1, which opens no debugger either', async () => {
     const server = await TestServer.forTest();
     server.child.kill('SIGUSR1');
-    await match(server, twoPhotos());
+    await server.match(twoPhotos());
     await server.stop();
     expect(await server.ended).toEqual({ code: 0, signal: null });
     expect(server.stderr.join()).not.toContain('ebugger');
@@ -201,7 +198,7 @@ test('an uncaught error during a native call ends the process and leaves nothing
 test('a log that nobody reads any more does not stop the service', async () => {
   const server = await TestServer.forTest();
   server.child.stderr!.destroy();
-  for (let round = 0; round < 5; round++) expect((await match(server, twoPhotos())).status).toBe(200);
+  for (let round = 0; round < 5; round++) expect((await server.match(twoPhotos())).status).toBe(200);
   server.child.kill('SIGTERM');
   expect((await server.ended).code).toBe(0);
 });
@@ -228,7 +225,8 @@ test('output to a full disk stops neither the service nor its end', async () => 
       () => 0,
     );
   await expect.poll(() => status(`${admin}/readyz`), { timeout: 30_000 }).toBe(200);
-  const asked = { method: 'POST', headers: { 'x-api-key': key }, body: form(twoPhotos()) };
+  const headers = { 'x-api-key': key, 'content-type': formType };
+  const asked = { method: 'POST', headers, body: photoForm() };
   expect(await status(port + paths.match, asked)).toBe(200);
   child.kill('SIGTERM');
   expect(await ended).toEqual({ code: 0, signal: null });
@@ -238,7 +236,7 @@ test('a log whose reader stands still stops neither the service nor its end', as
   const audit = join(newFolder(), 'audit.jsonl');
   const server = await TestServer.forTest({ env: { FACEMATCH_AUDIT_LOG: audit } });
   server.child.stderr!.pause();
-  const request = head(server, { 'x-api-key': 'wrong' }, `GET ${paths.models} HTTP/1.1`);
+  const request = server.head({ 'x-api-key': 'wrong' }, `GET ${paths.models} HTTP/1.1`);
   // More lines than any pipe holds. So few at a time that their answers fit into a socket: µWS ends a pipeline that waits to be read.
   for (let round = 0; round < 80; round++) {
     const client = new RawClient(server.port);
@@ -246,7 +244,7 @@ test('a log whose reader stands still stops neither the service nor its end', as
     await client.answers(100);
     client.socket.destroy();
   }
-  const { body } = await match(server, twoPhotos());
+  const { body } = await server.match(twoPhotos());
   expect(body.match).toBe(true);
   server.child.kill('SIGTERM');
   await once(server.child, 'exit');

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { metricName, metricTable } from '../../src/telemetry/metric-table.ts';
 import { blank, samples } from '../fixtures/images.ts';
 import { newFolder } from '../support/folder.ts';
-import { embeddingsQuestion, type Json, match, paths, postJson, send, twoPhotos } from './support/client.ts';
+import { type Fields, type Json, paths, twoPhotos } from './support/client.ts';
 import { Home, idOf, TestServer } from './support/server.ts';
 
 /** What a scrape and the audit log (FACEMATCH_AUDIT_LOG) tell of the requests before. */
@@ -37,7 +37,7 @@ function seriesOf(text: string): Map<string, number> {
   return new Map([...series].map(([, name, value]) => [name!, Number(value)]));
 }
 
-const advanced = (fields: Parameters<typeof match>[1]) => match(server, fields, { path: paths.advanced });
+const advanced = (fields: Fields) => server.match(fields, { path: paths.advanced });
 
 test('a new server has every metric of the table with its help and type', () => {
   for (const [name, { type, help }] of Object.entries(metricTable)) {
@@ -75,7 +75,7 @@ describe('a match', () => {
   });
 
   test('counts both images by who found their faces, and how many there were', async () => {
-    const ask = () => match(server, twoPhotos());
+    const ask = () => server.match(twoPhotos());
     expect(await rises(ask, 'images_total', 'image_faces_sum', 'image_faces_bucket')).toEqual({
       'images_total{found_by="primary"}': 2,
       image_faces_sum: 6,
@@ -85,10 +85,10 @@ describe('a match', () => {
 });
 
 describe('a refusal', () => {
-  const both = () => match(server, { image1: nobody, image2: nobody });
+  const both = () => server.match({ image1: nobody, image2: nobody });
 
   test('for want of a face counts the images without one, and those alone', async () => {
-    const one = () => match(server, { image1: samples.one, image2: nobody });
+    const one = () => server.match({ image1: samples.one, image2: nobody });
     expect(await rises(one, 'images_total')).toEqual({ 'images_total{found_by="none"}': 1 });
     const counted = ['images_total', 'image_faces_count', 'image_faces_sum', 'comparisons_total'];
     const without = { 'images_total{found_by="none"}': 2, image_faces_count: 2 };
@@ -96,11 +96,11 @@ describe('a refusal', () => {
   });
 
   test.each<[string, () => Promise<unknown>]>([
-    ['reason="key",code="missing_api_key"', () => match(server, twoPhotos(), { key: null })],
-    ['reason="request",code="missing_field"', () => match(server, { image1: samples.one })],
+    ['reason="key",code="missing_api_key"', () => server.match(twoPhotos(), { key: null })],
+    ['reason="request",code="missing_field"', () => server.match({ image1: samples.one })],
     ['reason="image",code="no_face_found"', both],
-    ['reason="request",code="not_found"', () => send(server, { path: '/nowhere' })],
-    ['reason="image",code="unsupported_image_format"', () => match(server, { image1: 'x', image2: 'y' })],
+    ['reason="request",code="not_found"', () => server.send({ path: '/nowhere' })],
+    ['reason="image",code="unsupported_image_format"', () => server.match({ image1: 'x', image2: 'y' })],
   ])('counts as %s', async (labels, ask) => {
     expect(await rises(ask, 'refusals_total')).toEqual({ [`refusals_total{${labels}}`]: 1 });
   });
@@ -109,7 +109,7 @@ describe('a refusal', () => {
 test('workers have busy seconds that rise while a job runs, and rest when none does', async () => {
   const busySeconds = () => server.metric('facematch_worker_busy_seconds_total');
   gate.close();
-  const running = match(server, twoPhotos());
+  const running = server.match(twoPhotos());
   await server.metricBecomes('facematch_workers_busy', 1);
   const first = await busySeconds();
   expect(await busySeconds()).toBeGreaterThan(first);
@@ -133,7 +133,7 @@ async function told(request_id: string): Promise<Json[]> {
 
 describe('in the audit log', () => {
   test('a match is one line, and its file is its owner’s alone', async () => {
-    const { body } = await match(server, { ...twoPhotos(), threshold_percent: '80' });
+    const { body } = await server.match({ ...twoPhotos(), threshold_percent: '80' });
     expect(await told(body.request_id)).toEqual([
       {
         time: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
@@ -153,7 +153,7 @@ describe('in the audit log', () => {
   test('each of several targets has its line, those that were refused as well; the verdicts are counted', async () => {
     const fields = { image1: samples.one, image2: [samples.three, nobody], accuracy_mode: 'fast' };
     let body: Json;
-    const ask = async () => ({ body } = await match(server, fields, { path: paths.many }));
+    const ask = async () => ({ body } = await server.match(fields, { path: paths.many }));
     expect(await rises(ask, 'requests_total', 'comparisons_total', 'images_total')).toEqual({
       'requests_total{route="match_many",status="200",code="ok"}': 1,
       'comparisons_total{accuracy_mode="fast",result="match"}': 1,
@@ -171,7 +171,7 @@ describe('in the audit log', () => {
   test('several photos of two people are one decision, and each is counted', async () => {
     const sides = { image1: Array(2).fill(samples.one), image2: Array(3).fill(samples.one) };
     let body: Json;
-    const ask = async () => ({ body } = await match(server, sides, { path: paths.person }));
+    const ask = async () => ({ body } = await server.match(sides, { path: paths.person }));
     const counted = ['comparisons_total', 'images_total', 'key_images_total', 'key_comparisons_total'];
     expect(await rises(ask, ...counted)).toEqual({
       'comparisons_total{accuracy_mode="balance",result="match"}': 1,
@@ -184,14 +184,14 @@ describe('in the audit log', () => {
     const decision = { accuracy_mode, threshold_percent, confidence_percent, match: true };
     expect(line).toEqual({ route: 'match_person', ...decision });
     const poor = { image1: samples.one, image2: [samples.one, nobody] };
-    const refused = await match(server, poor, { path: paths.person });
+    const refused = await server.match(poor, { path: paths.person });
     expect(await told(refused.body.request_id)).toMatchObject([{ refused: 'no_face_found' }]);
   });
 
   test('embeddings have one line for all', async () => {
-    const question = await embeddingsQuestion(server, samples.one);
+    const question = await server.embeddingsQuestion(samples.one);
     let body: Json;
-    const ask = async () => ({ body } = await postJson(server, paths.embeddings, question));
+    const ask = async () => ({ body } = await server.postJson(paths.embeddings, question));
     expect(await rises(ask, 'key_images_total', 'key_comparisons_total')).toEqual({
       'key_comparisons_total{key="test"}': 3,
     });
@@ -206,11 +206,11 @@ describe('in the audit log', () => {
   });
 
   test('a refusal of an image or of the request says why; one of a key or its rate is no decision', async () => {
-    const image = await match(server, { image1: samples.one, image2: nobody });
-    const request = await match(server, { image1: samples.one });
-    await match(server, twoPhotos(), { key: limited });
-    const rate = await match(server, twoPhotos(), { key: limited });
-    const key = await match(server, twoPhotos(), { key: 'wrong' });
+    const image = await server.match({ image1: samples.one, image2: nobody });
+    const request = await server.match({ image1: samples.one });
+    await server.match(twoPhotos(), { key: limited });
+    const rate = await server.match(twoPhotos(), { key: limited });
+    const key = await server.match(twoPhotos(), { key: 'wrong' });
     expect([rate.status, key.status]).toEqual([429, 401]);
     expect(await told(image.body.request_id)).toMatchObject([{ route: 'match', refused: 'no_face_found' }]);
     expect(await told(request.body.request_id)).toMatchObject([{ route: 'match', refused: 'missing_field' }]);
@@ -219,13 +219,13 @@ describe('in the audit log', () => {
   });
 
   test('SIGHUP goes on in a new file, and what is in memory is written at the end', async () => {
-    const before = await match(server, twoPhotos());
+    const before = await server.match(twoPhotos());
     await told(before.body.request_id);
     const moved = `${file}.1`;
     renameSync(file, moved);
     server.child.kill('SIGHUP');
     await expect.poll(() => existsSync(file)).toBe(true);
-    const after = await match(server, twoPhotos());
+    const after = await server.match(twoPhotos());
     await server.stop();
     expect(lines(moved).at(-1).request_id).toBe(before.body.request_id);
     expect(lines().map(({ request_id }) => request_id)).toEqual([after.body.request_id]);

@@ -5,17 +5,7 @@ import { projectPath } from '../../src/config/paths.ts';
 import { loadPack } from '../../src/engine/load-addon.ts';
 import type { Pool as PoolClass } from '../../src/engine/pool.ts';
 import { analyseOptions, blank, manifest, pack, samples } from '../fixtures/images.ts';
-import {
-  type Answer,
-  expectProblem,
-  getModels,
-  lengthHead,
-  match,
-  photoRequest,
-  RawClient,
-  sendRaw,
-  twoPhotos,
-} from './support/client.ts';
+import { type Answer, expectProblem, RawClient, twoPhotos } from './support/client.ts';
 import { Home, pause, readiness, TestServer } from './support/server.ts';
 
 /** Workers that are busy, and workers that die. The gate holds them at the addon's door as long as a test needs. */
@@ -43,7 +33,7 @@ afterEach(async () => {
 
 const busy = (workers: number) => server.metricBecomes('facematch_workers_busy', workers);
 const waiting = (requests: number) => server.metricBecomes('facematch_queue_depth', requests);
-const ask = (key = server.key) => match(server, twoPhotos(), { key });
+const ask = (key = server.key) => server.match(twoPhotos(), { key });
 const codes = (answers: readonly Answer[]) => answers.map(({ status, body }) => body.code ?? status);
 
 /** Two requests run and two wait; what is answered lets them go on and resolves to the codes of all. */
@@ -64,10 +54,10 @@ const allServed = [200, 200, 200, 200];
 
 describe('a full queue', () => {
   test('is told after the rate limit, before the declared length and the body; those that wait are served', async () => {
-    await getModels(server, { key: poorKey });
+    await server.getModels({ key: poorKey });
     const served = await fill();
     const codeFor = async (key: string) =>
-      (await sendRaw(server, lengthHead(server, maxBody + 1, { 'x-api-key': key }))).body.code;
+      (await server.sendRaw(server.lengthHead(maxBody + 1, { 'x-api-key': key }))).body.code;
     expect(await codeFor(poorKey)).toBe('rate_limit_exceeded');
     expect(await codeFor(server.key)).toBe('overloaded');
     expect(await served()).toEqual(allServed);
@@ -77,7 +67,7 @@ describe('a full queue', () => {
 
   test('is told to a request whose body arrives when the queue has filled up meanwhile', async () => {
     const late = new RawClient(server.port);
-    const bytes = photoRequest(server);
+    const bytes = server.photoRequest();
     late.write(bytes.subarray(0, -1000));
     await server.metricBecomes('facematch_requests_unanswered', 1);
     const served = await fill();
@@ -97,7 +87,7 @@ describe('a full queue', () => {
 
   test('is not made full by requests that are still being uploaded', async () => {
     const uploads = Array.from({ length: 10 }, () => new RawClient(server.port));
-    for (const upload of uploads) upload.write(lengthHead(server, 100_000));
+    for (const upload of uploads) upload.write(server.lengthHead(100_000));
     await server.metricBecomes('facematch_requests_unanswered', 10);
     expect((await ask()).status).toBe(200);
     for (const upload of uploads) upload.leave();
@@ -130,7 +120,7 @@ test('the deadline answers what runs and what waits, and the late outcome is thr
 test('a client that leaves while its images run is noticed, and the workers come back', async () => {
   gate.close();
   const client = new RawClient(server.port);
-  client.write(photoRequest(server));
+  client.write(server.photoRequest());
   await busy(2);
   client.leave();
   await server.metricBecomes('facematch_requests_unanswered', 0);
@@ -166,7 +156,6 @@ test('a worker that dies costs its own request a 500 with nothing internal in it
 
 const workers = (count: number) => server.metricBecomes('facematch_workers', count);
 const replaced = () => server.metric('facematch_worker_replacements_total');
-/** Resolves when its death is known. */
 const killOne = async () => {
   const before = await replaced();
   server.child.kill('SIGUSR2');
@@ -211,7 +200,6 @@ const { Pool } = (await import(projectPath('dist/src/engine/pool.js'))) as { Poo
 /** Looked at by the whole fallback, so that it takes long. */
 const faceless = await blank(4000, 3000, 'png');
 
-/** The image in shared memory, as a body is. */
 function shared(picture: Buffer): Uint8Array {
   const bytes = new Uint8Array(new SharedArrayBuffer(picture.length));
   bytes.set(picture);

@@ -1,18 +1,6 @@
 import { once } from 'node:events';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import {
-  chunk,
-  chunkedHead,
-  expectProblem,
-  getHead,
-  getModels,
-  head,
-  lastChunk,
-  lengthHead,
-  photoForm,
-  photoRequest,
-  RawClient,
-} from '../server/support/client.ts';
+import { chunk, expectProblem, lastChunk, photoForm, RawClient } from '../server/support/client.ts';
 import { TestServer, transport } from '../server/support/server.ts';
 
 /** How many connections there may be, and how they end. */
@@ -35,7 +23,7 @@ test('beyond what the limit of open files allows are closed, and the others serv
   await server.metricBecomes('facematch_connections_refused_total', clients.length - connections);
   expect(await server.metric('facematch_connections')).toBe(connections);
   const kept = clients.find(({ socket }) => !socket.destroyed)!;
-  kept.write(getHead(server));
+  kept.write(server.getHead());
   expect((await kept.answer()).status).toBe(200);
 });
 
@@ -62,10 +50,10 @@ testOnUws('that are idle end on µWS well before those kept for 20 s', async () 
     TestServer.forTest({ env: { FACEMATCH_HTTP: 'node', FACEMATCH_KEEP_ALIVE_S: '20' } }),
   ]);
   const [kept, answered, begun, silent] = [patient, server, server, server].map(connect);
-  kept!.write(getHead(patient));
+  kept!.write(patient.getHead());
   await kept!.answer();
-  answered!.write(getHead(server));
-  begun!.write(getHead(server).slice(0, 20));
+  answered!.write(server.getHead());
+  begun!.write(server.getHead().slice(0, 20));
   const ends = [answered!, begun!, silent!].map((client) => client.closed);
   const first = Promise.race([kept!.closed.then(() => 'kept'), Promise.all(ends).then(() => 'idle')]);
   expect(await first).toBe('idle');
@@ -74,10 +62,10 @@ testOnUws('that are idle end on µWS well before those kept for 20 s', async () 
 test('at a shutdown uploads that are under way are answered, and what comes after them is refused without a reset', async () => {
   const server = await TestServer.forTest();
   const uploading = connect(server);
-  const whole = photoRequest(server);
+  const whole = server.photoRequest();
   uploading.write(whole.subarray(0, -1000));
   const kept = connect(server);
-  kept.write(getHead(server));
+  kept.write(server.getHead());
   await kept.answer();
   // Their connections are made, and nothing has come on them.
   const silent = Array.from({ length: 5 }, () => connect(server));
@@ -87,8 +75,8 @@ test('at a shutdown uploads that are under way are answered, and what comes afte
   await server.line(server.stderr, /shutting down/);
 
   // Large enough to be still on its way when it is refused.
-  const large = Buffer.concat([Buffer.from(lengthHead(server, 8_000_000)), Buffer.alloc(8_000_000)]);
-  kept.write(getHead(server));
+  const large = Buffer.concat([Buffer.from(server.lengthHead(8_000_000)), Buffer.alloc(8_000_000)]);
+  kept.write(server.getHead());
   for (const client of silent) client.write(large);
   const refusals = [(await kept.answers(2))[1]!, ...(await Promise.all(silent.map((one) => one.answer())))];
   for (const { body, headers } of refusals)
@@ -96,7 +84,7 @@ test('at a shutdown uploads that are under way are answered, and what comes afte
   uploading.write(whole.subarray(-1000));
   const { status, headers } = await uploading.answer();
   expect([status, headers.get('connection')]).toEqual([200, 'close']);
-  await expect(getModels(server)).rejects.toThrow('fetch failed');
+  await expect(server.getModels()).rejects.toThrow('fetch failed');
   expect(await server.ended).toEqual({ code: 0, signal: null });
   expect(await server.line(server.stderr, /"msg":"stopped"/)).toContain('"cut":0');
 });
@@ -106,9 +94,9 @@ describe('a body that does not come', async () => {
   const server = await TestServer.forFile({ env });
 
   test.each<[what: string, head: string, bytes: Buffer, detail: RegExp]>([
-    ['in time is told so', lengthHead(server, body.length), body.subarray(0, -10), /^10 of the \d+ bytes/],
-    ['whole is told so', lengthHead(server, body.length + 10), body, /^The .* ended, .* 10 bytes more/],
-    ['to a last chunk is told so', chunkedHead(server), chunk(body), /^The .* ended, .* the last chunk/],
+    ['in time is told so', server.lengthHead(body.length), body.subarray(0, -10), /^10 of the \d+ bytes/],
+    ['whole is told so', server.lengthHead(body.length + 10), body, /^The .* ended, .* 10 bytes more/],
+    ['to a last chunk is told so', server.chunkedHead(), chunk(body), /^The .* ended, .* the last chunk/],
   ])('%s, and dripping keeps no connection', { timeout: 30_000 }, async (_what, head, bytes, detail) => {
     const client = connect(server);
     client.write(Buffer.concat([Buffer.from(head), bytes]));
@@ -127,7 +115,7 @@ test('what follows a head with an empty length is no request', async () => {
   const before = await counted();
   const client = connect(server);
   // The field is the last one, where node:http takes it for none.
-  client.write(head(server, { 'content-length': '' }) + getHead(server));
+  client.write(server.head({ 'content-length': '' }) + server.getHead());
   expectProblem(await client.answer(), 'invalid_multipart');
   await client.closed;
   expect(await client.answers(0)).toHaveLength(1);
@@ -137,7 +125,7 @@ test('what follows a head with an empty length is no request', async () => {
 test('a client that closes its sending side behind its request has left', async () => {
   server.gate.close();
   const client = connect(server);
-  client.write(photoRequest(server, { 'x-request-id': 'half' }));
+  client.write(server.photoRequest({ 'x-request-id': 'half' }));
   await server.metricBecomes('facematch_requests_unanswered', 1);
   client.socket.end();
   await client.closed;
@@ -153,9 +141,9 @@ test.each([
   for (let round = 0; round < 100; round++) {
     const { socket } = connect(server);
     await once(socket, 'connect');
-    socket.write(getHead(server, path).repeat(count));
+    socket.write(server.getHead(path).repeat(count));
     if (round % 2 === 0) await once(socket, 'data');
     socket.resetAndDestroy();
   }
-  expect((await getModels(server)).status).toBe(200);
+  expect((await server.getModels()).status).toBe(200);
 });

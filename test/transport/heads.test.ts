@@ -1,18 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  chunk,
-  chunkedHead,
-  head,
-  lastChunk,
-  lengthHead,
-  match,
-  paths,
-  photoForm,
-  photoRequest,
-  RawClient,
-  send,
-  twoPhotos,
-} from '../server/support/client.ts';
+import { chunk, lastChunk, paths, photoForm, RawClient, twoPhotos } from '../server/support/client.ts';
 import { readiness, TestServer, transport } from '../server/support/server.ts';
 
 /**
@@ -30,7 +17,7 @@ type Answered = Readonly<Record<typeof transport, number | undefined>>;
 const everywhere = (status: number): Answered => ({ node: status, uws: status });
 
 const get = (lines = '', version = '1.1', target: string = paths.models) =>
-  head(server, {}, `GET ${target} HTTP/${version}`).replace(/\r\n$/, `${lines}\r\n`);
+  server.head({}, `GET ${target} HTTP/${version}`).replace(/\r\n$/, `${lines}\r\n`);
 const fields = (count: number) => Array.from({ length: count }, (_item, at) => `x-${at}: 1\r\n`).join('');
 const cookie = (length: number) => `cookie: ${'c'.repeat(length)}\r\n`;
 
@@ -66,7 +53,7 @@ describe('a head', () => {
     ['that asks for another protocol', get('connection: upgrade\r\nupgrade: h2c\r\n'), everywhere(200)],
     ['of CONNECT', 'CONNECT a:443 HTTP/1.1\r\nhost: a\r\n\r\n', { node: 405, uws: 505 }],
     ['of TLS', '\x16\x03\x01\x02\0\x01\0\r\n\r\n', { node: 400, uws: 505 }],
-    ['with two framings', chunkedHead(server, { 'content-length': '5' }) + lastChunk, everywhere(400)],
+    ['with two framings', server.chunkedHead({ 'content-length': '5' }) + lastChunk, everywhere(400)],
   ])('%s is answered, or counted where µWS drops it', async (_what, text, { [transport]: status }) => {
     const silent = 'facematch_connections_silent_total';
     const before = await server.metric(silent);
@@ -88,7 +75,7 @@ describe('a head', () => {
 
 describe('a body in chunks', () => {
   const body = photoForm();
-  const chunked = chunkedHead(server);
+  const chunked = server.chunkedHead();
   const size = body.length.toString(16);
   const upload = (first: string, last: string) =>
     Buffer.concat([Buffer.from(chunked + first), body, Buffer.from(`\r\n${last}`)]);
@@ -119,7 +106,7 @@ describe('a body in chunks', () => {
 test.each(['100-continue', '100-Continue', '100-CONTINUE'])('%s is met', async (expectation) => {
   const body = photoForm();
   const client = new RawClient(server.port);
-  client.write(lengthHead(server, body.length, { expect: expectation }));
+  client.write(server.lengthHead(body.length, { expect: expectation }));
   await client.until(() => client.text.includes('\r\n\r\n'));
   expect(client.text).toBe('HTTP/1.1 100 Continue\r\n\r\n');
   client.write(body);
@@ -130,7 +117,7 @@ test.each(['100-continue', '100-Continue', '100-CONTINUE'])('%s is met', async (
 
 test('bytes behind a body that are no request do not cost node:http the answer', async () => {
   const client = new RawClient(server.port);
-  client.write(Buffer.concat([photoRequest(server), Buffer.from('\0 behind\r\n\r\n')]));
+  client.write(Buffer.concat([server.photoRequest(), Buffer.from('\0 behind\r\n\r\n')]));
   expect(await statusOf(client)).toBe(transport === 'node' ? 200 : 505);
   await client.closed;
 });
@@ -139,7 +126,7 @@ describe('a page of another origin', () => {
   const preflight = (origin: string, asked?: string) => {
     const wish = asked === undefined ? {} : { 'access-control-request-headers': asked };
     const headers = { origin, 'access-control-request-method': 'POST', ...wish };
-    return send(server, { method: 'OPTIONS', path: paths.match, key: null, headers });
+    return server.send({ method: 'OPTIONS', path: paths.match, key: null, headers });
   };
   const own = 'x-api-key, authorization, x-request-id, traceparent, content-type';
 
@@ -173,9 +160,9 @@ describe('a page of another origin', () => {
   test('reads answers and refusals alike', async () => {
     const headers = { origin: 'https://app.example' };
     const answers = [
-      await match(server, twoPhotos(), { headers }),
-      await match(server, twoPhotos(), { headers, key: null }),
-      await send(server, { path: '/nowhere', headers }),
+      await server.match(twoPhotos(), { headers }),
+      await server.match(twoPhotos(), { headers, key: null }),
+      await server.send({ path: '/nowhere', headers }),
     ];
     expect(answers.map(({ status }) => status)).toEqual([200, 401, 404]);
     for (const answer of answers) {
@@ -192,7 +179,7 @@ describe('a page of another origin', () => {
   });
 
   test('is not thought of by answers to requests without an origin, but caches are told', async () => {
-    const { headers } = await match(server, twoPhotos());
+    const { headers } = await server.match(twoPhotos());
     expect(headers.get('access-control-allow-origin')).toBeNull();
     expect(headers.get('vary')).toBe('Origin');
   });

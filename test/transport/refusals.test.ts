@@ -7,18 +7,12 @@ import { revokeKey } from '../fixtures/credentials.ts';
 import { blank } from '../fixtures/images.ts';
 import {
   chunk,
-  chunkedHead,
   expectProblem,
   formBytes,
   formType,
-  getModels,
-  head,
   lastChunk,
-  match,
   paths,
   RawClient,
-  send,
-  sendRaw,
 } from '../server/support/client.ts';
 import { Home, idOf, TestServer } from '../server/support/server.ts';
 
@@ -63,14 +57,14 @@ describe('the order of judgement', () => {
     ['type before form', { ...wrong, 'content-length': '100000' }, 'unsupported_media_type'],
   ])('%s', async (_what, headers, code, line) => {
     // The poor key's one token, should it still be there.
-    await getModels(server, { key: keys.poor });
-    expectProblem(await sendRaw(server, head(server, headers, line)), code);
+    await server.getModels({ key: keys.poor });
+    expectProblem(await server.sendRaw(server.head(headers, line)), code);
   });
 
   test('form before images, images before faces', async () => {
     const broken = { image1: await blank(64, 64, 'png'), image2: Buffer.from('%PDF-1.7\n') };
-    expectProblem(await match(server, { ...broken, threshold_percent: 'x' }), 'invalid_field');
-    expectProblem(await match(server, broken), 'unsupported_image_format', { field: 'image2' });
+    expectProblem(await server.match({ ...broken, threshold_percent: 'x' }), 'invalid_field');
+    expectProblem(await server.match(broken), 'unsupported_image_format', { field: 'image2' });
   });
 });
 
@@ -78,7 +72,7 @@ describe('a key', () => {
   test.each(endpoints.filter(({ scope }) => scope !== 'none' && scope !== 'any'))(
     'needs its scope for $path',
     async ({ method, path, scope }) => {
-      const answer = await send(server, { method, path, key: without.get(scope)! });
+      const answer = await server.send({ method, path, key: without.get(scope)! });
       expectProblem(answer, 'forbidden_scope', { required_scope: scope });
     },
   );
@@ -91,7 +85,7 @@ describe('a key', () => {
     ];
     const details = new Set<string>();
     for (const key of wrong) {
-      const answer = await getModels(server, { key: Buffer.from(key).toString('latin1') });
+      const answer = await server.getModels({ key: Buffer.from(key).toString('latin1') });
       expectProblem(answer, 'invalid_api_key');
       details.add(answer.body.detail);
     }
@@ -103,7 +97,7 @@ describe('sizes', () => {
   const image = (bytes: number) => Buffer.alloc(bytes, 120);
 
   test.each(['99999999999', `1${'0'.repeat(100)}`])('a length of %s is body_too_large', async (length) => {
-    const { body } = await sendRaw(server, head(server, { 'content-length': length }));
+    const { body } = await server.sendRaw(server.head({ 'content-length': length }));
     expect(body).toMatchObject({ status: 413, code: 'body_too_large' });
   });
 
@@ -111,7 +105,7 @@ describe('sizes', () => {
     const frame = formBytes({ filler: image(0) });
     const body = formBytes({ filler: image(maxBody - frame.length) });
     expect(body.length).toBe(maxBody);
-    const answer = await send(server, { body, headers: { 'content-type': formType } });
+    const answer = await server.send({ body, headers: { 'content-type': formType } });
     expectProblem(answer, 'missing_field', { field: 'image1' });
   });
 
@@ -120,14 +114,14 @@ describe('sizes', () => {
     const headers = { 'content-type': 'application/json' };
     const frame = '{"filler":""}';
     const body = frame.replace('""', `"${'A'.repeat(most - frame.length)}"`);
-    expectProblem(await send(server, { body, headers }), 'missing_field', { field: 'image1' });
-    const refused = await send(server, { body: `${body} `, headers });
+    expectProblem(await server.send({ body, headers }), 'missing_field', { field: 'image1' });
+    const refused = await server.send({ body: `${body} `, headers });
     expectProblem(refused, 'body_too_large', { limit_bytes: most });
   });
 
   test('a chunked body is body_too_large at the byte that passes the limit', async () => {
     const client = new RawClient(server.port);
-    client.write(chunkedHead(server));
+    client.write(server.chunkedHead());
     client.write(chunk(image(maxBody)));
     client.write(chunk(image(1)));
     expectProblem(await client.answer(), 'body_too_large', { limit_bytes: maxBody });
@@ -141,14 +135,14 @@ test.each<[what: string, headers: Record<string, string | undefined>, problem: o
   ['no Content-Type', { 'content-type': undefined }, { code: 'unsupported_media_type' }],
   ['two Content-Types', { 'Content-Type': 'x' }, { detail: 'Send one Content-Type header.' }],
 ])('a body with %s is refused', async (_what, headers, problem) => {
-  const { body } = await sendRaw(server, `${head(server, { ...headers, 'content-length': '1' })}x`);
+  const { body } = await server.sendRaw(`${server.head({ ...headers, 'content-length': '1' })}x`);
   expect(body).toMatchObject(problem);
 });
 
 test('looking that takes too long ends, and the answer says so', async () => {
   const impatient = await TestServer.forTest({ env: { FACEMATCH_PICTURE_MS: '30' } });
   const image1 = await blank(900, 900, 'png');
-  const answer = await match(impatient, { image1, image2: image1 });
+  const answer = await impatient.match({ image1, image2: image1 });
   const detail = expect.stringMatching(/The search for faces in image1 and image2 was stopped/);
   expectProblem(answer, 'no_face_found', { detail });
 });

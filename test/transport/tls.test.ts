@@ -4,17 +4,8 @@ import { connect as connectPlain } from 'node:net';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasOpenssl } from '../fixtures/credentials.ts';
-import {
-  connectTls,
-  formType,
-  getHead,
-  nameAt,
-  paths,
-  photoForm,
-  RawClient,
-  startTls,
-} from '../server/support/client.ts';
-import type { TestServer } from '../server/support/server.ts';
+import { connectTls, formType, nameAt, paths, photoForm, RawClient } from '../server/support/client.ts';
+import { TestServer } from '../server/support/server.ts';
 
 /** The service speaks TLS by itself. What holds for plain connections, the other files of this folder have; here a few of each kind. */
 
@@ -24,7 +15,7 @@ let url: string;
 
 describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
   beforeAll(async () => {
-    ({ server, ca } = await startTls({
+    ({ server, ca } = await TestServer.startTls({
       FACEMATCH_UPLOAD_TIMEOUT_MS: '1500',
       FACEMATCH_IDLE_TIMEOUT_S: '1',
       FACEMATCH_MAX_UPLOAD_BYTES: '40000000',
@@ -60,7 +51,7 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
     const socket = await connectTls(server.port, offered);
     expect(socket.alpnProtocol).not.toBe('h2');
     const client = new RawClient(socket);
-    client.write(getHead(server));
+    client.write(server.getHead());
     expect((await client.answer()).status).toBe(200);
     client.leave();
   });
@@ -85,7 +76,7 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
 
     test('no plain HTTP', async () => {
       const client = new RawClient(connectPlain(server.port, '127.0.0.1'));
-      client.write(getHead(server, '/'));
+      client.write(server.getHead('/'));
       await client.closed;
       expect(client.text).not.toContain('HTTP/');
       expect((await connectTls(server.port)).destroy()).toBeDefined();

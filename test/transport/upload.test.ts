@@ -1,20 +1,13 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import {
   chunk,
-  chunkedHead,
   expectProblem,
   formType,
-  getHead,
-  head,
   type Json,
   lastChunk,
-  lengthHead,
-  match,
   paths,
   photoForm,
-  photoRequest,
   RawClient,
-  sendRaw,
   twoPhotos,
 } from '../server/support/client.ts';
 import { Home, TestServer, transport } from '../server/support/server.ts';
@@ -27,16 +20,13 @@ const otherKey = home.key();
 const impatient = { FACEMATCH_UPLOAD_TIMEOUT_MS: '1500', FACEMATCH_IDLE_TIMEOUT_S: '1' };
 const env = { ...impatient, FACEMATCH_MAX_UPLOAD_BYTES: '40000000' };
 const server = await TestServer.forFile({ env }, home);
-const whole = photoRequest(server);
+const whole = server.photoRequest();
 
 let client: RawClient;
 beforeEach(() => {
   client = new RawClient(server.port);
   return () => client.socket.destroy();
 });
-
-const length = (bytes = body.length) => lengthHead(server, bytes);
-const chunked = (headers = {}) => chunkedHead(server, headers);
 
 test.each<[string, Record<string, string>, string[]]>([
   ['?threshold_percent=100&utm=1&threshold_percent=2', {}, ['query_ignored threshold_percent']],
@@ -46,7 +36,7 @@ test.each<[string, Record<string, string>, string[]]>([
   ['', { threshold_percent: '1' }, []],
   ['', { threshold_percent: '0' }, []],
 ])('what counts for nothing or may mean something else is told: %s %j', async (query, fields, warnings) => {
-  const { body } = await match(server, { ...twoPhotos(), ...fields }, { path: paths.match + query });
+  const { body } = await server.match({ ...twoPhotos(), ...fields }, { path: paths.match + query });
   expect(body.warnings.map(({ code, field }: Json) => `${code} ${field}`)).toEqual(warnings);
 });
 
@@ -68,7 +58,7 @@ describe('a body', () => {
     for (let at = 0; at < small.length; at += size)
       chunks.push(chunk(small.subarray(at, Math.min(at + size, small.length))));
     if (small.length < body.length) chunks.push(chunk(body.subarray(small.length)));
-    client.write(chunked());
+    client.write(server.chunkedHead());
     client.write(Buffer.concat([...chunks, Buffer.from(lastChunk)]));
     expect((await client.answer()).body).toMatchObject({ match: true });
   });
@@ -79,15 +69,15 @@ describe('a body', () => {
       [formType, 'invalid_multipart'],
       ['application/json', 'invalid_json'],
     ] as const) {
-      const bytes = Buffer.concat([Buffer.from(chunked({ 'content-type': type })), small]);
+      const bytes = Buffer.concat([Buffer.from(server.chunkedHead({ 'content-type': type })), small]);
       const detail = expect.stringContaining('larger chunks');
-      expectProblem(await sendRaw(server, bytes), code, { detail });
+      expectProblem(await server.sendRaw(bytes), code, { detail });
     }
   });
 
   test.each([
-    ['length', head(server)],
-    ['chunks', chunked() + lastChunk],
+    ['length', server.head()],
+    ['chunks', server.chunkedHead() + lastChunk],
   ])('of no %s is an empty form', async (_what, text) => {
     client.write(text);
     expect((await client.answer()).body).toMatchObject({ status: 400, code: 'invalid_multipart' });
@@ -104,7 +94,7 @@ describe('a connection', () => {
   });
 
   test('serves a request after one that was refused before its body had come', async () => {
-    client.write(lengthHead(server, body.length, { 'x-api-key': 'wrong' }));
+    client.write(server.lengthHead(body.length, { 'x-api-key': 'wrong' }));
     expect((await client.answer()).body).toMatchObject({ code: 'invalid_api_key' });
     client.write(Buffer.concat([body, whole]));
     expect((await client.answers(2))[1]!.body).toMatchObject({ match: true });
@@ -112,7 +102,7 @@ describe('a connection', () => {
 
   test('answers pipelined requests in their order as long as each can be answered at once', async () => {
     const asked = [paths.models, '/nowhere', paths.match, paths.models];
-    client.write(asked.map((path) => getHead(server, path)).join(''));
+    client.write(asked.map((path) => server.getHead(path)).join(''));
     const answers = await client.answers(4);
     expect(answers.map(({ status }) => status)).toEqual([200, 404, 405, 200]);
   });
@@ -131,7 +121,7 @@ describe('a connection', () => {
   test.each(['close', 'TE, Close'])(
     'is closed after the answer to a client that asks: %s',
     async (connection) => {
-      client.write(photoRequest(server, { connection }));
+      client.write(server.photoRequest({ connection }));
       expect((await client.answer()).body).toMatchObject({ match: true });
       await client.closed;
     },
@@ -144,7 +134,7 @@ test.each<[string, string]>([
   ['a length that is no number', 'content-length: 5x\r\n'],
   ['an unknown transfer coding', 'transfer-encoding: gzip, chunked\r\n'],
 ])('a head with %s is refused, and the connection ends', async (_what, lines) => {
-  const plain = head(server);
+  const plain = server.head();
   client.write(`${plain.slice(0, -2)}${lines}\r\nGET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n`);
   const answer = await client.answer();
   expect(answer.body).toMatchObject({ status: 400, code: 'invalid_multipart' });
@@ -155,7 +145,7 @@ test.each<[string, string]>([
 describe('a slow sender', () => {
   test.each<[what: string, bytes: Buffer | string]>([
     ['stops', whole.subarray(0, 2000)],
-    ['never begins', chunked()],
+    ['never begins', server.chunkedHead()],
   ])('who %s is told upload_timeout, and the connection ends', async (_what, bytes) => {
     client.write(bytes);
     const answer = await client.answer();
@@ -165,7 +155,7 @@ describe('a slow sender', () => {
   });
 
   test('who drips for ever is told when the whole upload has taken too long', async () => {
-    client.write(length());
+    client.write(server.lengthHead(body.length));
     let sent = 0;
     const drip = setInterval(() => client.write(body.subarray(sent, ++sent)), 100);
     const answer = await client.answer().finally(() => clearInterval(drip));
@@ -175,25 +165,28 @@ describe('a slow sender', () => {
 });
 
 test('memory for uploads that one key has used up is there for others, and comes back', async () => {
-  client.write(Buffer.concat([Buffer.from(length(19_000_000)), Buffer.alloc(18_999_999)]));
+  client.write(Buffer.concat([Buffer.from(server.lengthHead(19_000_000)), Buffer.alloc(18_999_999)]));
   // The last byte is charged already: it lies in a huge page.
   await server.metricBecomes('facematch_upload_bytes', 19_000_000);
-  const answer = await sendRaw(server, length(19_000_000));
+  const answer = await server.sendRaw(server.lengthHead(19_000_000));
   expect(answer.body).toMatchObject({ status: 503, code: 'overloaded' });
   expect(answer.headers.get('retry-after')).toBe('1');
-  expect((await match(server, twoPhotos(), { key: otherKey })).status).toBe(200);
+  expect((await server.match(twoPhotos(), { key: otherKey })).status).toBe(200);
   client.leave();
   await server.metricBecomes('facematch_upload_bytes', 0);
-  expect((await match(server, twoPhotos())).status).toBe(200);
+  expect((await server.match(twoPhotos())).status).toBe(200);
 });
 
 describe('a client that leaves', () => {
   const left = () => server.metric('facematch_requests_total{route="match",status="499",code="client_left"}');
 
   test.each<[when: string, bytes: Buffer | string]>([
-    ['before its body', length()],
+    ['before its body', server.lengthHead(body.length)],
     ['in the middle of its body', whole.subarray(0, 50_000)],
-    ['in the middle of a chunk', Buffer.concat([Buffer.from(chunked()), chunk(body).subarray(0, 5000)])],
+    [
+      'in the middle of a chunk',
+      Buffer.concat([Buffer.from(server.chunkedHead()), chunk(body).subarray(0, 5000)]),
+    ],
   ])('%s is noticed, and what it held is given back', async (_when, bytes) => {
     const before = await left();
     client.write(bytes);
@@ -206,18 +199,18 @@ describe('a client that leaves', () => {
   });
 
   test('while its refused body is thrown away does no harm', async () => {
-    client.write(chunked({ 'content-type': 'text/plain' }));
+    client.write(server.chunkedHead({ 'content-type': 'text/plain' }));
     expect((await client.answer()).body).toMatchObject({ code: 'unsupported_media_type' });
     client.write(chunk(body));
     client.leave();
     await client.closed;
-    expect((await match(server, twoPhotos())).status).toBe(200);
+    expect((await server.match(twoPhotos())).status).toBe(200);
   });
 });
 
 describe('behind an answer that came early', () => {
   test('a body of any size is thrown away up to twice the limit, and then the connection ends', async () => {
-    client.write(chunked({ 'content-type': 'text/plain' }));
+    client.write(server.chunkedHead({ 'content-type': 'text/plain' }));
     expect((await client.answer()).headers.get('connection')).toBe('close');
     const megabyte = chunk(Buffer.alloc(1024 * 1024));
     let sent = 0;
@@ -230,7 +223,7 @@ describe('behind an answer that came early', () => {
   });
 
   test('a client that sends nothing more is let go', async () => {
-    client.write(lengthHead(server, 5_000_000, { 'content-type': 'text/plain' }));
+    client.write(server.lengthHead(5_000_000, { 'content-type': 'text/plain' }));
     await client.answer();
     await client.closed;
   });

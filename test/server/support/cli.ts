@@ -48,7 +48,6 @@ export function expectFailure({ code, stdout, stderr }: Outcome, expected: numbe
 export interface Diagnosis extends Outcome {
   ok: boolean;
   findings: Finding[];
-  /** The only finding about it. */
   of(what: string): Finding;
 }
 

@@ -1,15 +1,11 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectSecurely, TLSSocket } from 'node:tls';
 import { expect } from 'vitest';
 import { projectPath } from '../../../src/config/paths.ts';
 import { type ErrorCode, errorTable } from '../../../src/errors.ts';
-import { makePair } from '../../fixtures/credentials.ts';
 import { samples } from '../../fixtures/images.ts';
-import { newFolder } from '../../support/folder.ts';
 import { without } from '../../support/without.mjs';
-import { TestServer } from './server.ts';
 
 const load = await import(projectPath('test/support/load.mjs'));
 
@@ -28,18 +24,6 @@ export const paths = {
 
 export type Fields = Record<string, string | Uint8Array | readonly (string | Uint8Array)[]>;
 
-/** Bytes become files, text becomes text fields, an array repeats its field. */
-export function form(fields: Fields): FormData {
-  const data = new FormData();
-  for (const [name, value] of Object.entries(fields)) {
-    for (const item of typeof value === 'string' || value instanceof Uint8Array ? [value] : value) {
-      if (typeof item === 'string') data.append(name, item);
-      else data.append(name, new Blob([item as Uint8Array<ArrayBuffer>]), `${name}.bin`);
-    }
-  }
-  return data;
-}
-
 export const twoPhotos = (): Fields => ({ image1: samples.one, image2: samples.three });
 
 // biome-ignore lint/suspicious/noExplicitAny: an answer is looked at, never trusted
@@ -54,49 +38,15 @@ export interface Answer {
 /** What is the same of every answer to the same request. */
 export const lasting = (answer: Json): Json => without(answer, 'request_id', 'timings_ms');
 
+/** What TestServer.send is told. */
 export interface Send {
   path?: string;
   method?: string;
+  /** The server's own unless given; null sends none. */
   key?: string | null;
   headers?: Record<string, string>;
   body?: RequestInit['body'];
   signal?: AbortSignal;
-}
-
-/** `key` is the server's own unless given; null sends none. */
-export async function send(server: TestServer, options: Send): Promise<Answer> {
-  const { path = paths.match, method = 'POST', key = server.key, headers = {}, body, signal } = options;
-  const response = await fetch(server.url(path), {
-    method,
-    headers: { ...(key === null ? {} : { 'x-api-key': key }), ...headers },
-    ...(body === undefined ? {} : { body, duplex: 'half' }),
-    ...(signal === undefined ? {} : { signal }),
-  });
-  const text = await response.text();
-  const { status, headers: answered } = response;
-  return { status, headers: answered, body: text === '' ? undefined : JSON.parse(text) };
-}
-
-export function match(server: TestServer, fields: Fields, options: Omit<Send, 'body'> = {}): Promise<Answer> {
-  return send(server, { ...options, body: form(fields) });
-}
-
-export const getModels = (server: TestServer, options: Omit<Send, 'path' | 'method'> = {}) =>
-  send(server, { path: paths.models, method: 'GET', ...options });
-
-/** A text is sent as it is, whether or not it is JSON. */
-export function postJson(server: TestServer, path: string, body: object | string, key = server.key) {
-  const text = typeof body === 'string' ? body : JSON.stringify(body);
-  return send(server, { path, key, body: text, headers: { 'content-type': 'application/json' } });
-}
-
-/** A question for match/embeddings: is the first face of an image among these? */
-export async function embeddingsQuestion(server: TestServer, image: Uint8Array): Promise<Json> {
-  const { body } = await match(server, { image }, { path: paths.embed });
-  const { pack, version, accuracy_mode } = body.embedding;
-  const embeddings: string[] = body.image.faces.map(({ embedding }: Json) => embedding);
-  const candidates = embeddings.map((embedding, index) => ({ id: `face ${index}`, embedding }));
-  return { embedding: embeddings[0], candidates, pack, version, accuracy_mode };
 }
 
 /** Bytes on a socket, one at a time if need be. */
@@ -105,7 +55,6 @@ export class RawClient {
   /** All that came, as Latin-1. */
   text = '';
   readonly closed: Promise<void>;
-  readonly #waiting = new Set<() => void>();
 
   /** A port of this machine, or a connection that was made already. */
   constructor(to: number | Socket) {
@@ -114,7 +63,6 @@ export class RawClient {
     this.socket.on('error', () => {});
     this.socket.on('data', (bytes) => {
       this.text += bytes.toString('latin1');
-      for (const look of this.#waiting) look();
     });
     this.closed = new Promise((resolve) => this.socket.on('close', () => resolve()));
   }
@@ -138,19 +86,15 @@ export class RawClient {
   }
 
   /** Resolves when what has come fulfils `condition`; rejects when the connection ends before. */
-  until(condition: () => boolean): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const look = () => {
-        if (!condition()) return;
-        this.#waiting.delete(look);
-        resolve();
-      };
-      this.#waiting.add(look);
-      void this.closed.then(() =>
-        reject(new Error(`The connection ended after: ${this.text.slice(0, 500)}`)),
-      );
-      look();
+  async until(condition: () => boolean): Promise<void> {
+    let open = true;
+    void this.closed.then(() => {
+      open = false;
     });
+    while (!condition()) {
+      if (!open) throw new Error(`The connection ended after: ${this.text.slice(0, 500)}`);
+      await Promise.race([new Promise((resolve) => this.socket.once('data', resolve)), this.closed]);
+    }
   }
 
   async answer(): Promise<Answer> {
@@ -164,50 +108,12 @@ export class RawClient {
   }
 }
 
-/** The first answer to bytes on a connection of their own, which then ends. */
-export async function sendRaw(server: TestServer, bytes: string | Uint8Array): Promise<Answer> {
-  const client = new RawClient(server.port);
-  client.write(bytes);
-  const answer = await client.answer();
-  client.leave();
-  return answer;
-}
-
 export const formType: string = load.content_type;
 
-/** A request's head. A value of undefined leaves the header out. */
-export function head(
-  server: TestServer,
-  headers: Record<string, string | undefined> = {},
-  requestLine = `POST ${paths.match} HTTP/1.1`,
-): string {
-  const all = { host: 'test', 'x-api-key': server.key, 'content-type': formType, ...headers };
-  const lines = Object.entries(all).flatMap(([name, value]) =>
-    value === undefined ? [] : [`${name}: ${value}`],
-  );
-  return [requestLine, ...lines, '', ''].join('\r\n');
-}
-
-export const getHead = (server: TestServer, path: string = paths.models) =>
-  head(server, {}, `GET ${path} HTTP/1.1`);
-
-/** The head of a request whose body has as many bytes. */
-export const lengthHead = (server: TestServer, bytes: number, headers: Record<string, string> = {}) =>
-  head(server, { 'content-length': String(bytes), ...headers });
-
-export const chunkedHead = (server: TestServer, headers: Record<string, string> = {}) =>
-  head(server, { 'transfer-encoding': 'chunked', ...headers });
-
-/** A form as bytes, with the content type `formType`. */
-export const formBytes = (fields: Fields): Buffer => load.form(fields);
+/** A form as bytes, with the content type `formType`: bytes become files, text becomes text fields, an array repeats its field. */
+export const formBytes = (fields: Fields): Buffer<ArrayBuffer> => load.form(fields);
 
 export const photoForm = () => formBytes(twoPhotos());
-
-/** A match, head and body. */
-export function photoRequest(server: TestServer, headers: Record<string, string> = {}): Buffer {
-  const body = photoForm();
-  return Buffer.concat([Buffer.from(lengthHead(server, body.length, headers)), body]);
-}
 
 export function chunk(bytes: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
@@ -228,14 +134,6 @@ export function expectProblem(answer: Answer, code: ErrorCode, extras: object = 
   expect(answer.body.detail.length).toBeGreaterThan(10);
   // Nothing internal: no folder of this machine, no stack, no source file.
   expect(JSON.stringify(answer.body)).not.toMatch(/node_modules|\/dist\/|\.(ts|js|cpp|onnx)\b|at Object\./);
-}
-
-/** A server that speaks TLS, and what trusts its first certificate, whose name is `one`. */
-export async function startTls(env: Record<string, string> = {}, pair = makePair(newFolder(), 'one')) {
-  // Read before the server is: the file may change from now on.
-  const ca = readFileSync(pair.cert);
-  const files = { FACEMATCH_TLS_CERT: pair.cert, FACEMATCH_TLS_KEY: pair.key };
-  return { server: await TestServer.start({ env: { ...files, ...env } }), pair, ca };
 }
 
 /** Resolves after the handshake, and rejects when there is none. Whoever the other is, is not asked unless `ca` is given. */

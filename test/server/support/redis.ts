@@ -49,12 +49,10 @@ export class TestRedis {
     process.kill(this.#server!.pid, 'SIGCONT');
   }
 
-  /** The caller disconnects it. */
   connect(): Redis {
     return new Redis({ port: this.port, host: '127.0.0.1', protocol: 2, enableReadyCheck: false });
   }
 
-  /** Runs commands as an operator would. */
   async tell<T>(work: (redis: Redis) => Promise<T>): Promise<T> {
     const redis = this.connect();
     try {

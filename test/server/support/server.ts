@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
@@ -9,9 +9,21 @@ import { scopes } from '../../../src/auth/keys.ts';
 import { create, editKeyFile, type KeySettings } from '../../../src/cli/key-edits.ts';
 import { projectPath } from '../../../src/config/paths.ts';
 import { chooseTransport } from '../../../src/server/listeners.ts';
+import { makePair } from '../../fixtures/credentials.ts';
 import { pack } from '../../fixtures/images.ts';
 import { newFolder } from '../../support/folder.ts';
 import { facematch } from './cli.ts';
+import {
+  type Answer,
+  type Fields,
+  formBytes,
+  formType,
+  type Json,
+  paths,
+  photoForm,
+  RawClient,
+  type Send,
+} from './client.ts';
 
 const { inherited, launch, nextNode, serve, seriesValue } = await import(
   projectPath('test/support/programs.mjs')
@@ -20,7 +32,6 @@ const { inherited, launch, nextNode, serve, seriesValue } = await import(
 /** The real program in a process of its own, on free ports, with a folder of its own. */
 
 export interface StartOptions {
-  /** Settings by their names in the environment. */
   env?: Record<string, string>;
   /** Flags for node itself, before the program's name. */
   node?: readonly string[];
@@ -76,7 +87,7 @@ export class TestServer {
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   address = '';
   adminAddress = '';
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting = new Set<(value?: unknown) => void>();
 
   private constructor(home: Home, { env = {}, node = [], under = [], gate }: StartOptions) {
     this.home = home;
@@ -105,6 +116,7 @@ export class TestServer {
       createInterface({ input: this.child[stream]! }).on('line', (line) => {
         this[stream].push(line);
         for (const look of this.#waiting) look();
+        this.#waiting.clear();
       });
     }
   }
@@ -131,6 +143,14 @@ export class TestServer {
     return server;
   }
 
+  /** One that speaks TLS, and what trusts its first certificate, whose name is `one`. */
+  static async startTls(env: Record<string, string> = {}, pair = makePair(newFolder(), 'one')) {
+    // Read before the server is: the file may change from now on.
+    const ca = readFileSync(pair.cert);
+    const files = { FACEMATCH_TLS_CERT: pair.cert, FACEMATCH_TLS_KEY: pair.key };
+    return { server: await TestServer.start({ env: { ...files, ...env } }), pair, ca };
+  }
+
   get port(): number {
     return Number(new URL(this.address).port);
   }
@@ -140,26 +160,19 @@ export class TestServer {
   }
 
   /** The first line, or the `nth` one, already there or still to come, that matches. Rejects when the program ends before. */
-  line(lines: readonly string[], pattern: RegExp, nth = 1): Promise<string> {
-    return new Promise((resolve, reject) => {
-      let over = false;
-      const look = () => {
-        const found = lines.filter((line) => pattern.test(line))[nth - 1];
-        if (found === undefined && !over) return;
-        this.#waiting.delete(look);
-        if (found !== undefined) resolve(found);
-        else reject(new Error(`The server ended without ${pattern}:\n${this.stderr.join('\n')}`));
-      };
-      void this.ended.then(() => {
-        over = true;
-        look();
-      });
-      this.#waiting.add(look);
-      look();
+  async line(lines: readonly string[], pattern: RegExp, nth = 1): Promise<string> {
+    let over = false;
+    void this.ended.then(() => {
+      over = true;
     });
+    for (;;) {
+      const found = lines.filter((line) => pattern.test(line))[nth - 1];
+      if (found !== undefined) return found;
+      if (over) throw new Error(`The server ended without ${pattern}:\n${this.stderr.join('\n')}`);
+      await Promise.race([new Promise((resolve) => this.#waiting.add(resolve)), this.ended]);
+    }
   }
 
-  /** The log's line for one request. */
   async logged(request_id: string): Promise<Record<string, unknown>> {
     return JSON.parse(await this.line(this.stderr, new RegExp(`"request_id":"${request_id}"`)));
   }
@@ -182,6 +195,79 @@ export class TestServer {
   async probe(path = '/readyz'): Promise<[status: number, body: unknown]> {
     const answer = await fetch(this.adminAddress + path);
     return [answer.status, await answer.json()];
+  }
+
+  async send(options: Send): Promise<Answer> {
+    const { path = paths.match, method = 'POST', key = this.key, body = null, signal = null } = options;
+    const headers = { ...(key === null ? {} : { 'x-api-key': key }), ...options.headers };
+    const answer = await fetch(this.url(path), { method, headers, body, signal });
+    const text = await answer.text();
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      body: text === '' ? undefined : JSON.parse(text),
+    };
+  }
+
+  match(fields: Fields, options: Omit<Send, 'body'> = {}): Promise<Answer> {
+    const headers = { 'content-type': formType, ...options.headers };
+    return this.send({ ...options, headers, body: formBytes(fields) });
+  }
+
+  getModels(options: Omit<Send, 'path' | 'method'> = {}): Promise<Answer> {
+    return this.send({ path: paths.models, method: 'GET', ...options });
+  }
+
+  /** A text is sent as it is, whether or not it is JSON. */
+  postJson(path: string, body: object | string, key = this.key): Promise<Answer> {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    return this.send({ path, key, body: text, headers: { 'content-type': 'application/json' } });
+  }
+
+  /** A question for match/embeddings: is the first face of an image among these? */
+  async embeddingsQuestion(image: Uint8Array): Promise<Json> {
+    const { body } = await this.match({ image }, { path: paths.embed });
+    const { pack, version, accuracy_mode } = body.embedding;
+    const embeddings: string[] = body.image.faces.map(({ embedding }: Json) => embedding);
+    const candidates = embeddings.map((embedding, index) => ({ id: `face ${index}`, embedding }));
+    return { embedding: embeddings[0], candidates, pack, version, accuracy_mode };
+  }
+
+  /** The first answer to bytes on a connection of their own, which then ends. */
+  async sendRaw(bytes: string | Uint8Array): Promise<Answer> {
+    const client = new RawClient(this.port);
+    client.write(bytes);
+    const answer = await client.answer();
+    client.leave();
+    return answer;
+  }
+
+  /** A request's head. A value of undefined leaves the header out. */
+  head(headers: Record<string, string | undefined> = {}, line = `POST ${paths.match} HTTP/1.1`): string {
+    const all = { host: 'test', 'x-api-key': this.key, 'content-type': formType, ...headers };
+    const lines = Object.entries(all).flatMap(([name, value]) =>
+      value === undefined ? [] : [`${name}: ${value}`],
+    );
+    return [line, ...lines, '', ''].join('\r\n');
+  }
+
+  getHead(path: string = paths.models): string {
+    return this.head({}, `GET ${path} HTTP/1.1`);
+  }
+
+  /** The head of a request whose body has as many bytes. */
+  lengthHead(bytes: number, headers: Record<string, string> = {}): string {
+    return this.head({ 'content-length': String(bytes), ...headers });
+  }
+
+  chunkedHead(headers: Record<string, string> = {}): string {
+    return this.head({ 'transfer-encoding': 'chunked', ...headers });
+  }
+
+  /** A match, head and body. */
+  photoRequest(headers: Record<string, string> = {}): Buffer {
+    const body = photoForm();
+    return Buffer.concat([Buffer.from(this.lengthHead(body.length, headers)), body]);
   }
 
   async stop(): Promise<void> {

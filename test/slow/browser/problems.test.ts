@@ -2,7 +2,6 @@ import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { hasOpenssl } from '../../fixtures/credentials.ts';
 import { blank, samples } from '../../fixtures/images.ts';
-import { startTls } from '../../server/support/client.ts';
 import { TestServer } from '../../server/support/server.ts';
 import { type DemoPage, jpeg } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';
@@ -150,7 +149,7 @@ describe.skipIf(chromiumFile === undefined)('a server', () => {
 
   test.skipIf(!hasOpenssl)('that speaks TLS is a secure context, and compares', async () => {
     // The certificate is one that no browser knows, and it is told so.
-    const { server } = await startTls();
+    const { server } = await TestServer.startTls();
     const demo = await session.open({ server, key: server.key, ignoreHTTPSErrors: true });
     await demo.givePhotos(samples.one, samples.three);
     expect(await demo.compare()).toMatchObject({ match: true });

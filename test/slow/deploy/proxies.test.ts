@@ -10,15 +10,7 @@ import { jsonLimit } from '../../../src/http/body/kinds.ts';
 import { problemTypes } from '../../../src/http/responses.ts';
 import { hasOpenssl, makePair, type Pair } from '../../fixtures/credentials.ts';
 import { run } from '../../server/support/cli.ts';
-import {
-  connectTls,
-  formType,
-  type Json,
-  lengthHead,
-  paths,
-  photoForm,
-  RawClient,
-} from '../../server/support/client.ts';
+import { connectTls, formType, type Json, paths, photoForm, RawClient } from '../../server/support/client.ts';
 import { redisInstalled } from '../../server/support/redis.ts';
 import { TestServer } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
@@ -229,7 +221,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
     const client = new RawClient(await connectTls(proxy.port, { servername: 'localhost' }));
     const received = () =>
       Promise.all([servers.first, servers.second].map((one) => one.metric('facematch_upload_bytes')));
-    client.write(lengthHead(servers.first, body.length));
+    client.write(servers.first.lengthHead(body.length));
     client.write(body.subarray(0, 50_000));
     // Later connections have been served meanwhile.
     expect((await post(proxy.port, servers.key)).status).toBe(200);
@@ -388,7 +380,7 @@ test.for(samples.filter(({ crowded }) => crowded))(
     const proxy = await start([server], [crowded!]);
     onTestFinished(() => proxy.stop());
     const client = new RawClient(await connectTls(proxy.port, { servername: 'localhost' }));
-    client.write(lengthHead(server, body.length, { expect: '100-continue' }));
+    client.write(server.lengthHead(body.length, { expect: '100-continue' }));
     await client.until(() => client.text.includes('100 Continue'));
     const refused = await post(proxy.port, server.key, { headers: asPage });
     client.leave();

@@ -8,7 +8,7 @@ import { packDirectory, readCalibratedManifest } from '../../../src/engine/manif
 import { verifyPack } from '../../../src/engine/pack-files.ts';
 import { analyseOptions, sample, sharedFolder } from '../../fixtures/images.ts';
 import { program, run } from '../../server/support/cli.ts';
-import { getModels, type Json, match, twoPhotos } from '../../server/support/client.ts';
+import { type Json, twoPhotos } from '../../server/support/client.ts';
 import { TestServer } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
 import { without } from '../../support/without.mjs';
@@ -53,7 +53,7 @@ describe.each(packs)('the pack %s', (name) => {
 
   test('is served, and named in the answer', async () => {
     const server = await TestServer.forTest({ env: { FACEMATCH_PACK: name } });
-    const { body } = await match(server, twoPhotos());
+    const { body } = await server.match(twoPhotos());
     expect(body).toMatchObject({ match: true, model: { pack: name, version: manifest.version } });
   });
 
@@ -95,7 +95,7 @@ describe('the pack yunet', () => {
   });
 
   test.skipIf(!packs.includes('yunet'))('tells whose each file is, and where its own is from', async () => {
-    const { body } = await getModels(await TestServer.forTest({ env: { FACEMATCH_PACK: 'yunet' } }));
+    const { body } = await (await TestServer.forTest({ env: { FACEMATCH_PACK: 'yunet' } })).getModels();
     expect(body.source).toEqual({
       kind: 'project',
       name: 'ShiqiYu/libfacedetection.train',

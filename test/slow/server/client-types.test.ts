@@ -16,7 +16,7 @@ import type { MatchOptions } from '../../../src/endpoints/options.ts';
 import type { errorTable, ErrorCode as OwnErrorCode, ProblemExtras } from '../../../src/errors.ts';
 import { blank, samples } from '../../fixtures/images.ts';
 import { run } from '../../server/support/cli.ts';
-import { getModels, match, paths, twoPhotos } from '../../server/support/client.ts';
+import { paths, twoPhotos } from '../../server/support/client.ts';
 import { TestServer } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
 
@@ -48,12 +48,12 @@ test('real answers are values of the types', async () => {
   const server = await TestServer.forTest();
   const advanced = { path: paths.advanced };
   const answers = [
-    ['MatchAnswer', await match(server, { ...twoPhotos(), colour: 'red' })],
-    ['ModelsAnswer', await getModels(server)],
-    ["Problem<'missing_api_key'>", await match(server, twoPhotos(), { key: null })],
-    ["Problem<'invalid_field'>", await match(server, { ...twoPhotos(), accuracy_mode: 'best' }, advanced)],
-    ["Problem<'no_face_found'>", await match(server, { ...twoPhotos(), image2: await blank(64, 64, 'png') })],
-    ['Problem', await match(server, { image1: samples.one })],
+    ['MatchAnswer', await server.match({ ...twoPhotos(), colour: 'red' })],
+    ['ModelsAnswer', await server.getModels()],
+    ["Problem<'missing_api_key'>", await server.match(twoPhotos(), { key: null })],
+    ["Problem<'invalid_field'>", await server.match({ ...twoPhotos(), accuracy_mode: 'best' }, advanced)],
+    ["Problem<'no_face_found'>", await server.match({ ...twoPhotos(), image2: await blank(64, 64, 'png') })],
+    ['Problem', await server.match({ image1: samples.one })],
   ] as const;
   const values = answers.map(
     ([type, { body }], i) => `export const v${i}: f.${type} = ${JSON.stringify(body)};\n`,

@@ -8,14 +8,10 @@ import { projectPath } from '../../../src/config/paths.ts';
 import { execute, run } from '../../server/support/cli.ts';
 import {
   type Answer,
-  embeddingsQuestion,
   type Fields,
-  getModels,
   type Json,
   lasting,
-  match,
   paths,
-  postJson,
   twoPhotos,
 } from '../../server/support/client.ts';
 import {
@@ -86,7 +82,7 @@ describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passin
   test('comes again after 429, and not before Retry-After is over: one refusal, then the answer', async () => {
     // The token goes when the client is there, so that its start does not give it back.
     const through = await proxy(server.port, async (_socket, count) => {
-      if (count === 1) await match(server, {}, { key: keys.poor });
+      if (count === 1) await server.match({}, { key: keys.poor });
       return false;
     });
     const counts = await answeredDuring(async () => {
@@ -98,7 +94,7 @@ describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passin
 
   test('does not wait where Retry-After asks for more than a minute', async () => {
     // Takes the token, unless it is gone.
-    await match(server, {}, { key: keys.poorest });
+    await server.match({}, { key: keys.poorest });
     const counts = await answeredDuring(async () => {
       const failure = await ask('two.jpg', way({ key: keys.poorest }));
       expect(failure).toMatchObject({ status: 429, code: 'rate_limit_exceeded' });
@@ -109,9 +105,9 @@ describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passin
 
   test('comes again after 503, when the queue was full', async () => {
     gate.close();
-    const held = [match(server, twoPhotos())];
+    const held = [server.match(twoPhotos())];
     await server.metricBecomes('facematch_workers_busy', 1);
-    held.push(match(server, twoPhotos()));
+    held.push(server.match(twoPhotos()));
     await server.metricBecomes('facematch_queue_depth', 1);
     const before = await server.metric(refusals('overloaded'));
     const told = ask('two.jpg', way());
@@ -163,13 +159,13 @@ interface Call {
 const many = [new File([two], oddName), new File([images['none.txt']], 'none.txt'), two];
 const pythonMany = `client.many("one.jpg", [${JSON.stringify(oddName)}, "none.txt", open("two.jpg", "rb").read()])`;
 const askMany = () =>
-  match(server, { image1: one, image2: [two, images['none.txt'], two] }, { path: paths.many });
+  server.match({ image1: one, image2: [two, images['none.txt'], two] }, { path: paths.many });
 const chosen = { accuracy_mode: 'fast', image1_face_index: '0', auto_pair_best: 'false' };
 const controls = { accuracy_mode: 'fast', image1_face_index: 0, auto_pair_best: false } as const;
 const pythonControls = 'accuracy_mode="fast", image1_face_index=0, auto_pair_best=False';
 const ofTwo = (path: string, fields: Fields = {}) =>
-  match(server, { image1: one, image2: two, ...fields }, { path });
-const question = await embeddingsQuestion(server, one);
+  server.match({ image1: one, image2: two, ...fields }, { path });
+const question = await server.embeddingsQuestion(one);
 question.candidates[1].id = 'é';
 writeFileSync(join(folder, 'question.json'), JSON.stringify(question));
 
@@ -202,19 +198,19 @@ const calls: Call[] = [
   },
   {
     what: 'detect',
-    asked: () => match(server, { image: one }, { path: paths.detect }),
+    asked: () => server.match({ image: one }, { path: paths.detect }),
     node: (client) => client.detect(one),
     python: 'client.detect("one.jpg")',
   },
   {
     what: 'embed',
-    asked: () => match(server, { image: one }, { path: paths.embed }),
+    asked: () => server.match({ image: one }, { path: paths.embed }),
     node: (client) => client.embed(one, { face_index: -1 }),
     python: 'client.embed("one.jpg", face_index=-1)',
   },
   {
     what: 'matchEmbeddings',
-    asked: () => postJson(server, paths.embeddings, question),
+    asked: () => server.postJson(paths.embeddings, question),
     node: (client) => client.matchEmbeddings(question),
     python: 'client.match_embeddings(json.load(open("question.json", encoding="utf-8")))',
   },
@@ -239,12 +235,12 @@ const calls: Call[] = [
   },
   {
     what: 'several photos of two people',
-    asked: () => match(server, { image1: [one, two], image2: [two, one] }, { path: paths.person }),
+    asked: () => server.match({ image1: [one, two], image2: [two, one] }, { path: paths.person }),
     node: (client) => client.person([one, two], [two, one]),
     python: 'client.person(["one.jpg", "two.jpg"], ["two.jpg", "one.jpg"])',
     of: ({ match, similarity, photos_compared }) => ({ match, similarity, photos_compared }),
   },
-  { what: 'models', asked: () => getModels(server), node: (one) => one.models(), python: 'client.models()' },
+  { what: 'models', asked: () => server.getModels(), node: (one) => one.models(), python: 'client.models()' },
 ];
 
 const languages = ['Node', ...(hasPython ? ['Python'] : [])] as const;
@@ -343,7 +339,7 @@ describe('the client for Node', () => {
     });
 
     test('ends its wait before a retry', async () => {
-      await match(server, {}, { key: keys.poorest });
+      await server.match({}, { key: keys.poorest });
       const refused = 'facematch_requests_total{route="match",status="429",code="rate_limit_exceeded"}';
       const before = await server.metric(refused);
       const { left, leave } = ask(keys.poorest);

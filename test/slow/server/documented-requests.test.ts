@@ -9,7 +9,6 @@ import { openApiDocument } from '../../../src/site/document.ts';
 import { sample } from '../../fixtures/images.ts';
 import { livePack, redIsLive } from '../../fixtures/packs.ts';
 import { execute } from '../../server/support/cli.ts';
-import { embeddingsQuestion } from '../../server/support/client.ts';
 import { TestServer } from '../../server/support/server.ts';
 import { documentedCommands, pages } from '../../support/doc-commands.ts';
 import { newFolder } from '../../support/folder.ts';
@@ -51,7 +50,7 @@ for (const [name, number] of Object.entries(photos)) {
   mkdirSync(dirname(join(folder, name)), { recursive: true });
   await sharp(sample(number)).toFile(join(folder, name));
 }
-const question = await embeddingsQuestion(server, sample(1));
+const question = await server.embeddingsQuestion(sample(1));
 writeFileSync(join(folder, 'embeddings.json'), JSON.stringify(question));
 
 /** Runs a line with the addresses of the server in place of those that the pages show. */

@@ -2,17 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { projectPath } from '../../../src/config/paths.ts';
 import { makePair } from '../../fixtures/credentials.ts';
-import {
-  expectProblem,
-  getModels,
-  lengthHead,
-  match,
-  photoForm,
-  photoRequest,
-  RawClient,
-  sendRaw,
-  twoPhotos,
-} from '../../server/support/client.ts';
+import { expectProblem, photoForm, RawClient, twoPhotos } from '../../server/support/client.ts';
 import { redisInstalled, TestRedis } from '../../server/support/redis.ts';
 import { Home, idOf, pause, type StartOptions, TestServer } from '../../server/support/server.ts';
 
@@ -47,7 +37,7 @@ async function startShared(env: Record<string, string> = {}, gate?: 'open'): Pro
   return server;
 }
 
-const ask = async (server: TestServer, key = server.key) => (await getModels(server, { key })).status;
+const ask = async (server: TestServer, key = server.key) => (await server.getModels({ key })).status;
 
 async function statuses(count: number, one: () => Promise<number>): Promise<number[]> {
   const all: number[] = [];
@@ -104,9 +94,9 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
 
   test('gets the tokens of a request back that the full queue refuses', async () => {
     a.gate.close();
-    const running = match(a, twoPhotos(), { key: keys.full });
+    const running = a.match(twoPhotos(), { key: keys.full });
     await a.metricBecomes('facematch_workers_busy', 1);
-    const refused = await match(a, twoPhotos(), { key: keys.full });
+    const refused = await a.match(twoPhotos(), { key: keys.full });
     expect(refused.body.code).toBe('overloaded');
     expect(refused.headers.get('ratelimit')).toMatch('r=4;');
     await expect.poll(() => heldFor(keys.full)).toMatch(/^4[. ]/);
@@ -123,10 +113,10 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
 
   test('is charged the body of a request by its key, and leaves the other keys of the same address their memory', async () => {
     const stalled = new RawClient(b.port);
-    stalled.write(photoRequest(b).subarray(0, -1000));
+    stalled.write(b.photoRequest().subarray(0, -1000));
     await uploaded(b, Number(length) - 1000);
-    expect((await sendRaw(b, photoRequest(b))).status).toBe(503);
-    expect((await sendRaw(b, photoRequest(b, { 'x-api-key': other }))).status).toBe(200);
+    expect((await b.sendRaw(b.photoRequest())).status).toBe(503);
+    expect((await b.sendRaw(b.photoRequest({ 'x-api-key': other }))).status).toBe(200);
     stalled.leave();
   });
 
@@ -134,12 +124,12 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
     expect(await ask(a, early)).toBe(200);
     // This one has not heard of it, and asks.
     const client = new RawClient(b.port);
-    client.write(lengthHead(b, Number(length), { 'x-api-key': early }));
+    client.write(b.lengthHead(Number(length), { 'x-api-key': early }));
     const refused = await client.answer();
     expectProblem(refused, 'rate_limit_exceeded');
     expect(refused.headers.get('retry-after')).toBe('1000');
     expect(refused.headers.get('ratelimit')).toBe('"default";r=0;t=1000');
-    client.write(Buffer.concat([photoForm(), photoRequest(b)]));
+    client.write(Buffer.concat([photoForm(), b.photoRequest()]));
     expect((await client.answers(2)).map(({ status }) => status)).toEqual([429, 200]);
     client.leave();
   });
@@ -243,7 +233,7 @@ describe.skipIf(!redisInstalled)('a Redis that is away', () => {
     beforeEach(() => {
       redis.pause();
       client = new RawClient(server.port);
-      whole = photoRequest(server);
+      whole = server.photoRequest();
     });
     afterEach(async () => {
       client.leave();
@@ -271,7 +261,7 @@ describe.skipIf(!redisInstalled)('a Redis that is away', () => {
     test('lets a body be refused when all together have no memory left, and the memory is given back', async () => {
       client.write(whole.subarray(0, -1000));
       await uploaded(server, Number(length) - 1000);
-      const refused = await sendRaw(server, whole.subarray(0, -1000));
+      const refused = await server.sendRaw(whole.subarray(0, -1000));
       expect(refused).toMatchObject({ status: 503, body: { code: 'overloaded' } });
       client.write(whole.subarray(-1000));
       expect((await client.answer()).status).toBe(200);
@@ -280,7 +270,7 @@ describe.skipIf(!redisInstalled)('a Redis that is away', () => {
 
     test('lets a body be dropped with a client that leaves', async () => {
       const request_id = 'left-while-waiting';
-      client.write(photoRequest(server, { 'x-request-id': request_id }).subarray(0, 1000));
+      client.write(server.photoRequest({ 'x-request-id': request_id }).subarray(0, 1000));
       await server.metricBecomes('facematch_requests_unanswered', 1);
       client.leave();
       expect(await server.logged(request_id)).toMatchObject({ status: 499 });

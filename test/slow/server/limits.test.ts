@@ -2,12 +2,10 @@ import { expect, test } from 'vitest';
 import { settings, variableOf } from '../../../src/config/config.ts';
 import {
   chunk,
-  chunkedHead,
   type Fields,
   formBytes,
   formType,
   lastChunk,
-  match,
   RawClient,
   twoPhotos,
 } from '../../server/support/client.ts';
@@ -50,7 +48,7 @@ const together: Record<string, Record<string, string>> = {
 };
 
 async function answerWith(env: Record<string, string>): Promise<200 | string> {
-  const { status, body } = await match(await TestServer.forTest({ env }), fields);
+  const { status, body } = await (await TestServer.forTest({ env })).match(fields);
   return status === 200 ? status : body.code;
 }
 
@@ -88,9 +86,9 @@ test('all others at their largest, and a body of unknown length that is larger t
   const env = Object.fromEntries(others.map(({ name, most }) => [variableOf(name), most]));
   const server = await TestServer.forTest({ env });
   expect(server.port).toBe(65_535);
-  expect((await match(server, fields)).status).toBe(200);
+  expect((await server.match(fields)).status).toBe(200);
   const client = new RawClient(server.port);
-  client.write(chunkedHead(server, { 'content-type': formType }));
+  client.write(server.chunkedHead({ 'content-type': formType }));
   const body = formBytes({ image1: Buffer.alloc(100 * 1024 * 1024), image2: 'x' });
   for (let at = 0; at < body.length; at += 65_536) client.write(chunk(body.subarray(at, at + 65_536)));
   client.write(lastChunk);

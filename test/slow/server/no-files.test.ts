@@ -4,15 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { projectPath } from '../../../src/config/paths.ts';
 import { blank, samples } from '../../fixtures/images.ts';
-import {
-  form,
-  getModels,
-  match,
-  photoRequest,
-  RawClient,
-  send,
-  twoPhotos,
-} from '../../server/support/client.ts';
+import { RawClient, twoPhotos } from '../../server/support/client.ts';
 import { Home, idOf, pause, TestServer } from '../../server/support/server.ts';
 
 /** Nothing of a request stays: no file is written, and the log tells nothing that it should not. */
@@ -69,23 +61,23 @@ beforeAll(async () => {
   const pid = server.child.pid!;
   const large = Buffer.concat([samples.one, Buffer.alloc(6_000_000)]);
   const nowhere = await blank(64, 64, 'png');
-  const named = form({});
+  const named = new FormData();
   named.append('image1', new Blob([samples.one as Uint8Array<ArrayBuffer>]), secretName);
   named.append('image2', new Blob(['no image']), secretName);
   /** Ten requests a round: answered, refused at every stage, large and abandoned ones. */
   const kinds: (() => Promise<{ status: number } | undefined>)[] = [
-    () => match(server, twoPhotos()),
-    () => match(server, { image1: nowhere, image2: nowhere }),
-    () => match(server, { ...twoPhotos(), image2: samples.three.subarray(0, 9000) }),
-    () => match(server, { image1: samples.one, image2: 'GIF89a' }),
-    () => match(server, { ...twoPhotos(), threshold_percent: 'secret-value' }),
-    () => match(server, { 'secret-field': 'secret-value' }),
-    () => match(server, twoPhotos(), { key: `${server.key.slice(0, -1)}!` }),
-    () => getModels(server),
-    () => send(server, { body: named }),
+    () => server.match(twoPhotos()),
+    () => server.match({ image1: nowhere, image2: nowhere }),
+    () => server.match({ ...twoPhotos(), image2: samples.three.subarray(0, 9000) }),
+    () => server.match({ image1: samples.one, image2: 'GIF89a' }),
+    () => server.match({ ...twoPhotos(), threshold_percent: 'secret-value' }),
+    () => server.match({ 'secret-field': 'secret-value' }),
+    () => server.match(twoPhotos(), { key: `${server.key.slice(0, -1)}!` }),
+    () => server.getModels(),
+    () => server.send({ body: named }),
     async () => {
       const client = new RawClient(server.port);
-      client.socket.write(photoRequest(server).subarray(0, 300_000), () => client.leave());
+      client.socket.write(server.photoRequest().subarray(0, 300_000), () => client.leave());
       await client.closed;
       return undefined;
     },
@@ -96,7 +88,7 @@ beforeAll(async () => {
       if (answer) statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
     }
     // A body for which others would take a temporary file.
-    if (round % 10 === 0) await match(server, { image1: large, image2: samples.one });
+    if (round % 10 === 0) await server.match({ image1: large, image2: samples.one });
   }
   await server.stop();
   if (hasStrace) trace = await traceOf(traceFile, pid);

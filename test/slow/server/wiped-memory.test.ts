@@ -3,17 +3,7 @@ import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { makePair } from '../../fixtures/credentials.ts';
 import { samples } from '../../fixtures/images.ts';
-import {
-  chunk,
-  chunkedHead,
-  formBytes,
-  head,
-  lastChunk,
-  lengthHead,
-  paths,
-  RawClient,
-  rawTls,
-} from '../../server/support/client.ts';
+import { chunk, formBytes, lastChunk, paths, RawClient, rawTls } from '../../server/support/client.ts';
 import { TestServer, transport } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
 
@@ -82,11 +72,11 @@ function countIn(bytes: Buffer, needles: readonly Buffer[]): number {
 
 type Sent = (server: TestServer, photo: Buffer) => Buffer | Buffer[];
 const withHead = (server: TestServer, form: Buffer, headers = {}) =>
-  Buffer.concat([Buffer.from(lengthHead(server, form.length, headers)), form]);
+  Buffer.concat([Buffer.from(server.lengthHead(form.length, headers)), form]);
 const two = (photo: Buffer) => formBytes({ image1: photo, image2: photo });
 const json = (server: TestServer, body: string, path: string = paths.match) => {
   const headers = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) };
-  return Buffer.from(head(server, headers, `POST ${path} HTTP/1.1`) + body);
+  return Buffer.from(server.head(headers, `POST ${path} HTTP/1.1`) + body);
 };
 const inJson = (photo: Buffer) => {
   const text = photo.toString('base64');
@@ -107,7 +97,7 @@ const requests: readonly [what: string, status: number | 'left', sent: Sent][] =
     (server, photo) => {
       const form = two(photo);
       const pieces = [form.subarray(0, 70_000), form.subarray(70_000, 70_300), form.subarray(70_300)];
-      return [Buffer.from(chunkedHead(server)), ...pieces.map(chunk), Buffer.from(lastChunk)];
+      return [Buffer.from(server.chunkedHead()), ...pieces.map(chunk), Buffer.from(lastChunk)];
     },
   ],
   ['JSON', 200, (server, photo) => json(server, inJson(photo))],
