@@ -35,13 +35,7 @@ export function scoreChart({ name, version, calibration }: CalibratedManifest): 
     const [legend, at] = [to - 0.4 * (to - from), 18 - 6 * row];
     return [
       line(points, style),
-      line(
-        [
-          [legend, at],
-          [legend + 0.05 * (to - from), at],
-        ],
-        style,
-      ),
+      ruleY([at], { x1: legend, x2: legend + 0.05 * (to - from), ...style }),
       text([label], { x: legend + 0.06 * (to - from), y: at, textAnchor: 'start' }),
     ];
   });
