@@ -3,34 +3,25 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { basename, dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { parseTar } from 'nanotar';
-import { cacheFolder, type Download, download } from './download.ts';
+import { cacheFolder, download } from './download.ts';
 import type { SetFolder } from './found-faces.ts';
 
-/** Photos of labelled people that `facematch calibrate --set` knows by name and downloads from their publisher. */
-
-export interface PublishedSet {
-  title: string;
-  /** Says of whom and what it is, which is also what its rates are known for. */
-  about: string;
-  /** A gzipped tarball. */
-  archive: Download;
-  /** The path within it of an image that is used: its first group is the person, the second the file's name. */
-  image: RegExp;
-}
-
-export const publishedSets: Readonly<Record<string, PublishedSet>> = {
-  lfw: {
-    title: 'Labeled Faces in the Wild',
-    about: 'mostly white public figures, in press photos of the years around 2003',
-    // Address and SHA-256 are those of scikit-learn's fetcher, sklearn/datasets/_lfw.py.
-    archive: {
-      url: 'https://ndownloader.figshare.com/files/5976018',
-      bytes: 180_566_744,
-      sha256: '055f7d9c632d7370e6fb4afc7468d40f970c34a80d4c6f50ffec63f5a8d536c0',
-    },
-    // Two images of a person: the second shows how alike one person is. A few people have hundreds.
-    image: /^lfw\/([^./\\][^/\\]*)\/(\1_000[12]\.jpg)$/,
+/** The photos of labelled people that `facematch calibrate --set` knows by name and downloads from their publisher. */
+export const lfw = {
+  title: 'Labeled Faces in the Wild',
+  /** Of whom and what it is, which is also what its rates are known for. */
+  about: 'mostly white public figures, in press photos of the years around 2003',
+  /** A gzipped tarball. Address and SHA-256 are those of scikit-learn's fetcher, sklearn/datasets/_lfw.py. */
+  archive: {
+    url: 'https://ndownloader.figshare.com/files/5976018',
+    bytes: 180_566_744,
+    sha256: '055f7d9c632d7370e6fb4afc7468d40f970c34a80d4c6f50ffec63f5a8d536c0',
   },
+  /**
+   * The path within it of an image that is used: its first group is the person, the second the file's name. Two images of a person: the
+   * second shows how alike one person is. A few people have hundreds.
+   */
+  image: /^lfw\/([^./\\][^/\\]*)\/(\1_000[12]\.jpg)$/,
 };
 
 /**
@@ -39,14 +30,13 @@ export const publishedSets: Readonly<Record<string, PublishedSet>> = {
  */
 export async function openSets(
   text: string,
-  known: typeof publishedSets = publishedSets,
+  set: typeof lfw = lfw,
   cache: string = cacheFolder(),
 ): Promise<SetFolder[]> {
   const [name = '', ...folders] = text.split(',');
-  const set = known[name];
-  if (set === undefined) {
+  if (name !== 'lfw') {
     throw new Error(
-      `No published set is named ${name}; there are ${Object.keys(known).join(', ')}. Folders of your own are given as NAME=FOLDER.`,
+      `No published set is named ${name}; there is lfw. Folders of your own are given as NAME=FOLDER.`,
     );
   }
   const file = await download(set.archive, cache);

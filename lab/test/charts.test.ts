@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { Calibration } from '../../src/scoring/calibration.ts';
 import type { Html } from '../../src/site/html.ts';
-import type { GroupFigures } from '../differential.ts';
 import { figuresOf } from '../figures.ts';
 import type { JudgedPair } from '../pairs.ts';
-import { falseMatchChart } from '../report/group-charts.ts';
 import { detChart, rocChart, thresholdChart } from '../report/score-charts.ts';
 import { type Element, readHtml } from './support/html.ts';
 
@@ -101,32 +99,4 @@ test('no part of a chart has a name without a role', () => {
     attributes.has('aria-label'),
   );
   expect(named.map(({ name }) => name)).toEqual(['svg']);
-});
-
-describe('a chart of groups', () => {
-  const rate = (value: number, low: number, high: number) => {
-    return { rate: value, interval: [low, high], trials: 100 };
-  };
-  const group = (name: string, ...rates: ReturnType<typeof rate>[]) =>
-    ({
-      group: name,
-      by_percent: rates.map((false_match, i) => ({
-        ...{ percent: 50 + 10 * i, promised: 0.01, ratio: false_match.rate / 0.01, false_match },
-      })),
-    }) as unknown as GroupFigures;
-  const chart = falseMatchChart([
-    group('<b>', rate(0.01, 0.001, 0.1), rate(0, 0, 0.1)),
-    group('none', rate(Number.NaN, 0, 0.01), rate(0.1, 0.01, 1e7)),
-  ]);
-
-  test('has a row for each group and a dot for each value that is known, on an axis of whole decades', () => {
-    const elements = readHtml(chart.text);
-    expect(drawn(chart, 'circle', 'cx')).toHaveLength(3);
-    expect(new Set(drawn(chart, 'circle', 'cx')).size).toBe(3);
-    const texts = textsOf(elements);
-    expect(texts).toEqual(expect.arrayContaining(['<b>', 'none', 'as stated', '0.1', '1', '10']));
-    expect(texts.filter((text) => text === 'as stated')).toHaveLength(1);
-    const legend = elements.filter(({ name }) => name === 'li').map(({ text }) => text);
-    expect(legend).toEqual([' at 50 %', ' at 60 %']);
-  });
 });

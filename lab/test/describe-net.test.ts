@@ -4,9 +4,9 @@ import { describe, expect, test } from 'vitest';
 import { makeIntegers, makeNode } from '../../models/prepare/graph.ts';
 import { loadAddon } from '../../src/engine/load-addon.ts';
 import { packDirectory } from '../../src/engine/manifest.ts';
-import { encodeNet, smallEmbedder } from '../../test/fixtures/nets.ts';
+import { encodeNet } from '../../test/fixtures/nets.ts';
 import { newFolder } from '../../test/support/folder.ts';
-import { describeDetector, describeEmbedder, describeLandmarks } from '../packs/describe.ts';
+import { describeDetector, describeEmbedder } from '../packs/describe.ts';
 import { usual, usualFamilies } from '../packs/usual.ts';
 
 /** What a file of a net says of itself, and which family follows from it. */
@@ -124,22 +124,6 @@ describe('an embedder', () => {
     expect(() => describeEmbedder(wide, { output: 'a', feeding: undefined })).toThrow('must be square');
   });
 });
-
-test.each(['landmarks', 'embedder', 'detector'])(
-  'a %s of half-precision floats is refused with the way out',
-  (role) => {
-    const file = join(folder, 'halves.onnx');
-    writeFileSync(file, smallEmbedder({ halves: 'all' }));
-    const described = {
-      landmarks: describeLandmarks,
-      embedder: (path: string) => describeEmbedder(path, { output: undefined, feeding: undefined }),
-      detector: (path: string) => describeDetector(path, undefined),
-    };
-    expect(() => described[role as keyof typeof described](file)).toThrow(
-      /halves\.onnx takes or gives half-precision floats.*docs\/packs\.md/,
-    );
-  },
-);
 
 test('a file is described without a run by what it declares', () => {
   const { inputs, outputs } = loadAddon().describeNet(detectorNet(scrfd.slice(0, 1), { declared: 12_800 }));

@@ -16,6 +16,7 @@ import { newFolder } from '../../test/support/folder.ts';
 const folder = newFolder();
 writeFileSync(join(folder, 'brought.onnx'), smallEmbedder());
 writeFileSync(join(folder, 'no-net.onnx'), 'no net');
+writeFileSync(join(folder, 'halves.onnx'), smallEmbedder({ halves: 'all' }));
 for (const [index, name] of ['one.onnx', 'two.onnx'].entries()) {
   const rows = [0, 1, 2].map((row) => [0, 0, row === 1 ? 0.01 * (index + 1) : 0] as const);
   writeFileSync(join(folder, name), livenessNet(rows));
@@ -71,6 +72,7 @@ describe('facematch packs add', () => {
     ['./mine --embedder brought.onnx', 1, 'is there already'],
     ['./x --embedder none.onnx', 1, 'none.onnx'],
     ['./x --embedder no-net.onnx', 1, 'no-net.onnx cannot be used'],
+    ['./x --embedder halves.onnx', 1, 'halves.onnx takes or gives half-precision floats'],
     ['./x --embedder brought.onnx --output fc2', 1, 'should have an output fc2, and has "fc1" 1×128'],
     ['./x --detector brought.onnx', 1, ', blazeface by its outputs: "fc1" 1×128'],
     ['./x --detector brought.onnx --family yunet', 1, 'of none of the families yunet'],

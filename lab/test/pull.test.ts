@@ -11,7 +11,7 @@ import { newFolder } from '../../test/support/folder.ts';
 import { pathOf, proxies } from '../download.ts';
 import { catalogue, type PublishedPack } from '../packs/catalogue.ts';
 import { pullPack } from '../packs/pull.ts';
-import { openSets, type PublishedSet, publishedSets } from '../published-sets.ts';
+import { lfw, openSets } from '../published-sets.ts';
 import { type Answer, cutOff, inBits, publish, ranged, whole } from './support/publishers.ts';
 
 /** Published packs and sets, from a server on loopback with a small net of SFace's shapes and a small archive of people. */
@@ -180,8 +180,8 @@ describe('facematch packs pull', () => {
 });
 
 describe('a published set', () => {
-  const own: PublishedSet = { ...publishedSets.lfw!, archive: downloadOf('/lfw.tgz') };
-  const open = (cache: string, text = 'lfw', set = own) => openSets(text, { lfw: set }, cache);
+  const own = { ...lfw, archive: downloadOf('/lfw.tgz') };
+  const open = (cache: string, text = 'lfw', set = own) => openSets(text, set, cache);
 
   test('is unpacked: two images of a person, and nothing else of the archive', async () => {
     answerWith(inBits);
@@ -206,12 +206,12 @@ describe('a published set', () => {
   });
 
   test('is one that is known', async () => {
-    await expect(openSets('nobody')).rejects.toThrow('No published set is named nobody; there are lfw.');
+    await expect(openSets('nobody')).rejects.toThrow('No published set is named nobody; there is lfw.');
   });
 });
 
 test('every address of what is published is HTTPS, and every hash a SHA-256', () => {
-  const text = JSON.stringify([catalogue, publishedSets]);
+  const text = JSON.stringify([catalogue, lfw]);
   expect(text.match(/"url":"(?!https:)/g)).toBeNull();
   expect(text.match(/"sha256":"(?![0-9a-f]{64}")/g)).toBeNull();
 });

@@ -69,9 +69,9 @@ export function knowing(near: PublishedPack, archive: Download, folder: string):
   const preload = join(folder, 'publishers.mjs');
   const lines = [
     `import { catalogue } from ${lab('packs/catalogue.js')};`,
-    `import { publishedSets } from ${lab('published-sets.js')};`,
+    `import { lfw } from ${lab('published-sets.js')};`,
     `catalogue.near = ${JSON.stringify(near)};`,
-    `publishedSets.lfw.archive = ${JSON.stringify(archive)};`,
+    `lfw.archive = ${JSON.stringify(archive)};`,
   ];
   writeFileSync(preload, lines.join('\n'));
   return { NODE_OPTIONS: `--import ${pathToFileURL(preload)}`, XDG_CACHE_HOME: join(folder, 'cache') };
