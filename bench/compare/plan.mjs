@@ -34,7 +34,7 @@ function loadBlock(scenario, mode, options) {
   const takesPart = (name) =>
     !(options.quick && !quickContenders[scenario].includes(name)) &&
     contenders[name].scenarios.includes(scenario) &&
-    contenders[name].modes.includes(mode);
+    (mode === 'fast' || contenders[name].balance);
   const runs = options.contenders.filter(takesPart).map((contender) => ({
     contender,
     workers: options.workers,

@@ -33,10 +33,9 @@ const peer =
   };
 
 const pairs = ['small', 'card', 'photo', 'phone'];
-const bothModes = ['fast', 'balance'];
 
 /**
- * `scenarios`, `modes` and `clients` (if not all numbers of clients) are those that are measured. `optional` contenders need
+ * `scenarios` and `clients` (if not all numbers of clients) are those that are measured, in mode fast, and with `balance` in both. `optional` contenders need
  * `--with`. The page lists `packages` with their versions.
  */
 export const contenders = {
@@ -44,7 +43,7 @@ export const contenders = {
     title: 'floor',
     how: 'the native pipeline in a loop',
     scenarios: pairs,
-    modes: bothModes,
+    balance: true,
     clients: [8],
   },
   facematch: {
@@ -53,21 +52,20 @@ export const contenders = {
       .map((pair) => pair.join('='))
       .join(', ')}; its key without a limit; logs to a file`,
     scenarios: [...pairs, 'refused-key'],
-    modes: bothModes,
+    balance: true,
     start: facematch(),
   },
   'facematch-again': {
     title: 'facematch, again',
     how: 'the same once more: how far two measurements of one thing lie apart',
     scenarios: [...pairs, 'refused-key'],
-    modes: bothModes,
+    balance: true,
     start: facematch(),
   },
   'facematch-node': {
     title: 'facematch on node:http',
     how: 'facematch with FACEMATCH_HTTP=node',
     scenarios: ['small', 'phone', 'refused-key'],
-    modes: ['fast'],
     clients: [8],
     optional: true,
     start: facematch({ FACEMATCH_HTTP: 'node' }),
@@ -76,7 +74,7 @@ export const contenders = {
     title: 'facematch, pack int8',
     how: 'facematch with FACEMATCH_PACK=int8: the embedder in whole numbers of eight bits, for processors with VNNI',
     scenarios: ['small', 'photo'],
-    modes: bothModes,
+    balance: true,
     clients: [1, 8],
     start: facematch({ FACEMATCH_PACK: 'int8' }),
   },
@@ -85,7 +83,6 @@ export const contenders = {
     how: 'fastify, sharp (one thread, no cache, JPEG shrunk while decoding, to 640 pixels on the longer side), the three nets as published on onnxruntime-node (one thread, sequential), plain JavaScript between them, three images a worker at once',
     packages: ['fastify', '@fastify/multipart', 'sharp', 'onnxruntime-node', 'piscina'],
     scenarios: [...pairs, 'refused-key'],
-    modes: bothModes,
     start: peer('server.mjs', '--peer', 'do-it-yourself'),
   },
   opencv4nodejs: {
@@ -93,7 +90,6 @@ export const contenders = {
     how: 'the same with OpenCV from JavaScript (one thread) for decoding (large JPEGs reduced, to no fewer than 640 pixels on the longer side), resizing and warping; as a cluster of processes, since only one thread of a process can load it',
     packages: ['@u4/opencv4nodejs', 'fastify', '@fastify/multipart', 'onnxruntime-node'],
     scenarios: pairs,
-    modes: bothModes,
     optional: true,
     start: peer('server.mjs', '--peer', 'opencv4nodejs'),
   },
@@ -102,7 +98,6 @@ export const contenders = {
     how: 'its SSD detector, 68 landmarks and descriptor on tfjs-wasm (SIMD), behind fastify and sharp as above',
     packages: ['@vladmandic/face-api', '@tensorflow/tfjs-backend-wasm'],
     scenarios: ['small', 'photo'],
-    modes: ['fast'],
     clients: [1, 8],
     start: peer('server.mjs', '--peer', 'face-api-ssd'),
   },
@@ -111,7 +106,6 @@ export const contenders = {
     how: 'detector, mesh and description on tfjs-wasm (SIMD), everything else off, behind fastify and sharp as above',
     packages: ['@vladmandic/human', '@tensorflow/tfjs-backend-wasm'],
     scenarios: ['small', 'photo'],
-    modes: ['fast'],
     clients: [1, 8],
     start: peer('server.mjs', '--peer', 'human'),
   },
@@ -119,7 +113,6 @@ export const contenders = {
     title: 'µWS hello-world',
     how: 'answers every request with five bytes and reads no body',
     scenarios: ['refused-key'],
-    modes: ['fast'],
     start: peer('hello.mjs'),
   },
 };

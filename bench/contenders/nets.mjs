@@ -1,5 +1,5 @@
-// The default pack's detector, landmarks and embedder in JavaScript on onnxruntime-node, as their author publishes them. From
-// an image to the embedding of its largest face. The contender chooses what decodes, resizes and warps:
+// The default pack's detector, landmarks and embedder in JavaScript on onnxruntime-node, as their author publishes them, as in mode
+// fast. From an image to the embedding of its largest face. The contender chooses what decodes, resizes and warps:
 // `pixels` is a module with decode(bytes), letterbox, greyCrop, colourCrop and release(image).
 import { workerData } from 'node:worker_threads';
 import ort from 'onnxruntime-node';
@@ -93,12 +93,12 @@ function rollOf([right, left]) {
 }
 
 /** Right eye, left eye, nose, right and left corner of the mouth, in pixels of the image. */
-async function fivePoints(session, pixels, image, face, mode) {
+async function fivePoints(session, pixels, image, face) {
   const centre = [face.x + face.width / 2, face.y + face.height / 2];
   const side = Math.max(face.width, face.height) * crop;
   const first = await predict(session, pixels, image, squareCrop(centre, side, 0, landmark_side));
   const roll = rollOf(first);
-  if (mode === 'fast' && Math.abs(roll) <= upright_degrees) return first;
+  if (Math.abs(roll) <= upright_degrees) return first;
   return predict(session, pixels, image, squareCrop(centre, side, roll, landmark_side));
 }
 
@@ -122,36 +122,25 @@ function unit(vector) {
   return vector.map((value) => value * scale);
 }
 
-function mirrored(planes) {
-  const copy = planes.slice();
-  for (let start = 0; start < copy.length; start += chip_side)
-    copy.subarray(start, start + chip_side).reverse();
-  return copy;
-}
-
-/** In mode balance the chip and its mirror image are averaged. */
-async function embed(session, pixels, image, points, mode) {
+async function embed(session, pixels, image, points) {
   const planes = pixels.colourCrop(image, fit(points, template), chip_side, { mean: 127, scale: 1 / 128 });
   const { output } = await run(session, [1, 3, chip_side, chip_side], planes);
-  const one = unit(output);
-  if (mode === 'fast') return one;
-  const other = unit((await run(session, [1, 3, chip_side, chip_side], mirrored(planes))).output);
-  return unit(one.map((value, i) => value + other[i]));
+  return unit(output);
 }
 
 // ---- all together
 
-/** Returns a function { bytes, mode } → { embedding }. */
+/** Returns a function { bytes } → { embedding }. */
 export async function recogniser(pixels) {
   const nets = await openNets();
-  return async ({ bytes, mode }) => {
+  return async ({ bytes }) => {
     const image = await pixels.decode(bytes);
     try {
       const faces = await detect(nets.detector, pixels, image);
       const [face] = faces.sort((a, b) => b.width * b.height * b.score - a.width * a.height * a.score);
       if (face === undefined) return {};
-      const points = await fivePoints(nets.landmarks, pixels, image, face, mode);
-      return { embedding: await embed(nets.embedder, pixels, image, points, mode) };
+      const points = await fivePoints(nets.landmarks, pixels, image, face);
+      return { embedding: await embed(nets.embedder, pixels, image, points) };
     } finally {
       pixels.release(image);
     }

@@ -37,7 +37,7 @@ function byHuman(a, b) {
 const here = (file) => new URL(file, import.meta.url).href;
 
 /**
- * `worker` is a module with the default export { bytes, mode } → { embedding }, or {} when there is no face. `tasks` is the
+ * `worker` is a module with the default export { bytes } → { embedding }, or {} when there is no face. `tasks` is the
  * number of images that a worker has at once: decoding one on libuv's threads overlaps the nets of another. opencv4nodejs
  * keeps its classes in static variables, and a second thread that loads it crashes the process: it gets processes instead.
  */
@@ -87,9 +87,9 @@ async function listen(recognise, compare) {
     const form = {};
     for await (const part of request.parts())
       form[part.fieldname] = part.type === 'file' ? await part.toBuffer() : part.value;
-    const { image1, image2, accuracy_mode: mode = 'balance' } = form;
+    const { image1, image2 } = form;
     if (!image1 || !image2) return reply.code(400).send({ code: 'missing_field' });
-    const [first, second] = await Promise.all([image1, image2].map((bytes) => recognise({ bytes, mode })));
+    const [first, second] = await Promise.all([image1, image2].map((bytes) => recognise({ bytes })));
     if (!first.embedding || !second.embedding) return reply.code(422).send({ code: 'no_face_found' });
     return compare(first.embedding, second.embedding);
   });
