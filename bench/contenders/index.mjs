@@ -35,8 +35,8 @@ const peer =
 const pairs = ['small', 'card', 'photo', 'phone'];
 
 /**
- * `scenarios` and `clients` (if not all numbers of clients) are those that are measured, in mode fast, and with `balance` in both. `optional` contenders need
- * `--with`. The page lists `packages` with their versions.
+ * `scenarios` and `clients` (if not all numbers of clients) are those that are measured, in mode fast, and with `balance` in both.
+ * `optional` contenders need `--with`. The page lists `packages` with their versions.
  */
 export const contenders = {
   floor: {

@@ -5,7 +5,6 @@ import { ByteBuffer } from 'flatbuffers';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import sharp from 'sharp';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { offsetsOutput, priorsFor } from '../../../models/prepare/boxes.ts';
 import { onnxOf } from '../../../models/prepare/from-tflite.ts';
 import {
   attributeOf,
@@ -65,24 +64,6 @@ test.skipIf(!tarball)(
     );
   },
 );
-
-test.skipIf(!tarball)('the rewritten detector runs at any size, with 2 and 4 numbers a prior', async () => {
-  const session = await InferenceSession.create(rewriteNet(originals.get(detector.from)!));
-  for (const [width, height] of [
-    [320, 240],
-    [240, 240],
-    [184, 240],
-    [320, 64],
-    [333, 77],
-  ] as const) {
-    const input = new Tensor('float32', new Float32Array(3 * height * width), [1, 3, height, width]);
-    const outputs = await session.run({ [detector.input]: input });
-    const priors = priorsFor(width, height).sizes.length / 2;
-    expect(outputs.scores!.dims).toEqual([1, priors, 2]);
-    expect(outputs[offsetsOutput]!.dims).toEqual([1, priors, 4]);
-  }
-  await session.release();
-});
 
 /** A net with its first kernel scaled. */
 function scaled(bytes: Uint8Array, factor: number): Uint8Array {
