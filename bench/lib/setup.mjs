@@ -1,9 +1,10 @@
 // What a run needs in addition to the project's set-up; each is made once and kept. Rejects with a SetupError.
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { cpus, tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { cpus } from 'node:os';
+import { dirname, join } from 'node:path';
 import { installPackages, isDebian, missingPackages } from '../../scripts/lib/debian.mjs';
+import { liftFiles } from '../../scripts/lib/lift.mjs';
 import { ask, hashOf, isStamped, run, seconds, withProgress, writeStamp } from '../../scripts/lib/run.mjs';
 import { root } from '../../test/support/programs.mjs';
 
@@ -33,29 +34,14 @@ export async function buildNative() {
 // ---- the default pack's nets as published, for contenders, which cannot use the rewritten ones
 
 const nets = join(cache, 'nets');
-export const published = {
-  detector: join(nets, 'fr_detect.onnx'),
-  landmarks: join(nets, 'fr_landmark.onnx'),
-  embedder: join(nets, 'fr_feature.onnx'),
-};
+const netFiles = ['fr_detect', 'fr_landmark', 'fr_feature'].map((name) => `model/${name}.onnx`);
+const [detector, landmarks, embedder] = netFiles.map((file) => join(nets, file));
+export const published = { detector, landmarks, embedder };
 
-/** Extracts them from the tarball as `models/prepare` does: downloads it through npm and checks its integrity and their hashes. */
-async function prepareNets() {
-  const { downloadTarball, liftFiles } = await import('../../dist/models/prepare/origins.js');
-  const { packDirectory, packNets, readCalibratedManifest } = await import(
-    '../../dist/src/engine/manifest.js'
-  );
-  const manifest = readCalibratedManifest(packDirectory('default'));
-  const scratch = mkdtempSync(join(tmpdir(), 'facematch-bench-nets-'));
-  try {
-    const tarball = await downloadTarball(manifest.source, scratch);
-    const ofTarball = [...packNets(manifest).values()].filter(({ source }) => source === undefined);
-    const lifted = await liftFiles(tarball, manifest.source.integrity, ofTarball, scratch);
-    mkdirSync(nets, { recursive: true });
-    for (const [from, bytes] of lifted) writeFileSync(join(nets, basename(from)), bytes);
-  } finally {
-    rmSync(scratch, { recursive: true, force: true });
-  }
+function prepareNets() {
+  const manifest = readFileSync(join(root, 'models/packs/default/manifest.json'), 'utf8');
+  const { source } = JSON.parse(manifest);
+  return liftFiles({ ...source, files: netFiles }, nets, 'The nets were not downloaded.');
 }
 
 // ---- npm packages
