@@ -74,21 +74,11 @@ function packagesTable() {
 }
 
 function librariesTable() {
-  const linked = libraries.map(({ name, debian, licence, copyright }) => [
-    name,
-    'the addon',
-    debian,
-    licence,
-    copyright,
-  ]);
-  const inside = insideUws.map(({ name, licence, copyright }) => [
-    name,
-    'the binaries of µWebSockets.js',
-    '',
-    licence,
-    copyright,
-  ]);
-  return table(['work', 'inside', 'Debian package', 'licence', 'copyright'], [...linked, ...inside]);
+  const row =
+    (inside) =>
+    ({ name, debian = '', licence, copyright }) => [name, inside, debian, licence, copyright];
+  const works = [...libraries.map(row('the addon')), ...insideUws.map(row('the binaries of µWebSockets.js'))];
+  return table(['work', 'inside', 'Debian package', 'licence', 'copyright'], works);
 }
 
 /** Who holds the copyright of an installed package, by its licence files. */
@@ -121,20 +111,22 @@ function weightsTable() {
     .flatMap((pack) => {
       const manifest = JSON.parse(readFileSync(join(packs, pack, 'manifest.json'), 'utf8'));
       const files = Object.values(manifest).filter((one) => one?.file !== undefined);
-      // A net with an object in `from` is another pack's, and stands with that.
-      const nets = files.filter(({ from }) => typeof from === 'string');
-      const made = files.filter(({ from }) => from === undefined);
-      const brought = nets.map(({ from, licence, source_sha256, source = manifest.source }) => {
+      const row = ({ file, from, licence, sha256, source_sha256, source = manifest.source }) => {
+        if (from === undefined) return [file, licence, '', 'made here', sha256];
         const terms = `${licence}, ${source.licence_note ?? 'as stated'}`;
         return [from, terms, holdersOfWeights[source.package] ?? '', originOf(source), source_sha256];
-      });
-      const own = made.map(({ file, licence, sha256 }) => [file, licence, '', 'made here', sha256]);
-      return [...brought, ...own].map(([file, ...cells]) => [
-        `\`${pack}\``,
-        `\`${file}\``,
-        ...cells.slice(0, -1),
-        `\`${cells.at(-1)}\``,
-      ]);
+      };
+      // What is made here stands behind what is brought. A net with an object in `from` is another pack's, and stands with that.
+      const brought = files.filter(({ from }) => typeof from === 'string');
+      const made = files.filter(({ from }) => from === undefined);
+      return [...brought, ...made]
+        .map(row)
+        .map(([file, ...cells]) => [
+          `\`${pack}\``,
+          `\`${file}\``,
+          ...cells.slice(0, -1),
+          `\`${cells.at(-1)}\``,
+        ]);
     });
   return table(['pack', 'file', 'licence', 'copyright', 'from', 'SHA-256'], rows);
 }

@@ -18,26 +18,18 @@ export async function openDatabase({ url, folder } = {}) {
   return database;
 }
 
+/** With the members of PGlite that the example uses. */
 async function connect(url) {
   const { default: pg } = await import('pg');
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  return {
-    exec: (sql) => client.query(sql),
-    query: async (sql, values) => (await client.query(sql, values)).rows,
-    close: () => client.end(),
-  };
+  return Object.assign(client, { exec: (sql) => client.query(sql), close: () => client.end() });
 }
 
 async function startPGlite(folder) {
   const { PGlite } = await import('@electric-sql/pglite');
   const { vector } = await import('@electric-sql/pglite-pgvector');
-  const db = await PGlite.create({ ...(folder && { dataDir: folder }), extensions: { vector } });
-  return {
-    exec: (sql) => db.exec(sql),
-    query: async (sql, values) => (await db.query(sql, values)).rows,
-    close: () => db.close(),
-  };
+  return PGlite.create({ ...(folder && { dataDir: folder }), extensions: { vector } });
 }
 
 /** @param {MadeBy & { person: string, embedding: string }} face */
@@ -51,7 +43,8 @@ export async function insertFace(database, { person, embedding, ...madeBy }) {
 /** How many people a search among those of `madeBy` compares. */
 export async function countPeople(database, madeBy) {
   const sql = `SELECT count(DISTINCT person)::int AS n FROM faces WHERE (pack, version, accuracy_mode) = ($1, $2, $3)`;
-  return (await database.query(sql, values(madeBy)))[0].n;
+  const { rows } = await database.query(sql, values(madeBy));
+  return rows[0].n;
 }
 
 /**
@@ -66,7 +59,7 @@ export async function nearestPeople(database, { embeddings, ...madeBy }, rows = 
         ORDER BY embedding <=> $4 LIMIT $5) AS nearest)
     GROUP BY person`;
   const people = await database.query(sql, [...values(madeBy), sumOf(embeddings), rows]);
-  return people.map(({ id, photos }) => ({ id, embeddings: photos.map(fromVector) }));
+  return people.rows.map(({ id, photos }) => ({ id, embeddings: photos.map(fromVector) }));
 }
 
 const values = ({ pack, version, accuracy_mode }) => [pack, version, accuracy_mode];
