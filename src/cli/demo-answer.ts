@@ -140,7 +140,7 @@ function describeImage(image: MatchAnswer['image1'], name: string): string {
 }
 
 /** Where the middle of a box is, in thirds of the image. Left and right are the viewer's. */
-export function describePlace(box: Face['box'], image: { width: number; height: number }): string {
+function describePlace(box: Face['box'], image: { width: number; height: number }): string {
   const row = third((box.y + box.height / 2) / image.height, ['top ', '', 'bottom ']);
   const column = third((box.x + box.width / 2) / image.width, ['left', '', 'right']);
   return `at the ${`${row}${column}`.trim() || 'centre'}`;

@@ -154,15 +154,7 @@ describe('failures are data', () => {
 
 describe('misuse is an exception with a message, never a crash', () => {
   const words = new Uint16Array(10);
-  it.each([
-    undefined,
-    'image',
-    {},
-    words.buffer,
-    new DataView(words.buffer),
-    words,
-    new Uint8ClampedArray(10),
-  ])('%o instead of a Uint8Array', (value) => {
+  it.each([undefined, 'image', words.buffer, words])('%o instead of a Uint8Array', (value) => {
     const wrong = value as never;
     expect(() => addon.analyse(pack, wrong, analyseOptions)).toThrow('Expected a Uint8Array second');
     expect(() => addon.discard(wrong, 0)).toThrow('Expected a Uint8Array');

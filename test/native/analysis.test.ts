@@ -77,10 +77,6 @@ describe('a lossy image has the same faces as when sharp decodes it', async () =
     ['JPEG, 4:4:4', sharp(original).jpeg({ chromaSubsampling: '4:4:4' })],
     ['JPEG, low quality', sharp(original).jpeg({ quality: 30 })],
     ['JPEG, mozjpeg', sharp(original).jpeg({ mozjpeg: true })],
-    ['JPEG, grey', sharp(original).greyscale().jpeg()],
-    ['PNG, 16 bits', sharp(original).toColourspace('rgb16').png()],
-    ['PNG, grey', sharp(original).greyscale().png()],
-    ['PNG, palette', sharp(original).png({ palette: true, colours: 64 })],
     ['WebP', sharp(original).webp()],
     ['WebP, low quality', sharp(original).webp({ quality: 30 })],
   ])('%s', async (_what, image) => {

@@ -16,22 +16,10 @@ beforeEach(() => {
   keysFile = join(folder, 'keys.json');
 });
 
-const everything = [
-  ...[
-    'machine',
-    'settings',
-    'npm packages',
-    'HTTP',
-    'native addon',
-    'ONNX Runtime',
-    'OpenCV',
-    'CPU',
-    'workers',
-    'open files',
-  ],
-  ...['model pack', 'detector', 'close_detector', 'landmarks', 'embedder', 'cohort', 'human', 'occlusion'],
-  ...['nets', 'key file', 'limiter', 'TLS', 'port', 'admin port'],
-];
+const everything = (
+  'machine, settings, npm packages, HTTP, native addon, ONNX Runtime, OpenCV, CPU, workers, open files, model pack, ' +
+  'detector, close_detector, landmarks, embedder, cohort, human, occlusion, nets, key file, limiter, TLS, port, admin port'
+).split(', ');
 
 describe('facematch doctor', () => {
   test('has a line for everything, and finds nothing wrong where nothing is', async () => {

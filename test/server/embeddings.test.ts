@@ -2,16 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { maxCandidates } from '../../src/endpoints/compare-embeddings.ts';
 import type { ErrorCode } from '../../src/errors.ts';
 import { samples } from '../fixtures/images.ts';
-import {
-  chunk,
-  expectProblem,
-  type Fields,
-  type Json,
-  lastChunk,
-  lasting,
-  paths,
-  twoPhotos,
-} from './support/client.ts';
+import { chunk, expectProblem, type Json, lastChunk, lasting, paths, twoPhotos } from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
 /** One embedding against many. */
@@ -212,20 +203,5 @@ describe('a cache for two images', async () => {
     const embed = () => caching.match({ image: samples.two }, { path: paths.embed });
     expect((await embed()).status).toBe(200);
     expect(await added(embed)).toEqual([0, 0]);
-  });
-
-  test('takes another choice of a face for a hit, another mode and a changed byte not', async () => {
-    const advanced = (fields: Fields) =>
-      caching.match({ ...twoPhotos(), ...fields }, { path: paths.advanced });
-    await advanced({});
-    const fast = { accuracy_mode: 'fast' };
-    for (const [fields, hits] of [
-      [{ image1_face_index: '1' }, 2],
-      [{ auto_pair_best: 'false' }, 2],
-      [{ threshold_percent: '20' }, 2],
-      [fast, 0],
-      [{ ...fast, image1: Buffer.concat([samples.one, Buffer.of(0)]) }, 1],
-    ] as const)
-      expect(await added(() => advanced(fields))).toEqual([hits, 2 - hits]);
   });
 });

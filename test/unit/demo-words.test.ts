@@ -1,10 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
-import { describeAnswer, describePlace, describeRate, type MatchAnswer } from '../../src/cli/demo-answer.ts';
+import { describeAnswer, describeRate, type MatchAnswer } from '../../src/cli/demo-answer.ts';
 import { coloursWhen } from '../../src/cli/terminal.ts';
 import { programs } from '../../src/demo/browser/programs.ts';
 import {
-  bytesText,
   curlLine,
   disagreementWords,
   strangersAlike,
@@ -53,16 +52,6 @@ describe('a false-match rate in words', () => {
   ])('a threshold of %d means that %s', (percent, words) => {
     expect(thresholdWords(percent)).toBe(words);
   });
-});
-
-test.each([
-  [0, '0 bytes'],
-  [1, '1 byte'],
-  [144_700, '145 kB'],
-  [3_400_000, '3.4 MB'],
-  [10_485_760, '10 MiB'],
-])('%d bytes are %s', (bytes, words) => {
-  expect(bytesText(bytes)).toBe(words);
 });
 
 const photo = (name: string, filename: string) => ({ name, file: new File([], filename) });
@@ -137,16 +126,6 @@ test.each([
   [1, true, 'how often strangers score this high is not known'],
 ])('a false-match rate of %d (extrapolated: %j) is: %s', (false_match_rate, extrapolated, words) => {
   expect(describeRate({ false_match_rate, extrapolated })).toBe(words);
-});
-
-test.each([
-  [0, 0, 'at the top left'],
-  [99, 99, 'at the top left'],
-  [100, 100, 'at the centre'],
-  [-50, 400, 'at the bottom left'],
-])('a face around (%d, %d) of 300 × 300 is %s', (x, y, words) => {
-  const box = { x: x - 5, y: y - 5, width: 10, height: 10 };
-  expect(describePlace(box, { width: 300, height: 300 })).toBe(words);
 });
 
 describe('an answer in words', () => {

@@ -70,12 +70,6 @@ describe('handing over', () => {
     ['to as many workers as are free', 2, 'a:a1,a2,a3', 'a1 a2'],
     ['in the order they came in', 1, 'k:a1,a2 k:b1 k:c1,c2 !a1 !a2 !b1 !c1', 'a1 a2 b1 c1 c2'],
     [
-      'two at once while other requests wait too',
-      2,
-      'k:a1,a2 k:b1,b2,b3 k:c1,c2 !a1 !a2 !b1+b2 !b3 !c1',
-      'a1 a2 b1+b2 b3 c1 c2',
-    ],
-    [
       'by turns, a match at a time, whatever each key has sent',
       1,
       'flood:a1,a2 flood:b1,b2 flood:c1,c2 other:x1,x2,x3 third:y1 !a1 !a2 !x1+x2 !y1 !b1+b2 !x3 !c1',
