@@ -22,7 +22,7 @@ export function sharedData(name = '') {
 const built = (name) => join(root, `build/bench/native/bench/facematch_${name}`);
 
 /** Exist after `buildNative`. */
-export const programs = { floor: built('floor'), large: built('large'), stages: built('stages') };
+export const programs = { floor: built('floor'), stages: built('stages') };
 
 /** Quick when nothing has changed. Rejects with the compiler's last lines. */
 export async function buildNative() {

@@ -192,6 +192,5 @@ Json measure(const Options& arguments) {
 
 int main(int count, char** words) {
   using namespace facematch::bench;
-  const auto print = [](const Json& result) { std::cout << result.dump(2) << '\n'; };
-  return run(count, words, {"--mode", "--threads", "--seconds"}, measure, print);
+  return run(count, words, {"--mode", "--threads", "--seconds"}, measure);
 }

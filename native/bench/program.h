@@ -18,16 +18,14 @@ namespace facematch::bench {
 
 constexpr float kMinScore = 0.7f;
 
-// Flags with a value, --json, and files.
+// Flags with a value, and files.
 class Options {
  public:
   // Throws std::invalid_argument for an unknown flag or a flag without its value.
   Options(int count, char** words, const std::set<std::string>& flags) {
     for (int i = 1; i < count; ++i) {
       const std::string word = words[i];
-      if (word == "--json") {
-        values_[word] = "";
-      } else if (flags.contains(word)) {
+      if (flags.contains(word)) {
         if (++i == count) throw std::invalid_argument(word + " needs a value");
         values_[word] = words[i];
       } else if (word.starts_with("--")) {
@@ -81,11 +79,8 @@ class Times {
   void measure(const std::string& name, const std::function<void()>& work) {
     const double start = thread_milliseconds();
     work();
-    add(name, thread_milliseconds() - start);
+    all_[name].push_back(thread_milliseconds() - start);
   }
-
-  // Anything else that was counted in the round.
-  void add(const std::string& name, double number) { all_[name].push_back(number); }
 
   double median(const std::string& name) {
     auto& all = all_.at(name);
@@ -98,17 +93,11 @@ class Times {
   std::map<std::string, std::vector<double>> all_;
 };
 
-// The main() of a program: measures, prints, and tells on stderr what went wrong.
-template <typename Measure, typename Print>
-int run(int count, char** words, const std::set<std::string>& flags, Measure measure, Print print) {
+// The main() of a program: prints what it measures as JSON, and tells on stderr what went wrong.
+template <typename Measure>
+int run(int count, char** words, const std::set<std::string>& flags, Measure measure) {
   try {
-    const Options arguments(count, words, flags);
-    const auto result = measure(arguments);
-    if (arguments.has("--json")) {
-      std::cout << result.dump(2) << '\n';
-    } else {
-      print(result);
-    }
+    std::cout << measure(Options(count, words, flags)).dump(2) << '\n';
     return 0;
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';

@@ -2,9 +2,8 @@
 // interleaved on one thread, so that other load on the machine slows all alike. Times are medians
 // of the thread's CPU time.
 //   facematch_stages [--image FILE] [--mode fast|balance] [--pack DIR] [--beside DIR]
-//     [--rounds N] [--json]
-// --beside compares detection with that of the pack in that directory.
-#include <cstdio>
+//     [--rounds N]
+// --beside compares detection with that of the pack in that directory. Prints JSON.
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <opencv2/imgproc.hpp>
@@ -134,27 +133,10 @@ Json measure(const Options& arguments) {
   return result;
 }
 
-void print(const Json& result) {
-  for (const char* group : {"stages_ms", "nets_ms"}) {
-    std::printf("%s\n", group);
-    for (const auto& [name, value] : result[group].items()) {
-      std::printf("  %-18s %8.3f\n", name.c_str(), value.get<double>());
-    }
-  }
-  std::printf(
-      "stages / nets %.3f, whole pipeline / nets %.3f (noise: nets / nets %.3f; %d rounds, %s)\n",
-      result["stages_over_nets"].get<double>(), result["pipeline_over_nets"].get<double>(),
-      result["noise"].get<double>(), result["rounds"].get<int>(),
-      result["mode"].get<std::string>().c_str());
-  if (const auto ratio = result.find("detect_over_beside"); ratio != result.end()) {
-    std::printf("detect / detect of the other pack %.2f\n", ratio->get<double>());
-  }
-}
-
 }  // namespace
 }  // namespace facematch::bench
 
 int main(int count, char** words) {
   using namespace facematch::bench;
-  return run(count, words, {"--image", "--mode", "--pack", "--beside", "--rounds"}, measure, print);
+  return run(count, words, {"--image", "--mode", "--pack", "--beside", "--rounds"}, measure);
 }

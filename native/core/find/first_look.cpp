@@ -28,8 +28,8 @@ constexpr float kFiner = 2;    // times finer, at most
 constexpr int kFinest = 1600;  // longer side of the image in the finest look, pixels
 
 // Turned faces are looked for beside upright ones only where those cover less of the image, as on a
-// scanned page: it costs 8 of 55 ms of a photo of 12 megapixels with a face of 8 % (bench:native --
-// --large), and up to a tenth it would cost as much for most portraits.
+// scanned page: it costs 8 of 55 ms of a photo of 12 megapixels with a face of 8 %, and up to a tenth
+// it would cost as much for most portraits.
 constexpr float kSmallPart = 0.02f;
 
 // In the whole image. Many nets for small faces do not see one that fills the frame: a close
