@@ -29,7 +29,7 @@ const most_mib = 1024;
 const options = flags({ seconds: 60, json: false });
 const formats = Object.keys(signatures);
 const findings = join(root, 'build/fuzz/findings');
-const program = (name) => join(root, `build/fuzz/native/fuzz/facematch_fuzz_${name}`);
+const program = join(root, 'build/fuzz/native/fuzz/facematch_fuzz_decode');
 
 async function build() {
   const how = { cwd: root, cure: 'The fuzzer did not build. It needs clang-19 and libclang-rt-19-dev.' };
@@ -41,7 +41,7 @@ async function build() {
 function seeds(scratch) {
   const drawn = join(scratch, 'drawn');
   mkdirSync(drawn);
-  execFileSync(program('seeds'), [drawn]);
+  execFileSync(program, { env: { ...process.env, FACEMATCH_SEEDS: drawn } });
   const folders = [drawn, sharedData('corrupt')].filter((folder) => folder !== undefined);
   return folders.flatMap((folder) =>
     readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -64,7 +64,7 @@ async function fuzz(format, files, scratch) {
     ...['-report_slow_units=2', '-print_final_stats=1'],
     ...[`-dict=${join(root, `native/fuzz/${format}.dict`)}`, `-artifact_prefix=${findings}/${format}-`],
   ];
-  const { child, ended } = launch(program('decode'), [corpus, ...how], {
+  const { child, ended } = launch(program, [corpus, ...how], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, UBSAN_OPTIONS: 'print_stacktrace=1' },
   });

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <optional>
+#include <string>
 
 #include "../core/error.h"
 #include "../test/drawing.h"
@@ -69,6 +71,18 @@ void check_parts(std::span<const uint8_t> bytes, const DecodedImage& whole, int 
 
 }  // namespace
 }  // namespace facematch::testing
+
+// With a folder in FACEMATCH_SEEDS it writes the specimens of the tests there, a file each, from
+// which the fuzzer is to start, and ends.
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  const char* const folder = std::getenv("FACEMATCH_SEEDS");
+  if (folder == nullptr) return 0;
+  for (size_t number = 0; const auto& specimen : facematch::testing::specimens()) {
+    std::ofstream file(folder + ("/" + std::to_string(++number)), std::ios::binary);
+    file.write(reinterpret_cast<const char*>(specimen.file.data()), std::ssize(specimen.file));
+  }
+  std::_Exit(0);
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace facematch::testing;
