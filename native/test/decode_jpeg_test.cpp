@@ -165,26 +165,6 @@ TEST_CASE("CMYK and YCCK are decoded as printed, with Adobe's marker and without
   }
 }
 
-TEST_CASE("four components are YCCK where Adobe's marker names a transform, and CMYK otherwise") {
-  cv::Mat printed;
-  const cv::Mat inks = draw_inks(gradient(60, 50), printed);
-  const auto shown = [](const ByteVector& file) { return decode(file, kAnySize, 0).bgr; };
-  for (const auto of_inks : {JCS_CMYK, JCS_YCCK}) {
-    const cv::Mat unmarked = shown(encode_jpeg(inks, {.of_inks = of_inks, .adobe_marker = false}));
-    ByteVector file = encode_jpeg(inks, {.of_inks = of_inks});
-    constexpr std::string_view kName = "Adobe";
-    const auto name = std::search(file.begin(), file.end(), kName.begin(), kName.end());
-    REQUIRE(name != file.end());
-    CHECK(name[11] == (of_inks == JCS_CMYK ? 0 : 2));
-    for (const int transform : {0, 1, 2, 9}) {
-      CAPTURE(transform);
-      name[11] = static_cast<uint8_t>(transform);
-      const bool is_as_unmarked = largest_difference(shown(file), unmarked) == 0;
-      CHECK(is_as_unmarked == (transform == 0));
-    }
-  }
-}
-
 TEST_CASE("parts have the pixels of the whole, at every scale and with every sampling") {
   const cv::Mat drawn = grain(70, 50, CV_8UC3);
   cv::Mat large;

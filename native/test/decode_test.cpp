@@ -63,17 +63,12 @@ TEST_SUITE_BEGIN("decode");
 
 TEST_CASE("a format is recognised by its first bytes, and named in the error") {
   const std::pair<std::string, const char*> cases[] = {
-      {"\xFF\xD8\xFF\xE0", "jpeg"},
       {"\xFF\xD8", "jpeg"},
       {"\x89PNG\r\n\x1A\n", "png"},
       {"RIFF....WEBPVP8 ", "webp"},
       {media("ftypavif"), "avif"},
-      {media("ftypavis"), "avif"},
       {media("ftypheic"), "heic"},
-      {media("ftypheix"), "heic"},
-      {media("ftyphevc"), "heic"},
       {media("ftypmif1"), "heic"},
-      {media("ftypmsf1"), "heic"},
       {brands("mif1", {"mif1", "avif", "miaf"}), "avif"},
       {brands("msf1", {"iso8", "avis"}), "avif"},
       {brands("mif1", {"miaf", "heix"}), "heic"},
@@ -81,29 +76,21 @@ TEST_CASE("a format is recognised by its first bytes, and named in the error") {
       {brands("isom", {"mp42"}) + "avif", "video"},
       {brands("crx ", {"crx ", "isom"}), "raw"},
       {brands("mp42", {"isom", "avc1"}), "video"},
-      {brands("qt  ", {}), "video"},
-      {brands("3gp5", {}), "video"},
       {media("moovavif"), "video"},
       {media("wide"), "video"},
-      {media("mdat"), "video"},
       {"\x1A\x45\xDF\xA3", "video"},
       {"RIFF....AVI LIST", "video"},
       {std::string("\0\0\1\xBA", 4), "video"},
-      {"OggS", "video"},
-      {"GIF87a", "gif"},
       {"GIF89a and more", "gif"},
       {"BM\x36", "bmp"},
       {std::string("II*\0", 4), "tiff"},
       {std::string("MM\0*", 4), "tiff"},
       {tiff_with(0x010F), "tiff"},
-      {tiff_with(0x014A), "tiff"},
       {tiff_with(0x014A, 15), "tiff"},
       {tiff_with(0x014A, 16), "raw"},  // with the maker
       {tiff_with(0xC612), "raw"},
       {std::string("II*\0\x10\0\0\0CR\2\0", 12), "raw"},
       {"FUJIFILMCCD-RAW 0201", "raw"},
-      {"IIRO\x08", "raw"},
-      {std::string("IIU\0\x18", 5), "raw"},
       {"8BPS", "psd"},
       {std::string("\0\5\x16\7\0\2\0\0", 8), "appledouble"},
       {"PK\3\4", "zip"},
@@ -111,18 +98,13 @@ TEST_CASE("a format is recognised by its first bytes, and named in the error") {
       {std::string("\x89PNG\r\n\x1A\n\0\0\0\4CgBI", 16), "xcode_png"},
       {"%PDF-1.7", "pdf"},
       {std::string("\0\0\0\x0CjP  \r\n\x87\n", 12), "jp2"},
-      {"\xFF\x4F\xFF\x51", "jp2"},
       {std::string("\0\0\0\x0CJXL \r\n\x87\n", 12), "jxl"},
-      {"\xFF\x0A", "jxl"},
       // Cut, shifted or only similar.
       {"", "unknown"},
-      {"\xFF", "unknown"},
       {"\xD8\xFF", "unknown"},
       {" \xFF\xD8\xFF", "unknown"},
       {"\x89PNG\r\n\x1A", "unknown"},
-      {"\x89PNG\n\x1A\n\n", "unknown"},
       {"RIFF....WEB", "unknown"},
-      {"RIFF....WAVEfmt ", "unknown"},
       {"RIFX....WEBPVP8 ", "unknown"},
       {std::string("\0\0\0\x20"
                    "ftypavi",
@@ -131,12 +113,7 @@ TEST_CASE("a format is recognised by its first bytes, and named in the error") {
       {media("free"), "unknown"},
       {"PK\3", "unknown"},
       {std::string("\0\5\x16\1", 4), "unknown"},
-      {"<svg xmlns='http://www.w3.org/2000/svg'/>", "unknown"},
-      {"hello, I am a photo.jpg", "unknown"},
-      {"GIF", "unknown"},
-      {std::string("II+\0", 4), "unknown"},
       {"The wide world", "unknown"},
-      {"\xFF\x4F\xFF\x52", "unknown"},
       {std::string("\0\0\0\x0CjP \n\n\x87\n", 11), "unknown"},
   };
   for (const auto& [text, format] : cases) {
@@ -331,18 +308,6 @@ TEST_CASE("an EXIF chunk of a WebP whose head does not tell of it does not rotat
   CHECK(decode(webp, kAnySize, 0).orientation == 6);
   webp[20] = static_cast<uint8_t>(webp[20] & ~0x08);  // VP8X, its first flags
   CHECK(decode(webp, kAnySize, 0).orientation == 1);
-}
-
-TEST_CASE("an APP1 marker that is not EXIF or is damaged does not rotate the image") {
-  const ByteVector xmp = {'h', 't', 't', 'p', ':', '/', '/', 'n', 's', 0};
-  const ByteVector cut = {'E', 'x', 'i', 'f', 0, 0, 'I', 'I'};
-  const ByteVector tiny = {'E', 'x', 'i', 'f'};
-  for (const ByteVector& app1 : {xmp, cut, tiny}) {
-    const auto image =
-        decode(encode_jpeg(gradient(kUprightWidth, kUprightHeight), {.app1 = app1}), kAnySize, 0);
-    CHECK(image.orientation == 1);
-    CHECK(image.width == kUprightWidth);
-  }
 }
 
 TEST_SUITE_END();

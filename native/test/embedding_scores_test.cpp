@@ -44,15 +44,6 @@ TEST_CASE("the score is the weighted mean of the highest cosines, the same on ev
   CHECK(Cohort(Pack()).score(kFace) == 0);
 }
 
-TEST_CASE("the bytes of the cohort are signed") {
-  const TemporaryFolder folder;
-  const Pack pack = cohort_pack(folder, 1);
-  ByteVector bytes(32, 0);
-  for (size_t i = 0; i < 4; ++i) bytes[i * 8] = 0x81;  // -127
-  write_file(folder.path() / "cohort.i8", bytes);
-  CHECK(Cohort(pack).score(kFace) == doctest::Approx(-0.8));
-}
-
 TEST_CASE("a linear score is the scaled sum of signed bytes times the embedding, plus the bias") {
   const TemporaryFolder folder;
   write_file(folder.path() / kLinear.file, {100, 0x81, 0, 0});  // 0x81 is -127

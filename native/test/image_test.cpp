@@ -2,13 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdio>
-#include <fstream>
 #include <opencv2/imgproc.hpp>
-#include <optional>
-#include <string>
 
-#include "../core/image/codec.h"
 #include "drawing.h"
 #include "support.h"
 
@@ -19,19 +14,6 @@ namespace {
 void spend(const Budget& budget) {
   volatile double sum = 0;
   while (!budget.spent()) sum = sum + 1;
-}
-
-// Whether the system was asked for huge pages at that address; nothing where it has none.
-std::optional<bool> has_huge_pages(const uint8_t* address) {
-  std::ifstream maps("/proc/self/smaps");
-  const auto at = reinterpret_cast<uintptr_t>(address);
-  bool within = false;
-  for (std::string line; std::getline(maps, line);) {
-    unsigned long first = 0, end = 0;
-    if (std::sscanf(line.c_str(), "%lx-%lx ", &first, &end) == 2) within = first <= at && at < end;
-    if (within && line.starts_with("VmFlags:")) return line.find(" hg") != std::string::npos;
-  }
-  return std::nullopt;
 }
 
 // The images below have these sides.
@@ -97,15 +79,6 @@ TEST_CASE("parts that are decoded finer have the pixels of the whole, however it
       }
     }
   }
-}
-
-TEST_CASE("large buffers of pixels are put into huge pages") {
-  const auto middle = [](const cv::Mat& pixels) {
-    return has_huge_pages(pixels.ptr(pixels.rows / 2));
-  };
-  const auto large = middle(new_pixels({4000, 3000}, CV_8UC3));
-  CHECK(large.value_or(true));
-  CHECK_FALSE(middle(new_pixels({400, 300}, CV_8UC3)).value_or(false));
 }
 
 TEST_CASE("after some passes for parts the whole image is decoded") {

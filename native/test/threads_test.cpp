@@ -57,29 +57,6 @@ TEST_CASE("many threads on one engine get the same results as one thread, bit fo
   for (const int count : same) CHECK(count == kRounds * static_cast<int>(kThreads));
 }
 
-TEST_CASE("failed loads and failed images on some threads do not affect the others") {
-  const ByteVector image = sample(3);
-  const ByteVector text = {'t', 'e', 'x', 't'};
-  const AnalyseOptions options = options_of(AccuracyMode::kFast);
-  const auto expected = numbers(analyse(default_engine(), image, options));
-  int same = 0;
-  int refused = 0;
-  {
-    const std::jthread works([&] {
-      for (int i = 0; i < 8; ++i)
-        same += numbers(analyse(default_engine(), image, options)) == expected;
-    });
-    const std::jthread fails([&] {
-      for (int i = 0; i < 40; ++i) {
-        refused += refusal([] { engine_of("no such folder"); }).has_value();
-        refused += refusal([&] { analyse(default_engine(), text, options); }).has_value();
-      }
-    });
-  }
-  CHECK(same == 8);
-  CHECK(refused == 80);
-}
-
 TEST_SUITE_END();
 
 }  // namespace facematch::testing
