@@ -20,11 +20,7 @@
 #include "../core/runtime/onnx_runtime.h"
 #include "../core/system/base64.h"
 #include "../core/system/body_memory.h"
-#include "../core/system/listeners.h"
 #include "../core/system/process.h"
-#include "manifest.h"
-#include "node_api.h"
-#include "onnx_runtime.h"
 #include "values.h"
 
 namespace facematch::binding {
@@ -116,12 +112,13 @@ std::span<uint8_t> to_memory(const Napi::CallbackInfo& info, size_t index) {
   return {array.Data(), array.ByteLength()};
 }
 
-// A number of bytes, at most `most`.
-size_t to_count(const Napi::Value& value, size_t most) {
-  const double count = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : -1;
-  if (!(count >= 0 && count <= static_cast<double>(most)))
-    throw Napi::TypeError::New(value.Env(), "Expected a number of bytes within the memory");
-  return static_cast<size_t>(count);
+// A number of 0 to `most`.
+template <typename Number>
+Number to_number(const Napi::Value& value, Number most) {
+  const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : -1;
+  if (!(number >= 0 && number <= static_cast<double>(most)))
+    throw Napi::TypeError::New(value.Env(), "Expected a number up to " + std::to_string(most));
+  return static_cast<Number>(number);
 }
 
 // See body_memory.h.
@@ -135,13 +132,13 @@ void UseHugePages(const Napi::CallbackInfo& info) {
 void CopyBytes(const Napi::CallbackInfo& info) {
   const auto to = to_memory(info, 0), from = to_memory(info, 2);
   if (from.size() > to.size()) throw Napi::TypeError::New(info.Env(), "Expected bytes that fit");
-  const size_t at = to_count(info[1], to.size() - from.size());
+  const size_t at = to_number(info[1], to.size() - from.size());
   std::copy(from.begin(), from.end(), to.data() + at);
 }
 
 void Wipe(const Napi::CallbackInfo& info) {
   const auto memory = to_memory(info, 0);
-  std::fill_n(memory.data(), to_count(info[1], memory.size()), uint8_t{0});
+  std::fill_n(memory.data(), to_number(info[1], memory.size()), uint8_t{0});
 }
 
 // See base64.h. Returns how much of the text was read, and how many bytes were written.
@@ -157,28 +154,82 @@ Napi::Value DecodeBase64(const Napi::CallbackInfo& info) {
 // freed only after the garbage collector of every thread that saw it has run.
 void Discard(const Napi::CallbackInfo& info) {
   const auto memory = to_memory(info, 0);
-  discard(memory.data(), memory.size(), to_count(info[1], memory.size()));
+  discard(memory.data(), memory.size(), to_number(info[1], memory.size()));
 }
 
 // The calls below do not concern images: Node has no API for them.
-int to_int(const Napi::Value& value, int most) {
-  const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : -1;
-  if (!(number >= 0 && number <= most))
-    throw Napi::TypeError::New(value.Env(), "Expected a number");
-  return static_cast<int>(number);
-}
-
 Napi::Value DropNewConnections(const Napi::CallbackInfo& info) {
-  const auto port = static_cast<uint16_t>(to_int(info[0], 65535));
+  const uint16_t port = to_number(info[0], std::numeric_limits<uint16_t>::max());
   return Napi::Boolean::New(info.Env(), drop_new_connections(port));
 }
 
 Napi::Value EndWithParent(const Napi::CallbackInfo& info) {
-  const int parent = to_int(info[0], std::numeric_limits<int>::max());
+  const int parent = to_number(info[0], std::numeric_limits<int>::max());
   return Napi::Boolean::New(info.Env(), end_with_parent(parent));
 }
 
-void EndNow(const Napi::CallbackInfo& info) { end_now(to_int(info[0], 255)); }
+void EndNow(const Napi::CallbackInfo& info) { end_now(to_number(info[0], 255)); }
+
+template <typename Convert>
+auto to_list(const Napi::Value& value, Convert convert) {
+  std::vector<decltype(convert(value))> list;
+  if (!value.IsArray()) return list;
+  const auto array = value.As<Napi::Array>();
+  for (uint32_t i = 0; i < array.Length(); ++i) list.push_back(convert(array[i]));
+  return list;
+}
+
+template <typename List>
+Napi::Array from_list(Napi::Env env, const List& list) {
+  auto array = Napi::Array::New(env, list.size());
+  for (uint32_t i = 0; i < list.size(); ++i) array.Set(i, list[i]);
+  return array;
+}
+
+Napi::Array from_tensors(Napi::Env env, const std::vector<TensorFacts>& tensors) {
+  auto array = Napi::Array::New(env, tensors.size());
+  for (uint32_t i = 0; i < tensors.size(); ++i) {
+    auto object = Napi::Object::New(env);
+    object.Set("name", tensors[i].name);
+    object.Set("type", tensors[i].type);
+    const std::vector<double> shape(tensors[i].shape.begin(), tensors[i].shape.end());
+    object.Set("shape", from_list(env, shape));
+    array.Set(i, object);
+  }
+  return array;
+}
+
+void UseOnnxRuntime(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  if (!info[0].IsArray() || !info[1].IsString())
+    throw Napi::TypeError::New(env, "Expected a list of providers and the file of a library");
+  throwing(env, [&] {
+    const auto text = [](const Napi::Value& value) -> std::string { return value.ToString(); };
+    use_onnx_runtime(to_list(info[0], text), info[1].As<Napi::String>());
+  });
+}
+
+Napi::Value OnnxRuntime(const Napi::CallbackInfo& info) {
+  const OnnxRuntimeFacts facts = onnx_runtime_facts();
+  auto object = Napi::Object::New(info.Env());
+  object.Set("version", facts.version);
+  object.Set("providers", from_list(info.Env(), facts.providers));
+  object.Set("available", from_list(info.Env(), facts.available));
+  return object;
+}
+
+Napi::Value DescribeNet(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  if (!info[0].IsString()) throw Napi::TypeError::New(env, "Expected the file of a net first");
+  return throwing(env, [&]() -> Napi::Value {
+    const auto side = [](const Napi::Value& value) { return value.ToNumber().Int64Value(); };
+    const NetFacts net = net_facts(info[0].As<Napi::String>(), to_list(info[1], side));
+    auto object = Napi::Object::New(env);
+    object.Set("inputs", from_tensors(env, net.inputs));
+    object.Set("outputs", from_tensors(env, net.outputs));
+    return object;
+  });
+}
 
 std::string webp_version() {
   const int version = WebPGetDecoderVersion();
@@ -221,8 +272,10 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("dropNewConnections", DropNewConnections);
   add("endWithParent", EndWithParent);
   add("endNow", EndNow);
+  add("describeNet", DescribeNet);
+  add("onnxRuntime", OnnxRuntime);
+  add("useOnnxRuntime", UseOnnxRuntime);
   add("versions", Versions);
-  export_onnx_runtime(env, exports);
   return exports;
 }
 

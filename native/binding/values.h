@@ -1,19 +1,44 @@
-// Converts between Napi values and the core's plain structs.
+// Converts between Napi values and the core's plain structs. The binding includes Node-API's
+// wrapper only here, so that all its files see the same inline functions.
 #pragma once
+
+// After a worker is terminated during a call, its environment can neither create values nor throw.
+// Without this setting the wrapper's own exception would end the process.
+#define NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS
+
+#include <napi.h>
+
+#include <exception>
 
 #include "../core/error.h"
 #include "../core/pipeline.h"
+#include "../core/runtime/pack.h"
 #include "../core/types.h"
-#include "node_api.h"
 
 namespace facematch::binding {
+
+// Calls that report failures as JS exceptions go through it.
+template <typename Act>
+auto throwing(Napi::Env env, Act act) {
+  try {
+    return act();
+  } catch (const Napi::Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw Napi::Error::New(env, error.what());
+  }
+}
 
 // Whether it is a Uint8Array.
 bool is_bytes(const Napi::Value& value);
 // `value` is a Uint8Array; returns a view of its bytes.
 Bytes to_bytes(const Napi::Value& value);
+// Both throw a Napi::Error where a member that the core needs is missing or of another type.
+Pack to_pack(const std::string& directory, const Napi::Value& manifest);
 AnalyseOptions to_analyse_options(const Napi::Object& object);
 
+// [{member, stride, rows, columns}] of a detector of that family and size; see OutputShape.
+Napi::Value detector_outputs(const Napi::Value& detector);
 Napi::Value from_analysis(Napi::Env env, const Analysis& analysis);
 Napi::Value from_error(Napi::Env env, const Error& error);
 

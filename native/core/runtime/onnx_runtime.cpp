@@ -91,6 +91,35 @@ void add_provider(Ort::SessionOptions& options, const std::string& word) {
   }
 }
 
+std::string type_word(ONNXTensorElementDataType type) {
+  if (type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT) return "float";
+  return type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16 ? "float16" : "other";
+}
+
+TensorFacts facts_of(const std::string& name, const Ort::TypeInfo& type) {
+  if (type.GetONNXType() != ONNX_TYPE_TENSOR) return {name, "other", {}};
+  const auto info = type.GetTensorTypeAndShapeInfo();
+  return {name, type_word(info.GetElementType()), info.GetShape()};
+}
+
+void measure_outputs(Ort::Session& session, const std::vector<int64_t>& input_shape,
+                     NetFacts& net) {
+  Ort::AllocatorWithDefaultOptions allocator;
+  auto zeros = Ort::Value::CreateTensor<float>(allocator, input_shape.data(), input_shape.size());
+  std::fill_n(zeros.GetTensorMutableData<float>(),
+              zeros.GetTensorTypeAndShapeInfo().GetElementCount(), 0.0f);
+  const char* input_name = net.inputs.front().name.c_str();
+  std::vector<const char*> names;
+  for (const auto& output : net.outputs) names.push_back(output.name.c_str());
+  const auto results =
+      session.Run(Ort::RunOptions{nullptr}, &input_name, &zeros, 1, names.data(), names.size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!results[i].IsTensor()) continue;
+    const auto info = results[i].GetTensorTypeAndShapeInfo();
+    net.outputs[i] = {net.outputs[i].name, type_word(info.GetElementType()), info.GetShape()};
+  }
+}
+
 }  // namespace
 
 void use_onnx_runtime(const std::vector<std::string>& providers, const std::string& library) {
@@ -158,10 +187,10 @@ NetNames names_of(const Ort::Session& session) {
   return names;
 }
 
-Ort::SessionOptions session_options() { return session_options(choice().providers); }
+namespace {
 
 // The worker threads provide the parallelism: a session never starts a thread of its own.
-Ort::SessionOptions session_options(const std::vector<std::string>& providers) {
+Ort::SessionOptions options_for(const std::vector<std::string>& providers) {
   environment();  // providers log to it while they are added
   Ort::SessionOptions options;
   options.SetIntraOpNumThreads(1);
@@ -182,6 +211,26 @@ Ort::SessionOptions session_options(const std::vector<std::string>& providers) {
     options.AddConfigEntry("session.disable_cpu_ep_fallback", "1");
   }
   return options;
+}
+
+}  // namespace
+
+Ort::SessionOptions session_options() { return options_for(choice().providers); }
+
+NetFacts net_facts(const std::string& path, const std::vector<int64_t>& input_shape) {
+  NetFacts net;
+  as_errors("the net " + path + " cannot be used: ", [&] {
+    Ort::Session session(environment(), path.c_str(), options_for({kCpu}));
+    const auto [inputs, outputs] = names_of(session);
+    for (size_t i = 0; i < inputs.size(); ++i)
+      net.inputs.push_back(facts_of(inputs[i], session.GetInputTypeInfo(i)));
+    for (size_t i = 0; i < outputs.size(); ++i)
+      net.outputs.push_back(facts_of(outputs[i], session.GetOutputTypeInfo(i)));
+    if (input_shape.empty()) return;
+    if (inputs.empty()) throw Error(ErrorCode::kInternalError, "the net " + path + " has no input");
+    measure_outputs(session, input_shape, net);
+  });
+  return net;
 }
 
 }  // namespace facematch

@@ -1,8 +1,10 @@
-// ONNX Runtime as this process uses it: which build of the library, on which execution providers.
+// ONNX Runtime as this process uses it: which build of the library, on which execution providers;
+// and what a file of a net says of itself.
 #pragma once
 
 #include <onnxruntime_cxx_api.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -45,8 +47,23 @@ struct NetNames {
 
 NetNames names_of(const Ort::Session& session);
 
-// For the providers in use, or for others. Both throw Error kInternalError when one cannot be used.
+// For the providers in use. Throws Error kInternalError when one cannot be used.
 Ort::SessionOptions session_options();
-Ort::SessionOptions session_options(const std::vector<std::string>& providers);
+
+// An input or output of a net. Open sides are -1.
+struct TensorFacts {
+  std::string name;
+  std::string type;  // "float", "float16", or "other"
+  std::vector<int64_t> shape;
+};
+
+struct NetFacts {
+  std::vector<TensorFacts> inputs, outputs;
+};
+
+// Of a file, for whoever has to describe it; runs on the processor. Outputs are as the file
+// declares them, or, with a shape for its first input, which must be of floats, as a run on zeros
+// makes them: many files declare wrong ones. Throws Error kInternalError with a message for people.
+NetFacts net_facts(const std::string& path, const std::vector<int64_t>& input_shape = {});
 
 }  // namespace facematch

@@ -1,7 +1,16 @@
-// The end of this process, and of the one that started it.
+// The end of this process, of the one that started it, and of its listening sockets, which those of
+// another process replace.
 #pragma once
 
+#include <cstdint>
+
 namespace facematch {
+
+// Makes the kernel drop requests for new connections on `port`, so that every connection which a
+// client takes for open can still be accepted; closing the socket at once would reset those that
+// wait in it or whose handshake is under way. Clients repeat such a request after a second, and
+// meet whoever listens then. False where a sandbox forbids it.
+bool drop_new_connections(uint16_t port);
 
 // Sends SIGTERM to this process when its parent `parent` ends, or at once if that has ended
 // already; 0 takes it back. False where the system cannot.
