@@ -116,39 +116,6 @@ TEST_CASE("mirrored planes are those of the mirrored image") {
   CHECK(planes == expected);
 }
 
-TEST_CASE("an image or planes of other sizes or channels than the net's are refused") {
-  const cv::Mat grey = grain(8, 6, CV_8UC1), colour = grain(8, 6, CV_8UC3);
-  const size_t plane = size_t{8} * 6;
-  const auto fills = [](const cv::Mat& image, Channels channels, size_t numbers) {
-    std::vector<float> planes(numbers);
-    return !refuses_with(ErrorCode::kInternalError,
-                         [&] { fill_planes(image, {channels, {}, 1}, planes); });
-  };
-  CHECK(fills(colour, Channels::kRgb, 3 * plane));
-  CHECK(fills(grey, Channels::kGrey, plane));
-  CHECK_FALSE(fills(grey, Channels::kRgb, plane));
-  CHECK_FALSE(fills(grey, Channels::kBgr, 3 * plane));
-  CHECK_FALSE(fills(colour, Channels::kGrey, plane));
-  CHECK_FALSE(fills(colour, Channels::kBgr, 3 * plane - 1));
-  CHECK_FALSE(fills(colour, Channels::kBgr, 3 * plane + 1));
-  CHECK_FALSE(fills(grey, Channels::kGrey, 0));
-  const auto boxes = [](const cv::Mat& image, Channels channels, cv::Size size,
-                        size_t numbers = size_t{3} * 16 * 16) {
-    std::vector<float> planes(numbers);
-    return !refuses_with(ErrorCode::kInternalError,
-                         [&] { letterbox(image, {channels, {}, 1}, size, {16, 16}, planes); });
-  };
-  const cv::Size size(16, 12);
-  CHECK(boxes(colour, Channels::kRgb, size));
-  CHECK_FALSE(boxes(colour, Channels::kGrey, size));
-  CHECK_FALSE(boxes(colour, Channels::kRgb, size, size_t{3} * 16 * 16 - 1));
-  CHECK_FALSE(boxes(colour, Channels::kRgb, size, size_t{16} * 16));
-  for (const cv::Size wrong : {cv::Size(17, 12), cv::Size(16, 17), cv::Size(0, 12)})
-    CHECK_FALSE(boxes(colour, Channels::kRgb, wrong));
-  for (const cv::Mat& wrong : {grey, grain(8, 6, CV_8UC4), cv::Mat()})
-    CHECK_FALSE(boxes(wrong, Channels::kRgb, size));
-}
-
 TEST_CASE("each plane may have a mean of its own, in the order of the planes") {
   const cv::Mat image(4, 4, CV_8UC3, cv::Scalar(10, 20, 30));
   const cv::Size frame(6, 6);

@@ -7,8 +7,6 @@
 #include <opencv2/core.hpp>
 #include <vector>
 
-#include "../error.h"
-
 namespace facematch {
 namespace {
 
@@ -104,11 +102,6 @@ std::array<float*, 3> split(std::span<float> planes, Channels channels) {
   return {first, first + size, first + 2 * size};
 }
 
-// A wrong number of planes or channels would be read or written beyond its end.
-void require(bool fits) {
-  if (!fits) throw Error(ErrorCode::kInternalError, "an image does not fit the input of its net");
-}
-
 }  // namespace
 
 cv::Size size_within(cv::Size image, cv::Size frame) {
@@ -120,9 +113,6 @@ cv::Size size_within(cv::Size image, cv::Size frame) {
 
 void letterbox(const cv::Mat& bgr, const Normalisation& normalisation, cv::Size size,
                cv::Size frame, std::span<float> planes) {
-  require(bgr.type() == CV_8UC3 && !bgr.empty() && normalisation.channels != Channels::kGrey &&
-          size.width >= 1 && size.width <= frame.width && size.height >= 1 &&
-          size.height <= frame.height && planes.size() == static_cast<size_t>(frame.area()) * 3);
   const Taps columns = taps_for(bgr.cols, size.width);
   const Taps rows = taps_for(bgr.rows, size.height);
   const std::array offsets = offsets_of(normalisation);
@@ -154,8 +144,6 @@ void letterbox(const cv::Mat& bgr, const Normalisation& normalisation, cv::Size 
 void fill_planes(const cv::Mat& image, const Normalisation& normalisation,
                  std::span<float> planes) {
   const size_t channels = normalisation.channels == Channels::kGrey ? 1 : 3;
-  require(image.type() == CV_8UC(static_cast<int>(channels)) &&
-          planes.size() == image.total() * channels);
   const std::array offsets = offsets_of(normalisation);
   const auto out = split(planes, normalisation.channels);
   const auto width = static_cast<size_t>(image.cols);

@@ -1,6 +1,5 @@
 // Turns an image into a net's input: resizes it, orders its channels and normalises them, in one
-// pass from bytes to floats. Images and planes of other sizes or channels than described are
-// refused: Error kInternalError.
+// pass from bytes to floats. Images and planes have the sizes and channels that are described.
 #pragma once
 
 #include <opencv2/core.hpp>

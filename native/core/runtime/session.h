@@ -34,12 +34,12 @@ class Net {
   size_t output_size(size_t index) const;
   const std::vector<std::vector<int64_t>>& output_shapes() const { return output_shapes_; }
 
-  // Runs a net with one output at the shape that it was loaded with. Sizes are in floats and must
-  // be input_size() and output_size(0), also of what the net answers with.
+  // Runs a net with one output at the shape that it was loaded with. Sizes are in floats, those of
+  // input_size() and output_size(0). Throws Error kInternalError when the net answers with others.
   void run(std::span<float> input, std::span<float> output) const;
 
-  // Runs at this height and width, which must be the loaded ones unless dynamic(). Returns the
-  // outputs; the net determines their sizes.
+  // Runs at this height and width, which are the loaded ones unless dynamic(). Returns the outputs;
+  // the net determines their sizes.
   std::vector<Ort::Value> run(std::span<float> input, int64_t height, int64_t width) const;
 
  private:
