@@ -2,6 +2,7 @@
 
 #include <webp/encode.h>
 #include <webp/mux.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -186,7 +187,8 @@ ByteVector encode_apng(const cv::Mat& hidden, const cv::Mat& frame, cv::Point at
   constexpr std::string_view kData = "IDAT";
   const auto data = std::search(shown.begin(), shown.end(), kData.begin(), kData.end());
   const auto u32 = [](ByteVector& out, size_t value) {
-    for (const int shift : {24, 16, 8, 0}) out.push_back(static_cast<uint8_t>(value >> shift));
+    out.resize(out.size() + 4);
+    png_save_uint_32(&out.back() - 3, static_cast<png_uint_32>(value));
   };
   const auto insert = [&](std::ptrdiff_t where, std::string_view name, const ByteVector& content) {
     ByteVector chunk;
@@ -213,21 +215,11 @@ ByteVector encode_apng(const cv::Mat& hidden, const cv::Mat& frame, cv::Point at
 }
 
 void repair_png_checksums(ByteVector& file) {
-  const auto u32 = [&](size_t at) {
-    return uint32_t{file[at]} << 24 | uint32_t{file[at + 1]} << 16 | uint32_t{file[at + 2]} << 8 |
-           file[at + 3];
-  };
   for (size_t at = 8; at + 12 <= file.size();) {
-    const size_t length = u32(at);
+    const size_t length = png_get_uint_32(&file[at]);
     if (length > file.size() - at - 12) return;
-    uint32_t crc = 0xFFFFFFFF;
-    for (size_t i = at + 4; i < at + 8 + length; ++i) {
-      crc ^= file[i];
-      for (int bit = 0; bit < 8; ++bit) crc = (crc & 1) != 0 ? 0xEDB88320 ^ crc >> 1 : crc >> 1;
-    }
-    crc = ~crc;
-    for (size_t i = 0; i < 4; ++i)
-      file[at + 8 + length + i] = static_cast<uint8_t>(crc >> (24 - 8 * i));
+    const auto sum = static_cast<uint32_t>(crc32_z(0, &file[at + 4], 4 + length));
+    png_save_uint_32(&file[at + 8 + length], sum);
     at += 12 + length;
   }
 }

@@ -52,9 +52,7 @@ void on_realize(j_common_ptr info) {
   client.arrays = 0;
 }
 
-[[noreturn]] void leave(j_common_ptr info) {
-  std::longjmp(reinterpret_cast<JpegErrors*>(info->err)->jump, 1);
-}
+[[noreturn]] void leave(j_common_ptr info) { std::longjmp(client_of(info).jump, 1); }
 
 // The warnings of libjpeg after which the image is right all the same: docs/images.md tells
 // why. After every other one libjpeg fills a gap with grey or with what it guesses, and faces must
@@ -91,9 +89,9 @@ void on_message(j_common_ptr info, int level) {
 }
 
 void on_progress(j_common_ptr info) {
-  auto* progress = reinterpret_cast<JpegProgress*>(info->progress);
-  if (++progress->reports % kReportsBetweenChecks != 0 || !progress->budget->spent()) return;
-  progress->budget_spent = true;
+  JpegClient& client = client_of(info);
+  if (++client.reports % kReportsBetweenChecks != 0 || !client.budget->spent()) return;
+  client.budget_spent = true;
   leave(info);
 }
 
@@ -166,20 +164,20 @@ unsigned scale_eighths(int longer, int wanted) {
 }  // namespace
 
 JpegDecoder::JpegDecoder(std::span<const uint8_t> bytes, const Budget& budget) : bytes_(bytes) {
-  progress_.base.progress_monitor = on_progress;
-  progress_.budget = &budget;
-  info_.err = jpeg_std_error(&errors_.base);
-  errors_.base.error_exit = leave;
-  errors_.base.emit_message = on_message;
-  errors_.base.output_message = ignore_text;
+  client_.budget = &budget;
+  info_.client_data = &client_;
+  progress_.progress_monitor = on_progress;
+  info_.err = jpeg_std_error(&errors_);
+  errors_.error_exit = leave;
+  errors_.emit_message = on_message;
+  errors_.output_message = ignore_text;
 }
 
 // No object with a destructor may exist between setjmp and longjmp, so the steps use only members.
 bool JpegDecoder::read_header() {
-  if (setjmp(errors_.jump) != 0) return false;
+  if (setjmp(client_.jump) != 0) return false;
   jpeg_create_decompress(&info_);
-  info_.progress = &progress_.base;
-  info_.client_data = &client_;
+  info_.progress = &progress_;
   client_.memory = *info_.mem;
   info_.mem->request_virt_barray = on_request;
   info_.mem->realize_virt_arrays = on_realize;
@@ -189,7 +187,7 @@ bool JpegDecoder::read_header() {
 }
 
 bool JpegDecoder::start(int min_side) {
-  if (setjmp(errors_.jump) != 0) return false;
+  if (setjmp(client_.jump) != 0) return false;
   is_cmyk_ = info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
   info_.out_color_space = is_cmyk_ ? JCS_CMYK : JCS_EXT_BGR;
   info_.scale_num =
@@ -208,7 +206,7 @@ bool JpegDecoder::crop(int& left, int& width) {
     width = static_cast<int>(info_.output_width);
     return true;
   }
-  if (setjmp(errors_.jump) != 0) return false;
+  if (setjmp(client_.jump) != 0) return false;
   auto from = static_cast<JDIMENSION>(left), count = static_cast<JDIMENSION>(width);
   jpeg_crop_scanline(&info_, &from, &count);
   left = static_cast<int>(from);
@@ -217,11 +215,11 @@ bool JpegDecoder::crop(int& left, int& width) {
 }
 
 bool JpegDecoder::skip_to(int row) {
-  if (setjmp(errors_.jump) != 0) return false;
+  if (setjmp(client_.jump) != 0) return false;
   const auto end = static_cast<JDIMENSION>(row);
   while (info_.output_scanline < end) {
-    progress_.budget_spent = progress_.budget->spent();
-    if (progress_.budget_spent) return false;
+    client_.budget_spent = client_.budget->spent();
+    if (client_.budget_spent) return false;
     // Between two calls whole rows of blocks: libjpeg-turbo 2.1 loses the rest of one.
     const JDIMENSION whole = kRowsSkipped - info_.output_scanline % kRowsSkipped;
     jpeg_skip_scanlines(&info_, std::min(whole, end - info_.output_scanline));
@@ -231,7 +229,7 @@ bool JpegDecoder::skip_to(int row) {
 
 bool JpegDecoder::read_rows(cv::Mat& bgr) {
   if (is_cmyk_) cmyk_row_.resize(size_t{4} * info_.output_width);
-  if (setjmp(errors_.jump) != 0) return false;
+  if (setjmp(client_.jump) != 0) return false;
   for (int y = 0; y < bgr.rows; ++y) {
     uint8_t* row = bgr.ptr(y);
     if (!is_cmyk_) {
@@ -260,9 +258,8 @@ cv::Size JpegDecoder::size() const {
 }
 
 const char* JpegDecoder::refused_kind() const {
-  const jpeg_error_mgr& error = errors_.base;
-  const int given = error.msg_parm.i[0];
-  const auto is = [&](int message) { return error.msg_code == message; };
+  const int given = errors_.msg_parm.i[0];
+  const auto is = [&](int message) { return errors_.msg_code == message; };
   // Where arithmetic coding ends early, libjpeg cannot tell and goes on with zeros; browsers do
   // not show it either. SOF9 and SOF10 are read, SOF11 and SOF13 to SOF15 are an error.
   if (info_.arith_code || (is(JERR_SOF_UNSUPPORTED) && given >= kSof11)) return "arithmetic_jpeg";
@@ -276,10 +273,10 @@ const char* JpegDecoder::refused_kind() const {
 
 Error JpegDecoder::fault() {
   if (const char* kind = refused_kind()) return unsupported_format(kind);
-  if (progress_.budget_spent) progress_.budget->stop();
-  if (errors_.base.msg_code == JERR_OUT_OF_MEMORY) return out_of_memory();
+  if (client_.budget_spent) client_.budget->stop();
+  if (errors_.msg_code == JERR_OUT_OF_MEMORY) return out_of_memory();
   char text[JMSG_LENGTH_MAX] = "";
-  errors_.base.format_message(reinterpret_cast<j_common_ptr>(&info_), text);
+  errors_.format_message(reinterpret_cast<j_common_ptr>(&info_), text);
   return Error(ErrorCode::kImageDecodeFailed, client_.damage != nullptr ? client_.damage : text);
 }
 

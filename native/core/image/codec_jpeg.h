@@ -16,33 +16,24 @@
 
 namespace facematch {
 
-struct JpegErrors {
-  jpeg_error_mgr base;
-  std::jmp_buf jump;
-};
-
-// The coefficients of a file of several scans, which libjpeg keeps until the last has come: as much
-// memory as the image. Put into huge pages, as new_pixels() does with ours.
-struct JpegCoefficients {
-  jvirt_barray_ptr array;
-  size_t bytes;
-};
-
-// What callbacks find in client_data.
+// What libjpeg's callbacks find in client_data.
 struct JpegClient {
-  std::optional<int> orientation;  // of the first EXIF block that has one
-  jpeg_memory_mgr memory;          // libjpeg's own methods
-  std::array<JpegCoefficients, MAX_COMPONENTS> coefficients;
-  size_t arrays = 0;
-  const char* damage = nullptr;  // of which libjpeg has no message
-};
+  // The coefficients of a file of several scans, which libjpeg keeps until the last has come: as
+  // much memory as the image. Put into huge pages, as new_pixels() does with ours.
+  struct Coefficients {
+    jvirt_barray_ptr array;
+    size_t bytes;
+  };
 
-// Checks the budget.
-struct JpegProgress {
-  jpeg_progress_mgr base;
+  std::jmp_buf jump;
   const Budget* budget;
   unsigned reports;
   bool budget_spent;
+  std::optional<int> orientation;  // of the first EXIF block that has one
+  jpeg_memory_mgr memory;          // libjpeg's own methods
+  std::array<Coefficients, MAX_COMPONENTS> coefficients;
+  size_t arrays;
+  const char* damage;  // of which libjpeg has no message
 };
 
 // Owns the decompressor, so that everything is destroyed after a longjmp out of libjpeg.
@@ -86,8 +77,8 @@ class JpegDecoder {
  private:
   std::span<const uint8_t> bytes_;
   jpeg_decompress_struct info_ = {};
-  JpegErrors errors_ = {};
-  JpegProgress progress_ = {};
+  jpeg_error_mgr errors_ = {};
+  jpeg_progress_mgr progress_ = {};
   JpegClient client_ = {};
   bool is_cmyk_ = false;
   std::vector<uint8_t> cmyk_row_;

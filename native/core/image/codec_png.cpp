@@ -1,5 +1,6 @@
 // PNG through libpng; of an animation, the canvas after its first frame.
 #include <png.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <array>
@@ -181,10 +182,7 @@ class Decoder {
 
 using Bytes = std::vector<uint8_t>;
 
-uint32_t u32(std::span<const uint8_t> bytes, size_t at) {
-  return uint32_t{bytes[at]} << 24 | uint32_t{bytes[at + 1]} << 16 | uint32_t{bytes[at + 2]} << 8 |
-         bytes[at + 3];
-}
+uint32_t u32(std::span<const uint8_t> bytes, size_t at) { return png_get_uint_32(&bytes[at]); }
 
 // Two numbers that follow each other; negative beyond 31 bits, which PNG does not allow.
 cv::Size size_at(std::span<const uint8_t> bytes, size_t at) {
@@ -197,17 +195,7 @@ void append_u32(Bytes& out, uint32_t value) {
 
 // The checksum of a chunk's name and data (PNG specification, third edition, annex D).
 uint32_t checksum(std::span<const uint8_t> bytes) {
-  static constexpr auto kTable = [] {
-    std::array<uint32_t, 256> table = {};
-    for (uint32_t i = 0; i < table.size(); ++i) {
-      table[i] = i;
-      for (int bit = 0; bit < 8; ++bit) table[i] = table[i] >> 1 ^ (table[i] & 1) * 0xEDB88320;
-    }
-    return table;
-  }();
-  uint32_t sum = 0xFFFFFFFF;
-  for (const uint8_t byte : bytes) sum = kTable[(sum ^ byte) & 0xFF] ^ sum >> 8;
-  return ~sum;
+  return static_cast<uint32_t>(crc32_z(0, bytes.data(), bytes.size()));
 }
 
 struct Chunk {
