@@ -8,7 +8,6 @@
 #include "embed/quality.h"
 #include "error.h"
 #include "find/detection_passes.h"
-#include "find/first_look.h"
 #include "find/same_face.h"
 #include "image/contrast.h"
 #include "image/halftone.h"
@@ -172,7 +171,6 @@ class Analyser {
 
   // Of the faces that are left. Its time counts as embedding, that of a finer decoding as decoding.
   void liveness_stage() {
-    if (!engine_.liveness.present() || faces_.empty()) return;
     const Timer timer(timings_.embed, image_.decode_ms());
     for (FoundFace& found : faces_) {
       found.face.live_score = engine_.liveness.score(image_, found.face.box);

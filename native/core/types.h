@@ -1,6 +1,7 @@
 // Plain structs that the stages exchange. Field names are those of the API.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -37,7 +38,13 @@ struct Box {
   float height = 0;
 
   float area() const { return width * height; }
+  float longer_side() const { return std::max(width, height); }
   Point centre() const { return {x + width / 2, y + height / 2}; }
+  // Of the longer side, around the same middle.
+  Box square() const {
+    const float side = longer_side();
+    return {centre().x - side / 2, centre().y - side / 2, side, side};
+  }
 };
 
 // The five points that alignment needs, in the order of the pack's template. Left and right are

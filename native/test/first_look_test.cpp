@@ -1,11 +1,10 @@
-#include "../core/find/first_look.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <numeric>
 #include <opencv2/imgproc.hpp>
 
+#include "../core/find/detection_passes.h"
 #include "../core/image/decode.h"
 #include "../core/pipeline.h"
 #include "drawing.h"

@@ -62,15 +62,6 @@ float softmax_of_live(std::span<const float> logits, size_t at) {
   return static_cast<float>(1 / sum);
 }
 
-// A square of the longer side around the same middle.
-Box square_of(const Box& box) {
-  const float side = std::max(box.width, box.height);
-  const Point centre = box.centre();
-  return {centre.x - side / 2, centre.y - side / 2, side, side};
-}
-
-Box area_of(const Family& family, const Box& box) { return family.square ? square_of(box) : box; }
-
 }  // namespace
 
 cv::Rect liveness_crop(const Box& box, cv::Size image, float scale) {
@@ -107,7 +98,8 @@ std::optional<float> Liveness::score(Image& image, const Box& box) const {
   const cv::Size whole(image.width(), image.height());
   cv::Rect largest;
   const auto crop_of = [&](const LivenessSpec& spec) {
-    return liveness_crop(area_of(family_of(spec.family), box), whole, spec.scale);
+    const bool square = family_of(spec.family).square;
+    return liveness_crop(square ? box.square() : box, whole, spec.scale);
   };
   for (const Member& member : nets_) largest |= crop_of(member.spec);
   const cv::Rect2f area(largest);

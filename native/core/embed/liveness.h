@@ -20,8 +20,6 @@ class Liveness {
  public:
   explicit Liveness(const Pack& pack);
 
-  bool present() const { return !nets_.empty(); }
-
   // 0..1, higher: more likely live; the mean over the nets, nothing without any. Takes the pixels
   // of the full image, where its time suffices: the nets are trained on crops that are not
   // averaged. Throws Cancelled, and Error kInternalError when a net's numbers are not finite.

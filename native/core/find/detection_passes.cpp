@@ -6,11 +6,10 @@
 #include <functional>
 #include <limits>
 
+#include "../image/contrast.h"
 #include "../runtime/timer.h"
-#include "first_look.h"
 #include "proposals.h"
 #include "same_face.h"
-#include "views.h"
 
 namespace facematch {
 namespace {
@@ -38,22 +37,49 @@ constexpr std::array kPasses = {DetectionPass::kWhole,      DetectionPass::kRota
                                 DetectionPass::kEnhanced,   DetectionPass::kPadded,
                                 DetectionPass::kLargeTiles, DetectionPass::kSmallTiles};
 
-// What the detector is shown in a pass of the fallback, and the word for faces that are found in
-// it.
-struct Views {
-  FoundBy found_by;
+constexpr std::array kPaddedShares = {0.5f, 0.3f};
+// For the close detector: of borders from none to three tenths of the image it finds most with
+// this one (hard-images, close-ups).
+constexpr float kCloseShare = 0.7f;
+
+void append(std::vector<View>& views, std::vector<View> more) {
+  std::move(more.begin(), more.end(), std::back_inserter(views));
+}
+
+// As it would be in an image with a border; by the close detector or, where there is none, more of
+// them for the other one.
+std::vector<View> padded_views(const View& view, bool close) {
+  if (close) return {padded(view, kCloseShare)};
   std::vector<View> views;
-};
+  for (const float share : kPaddedShares) append(views, rotations(padded(view, share), 0));
+  return views;
+}
+
+// The contrast is raised in two ways, each in all four rotations.
+std::vector<View> enhanced_views(View view) {
+  view.bgr = stretch_contrast(view.bgr);
+  std::vector<View> views = rotations(view, 0);
+  view.bgr = equalised(view.bgr);
+  append(views, rotations(view, 0));
+  return views;
+}
 
 // Small faces of a large image may be turned as well.
 std::vector<View> large_tiles(Image& image) {
   const View detail = image.shrink_whole(kDetail);
   std::vector<View> out;
   for (const View& view : is_large(image) ? rotations(detail, 0) : std::vector{detail}) {
-    for (View& tile : tiles(view, 2)) out.push_back(std::move(tile));
+    append(out, tiles(view, 2));
   }
   return out;
 }
+
+// What the detector is shown in a pass of the fallback, and the word for faces that are found in
+// it.
+struct Views {
+  FoundBy found_by;
+  std::vector<View> views;
+};
 
 Views views_of(DetectionPass pass, Finder& finder) {
   Image& image = finder.image();

@@ -20,6 +20,16 @@ std::span<const DetectionPass> detection_passes(bool use_heuristic_fallback);
 void run_pass(DetectionPass pass, Finder& finder, std::vector<FoundFace>& faces,
               StageTimings& timings_ms);
 
+// The first pass (first_look.cpp). Faces that the detector sees in the whole image with at least
+// the pack's min_det_score, each confirmed; with the fallback also small ones and, where an upright
+// face was found, rotated ones.
+void find_in_whole(Finder& finder, std::vector<FoundFace>& faces, StageTimings& timings_ms);
+
+// Appends faces of the whole image with a score from `min_score` up to the pack's min_det_score.
+// The best come first and nothing that is known changes, so that a lower score only adds.
+void find_doubtful(Finder& finder, float min_score, std::vector<FoundFace>& faces,
+                   StageTimings& timings_ms);
+
 // Whether no further pass is needed: the first must have found an upright face, of several one that
 // is nearly upright; the others any.
 bool ends_search(DetectionPass pass, const std::vector<FoundFace>& faces);

@@ -33,12 +33,6 @@ struct Guess {
   float instability;
 };
 
-Box square(const Box& box) {
-  const float side = std::max(box.width, box.height);
-  const Point centre = box.centre();
-  return {centre.x - side / 2, centre.y - side / 2, side, side};
-}
-
 // A face whose eye line has that angle, as it would be upright: checks the layout.
 bool plausible_upright(const Points68& points, const Box& box, float degrees,
                        const EmbedderSpec& embedder) {
@@ -67,7 +61,7 @@ std::vector<Detection> Finder::detect(const Detector& detector, const View& view
 std::optional<Detection> Finder::redetect(const Detector& detector, const View& view,
                                           const Box& expected) {
   for (const Detection& seen : detect(detector, view, detector.spec().second_look_score)) {
-    if (intersection_over_union(square(seen.box), square(expected)) >= kMinIou) return seen;
+    if (intersection_over_union(seen.box.square(), expected.square()) >= kMinIou) return seen;
   }
   return std::nullopt;
 }
@@ -222,7 +216,7 @@ std::optional<FoundFace> Finder::redetect_upright(const Detection& detection, fl
     if (!seen) return std::nullopt;
     box = seen->box;
     face.detection.score = seen->score;
-    if (std::max(box.width, box.height) < kMinFaceSide) return std::nullopt;
+    if (box.longer_side() < kMinFaceSide) return std::nullopt;
     face.points = engine_.landmarker.find(view, box, true, roll);
     if (degrees_from(roll, five_points(face.points)) <= kMaxRoll) break;
     // Of a profile, or of a covered face, the roll may be wrong.

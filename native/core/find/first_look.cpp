@@ -1,5 +1,5 @@
-#include "first_look.h"
-
+// The first look at an image, which finds nearly every face, and the looks that follow it in a
+// large image or where faces are small, so that one face that is found does not hide others.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,7 +9,6 @@
 #include "detection_passes.h"
 #include "proposals.h"
 #include "same_face.h"
-#include "views.h"
 
 namespace facematch {
 namespace {
@@ -28,8 +27,8 @@ constexpr float kFiner = 2;    // times finer, at most
 constexpr int kFinest = 1600;  // longer side of the image in the finest look, pixels
 
 // Turned faces are looked for beside upright ones only where those cover less of the image, as on a
-// scanned page: it costs 8 of 55 ms of a photo of 12 megapixels with a face of 8 %, and up to a tenth
-// it would cost as much for most portraits.
+// scanned page: it costs 8 of 55 ms of a photo of 12 megapixels with a face of 8 %, and up to a
+// tenth it would cost as much for most portraits.
 constexpr float kSmallPart = 0.02f;
 
 // In the whole image. Many nets for small faces do not see one that fills the frame: a close
@@ -48,12 +47,46 @@ std::vector<Detection> detect_in_whole(Finder& finder, const View& whole, float 
 float smallest_of(std::span<const FoundFace> faces) {
   float smallest = std::numeric_limits<float>::infinity();
   for (const FoundFace& face : faces) {
-    smallest = std::min(smallest, std::max(face.detection.box.width, face.detection.box.height));
+    smallest = std::min(smallest, face.detection.box.longer_side());
   }
   return smallest;
 }
 
 bool is_rotated(const FoundFace& face) { return face.detection.found_by == FoundBy::kRotated; }
+
+// Pixels of the frame for one of the image, where the whole image is shown in it.
+float scale_in_frame(const Detector& detector, const Image& image) {
+  const auto share = [](int side, int of) {
+    return static_cast<float>(side) / static_cast<float>(of);
+  };
+  return std::min(share(detector.spec().width, image.width()),
+                  share(detector.spec().height, image.height()));
+}
+
+// Where frames of that side begin, so that they cover the whole length.
+std::vector<int> starts(int length, int side, int shared) {
+  const int last = std::max(0, length - side);
+  const int steps = (last + side - shared - 1) / (side - shared);
+  std::vector<int> out = {0};
+  for (int i = 1; i <= steps; ++i) out.push_back(i * last / steps);
+  return out;
+}
+
+// Parts of the view that fill a frame each, and together show all of it. A face of up to a fifth of
+// the frame's height is complete in one of them.
+std::vector<View> frames_of(const View& view, cv::Size frame) {
+  constexpr float kShared = 0.2f;  // of the frame's height, with the neighbouring frame
+  const cv::Size size(std::min(frame.width, view.bgr.cols), std::min(frame.height, view.bgr.rows));
+  const int shared = static_cast<int>(kShared * static_cast<float>(frame.height));
+  std::vector<View> out;
+  for (const int y : starts(view.bgr.rows, size.height, shared)) {
+    for (const int x : starts(view.bgr.cols, size.width, shared)) {
+      const Similarity moved{.tx = static_cast<float>(x), .ty = static_cast<float>(y)};
+      out.emplace_back(view.bgr(cv::Rect({x, y}, size)), moved.then(view.to_image));
+    }
+  }
+  return out;
+}
 
 // Looks at the image in finer and finer parts, as long as faces are found that are small in them.
 void look_finer(Finder& finder, float scale, float decoded, std::vector<FoundFace>& faces) {

@@ -50,31 +50,22 @@ Points68 renumbered(const Points68& points) {
 }
 
 float distance(const Points68& a, const Points68& b) {
-  float sum = 0;
-  for (size_t i = kFirstPoint; i < a.size(); ++i) {
-    const Point d = a[i] - b[i];
-    sum += d.dot(d);
-  }
-  return std::sqrt(sum / static_cast<float>(a.size() - kFirstPoint));
+  return rms_distance(std::span(a).subspan(kFirstPoint), std::span(b).subspan(kFirstPoint));
 }
 
 }  // namespace
 
 float template_error(const Landmarks& landmarks, std::span<const Point> template_points) {
-  const auto points = landmarks.points();
+  auto points = landmarks.points();
   const Similarity fit = fit_similarity(points, template_points);
-  float sum = 0;
-  for (size_t i = 0; i < points.size(); ++i) {
-    const Point d = fit.apply(points[i]) - template_points[i];
-    sum += d.dot(d);
-  }
+  for (Point& point : points) point = fit.apply(point);
   const Point eyes = (template_points[0] + template_points[1]) / 2;
   const Point mouth = (template_points[3] + template_points[4]) / 2;
-  return std::sqrt(sum / static_cast<float>(points.size())) / (mouth.y - eyes.y);
+  return rms_distance(points, template_points) / (mouth.y - eyes.y);
 }
 
 bool plausible(const Landmarks& landmarks, const Box& box, std::span<const Point> template_points) {
-  const float side = std::max(box.width, box.height);
+  const float side = box.longer_side();
   const Point eyes = (landmarks.right_eye + landmarks.left_eye) / 2;
   const Point mouth = (landmarks.mouth_right + landmarks.mouth_left) / 2;
   const float eyes_to_mouth = mouth.y - eyes.y;

@@ -1,7 +1,6 @@
 // Box -> 68 landmarks -> the five that alignment needs.
 #pragma once
 
-#include <algorithm>
 #include <array>
 
 #include "../image/view.h"
@@ -29,7 +28,7 @@ class Landmarker {
   // the net's are not.
   Points68 predict(const View& view, const Similarity& crop, bool mirrored = false) const;
 
-  float crop_side(const Box& box) const { return std::max(box.width, box.height) * spec_.crop; }
+  float crop_side(const Box& box) const { return box.longer_side() * spec_.crop; }
   int crop_size() const { return spec_.size; }
 
  private:

@@ -44,8 +44,7 @@ std::vector<std::vector<Detection>> detect_enlarged(Finder& finder, const Detect
     const int index = static_cast<int>(to_image.size());
     const cv::Point corner(index % columns * slot, index / columns * slot);
     const Box& box = proposal.detection.box;
-    const Similarity crop =
-        square_crop(box.centre(), 2 * std::max(box.width, box.height), proposal.roll, slot);
+    const Similarity crop = square_crop(box.centre(), 2 * box.longer_side(), proposal.roll, slot);
     cv::Mat closeup;
     pixels->crop(crop, slot, closeup, Outside::kMean);
     closeup.copyTo(sheet(cv::Rect(corner, closeup.size())));

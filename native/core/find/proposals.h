@@ -8,6 +8,13 @@
 
 namespace facematch {
 
+// Above this longer side, pixels, a look at the whole image shows so little of its detail that
+// more looks follow, whatever was found in it.
+constexpr int kLarge = 1400;
+inline bool is_large(const Image& image) {
+  return std::max(image.width(), image.height()) > kLarge;
+}
+
 struct Proposal {
   Detection detection;
   float roll;  // of an upright face in the view, degrees

@@ -22,31 +22,22 @@ Point middle_of(const FoundFace& face) {
   return sum / static_cast<float>(face.points.size());
 }
 
-float longer_side_of(const FoundFace& face) {
-  return std::max(face.detection.box.width, face.detection.box.height);
-}
-
 bool landmarks_coincide(const FoundFace& a, const FoundFace& b) {
   const auto of_a = five_points(a.points).points(), of_b = five_points(b.points).points();
-  float sum = 0;
-  for (size_t i = 0; i < of_a.size(); ++i) {
-    const Point apart = of_a[i] - of_b[i];
-    sum += apart.dot(apart);
-  }
-  const float side = std::min(longer_side_of(a), longer_side_of(b));
-  return std::sqrt(sum / static_cast<float>(of_a.size())) < kCoincide * side;
+  const float side = std::min(a.detection.box.longer_side(), b.detection.box.longer_side());
+  return rms_distance(of_a, of_b) < kCoincide * side;
 }
-
-}  // namespace
 
 bool is_same_face(const FoundFace& a, const FoundFace& b) {
   return intersection_over_union(a.detection.box, b.detection.box) > kSameFace ||
          landmarks_coincide(a, b);
 }
 
+}  // namespace
+
 float off_centre(const FoundFace& face) {
   return static_cast<float>(cv::norm(middle_of(face) - face.detection.box.centre())) /
-         longer_side_of(face);
+         face.detection.box.longer_side();
 }
 
 bool overlap(const Box& a, const Box& b) {

@@ -1,4 +1,4 @@
-// Which of the faces that were found are one and the same.
+// Which of the faces that were found are one and the same: their boxes or their landmarks decide.
 #pragma once
 
 #include <vector>
@@ -6,9 +6,6 @@
 #include "finder.h"
 
 namespace facematch {
-
-// Their boxes or their landmarks decide.
-bool is_same_face(const FoundFace& a, const FoundFace& b);
 
 // How far a face's landmarks are from the middle of its box, in sides of the box.
 float off_centre(const FoundFace& face);

@@ -66,6 +66,15 @@ Similarity fit_similarity(std::span<const Point> from, std::span<const Point> to
   return fit;
 }
 
+float rms_distance(std::span<const Point> points, std::span<const Point> others) {
+  float sum = 0;
+  for (size_t i = 0; i < points.size(); ++i) {
+    const Point d = points[i] - others[i];
+    sum += d.dot(d);
+  }
+  return std::sqrt(sum / static_cast<float>(points.size()));
+}
+
 Similarity square_crop(Point centre, float side, float degrees, int size) {
   const float radians = degrees * static_cast<float>(CV_PI) / 180.0f;
   const float scale = static_cast<float>(size) / side;

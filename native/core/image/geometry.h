@@ -32,6 +32,9 @@ Box moved(const Box& box, const Similarity& transform);
 // The least-squares similarity from `from` to `to` (Umeyama 1991, without reflection).
 Similarity fit_similarity(std::span<const Point> from, std::span<const Point> to);
 
+// Root mean square distance of the points from their counterparts.
+float rms_distance(std::span<const Point> points, std::span<const Point> others);
+
 // The transform from a square of `side` source pixels around `centre`, rotated by `degrees`, to an
 // upright square of `size` pixels.
 Similarity square_crop(Point centre, float side, float degrees, int size);

@@ -58,10 +58,7 @@ cv::Rect area_of(const View& view) {
 
 }  // namespace
 
-Box around_face(const Box& box) {
-  const float side = std::max(box.width, box.height);
-  return enlarged_by({box.centre().x - side / 2, box.centre().y - side / 2, side, side}, 2);
-}
+Box around_face(const Box& box) { return enlarged_by(box.square(), 2); }
 
 Part part_of(const Similarity& crop, int size) {
   const auto [from, to] = shown_by(crop, size);
@@ -174,7 +171,7 @@ Image Image::without_dots(float pitch) {
 }
 
 View closeup(Image& image, const Box& box, float roll, int size) {
-  const float side = 2 * std::max(box.width, box.height);
+  const float side = 2 * box.longer_side();
   const Similarity crop = square_crop(box.centre(), side, roll, size);
   View out;
   out.to_image = crop.inverse();

@@ -82,6 +82,12 @@ View rotated(const View& view, int quarters) {
   return out;
 }
 
+std::vector<View> rotations(const View& view, int first) {
+  std::vector<View> views;
+  for (int quarters = first; quarters < 4; ++quarters) views.push_back(rotated(view, quarters));
+  return views;
+}
+
 View padded(const View& view, float share) {
   const float scale = std::min(1.0f, as_float(kMaxPadded) * share / as_float(view.longer_side()));
   const cv::Mat inner = resized(view.bgr, scale);

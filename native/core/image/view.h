@@ -45,6 +45,9 @@ View shrunk_by(const View& view, int times, const Budget& budget = {});
 // The view rotated clockwise by multiples of 90 degrees.
 View rotated(const View& view, int quarters);
 
+// The view rotated by `first` to three quarters.
+std::vector<View> rotations(const View& view, int first);
+
 // The view inside a border of its mean colour; each side of the view is `share` of the padded one.
 View padded(const View& view, float share);
 
