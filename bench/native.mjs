@@ -1,18 +1,20 @@
-// Times of the native stages for one image, compared with the runs of the nets alone, on one thread, as JSON:
-//   node bench/native.mjs [--image FILE] [--mode fast|balance] [--pack DIR] [--beside DIR] [--rounds N]
+// The native pipeline in a loop, without HTTP and Node: its stages, and beside it its nets and the decoding alone, as JSON:
+//   node bench/native.mjs [--images small|card|photo|phone] [--mode fast|balance] [--pack DIR] [--seconds S]
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
-import { root } from '../test/support/programs.mjs';
-import { buildNative, programs } from './lib/setup.mjs';
+import { flags } from '../test/support/report.mjs';
+import { pairsOf } from './compare/requests.mjs';
+import { buildNative, floor } from './lib/setup.mjs';
 
-const args = process.argv.slice(2);
-// Paths are relative to the caller's folder, but the program runs in the project's.
-for (const option of ['--image', '--pack', '--beside']) {
-  const at = args.indexOf(option) + 1;
-  if (at > 0 && args[at] !== undefined) args[at] = resolve(args[at]);
-}
-
+const { images, mode, pack, seconds } = flags({
+  images: ['small', 'card', 'photo', 'phone'],
+  mode: ['fast', 'balance'],
+  pack: 'models/packs/default',
+  seconds: 5,
+});
 await buildNative();
-const { status, error } = spawnSync(programs.stages, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
+const files = (await pairsOf(images)).pairs.flatMap((pair) => pair.files);
+const options = ['--mode', mode, '--pack', resolve(pack), '--seconds', `${seconds}`];
+const { status, error } = spawnSync(floor, [...options, ...files], { stdio: 'inherit' });
 if (error) throw error;
 process.exitCode = status ?? 1;

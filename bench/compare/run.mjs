@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { content_type, form } from '../../test/support/load.mjs';
 import { allowedCpus } from '../../test/support/programs.mjs';
 import { contenders } from '../contenders/index.mjs';
-import { programs } from '../lib/setup.mjs';
+import { floor } from '../lib/setup.mjs';
 import { path } from './loader.mjs';
 import { cellsOf, rotated, sameCell, saturating, steady_share } from './plan.mjs';
 import { kindOf, pairsOf, scenarios } from './requests.mjs';
@@ -62,7 +62,7 @@ async function check({ address, key }, scenario, mode, count) {
 async function measureFloor({ workers }, { scenario, mode }, { seconds }) {
   const files = (await pairsOf(kindOf(scenario))).pairs.flatMap((pair) => pair.files);
   const args = ['--mode', mode, '--threads', String(workers), '--seconds', String(seconds), ...files];
-  return JSON.parse((await promisify(execFile)(programs.floor, args)).stdout);
+  return JSON.parse((await promisify(execFile)(floor, args)).stdout);
 }
 
 /** A contender and its load, after it has settled: { address, key, load(job), stop() }. */

@@ -17,16 +17,14 @@ export function sharedData(name = '') {
   return existsSync(folder) ? folder : undefined;
 }
 
-// ---- the bench's C++ programs (native/bench), by the CMake preset `bench`
+// ---- the bench's C++ program (native/bench), by the CMake preset `bench`
 
-const built = (name) => join(root, `build/bench/native/bench/facematch_${name}`);
-
-/** Exist after `buildNative`. */
-export const programs = { floor: built('floor'), stages: built('stages') };
+/** Exists after `buildNative`. */
+export const floor = join(root, 'build/bench/native/bench/facematch_floor');
 
 /** Quick when nothing has changed. Rejects with the compiler's last lines. */
 export async function buildNative() {
-  const options = { cwd: root, cure: 'The programs of native/bench did not build.' };
+  const options = { cwd: root, cure: 'The program of native/bench did not build.' };
   await run('cmake', ['--preset', 'bench', '--log-level=ERROR'], options);
   await run('cmake', ['--build', '--preset', 'bench', '--parallel', '2'], options);
 }
@@ -109,7 +107,7 @@ const steps = [
     make: buildOpencv,
   },
   {
-    title: 'programs of native/bench',
+    title: 'program of native/bench',
     for: ['floor'],
     done: () => false, // the build system knows what has changed
     make: buildNative,

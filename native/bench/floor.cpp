@@ -1,8 +1,8 @@
 // The upper limit of this machine: the pipeline on pairs of images, in a loop on N threads,
 // without HTTP and Node; and on the same threads the runs of its nets alone and the decoding of its
 // JPEGs alone. The three alternate, so that other load on the machine slows them alike.
-//   facematch_floor [--mode fast|balance] [--threads N] [--seconds S] FILE FILE [FILE FILE ...]
-// Prints JSON. CPU times are those of the threads.
+//   facematch_floor [--mode fast|balance] [--pack DIR] [--threads N] [--seconds S] FILE FILE [...]
+// Prints JSON. CPU times are those of the threads, so that other programs do not count.
 // clang-format off
 #include <cstdio>  // jpeglib.h uses FILE and size_t without including them
 #include <jpeglib.h>
@@ -12,7 +12,10 @@
 #include <array>
 #include <barrier>
 #include <chrono>
+#include <ctime>
 #include <functional>
+#include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <thread>
@@ -21,10 +24,35 @@
 #include "../core/pipeline.h"
 #include "../test/support.h"
 #include "nets.h"
-#include "program.h"
 
 namespace facematch::bench {
 namespace {
+
+// Flags with their values, and files.
+struct Options {
+  std::map<std::string, std::string> values = {{"--mode", "fast"},
+                                               {"--pack", testing::default_pack()},
+                                               {"--threads", "1"},
+                                               {"--seconds", "5"}};
+  std::vector<std::string> files;
+
+  explicit Options(std::span<char*> words) {
+    for (size_t i = 1; i < words.size(); ++i) {
+      if (values.contains(words[i]) && i + 1 < words.size()) {
+        values[words[i]] = words[i + 1];
+        ++i;
+      } else {
+        files.emplace_back(words[i]);
+      }
+    }
+  }
+};
+
+double thread_milliseconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+}
 
 // Decodes a JPEG by libjpeg-turbo alone, a lower limit for any decoder that uses it: to BGR at
 // `eighths` / 8 of its size into `pixels`, which grows as needed. A damaged one ends the program.
@@ -118,21 +146,32 @@ Done slice(const Work& work, const std::vector<Pair>& pairs, size_t& next) {
 
 const std::vector<std::string> kKinds = {"pipeline", "nets", "decode"};
 
+// Milliseconds of the pipeline's stages, by name.
+using Stages = std::map<std::string, double>;
+
 std::vector<Work> works(const Engine& engine, const AnalyseOptions& options,
-                        const DecodedImage& image) {
+                        const DecodedImage& image, Stages& stages) {
   const auto nets = std::make_shared<BareNets>(bare_nets(engine, image));
   const auto pixels = std::make_shared<std::vector<uint8_t>>();
-  return {[&engine, &options](const Input& input) { analyse(engine, input.bytes, options); },
+  return {[&engine, &options, &stages](const Input& input) {
+            const auto [decode, detect, align, embed] =
+                analyse(engine, input.bytes, options).timings_ms;
+            stages["decode"] += decode;
+            stages["detect"] += detect;
+            stages["align"] += align;
+            stages["embed"] += embed;
+          },
           [nets](const Input& input) { nets->run(input.runs); },
           [pixels](const Input& input) { decode_jpeg_at(input.bytes, input.eighths, *pixels); }};
 }
 
 Json measure(const Options& arguments) {
-  const Engine& engine = testing::default_engine();
+  const Engine& engine = load_engine(testing::read_pack(arguments.values.at("--pack")));
   AnalyseOptions options;
-  options.accuracy_mode = arguments.mode();
+  const std::string& mode = arguments.values.at("--mode");
+  options.accuracy_mode = mode == "balance" ? AccuracyMode::kBalance : AccuracyMode::kFast;
   options.min_det_score = kMinScore;
-  const auto& files = arguments.files();
+  const auto& files = arguments.files;
   if (files.empty() || files.size() % 2 != 0) {
     throw std::invalid_argument("expected images in pairs");
   }
@@ -142,14 +181,15 @@ Json measure(const Options& arguments) {
         {read_input(engine, options, files[i]), read_input(engine, options, files[i + 1])});
   }
   const auto image = decode(pairs[0][0].bytes, options.limits, 0);
-  const auto count = static_cast<size_t>(arguments.positive("--threads", 1));
-  const double seconds = arguments.positive("--seconds", 5);
+  const auto count = std::stoul(arguments.values.at("--threads"));
+  const double seconds = std::stod(arguments.values.at("--seconds"));
   const auto rounds = static_cast<size_t>(
       std::max(1.0, seconds / (kSliceSeconds * static_cast<double>(kKinds.size()))));
 
   // Each thread has its own nets, so that inputs and outputs are not shared.
   std::vector<std::vector<Work>> work;
-  for (size_t i = 0; i < count; ++i) work.push_back(works(engine, options, image));
+  std::vector<Stages> stages(count);
+  for (size_t i = 0; i < count; ++i) work.push_back(works(engine, options, image, stages[i]));
   std::vector<std::vector<Done>> done(count, std::vector<Done>(kKinds.size()));
   std::barrier all(static_cast<std::ptrdiff_t>(count));
   {
@@ -158,6 +198,7 @@ Json measure(const Options& arguments) {
       threads.emplace_back([&, thread] {
         std::vector<size_t> next(kKinds.size(), thread);
         for (size_t round = 0; round <= rounds; ++round) {
+          if (round == 1) stages[thread].clear();
           for (size_t kind = 0; kind < kKinds.size(); ++kind) {
             all.arrive_and_wait();
             const Done more = slice(work[thread][kind], pairs, next[kind]);
@@ -169,10 +210,7 @@ Json measure(const Options& arguments) {
     }
   }
 
-  Json result{{"mode", arguments.text("--mode", "fast")},
-              {"threads", count},
-              {"pairs", pairs.size()},
-              {"slices", rounds}};
+  Json result{{"mode", mode}, {"threads", count}, {"pairs", pairs.size()}, {"slices", rounds}};
   for (size_t kind = 0; kind < kKinds.size(); ++kind) {
     Done sum;
     double rate = 0;
@@ -184,6 +222,13 @@ Json measure(const Options& arguments) {
                             {"cpu_ms", sum.cpu_ms / sum.pairs},
                             {"measured_pairs", sum.pairs}};
   }
+  const double all_pairs = result["pipeline"]["measured_pairs"];
+  for (const Stages& of_thread : stages) {
+    for (const auto& [stage, ms] : of_thread) {
+      Json& sum = result["stages_ms"][stage];
+      sum = sum.is_null() ? ms / all_pairs : sum.get<double>() + ms / all_pairs;
+    }
+  }
   return result;
 }
 
@@ -192,5 +237,12 @@ Json measure(const Options& arguments) {
 
 int main(int count, char** words) {
   using namespace facematch::bench;
-  return run(count, words, {"--mode", "--threads", "--seconds"}, measure);
+  try {
+    const Options options({words, static_cast<size_t>(count)});
+    std::cout << measure(options).dump(2) << '\n';
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+  }
 }

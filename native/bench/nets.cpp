@@ -6,7 +6,6 @@
 #include <stdexcept>
 
 #include "../core/runtime/net_input.h"
-#include "program.h"
 
 namespace facematch::bench {
 

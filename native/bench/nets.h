@@ -12,6 +12,9 @@
 
 namespace facematch::bench {
 
+// Of a face.
+constexpr float kMinScore = 0.7f;
+
 // How often each net runs.
 struct Runs {
   int detector = 1;
