@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <utility>
 
 #include "../core/image/decode.h"
 #include "drawing.h"
@@ -45,33 +46,21 @@ __attribute__((visibility("default"))) int posix_memalign(void** memory, size_t 
 namespace facematch::testing {
 namespace {
 
-// What a decoding gives in which the allocation behind so many fails.
-enum class Outcome { kSame, kNoMemory, kOther };
-
-Outcome decode_without(long allocation, const ByteVector& file, const DecodedImage& whole,
-                       bool& failed) {
-  const auto armed = [&](auto act) {
-    before_refusal = allocation;
-    try {
-      act();
-      failed = before_refusal < 0;
-      before_refusal = -1;
-    } catch (...) {
-      failed = true;
-      before_refusal = -1;
-      throw;
-    }
-  };
+// Whether a decoding in which the allocation behind so many fails gives the same image, or says
+// that memory ran out. `failed` becomes whether it came to that allocation.
+bool is_told(long allocation, const ByteVector& file, const DecodedImage& whole, bool& failed) {
+  const auto disarm = [&] { failed = std::exchange(before_refusal, -1) < 0; };
   try {
-    DecodedImage image;
-    armed([&] { image = decode(file, kAnySize, 0); });
-    const bool same =
-        image.orientation == whole.orientation && largest_difference(image.bgr, whole.bgr) == 0;
-    return same ? Outcome::kSame : Outcome::kOther;
+    before_refusal = allocation;
+    const DecodedImage image = decode(file, kAnySize, 0);
+    disarm();
+    return image.orientation == whole.orientation && largest_difference(image.bgr, whole.bgr) == 0;
   } catch (const Error& error) {
-    return error.code == ErrorCode::kInternalError ? Outcome::kNoMemory : Outcome::kOther;
+    disarm();
+    return error.code == ErrorCode::kInternalError;
   } catch (const cv::Exception& error) {
-    return error.code == cv::Error::StsNoMem ? Outcome::kNoMemory : Outcome::kOther;
+    disarm();
+    return error.code == cv::Error::StsNoMem;
   }
 }
 
@@ -89,7 +78,7 @@ TEST_CASE("whichever allocation of a decoder fails, the image is not called dama
     bool failed = true;
     for (; failed; ++refusals) {
       CAPTURE(refusals);
-      REQUIRE(decode_without(refusals, specimen.file, whole, failed) != Outcome::kOther);
+      REQUIRE(is_told(refusals, specimen.file, whole, failed));
     }
     CHECK(refusals > 1);
   }
