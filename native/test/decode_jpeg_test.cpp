@@ -48,13 +48,6 @@ std::vector<jpeg_scan_info> luma_first() {
           scan(0, 1, 63, 1, 0), scan(1, 9, 63, 0, 0), scan(2, 9, 63, 0, 0)};
 }
 
-std::vector<jpeg_scan_info> whole_bands() {
-  return {
-      scan(0, 0, 0, 0, 0),  scan(1, 0, 0, 0, 0),   scan(2, 0, 0, 0, 0),  scan(0, 1, 9, 0, 0),
-      scan(1, 1, 63, 0, 0), scan(0, 10, 63, 0, 0), scan(2, 1, 63, 0, 0),
-  };
-}
-
 std::vector<jpeg_scan_info> one_by_one() {
   return {scan(0, 0, 63, 0, 0), scan(1, 0, 63, 0, 0), scan(2, 0, 63, 0, 0)};
 }
@@ -76,7 +69,6 @@ std::vector<ScanFile> scan_files() {
       {"grey", encode_jpeg(grey, {.progressive = true})},
       {"four inks", encode_jpeg(inks, {.progressive = true, .of_inks = JCS_YCCK})},
       {"luma first", encode_jpeg(drawn, {.scans = luma_first()})},
-      {"whole bands", encode_jpeg(drawn, {.scans = whole_bands()})},
       {"sequential, a component at a time", encode_jpeg(drawn, {.scans = one_by_one()})},
   };
 }
