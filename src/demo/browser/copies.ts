@@ -117,10 +117,11 @@ function word(bytes: DataView, at: number): string {
 const longestSide = 4096;
 const quality = 0.92;
 
-/** What the server takes of one photo. */
-export function limitText(): string {
+/** Stands behind the name of a photo that is not as it was chosen. */
+export function smallerNote(): string {
   const { max_image_bytes, max_pixels } = settings.limits;
-  return `${bytesText(max_image_bytes)} and ${Math.round(max_pixels / 1e6)} megapixels`;
+  const limits = `${bytesText(max_image_bytes)} and ${Math.round(max_pixels / 1e6)} megapixels`;
+  return ` (made smaller here: the server takes up to ${limits})`;
 }
 
 /** The file itself, or a smaller JPEG of a photo that is more than the server takes. One that this browser cannot draw is left. */

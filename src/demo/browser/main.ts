@@ -1,5 +1,4 @@
-import { byId, element, Fault, find, settings, tell } from './dom.ts';
-import { makeCopyButtons, showPrograms } from './exchange.ts';
+import { byId, element, Fault, find, makeCopyButtons, settings, tell } from './dom.ts';
 import { Faces } from './faces.ts';
 import { chosenFields, form, showForm } from './form.ts';
 import { Others, PhotoSlot, takeDroppedAndPasted } from './photos.ts';
@@ -7,7 +6,7 @@ import { clearProblem, fieldsOf, showProblem } from './problem.ts';
 import { type Photo, planOf, send } from './request.ts';
 import { announcement, firstPhotos, showFaces, showMany, showResult } from './result.ts';
 import type { Choice, DetectAnswer, Fields, ManyAnswer, Received, Task } from './types.ts';
-import { bytesText } from './words.ts';
+import { bytesText, curlLine } from './words.ts';
 
 /** The page: its events, and its state between requests. Nothing is stored beyond the page. */
 
@@ -32,8 +31,8 @@ takeDroppedAndPasted(slots, (files, chosen) => {
   const [first, ...rest] = files;
   if (slots[0].file === undefined && first !== undefined) {
     void slots[0].show(first);
-    others.add(rest);
-  } else others.add(files);
+    others.list.add(rest);
+  } else others.list.add(files);
   return true;
 });
 for (const radio of document.querySelectorAll<HTMLInputElement>('[name="task"]')) {
@@ -93,7 +92,7 @@ async function compare(): Promise<boolean> {
     refused.add(plan.endpoint);
     if (planOf(taskOf(), plan.fields, refused)?.endpoint !== plan.endpoint) return compare();
   }
-  showPrograms(plan, photos);
+  byId('program').textContent = curlLine(location.origin, plan, photos);
   byId('json').textContent = JSON.stringify('answer' in outcome ? outcome.answer : outcome.problem, null, 2);
   byId('exchange').hidden = false;
   return 'answer' in outcome ? succeed(outcome) : fail(outcome);
@@ -107,7 +106,7 @@ function succeed({ answer, round_trip_ms }: Extract<Received, { answer: unknown 
   for (const [at, image] of images.entries()) faces[at]!.show(image);
   if (!('pairs' in answer)) {
     for (const [at, photos] of [answer.image1, answer.image2].entries())
-      slots[at]!.more.showAgreements(photos.map(({ agreement_percent }) => agreement_percent));
+      slots[at]!.showAgreements(photos.map(({ agreement_percent }) => agreement_percent));
   }
   setChosen(chosen);
   say(announcement(answer));
@@ -117,7 +116,7 @@ function succeed({ answer, round_trip_ms }: Extract<Received, { answer: unknown 
 function succeedWithList(answer: ManyAnswer | DetectAnswer): true {
   if ('results' in answer) {
     faces[0].show(answer.image1);
-    say(showMany(answer, others.images));
+    say(showMany(answer, others.list.rows));
   } else {
     faces[0].show({ ...answer.image, face_index: -1 });
     say(showFaces(answer, slots[0].image));
@@ -158,7 +157,7 @@ function placesOf() {
 async function showSamples(): Promise<void> {
   const files = await Promise.all([1, 2].map(sampleFile));
   void slots[0].show(files[0]!);
-  if (task === 'match_many') others.add([files[1]!]);
+  if (task === 'match_many') others.list.add([files[1]!]);
   else void slots[1].show(files[1]!);
 }
 
@@ -210,7 +209,7 @@ function fail({ problem, retry_after_s }: Extract<Received, { problem: unknown }
     const first = faultsOf(name).some(({ index = 0 }) => index === 0) || faultsOf(name).length === 0;
     if (first && names.includes(name)) fault.show();
   }
-  for (const { name, more } of slots) more.showFaults(faultsOf(name));
+  for (const slot of slots) slot.showFaults(faultsOf(slot.name));
   const controls = names.map((name) => form.querySelector<HTMLElement>(`[name="${CSS.escape(name)}"]`));
   for (const control of controls) {
     control?.setAttribute('aria-invalid', 'true');
@@ -233,7 +232,7 @@ function forget(): void {
   clearFaults();
   setChosen([-1, -1]);
   for (const overlay of faces) overlay.clear();
-  for (const { more } of slots) more.showAgreements([]);
+  for (const slot of slots) slot.showAgreements([]);
   hideResults();
   byId('exchange').hidden = true;
 }

@@ -1,8 +1,8 @@
 import { hasCamera, openCamera } from './camera.ts';
-import { fitted, limitText, previewImage, previewOf } from './copies.ts';
-import { byId, element, Fault, find, settings, tell } from './dom.ts';
-import { MorePhotos } from './more-photos.ts';
-import { bytesText, count } from './words.ts';
+import { fitted, previewOf, smallerNote } from './copies.ts';
+import { byId, Fault, find, settings, tell } from './dom.ts';
+import { PhotoList } from './photo-list.ts';
+import { agreementWords, bytesText, count } from './words.ts';
 
 /** One of the two photos: the file, its preview, its caption and faults, and further photos of the same person. */
 export class PhotoSlot {
@@ -14,7 +14,7 @@ export class PhotoSlot {
   readonly image: HTMLImageElement;
   readonly caption: HTMLElement;
   readonly fault: Fault;
-  readonly more: MorePhotos;
+  readonly more: PhotoList;
   readonly #input: HTMLInputElement;
   readonly #stage: HTMLElement;
   readonly #unseen: HTMLElement;
@@ -41,7 +41,13 @@ export class PhotoSlot {
     this.#remove = find(this.section, '.remove', HTMLElement);
     this.#heading = find(this.section, 'h2', HTMLElement);
     this.fault = new Fault(this.section, this.#input, byId(`${this.name}-fault`));
-    this.more = new MorePhotos(number, () => this.#changed());
+    this.more = new PhotoList(
+      `more${number}`,
+      `add-more${number}`,
+      settings.limits.photos - 1,
+      (at) => `Remove photo ${at + 2} of person ${number}`,
+      () => this.#changed(),
+    );
     this.#listen();
   }
 
@@ -91,9 +97,22 @@ export class PhotoSlot {
   /** Name and size, and whether it is as it was chosen. */
   get label(): string {
     if (this.file === undefined) return '';
-    const isSmaller = this.file !== this.#chosen;
-    const note = isSmaller ? ` (made smaller here: the server takes up to ${limitText()})` : '';
+    const note = this.file === this.#chosen ? '' : smallerNote();
     return `${this.file.name}, ${bytesText(this.file.size)}${note}`;
+  }
+
+  /** How well each photo fits the others of the person; null and undefined where it is not known. */
+  showAgreements([first, ...others]: readonly (number | null | undefined)[]): void {
+    showAgreement(byId(`agreement${this.number}`), first);
+    for (const [at, { words, name }] of this.more.rows.entries()) showAgreement(words, others[at], name);
+  }
+
+  /** Marks the photos that a problem is about. */
+  showFaults(errors: readonly { index?: number; agreement_percent?: number }[]): void {
+    const percents: (number | undefined)[] = [];
+    for (const { index = 0, agreement_percent } of errors) percents[index] = agreement_percent;
+    this.showAgreements(percents);
+    for (const { index = 0 } of errors) this.more.rows[index - 1]?.words.classList.add('odd');
   }
 
   #changed(): void {
@@ -137,6 +156,12 @@ export class PhotoSlot {
   }
 }
 
+function showAgreement(target: HTMLElement, percent: number | null | undefined, otherwise?: string): void {
+  const words = percent === null || percent === undefined ? undefined : agreementWords(percent);
+  tell(target, words?.text ?? otherwise);
+  target.classList.toggle('odd', words?.isOdd ?? false);
+}
+
 /**
  * Handles photos that are dropped or pasted anywhere on the page. The first goes where it was dropped, or to the first empty
  * slot; a second one to the other slot. If `takes` returns true, it has handled them.
@@ -174,75 +199,38 @@ export function takeDroppedAndPasted(
   });
 }
 
-/** The photos that the first one is compared with. */
+/** The photos that the first one is compared with; how many there may be, the server says. */
 export class Others {
   /** The form field that each of them is sent as. */
   readonly name = 'image2';
   readonly section = byId('others');
-  readonly #list = byId('others-list');
-  readonly #clear = byId('clear-others');
-  readonly #input = find(document, '#image2s', HTMLInputElement);
-  readonly #onChange: () => void;
-  readonly fault = new Fault(this.section, this.#input, byId('others-fault'));
-  ready: Promise<unknown> = Promise.resolve();
-  #files: File[] = [];
-  #images: HTMLImageElement[] = [];
+  readonly list: PhotoList;
+  readonly fault: Fault;
 
   /** @param onChange called when the list changes */
   constructor(onChange: () => void) {
-    this.#onChange = onChange;
-    this.#input.addEventListener('change', () => {
-      this.add([...(this.#input.files ?? [])]);
-      // The same file may be chosen again after it was removed.
-      this.#input.value = '';
+    const removal = (at: number) => `Remove photo ${at + 1} to compare with`;
+    this.list = new PhotoList('others-list', 'image2s', Number.POSITIVE_INFINITY, removal, () => {
+      this.#draw();
+      this.fault.clear();
+      onChange();
     });
-    this.#clear.addEventListener('click', () => {
-      for (const { src } of this.#images) URL.revokeObjectURL(src);
-      this.#files = [];
-      this.#images = [];
-      this.#changed();
-      this.#input.focus();
-    });
+    this.fault = new Fault(this.section, this.list.input, byId('others-fault'));
     this.#draw();
   }
 
   get files(): readonly File[] {
-    return this.#files;
+    return this.list.files;
   }
 
-  /** Previews in the order of the files; one that cannot be shown is empty. */
-  get images(): readonly HTMLImageElement[] {
-    return this.#images;
-  }
-
-  /** Adds files, even beyond the limit: the server reports that. */
-  add(files: readonly File[]): void {
-    this.#files.push(...files);
-    this.#images.push(...files.map(previewImage));
-    this.ready = Promise.all([this.ready, ...files.map((file) => this.#fit(file))]);
-    this.#changed();
-  }
-
-  async #fit(chosen: File): Promise<void> {
-    const file = await fitted(chosen);
-    if (file === chosen) return;
-    this.#files = this.#files.map((one) => (one === chosen ? file : one));
-    this.#draw();
-  }
-
-  #changed(): void {
-    this.#draw();
-    this.fault.clear();
-    this.#onChange();
+  get ready(): Promise<unknown> {
+    return this.list.ready;
   }
 
   #draw(): void {
-    const rows = this.#files.map(({ name, size }, i) =>
-      element('li', { title: `${name}, ${bytesText(size)}` }, this.#images[i]!, element('span', {}, name)),
-    );
-    this.#list.replaceChildren(...rows);
-    this.#clear.hidden = rows.length === 0;
+    this.list.draw(true);
+    const { length } = this.files;
     byId('others-caption').textContent =
-      rows.length === 0 ? `Up to ${settings.limits.targets} photos.` : count(rows.length, 'photo');
+      length === 0 ? `Up to ${settings.limits.targets} photos.` : count(length, 'photo');
   }
 }

@@ -156,8 +156,8 @@ export function thumbnail(
 
 /** Answers that are a list: one against many, and the faces of a photo. */
 
-/** `images`: previews of the targets. The best result is first. Returns the text to announce. */
-export function showMany(answer: ManyAnswer, images: readonly HTMLImageElement[]): string {
+/** `targets`: with their previews. The best result is first. Returns the text to announce. */
+export function showMany(answer: ManyAnswer, targets: readonly { image: HTMLImageElement }[]): string {
   const { results, matches, warnings } = answer;
   const percentOf = (result: ManyAnswer['results'][number]) =>
     'match' in result ? result.confidence_percent : -1;
@@ -171,8 +171,8 @@ export function showMany(answer: ManyAnswer, images: readonly HTMLImageElement[]
         return rowOf(undefined, name, element('td', {}, '–'), element('td', {}, words));
       }
       const { image2, match, warnings } = result;
-      const image = images[result.index];
-      const face = image && thumbnail(image, image2, image2.face_index);
+      const target = targets[result.index];
+      const face = target && thumbnail(target.image, image2, image2.face_index);
       const words = `${verdict(match)}: ${strangersAlike(result)} strangers look this alike`;
       const about = warnings.map((one) =>
         element('p', { className: 'hint' }, warningText(one, 'this photo')),
