@@ -1,17 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { readConfig } from '../config/config.ts';
-import { compare } from '../endpoints/comparison.ts';
-import type { Target } from '../endpoints/endpoint.ts';
+import type { ImageEndpoint, ImageRule, Photo, Target } from '../endpoints/endpoint.ts';
 import { imageBody } from '../endpoints/face.ts';
 import { faultsOf, problemOf } from '../endpoints/faults.ts';
-import type { Match } from '../endpoints/match.ts';
-import { matchAnswer } from '../endpoints/match.ts';
-import type { Many } from '../endpoints/match-many.ts';
-import { manyAnswer } from '../endpoints/match-many.ts';
-import { matchPerson, mostPhotos, type Person } from '../endpoints/match-person.ts';
+import { mostOf } from '../endpoints/images.ts';
 import { analysisOptions, completeOptions, type MatchOptions } from '../endpoints/options.ts';
 import { incomplete } from '../endpoints/warnings.ts';
-import type { Analysis } from '../engine/addon.ts';
 import { tellText } from '../engine/file-kind.ts';
 import { loadPack } from '../engine/load-addon.ts';
 import { packDirectory, readManifest } from '../engine/manifest.ts';
@@ -20,74 +14,60 @@ import type { Outcome } from '../engine/pool.ts';
 import { Problem } from '../errors.ts';
 import { calibrationOf } from '../scoring/calibration.ts';
 import { comparePersons, type PersonsJob } from '../scoring/persons.ts';
+import type { ImageField } from '../scoring/similarity.ts';
 import { readImage } from './files.ts';
 
 // match, detect and embed for files, in this process, without a server.
 
-/** Compares two files on this thread; the answer is the server's own. Throws an Error with a message for people. */
-export async function matchFiles(
-  files: readonly [string, string],
-  given: Partial<MatchOptions>,
-): Promise<Match> {
-  const start = performance.now();
-  const { analyse, calibration, ...known } = await openMatch(given);
-  const [first, second] = await Promise.all(files.map(readImage));
-  const result = compare([analyse(first!.bytes), analyse(second!.bytes)], known.options);
-  if (Array.isArray(result)) throw problemOf(result);
-  return matchAnswer({ ...known, total_ms: performance.now() - start }, result, calibration);
-}
+/** The files of each form field. */
+export type Files = Readonly<Record<ImageField, readonly string[]>>;
 
-/** The same for one file and several others. A fault of one of these is reported in its result. */
-export async function matchManyFiles(
-  file: string,
-  others: readonly string[],
+/** Compares files on this thread; the answer is the endpoint's own. Throws an Error with a message for people, which names the files. */
+export async function compareFiles<Body>(
+  endpoint: ImageEndpoint,
+  files: Files,
   given: Partial<MatchOptions>,
-): Promise<Many> {
+): Promise<Body> {
   const start = performance.now();
-  const { analyse, ...known } = await openMatch(given);
-  const reference = analyse((await readImage(file)).bytes);
-  const faults = faultsOf(file, reference, -1);
-  if (faults.length > 0) throw problemOf(faults, file);
-  const outcomes: [Analysis, ...Outcome[]] = [reference as Analysis];
+  const { manifest, analyse, cohortScores, ...known } = await openPack(given);
+  const calibration = calibrationOf(manifest.calibration?.[known.options.accuracy_mode]);
+  const photos: Photo[] = [];
   const targets: Target[] = [];
-  for (const name of others) {
-    let image: Target['image'];
-    try {
-      image = outcomes.push(analyse((await readImage(name)).bytes)) - 1;
-    } catch (error) {
-      image = new Problem('missing_field', { detail: (error as Error).message });
+  const outcomes: Outcome[] = [];
+  for (const field of ['image1', 'image2'] as const) {
+    const rule = endpoint.fields[field] as ImageRule;
+    if (!rule.targets && files[field].length > mostOf(rule)) {
+      throw new Error(`At most ${mostOf(rule)} photos are compared as ${field}.`);
     }
-    targets.push({ filename: name, name, image });
+    for (const [index, filename] of files[field].entries()) {
+      const read = await readImage(filename).catch((error: Error) => {
+        // One of several targets does not stop the others.
+        if (rule.targets) return new Problem('missing_field', { detail: error.message });
+        throw error;
+      });
+      const image = read instanceof Problem ? read : outcomes.push(analyse(read.bytes)) - 1;
+      if (rule.targets) targets.push({ filename, image });
+      photos.push({ field, index, filename });
+    }
   }
-  return manyAnswer({ ...known, targets, outcomes, total_ms: performance.now() - start });
+  const total_ms = performance.now() - start;
+  const question = { ...known, request_id: randomUUID(), warnings: [], queue_ms: 0, total_ms };
+  const analysed = { question, photos, targets, outcomes, calibration };
+  const job = endpoint.work?.(analysed);
+  const answered = endpoint.answer(
+    analysed,
+    job && comparePersons(job.input as PersonsJob, { cohortScores }),
+  );
+  if ('refusal' in answered) throw new Error(withNames(answered.refusal.message, files));
+  return answered.body as Body;
 }
 
-/** Photos of one person against photos of one person. Throws an Error with a message for people. */
-export async function matchPersonFiles(
-  first: readonly string[],
-  second: readonly string[],
-  given: Partial<MatchOptions>,
-): Promise<Person> {
-  const start = performance.now();
-  const { analyse, cohortScores, calibration, ...known } = await openMatch(given);
-  const photos = [
-    ...first.map((filename, index) => ({ field: 'image1', index, filename })),
-    ...second.map((filename, index) => ({ field: 'image2', index, filename })),
-  ];
-  for (const [field, most] of Object.entries(mostPhotos))
-    if (photos.filter((photo) => photo.field === field).length > most)
-      throw new Error(
-        `At most ${mostPhotos.image1} photos of the one person and ${mostPhotos.image2} of the other are compared.`,
-      );
-  const outcomes: Outcome[] = [];
-  for (const { filename } of photos) outcomes.push(analyse((await readImage(filename)).bytes));
-  const question = { ...known, total_ms: performance.now() - start };
-  const analysed = { question, photos, targets: [], outcomes, calibration };
-  const job = matchPerson.work(analysed);
-  const compared = job && comparePersons(job.input as PersonsJob, { cohortScores });
-  const answered = matchPerson.answer(analysed, compared);
-  if ('refusal' in answered) throw answered.refusal;
-  return answered.body as Person;
+/** The text with the names of the files in place of the form's fields. */
+export function withNames(text: string, files: Files): string {
+  return text.replaceAll(/\b(image[12])\b(?:\[(\d+)\])?/g, (words, field: ImageField, index?: string) => {
+    const isClear = index !== undefined || files[field].length === 1;
+    return isClear ? (files[field][Number(index ?? 0)] ?? words) : words;
+  });
 }
 
 /** The configured pack, verified. Rejects with an Error with a message for people. */
@@ -109,13 +89,6 @@ async function openPack(given: Partial<MatchOptions>) {
     cohortScores: (embeddings: Float32Array) => addon.cohortScores(directory, embeddings),
     analyse: (image: Uint8Array) => tellText(addon.analyse(directory, image, analysis), image),
   };
-}
-
-/** What a match needs of the pack, and the parts of its answer that do not depend on the images. */
-async function openMatch(given: Partial<MatchOptions>) {
-  const { manifest, ...known } = await openPack(given);
-  const calibration = calibrationOf(manifest.calibration?.[known.options.accuracy_mode]);
-  return { ...known, calibration, warnings: [], request_id: randomUUID(), queue_ms: 0 };
 }
 
 /**
@@ -141,8 +114,8 @@ export async function* analyseFiles(files: readonly string[], given: Partial<Mat
       const body = { ...imageBody(image), warnings: incomplete('image', image) };
       yield { file, bytes, image, body, model: { ...model, accuracy_mode } };
     } else {
-      const { code, message, extras } = problemOf(faultsOf('image', result, -1), file);
-      // The form's field means nothing here.
+      // The file stands for the form's field.
+      const { code, message, extras } = problemOf(faultsOf(file, result, -1));
       const { field: _, ...rest } = extras;
       yield { file, error: { code, ...rest, detail: message } };
     }

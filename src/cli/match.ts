@@ -1,4 +1,7 @@
 import type { Command } from 'commander';
+import type { Match } from '../endpoints/match.ts';
+import type { Many } from '../endpoints/match-many.ts';
+import type { Person } from '../endpoints/match-person.ts';
 import { addHelp } from './help.ts';
 import { givenOptions, matchFlag } from './match-flags.ts';
 import { type Colours, coloursFor, complain } from './terminal.ts';
@@ -46,9 +49,11 @@ export function registerMatch(program: Command): void {
 }
 
 async function matchTwo(file1: string, file2: string, options: MatchCommandOptions): Promise<void> {
-  const { matchFiles } = await import('./image-files.ts');
+  const { compareFiles } = await import('./image-files.ts');
+  const { match } = await import('../endpoints/match.ts');
   const start = performance.now();
-  const answer = await matchFiles([file1, file2], givenOptions(options));
+  const files = { image1: [file1], image2: [file2] };
+  const answer = await compareFiles<Match>(match, files, givenOptions(options));
   const names = { image1: file1, image2: file2 };
   await print(options, answer, ({ describeAnswer }, colours) =>
     describeAnswer(answer, names, performance.now() - start, colours),
@@ -68,23 +73,30 @@ async function print(
 const collect = (file: string, before: string[] = []) => [...before, file];
 
 async function matchPersons(
-  first: readonly string[],
-  second: readonly string[],
+  image1: readonly string[],
+  image2: readonly string[],
   options: MatchCommandOptions,
 ): Promise<void> {
-  const { matchPersonFiles } = await import('./image-files.ts');
-  const answer = await matchPersonFiles(first, second, givenOptions(options));
+  const { compareFiles } = await import('./image-files.ts');
+  const { matchPerson } = await import('../endpoints/match-person.ts');
+  const answer = await compareFiles<Person>(matchPerson, { image1, image2 }, givenOptions(options));
   await print(options, answer, ({ describePersons }, colours) => describePersons(answer, colours));
 }
 
 async function matchMany(
   reference: string,
-  candidates: string[],
+  image2: readonly string[],
   options: MatchCommandOptions,
 ): Promise<void> {
-  const { matchManyFiles } = await import('./image-files.ts');
-  const answer = await matchManyFiles(reference, candidates, givenOptions(options));
-  const refused = answer.results.flatMap((result) => ('problem' in result ? [result.problem.detail] : []));
+  const { compareFiles, withNames } = await import('./image-files.ts');
+  const { matchMany } = await import('../endpoints/match-many.ts');
+  const files = { image1: [reference], image2 };
+  const answer = await compareFiles<Many>(matchMany, files, givenOptions(options));
   await print(options, answer, ({ describeResults }, colours) => describeResults(answer, reference, colours));
-  complain(refused);
+  complain(
+    answer.results.flatMap((result) => {
+      const own = { ...files, image2: [image2[result.index]!] };
+      return 'problem' in result ? [withNames(result.problem.detail, own)] : [];
+    }),
+  );
 }

@@ -89,8 +89,6 @@ export interface Target {
   filename: string | undefined;
   /** Its index among the images, or why it is not there. */
   image: number | Problem;
-  /** The name of the image in problems; by default the form's field. */
-  name?: string;
 }
 
 /** Where an image of the form came from. */

@@ -64,11 +64,8 @@ export function faultsOf(
 /** Checked in this order, after everything else that can be wrong with an image. */
 const stages: readonly ImageFault['code'][] = ['no_face_found', 'face_index_out_of_range'];
 
-/**
- * Names every image with a fault. Code and members are those of the first image that fails at the earliest stage. `name`
- * is what `detail` calls the image; by default the form's field.
- */
-export function problemOf(faults: readonly ImageFault[], name?: string): Problem {
+/** Names every image with a fault. Code and members are those of the first image that fails at the earliest stage. */
+export function problemOf(faults: readonly ImageFault[]): Problem {
   const stage = (fault: ImageFault) => stages.indexOf(fault.code);
   const [main] = faults.toSorted((a, b) => stage(a) - stage(b));
   const errors = faults.map((fault) => ({
@@ -76,7 +73,7 @@ export function problemOf(faults: readonly ImageFault[], name?: string): Problem
     ...(fault.photo === undefined ? {} : { index: fault.photo }),
   }));
   const isOfSeveral = faults.length > 1 || faults.some(({ photo }) => photo !== undefined);
-  const detail = detailsOf(faults, name);
+  const detail = detailsOf(faults);
   const { code, ...members } = membersOf(main!);
   const reason = reasonOf(main!);
   if (code === 'no_face_found') return new Problem(code, { detail, errors }, reason);
@@ -106,11 +103,9 @@ function membersOf(fault: ImageFault): Pick<ImageFault, 'field' | 'code'> {
   return Object.fromEntries(members) as unknown as Pick<ImageFault, 'field' | 'code'>;
 }
 
-function detailsOf(faults: readonly ImageFault[], name: string | undefined): string {
+function detailsOf(faults: readonly ImageFault[]): string {
   const faceless = faults.filter((fault) => fault.code === 'no_face_found');
-  const others = faults
-    .filter((fault) => fault.code !== 'no_face_found')
-    .map((fault) => detailOf(fault, name));
+  const others = faults.filter((fault) => fault.code !== 'no_face_found').map((fault) => detailOf(fault));
   const [first] = faceless;
   if (first === undefined) return others.join(' ');
   const nameOf = ({ field, photo }: ImageFault) => photoName(field, photo);

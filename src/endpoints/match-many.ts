@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import type { Analysis } from '../engine/addon.ts';
-import type { Outcome } from '../engine/pool.ts';
 import { errorTable, imageErrorCodes, Problem } from '../errors.ts';
-import type { Calibration } from '../scoring/calibration.ts';
-import { accuracy_mode, type Question, request_id, rest, threshold_percent, timingsBody } from './answer.ts';
+import { accuracy_mode, request_id, rest, threshold_percent, timingsBody } from './answer.ts';
 import { assessPair, compare, pairs_compared, verdict } from './comparison.ts';
-import { type Decision, define, type ImageCounts, prefix, type Target } from './endpoint.ts';
+import { type Analysed, type Decision, define, type ImageCounts, prefix, type Target } from './endpoint.ts';
 import { Image, imageBody, live_score } from './face.ts';
 import { lowQuality, qualityReasonNames, refusalOfFaces } from './face-quality.ts';
 import { faultMembers, faultsOf, problemOf } from './faults.ts';
@@ -80,28 +78,23 @@ export type Many = z.infer<typeof Many>;
 export type Compared = z.infer<typeof Compared>;
 export type Uncompared = z.infer<typeof Uncompared>;
 
-interface ManyQuestion extends Question {
-  targets: readonly Target[];
-  /** They are in the order of the images; the first, image1, has no fault. */
-  outcomes: readonly [Analysis, ...Outcome[]];
-  calibration: Calibration;
-}
-
 /** One image against several → the answer of the contract. Each target gets a result of its own. */
-export function manyAnswer(question: ManyQuestion): Many {
-  const { request_id, options, targets, outcomes, model } = question;
+function bodyOf(analysed: Analysed): Many {
+  const { question, targets, outcomes, calibration } = analysed;
+  const { request_id, options, model } = question;
+  const first = (outcomes[0] as Analysis).image;
   const { threshold_percent, accuracy_mode, image1_face_index } = options;
   const results = targets.map((target, index) => ({
     index,
     ...(target.filename === undefined ? {} : { filename: target.filename }),
-    ...resultOf(question, target),
+    ...resultOf(analysed, target),
   }));
   const best = results
     .filter((result) => 'match' in result)
     .toSorted((a, b) => b.confidence_percent - a.confidence_percent)[0];
   const matches = results.filter((result) => 'match' in result && result.match).length;
   const image1 = {
-    ...imageBody(outcomes[0].image),
+    ...imageBody(first),
     face_index: best?.image1_face_index ?? Math.max(0, image1_face_index),
   };
   return {
@@ -115,8 +108,8 @@ export function manyAnswer(question: ManyQuestion): Many {
     warnings: [
       ...question.warnings,
       ...thresholdBelowOne(threshold_percent),
-      ...uncalibrated(question.calibration, model),
-      ...incomplete('image1', outcomes[0].image),
+      ...uncalibrated(calibration, model),
+      ...incomplete('image1', first),
       // Where nothing was compared, no face was chosen.
       ...(best === undefined ? [] : notTheLargest('image1', image1, image1_face_index)),
       ...lowQuality('image1', image1.faces[image1.face_index]!),
@@ -130,9 +123,9 @@ export function manyAnswer(question: ManyQuestion): Many {
 }
 
 /** The result of a target, or its problem. */
-function resultOf(question: ManyQuestion, target: Target) {
+function resultOf(analysed: Analysed, target: Target) {
   try {
-    return comparedTarget(question, target);
+    return comparedTarget(analysed, target);
   } catch (error) {
     if (error instanceof Problem) return { problem: problemBody(error) };
     throw error;
@@ -140,12 +133,12 @@ function resultOf(question: ManyQuestion, target: Target) {
 }
 
 function comparedTarget(
-  { options, outcomes, calibration }: ManyQuestion,
-  { image, name }: Target,
+  { question: { options }, outcomes, calibration }: Analysed,
+  { image }: Target,
 ): Omit<Compared, 'index' | 'filename'> {
   if (image instanceof Problem) throw image;
-  const result = compare([outcomes[0], outcomes[image]!], { ...options, image2_face_index: -1 });
-  if (Array.isArray(result)) throw problemOf(result, name);
+  const result = compare([outcomes[0]!, outcomes[image]!], { ...options, image2_face_index: -1 });
+  if (Array.isArray(result)) throw problemOf(result);
   const [first, second] = result.analyses;
   const best = result.pairs[0]!;
   const verdict = assessPair(best, calibration, result.pairs.length, options.threshold_percent);
@@ -234,12 +227,11 @@ export const matchMany = define({
     further: ' For each `image2` but the first it takes one more.',
     curl: ['-F image1=@one.jpg', '-F image2=@two.jpg', '-F image2=@three.jpg', '-F accuracy_mode=fast'],
   },
-  answer({ question, targets, outcomes, calibration }) {
-    const { options } = question;
-    const faults = faultsOf('image1', outcomes[0]!, options.image1_face_index);
+  answer(analysed) {
+    const { options } = analysed.question;
+    const faults = faultsOf('image1', analysed.outcomes[0]!, options.image1_face_index);
     if (faults.length > 0) return refusalOf(faults);
-    const analysed = outcomes as [Analysis, ...Outcome[]];
-    const body = manyAnswer({ ...question, targets, outcomes: analysed, calibration });
+    const body = bodyOf(analysed);
     const asked = [askedFace('image1', body.image1)];
     return answerUnlessRefused(body, options, asked, countsOf(body), decisionsOf(body));
   },

@@ -34,11 +34,7 @@ export const Match = object(
 export type Match = z.infer<typeof Match>;
 
 /** A comparison → the answer of the contract. Matching uses exact numbers; they are rounded afterwards. */
-export function matchAnswer(
-  question: Question,
-  { analyses, pairs }: Comparison,
-  calibration: Calibration,
-): Match {
+function matchAnswer(question: Question, { analyses, pairs }: Comparison, calibration: Calibration): Match {
   const { request_id, options, warnings, model } = question;
   const [first, second] = analyses;
   const judged = pairs.map((pair) => {

@@ -78,7 +78,7 @@ describe('facematch match --person', () => {
   });
 
   test('names the photo of somebody else, and refuses too many', async () => {
-    expectFailure(await match('1.jpg 3.jpg notes.jpg'), 1, 'image2[1]');
+    expectFailure(await match('1.jpg 3.jpg notes.jpg'), 1, 'Send notes.jpg');
     expectFailure(await match(`1.jpg ${'--with 3.jpg '.repeat(4)}3.jpg`), 1, 'At most 4 photos');
   });
 });
