@@ -308,7 +308,7 @@ export const imageErrorCodes = errorCodes.filter(
 
 type Member = (typeof errorTable)[Having<'members'>]['members'][number];
 
-/** Members of a problem besides the standard ones; src/site/problems.ts says what each is. */
+/** Members of a problem besides the standard ones; src/site/schemas.ts says what each is. */
 export interface ProblemExtras extends Partial<Record<Member, unknown>> {
   detail?: string;
   field?: string;

@@ -13,9 +13,8 @@ import { Calibration } from '../endpoints/models.ts';
 import { Warning } from '../endpoints/warnings.ts';
 import { errorCodes, errorTable } from '../errors.ts';
 import { examples } from './examples.ts';
-import { type ComponentKind, jsonSchemas, ref } from './json-schema.ts';
 import { type Header, headers, type Operation, operationOf, requestIdPattern } from './operations.ts';
-import { problemSchemas } from './problems.ts';
+import { type ComponentKind, jsonSchemas, problemSchemas, ref } from './schemas.ts';
 
 /** The OpenAPI 3.1 document, built from the tables that the server itself uses. */
 

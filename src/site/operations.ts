@@ -4,8 +4,7 @@ import type { Listed } from '../endpoints/index.ts';
 import type { NumberRule } from '../endpoints/options.ts';
 import { type ErrorCode, errorCodes, errorTable, type Requests } from '../errors.ts';
 import { samplesOf } from './code-samples.ts';
-import { ref, type Schema } from './json-schema.ts';
-import { problemName } from './problems.ts';
+import { problemName, ref, type Schema } from './schemas.ts';
 
 /** An endpoint → what OpenAPI calls an operation: its request, its answers, their headers. */
 

@@ -5,7 +5,7 @@ import { type ErrorCode, errorCodes } from '../errors.ts';
 import { hashOf, policyOf } from '../http/responses.ts';
 import type { OpenApiDocument } from './document.ts';
 import { type Html, html } from './html.ts';
-import { problemName } from './problems.ts';
+import { problemName } from './schemas.ts';
 
 /**
  * The API's page: the document, shown by Scalar's API reference, which set-up puts beside the built program. The operations come

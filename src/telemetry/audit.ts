@@ -3,7 +3,7 @@ import type { Decision } from '../endpoints/endpoint.ts';
 import { endpoints } from '../endpoints/index.ts';
 import { type ErrorGroup, groupOf, isErrorCode } from '../errors.ts';
 import { Lines } from './lines.ts';
-import type { RequestRecord } from './record.ts';
+import type { RequestRecord } from './metrics.ts';
 
 /** The endpoints that decide something, and the one that gives templates out. */
 const routes: readonly string[] = endpoints.filter(({ audited }) => audited).map(({ id }) => id);

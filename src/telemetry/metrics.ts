@@ -1,7 +1,41 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Decision, ImageCounts } from '../endpoints/endpoint.ts';
 import { errorCodes, groupOf, isErrorCode } from '../errors.ts';
 import { type build, counters, type gauges, type Metric, metricName, metricTable } from './metric-table.ts';
-import type { RequestRecord, Tally } from './record.ts';
+
+/** All that is kept of a request. Never an image, an embedding, a key or a path. */
+export interface RequestRecord {
+  request_id: string;
+  /** The trace of the client's traceparent. */
+  trace_id: string | undefined;
+  /** The client's address; only with FACEMATCH_LOG_CLIENT=on, and only for the log. */
+  client: string | undefined;
+  /** The id part of the key; it is public and opens nothing. */
+  key_id: string | undefined;
+  route: string;
+  status: number;
+  /** Error code; undefined for a 200 answer. */
+  code: string | undefined;
+  field: string | undefined;
+  /** Why an image was refused, in more words than the client gets. */
+  reason: string | undefined;
+  bytes: number;
+  duration_ms: number;
+  timings_ms: Readonly<Record<string, number>>;
+  /** A fault of the server; goes to the log and nowhere else. */
+  fault: string | undefined;
+  tally: Tally;
+}
+
+/** What the metrics and the audit log have of a request, and no log line: in one it would describe one person. */
+interface Tally {
+  /** The name of a key that was admitted. */
+  key_name: string | undefined;
+  /** How many images were analysed. */
+  images: number;
+  counts: readonly ImageCounts[];
+  decisions: readonly Decision[];
+}
 
 /** Where the metrics of the table `gauges` get their values at each scrape; undefined for no series. */
 export type Gauges = Readonly<Record<keyof typeof gauges, () => number | undefined>>;

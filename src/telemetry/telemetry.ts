@@ -2,8 +2,8 @@ import { type Logger, pino, stdTimeFunctions } from 'pino';
 import type { LogLevel } from '../config/config.ts';
 import type { AuditLog } from './audit.ts';
 import { Lines } from './lines.ts';
+import type { RequestRecord } from './metrics.ts';
 import { type BuildInfo, Metrics } from './metrics.ts';
-import type { RequestRecord } from './record.ts';
 
 /** JSON lines on standard error. */
 export interface Log {

@@ -11,7 +11,7 @@ import { type ErrorCode, errorCodes, Problem } from '../../src/errors.ts';
 import { problem } from '../../src/http/responses.ts';
 import { openApiDocument } from '../../src/site/document.ts';
 import { StaticDocument } from '../../src/site/documents.ts';
-import { problemName } from '../../src/site/problems.ts';
+import { problemName } from '../../src/site/schemas.ts';
 import { AnswerJudge } from '../fixtures/openapi-answers.ts';
 import { without } from '../support/without.mjs';
 

@@ -3,7 +3,7 @@ import type { BrowserContextOptions } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { errorCodes } from '../../../src/errors.ts';
 import { problemTypes } from '../../../src/http/responses.ts';
-import { problemName } from '../../../src/site/problems.ts';
+import { problemName } from '../../../src/site/schemas.ts';
 import { samples } from '../../fixtures/images.ts';
 import { DemoPage, demoPath, jpeg } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';

@@ -8,9 +8,40 @@ import { mostPhotos } from '../endpoints/match-person.ts';
 import { count, listOf } from '../endpoints/schema.ts';
 import { type ErrorCode, type ErrorRow, errorCodes, errorTable, imageErrorCodes } from '../errors.ts';
 import { problemTypes } from '../http/responses.ts';
-import { jsonSchemas, type Schema } from './json-schema.ts';
 
-/** The error table as schemas. */
+/** JSON Schema (draft 2020-12, the dialect of OpenAPI 3.1) of zod schemas, and of the error table. */
+
+export interface Schema extends z.core.JSONSchema.BaseSchema {
+  properties?: Record<string, Schema>;
+  items?: Schema;
+}
+
+export type ComponentKind = 'schemas' | 'headers' | 'examples' | 'parameters';
+
+export function ref(kind: ComponentKind, name: string): { $ref: string } {
+  return { $ref: `#/components/${kind}/${name}` };
+}
+
+/** zod schemas by the names of their components → JSON Schemas. They refer to each other by those names. */
+export function jsonSchemas(schemas: Readonly<Record<string, z.ZodType>>): Record<string, Schema> {
+  const registry = z.registry<{ id: string }>();
+  for (const [id, schema] of Object.entries(schemas)) registry.add(schema, { id });
+  const made = z.toJSONSchema(registry, {
+    uri: (id) => ref('schemas', id).$ref,
+    // An input schema allows further members, which clients are told to ignore.
+    io: 'input',
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      // Some tools ask every list for `items`; here `maxItems` leaves none for it.
+      if (jsonSchema.prefixItems) jsonSchema.items = {};
+    },
+  });
+  for (const schema of Object.values(made.schemas)) {
+    delete schema.$id;
+    delete schema.$schema;
+  }
+  return made.schemas as Record<string, Schema>;
+}
 
 /** The name of its schema: `missing_field` → `MissingFieldProblem`. */
 export function problemName(code: ErrorCode): string {
