@@ -106,21 +106,6 @@ describe('a body that does not come', async () => {
   });
 });
 
-test('what follows a head with an empty length is no request', async () => {
-  const counted = async () => {
-    const counts = (await server.metrics()).matchAll(/^facematch_requests_total{.*} (\d+)$/gm);
-    return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
-  };
-  const before = await counted();
-  const client = connect(server);
-  // The field is the last one, where node:http takes it for none.
-  client.write(server.head({ 'content-length': '' }) + server.getHead());
-  expectProblem(await client.answer(), 'invalid_multipart');
-  await client.closed;
-  expect(await client.answers(0)).toHaveLength(1);
-  expect(await counted()).toBe(before + 1);
-});
-
 test('a client that closes its sending side behind its request has left', async () => {
   server.gate.close();
   const client = connect(server);

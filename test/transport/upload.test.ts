@@ -132,6 +132,8 @@ test.each<[string, string]>([
   ['two lengths', 'content-length: 5\r\ncontent-length: 6\r\n'],
   ['the same length twice', 'content-length: 5\r\ncontent-length: 5\r\n'],
   ['a length that is no number', 'content-length: 5x\r\n'],
+  // As the last field, where node:http takes it for none.
+  ['an empty length', 'content-length: \r\n'],
   ['an unknown transfer coding', 'transfer-encoding: gzip, chunked\r\n'],
 ])('a head with %s is refused, and the connection ends', async (_what, lines) => {
   const plain = server.head();

@@ -198,15 +198,6 @@ test('six set-ups of one folder take turns', async () => {
 /** On some systems there is no binary; test/server/libraries.test.ts says what happens then. */
 const none = chooseTransport('auto').name === 'node';
 
-test.skipIf(none)('a native module is found, and tells its version', () => {
-  const uws = loadUws(undefined);
-  expect(uws.version).toMatch(/^20\.(?:51|69)\./);
-  expect(uws.App).toBeTypeOf('function');
-  expect(uws.LIBUS_LISTEN_EXCLUSIVE_PORT).toBe(1);
-  // What µWS reads when it is loaded.
-  expect(process.env.UWS_HTTP_MAX_HEADERS_SIZE).toBe('16384');
-});
-
 describe.skipIf(none)('a µWebSockets.js of one’s own', () => {
   const root = newFolder();
 

@@ -145,11 +145,3 @@ export async function connectTls(port: number, options: ConnectionOptions = {}):
 }
 
 export const rawTls = async (port: number) => new RawClient(await connectTls(port));
-
-/** Common name of the certificate that a new connection gets; with `servername` when one is given. */
-export async function nameAt(port: number, servername?: string): Promise<string> {
-  const socket = await connectTls(port, servername === undefined ? {} : { servername });
-  const { subject } = socket.getPeerCertificate();
-  socket.destroy();
-  return String(subject.CN);
-}
