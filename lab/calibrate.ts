@@ -9,8 +9,7 @@ import {
   requirePeople,
 } from './fmr-table.ts';
 import { fittedPeople, foldPair, foldPairs, folds, type HeldOutCohorts } from './held-out.ts';
-import type { Interval } from './metrics.ts';
-import { PairRate } from './pairs.ts';
+import { type Interval, PairRate } from './metrics.ts';
 import { byPerson, foldOf, type LabelledImage, type PeopleSet } from './people.ts';
 import { eachStrangers, numberPeople, tooAlike } from './strangers.ts';
 
@@ -206,11 +205,11 @@ function tallyOf(
   const add: VisitPair = (first, second, pairFolds, score, reach) => {
     const limits = thresholds[pairFolds]!;
     for (let column = 0; column < seen.length; column++)
-      if (reach > limits[column]!) seen[column]!.add(first, second, score >= limits[column]!);
+      if (reach > limits[column]!) seen[column]!.add(score >= limits[column]!, first, second);
   };
   const rows = () =>
     percents.map((percent, column): CalibrationCheck => {
-      const { rate: observed, interval, pairs } = seen[column]!;
+      const { rate: observed, interval, trials: pairs } = seen[column]!;
       return { group, percent, promised: promisedRate(percent), observed, interval, pairs, people };
     });
   return { add, rows };

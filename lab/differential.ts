@@ -1,8 +1,8 @@
 import { type Calibration, normalised, promisedRate } from 'facematch/for-lab';
 import type { CohortScore } from './calibrate.ts';
 import { folds } from './held-out.ts';
-import { type Interval, PersonRate } from './metrics.ts';
-import { PairRate, WorstPairsSeen } from './pairs.ts';
+import { type Interval, PairRate, PersonRate } from './metrics.ts';
+import { WorstPairsSeen } from './pairs.ts';
 import { type FoundPeople, foldOf, type Grouping, groupingText } from './people.ts';
 import { eachMated, eachStrangers, numberPeople } from './strangers.ts';
 
@@ -77,7 +77,7 @@ function figuresOf(
 ) {
   const acquired = numberPeople(allImages);
   const failures = new PersonRate(acquired.people.length);
-  for (const [i, { hasFace }] of allImages.entries()) failures.add(acquired.numbers[i]!, !hasFace);
+  for (const [i, { hasFace }] of allImages.entries()) failures.add(!hasFace, acquired.numbers[i]!);
 
   const faces = numberPeople(images);
   const { numbers, people } = faces;
@@ -98,14 +98,14 @@ function figuresOf(
   const left = eachStrangers(faces, options, (first, second, cosine) => {
     const score = scoreOfPair(first, second, cosine);
     for (const { threshold, matches } of rates) {
-      matches.add(numbers[first]!, numbers[second]!, score >= threshold);
+      matches.add(score >= threshold, numbers[first]!, numbers[second]!);
     }
     // Strangers of different groups are left to chance by the sample.
     if (!sampled) seen.add(false, images[first]!.file, images[second]!.file, score, cosine);
   });
   eachMated(faces, (first, second, cosine) => {
     const score = scoreOfPair(first, second, cosine);
-    for (const { threshold, nonMatches } of rates) nonMatches.add(numbers[first]!, score < threshold);
+    for (const { threshold, nonMatches } of rates) nonMatches.add(score < threshold, numbers[first]!);
     seen.add(true, images[first]!.file, images[second]!.file, score, cosine);
   });
   return {
@@ -119,15 +119,13 @@ function figuresOf(
     by_percent: rates.map(({ percent, matches, nonMatches }) => {
       // The stated rate, whose ratio to the measured one is given.
       const promised = Number(promisedRate(percent).toPrecision(6));
-      const { rate, interval, pairs: trials } = matches;
-      const false_match = { rate, interval, trials };
-      const false_non_match = rateOf(nonMatches);
-      return { percent, promised, false_match, ratio: rate / promised, false_non_match };
+      const [false_match, false_non_match] = [rateOf(matches), rateOf(nonMatches)];
+      return { percent, promised, false_match, ratio: false_match.rate / promised, false_non_match };
     }),
   };
 }
 
-function rateOf({ rate, interval, trials }: PersonRate): Rate {
+function rateOf({ rate, interval, trials }: PersonRate | PairRate): Rate {
   return { rate, interval, trials };
 }
 

@@ -35,8 +35,6 @@ export const foldPairs = Array.from({ length: folds }, (_, high) =>
 
 type Person = Pick<LabelledEmbedding, 'person' | 'embedding'>;
 
-export type MadeCohorts = Awaited<ReturnType<typeof makeCohorts>>;
-
 const tasksOfAStep = 40;
 
 /**

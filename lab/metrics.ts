@@ -145,42 +145,66 @@ export function tarAtFmr(pairs: readonly Scored[], fmr: number): { tar: number; 
   return { tar: accepted.length / same.length, threshold: accepted.at(-1) ?? Number.POSITIVE_INFINITY };
 }
 
-/** A share of trials of people, who are numbered from 0; each trial is of one person. */
-export class PersonRate {
-  readonly #hitsOf: Float64Array;
-  readonly #trialsOf: Float64Array;
+/** A share of trials, each of one person or of two, who are numbered from 0. */
+class PeopleRate {
+  readonly hitsOf: Float64Array;
+  readonly trialsOf: Float64Array;
   hits = 0;
   trials = 0;
 
   constructor(people: number) {
-    this.#hitsOf = new Float64Array(people);
-    this.#trialsOf = new Float64Array(people);
+    this.hitsOf = new Float64Array(people);
+    this.trialsOf = new Float64Array(people);
   }
 
-  add(person: number, hit: boolean): void {
+  add(hit: boolean, person: number, other = person): void {
     this.trials++;
-    this.#trialsOf[person]!++;
+    this.trialsOf[person]!++;
+    if (other !== person) this.trialsOf[other]!++;
     if (!hit) return;
     this.hits++;
-    this.#hitsOf[person]!++;
+    this.hitsOf[person]!++;
+    if (other !== person) this.hitsOf[other]!++;
   }
 
   /** NaN without trials. */
   get rate(): number {
     return this.hits / this.trials;
   }
+}
 
+export class PersonRate extends PeopleRate {
   /**
    * 95 %. Trials of one person are alike, so this is Wilson's interval of as many independent ones as would vary like the people
    * do (the design effect of Kish 1965). Without hits, or with nothing else, as if all were independent.
    */
   get interval(): Interval {
     const { hits, trials, rate } = this;
-    const people = this.#trialsOf.filter((own) => own > 0).length;
-    const squares = this.#trialsOf.reduce((sum, own, i) => sum + (this.#hitsOf[i]! - rate * own) ** 2, 0);
+    const people = this.trialsOf.filter((own) => own > 0).length;
+    const squares = this.trialsOf.reduce((sum, own, i) => sum + (this.hitsOf[i]! - rate * own) ** 2, 0);
     const independent = trials * rate * (1 - rate);
     if (people < 2 || !(independent > 0)) return wilson(hits, trials);
     const effect = Math.max(1, ((people / (people - 1)) * squares) / independent);
     return wilson(hits / effect, trials / effect);
+  }
+}
+
+export class PairRate extends PeopleRate {
+  /**
+   * 95 %, symmetric in the logarithm, because rates are near 0. Pairs that share a person are not independent, so it comes from leaving
+   * out one person at a time (delete-one jackknife). Without hits, as if they were.
+   */
+  get interval(): Interval {
+    const { hits, trials, rate } = this;
+    const left: number[] = [];
+    for (const [person, own] of this.trialsOf.entries()) {
+      const others = trials - own;
+      if (own > 0 && others > 0) left.push((hits - this.hitsOf[person]!) / others);
+    }
+    if (hits === 0 || left.length < 2) return wilson(hits, trials);
+    const mean = left.reduce((sum, one) => sum + one, 0) / left.length;
+    const squares = left.reduce((sum, one) => sum + (one - mean) ** 2, 0);
+    const factor = Math.exp((z * Math.sqrt(((left.length - 1) / left.length) * squares)) / rate);
+    return [rate / factor, Math.min(1, rate * factor)];
   }
 }

@@ -1,5 +1,5 @@
 import { type Calibration, excerpt } from 'facematch/for-lab';
-import { type Interval, type Scored, wilson, z } from './metrics.ts';
+import type { Scored } from './metrics.ts';
 import { pathOf, readTable } from './table.ts';
 
 /** One line of a list of pairs. Paths are relative to the images' folder. */
@@ -118,51 +118,5 @@ export class WorstPairsSeen {
       return { ...pair, confidence_percent: percentOf(pair.normalised, calibration) };
     };
     return { different: this.#different.map(judge), same: this.#same.map(judge) };
-  }
-}
-
-/**
- * A share of pairs of people, who are numbered from 0. Pairs that share a person are not independent, so the interval comes
- * from leaving out one person at a time (delete-one jackknife).
- */
-export class PairRate {
-  hits = 0;
-  pairs = 0;
-  readonly #hitsOf: Float64Array;
-  readonly #pairsOf: Float64Array;
-
-  constructor(people: number) {
-    this.#hitsOf = new Float64Array(people);
-    this.#pairsOf = new Float64Array(people);
-  }
-
-  add(first: number, second: number, hit: boolean): void {
-    this.pairs++;
-    this.#pairsOf[first]!++;
-    this.#pairsOf[second]!++;
-    if (!hit) return;
-    this.hits++;
-    this.#hitsOf[first]!++;
-    this.#hitsOf[second]!++;
-  }
-
-  /** NaN without pairs. */
-  get rate(): number {
-    return this.hits / this.pairs;
-  }
-
-  /** 95 %, symmetric in the logarithm, because rates are near 0. Without hits, as if pairs were independent. */
-  get interval(): Interval {
-    const left: number[] = [];
-    for (const [person, own] of this.#pairsOf.entries()) {
-      const pairs = this.pairs - own;
-      if (own > 0 && pairs > 0) left.push((this.hits - this.#hitsOf[person]!) / pairs);
-    }
-    if (this.hits === 0 || left.length < 2) return wilson(this.hits, this.pairs);
-    const mean = left.reduce((sum, rate) => sum + rate, 0) / left.length;
-    const squares = left.reduce((sum, rate) => sum + (rate - mean) ** 2, 0);
-    const deviation = Math.sqrt(((left.length - 1) / left.length) * squares);
-    const factor = Math.exp((z * deviation) / this.rate);
-    return [this.rate / factor, Math.min(1, this.rate * factor)];
   }
 }

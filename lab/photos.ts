@@ -1,7 +1,7 @@
 import { dot, meanOf, normalised } from 'facematch/for-lab';
 import { FoldCounts, scoreAt, totalOf } from './fmr-table.ts';
 import { foldPair, foldPairs, folds, type HeldOutCohorts } from './held-out.ts';
-import { PairRate } from './pairs.ts';
+import { PairRate } from './metrics.ts';
 import { byPerson, foldOf, type PeopleSet } from './people.ts';
 
 /**
@@ -166,9 +166,9 @@ export function checkShifts(
           const passing = new PairRate(people.length);
           eachScore(people, [first, second], cohorts, (score, folds, a, b) => {
             const own = shifts[folds]!;
-            passing.add(a, b, score - own[first - 1]! - own[second - 1]! >= threshold);
+            passing.add(score - own[first - 1]! - own[second - 1]! >= threshold, a, b);
           });
-          const { rate: observed, interval, pairs } = passing;
+          const { rate: observed, interval, trials: pairs } = passing;
           return { group, observed, interval, pairs };
         });
         const pairs = seen.reduce((sum, one) => sum + one.pairs, 0);

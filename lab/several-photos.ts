@@ -80,7 +80,7 @@ function figuresOf(
         if (i !== j) strangers++;
         for (const rate of rates) {
           const passes = normalised_similarity >= rate.threshold;
-          if (i === j) rate.mated.add(i, passes);
+          if (i === j) rate.mated.add(passes, i);
           else if (passes) rate.strangers++;
         }
       }

@@ -5,7 +5,6 @@ import { dot, meanOf } from '../../src/scoring/similarity.ts';
 import { Random } from '../../test/support/random.mjs';
 import { brokenPromises, fitTable } from '../calibrate.ts';
 import { binOf, bins, floorOf, fmrTable, type ImpostorScores, requirePeople } from '../fmr-table.ts';
-import type { HeldOutCohorts, MadeCohorts } from '../held-out.ts';
 import type { PeopleSet } from '../people.ts';
 
 function gaussian(random: () => number): number {
@@ -125,9 +124,8 @@ describe('of people who had no part in it', () => {
   test('the promise is kept to the group served worst, and the cohort spares the others', async () => {
     const ratios = (rows: ReturnType<typeof fitTable>['check']) =>
       Object.fromEntries(rows.map(({ group, observed, promised }) => [group, observed / promised]));
-    const { heldOut }: MadeCohorts = await makeCohorts(images, 2);
-    const cohorts: HeldOutCohorts = heldOut;
-    const withCohort = ratios(fitTable(sets, cohorts, [50]).check);
+    const { heldOut } = await makeCohorts(images, 2);
+    const withCohort = ratios(fitTable(sets, heldOut, [50]).check);
     expect(withCohort.a).toBeGreaterThan(0.7);
     expect(withCohort.a).toBeLessThan(1.2);
     expect(withCohort.b).toBeLessThan(1.2);

@@ -197,7 +197,7 @@ describe('pairs of strangers', () => {
 describe('a rate of people', () => {
   const rateOf = (...people: readonly (readonly boolean[])[]) => {
     const rate = new PersonRate(people.length);
-    for (const [person, trials] of people.entries()) for (const hit of trials) rate.add(person, hit);
+    for (const [person, trials] of people.entries()) for (const hit of trials) rate.add(hit, person);
     return rate;
   };
   const times = <T>(count: number, value: T) => Array.from({ length: count }, () => value);

@@ -16,11 +16,12 @@ import {
   bestThreshold,
   equalErrorRate,
   errorCurve,
+  PairRate,
   type Scored,
   tarAtFmr,
   wilson,
 } from '../metrics.ts';
-import { type JudgedPair, PairRate, worstPairs } from '../pairs.ts';
+import { type JudgedPair, worstPairs } from '../pairs.ts';
 
 const pair = (score: number, same: boolean, fold?: string): Scored => ({ score, same, fold });
 const same = (...scores: number[]) => scores.map((score) => pair(score, true));
@@ -190,7 +191,7 @@ describe('the true-accept rate', () => {
 function rateOf(people: number, hit: (i: number, j: number) => boolean): PairRate {
   const rate = new PairRate(people);
   for (let i = 0; i < people; i++) {
-    for (let j = i + 1; j < people; j++) rate.add(i, j, hit(i, j));
+    for (let j = i + 1; j < people; j++) rate.add(hit(i, j), i, j);
   }
   return rate;
 }
