@@ -18,10 +18,6 @@ import { usualFamilies } from '../packs/usual.ts';
 import { readPairs } from '../pairs.ts';
 import { printFit, tellWritten } from './calibrate.ts';
 
-interface JsonOption {
-  json?: true;
-}
-
 export function registerAdd(packs: Command): void {
   const command = packs
     .command('add')
@@ -60,7 +56,7 @@ export function registerAdd(packs: Command): void {
     .option('--licence <text>', 'under which you have the files', 'not stated')
     .option('--project <text>', 'where they come from', 'files of the operator')
     .option('--json', 'print what was made as JSON')
-    .action(async (name: string, options: AddOptions & JsonOption & { try?: string }) => {
+    .action(async (name: string, options: AddOptions & { json?: true; try?: string }) => {
       const trial = options.try === undefined ? undefined : parsePairs(options.try);
       const { detector, embedder, landmarks, liveness } = options;
       if ([detector, embedder, landmarks, liveness].every((one) => one === undefined)) {
@@ -102,27 +98,25 @@ export function registerPull(packs: Command): void {
       'then calibrate it on the published set lfw, as facematch calibrate --set lfw does',
     )
     .option('--json', 'print what was made, or the list, as JSON')
-    .action(
-      async (name: string | undefined, options: PullOptions & { as?: string; acceptLicence?: string }) => {
-        const { catalogue } = await import('../packs/catalogue.ts');
-        if (name === undefined) {
-          if (options.json) console.log(JSON.stringify(catalogue, null, 2));
-          else for (const entry of Object.entries(catalogue)) console.log(describePublished(...entry));
-          return;
-        }
-        const pack = catalogue[name];
-        if (pack === undefined) {
-          const names = Object.keys(catalogue).join(', ');
-          return command.error(`error: no published pack is named ${name}; there are ${names}`);
-        }
-        if (pack.accept !== undefined && options.acceptLicence !== pack.accept) {
-          command.error(
-            `error: ${name} is for ${pack.licence} use; if yours is, add --accept-licence ${pack.accept}`,
-          );
-        }
-        await pull(options.as ?? name, pack, options);
-      },
-    );
+    .action(async (name: string | undefined, options: PullOptions) => {
+      const { catalogue } = await import('../packs/catalogue.ts');
+      if (name === undefined) {
+        if (options.json) console.log(JSON.stringify(catalogue, null, 2));
+        else for (const entry of Object.entries(catalogue)) console.log(describePublished(...entry));
+        return;
+      }
+      const pack = catalogue[name];
+      if (pack === undefined) {
+        const names = Object.keys(catalogue).join(', ');
+        return command.error(`error: no published pack is named ${name}; there are ${names}`);
+      }
+      if (pack.accept !== undefined && options.acceptLicence !== pack.accept) {
+        command.error(
+          `error: ${name} is for ${pack.licence} use; if yours is, add --accept-licence ${pack.accept}`,
+        );
+      }
+      await pull(options.as ?? name, pack, options);
+    });
   addHelp(command, {
     notes: `Nothing is downloaded but by this command. It uses HTTPS, and the proxy of HTTPS_PROXY and NO_PROXY. What was cut off is
 resumed; files are verified by their SHA-256 and kept below $XDG_CACHE_HOME, or ~/.cache.`,
@@ -153,7 +147,7 @@ function addLiveness(text: string, before: LivenessFile[] = []): LivenessFile[] 
 async function tell(
   name: string,
   added: Added & { feeding?: FeedingTrial },
-  { json }: JsonOption,
+  { json }: { json?: true },
 ): Promise<void> {
   if (json) {
     console.log(JSON.stringify(added, null, 2));
@@ -176,8 +170,11 @@ async function tell(
     );
 }
 
-interface PullOptions extends JsonOption {
+interface PullOptions {
+  as?: string;
+  acceptLicence?: string;
   calibrate?: true;
+  json?: true;
 }
 
 /** All is downloaded before a pack is made, so that the same line goes on with a download that was cut off. */

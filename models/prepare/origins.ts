@@ -39,11 +39,19 @@ export async function fetchOriginals(
   wanted: Nets,
   options: Options,
 ): Promise<Map<Role, Uint8Array>> {
+  const parts = new Map<string, { source: PackSource; nets: Map<Role, PackNet> }>();
+  for (const [role, net] of wanted) {
+    const source = sourceOf(manifest, net);
+    if (!source) continue;
+    const key = JSON.stringify(source);
+    const part = parts.get(key) ?? { source, nets: new Map<Role, PackNet>() };
+    part.nets.set(role, net);
+    parts.set(key, part);
+  }
   const originals = new Map<Role, Uint8Array>();
-  const parts = [...bySource(manifest, wanted)];
   // Files of the user first: a missing one is told before anything is fetched.
-  parts.sort(([a], [b]) => Number(a.kind === 'npm') - Number(b.kind === 'npm'));
-  for (const [source, nets] of parts) {
+  const isNpm = ({ source }: { source: PackSource }) => Number(source.kind === 'npm');
+  for (const { source, nets } of [...parts.values()].sort((a, b) => isNpm(a) - isNpm(b))) {
     const found =
       source.kind === 'project'
         ? await readBrought(manifest, source, nets, options)
@@ -51,18 +59,6 @@ export async function fetchOriginals(
     for (const [role, bytes] of found) originals.set(role, bytes);
   }
   return originals;
-}
-
-function bySource(manifest: Manifest, wanted: Nets): Map<PackSource, Map<Role, PackNet>> {
-  const parts = new Map<string, [PackSource, Map<Role, PackNet>]>();
-  for (const [role, net] of wanted) {
-    const source = sourceOf(manifest, net);
-    if (!source) continue;
-    const key = JSON.stringify(source);
-    const [, nets] = parts.get(key) ?? [source, new Map<Role, PackNet>()];
-    parts.set(key, [source, nets.set(role, net)]);
-  }
-  return new Map(parts.values());
 }
 
 async function fetchTarball(
