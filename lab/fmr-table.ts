@@ -61,25 +61,26 @@ const fewPairs = 5;
  * tail, so that no score is out of reach of strangers.
  */
 export function fmrTable(groups: readonly ImpostorScores[]): CalibrationPoint[] {
-  const tallied = groups.map((group) => ({ ...group, pairs: totalOf(group.counts) }));
-  const largest = tallied.reduce((most, group) => (group.people > most.people ? group : most));
+  const largest = groups.reduce((most, group) => (group.people > most.people ? group : most));
   const start = Math.min(...groups.map(({ counts }) => startOf(counts.findIndex((count) => count > 0))));
   const points: CalibrationPoint[] = [[Number(start.toFixed(5)), 1]];
-  let before = tallied.map(() => 0);
+  let before = groups.map(() => 0);
   let largestBefore = 0;
   const measured = rates.filter((rate) => rate >= leastMeasured && peopleCanShow(rate, largest.people));
   const tailStart = measured.at(-1) ?? 1;
   for (const rate of measured) {
-    const ofLargest = scoreAt(largest, allowedRate(rate, largest.people));
+    const ofLargest = scoreAt(largest.counts, allowedRate(rate, largest.people));
     const step = ofLargest - largestBefore;
-    before = tallied.map((group, i) =>
-      peopleCanShow(rate, group.people) ? scoreAt(group, allowedRate(rate, group.people)) : before[i]! + step,
+    before = groups.map((group, i) =>
+      peopleCanShow(rate, group.people)
+        ? scoreAt(group.counts, allowedRate(rate, group.people))
+        : before[i]! + step,
     );
     largestBefore = ofLargest;
     add(points, Math.max(...before), rate);
   }
   const from = points.at(-1)![0];
-  const shown = tallied.filter(({ people }) => peopleCanShow(tailStart, people));
+  const shown = groups.filter(({ people }) => peopleCanShow(tailStart, people));
   const { scale, shape } = fitTail(shown, tailStart) ?? lastStep(points);
   for (const rate of rates.filter((one) => one < tailStart)) {
     const share = rate / tailStart;
@@ -118,10 +119,6 @@ function leastPeople(rate: number): number {
   return people;
 }
 
-interface Tallied extends ImpostorScores {
-  pairs: number;
-}
-
 /** How often strangers of a group may pass where the table states a rate. */
 export function allowedRate(rate: number, people: number): number {
   return Math.min(1, rate + allowedErrors * Math.sqrt(rate / peoplePairs(people)));
@@ -140,8 +137,8 @@ function peoplePairs(people: number): number {
 }
 
 /** The similarity above which a share of the pairs lies. */
-export function scoreAt({ counts, pairs }: Pick<Tallied, 'counts' | 'pairs'>, rate: number): number {
-  const wanted = rate * pairs;
+export function scoreAt(counts: Float64Array, rate: number): number {
+  const wanted = rate * totalOf(counts);
   let above = 0;
   for (let bin = bins - 1; bin >= 0; bin--) {
     above += counts[bin]!;
@@ -154,11 +151,11 @@ export function scoreAt({ counts, pairs }: Pick<Tallied, 'counts' | 'pairs'>, ra
  * Fits the tail to the excesses of each group over its own score at `rate`, by two moments: their mean, and their mean weighted
  * by the share above each. Undefined when no score exceeds it, because several share the highest.
  */
-function fitTail(groups: readonly Tallied[], rate: number) {
+function fitTail(groups: readonly ImpostorScores[], rate: number) {
   const excesses = new Float64Array(bins);
-  for (const group of groups) {
-    const start = binOf(scoreAt(group, rate) + binWidth / 2);
-    for (let bin = start; bin < bins; bin++) excesses[bin - start]! += group.counts[bin]!;
+  for (const { counts } of groups) {
+    const start = binOf(scoreAt(counts, rate) + binWidth / 2);
+    for (let bin = start; bin < bins; bin++) excesses[bin - start]! += counts[bin]!;
   }
   let total = 0;
   let sum = 0;

@@ -138,9 +138,8 @@ export function fitShifts(groups: readonly PhotoGroup[], cohorts: HeldOutCohorts
 
 /** How much higher the similarity is that a share of the pairs reaches; nothing where too few pairs show it. */
 function shiftAt(rate: number, means: Float64Array, single: Float64Array): number[] {
-  const [ofMeans, ofSingle] = [means, single].map((counts) => ({ counts, pairs: totalOf(counts) }));
-  if (rate * ofMeans!.pairs < leastPairs) return [];
-  return [scoreAt(ofMeans!, rate) - scoreAt(ofSingle!, rate)];
+  if (rate * totalOf(means) < leastPairs) return [];
+  return [scoreAt(means, rate) - scoreAt(single, rate)];
 }
 
 /**
