@@ -1,17 +1,10 @@
 import { join } from 'node:path';
-import { type AccuracyMode, threads, withBar } from 'facematch/for-lab';
+import { threads, withBar } from 'facematch/for-lab';
 import { Piscina } from 'piscina';
 import type { EmbeddedImage, EmbedTask } from './embed-worker.ts';
 
-export interface EmbedImagesOptions {
-  /** That of a pack that is loaded. */
-  packDirectory: string;
-  folder: string;
-  mode: AccuracyMode;
-  minDetScore: number;
-  workers: number;
-  liveScores?: true;
-}
+/** The pack is one that is loaded. */
+export type EmbedImagesOptions = Omit<EmbedTask, 'file'> & { folder: string; workers: number };
 
 /** Detects and embeds the faces of every image once, on `workers` threads. By name, in the order of the names. `title`: of a bar. */
 export async function embedImages(
