@@ -1,5 +1,5 @@
 // Compares facematch with its peers and with the limit of the machine:
-//   npm run bench -- [--quick] [--with NAME] [--contenders NAME,…] [--only SCENARIO,…] [--rounds N] [--seconds S] [--workers 2] [--out FILE] [--json]
+//   npm run bench -- [--quick] [--with NAME] [--contenders NAME,…] [--only SCENARIO,…] [--rounds N] [--seconds S] [--out FILE] [--json]
 //   npm run bench -- --report [--out FILE]
 // --quick       one round of the cells that the figures need; two minutes
 // --with        contenders that are left out otherwise: opencv4nodejs, which takes long to set up; facematch-node
@@ -30,7 +30,7 @@ const quick = { rounds: 1, turns: 1, seconds: 1.2, settle_s: 2, warm_s: 0.7, lea
 
 const given = flags({
   ...{ quick: false, json: false, report: false, with: '', contenders: '', only: '' },
-  ...{ rounds: 0, seconds: 0, workers: 2, out: join(root, 'build/bench/results.json') },
+  ...{ rounds: 0, seconds: 0, out: join(root, 'build/bench/results.json') },
 });
 const file = resolve(given.out);
 
@@ -44,7 +44,7 @@ function someOf(name, list) {
 }
 
 function readOptions() {
-  const { quick: isQuick, rounds, seconds, workers } = given;
+  const { quick: isQuick, rounds, seconds } = given;
   const known = Object.keys(contenders);
   const optional = given.with === '' ? [] : someOf('with', known);
   const usual = known.filter((name) => !contenders[name].optional || optional.includes(name));
@@ -52,7 +52,7 @@ function readOptions() {
     ...(isQuick ? quick : thorough),
     ...(rounds > 0 && { rounds }),
     ...(seconds > 0 && { seconds }),
-    workers,
+    workers: 2,
     quick: isQuick,
     clients: isQuick ? [8] : [1, 8, 32, 128],
     contenders: given.contenders === '' ? usual : someOf('contenders', known),

@@ -84,9 +84,6 @@ async function fuzz(format, files, scratch) {
     seeds: files.filter(signatures[format]).length,
     executions: figure(said, 'number_of_executed_units'),
     edges: figure(said, ' cov'),
-    features: figure(said, ' ft'),
-    slowest_s: figure(said, 'slowest_unit_time_sec'),
-    rss_mib: figure(said, 'peak_rss_mb'),
   };
 }
 

@@ -33,6 +33,7 @@ const peer =
   };
 
 const pairs = ['small', 'card', 'photo', 'phone'];
+const ours = { scenarios: [...pairs, 'refused-key'], balance: true, start: facematch() };
 
 /**
  * `scenarios` and `clients` (if not all numbers of clients) are those that are measured, in mode fast, and with `balance` in both.
@@ -47,20 +48,16 @@ export const contenders = {
     clients: [8],
   },
   facematch: {
+    ...ours,
     title: 'facematch',
     how: `this repository; ${Object.entries(settings)
       .map((pair) => pair.join('='))
       .join(', ')}; its key without a limit; logs to a file`,
-    scenarios: [...pairs, 'refused-key'],
-    balance: true,
-    start: facematch(),
   },
   'facematch-again': {
+    ...ours,
     title: 'facematch, again',
     how: 'the same once more: how far two measurements of one thing lie apart',
-    scenarios: [...pairs, 'refused-key'],
-    balance: true,
-    start: facematch(),
   },
   'facematch-node': {
     title: 'facematch on node:http',

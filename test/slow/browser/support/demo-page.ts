@@ -1,4 +1,6 @@
+import axe from 'axe-core';
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import { expect } from 'vitest';
 import type { Json } from '../../../server/support/client.ts';
 import type { TestServer } from '../../../server/support/server.ts';
 
@@ -128,6 +130,16 @@ export class DemoPage {
       const labels = target instanceof HTMLInputElement ? [...(target.labels ?? [])] : [];
       return target?.ariaLabel ?? labels[0]?.textContent?.trim() ?? target?.textContent?.trim() ?? '';
     });
+  }
+
+  /** The rules of WCAG that the page breaks, each with the elements that break it. */
+  async brokenRules(): Promise<string[][]> {
+    await this.page.evaluate(axe.source);
+    const { passes, violations } = await this.page.evaluate(() =>
+      (window as unknown as { axe: typeof axe }).axe.run(),
+    );
+    expect(passes.map(({ id }) => id)).toContain('color-contrast');
+    return violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]);
   }
 
   /** What a test provoked is no fault. */
