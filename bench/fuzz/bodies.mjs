@@ -1,5 +1,5 @@
 // Bodies: valid forms, nearly valid forms and other bytes; and ways to damage bytes.
-import { boundary, form } from '../../test/support/load.mjs';
+import { form } from '../../test/support/load.mjs';
 
 /** Each says what stands in place of `rest`, the bytes from a random place on. */
 const ways = [
@@ -139,39 +139,6 @@ export const oddQuestion = (random, world) => {
   return random.chance(0.4) ? mutate(bytes, random) : bytes;
 };
 
-const header = 'Content-Disposition: form-data; name="image1"';
-// biome-ignore format: a list of words
-const dispositions = [
-  header, `${header}; filename="a.jpg"`, `${header}; filename*=UTF-8''%e2%82%ac.jpg`, `${header}; filename*=x'y`, 'Content-Disposition: form-data',
-  'Content-Disposition: attachment; name="image1"', 'content-disposition:form-data;name=image1', `${header}; name="image2"`, `${header}\r\n folded`,
-  `${header}; x="${'y'.repeat(9000)}"`, 'Content-Disposition: form-data; name="ima\0ge1"', 'Content-Disposition: form-data; name="image1', ': no name',
-  `${header}\r\nContent-Transfer-Encoding: base64`, `${header}\r\nContent-Type: multipart/mixed; boundary=inner`, '', 'x', `X: y\r\n${header}`,
-  'Content-Disposition: form-data; name="\\"\\\\"', 'Content-Disposition: form-data; name=""', `${header};;;`, `${header}; filename="../../etc/passwd"`,
-];
-const ends = ['\r\n', '\n', '\r', '', '\r\n\r\n', '\r\n ', '--\r\n'];
-// biome-ignore format: a list of words
-const delimiters = [
-  `--${boundary}`, `-${boundary}`, boundary, `--${boundary}--`, `--${boundary}x`, `--${boundary} \t`, '--',
-];
-
-/** Parts made of pieces of the grammar, most of them in the right place. */
-export const builtForm = (random) => {
-  const usual = (list) => (random.chance(0.85) ? list[0] : random.pick(list));
-  const pieces = [random.chance(0.1) ? 'preamble' : ''];
-  for (let count = random.below(22); count > 0; count--) {
-    const value = random.chance(0.1) ? random.bytes(random.below(200)).toString('latin1') : 'value';
-    pieces.push(usual(delimiters), usual(ends), random.pick(dispositions), usual(ends), usual(ends));
-    pieces.push(value, usual(ends));
-  }
-  const last = random.chance(0.8) ? `--${boundary}--` : random.pick(delimiters);
-  pieces.push(last, random.chance(0.1) ? 'epilogue' : '\r\n');
-  return Buffer.from(pieces.join(''), 'latin1');
-};
-
 export const mutatedForm = (random) => mutate(form({ ...plain, threshold_percent: '70' }), random);
 
 export const noise = (random) => random.bytes(random.below(3000));
-
-/** Only beginnings of delimiters: the worst case for searching them. */
-export const delimiterSoup = (random) =>
-  Buffer.from(`\r\n--${boundary.slice(0, random.below(boundary.length + 1))}`.repeat(random.below(3000)));

@@ -41,10 +41,8 @@ const kinds = {
   suffered_image: [3, toMatch(bodies.sufferedForm), 'answer'],
   odd_fields: [10, toMatch(bodies.oddFields), 'answer'],
   odd_json: [10, post(bodies.oddJson, [match, advanced, many], asJson), 'answer'],
-  built_form: [18, toMatch(bodies.builtForm), 'answer'],
   mutated_form: [15, toMatch(bodies.mutatedForm), 'answer'],
   noise: [4, toMatch(bodies.noise), 'answer'],
-  delimiter_soup: [2, toMatch(bodies.delimiterSoup), 'answer'],
   odd_header: [
     9,
     (random, world) => withLength(world, bodies.oddFields(random), random.pick(heads.oddHeaders)),
