@@ -1,6 +1,6 @@
 // What becomes of the server under four times its maximum load? It runs on one core with one worker, the generator on another.
 // A round: a closed loop with more and more clients finds the best goodput (answers 200 a second); an open loop then
-// sends four times as many. A second server with a low rate limit gets as many. Keep the machine quiet meanwhile.
+// sends four times as many. Keep the machine quiet meanwhile.
 import { loadavg } from 'node:os';
 import { form, Load, lasting } from '../../test/support/load.mjs';
 import { portraits } from '../../test/support/portraits.mjs';
@@ -14,8 +14,6 @@ const slowest_refusal_ms = 20;
 /** Up to the number that one worker with its queue of 8 accepts without a refusal. */
 const concurrencies = [1, 2, 4, 8];
 
-const start = (limits) => startServer({ cores: '0', env: { FACEMATCH_WORKERS: '1' }, limits });
-
 async function bestGoodput(server, bodies, seconds) {
   const goodputs = [];
   for (const concurrency of concurrencies) {
@@ -28,45 +26,29 @@ async function bestGoodput(server, bodies, seconds) {
   return Math.max(...goodputs);
 }
 
-/** Sends `rate` requests a second and returns what happened; `refusal` is the expected status. */
-async function offer(server, bodies, { rate, seconds, refusal }) {
+async function oneRound(bodies, seconds) {
+  const server = await startServer({ cores: '0', env: { FACEMATCH_WORKERS: '1' } });
+  // JIT compilation comes to its end.
+  await new Load(server, bodies).closedLoop(2, lasting(2));
+  const best = await bestGoodput(server, bodies, seconds / 2);
   const load = new Load(server, bodies);
   const begin = performance.now();
-  await load.openLoop(rate, seconds);
+  await load.openLoop(best * times, seconds);
   load.close();
-  const refusals = load.answers.filter(({ status }) => status === refusal).map(({ ms }) => ms);
-  // With the limiter, requests that it accepts together may still be too many for the queue.
-  const others = load.answers.filter(({ status }) => ![200, refusal, 503].includes(status)).length;
-  return {
-    offered: round1(rate),
-    // The queue fills up in the first second.
-    goodput: round1(load.rate(200, begin + 1000, begin + seconds * 1000)),
-    refusals: refusals.length,
-    refusal_ms: {
-      p50: round1(quantile(refusals, 0.5)),
-      p99: round1(quantile(refusals, 0.99)),
-      max: round1(quantile(refusals, 1)),
-    },
-    ...{ sent: load.sent, lost: load.lost, stray: load.stray, others },
-  };
-}
-
-async function oneRound(bodies, seconds) {
-  // JIT compilation comes to its end, and with the limiter the burst is used up.
-  const warmUp = (server) => new Load(server, bodies).closedLoop(2, lasting(2));
-  const server = await start();
-  await warmUp(server);
-  const best = await bestGoodput(server, bodies, seconds / 2);
-  const offered = { rate: best * times, seconds };
-  const overload = await offer(server, bodies, { ...offered, refusal: 503 });
   await server.stop();
-
-  const rate = Math.max(1, Math.floor(best * 0.8));
-  const limited = await start({ rate, burst: rate });
-  await warmUp(limited);
-  const limiter = { rate, ...(await offer(limited, bodies, { ...offered, refusal: 429 })) };
-  await limited.stop();
-  return { best: round1(best), overload, limiter };
+  // The queue fills up in the first second.
+  const goodput = load.rate(200, begin + 1000, begin + seconds * 1000);
+  const refusals = load.answers.filter(({ status }) => status === 503).map(({ ms }) => ms);
+  const others = load.answers.filter(({ status }) => status !== 200 && status !== 503).length;
+  return {
+    best: round1(best),
+    goodput: round1(goodput),
+    share: Math.round((goodput / best) * 1000) / 1000,
+    sent: load.sent,
+    refusals: refusals.length,
+    p99_ms: round1(quantile(refusals, 0.99)),
+    strange: `${load.lost}/${load.stray}/${others}`,
+  };
 }
 
 export async function prove({ rounds: count, seconds, json }) {
@@ -83,34 +65,20 @@ export async function prove({ rounds: count, seconds, json }) {
     progress('');
     if (!json) console.log(JSON.stringify(rounds.at(-1)));
   }
-
-  const share = (part, whole) => Math.round((part / whole) * 1000) / 1000;
-  const enough = [`at least ${least_goodput}`, (value) => value >= least_goodput];
-  const soon = [`at most ${slowest_refusal_ms}`, (ms) => ms <= slowest_refusal_ms];
-  const none = ['none', (found) => found === '0/0/0'];
-  const claims = {
-    'goodput under overload over the best goodput': [
-      ({ best, overload }) => share(overload.goodput, best),
-      ...enough,
-    ],
-    'refusals 503, p99 in ms': [({ overload }) => overload.refusal_ms.p99, ...soon],
-    'refusals 429, p99 in ms': [({ limiter }) => limiter.refusal_ms.p99, ...soon],
-    'goodput with the limiter over the rate that it allows': [
-      ({ limiter }) => share(limiter.goodput, limiter.rate),
-      ...enough,
-    ],
-    'requests lost, answers that are not the own, other answers': [
-      ({ overload, limiter }) =>
-        [overload, limiter].map(({ lost, stray, others }) => `${lost}/${stray}/${others}`),
-      ...none,
-    ],
+  const every = (what, name, limit, ok) => {
+    const values = rounds.map((round) => round[name]);
+    return claim(what, values.join(', '), limit, values.every(ok));
   };
+  const least = (value) => value >= least_goodput;
+  const most = (ms) => ms <= slowest_refusal_ms;
+  const none = (found) => found === '0/0/0';
   return {
     title: `Overload: ${times} times the best goodput, ${count} rounds, one core and one worker`,
     facts: { load_before, rounds },
-    claims: Object.entries(claims).map(([what, [pick, limit, ok]]) => {
-      const values = rounds.flatMap(pick);
-      return claim(what, values.join(', '), limit, values.every(ok));
-    }),
+    claims: [
+      every('goodput under overload over the best goodput', 'share', `at least ${least_goodput}`, least),
+      every('refusals 503, p99 in ms', 'p99_ms', `at most ${slowest_refusal_ms}`, most),
+      every('requests lost, answers that are not the own, other answers', 'strange', 'none', none),
+    ],
   };
 }
