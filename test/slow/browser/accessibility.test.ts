@@ -73,8 +73,7 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
   );
 
   test('shows what came of a request without scrolling by hand, on a phone', async () => {
-    const demo = await session.open({ viewport: { width: 390, height: 844 } });
-    await demo.givePhotos(samples.one, samples.three);
+    const demo = await session.openWithPhotos({ viewport: { width: 390, height: 844 } });
     await demo.compare();
     const top = (await demo.verdict.boundingBox())!.y;
     expect(top).toBeGreaterThanOrEqual(0);

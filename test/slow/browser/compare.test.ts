@@ -14,8 +14,7 @@ const session = new Session();
 
 describe.skipIf(chromiumFile === undefined)('two photos', () => {
   test('of one person are a match, with its percent, its rate in words and its timings', async () => {
-    const demo = await session.open();
-    await demo.givePhotos(samples.one, samples.three);
+    const demo = await session.openWithPhotos();
     const answer = await demo.compare();
     expect(answer.match).toBe(true);
     expect(await demo.verdict.textContent()).toBe('Match');
@@ -61,8 +60,7 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
   });
 
   test('have every face boxed where the answer says, and nothing of it when one is taken away', async () => {
-    const demo = await session.open();
-    await demo.givePhotos(samples.one, samples.three);
+    const demo = await session.openWithPhotos();
     const answer = await demo.compare();
     for (const number of [1, 2] as const) {
       const { width, height, faces, face_index } = answer[`image${number}`];
@@ -106,8 +104,7 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
 
 describe.skipIf(chromiumFile === undefined)('two faces out of groups', () => {
   test('are compared when they are clicked, and automatic choice comes back', async () => {
-    const demo = await session.open();
-    await demo.givePhotos(samples.one, samples.three);
+    const demo = await session.openWithPhotos();
     expect((await demo.compare()).pairs_compared).toBe(9);
     await demo.faces(1).nth(1).click();
     expect(await demo.status.textContent()).toContain('Chosen: face 2 of photo 1. Choose one in photo 2');
@@ -123,8 +120,7 @@ describe.skipIf(chromiumFile === undefined)('two faces out of groups', () => {
   });
 
   test('are compared when they are chosen by keyboard, and the focus stays on the face', async () => {
-    const demo = await session.open();
-    await demo.givePhotos(samples.one, samples.three);
+    const demo = await session.openWithPhotos();
     await demo.compare();
     await demo.slot(1).getByLabel('Choose photo 1').focus();
     await demo.tabTo(/^Photo 1, face 3 of 3/);

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { samples } from '../../fixtures/images.ts';
 import { demoPath } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';
 
@@ -9,8 +8,7 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
   const session = new Session();
 
   test('keeps nothing: no storage, no cookie, no history, no key in an address', async () => {
-    const demo = await session.open();
-    await demo.givePhotos(samples.one, samples.three);
+    const demo = await session.openWithPhotos();
     await demo.compare();
     const kept = await demo.page.evaluate(async () => {
       const stores = [localStorage, sessionStorage, await indexedDB.databases(), await caches.keys()];
@@ -42,8 +40,7 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
   });
 
   test('comes in one request, and sends another for each comparison and no more', async () => {
-    const demo = await session.open();
-    await demo.givePhotos(samples.one, samples.three);
+    const demo = await session.openWithPhotos();
     await demo.compare();
     const sent = demo.addresses.filter((address) => !/^(?:blob|data):/.test(address));
     expect(sent).toEqual([demoPath, '/API/v1.0/face/match/upload'].map((path) => session.server.url(path)));

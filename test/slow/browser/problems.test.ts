@@ -59,8 +59,7 @@ describe.skipIf(chromiumFile === undefined)('a refusal', () => {
   });
 
   test('with a key that is unknown points to the key', async () => {
-    const demo = await session.open({ key: 'fm_not_known' });
-    await demo.givePhotos(samples.one, samples.three);
+    const demo = await session.openWithPhotos({ key: 'fm_not_known' });
     const { title, detail, request_id } = await demo.compare();
     const text = await demo.problem.innerText();
     for (const part of [title, detail, 'invalid_api_key', request_id, 'HTTP 401']) {
@@ -87,8 +86,7 @@ describe.skipIf(chromiumFile === undefined)('a refusal', () => {
   });
 
   test('of a scope names it; what needs no more than the key may do is done', async () => {
-    const demo = await session.open({ key: await session.key({ scopes: ['match:basic'] }) });
-    await demo.givePhotos(samples.one, samples.three);
+    const demo = await session.openWithPhotos({ key: await session.key({ scopes: ['match:basic'] }) });
     expect((await demo.compare()).match).toBe(true);
     await demo.page.getByLabel('Fast').check();
     expect(await demo.compare()).toMatchObject({ status: 403, code: 'forbidden_scope' });
@@ -98,16 +96,14 @@ describe.skipIf(chromiumFile === undefined)('a refusal', () => {
   });
 
   test('of the basic endpoint sends the same to the advanced one', async () => {
-    const demo = await session.open({ key: await session.key({ scopes: ['match:advanced'] }) });
-    await demo.givePhotos(samples.one, samples.three);
+    const demo = await session.openWithPhotos({ key: await session.key({ scopes: ['match:advanced'] }) });
     await demo.page.getByRole('button', { name: 'Compare', exact: true }).click();
     await demo.verdict.waitFor();
     expect(await demo.curl.textContent()).toContain('/upload/advanced');
   });
 
   test('for too many requests counts down to the time that the server tells, and then sends again', async () => {
-    const demo = await session.open({ key: await session.key({ rate: 0.2, burst: 1 }) });
-    await demo.givePhotos(samples.one, samples.three);
+    const demo = await session.openWithPhotos({ key: await session.key({ rate: 0.2, burst: 1 }) });
     expect((await demo.compare()).match).toBe(true);
     const { title } = await demo.compare();
     expect(await demo.problem.innerText()).toContain(title);
@@ -124,34 +120,30 @@ describe.skipIf(chromiumFile === undefined)('a server', () => {
   const session = new Session({ until: 'listening' });
 
   test('that is not ready yet says so, and is asked again', async () => {
-    const server = await TestServer.start({ gate: 'closed', until: 'listening' });
-    const demo = await session.open({ server });
-    await demo.givePhotos(samples.one, samples.three);
+    const server = await TestServer.forTest({ gate: 'closed', until: 'listening' });
+    const demo = await session.openWithPhotos({ server });
     expect(await demo.compare()).toMatchObject({ status: 503, code: 'not_ready' });
     expect(await retry(demo).isDisabled()).toBe(true);
     server.gate.open();
     await server.line(server.stdout, /listens on/);
     expect((await demo.answerTo(() => retry(demo).click())).match).toBe(true);
-    await server.stop();
   });
 
   test('without the advanced endpoint is shown without what only that one can', async () => {
     const env = { FACEMATCH_ENDPOINTS: 'match,demo' };
-    const server = await TestServer.start({ env });
+    const server = await TestServer.forTest({ env });
     const demo = await session.open({ server });
     expect(await demo.page.getByText('Accuracy', { exact: true }).isVisible()).toBe(false);
     expect(await demo.page.getByText('More options').isVisible()).toBe(false);
     expect(await demo.page.getByRole('navigation').getByRole('link').count()).toBe(0);
     await demo.givePhotos(samples.one, samples.three);
     expect((await demo.compare()).match).toBe(true);
-    await server.stop();
   });
 
   test.skipIf(!hasOpenssl)('that speaks TLS is a secure context, and compares', async () => {
     // The certificate is one that no browser knows, and it is told so.
     const { server } = await TestServer.startTls();
-    const demo = await session.open({ server, key: server.key, ignoreHTTPSErrors: true });
-    await demo.givePhotos(samples.one, samples.three);
+    const demo = await session.openWithPhotos({ server, key: server.key, ignoreHTTPSErrors: true });
     expect(await demo.compare()).toMatchObject({ match: true });
     expect(await demo.page.evaluate(() => window.isSecureContext)).toBe(true);
     await server.stop();

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { samples } from '../../../fixtures/images.ts';
 import { Home, type StartOptions, TestServer } from '../../../server/support/server.ts';
 import { DemoPage } from './demo-page.ts';
 
@@ -21,6 +22,11 @@ function findChromium(): string | undefined {
 /** A moving test image in place of a camera; who may see it is asked as ever. */
 const launch = () =>
   chromium.launch({ executablePath: chromiumFile!, args: ['--use-fake-device-for-media-stream'] });
+
+type OpenOptions = BrowserContextOptions & {
+  key?: string;
+  server?: Pick<TestServer, 'address' | 'url' | 'key'>;
+};
 
 /** A browser, and a server for the tests of one file. Whatever a page did that no page may do fails its test. */
 export class Session {
@@ -55,16 +61,17 @@ export class Session {
   }
 
   /** Opens the page with the server's key typed in, unless another is given. */
-  async open(
-    options: BrowserContextOptions & {
-      key?: string;
-      server?: Pick<TestServer, 'address' | 'url' | 'key'>;
-    } = {},
-  ): Promise<DemoPage> {
+  async open(options: OpenOptions = {}): Promise<DemoPage> {
     const { server = this.server, key = server.key, ...context } = options;
     const page = await DemoPage.open(this.browser, server, context);
     this.#pages.push(page);
     await page.key.fill(key);
     return page;
+  }
+  /** The same, with two photos of one person. */
+  async openWithPhotos(options?: OpenOptions): Promise<DemoPage> {
+    const demo = await this.open(options);
+    await demo.givePhotos(samples.one, samples.three);
+    return demo;
   }
 }
