@@ -157,21 +157,29 @@ TEST_CASE("CMYK and YCCK are decoded as printed, with Adobe's marker and without
   }
 }
 
-TEST_CASE("parts have the pixels of the whole, at every scale and with every sampling") {
+TEST_CASE(
+    "parts have the pixels of the whole, at every scale, sampling and orientation, and of inks") {
   const cv::Mat drawn = grain(70, 50, CV_8UC3);
-  cv::Mat large;
+  cv::Mat large, inks;
   cv::resize(drawn, large, {803, 406}, 0, 0, cv::INTER_CUBIC);
+  cv::cvtColor(large, inks, cv::COLOR_BGR2BGRA);
   // Rows are skipped behind the first, from the last rows of a row of blocks on.
-  const cv::Rect parts[] = {{400, 3, 90, 83}, {650, 250, 153, 156}, {3, 380, 40, 20}};
+  const cv::Rect parts[] = {{300, 3, 90, 83}, {250, 250, 153, 156}, {3, 380, 40, 20}};
   struct Case {
     cv::Size luma, colours = {1, 1};
   };
   const Case cases[] = {{{1, 1}}, {{2, 1}}, {{1, 2}}, {{2, 2}},        {{4, 1}},
                         {{1, 4}}, {{4, 2}}, {{2, 4}}, {{1, 4}, {1, 2}}};
-  for (const auto& [luma, colours] : cases) {
+  // Each sampling in another orientation: 0, of inks, then 8 to 1.
+  for (uint16_t orientation = 0; const auto& [luma, colours] : cases) {
+    const auto app1 = ExifBlock{.orientation = orientation, .jpeg_prefix = true}.bytes();
     for (const bool progressive : {false, true}) {
       const ByteVector file =
-          encode_jpeg(large, {.progressive = progressive, .luma = luma, .colours = colours});
+          encode_jpeg(orientation == 0 ? inks : large, {.progressive = progressive,
+                                                        .luma = luma,
+                                                        .colours = colours,
+                                                        .of_inks = JCS_YCCK,
+                                                        .app1 = app1});
       for (const int side : {803, 401, 200}) {
         CAPTURE(luma);
         CAPTURE(side);
@@ -185,6 +193,7 @@ TEST_CASE("parts have the pixels of the whole, at every scale and with every sam
         }
       }
     }
+    orientation = orientation == 0 ? 8 : static_cast<uint16_t>(orientation - 1);
   }
 }
 

@@ -2,8 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <opencv2/imgproc.hpp>
-
 #include "drawing.h"
 #include "support.h"
 
@@ -42,43 +40,6 @@ TEST_CASE("a JPEG is decoded no finer than it is asked for, and never coarser ag
   // Once made, a level stays.
   CHECK(image.shrink_whole(400).longer_side() == 400);
   CHECK(image.shrink_whole(400).scale() == doctest::Approx(400.0 / 1600));
-}
-
-TEST_CASE("parts that are decoded finer have the pixels of the whole, however it is stored") {
-  cv::Mat rough, inks;
-  cv::resize(grain(200, 150, CV_8UC3), rough, {1000, 750}, 0, 0, cv::INTER_CUBIC);
-  cv::cvtColor(rough, inks, cv::COLOR_BGR2BGRA);
-  const Box areas[] = {
-      {0, 0, 90, 120}, {700, 500, 200, 150}, {300, 560, 64, 64}, {520, 20, 60, 90}};
-  for (int orientation = 0; orientation <= 8; ++orientation) {
-    const auto exif =
-        ExifBlock{.orientation = static_cast<uint16_t>(orientation), .jpeg_prefix = true}.bytes();
-    // 0: of four inks.
-    const ByteVector file =
-        orientation == 0
-            ? encode_jpeg(inks, {.of_inks = JCS_YCCK})
-            : encode_jpeg(rough,
-                          {.progressive = orientation % 3 == 0, .luma = {2, 2}, .app1 = exif});
-    for (const float scale : {1.0f, 0.45f}) {
-      const View whole = decode(file, kAnySize, static_cast<int>(1000 * scale));
-      Image image(file, kAnySize, 100);
-      std::vector<Part> parts;
-      for (const Box& area : areas) parts.push_back({area, scale});
-      image.decode_parts(parts);
-      for (const Part& part : parts) {
-        CAPTURE(orientation);
-        CAPTURE(part.area.x);
-        const View view = image.decode_part(part);
-        CHECK(view.scale() == doctest::Approx(whole.scale()));
-        CHECK(view.longer_side() < 700 * scale);
-        const Similarity crop = square_crop(part.area.centre(), 60, 10, 60);
-        cv::Mat of_part, of_whole;
-        view.crop(crop, 60, of_part);
-        whole.crop(crop, 60, of_whole);
-        CHECK(largest_difference(of_part, of_whole) <= 3);  // of the warps' rounding
-      }
-    }
-  }
 }
 
 TEST_CASE("after some passes for parts the whole image is decoded") {
