@@ -162,7 +162,6 @@ export function fitTable(
   };
 }
 
-/** The rates of each group, of all first groups together, and of any two people. */
 function checkOf(
   groups: readonly (Strangers & { group: string; isFirst: boolean })[],
   anyPeople: Strangers,

@@ -20,7 +20,6 @@ import { Agent, type Dispatcher, EnvHttpProxyAgent, fetch, type Response } from 
 
 /** Files of other people, downloaded once, verified, and kept. */
 
-/** A file at its publisher's own address. */
 export interface Download {
   url: string;
   bytes: number;

@@ -20,12 +20,10 @@ export interface PairSet {
 
 type EmbedOptions = Omit<EmbedImagesOptions, 'folder' | 'liveScores'>;
 
-/** A set of labelled people as the engine found them. */
 type EmbeddedPeople = Awaited<ReturnType<typeof embedPeople>>;
 type EmbeddedSet = Awaited<ReturnType<typeof embedSet>>;
 export type Evaluation = ReturnType<typeof judgeSet>;
 export type PeopleEvaluation = ReturnType<typeof judgePeople>;
-/** All figures of one set of labelled people, for --json and the report. */
 export type PeopleFigures = PeopleEvaluation['figures'];
 
 interface JudgeOptions {
@@ -37,7 +35,6 @@ interface JudgeOptions {
   cohorts: HeldOutCohorts | undefined;
 }
 
-/** Embeds every image of a list of pairs once. */
 export async function embedSet(set: PairSet, options: EmbedOptions) {
   const start = performance.now();
   const how = { ...options, folder: set.folder };
@@ -45,7 +42,6 @@ export async function embedSet(set: PairSet, options: EmbedOptions) {
   return { set, images, seconds: (performance.now() - start) / 1000 };
 }
 
-/** Embeds every image of a set of labelled people once. */
 export async function embedPeople(
   { name, folder }: Pick<PairSet, 'name' | 'folder'>,
   labelled: readonly PersonImage[],
@@ -159,9 +155,7 @@ export interface Results {
   evaluations: readonly Evaluation[];
   /** Several sets have them; empty when there is only one. */
   shared_thresholds: readonly SharedThreshold[];
-  /** Sets of labelled people, of --people. */
   people: readonly PeopleEvaluation[];
-  /** What several photos of these people buy, where it was asked for. */
   photos?: readonly {
     set: string;
     searched: number;

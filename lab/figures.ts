@@ -34,7 +34,6 @@ export type CohortUse = 'pack' | 'held-out' | 'none';
 
 /** The figures of one score. Rates of no pairs are NaN, in JSON null. */
 export type ScoreFigures = ReturnType<typeof scoreFigures>;
-/** All figures of one set, for --json and the report. */
 export type Figures = ReturnType<typeof figuresOf>;
 
 interface Judged {
@@ -105,7 +104,6 @@ function scoreFigures(scored: readonly Scored[], calibration: Calibration | unde
   };
 }
 
-/** The rates of a threshold on a set, with 95 % intervals. */
 export type Observed = ReturnType<typeof observe>;
 
 export interface ThresholdPoint extends Observed {
@@ -116,9 +114,7 @@ export interface ThresholdPoint extends Observed {
   confidence_percent: number | undefined;
 }
 
-/** False-match rates whose thresholds are looked for. */
 export const askedRates = [1e-2, 1e-3, 1e-4];
-/** Percents whose rates are measured. */
 export const percents = [50, 60, 70];
 
 /** The lowest thresholds for certain false-match rates on this set, as far as its pairs of strangers can show them. */

@@ -25,7 +25,6 @@ interface FacesToFind {
   groups: readonly Grouping[] | undefined;
 }
 
-/** The sets of one mode. */
 interface FoundSets {
   mode: AccuracyMode;
   table: PeopleSet[];

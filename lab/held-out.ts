@@ -109,7 +109,6 @@ export class HeldOutCohorts {
     return scores[other]!;
   }
 
-  /** The cohort scores of a pair. */
   scores(a: Person, b: Person): [number, number] {
     const [first, second] = [foldOf(a.person, folds), foldOf(b.person, folds)];
     return [this.score(a.embedding, second), this.score(b.embedding, first)];

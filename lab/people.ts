@@ -25,12 +25,10 @@ export function parseGroupings(text: string): Grouping[] {
 /** The grouping as tables write it. */
 export const groupingText = (grouping: Grouping): string => grouping.join(' × ');
 
-/** An image in a folder of labelled people. */
 export interface PersonImage {
   /** Path within the folder. */
   file: string;
   person: string;
-  /** The set's name. */
   set: string;
   /** The groups that it is counted in: such as "age 3-9", or "origin Indian × sex Female"; the set's name without labels. */
   labels: string[];
@@ -38,7 +36,6 @@ export interface PersonImage {
 
 /** A face of a labelled person, as the engine embedded it. */
 export interface LabelledImage extends LabelledEmbedding {
-  /** The same as in PersonImage. */
   file?: string;
   labels: readonly string[];
   /** Made with the pack's own cohort. */

@@ -25,7 +25,6 @@ interface Person {
   fold: number;
   /** The means of the first photos, by their number, from 1 on. */
   means: readonly Float32Array[];
-  /** The photos themselves. */
   photos: readonly Float32Array[];
 }
 

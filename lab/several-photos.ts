@@ -93,7 +93,6 @@ function figuresOf(
     people: people.length,
     // Comparisons of one person: each photo is once the first of a reference.
     trials: probes.reduce((sum, own) => sum + own.length, 0),
-    // Pairs of strangers.
     strangers,
     // Of each of `percents`: the share of trials that pass, its 95 % interval by person, and the share of strangers.
     passed: rates.map(({ mated }) => mated.rate),

@@ -26,23 +26,17 @@ import { writeFits } from '../write-fit.ts';
 const cohortMode: AccuracyMode = 'balance';
 const coveredSet = 'covered faces';
 
+/** The flags of the command, which says what each is. */
 export interface CalibrateOptions {
-  /** A name or a path; that of the settings when absent. */
   pack?: string;
-  /** People for the cohort and the human check only. */
   cohortOnly?: readonly SetFolder[];
-  /** People whose nose and mouth are covered. */
   occluded?: readonly SetFolder[];
-  /** Folders of images without people. */
   withoutPeople?: readonly string[];
   groups?: readonly Grouping[];
-  /** Two people's images whose cosine is above it count neither as strangers nor as one person. */
   samePersonAbove?: number;
   write?: boolean;
   check?: boolean;
-  /** Cohort, checks and table of a calibrated pack stay: only the floor and the shifts of several photos are written. */
   keep?: boolean;
-  /** Whether to write also what the check contradicts. */
   force?: boolean;
 }
 
@@ -180,7 +174,6 @@ function shiftsOf(
   return { photos, photos_check };
 }
 
-/** What was fitted for one mode. */
 export type ModeFit = ReturnType<typeof fitMode> & ReturnType<typeof shiftsOf>;
 
 function fitMode(
@@ -198,7 +191,6 @@ function fitMode(
     points,
     floor,
     ...(samePersonAbove !== undefined && { taken_for_one_person }),
-    // Pairs of two people that were left out: copies, or one person under two names.
     too_alike,
     // The rates of people in neither cohort nor fit, and what those with the cohort contradict.
     ...(check && {

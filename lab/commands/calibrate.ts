@@ -92,7 +92,6 @@ export function tellWritten(fit: Awaited<ReturnType<typeof calibratePack>>, writ
   }
 }
 
-/** The option is eval's too. */
 export function groupsOption(): Option {
   const text =
     'columns of people.tsv that make groups, crossed with *, such as origin*sex,age (default: each by itself)';
@@ -105,7 +104,6 @@ export function groupsOption(): Option {
   });
 }
 
-/** The option is eval's too. */
 export function samePersonOption(): Option {
   const text =
     'take images of two people for one person above this cosine, and leave the pair out: for uncertain labels';
@@ -115,7 +113,6 @@ export function samePersonOption(): Option {
   );
 }
 
-/** The parser of an option that takes a number. */
 export const numberParser = (isValid: (value: number) => boolean, expected: string) => (text: string) => {
   if (isValid(Number(text))) return Number(text);
   throw new InvalidArgumentError(expected);

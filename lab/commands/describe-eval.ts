@@ -44,7 +44,6 @@ function describeSet(figures: Figures): string {
   ].join('\n');
 }
 
-/** Error rates of labelled people by group. */
 function describePeople(figures: PeopleFigures): string {
   const { set, mode, cohort, everybody, groupings, same_person_above: above } = figures;
   const tables = groupings.length > 0 ? groupings : [undefined];
@@ -62,7 +61,6 @@ function describePeople(figures: PeopleFigures): string {
     .join('\n');
 }
 
-/** What several photos of a person buy, and whether one of somebody else is told. */
 function describePhotos({ set, searched, rows, foreign }: NonNullable<Results['photos']>[number]): string {
   const stated = percents.map((percent) => promisedRate(percent) / searched);
   return [
@@ -112,7 +110,6 @@ function describeMissing(
   ].flat();
 }
 
-/** The pairs of strangers that were left out, in a line; none without any. */
 function describeAlike({ too_alike }: Pick<Figures, 'too_alike'>): string[] {
   const pairs = too_alike.map(
     ({ image1, image2, cosine }) => `${image1} and ${image2} (${scoreText(cosine)})`,
@@ -123,7 +120,6 @@ function describeAlike({ too_alike }: Pick<Figures, 'too_alike'>): string[] {
   ];
 }
 
-/** The images that could not be read, in a line; none without any. */
 export function describeFailures(failures: Figures['failures']): string[] {
   const failed = Object.entries(failures).map(([name, reason]) => `${name} (${reason})`);
   return failed.length > 0 ? [`could not be read  ${failed.length}${list(failed)}`] : [];

@@ -34,16 +34,13 @@ interface SetFiles {
   folder: string;
 }
 
+/** The flags of the command, which says what each is. */
 export interface EvaluateOptions {
   mode: AccuracyMode;
-  /** Labelled people, whose error rates are measured by group. */
   people?: readonly SetFolder[];
-  /** What up to so many photos of a person on each side buy. */
   photos?: number;
-  /** Among how many people each is looked for with these photos. */
   searched?: number;
   groups?: readonly Grouping[];
-  /** Two people's images whose cosine is above it count neither as strangers nor as one person. */
   samePersonAbove?: number;
   heldOutCohort?: true;
   report?: string;
@@ -108,7 +105,6 @@ function readLists(files: readonly SetFiles[], { people = [], groups, heldOutCoh
   return { sets, lists };
 }
 
-/** What several photos of a person buy, where that is asked. */
 function photosOf(
   sets: readonly PeopleSet[],
   judge: Parameters<typeof judgePhotos>[2],

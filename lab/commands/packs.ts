@@ -195,7 +195,6 @@ async function pull(target: string, pack: PublishedPack, options: PullOptions): 
   tellWritten(fit, true);
 }
 
-/** A pack of the catalogue, for the terminal. */
 function describePublished(name: string, pack: PublishedPack): string {
   const files = downloadsOf(pack).map(
     ({ url, bytes, sha256 }) => `  ${url}\n    ${(bytes / 1e6).toFixed(1)} MB, SHA-256 ${sha256}`,

@@ -42,7 +42,6 @@ export function pairsOfPeople(images: readonly PersonImage[]): LabelledPair[] | 
   ]);
 }
 
-/** What was tried, in lines. */
 export function feedingLines({ fmr, pairs, tried, is_better }: FeedingTrial): string[] {
   const wordsOf = ({ channels, mean, scale }: Fed) =>
     `${channels.toUpperCase()}, (byte − ${mean}) × ${Number(scale.toPrecision(6))}`;

@@ -87,7 +87,6 @@ function describeLivenessNets({ liveness = [], livenessFamily: known }: AddOptio
   return { liveness: family && { family, nets }, lines: all.flatMap(({ assumed }) => assumed) };
 }
 
-/** What is the default pack's. */
 function sharedLines(options: AddOptions): string[] {
   const others = (['detector', 'landmarks', 'embedder'] as const).filter(
     (role) => options[role] === undefined,

@@ -17,7 +17,6 @@ interface GroupChart extends Omit<Chart, 'x'> {
   marker?: { x: number; label: string };
 }
 
-/** Values of groups with their intervals, a row for each group. */
 function groupChart({ groups, valuesOf, x, marker, ...chart }: GroupChart): Html {
   const rows = groups.map(valuesOf);
   const series = Math.max(1, chart.legend.length);

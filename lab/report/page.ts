@@ -62,7 +62,6 @@ ${sections}
 `.text;
 }
 
-/** Shows whether one threshold serves all sets. */
 function allSets({ evaluations, shared_thresholds }: Results): Html {
   const sets = evaluations.map(({ figures }) => figures);
   const curves = sets.map(({ set, by, pairs }) => ({ name: set, figures: by.normalised, pairs }));
@@ -126,7 +125,6 @@ ${missingView(figures, gallery)}
 `;
 }
 
-/** The pairs of strangers that were left out. */
 function alikeView({ too_alike }: Pick<Figures, 'too_alike'>): Html | undefined {
   if (too_alike.length === 0) return undefined;
   return html`<p>Left out, because strangers are not so alike (copies, or one person under two names):</p>

@@ -13,7 +13,6 @@ type ShownImage = Pick<EmbeddedImage, 'faces' | 'chosen'> & {
 /** Shown images by their name in the set. */
 export type Gallery = ReadonlyMap<string, ShownImage>;
 
-/** Pairs of images with their scores, below `title`. */
 export function pairsView(title: string, pairs: readonly WorstPair[], gallery: Gallery): Html {
   if (pairs.length === 0) return html`<h3>${title}</h3><p>None.</p>`;
   return html`<h3>${title}</h3>
@@ -81,7 +80,6 @@ function faceText({ faces, chosen }: ShownImage): string {
 /** So many images without a face are shown; further ones are only named. */
 const mostShown = 24;
 
-/** The names of the images of a set that the page shows. */
 export function imagesShown({ worst, without_face }: Pick<Figures, 'worst' | 'without_face'>): string[] {
   const pairs = [...worst.different, ...worst.same].flatMap(({ image1, image2 }) => [image1, image2]);
   return [...new Set([...pairs, ...without_face.slice(0, mostShown)])];

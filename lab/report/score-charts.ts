@@ -24,7 +24,6 @@ function markersOf(markers: readonly { x: number; label: string }[]) {
   };
 }
 
-/** A named curve, and its number of pairs. */
 interface NamedCurve {
   name: string;
   figures: ScoreFigures;

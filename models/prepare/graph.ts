@@ -70,7 +70,6 @@ export function wholesOf(constant: Constant | undefined): number[] | undefined {
   return Array.from(new BigInt64Array(Uint8Array.from(constant.rawData).buffer), Number);
 }
 
-/** A list of whole numbers. */
 export function makeIntegers(name: string, values: number[]): Constant {
   const rawData = new Uint8Array(BigInt64Array.from(values, BigInt).buffer);
   return onnx.TensorProto.create({ name, dims: [values.length], dataType: INT64, rawData });
@@ -98,7 +97,6 @@ export function attributeOf(node: Node, name: string): Attribute | undefined {
   return node.attribute?.find((attribute) => attribute.name === name);
 }
 
-/** `nodes` in the place of `node`. */
 export function replaceNode(graph: Graph, node: Node, nodes: Node[]): void {
   graph.node.splice(graph.node.indexOf(node), 1, ...nodes);
 }

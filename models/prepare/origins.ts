@@ -21,7 +21,6 @@ import { prepareCommand, sha256, verifyFile } from '../../src/engine/pack-files.
 export type NpmSource = Extract<PackSource, { kind: 'npm' }>;
 type ProjectSource = Extract<PackSource, { kind: 'project' }>;
 
-/** Files that the user brings, by the net that they are. */
 export type BroughtFiles = Partial<Record<Role, string>>;
 
 type Nets = ReadonlyMap<Role, PackNet>;

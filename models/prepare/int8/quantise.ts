@@ -14,7 +14,6 @@ import {
 const { onnx } = onnxProto;
 const { FLOAT, INT32, INT8, UINT8 } = onnx.TensorProto.DataType;
 
-/** Lowest and highest value of a tensor. */
 type Range = readonly [low: number, high: number];
 
 /** The largest whole number of a weight: its negative is one too, so a weight's zero stays zero. */
