@@ -181,10 +181,7 @@ function isSafe(url: string): boolean {
 }
 
 /** Where files are kept that can be had again, as the XDG Base Directory Specification says. */
-export function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
-  const base = env.XDG_CACHE_HOME || join(homedir(), '.cache');
-  return join(base, 'facematch');
-}
+export const cacheFolder = () => join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'facematch');
 
 /** The proxies of HTTPS_PROXY, HTTP_PROXY and NO_PROXY; undefined without any. As curl does, `host:port` is one of HTTP. */
 export function proxies(env: NodeJS.ProcessEnv = process.env) {

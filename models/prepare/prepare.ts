@@ -13,11 +13,6 @@ import {
 import { sha256, verifiedFile, verifyFile } from '../../src/engine/pack-files.ts';
 import { type BroughtFiles, fetchOriginals, takeOver, withCure } from './origins.ts';
 
-interface PreparedNet {
-  file: string;
-  bytes: Uint8Array;
-}
-
 /**
  * Leaves the prepared nets of a pack beside its manifest. `ready` when they already are what the manifest says, which
  * costs a hash for each; `prepared` when those that were not have been made. `report` is given a line for each step.
@@ -37,7 +32,7 @@ export async function preparePack(
   try {
     const originals = await fetchOriginals(manifest, unready, { directory, files, scratch, report });
     // All are checked before the first is written: a pack is changed as a whole or not at all.
-    const prepared: PreparedNet[] = [];
+    const prepared: { file: string; bytes: Uint8Array }[] = [];
     for (const [role, net] of unready) {
       const original = originals.get(role);
       prepared.push({
