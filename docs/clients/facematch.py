@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import base64
 import http.client
 import json
 import os
@@ -65,8 +64,6 @@ class FacematchClient:
     timeout: seconds that a try may stand still, for the connection and for each piece of the answer.
     retries: how many times a request is sent again at most.
     max_wait: the longest wait before a retry, seconds. Where Retry-After asks for more, there is no retry.
-    as_json: sends images as JSON, in base64, which is a third larger: where a gateway lets nothing else through. The
-        results of many then have no names.
     """
 
     def __init__(
@@ -76,7 +73,6 @@ class FacematchClient:
         timeout: float = 15.0,
         retries: int = 2,
         max_wait: float = 60.0,
-        as_json: bool = False,
     ) -> None:
         if urllib.parse.urlsplit(url).scheme not in ("http", "https"):
             raise ValueError(f"not an http address: {url}")
@@ -87,7 +83,6 @@ class FacematchClient:
         self._timeout = timeout
         self._retries = max(0, retries)
         self._max_wait = max_wait
-        self._encode = json_body if as_json else multipart
         # What urlopen has besides would follow redirects, which would take the key to another host.
         self._opener = urllib.request.OpenerDirector()
         for handler in (urllib.request.ProxyHandler, urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
@@ -97,25 +92,25 @@ class FacematchClient:
         """Compares two images. Fields other than threshold_percent need a key with the scope match:advanced."""
         advanced = any(value is not None for name, value in fields.items() if name != "threshold_percent")
         path = "/face/match/upload/advanced" if advanced else "/face/match/upload"
-        return self._ask(path, self._encode({"image1": image1, "image2": image2}, fields))
+        return self._ask(path, multipart({"image1": image1, "image2": image2}, fields))
 
     def many(self, image1: ImageFile, images2: Iterable[ImageFile], **fields: Field) -> Answer:
         """Compares one image with up to 16 others. Each of them has a result, or a problem of its own."""
         images = {"image1": image1, "image2": list(images2)}
-        return self._ask("/face/match/upload/many", self._encode(images, fields))
+        return self._ask("/face/match/upload/many", multipart(images, fields))
 
     def person(self, images1: Iterable[ImageFile], images2: Iterable[ImageFile], **fields: Field) -> Answer:
         """Compares up to 4 photos of one person with up to 16 of another, as one decision."""
         images = {"image1": list(images1), "image2": list(images2)}
-        return self._ask("/face/match/upload/person", self._encode(images, fields))
+        return self._ask("/face/match/upload/person", multipart(images, fields))
 
     def detect(self, image: ImageFile, **fields: Field) -> Answer:
         """Finds the faces of an image. An image without one is no error."""
-        return self._ask("/face/detect/upload", self._encode({"image": image}, fields))
+        return self._ask("/face/detect/upload", multipart({"image": image}, fields))
 
     def embed(self, image: ImageFile, **fields: Field) -> Answer:
         """Finds the faces of an image, and gives their embeddings. The operator has to switch this on."""
-        return self._ask("/face/embed/upload", self._encode({"image": image}, fields))
+        return self._ask("/face/embed/upload", multipart({"image": image}, fields))
 
     def match_embeddings(self, question: Answer) -> Answer:
         """Compares an embedding with up to 1,000 others. The operator has to switch this on."""
@@ -170,19 +165,6 @@ def refusal(answer: Any, value: Any, text: str) -> FacematchError:
         return FacematchError("unexpected", f"{answer.status}: {text[:200]}", answer.status, None, retry_after)
     message = f"{answer.status} {value['code']}: {value.get('detail')} (request_id {value.get('request_id')})"
     return FacematchError(value["code"], message, answer.status, value, retry_after)
-
-
-def json_body(images: dict[str, Any], fields: dict[str, Field]) -> Content:
-    """Body and content type of JSON."""
-
-    def text(name: str, image: ImageFile) -> str:
-        return base64.b64encode(named(name, image)[1]).decode()
-
-    members: Answer = {}
-    for name, sent in images.items():
-        members[name] = [text(name, one) for one in sent] if isinstance(sent, list) else text(name, sent)
-    members.update((name, value) for name, value in fields.items() if value is not None)
-    return json.dumps(members).encode(), "application/json"
 
 
 def multipart(images: dict[str, Any], fields: dict[str, Field]) -> Content:

@@ -29,7 +29,7 @@ copyFileSync(projectPath('docs/clients/facematch.py'), join(folder, 'facematch.p
 export interface Way {
   url: string;
   key: string;
-  /** Images go as JSON. */
+  /** Images go as JSON; the client for Node alone does that. */
   json?: boolean;
   timeout_s?: number;
 }
@@ -69,8 +69,7 @@ export function python(args: readonly string[], { url, key }: Way) {
 
 /** The value of an expression of `client`, which tries twice at most, or what its FacematchError says. */
 export async function askPython(expression: string, way: Way): Promise<Json> {
-  const { json, timeout_s } = way;
-  const options = `${json ? ', as_json=True' : ''}${timeout_s ? `, timeout=${timeout_s}` : ''}`;
+  const options = way.timeout_s ? `, timeout=${way.timeout_s}` : '';
   const script = `
 import json, os, facematch
 client = facematch.FacematchClient(os.environ["FACEMATCH_URL"], os.environ["FACEMATCH_KEY"], retries=1${options})

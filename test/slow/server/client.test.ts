@@ -150,19 +150,18 @@ interface Call {
   what: string;
   asked: () => Promise<Answer>;
   node: (client: FacematchClient) => Promise<unknown>;
-  python: string;
+  /** Undefined where the client for Node alone has it. */
+  python?: string;
   way?: Partial<Way>;
   /** What must be the same of both answers; all but ids and times unless told otherwise. */
   of?: (answer: Json) => unknown;
 }
 
 const many = [new File([two], oddName), new File([images['none.txt']], 'none.txt'), two];
-const pythonMany = `client.many("one.jpg", [${JSON.stringify(oddName)}, "none.txt", open("two.jpg", "rb").read()])`;
 const askMany = () =>
   server.match({ image1: one, image2: [two, images['none.txt'], two] }, { path: paths.many });
 const chosen = { accuracy_mode: 'fast', image1_face_index: '0', auto_pair_best: 'false' };
 const controls = { accuracy_mode: 'fast', image1_face_index: 0, auto_pair_best: false } as const;
-const pythonControls = 'accuracy_mode="fast", image1_face_index=0, auto_pair_best=False';
 const ofTwo = (path: string, fields: Fields = {}) =>
   server.match({ image1: one, image2: two, ...fields }, { path });
 const question = await server.embeddingsQuestion(one);
@@ -180,7 +179,8 @@ const calls: Call[] = [
     what: 'match with fields of the advanced endpoint',
     asked: () => ofTwo(paths.advanced, { ...chosen, threshold_percent: '0.0000001' }),
     node: (client) => client.match(one, two, { ...controls, threshold_percent: 1e-7 }),
-    python: `client.match("one.jpg", "two.jpg", ${pythonControls}, threshold_percent=1e-7)`,
+    python:
+      'client.match("one.jpg", "two.jpg", accuracy_mode="fast", image1_face_index=0, auto_pair_best=False, threshold_percent=1e-7, min_det_score=None)',
   },
   {
     what: 'match with a threshold alone, by the scope match:basic',
@@ -193,7 +193,6 @@ const calls: Call[] = [
     what: 'match as JSON',
     asked: () => ofTwo(paths.advanced, chosen),
     node: (client) => client.match(one, new Blob([two]), { ...controls, min_det_score: undefined } as never),
-    python: `client.match("one.jpg", open("two.jpg", "rb").read(), ${pythonControls}, min_det_score=None)`,
     way: { json: true },
   },
   {
@@ -223,13 +222,12 @@ const calls: Call[] = [
       return { ...rest, body: { ...body, results } };
     },
     node: (client) => client.many(one, many),
-    python: pythonMany,
+    python: `client.many("one.jpg", [${JSON.stringify(oddName)}, "none.txt", open("two.jpg", "rb").read()])`,
   },
   {
     what: 'many as JSON',
     asked: askMany,
     node: (client) => client.many(one, many),
-    python: pythonMany,
     way: { json: true },
     of: ({ results }) => results.map((result: Json) => result.match ?? result.problem.code),
   },
@@ -248,10 +246,11 @@ const askIn = (
   language: string,
   { node, python }: Pick<Call, 'node' | 'python'>,
   other: Partial<Way> = {},
-) => (language === 'Node' ? askNode(node, way(other)) : askPython(python, way(other)));
+) => (language === 'Node' ? askNode(node, way(other)) : askPython(python!, way(other)));
 
 describe.each(languages)('the client for %s', (language) => {
-  test.each(calls)('answers as the server does: $what', async ({ asked, way, of = lasting, ...call }) => {
+  const own = calls.filter(({ python }) => language === 'Node' || python !== undefined);
+  test.each(own)('answers as the server does: $what', async ({ asked, way, of = lasting, ...call }) => {
     const { status, body } = await asked();
     expect(status).toBe(200);
     expect(of(await askIn(language, call, way))).toEqual(of(body));
