@@ -1,5 +1,6 @@
 import { Problem } from '../errors.ts';
 import type { Upload } from './body/upload.ts';
+import { UploadClocks } from './body/upload-clocks.ts';
 import type { Request } from './request.ts';
 import type { UnreadAnswers } from './unread.ts';
 
@@ -49,6 +50,14 @@ export interface Wire {
   rearm(): void;
 }
 
+/** What is asked of a body while it is received, besides its bytes. */
+export interface Expected {
+  /** Thrown when the transport cannot tell where the body ends. */
+  malformed: Problem;
+  /** Whether these bytes are a whole body, although the transport waits for more: then it is refused soon. */
+  isWhole(bytes: Buffer): boolean;
+}
+
 /** The client closed its connection before the answer. */
 export class ClientLeft extends Error {
   constructor() {
@@ -82,36 +91,6 @@ interface State {
   readonly clocks?: UploadClocks;
   /** While receiving: rejects, without a reason with the fault of a body whose end is unclear. */
   fail?(reason?: Error): void;
-}
-
-/** How often µWS's clock is reset: well under its timeout of 10 s, which counts in steps of 4 s. */
-const rearmEvery_ms = 4000;
-
-/** The clocks of a body. µWS has a timeout of its own (10 s, reset only by 160 KiB) that closes without an answer, so it is reset regularly. */
-class UploadClocks {
-  readonly #whole: NodeJS.Timeout;
-  readonly #pause: NodeJS.Timeout;
-  readonly #rearm: NodeJS.Timeout;
-
-  constructor(wire: Wire, timeout_ms: number, idle_ms: number, onTimeout: () => void) {
-    const expire = () => {
-      this.stop();
-      onTimeout();
-    };
-    this.#whole = setTimeout(expire, timeout_ms);
-    this.#pause = setTimeout(expire, idle_ms);
-    this.#rearm = setInterval(() => wire.rearm(), rearmEvery_ms);
-  }
-
-  touch(): void {
-    this.#pause.refresh();
-  }
-
-  stop(): void {
-    clearTimeout(this.#whole);
-    clearTimeout(this.#pause);
-    clearInterval(this.#rearm);
-  }
 }
 
 /** RFC 9110 sections 15.3.5 and 15.4.5: neither has a body or a Content-Length. */
@@ -195,7 +174,7 @@ export class Exchange {
    * Reads the whole body. Rejects with the upload's fault, with upload_timeout, with overloaded when a part of it arrived
    * before and was not held, with `malformed`, or with ClientLeft.
    */
-  receive(upload: Upload, malformed: Problem): Promise<Buffer> {
+  receive(upload: Upload, { malformed, isWhole }: Expected): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       if (!this.open) return reject(new ClientLeft());
       if (this.#rest === 'unclear') return reject(malformed);
@@ -215,6 +194,7 @@ export class Exchange {
         resolve(upload.bytes);
       };
       const { upload_timeout_ms, idle_ms } = this.#limits;
+      const hasEnded = () => upload.fault === undefined && isWhole(upload.bytes);
       this.#enter({
         name: 'receiving',
         take: (chunk) => {
@@ -222,22 +202,31 @@ export class Exchange {
           proceed();
         },
         fail,
-        clocks: new UploadClocks(this.#wire, upload_timeout_ms, idle_ms, () => {
+        clocks: this.#clocks(upload_timeout_ms, idle_ms, hasEnded, () => {
           this.#rest = 'given up';
-          fail(this.#timeout());
+          fail(this.#timeout(hasEnded()));
         }),
       });
       proceed();
     });
   }
 
-  /** What to tell a client whose body did not come in time. */
-  #timeout(): Problem {
-    const { content_length } = this.request;
-    if (content_length === undefined) return new Problem('upload_timeout');
-    const missing = content_length - this.received;
-    const what = `${missing} of the ${content_length} bytes that Content-Length promises did not come in time.`;
-    return new Problem('upload_timeout', { detail: `${what} Send the images faster, or smaller ones.` });
+  /** What to tell a client whose body did not come in time. `ended`: what came is a whole body. */
+  #timeout(ended: boolean): Problem {
+    const { content_length, framing } = this.request;
+    const missing = content_length === undefined ? undefined : content_length - this.received;
+    if (!ended) {
+      if (missing === undefined) return new Problem('upload_timeout');
+      const detail = `${missing} of the ${content_length} bytes that Content-Length promises did not come in time.`;
+      return new Problem('upload_timeout', {
+        detail: `${detail} Send the images faster, or smaller ones.`,
+      });
+    }
+    const detail =
+      framing === 'chunked'
+        ? 'The body had already ended, but the last chunk, of size 0, did not come.'
+        : `The body had already ended, but Content-Length promises ${missing} bytes more: correct it.`;
+    return new Problem('upload_timeout', { detail });
   }
 
   /** Discards the rest of the body behind the answer, limited in bytes and time. */
@@ -256,7 +245,12 @@ export class Exchange {
         left -= chunk.byteLength + this.#shortfallOf(chunk);
         if (last || left < 0) end(last);
       },
-      clocks: new UploadClocks(this.#wire, whole_ms, pause_ms, () => end(false)),
+      clocks: this.#clocks(
+        whole_ms,
+        pause_ms,
+        () => false,
+        () => end(false),
+      ),
     });
   }
 
@@ -296,5 +290,9 @@ export class Exchange {
     if (this.#state.name === 'over') return;
     this.#state = next;
     if (next.name === 'over') for (const listener of this.#onOver) listener();
+  }
+
+  #clocks(timeout_ms: number, idle_ms: number, hasEnded: () => boolean, onTimeout: () => void): UploadClocks {
+    return new UploadClocks(timeout_ms, idle_ms, hasEnded, onTimeout, () => this.#wire.rearm());
   }
 }

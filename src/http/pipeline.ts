@@ -228,10 +228,10 @@ function readBody<Sent, R extends { body(type: string | undefined): Body<Sent> }
   const type = headers.get('content-type');
   const body = route.body(type);
   checkHead(context, body);
-  const read = body.reader(type ?? '');
+  const { isWhole, read } = body.reader(type ?? '');
   context.upload ??= services.uploads.open(owner, content_length, body.limit_bytes);
   // This comes before the first await: µWS drops a body that has no reader by then.
-  const received = exchange.receive(context.upload, body.malformed);
+  const received = exchange.receive(context.upload, { malformed: body.malformed, isWhole });
   return received.then((bytes) => {
     const arrived = performance.now();
     return work(context, route, { sent: read(bytes), bytes, arrived });

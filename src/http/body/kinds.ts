@@ -2,9 +2,10 @@ import type { Config } from '../../config/config.ts';
 import { maxJson_bytes } from '../../endpoints/compare-embeddings.ts';
 import { type Form, type FormRules, readForm } from '../../endpoints/form.ts';
 import { readJsonForm } from '../../endpoints/json-form.ts';
+import { JsonScan } from '../../engine/json-scan.ts';
 import { Problem } from '../../errors.ts';
 import type { Services } from '../context.ts';
-import { boundaryOf, parseMultipart } from './multipart.ts';
+import { boundaryOf, endsForm, parseMultipart } from './multipart.ts';
 
 /** What an endpoint takes as its body: how long it may be, and who reads it. */
 
@@ -15,8 +16,15 @@ export interface Body<Sent> {
   readonly smaller: string;
   /** Thrown when it is not clear where the body ends. */
   readonly malformed: Problem;
-  /** By Content-Type, empty where it is absent. Throws Problem unsupported_media_type or invalid_multipart; so does what it returns. */
-  reader(type: string): (bytes: Buffer) => Sent;
+  /** By Content-Type, empty where it is absent. Throws Problem unsupported_media_type or invalid_multipart. */
+  reader(type: string): Reader<Sent>;
+}
+
+export interface Reader<Sent> {
+  /** Whether these bytes are a whole body, although the transport waits for more: then it is refused soon. */
+  isWhole(bytes: Buffer): boolean;
+  /** Throws Problem. */
+  read(bytes: Buffer): Sent;
 }
 
 type BodyLimits = Pick<Config, 'max_body_bytes' | 'max_upload_bytes'>;
@@ -44,16 +52,22 @@ export function imagesBody(rules: FormRules, services: Services): (type: string 
     reader(type) {
       const boundary = boundaryOf(type);
       if (boundary === undefined) throw new Problem('unsupported_media_type');
-      return (bytes) =>
-        readForm(bytes, parseMultipart(bytes, boundary, partLimits), rules, config, services.manifest);
+      return {
+        isWhole: (bytes) => endsForm(bytes, boundary),
+        read: (bytes) =>
+          readForm(bytes, parseMultipart(bytes, boundary, partLimits), rules, config, services.manifest),
+      };
     },
   };
   const json: Body<Form> = {
     limit_bytes: jsonLimit(config),
     smaller: fewerImages,
     malformed: malformedJson,
-    reader: () => (bytes) =>
-      readJsonForm(bytes, rules, config, services.manifest, services.engine.addon.decodeBase64),
+    reader: () => ({
+      isWhole: endsJson,
+      read: (bytes) =>
+        readJsonForm(bytes, rules, config, services.manifest, services.engine.addon.decodeBase64),
+    }),
   };
   return (type) => (isJson(type) ? json : form);
 }
@@ -65,7 +79,7 @@ export function embeddingsBody({ max_body_bytes }: BodyLimits): Body<undefined> 
     smaller: 'Send fewer embeddings',
     malformed: malformedJson,
     reader(type) {
-      if (isJson(type)) return () => undefined;
+      if (isJson(type)) return { isWhole: endsJson, read: () => undefined };
       throw new Problem('unsupported_media_type', { detail: 'Send the body as application/json.' });
     },
   };
@@ -78,4 +92,20 @@ const jsonMembers_bytes = 64 * 1024;
 export function jsonLimit({ max_body_bytes, max_upload_bytes }: BodyLimits): number {
   const share_bytes = Math.max(Math.floor(max_upload_bytes / 2), max_body_bytes);
   return Math.min(Math.ceil((max_body_bytes / 3) * 4) + jsonMembers_bytes, share_bytes);
+}
+
+/** Larger bodies are not read to see whether they have ended: that would take too long. */
+const maxJsonLook_bytes = 1024 * 1024;
+
+function endsJson(bytes: Buffer): boolean {
+  if (bytes.length > maxJsonLook_bytes || bytes.at(-1) !== 0x7d) return false;
+  // Bounded, unlike JSON.parse, which takes long for many values or levels.
+  const json = new JsonScan(bytes);
+  try {
+    json.skip();
+    json.end();
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -69,6 +69,15 @@ export function parseMultipart(body: Buffer, boundary: string, limits: Multipart
   return parts;
 }
 
+/** Whether the last bytes are a closing boundary, with or without its line end: the form is whole, whatever the transport waits for. */
+export function endsForm(body: Buffer, boundary: string): boolean {
+  const close = `--${boundary}--`;
+  return body
+    .toString('latin1', Math.max(0, body.length - close.length - 2))
+    .trimEnd()
+    .endsWith(close);
+}
+
 /** A line that separates parts: RFC 2046 §5.1.1 `delimiter` or `close-delimiter`, with its line end. */
 interface Delimiter {
   /** Where the part before it ends. The CR LF before the dashes belongs to the delimiter. */
