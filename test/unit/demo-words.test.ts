@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { describeAnswer, describeRate, type MatchAnswer } from '../../src/cli/demo-answer.ts';
 import { coloursWhen } from '../../src/cli/terminal.ts';
+import { programs } from '../../src/demo/browser/programs.ts';
 import {
   curlLine,
   disagreementWords,
@@ -60,6 +61,36 @@ const plan = {
   fields: { threshold_percent: '70', accuracy_mode: 'fast' },
 };
 const origin = 'http://127.0.0.1:8080';
+
+describe('the request as a program', () => {
+  const files = [photo('image1', "it's.jpg"), photo('image2', 'b "x".png'), photo('image2', 'c.png')];
+  const asked = { ...plan, fields: { ...plan.fields, threshold_percent: '70.5', auto_pair_best: 'false' } };
+  const many = { ...asked, endpoint: 'match_many' as const };
+
+  test('with JSON is what a shell understands', () => {
+    const script = `curl() { cat; }; base64() { printf 'AA\\nAA'; }; cd "$(mktemp -d)"; : > "it's.jpg"; : > 'b "x".png'; : > c.png\n`;
+    for (const [plan, image2] of [
+      [asked, 'AAAA'],
+      [many, ['AAAA', 'AAAA']],
+    ] as const) {
+      const line = programs.JSON!(origin, plan, plan === many ? files : files.slice(0, 2));
+      const { stdout, stderr } = spawnSync('sh', ['-c', script + line], { encoding: 'utf8' });
+      expect(stderr).toBe('');
+      const values = { threshold_percent: 70.5, accuracy_mode: 'fast', auto_pair_best: false };
+      expect(JSON.parse(stdout)).toEqual({ image1: 'AAAA', image2, ...values });
+    }
+  });
+
+  test('for Node and Python calls the method of the client, with values of its language', () => {
+    expect(programs.Node!(origin, many, files)).toContain(
+      `client.many(await openAsBlob("it's.jpg"), [await openAsBlob("b \\"x\\".png"), await openAsBlob("c.png")], ` +
+        '{ threshold_percent: 70.5, accuracy_mode: "fast", auto_pair_best: false })',
+    );
+    expect(programs.Python!(origin, asked, files.slice(0, 2))).toContain(
+      `client.match("it's.jpg", "b \\"x\\".png", threshold_percent=70.5, accuracy_mode="fast", auto_pair_best=False)`,
+    );
+  });
+});
 
 describe('the curl line', () => {
   /** The arguments as a shell understands them. */

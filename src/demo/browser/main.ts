@@ -1,4 +1,5 @@
 import { byId, element, Fault, find, makeCopyButtons, settings, tell } from './dom.ts';
+import { showPrograms } from './exchange.ts';
 import { Faces } from './faces.ts';
 import { chosenFields, form, showForm } from './form.ts';
 import { Others, PhotoSlot, takeDroppedAndPasted } from './photos.ts';
@@ -6,7 +7,7 @@ import { clearProblem, fieldsOf, showProblem } from './problem.ts';
 import { type Photo, planOf, send } from './request.ts';
 import { announcement, firstPhotos, showFaces, showMany, showResult } from './result.ts';
 import type { Choice, DetectAnswer, Fields, ManyAnswer, Received, Task } from './types.ts';
-import { bytesText, curlLine } from './words.ts';
+import { bytesText } from './words.ts';
 
 /** The page: its events, and its state between requests. Nothing is stored beyond the page. */
 
@@ -92,7 +93,7 @@ async function compare(): Promise<boolean> {
     refused.add(plan.endpoint);
     if (planOf(taskOf(), plan.fields, refused)?.endpoint !== plan.endpoint) return compare();
   }
-  byId('program').textContent = curlLine(location.origin, plan, photos);
+  showPrograms(plan, photos);
   byId('json').textContent = JSON.stringify('answer' in outcome ? outcome.answer : outcome.problem, null, 2);
   byId('exchange').hidden = false;
   return 'answer' in outcome ? succeed(outcome) : fail(outcome);

@@ -231,6 +231,8 @@ describe.skipIf(chromiumFile === undefined)('several photos of a person', () => 
     expect(await demo.page.getByText('Pairs of faces').isVisible()).toBe(false);
     expect(await demo.status.textContent()).toMatch(/2 photos of person 1 and 1 of person 2 compared\.$/);
     expect(await demo.curl.textContent()).toContain('-F image1=@one.jpg \\\n  -F image1=@mirrored.jpg');
+    await demo.page.getByLabel('Node').check();
+    expect(await demo.curl.textContent()).toMatch(/client\.person\(\[.*\], \[.*\], \{/);
   });
 
   test('are added and taken away by keyboard, and what is left is two photos again', async () => {
