@@ -47,39 +47,40 @@ std::string to_directory(const Napi::CallbackInfo& info) {
   return info[0].As<Napi::String>();
 }
 
-void require_bytes(const Napi::CallbackInfo& info) {
-  if (is_bytes(info[1])) return;
-  throw Napi::TypeError::New(info.Env(), "Expected a Uint8Array second");
+// The memory that a Uint8Array views.
+std::span<uint8_t> to_memory(const Napi::Value& value,
+                             const char* expected = "Expected a Uint8Array") {
+  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array)
+    throw Napi::TypeError::New(value.Env(), expected);
+  auto array = value.As<Napi::Uint8Array>();
+  return {array.Data(), array.ByteLength()};
 }
 
 void LoadPack(const Napi::CallbackInfo& info) {
   const std::string directory = to_directory(info);
-  if (!info[1].IsObject())
-    throw Napi::TypeError::New(info.Env(), "Expected the pack's manifest second");
   throwing(info.Env(), [&] { load_engine(to_pack(directory, info[1])); });
 }
 
 Napi::Value DetectorOutputs(const Napi::CallbackInfo& info) {
-  if (!info[0].IsObject()) throw Napi::TypeError::New(info.Env(), "Expected a detector");
   return throwing(info.Env(), [&] { return detector_outputs(info[0]); });
 }
 
 // `cancelled` is a byte of shared memory that another thread may set.
 const std::atomic<uint8_t>* to_flag(const Napi::Value& value) {
   if (value.IsUndefined()) return nullptr;
-  if (!is_bytes(value) || to_bytes(value).empty())
-    throw Napi::TypeError::New(value.Env(), "Expected a Uint8Array of one byte last");
   static_assert(sizeof(std::atomic<uint8_t>) == 1);
-  return reinterpret_cast<const std::atomic<uint8_t>*>(to_bytes(value).data());
+  const auto memory = to_memory(value, "Expected a Uint8Array of one byte last");
+  if (memory.empty()) return nullptr;  // nobody can set it
+  return reinterpret_cast<const std::atomic<uint8_t>*>(memory.data());
 }
 
 Napi::Value AnalyseOne(const Napi::CallbackInfo& info) {
   const std::string directory = to_directory(info);
-  require_bytes(info);
   return guarded(info.Env(), [&] {
     AnalyseOptions options = to_analyse_options(info[2].As<Napi::Object>());
     options.cancelled = to_flag(info[3]);
-    return from_analysis(info.Env(), analyse(engine_of(directory), to_bytes(info[1]), options));
+    const Bytes image = to_memory(info[1], "Expected a Uint8Array second");
+    return from_analysis(info.Env(), analyse(engine_of(directory), image, options));
   });
 }
 
@@ -105,13 +106,6 @@ Napi::Value CohortScores(const Napi::CallbackInfo& info) {
   });
 }
 
-// The memory that argument `index` views.
-std::span<uint8_t> to_memory(const Napi::CallbackInfo& info, size_t index) {
-  if (!is_bytes(info[index])) throw Napi::TypeError::New(info.Env(), "Expected a Uint8Array");
-  auto array = info[index].As<Napi::Uint8Array>();
-  return {array.Data(), array.ByteLength()};
-}
-
 // A number of 0 to `most`.
 template <typename Number>
 Number to_number(const Napi::Value& value, Number most) {
@@ -123,27 +117,27 @@ Number to_number(const Napi::Value& value, Number most) {
 
 // See body_memory.h.
 void UseHugePages(const Napi::CallbackInfo& info) {
-  const auto memory = to_memory(info, 0);
+  const auto memory = to_memory(info[0]);
   use_huge_pages(memory.data(), memory.size());
 }
 
 // JavaScript's own `set` and `fill` write shared memory one atomic byte or word after the other,
 // some ten times as slowly; nobody else uses these bytes yet, or any more.
 void CopyBytes(const Napi::CallbackInfo& info) {
-  const auto to = to_memory(info, 0), from = to_memory(info, 2);
+  const auto to = to_memory(info[0]), from = to_memory(info[2]);
   if (from.size() > to.size()) throw Napi::TypeError::New(info.Env(), "Expected bytes that fit");
   const size_t at = to_number(info[1], to.size() - from.size());
   std::copy(from.begin(), from.end(), to.data() + at);
 }
 
 void Wipe(const Napi::CallbackInfo& info) {
-  const auto memory = to_memory(info, 0);
+  const auto memory = to_memory(info[0]);
   std::fill_n(memory.data(), to_number(info[1], memory.size()), uint8_t{0});
 }
 
 // See base64.h. Returns how much of the text was read, and how many bytes were written.
 Napi::Value DecodeBase64(const Napi::CallbackInfo& info) {
-  const auto [read, written] = decode_base64_groups(to_memory(info, 0));
+  const auto [read, written] = decode_base64_groups(to_memory(info[0]));
   auto done = Napi::Object::New(info.Env());
   done["read"] = static_cast<double>(read);
   done["written"] = static_cast<double>(written);
@@ -153,7 +147,7 @@ Napi::Value DecodeBase64(const Napi::CallbackInfo& info) {
 // Zeroes what was written of a buffer and returns its pages to the system. Shared memory itself is
 // freed only after the garbage collector of every thread that saw it has run.
 void Discard(const Napi::CallbackInfo& info) {
-  const auto memory = to_memory(info, 0);
+  const auto memory = to_memory(info[0]);
   discard(memory.data(), memory.size(), to_number(info[1], memory.size()));
 }
 
@@ -200,10 +194,7 @@ Napi::Array from_tensors(Napi::Env env, const std::vector<TensorFacts>& tensors)
 }
 
 void UseOnnxRuntime(const Napi::CallbackInfo& info) {
-  const Napi::Env env = info.Env();
-  if (!info[0].IsArray() || !info[1].IsString())
-    throw Napi::TypeError::New(env, "Expected a list of providers and the file of a library");
-  throwing(env, [&] {
+  throwing(info.Env(), [&] {
     const auto text = [](const Napi::Value& value) -> std::string { return value.ToString(); };
     use_onnx_runtime(to_list(info[0], text), info[1].As<Napi::String>());
   });
@@ -220,7 +211,6 @@ Napi::Value OnnxRuntime(const Napi::CallbackInfo& info) {
 
 Napi::Value DescribeNet(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  if (!info[0].IsString()) throw Napi::TypeError::New(env, "Expected the file of a net first");
   return throwing(env, [&]() -> Napi::Value {
     const auto side = [](const Napi::Value& value) { return value.ToNumber().Int64Value(); };
     const NetFacts net = net_facts(info[0].As<Napi::String>(), to_list(info[1], side));

@@ -86,15 +86,6 @@ Napi::Object from_face(Napi::Env env, const Face& face, size_t index) {
 
 }  // namespace
 
-bool is_bytes(const Napi::Value& value) {
-  return value.IsTypedArray() && value.As<Napi::TypedArray>().TypedArrayType() == napi_uint8_array;
-}
-
-Bytes to_bytes(const Napi::Value& value) {
-  const auto array = value.As<Napi::Uint8Array>();
-  return {array.Data(), array.ByteLength()};
-}
-
 Pack to_pack(const std::string& directory, const Napi::Value& manifest) {
   return pack_of(directory, ManifestValue<Node>{{manifest}});
 }

@@ -29,10 +29,6 @@ auto throwing(Napi::Env env, Act act) {
   }
 }
 
-// Whether it is a Uint8Array.
-bool is_bytes(const Napi::Value& value);
-// `value` is a Uint8Array; returns a view of its bytes.
-Bytes to_bytes(const Napi::Value& value);
 // Both throw a Napi::Error where a member that the core needs is missing or of another type.
 Pack to_pack(const std::string& directory, const Napi::Value& manifest);
 AnalyseOptions to_analyse_options(const Napi::Object& object);
