@@ -160,13 +160,9 @@ function copyScores(
 ): Members {
   const isSameEmbedding = embedder === undefined && landmarks === undefined;
   const isSame = isSameEmbedding && detector === undefined;
-  const roles = [
-    ...(isSameEmbedding ? (['human', 'occlusion'] as const) : []),
-    ...(isSame ? (['cohort'] as const) : []),
-  ];
-  const kept = roles.flatMap((role) => {
-    const { [role]: score } = shared;
-    if (score === undefined) return [];
+  const kept = (['human', 'occlusion', 'cohort'] as const).flatMap((role) => {
+    const score = shared[role];
+    if (score === undefined || !(role === 'cohort' ? isSame : isSameEmbedding)) return [];
     copyShared(made, score.file);
     return [[role, score]];
   });
