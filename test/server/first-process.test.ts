@@ -1,5 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,7 +11,7 @@ import { execute, program, run } from './support/cli.ts';
 import { twoPhotos } from './support/client.ts';
 import { readiness, TestServer } from './support/server.ts';
 
-const { inherited } = await import(projectPath('test/support/programs.mjs'));
+const { inherited, startProgram } = await import(projectPath('test/support/programs.mjs'));
 
 /** Who starts the server: npm, or as process 1 of a container the kernel, which spares it every signal that it does not handle. */
 
@@ -89,26 +88,14 @@ test.skipIf(spawnSync(lackingCommand, lackingArgs).status !== 0)(
 test('npm start serves until SIGTERM, and the server ends with it', async () => {
   const file = join(newFolder(), 'keys.json');
   addKey(file);
-  const npm = spawn('npm', ['start'], {
-    cwd: projectPath('.'),
-    env: { ...process.env, FACEMATCH_PORT: '0', FACEMATCH_ADMIN_PORT: '0', FACEMATCH_KEYS_FILE: file },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let output = '';
-  const address = await new Promise<string>((resolve, reject) => {
-    npm.stdout.on('data', (chunk) => {
-      output += chunk;
-      const found = /listens on (http:\S+)/.exec(output);
-      if (found) resolve(found[1]!);
-    });
-    npm.once('exit', () => reject(new Error(`npm start ended early: ${output}`)));
-  });
+  const ports = { FACEMATCH_PORT: '0', FACEMATCH_ADMIN_PORT: '0' };
+  const env = { ...process.env, ...ports, FACEMATCH_KEYS_FILE: file };
+  const args = ['--prefix', projectPath('.'), 'start'];
+  const npm = await startProgram('npm', args, { ready: /listens on/, env });
+  const [address] = /http:\S+/.exec(npm.line)!;
   expect((await fetch(`${address}/API/v1.0/models`)).status).toBe(401);
-  const ended = once(npm.stdout, 'end');
-  npm.removeAllListeners('exit');
-  npm.kill('SIGTERM');
-  // The server holds the other end of this pipe: it ends when the server has.
-  await ended;
+  // The server holds the other end of npm's pipe: that ends when the server has.
+  await npm.stop();
   await expect(fetch(`${address}/API/v1.0/models`)).rejects.toThrow();
 });
 
