@@ -1,17 +1,15 @@
+import { strangersAlike } from '../demo/browser/words.ts';
 import type { Match } from '../endpoints/match.ts';
 import type { Many } from '../endpoints/match-many.ts';
 import type { Person } from '../endpoints/match-person.ts';
 import { largestWords } from '../endpoints/options.ts';
 import type { Warning } from '../endpoints/warnings.ts';
-import type { Face } from '../engine/addon.ts';
 import { measuredUpTo } from '../scoring/calibration.ts';
 import type { ImageField } from '../scoring/similarity.ts';
 import { type Colours, count, printable } from './terminal.ts';
 
 /** The part of a 200 answer that is described in words; the JSON below it has the rest. */
 export type MatchAnswer = Omit<Match, 'request_id' | 'similarity' | 'pairs' | 'model'>;
-
-const integers = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 2 });
 
 /** The answer for people, in several lines. `elapsed_ms`: the time that the caller measured. */
 export function describeAnswer(
@@ -118,34 +116,14 @@ const beyond = (answer: Scored): string =>
     ? `the API says ${answer.confidence_percent} %, calculated beyond what was measured; `
     : '';
 
-/** A false-match rate in words: one of how many pairs of strangers scores this high. */
-export function describeRate({
-  false_match_rate,
-  extrapolated,
-}: Pick<MatchAnswer, 'false_match_rate' | 'extrapolated'>): string {
-  if (false_match_rate > 0.5 && extrapolated) return 'how often strangers score this high is not known';
-  if (false_match_rate > 0.5) return 'most pairs of strangers score this high';
-  const share = `1 in ${integers.format(1 / false_match_rate)}`;
-  return extrapolated
-    ? `fewer than ${share} pairs of strangers score this high`
-    : `${share} pairs of strangers scores this high`;
-}
+/** How often strangers score as high. */
+const describeRate = (answer: Scored): string =>
+  `${strangersAlike(answer)} pairs of strangers score this high`;
 
 function describeImage(image: MatchAnswer['image1'], name: string): string {
   const { width, height, faces, face_index, smallest_face } = image;
   const { box } = faces.find(({ index }) => index === face_index)!;
   const [left, top, wide, high] = [box.x, box.y, box.width, box.height].map(Math.round);
-  const place = `the one ${describePlace(box, image)}, ${wide}×${high} pixels at (${left}, ${top})`;
-  return `${name}, ${width}×${height}, ${count(faces.length, 'face')} from ${smallest_face} px on: ${place}`;
-}
-
-/** Where the middle of a box is, in thirds of the image. Left and right are the viewer's. */
-function describePlace(box: Face['box'], image: { width: number; height: number }): string {
-  const row = third((box.y + box.height / 2) / image.height, ['top ', '', 'bottom ']);
-  const column = third((box.x + box.width / 2) / image.width, ['left', '', 'right']);
-  return `at the ${`${row}${column}`.trim() || 'centre'}`;
-}
-
-function third(share: number, words: readonly [string, string, string]): string {
-  return words[Math.max(0, Math.min(2, Math.floor(share * 3)))]!;
+  const place = `${wide}×${high} pixels at (${left}, ${top})`;
+  return `${name}, ${width}×${height}, ${count(faces.length, 'face')} from ${smallest_face} px on: the one of ${place}`;
 }

@@ -5,7 +5,7 @@ import { holdSignals } from '../server/signals.ts';
 if (process.argv[2] === 'serve') holdSignals();
 
 try {
-  const { run } = await import('./run.ts');
+  const { run } = await import('./program.ts');
   process.exitCode = await run(process.argv);
 } catch (error) {
   // Many files are open at once while it is loaded.

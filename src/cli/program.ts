@@ -1,12 +1,13 @@
-import { Command } from 'commander';
+import { Command, CommanderError } from 'commander';
+import { cureOf } from '../config/machine.ts';
 import { version } from '../config/paths.ts';
 import { registerConfig } from './config.ts';
 import { registerDemo } from './demo.ts';
 import { registerDetect, registerEmbed } from './detect.ts';
 import { registerDoctor } from './doctor/index.ts';
-import { addHelp, exitCodeWords } from './help.ts';
+import { addHelp, exitCodes, exitCodeWords } from './help.ts';
 import { registerKeys } from './keys.ts';
-import { type LabCommands, labCommand } from './laboratory.ts';
+import { type LabCommands, labCommand, openLab } from './laboratory.ts';
 import { registerMatch } from './match.ts';
 import { registerPacks } from './packs/index.ts';
 import { coloursFor } from './terminal.ts';
@@ -77,4 +78,32 @@ The log goes to standard error, one JSON object a line; standard output says whe
 SIGTERM or SIGINT lets running requests finish; another one, a second later or more, ends it at once.`,
     examples: ['facematch serve', 'FACEMATCH_HOST=0.0.0.0 FACEMATCH_WORKERS=4 facematch serve'],
   });
+}
+
+/** Commands that have nothing of the laboratory. */
+const withoutLab = new Set(['serve', 'demo', 'match', 'detect', 'embed', 'keys', 'config', 'doctor']);
+
+/** Runs a command line; resolves to the exit code. */
+export async function run(argv: readonly string[]): Promise<number> {
+  // For ONNX Runtime, and before other threads start: they may read the environment.
+  process.env.ORT_DISABLE_TELEMETRY ??= '1';
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      // A reader such as `head` may close the pipe early.
+      if (error.code !== 'EPIPE') throw error;
+    });
+  }
+  try {
+    // The others do not wait for what they never run.
+    const lab = withoutLab.has(argv[2] ?? '') ? undefined : await openLab();
+    await buildProgram(lab).parseAsync(argv);
+    return Number(process.exitCode ?? exitCodes.success);
+  } catch (error) {
+    // Commander has already printed its message. Requested help is an error with exit code 0.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.success : exitCodes.usage;
+    const { red } = coloursFor('stderr');
+    const message = error instanceof Error ? error.message : String(error);
+    console.error([`${red('error:')} ${message}`, cureOf(error)].filter(Boolean).join('. '));
+    return exitCodes.failure;
+  }
 }
