@@ -1,9 +1,8 @@
 import type { Addon } from '../engine/addon.ts';
 import { kindOfText, kinds } from '../engine/file-kind.ts';
-import { JsonScan } from '../engine/json-scan.ts';
+import { JsonScan, unescaped } from '../engine/json-scan.ts';
 import { excerpt, sentWords, shortName } from '../engine/sent-words.ts';
 import { Problem } from '../errors.ts';
-import { decodedSize, decodeInPlace } from './base64.ts';
 import { type Form, type FormLimits, type FormRules, head_bytes, SentFields } from './form.ts';
 import { mostOf } from './images.ts';
 import { type PackDefaults, readOption } from './options.ts';
@@ -14,7 +13,7 @@ export function readJsonForm(
   rules: FormRules,
   limits: FormLimits,
   pack: PackDefaults,
-  decodeGroups?: Addon['decodeBase64'],
+  decodeGroups: Addon['decodeBase64'],
 ): Form {
   const json = new JsonScan(body);
   const sent = new SentFields(rules, limits);
@@ -71,7 +70,7 @@ function imageRange(
   json: JsonScan,
   name: string,
   max_bytes: number,
-  decodeGroups: Addon['decodeBase64'] | undefined,
+  decodeGroups: Addon['decodeBase64'],
 ) {
   if (json.peek() !== '"') throw invalidMember(name, expected, body, json);
   const text = json.rawText();
@@ -135,4 +134,63 @@ function invalidMember(field: string, expected: string, body: Buffer, json: Json
     field,
     expected,
   });
+}
+
+/** How many bytes a text of base64 stands for, when it is well-formed and has no escapes. */
+function decodedSize(body: Buffer, start: number, end: number): number {
+  const padding = /=?=?$/.exec(body.toString('latin1', Math.max(start, end - 2), end))![0].length;
+  return Math.floor(((end - start - padding) * 3) / 4);
+}
+
+/** A group of four letters that is not whole, or its padding, is no longer, each written as an escape. */
+const tail_bytes = 64;
+
+/**
+ * Decodes base64 (RFC 4648 section 4) in place. Strict: no blanks, all of its padding or none, unused bits 0; JSON's escapes are taken,
+ * because some libraries write `\/`. Gives where the bytes end, or the byte from which it is wrong. `decodeGroups` does it, but for the
+ * end and what is wrong, without strings, which cannot be wiped.
+ */
+export function decodeInPlace(
+  body: Buffer,
+  start: number,
+  end: number,
+  decodeGroups: Addon['decodeBase64'],
+): { end: number } | { wrong: number } {
+  const { read, written } = decodeGroups(body.subarray(start, end));
+  const from = start + read;
+  const raw = body.toString('latin1', from, Math.min(end, from + tail_bytes));
+  const text = raw.includes('\\') ? (unescaped(raw) ?? roughlyUnescaped(raw)) : raw;
+  const bytes = Buffer.from(text, 'base64');
+  // Node's decoder is lenient; what it gives is encoded in one way only, but for the padding.
+  const padded = text.endsWith('=') ? text : text.padEnd(Math.ceil(text.length / 4) * 4, '=');
+  if (from + raw.length === end && bytes.toString('base64') === padded) {
+    return { end: start + written + bytes.copy(body, start + written) };
+  }
+  const fault = faultOf(text);
+  return { wrong: from + (text === raw ? fault : writtenLength(raw, fault)) };
+}
+
+/** For what is no JSON, and so no base64. */
+const roughlyUnescaped = (text: string) =>
+  text.replace(/\\(?:\/|u([0-9A-Fa-f]{4}))/g, (_, code?: string) =>
+    code === undefined ? '/' : String.fromCharCode(Number.parseInt(code, 16)),
+  );
+
+/** How long a text with escapes is up to the character at `index` of what it says. */
+function writtenLength(text: string, index: number): number {
+  let at = 0;
+  for (let passed = 0; passed < index; passed++) at += text[at] !== '\\' ? 1 : text[at + 1] === 'u' ? 6 : 2;
+  return at;
+}
+
+/** The index of the first character that no base64 goes on with; the end, where there is too little. */
+function faultOf(text: string): number {
+  const other = text.search(/[^A-Za-z0-9+/]/);
+  const at = other < 0 ? text.length : other;
+  const group = at - (at % 4);
+  // Padding only follows a letter whose unused bits are 0.
+  const padded = /^[A-Za-z0-9+/](?:[AQgw]==?|[A-Za-z0-9+/][AEIMQUYcgkosw048]=)/.exec(
+    text.slice(group, group + 4),
+  );
+  return padded === null ? at : group + padded[0].length;
 }

@@ -3,7 +3,7 @@ import { Problem } from '../errors.ts';
 /** Texts of JSON (RFC 8259 section 7) that are read in pieces. */
 
 /** A piece without the escape that its end may cut. The caller takes no escaped backslash, of which this may leave one half. */
-export function withoutCutEscape(piece: string): string {
+function withoutCutEscape(piece: string): string {
   const last = piece.lastIndexOf('\\');
   return last > piece.length - 6 ? piece.slice(0, last) : piece;
 }

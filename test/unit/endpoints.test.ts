@@ -166,7 +166,8 @@ function jsonOf(endpoint: ImageEndpoint, members: object) {
   const { fields } = endpoint;
   const images = imageFields(fields).map((name) => [name, mostOf(fields[name]) > 1 ? [picture] : picture]);
   const body = JSON.stringify({ ...Object.fromEntries(images), ...members });
-  return readJsonForm(Buffer.from(body), new FormRules(endpoint), limits, pack);
+  const wholeGroups = () => ({ read: 0, written: 0 });
+  return readJsonForm(Buffer.from(body), new FormRules(endpoint), limits, pack, wholeGroups);
 }
 
 function anyOf(rule: FieldRule): fc.Arbitrary<string | number | boolean> {
