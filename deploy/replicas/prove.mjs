@@ -53,15 +53,9 @@ class Replica {
     this.server = await startServer({ env });
   }
 
-  /** At once; its requests are lost to it. */
-  async killAndStart() {
-    await this.server.stop('SIGKILL');
-    await this.start();
-  }
-
-  /** As its manager does: SIGTERM, and a new one when it has ended. Resolves when that one is ready. */
-  async replace() {
-    await this.server.stop();
+  /** By SIGTERM as its manager does, or by SIGKILL, at which its requests are lost to it. Resolves when a new one is ready. */
+  async restart(signal) {
+    await this.server.stop(signal);
     await this.start();
   }
 
@@ -111,6 +105,8 @@ async function judgedAlone() {
   return values.reduce((total, value) => total + value, 0);
 }
 
+const claims = [];
+
 // ---- A key's rate and burst are not exceeded, whichever replicas its requests reach.
 
 const limits = { rate: 200, burst: 100 };
@@ -144,7 +140,7 @@ async function proveLimit([way, turns]) {
   // Whoever is without Redis counts for itself.
   const alone = (await judgedAlone()) - before;
   const allowed = limits.rate * lasted_s + limits.burst;
-  return [
+  claims.push(
     claim(
       `forms ${way}, key of ${limits.rate}/s and burst ${limits.burst}: not exceeded, nothing lost`,
       `${admitted} of ${sent} admitted in ${lasted_s.toFixed(2)} s, where ${allowed.toFixed(1)} may be; ${alone} by a replica alone; ${others} neither admitted nor refused`,
@@ -152,7 +148,7 @@ async function proveLimit([way, turns]) {
       // A bucket takes a token that is short by rounding for a whole one.
       admitted - alone <= allowed + 1e-6 && admitted > alone && others === 0,
     ),
-  ];
+  );
 }
 
 // ---- What is lost when a replica or Redis goes away.
@@ -177,46 +173,39 @@ async function under(what, steps) {
   const { sent, lost, stray, answers } = load;
   const failed = answers.filter(({ status }) => status !== 200).map(({ status }) => status);
   const statuses = failed.length === 0 ? '' : ` (${[...new Set(failed)].join(', ')})`;
-  return [
+  claims.push(
     claim(
       `requests lost while ${what}`,
       `${sent - answers.length} of ${sent} without an answer, ${failed.length} answered other than 200${statuses}, ${stray} with another's id`,
       '0, 0 and 0',
       sent > 0 && sent === answers.length && lost === 0 && failed.length === 0 && stray === 0,
     ),
-  ];
+  );
 }
 
-async function proveRedisLoss() {
-  const before = await judgedAlone();
-  const kill = async () => {
-    await redis.stop('SIGKILL');
-    await allBecome(0);
-    while ((await judgedAlone()) === before) await setTimeout(10);
-  };
-  const restart = async () => {
-    redis = await startRedis();
-    await allBecome(1);
-  };
-  const claims = await under('Redis is killed and restarted', [kill, restart]);
-  const alone = (await judgedAlone()) - before;
-  const what = 'requests that replicas judged alone meanwhile, by their metrics';
-  return [...claims, claim(what, alone, 'more than 0', alone > 0)];
-}
-
-const [killed, restarted] = replicas;
-const restarts = [() => killed.killAndStart(), () => restarted.replace()];
-// nginx is not told.
-const rolling = replicas.map((replica) => () => replica.replace());
-const claims = [];
 for (const way of Object.entries(ways)) {
   progress(way[0]);
-  claims.push(...(await proveLimit(way)));
+  await proveLimit(way);
 }
 progress('replicas and Redis go away');
-claims.push(...(await under('one replica is killed and one restarted', restarts)));
-claims.push(...(await proveRedisLoss()));
-claims.push(...(await under('all three are replaced, one after another', rolling)));
+await under('one replica is killed', [() => replicas[0].restart('SIGKILL')]);
+const before = await judgedAlone();
+const killRedis = async () => {
+  await redis.stop('SIGKILL');
+  await allBecome(0);
+  while ((await judgedAlone()) === before) await setTimeout(10);
+};
+const restartRedis = async () => {
+  redis = await startRedis();
+  await allBecome(1);
+};
+await under('Redis is killed and restarted', [killRedis, restartRedis]);
+const alone = (await judgedAlone()) - before;
+const what = 'requests that replicas judged alone meanwhile, by their metrics';
+claims.push(claim(what, alone, 'more than 0', alone > 0));
+// nginx is not told.
+const restarts = replicas.map((replica) => () => replica.restart());
+await under('all three are replaced, one after another', restarts);
 progress('');
 await Promise.all([nginx, ...replicas.map(({ server }) => server), redis].map((program) => program.stop()));
 report({ title: 'Three replicas behind nginx, limits in Redis', facts: { seconds }, claims, json });
