@@ -151,7 +151,6 @@ using Stages = std::map<std::string, double>;
 
 std::vector<Work> works(const Engine& engine, const AnalyseOptions& options,
                         const DecodedImage& image, Stages& stages) {
-  const auto nets = std::make_shared<BareNets>(bare_nets(engine, image));
   const auto pixels = std::make_shared<std::vector<uint8_t>>();
   return {[&engine, &options, &stages](const Input& input) {
             const auto [decode, detect, align, embed] =
@@ -161,7 +160,7 @@ std::vector<Work> works(const Engine& engine, const AnalyseOptions& options,
             stages["align"] += align;
             stages["embed"] += embed;
           },
-          [nets](const Input& input) { nets->run(input.runs); },
+          [nets = bare_nets(engine, image)](const Input& input) { nets(input.runs); },
           [pixels](const Input& input) { decode_jpeg_at(input.bytes, input.eighths, *pixels); }};
 }
 

@@ -2,12 +2,10 @@
 // that uses them.
 #pragma once
 
-#include <string>
-#include <vector>
+#include <functional>
 
 #include "../core/engine.h"
 #include "../core/image/decode.h"
-#include "../core/runtime/session.h"
 #include "../core/types.h"
 
 namespace facematch::bench {
@@ -15,39 +13,18 @@ namespace facematch::bench {
 // Of a face.
 constexpr float kMinScore = 0.7f;
 
-// How often each net runs.
+// How often each net runs; the detector once.
 struct Runs {
-  int detector = 1;
-  int landmarks = 1;
-  int embedder = 1;
+  int landmarks = 0;
+  int embedder = 0;
 };
 
 // How often the pipeline ran each net for an image in which these faces were found.
 Runs runs_for(const Engine& engine, const Analysis& analysis, AccuracyMode mode);
 
-// One net with its input. With PReLU the time of a run depends on the input: constants run almost
-// twice as fast as faces.
-class BareNet {
- public:
-  BareNet(const Pack& pack, const std::string& file, const std::string& input,
-          const std::vector<std::string>& outputs, const cv::Mat& image,
-          const Normalisation& normalisation);
-
-  void run();
-
- private:
-  Net net_;
-  std::vector<float> input_;
-  cv::Size size_;
-};
-
-struct BareNets {
-  BareNet detector, landmarks, embedder;
-
-  void run(const Runs& runs);
-};
-
-// Inputs from the best face of an image. Throws std::runtime_error when there is none.
-BareNets bare_nets(const Engine& engine, const DecodedImage& image);
+// Runs the nets so often, on inputs from the best face of an image: with PReLU the time of a run
+// depends on the input, constants run almost twice as fast as faces. Throws std::runtime_error when
+// there is no face.
+std::function<void(const Runs&)> bare_nets(const Engine& engine, const DecodedImage& image);
 
 }  // namespace facematch::bench
