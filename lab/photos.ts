@@ -166,14 +166,16 @@ export function checkShifts(
             const own = shifts[folds]!;
             passing.add(score - own[first - 1]! - own[second - 1]! >= threshold, a, b);
           });
-          const { rate: observed, interval, trials: pairs } = passing;
-          return { group, observed, interval, pairs };
+          return { group, passing };
         });
-        const pairs = seen.reduce((sum, one) => sum + one.pairs, 0);
-        const passed = seen.reduce((sum, one) => sum + passedOf(one), 0);
+        const pairs = seen.reduce((sum, { passing }) => sum + passing.trials, 0);
+        const passed = seen.reduce((sum, { passing }) => sum + passing.hits, 0);
         const [worst] = seen
-          .filter((one) => passedOf(one) >= leastPassed)
-          .toSorted((a, b) => b.observed - a.observed);
+          .filter(({ passing }) => passing.hits >= leastPassed)
+          .toSorted((a, b) => b.passing.rate - a.passing.rate)
+          .map(({ group, passing: { rate, interval, trials } }) => {
+            return { group, observed: rate, interval, pairs: trials };
+          });
         const people = groups
           .flatMap((one) => one.people)
           .filter(({ means }) => means.length >= first).length;
@@ -184,7 +186,3 @@ export function checkShifts(
 
 /** Fewer pairs of a group that pass say little of its rate. */
 const leastPassed = 5;
-
-/** How many pairs passed; a rate of no pairs is not a number. */
-const passedOf = ({ observed, pairs }: { observed: number; pairs: number }) =>
-  pairs === 0 ? 0 : Math.round(observed * pairs);

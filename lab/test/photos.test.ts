@@ -50,6 +50,7 @@ test('the shift grows with the photos, and with it strangers pass as often as wi
     rows.find(({ photos }) => photos[0] === a && photos[1] === b)!.observed;
   const alone = observed(1, 1);
   expect(alone).toBeGreaterThan(1e-3);
+  expect(rows[0]!.worst).toMatchObject({ group: 'set', observed: alone });
   for (const [a, b] of [
     [2, 1],
     [3, 1],
