@@ -108,7 +108,7 @@ function pairTable(answer: Answer, [one, two]: readonly [HTMLImageElement, HTMLI
   const titles = ['Photo 1', 'Photo 2', 'Cosine', 'Confidence'];
   const table = tableOf(titles, pairs.slice(0, mostRows).map(rowOf));
   const rest = count(Math.max(0, pairs.length - mostRows), 'more pair');
-  const note = `The whole answer below has ${rest}.`;
+  const note = `And ${rest} in the JSON below.`;
   return pairs.length > mostRows ? [table, element('p', { className: 'hint' }, note)] : [table];
 }
 
