@@ -1,7 +1,8 @@
+import { z } from 'zod';
 import type { Analysis, Failure, NativeFailure } from '../engine/addon.ts';
 import { type Detected, kinds, kindWords } from '../engine/file-kind.ts';
 import { errorTable, Problem } from '../errors.ts';
-import { count, some, word } from './schema.ts';
+import { count, some, text, word } from './schema.ts';
 
 /** What is wrong with the images of a request. */
 
@@ -78,6 +79,17 @@ export function problemOf(faults: readonly ImageFault[]): Problem {
   const reason = reasonOf(main!);
   if (code === 'no_face_found') return new Problem(code, { detail, errors }, reason);
   return new Problem(code, { detail, ...members, ...(isOfSeveral ? { errors } : {}) }, reason);
+}
+
+/** What a result has in place of a comparison, like the problem of a request; its schema has a code and further members. */
+export const problemMembers = {
+  status: z.int().describe('The HTTP status that stands for it'),
+  title: text('What is wrong, the same text each time'),
+  detail: text('What to do about it, for people'),
+};
+
+export function problemBody({ code, status, message }: Problem) {
+  return { code, status, title: errorTable[code].title, detail: message };
 }
 
 /** The log is told what is wrong with the image as a file, and nothing of what it shows. */

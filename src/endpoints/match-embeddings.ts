@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { shortName } from '../engine/sent-words.ts';
-import { errorTable, type Problem } from '../errors.ts';
+import type { Problem } from '../errors.ts';
 import { agreementPercents, disagreement, disagreements, disagreementWarnings } from './agreement.ts';
 import { accuracy_mode, request_id, rest, threshold_percent } from './answer.ts';
 import { EmbeddingsRequest, maxCandidates, maxEmbeddings } from './compare-embeddings.ts';
 import { assessPair, shifted, verdict } from './comparison.ts';
 import { type AnalysedEmbeddings, define, prefix } from './endpoint.ts';
 import { round } from './face.ts';
+import { problemBody, problemMembers } from './faults.ts';
 import { count, listOf, milliseconds, object, optional, percent, text } from './schema.ts';
 import { photosUnmeasured, thresholdBelowOne, uncalibrated } from './warnings.ts';
 
@@ -27,9 +28,7 @@ export const UncomparedCandidate = object('A candidate whose embeddings disagree
   id: text('As sent'),
   problem: object('What is wrong with it, like the problem of a request', {
     code: z.literal('photos_disagree').describe('For programs'),
-    status: z.int().describe('The HTTP status that stands for it'),
-    title: text('What is wrong, the same text each time'),
-    detail: text('What to do about it, for people'),
+    ...problemMembers,
     errors: disagreements.describe('One for each embedding that agrees less than `min_agreement_percent`'),
   }),
 });
@@ -99,7 +98,7 @@ function bodyOf(given: AnalysedEmbeddings, { query, candidates }: ReturnType<typ
     searched,
     results: [
       ...results.slice(0, limit),
-      ...judged.flatMap(({ id, problem }) => (problem ? [{ id, problem: problemBody(problem) }] : [])),
+      ...judged.flatMap(({ id, problem }) => (problem ? [{ id, problem: problemOf(problem) }] : [])),
     ],
     matches: results.filter(({ match }) => match).length,
     model,
@@ -119,11 +118,8 @@ function bodyOf(given: AnalysedEmbeddings, { query, candidates }: ReturnType<typ
   };
 }
 
-function problemBody({ code, message, extras }: Problem): UncomparedCandidate['problem'] {
-  const { status, title } = errorTable[code];
-  const problem = { code, status, title, detail: message, errors: extras.errors };
-  return problem as UncomparedCandidate['problem'];
-}
+const problemOf = (problem: Problem) =>
+  ({ ...problemBody(problem), errors: problem.extras.errors }) as UncomparedCandidate['problem'];
 
 const unknownMember = {
   code: 'unknown_field',

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { Analysis } from '../engine/addon.ts';
-import { errorTable, imageErrorCodes, Problem } from '../errors.ts';
+import { imageErrorCodes, Problem } from '../errors.ts';
 import { accuracy_mode, request_id, rest, threshold_percent, timingsBody } from './answer.ts';
 import { assessPair, compare, pairs_compared, verdict } from './comparison.ts';
 import { type Analysed, type Decision, define, type ImageCounts, prefix, type Target } from './endpoint.ts';
 import { Image, imageBody, live_score } from './face.ts';
 import { lowQuality, qualityReasonNames, refusalOfFaces } from './face-quality.ts';
-import { faultMembers, faultsOf, problemOf } from './faults.ts';
+import { faultMembers, faultsOf, problemBody, problemMembers, problemOf } from './faults.ts';
 import { answerUnlessRefused, askedFace, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 import { maxTargets } from './options.ts';
 import { count, listOf, object, optional, text } from './schema.ts';
@@ -49,9 +49,7 @@ export const Uncompared = object('An image that could not be compared.', {
   ...target,
   problem: object('What is wrong with it, like the problem of a match', {
     code: z.enum(targetFaults).describe('For programs'),
-    status: z.int().describe('The HTTP status that stands for it'),
-    title: text('What is wrong, the same text each time'),
-    detail: text('What to do about it, for people'),
+    ...problemMembers,
     ...extras,
     reasons: optional(z.array(z.enum(qualityReasonNames)), 'With `low_quality_face` only, what the face is'),
     face_index: count.describe('With `presentation_attack` only, the face').exactOptional(),
@@ -127,7 +125,7 @@ function resultOf(analysed: Analysed, target: Target) {
   try {
     return comparedTarget(analysed, target);
   } catch (error) {
-    if (error instanceof Problem) return { problem: problemBody(error) };
+    if (error instanceof Problem) return { problem: problemIn(error) };
     throw error;
   }
 }
@@ -163,21 +161,18 @@ function comparedTarget(
 }
 
 /** Like the problem of a request, without the field, which is clear from its place. */
-function problemBody({ code, message, extras: { errors, ...sent } }: Problem): Uncompared['problem'] {
+function problemIn(problem: Problem): Uncompared['problem'] {
+  const { errors, ...sent } = problem.extras;
   const members = Object.entries(sent).filter(([name]) => Object.hasOwn(extras, name));
-  const { status, title } = errorTable[code];
   const reasons = errors?.flatMap(({ reasons = [] }) => reasons) ?? [];
   const attack = errors?.find(({ live_score }) => live_score !== undefined);
-  const problem = {
-    code,
-    status,
-    title,
-    detail: message,
+  const body = {
+    ...problemBody(problem),
     ...Object.fromEntries(members),
     ...(reasons.length > 0 ? { reasons } : {}),
     ...(attack ? { face_index: attack.face_index, live_score: attack.live_score } : {}),
   };
-  return problem as Uncompared['problem'];
+  return body as Uncompared['problem'];
 }
 
 function countsOf({ image1, results }: Many): ImageCounts[] {
