@@ -186,8 +186,6 @@ export interface SettingsSurvey {
   /** One line for each fault, with the variable, what is expected and what was received. */
   faults: readonly string[];
   sources: Readonly<Record<SettingName, SettingSource>>;
-  /** The variables that are set, in the environment or in the file. */
-  set: readonly string[];
 }
 
 /** Like readConfig, but returns all faults instead of throwing the first. */
@@ -221,10 +219,7 @@ export function surveySettings(env: NodeJS.ProcessEnv = process.env): SettingsSu
   }
   const filled = Object.freeze(config) as Config;
   faults.push(...relationFaults(filled));
-  const set = Object.keys(settings)
-    .map(variableOf)
-    .filter((variable) => env[variable] || file.values.get(variable));
-  return { config: filled, faults, sources: Object.freeze(sources) as SettingsSurvey['sources'], set };
+  return { config: filled, faults, sources: Object.freeze(sources) as SettingsSurvey['sources'] };
 }
 
 /** Kubernetes tells every pod the address of a Service called facematch in FACEMATCH_PORT. */

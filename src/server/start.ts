@@ -59,18 +59,13 @@ export async function startServer(config: Config, log: Log): Promise<Server> {
 async function start(config: Config, log: Log, opened: Opened): Promise<Server> {
   const transport = openTransport(config, log);
   const pack_directory = packDirectory(config.pack);
-  const { services, limiter, audit } = openServices(
-    config,
-    readManifest(pack_directory),
-    transport,
-    log,
-    opened,
-  );
+  const services = openServices(config, readManifest(pack_directory), transport, log, opened);
+  const { audit } = services.telemetry;
   const certificate = openCertificate(config, log);
   const connections = openConnections(config, log);
   const pipeline = new Pipeline(services);
   services.telemetry.metrics.addGauges({
-    ...gaugesOf(services, pipeline, connections.front, certificate, limiter),
+    ...gaugesOf(services, pipeline, connections.front, certificate),
     log_lines_dropped_total: () => log.lines.dropped,
     audit_lines_dropped_total: () => audit?.lines.dropped ?? 0,
   });
@@ -95,7 +90,13 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
 }
 
 /** All that requests use. Throws an Error with a message for people. */
-function openServices(config: Config, manifest: Manifest, transport: Transport, log: Log, opened: Opened) {
+function openServices(
+  config: Config,
+  manifest: Manifest,
+  transport: Transport,
+  log: Log,
+  opened: Opened,
+): Services {
   const model = { pack: manifest.name, version: manifest.version };
   if (manifest.calibration === undefined) {
     log.logger.warn({ pack: model.pack }, 'the pack is not calibrated: no answer passes 40 percent');
@@ -103,10 +104,10 @@ function openServices(config: Config, manifest: Manifest, transport: Transport, 
   const keys = new KeyStore(config.keys_file, log.logger);
   opened.push(keys);
   const engine = new Engine(config, log.logger);
-  const { telemetry, audit } = openTelemetry(config, model, transport, log);
+  const telemetry = openTelemetry(config, model, transport, log);
   const limiter = openLimiter(config, log, telemetry);
   if (limiter !== undefined) opened.push(limiter);
-  const services: Services = {
+  return {
     config,
     gate: new Gate(keys, config, limiter),
     manifest,
@@ -122,7 +123,6 @@ function openServices(config: Config, manifest: Manifest, transport: Transport, 
     telemetry,
     documents: documents(config),
   };
-  return { services, limiter, audit };
 }
 
 /** Log, metrics and, where it is configured, the audit log. Throws an Error with a message for people. */
@@ -143,7 +143,7 @@ function openTelemetry(
     pack_version,
     provider: provider.join(','),
   };
-  return { telemetry: new Telemetry(log, info, audit), audit };
+  return new Telemetry(log, info, audit);
 }
 
 /** Rate limits in Redis. A change is logged once and shows in the metrics. Undefined when limits are local. */
@@ -170,7 +170,6 @@ function gaugesOf(
   pipeline: Pipeline,
   connections: Connections,
   certificate: Certificate | undefined,
-  limiter: SharedLimiter | undefined,
 ) {
   // The limit of its control group: 0 where it is not known, nearly 2^64 where there is none.
   const limit = process.constrainedMemory();
@@ -178,14 +177,14 @@ function gaugesOf(
   return {
     ...engine.gauges(),
     upload_bytes: () => uploads.used_bytes,
-    upload_kept_bytes: () => uploads.kept_bytes,
+    upload_kept_bytes: () => uploads.buffers.kept_bytes,
     answers_unread_bytes: () => unread.held_bytes,
     upload_capacity_bytes: () => config.max_upload_bytes,
     requests_unanswered: () => pipeline.unanswered,
     connections: () => connections.open,
     connections_refused_total: () => connections.refused,
     connections_silent_total: () => connections.silent,
-    limiter_up: () => limiter && Number(limiter.up),
+    limiter_up: () => (gate.callers instanceof SharedLimiter ? Number(gate.callers.up) : undefined),
     keys_stale: () => Number(gate.keys.stale),
     tls_certificate_not_after_seconds: () => certificate?.not_after_s,
     ready: () => Number(readiness.stage === 'ready'),

@@ -25,12 +25,12 @@ export function openLog(level: LogLevel): Log {
 /** One log line and one set of counts for each request. */
 export class Telemetry {
   readonly #log: Log;
-  readonly #audit: AuditLog | undefined;
+  readonly audit: AuditLog | undefined;
   readonly metrics: Metrics;
 
   constructor(log: Log, info: BuildInfo, audit: AuditLog | undefined) {
     this.#log = log;
-    this.#audit = audit;
+    this.audit = audit;
     this.metrics = new Metrics(info);
   }
 
@@ -38,7 +38,7 @@ export class Telemetry {
   finished(record: RequestRecord): void {
     try {
       this.metrics.observe(record);
-      this.#audit?.write(record);
+      this.audit?.write(record);
       // pino leaves out members that are undefined.
       const duration_ms = Math.round(record.duration_ms * 10) / 10;
       const line = { ...record, duration_ms, tally: undefined };

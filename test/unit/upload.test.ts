@@ -135,22 +135,22 @@ describe('Uploads', () => {
     const first = receive('secret', 1);
     const { buffer } = first.bytes;
     first.release();
-    expect([uploads.used_bytes, uploads.kept_bytes]).toEqual([0, MiB]);
+    expect([uploads.used_bytes, uploads.buffers.kept_bytes]).toEqual([0, MiB]);
     expect(new Uint8Array(buffer).every((byte) => byte === 0)).toBe(true);
     const second = receive('', 2);
     expect(second.bytes.buffer).toBe(buffer);
-    expect([uploads.used_bytes, uploads.kept_bytes]).toEqual([MiB, 0]);
+    expect([uploads.used_bytes, uploads.buffers.kept_bytes]).toEqual([MiB, 0]);
     second.release();
     const large = uploads.open('b', 7.5 * MiB, 8 * MiB);
     large.add(new Uint8Array(7 * MiB));
-    expect(uploads.kept_bytes).toBe(MiB);
+    expect(uploads.buffers.kept_bytes).toBe(MiB);
     large.add(new Uint8Array(0.5 * MiB));
     expect(large.fault).toBeUndefined();
-    expect(uploads.kept_bytes).toBe(0);
+    expect(uploads.buffers.kept_bytes).toBe(0);
     large.release();
     receive('', 3).release();
     vi.advanceTimersByTime(20_000);
-    expect(uploads.kept_bytes).toBe(0);
+    expect(uploads.buffers.kept_bytes).toBe(0);
   });
 });
 

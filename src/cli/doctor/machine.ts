@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { surveySettings, unknownVariables, uwsKeepAlive_s } from '../../config/config.ts';
+import { surveySettings, unknownVariables, uwsKeepAlive_s, variableOf } from '../../config/config.ts';
 import { cpuLimit, moreFiles } from '../../config/machine.ts';
 import { addonFile, projectPath, uwsFolder } from '../../config/paths.ts';
 import { connectionsThatFit, fewConnections } from '../../server/listeners.ts';
@@ -28,10 +28,13 @@ export const machineChecks: Checks = {
   },
 
   settings() {
-    const { faults, set } = surveySettings();
+    const { faults, sources } = surveySettings();
     const page = 'See docs/configuration.md';
     const unused = unknownVariables().map((name) => `${name} is not a setting and is ignored`);
     if (faults.length + unused.length === 0) {
+      const set = Object.entries(sources).flatMap(([name, from]) =>
+        from === 'default' ? [] : variableOf(name),
+      );
       return [ok('settings', set.length === 0 ? 'all defaults' : `valid; set: ${set.join(', ')}`)];
     }
     return [

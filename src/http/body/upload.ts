@@ -15,6 +15,7 @@ export class Uploads {
   /** Most memory for those of one owner, a key or an address: half of it, and at least one body. */
   readonly #share_bytes: number;
   readonly #owned = new Map<string, number>();
+  /** What is kept there for later bodies makes way for bodies. */
   readonly buffers: BodyBuffers;
   /** Bytes that are charged for all bodies in memory. */
   used_bytes = 0;
@@ -26,11 +27,6 @@ export class Uploads {
     this.#limit_bytes = max_upload_bytes;
     this.#share_bytes = Math.max(max_upload_bytes / 2, Math.min(max_upload_bytes, max_body_bytes));
     this.buffers = new BodyBuffers(memory, Math.min(maxKept_bytes, max_upload_bytes / 4));
-  }
-
-  /** Bytes that are kept for later bodies. They count as used, but make way for bodies. */
-  get kept_bytes(): number {
-    return this.buffers.kept_bytes;
   }
 
   /** `length` undefined: any up to `limit`. Throws Problem overloaded when it would not fit even if no other body grew. */
