@@ -27,7 +27,10 @@ export class UwsListener implements Listening {
     this.connections = connections;
     this.#app = certificate === undefined ? uws.App() : tlsApp(uws, certificate);
     handleRequests(this.#app, options);
-    this.#socket = listen(this.#app, host, port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT);
+    this.#app.listen(host, port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => {
+      this.#socket = socket || undefined;
+    });
+    if (this.#socket === undefined) throw listenRefused;
     this.port = uws.us_socket_local_port(this.#socket);
     this.url = urlOf(options, this.port);
   }
@@ -94,12 +97,3 @@ function handleRequests(app: App, { limits, handle, onFault, connections }: List
 
 /** µWS does not say why listening failed. */
 const listenRefused = new Error('µWebSockets cannot listen');
-
-function listen(app: App, host: string, port: number, mode: number): ListenSocket {
-  let opened: ListenSocket | undefined;
-  app.listen(host, port, mode, (socket) => {
-    if (socket) opened = socket;
-  });
-  if (opened === undefined) throw listenRefused;
-  return opened;
-}
