@@ -9,7 +9,7 @@ import { type AnalysedEmbeddings, define, prefix } from './endpoint.ts';
 import { round } from './face.ts';
 import { problemBody, problemMembers } from './faults.ts';
 import { count, listOf, milliseconds, object, optional, percent, text } from './schema.ts';
-import { photosUnmeasured, thresholdBelowOne, uncalibrated } from './warnings.ts';
+import { questionWarnings } from './warnings.ts';
 
 /** One person against many, by embeddings that a worker compared. */
 
@@ -89,6 +89,9 @@ function bodyOf(given: AnalysedEmbeddings, { query, candidates }: ReturnType<typ
       ...several(percents),
     }))
     .filter(({ confidence_percent }) => confidence_percent >= min_percent);
+  const unknown = compared.unknown.map((name) => ({ ...unknownMember, field: shortName(`/${name}`) }));
+  const warnings = [...question.warnings, ...unknown];
+  const photos = [query, ...candidates].map(([, percents]) => photosOf(percents));
   const passed = candidates.filter((_side, at) => judged[at]!.problem === undefined);
   return {
     request_id,
@@ -103,15 +106,7 @@ function bodyOf(given: AnalysedEmbeddings, { query, candidates }: ReturnType<typ
     matches: results.filter(({ match }) => match).length,
     model,
     warnings: [
-      ...question.warnings,
-      ...compared.unknown.map((name) => ({ ...unknownMember, field: shortName(`/${name}`) })),
-      ...thresholdBelowOne(threshold_percent),
-      ...uncalibrated(calibration, model),
-      ...photosUnmeasured(
-        calibration,
-        model,
-        Math.max(...[query, ...candidates].map(([, percents]) => photosOf(percents))),
-      ),
+      ...questionWarnings({ warnings, model }, threshold_percent, calibration, Math.max(...photos)),
       ...disagreementWarnings([query, ...passed], calibration),
     ],
     timings_ms: { queue: round(queue_ms, 1), total: round(total_ms, 1) },

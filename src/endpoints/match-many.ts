@@ -10,14 +10,7 @@ import { faultMembers, faultsOf, problemBody, problemMembers, problemOf } from '
 import { answerUnlessRefused, askedFace, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 import { maxTargets } from './options.ts';
 import { count, listOf, object, optional, text } from './schema.ts';
-import {
-  bestOfMany,
-  incomplete,
-  notTheLargest,
-  thresholdBelowOne,
-  uncalibrated,
-  Warning,
-} from './warnings.ts';
+import { bestOfMany, incomplete, notTheLargest, questionWarnings, Warning } from './warnings.ts';
 
 /** One image against several. A fault of image1 refuses the request; a fault of a target is reported in its result. */
 
@@ -104,9 +97,7 @@ function bodyOf(analysed: Analysed): Many {
     matches,
     model,
     warnings: [
-      ...question.warnings,
-      ...thresholdBelowOne(threshold_percent),
-      ...uncalibrated(calibration, model),
+      ...questionWarnings(question, threshold_percent, calibration),
       ...incomplete('image1', first),
       // Where nothing was compared, no face was chosen.
       ...(best === undefined ? [] : notTheLargest('image1', image1, image1_face_index)),

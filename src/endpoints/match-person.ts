@@ -11,14 +11,7 @@ import { lowQuality } from './face-quality.ts';
 import { faultsOf, type ImageFault } from './faults.ts';
 import { answerUnlessRefused, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 import { count, object, percent, text } from './schema.ts';
-import {
-  incomplete,
-  notInFront,
-  photosUnmeasured,
-  thresholdBelowOne,
-  uncalibrated,
-  type Warning,
-} from './warnings.ts';
+import { incomplete, notInFront, questionWarnings, type Warning } from './warnings.ts';
 
 /** Photos of one person against photos of one person: one decision. */
 
@@ -77,7 +70,7 @@ function personAnswer(
   compared: ComparedPersons,
   calibration: Calibration,
 ): Person {
-  const { request_id, options, warnings, model } = question;
+  const { request_id, options, model } = question;
   const [image1, image2] = sides.map((side, i) => photosBody(side, compared.sides[i]!, calibration)) as [
     PersonPhoto[],
     PersonPhoto[],
@@ -98,10 +91,12 @@ function personAnswer(
     photos_compared,
     model,
     warnings: [
-      ...warnings,
-      ...thresholdBelowOne(options.threshold_percent),
-      ...uncalibrated(calibration, model),
-      ...photosUnmeasured(calibration, model, Math.max(image1.length, image2.length)),
+      ...questionWarnings(
+        question,
+        options.threshold_percent,
+        calibration,
+        Math.max(image1.length, image2.length),
+      ),
       ...sides.flatMap((side, i) => warningsOf(side, [image1, image2][i]!, compared.sides[i]!)),
     ],
     timings_ms: timingsBody(question, analysed),

@@ -7,7 +7,7 @@ import { type Analysed, type Answered, define, prefix, type Success } from './en
 import { Image, imageBody } from './face.ts';
 import { answerUnlessRefused, askedFace, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 import { cosine, count, object, percent } from './schema.ts';
-import { comparedFace, incomplete, thresholdBelowOne, uncalibrated } from './warnings.ts';
+import { comparedFace, incomplete, questionWarnings } from './warnings.ts';
 
 /** Two images against each other: with the threshold alone, and with all controls. */
 
@@ -35,7 +35,7 @@ export type Match = z.infer<typeof Match>;
 
 /** A comparison → the answer of the contract. Matching uses exact numbers; they are rounded afterwards. */
 function matchAnswer(question: Question, { analyses, pairs }: Comparison, calibration: Calibration): Match {
-  const { request_id, options, warnings, model } = question;
+  const { request_id, options, model } = question;
   const [first, second] = analyses;
   const judged = pairs.map((pair) => {
     const { image1_face_index, image2_face_index } = pair;
@@ -56,9 +56,7 @@ function matchAnswer(question: Question, { analyses, pairs }: Comparison, calibr
     }),
     model,
     warnings: [
-      ...warnings,
-      ...thresholdBelowOne(options.threshold_percent),
-      ...uncalibrated(calibration, model),
+      ...questionWarnings(question, options.threshold_percent, calibration),
       ...incomplete('image1', first.image),
       ...incomplete('image2', second.image),
       ...comparedFace('image1', image1, options.image1_face_index),

@@ -59,8 +59,23 @@ export const Warning = object(
 );
 export type Warning = z.infer<typeof Warning>;
 
+/** What is said of every question, whatever its faces. `photos`: of the larger side. */
+export function questionWarnings(
+  { warnings, model }: { warnings: readonly Warning[]; model: { pack: string } },
+  threshold_percent: number,
+  calibration: Calibration,
+  photos = 1,
+): Warning[] {
+  return [
+    ...warnings,
+    ...thresholdBelowOne(threshold_percent),
+    ...uncalibrated(calibration, model),
+    ...photosUnmeasured(calibration, model, photos),
+  ];
+}
+
 /** A warning when the pack has no table: the answer does not pretend to have one. */
-export function uncalibrated({ measured }: Calibration, { pack }: { pack: string }): Warning[] {
+function uncalibrated({ measured }: Calibration, { pack }: { pack: string }): Warning[] {
   if (measured) return [];
   const detail =
     `The pack ${pack} is not calibrated: how often strangers score this high is not known. ` +
@@ -91,7 +106,7 @@ export function incomplete(
 }
 
 /** A warning when the threshold looks like a share of 1, as other services take it. */
-export function thresholdBelowOne(threshold_percent: number): Warning[] {
+function thresholdBelowOne(threshold_percent: number): Warning[] {
   if (threshold_percent <= 0 || threshold_percent >= 1) return [];
   const detail =
     `The threshold is ${threshold_percent} %, which nearly all strangers reach. It runs from 0 to 100: ` +
@@ -119,7 +134,7 @@ export function notInFront(field: string, index: number, best_face: number): War
 }
 
 /** A warning when several photos are compared with a pack that has measured pairs alone. `photos`: of the larger side. */
-export function photosUnmeasured(
+function photosUnmeasured(
   { measured, photosMeasured }: Calibration,
   { pack }: { pack: string },
   photos: number,
