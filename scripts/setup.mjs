@@ -263,6 +263,8 @@ async function main() {
     process.stderr.write('• waits for another set-up of this folder\n'),
   );
   const wanted = full ? [...steps, ...fullSteps] : steps;
+  const unknown = only?.filter((id) => !wanted.some((step) => step.id === id)) ?? [];
+  if (unknown.length > 0) throw new SetupError(`--only: there is no step ${unknown.join(', ')}`);
   for (const [index, step] of wanted.entries()) {
     if (only !== undefined && !only.includes(step.id)) continue;
     const title = `[${index + 1}/${wanted.length}] ${step.title}`;

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { samples } from '../fixtures/images.ts';
 import {
   chunk,
   expectProblem,
@@ -229,4 +230,21 @@ describe('behind an answer that came early', () => {
     await client.answer();
     await client.closed;
   });
+});
+
+test('sixteen photos of 4 MB and one are answered where the operator allows it, as a form and as JSON', async () => {
+  const roomy = await TestServer.forTest({
+    env: { FACEMATCH_MAX_BODY_BYTES: '80000000', FACEMATCH_DEADLINE_MS: '60000' },
+  });
+  const large = (photo: Buffer, index = 0) =>
+    Buffer.concat([photo, Buffer.alloc(4_000_000 - photo.length, index)]);
+  const image1 = [large(samples.one)];
+  const image2 = Array.from({ length: 16 }, (_, index) => large(samples.three, index));
+  const base64 = (images: Buffer[]) => images.map((image) => image.toString('base64'));
+  const asForm = await roomy.match({ image1, image2 }, { path: paths.person });
+  const asJson = await roomy.postJson(paths.person, { image1: base64(image1), image2: base64(image2) });
+  for (const { status, body } of [asForm, asJson]) {
+    expect([status, body.match]).toEqual([200, true]);
+    expect(body.photos_compared).toEqual({ image1: 1, image2: 16 });
+  }
 });
