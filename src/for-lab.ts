@@ -16,7 +16,7 @@ export {
   tryAs,
   tryPack,
 } from './cli/packs/trial.ts';
-export { announce, coloursFor, columns, count, printable, progressBar, withBar } from './cli/terminal.ts';
+export { activity, coloursFor, columns, count, printable, progressBar, withBar } from './cli/terminal.ts';
 export { readConfig } from './config/config.ts';
 export { lowQuality, qualityLimits } from './endpoints/face-quality.ts';
 export { defaults } from './endpoints/options.ts';

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
+  activity,
   addHelp,
-  announce,
   coloursFor,
   describeFinding,
   feedings,
@@ -63,8 +63,8 @@ export function registerAdd(packs: Command): void {
         command.error('error: expected at least one of --detector, --embedder, --landmarks and --liveness');
       }
       const { addPack } = await import('../packs/add.ts');
-      announce('The nets are looked into and tried.');
-      const added = await addPack(name, options);
+      const done = activity('The nets are looked into and tried');
+      const added = await addPack(name, options).finally(done);
       if (trial === undefined) return tell(name, added, options);
       const { feedingLines, tryFeedings } = await import('../packs/feeding-trial.ts');
       const feeding = await tryFeedings(added.directory, trial.pairs, trial.folder);

@@ -6,7 +6,7 @@ import type { MatchAnswer } from './demo-answer.ts';
 import type { DemoServer } from './demo-server.ts';
 import { type ImageFile, readImage } from './files.ts';
 import { addHelp } from './help.ts';
-import { announce, coloursFor } from './terminal.ts';
+import { activity, coloursFor } from './terminal.ts';
 
 /** Signals that end the demo. It then stops its server and removes its folder. */
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -43,12 +43,13 @@ async function demo(file1: string, file2: string, json: boolean): Promise<void> 
     interruption.abort(new Error('The demo was interrupted.'));
   };
   for (const name of endings) process.once(name, interrupt);
-  announce('A server starts and compares the photos.');
+  const done = activity('A server starts and compares the photos');
   try {
     const server = await startDemoServer(interruption.signal);
     let fault: string | undefined;
     try {
       const { body, elapsed_ms } = await sendPair(server, images, interruption.signal);
+      done();
       const names = { image1: images.image1.name, image2: images.image2.name };
       if (!json) console.log(describeAnswer(body, names, elapsed_ms, coloursFor('stdout')));
       console.log(JSON.stringify(body, null, 2));
@@ -57,6 +58,7 @@ async function demo(file1: string, file2: string, json: boolean): Promise<void> 
     }
     if (fault !== undefined) throw new Error(fault);
   } finally {
+    done();
     for (const name of endings) process.off(name, interrupt);
     // Everything is cleaned up: let the signal end the process.
     if (interruptedBy !== undefined) process.kill(process.pid, interruptedBy);

@@ -90,7 +90,21 @@ export async function withBar<T>(
   }
 }
 
-/** Says on a terminal what takes a moment. */
-export function announce(step: string): void {
-  if (process.stderr.isTTY) console.error(step);
+const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+
+/** A spinner for one step of unknown length. Returns a function that removes it: call it in a `finally`. */
+export function activity(title: string): () => void {
+  if (!process.stderr.isTTY) return () => {};
+  const start_ms = performance.now();
+  let frame = 0;
+  const draw = () => {
+    const seconds = ((performance.now() - start_ms) / 1000).toFixed(1);
+    process.stderr.write(`\r\x1b[2K${frames[frame++ % frames.length]} ${title}  ${seconds} s`);
+  };
+  draw();
+  const timer = setInterval(draw, 100).unref();
+  return () => {
+    clearInterval(timer);
+    process.stderr.write('\r\x1b[2K');
+  };
 }

@@ -297,16 +297,24 @@ const isList = (sent: ImageBytes | readonly ImageBytes[]): sent is readonly Imag
 const isArrayBuffer = (given: unknown) =>
   /^\[object (Shared)?ArrayBuffer\]$/.test(Object.prototype.toString.call(given));
 
-/** Throws a TypeError: from programs without types anything may come, such as a path, a stream or a promise. */
+/** Throws a TypeError that says what to give instead: from programs without types anything may come. */
 function requireBytes(name: string, image: ImageBytes): Uint8Array<ArrayBuffer> | Blob {
   if (image instanceof Blob) return image;
   if (isArrayBuffer(image)) return new Uint8Array(image as ArrayBuffer);
-  if (!ArrayBuffer.isView(image)) {
-    throw new TypeError(
-      `${name} is not the bytes of an image: read a file with readFile of node:fs/promises`,
-    );
-  }
+  if (!ArrayBuffer.isView(image)) throw new TypeError(`${name} is ${insteadOf(image)}`);
   return new Uint8Array(image.buffer as ArrayBuffer, image.byteOffset, image.byteLength);
+}
+
+/** What came instead of the bytes of an image, and what to do about it. */
+function insteadOf(given: unknown): string {
+  if (typeof given === 'string')
+    return 'text, not the bytes of an image: read a file with readFile of node:fs/promises';
+  if (typeof given !== 'object' || given === null) return `${String(given)}, not the bytes of an image`;
+  if ('then' in given) return 'a promise: await it';
+  const isStream = 'getReader' in given || Symbol.asyncIterator in given;
+  return isStream
+    ? 'a stream: read all of it with buffer of node:stream/consumers'
+    : 'an object, not the bytes of an image';
 }
 
 /** Numbers without an exponent, which the server does not take. */

@@ -96,15 +96,36 @@ export class Cors {
     if (!asks || methods.length === 0 || !this.#allows(request.headers.get('origin'))) return undefined;
     return [
       ['Access-Control-Allow-Methods', methods.join(', ')],
-      // Libraries add fields of their own, and the service ignores those that it does not know. The wildcard is not for Authorization.
-      ['Access-Control-Allow-Headers', '*, authorization'],
+      ['Access-Control-Allow-Headers', allowedHeaders(request.headers.get('access-control-request-headers'))],
       ['Access-Control-Max-Age', '600'],
+      // It stands beside that of every answer.
+      ['Vary', 'Access-Control-Request-Headers'],
     ];
   }
 
   #allows(origin: string | undefined): origin is string {
     return origin !== undefined && (this.#origins.has('*') || this.#origins.has(origin));
   }
+}
+
+/** What the service itself reads. */
+const ownHeaders = 'x-api-key, authorization, x-request-id, traceparent, content-type';
+
+/** More than a page with every library for uploads and traces asks for. */
+const maxAsked_characters = 4096;
+const token = /^[\w!#$%&'*+.^`|~-]+$/;
+
+/**
+ * Whatever the page asks for (`#field-name`, RFC 9110 section 5.6.1): libraries add fields of their own, and the service ignores those
+ * that it does not know.
+ */
+function allowedHeaders(asked = ''): string {
+  if (asked.length > maxAsked_characters) return ownHeaders;
+  const names = asked
+    .split(',')
+    .map((name) => name.trim())
+    .filter(Boolean);
+  return names.length > 0 && names.every((name) => token.test(name)) ? names.join(', ') : ownHeaders;
 }
 
 const exposed = 'X-Request-Id, traceparent, Server-Timing, RateLimit, RateLimit-Policy, Retry-After';

@@ -138,14 +138,15 @@ describe.skipIf(!redisInstalled)('the limiter', () => {
   });
 
   test.each([
-    ['another password', 'redis://:hunter2@127.0.0.1:PORT', /WRONGPASS/],
-    ['a database that is not there', 'redis://:right@127.0.0.1:PORT/99', /DB index/],
-    ['TLS where there is none', 'rediss://127.0.0.1:PORT', /no answer|closed/],
-  ])('with %s is a warning with its reason', async (_what, url, value) => {
+    ['another password', 'redis://:hunter2@127.0.0.1:PORT', /WRONGPASS/, /user and password/],
+    ['a database that is not there', 'redis://:right@127.0.0.1:PORT/99', /DB index/, /database/],
+    ['TLS where there is none', 'rediss://127.0.0.1:PORT', /no answer|closed/, /Start Redis/],
+  ])('with %s is a warning with its cure', async (_what, url, value, cure) => {
     redis = await TestRedis.start('--requirepass', 'right');
     expect(await look(url.replace('PORT', String(redis.port)))).toMatchObject({
       status: 'warning',
       value: expect.stringMatching(value),
+      cure: expect.stringMatching(cure),
     });
   });
 });

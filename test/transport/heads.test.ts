@@ -123,10 +123,12 @@ test('bytes behind a body that are no request do not cost node:http the answer',
 });
 
 describe('a page of another origin', () => {
-  const preflight = (origin: string) => {
-    const headers = { origin, 'access-control-request-method': 'POST' };
+  const preflight = (origin: string, asked?: string) => {
+    const wish = asked === undefined ? {} : { 'access-control-request-headers': asked };
+    const headers = { origin, 'access-control-request-method': 'POST', ...wish };
     return server.send({ method: 'OPTIONS', path: paths.match, key: null, headers });
   };
+  const own = 'x-api-key, authorization, x-request-id, traceparent, content-type';
 
   test('may ask before it sends', async () => {
     const { status, headers } = await preflight('https://app.example');
@@ -134,9 +136,25 @@ describe('a page of another origin', () => {
     expect(Object.fromEntries(headers)).toMatchObject({
       'access-control-allow-origin': 'https://app.example',
       'access-control-allow-methods': 'POST',
-      'access-control-allow-headers': '*, authorization',
-      vary: 'Origin',
+      'access-control-allow-headers': own,
+      vary: 'Access-Control-Request-Headers, Origin',
     });
+  });
+
+  const longest = `${Array.from({ length: 256 }, (_item, at) => `x-header-${1000 + at}-x`).join()}y`;
+  test.each([
+    ['what its libraries add', 'baggage,cache-control,tracestate,x-api-key,x-requested-with'],
+    ['names with blanks around them, or none between commas', " x-a ,, X_b!#$%&'*+.^`|~9\t,"],
+    ['as much as is taken', longest],
+    ['more than is taken', `${longest}x`, own],
+    ['what is no name', 'x-api-key,x a', own],
+    ['what is no name anywhere', 'x-api-key,"x"', own],
+    ['nothing', ' ,', own],
+  ])('is allowed to send the headers it asks for: %s', async (_what, asked, expected = asked) => {
+    const { status, headers } = await preflight('https://app.example', asked);
+    const names = expected.split(',').map((name) => name.trim());
+    const allowed = headers.get('access-control-allow-headers');
+    expect([status, allowed]).toEqual([204, names.filter(Boolean).join(', ')]);
   });
 
   test('reads answers and refusals alike', async () => {
@@ -154,7 +172,7 @@ describe('a page of another origin', () => {
   });
 
   test('that is not allowed gets no leave, and a plain 405 for its question', async () => {
-    const answer = await preflight('https://evil.example');
+    const answer = await preflight('https://evil.example', 'x-requested-with');
     expect(answer.status).toBe(405);
     expect(answer.headers.get('access-control-allow-origin')).toBeNull();
     expect(answer.headers.get('access-control-allow-headers')).toBeNull();

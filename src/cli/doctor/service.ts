@@ -84,8 +84,9 @@ export const serviceChecks: Checks = {
       client.close();
       return [ok('limiter', `${address} answers${version === undefined ? '' : `, Redis ${version}`}`)];
     } catch (error) {
-      const value = `${address}: ${firstLine(error)}; rate limits would be local to each server`;
-      return [warning('limiter', value, 'Start Redis, or correct FACEMATCH_LIMITER; see docs/replicas.md')];
+      const reason = firstLine(error);
+      const cure = redisCures.find(([complaint]) => complaint.test(reason))?.[1] ?? 'See docs/replicas.md';
+      return [warning('limiter', `${address}: ${reason}; rate limits would be local to each server`, cure)];
     }
   },
 
@@ -132,6 +133,27 @@ async function netsOf(directory: string): Promise<Finding> {
     return wrong('nets', complaint, settingCure(complaint) ?? 'Prepare the nets again: npm run setup');
   }
 }
+
+const correct = 'Correct FACEMATCH_LIMITER';
+
+/** An error of Redis or of the connection → how to fix it. */
+const redisCures: readonly (readonly [complaint: RegExp, cure: string])[] = [
+  [/^(WRONGPASS|NOAUTH|ERR AUTH|ERR invalid password)/, `${correct}: its user and password`],
+  [/^ERR DB index/, `${correct}: the number of its database`],
+  [/^NOPERM/, 'Give this user the rights that docs/replicas.md lists'],
+  [/^READONLY|^MOVED/, `${correct}: it must name a node that accepts writes`],
+  [/^LOADING/, 'Wait until Redis has loaded its data'],
+  [/^OOM/, 'Give Redis more memory, or a policy that evicts'],
+  [
+    /certificate|altnames/,
+    'Set NODE_EXTRA_CA_CERTS to the file of the authority that signed its certificate',
+  ],
+  [/ENOTFOUND|EAI_AGAIN/, `${correct}: its host`],
+  [
+    /ECONNREFUSED|no answer|closed|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH/,
+    'Start Redis, or correct its address in FACEMATCH_LIMITER',
+  ],
+];
 
 /** `prefix`: that of the variables HOST and PORT of this listener. */
 async function listening(

@@ -1,7 +1,117 @@
-import { settings } from './dom.ts';
+import { element, settings } from './dom.ts';
 import { bytesText } from './words.ts';
 
-/** Smaller copies of photos that are more than the server takes. */
+/** Copies of photos: upright ones to show, and smaller ones to send. */
+
+/**
+ * Upright previews. The server applies the EXIF orientation of all three formats. Every browser does so for JPEG, but not for PNG
+ * and WebP (Chromium ignores it in WebP). If this browser does not, the preview is redrawn.
+ */
+
+/** Longest side of a preview that is drawn here: no screen shows more of it. */
+const maxPixels = 2048;
+
+/** Two black pixels side by side with orientation 6: above each other if the browser applies it. */
+const probes = {
+  png: 'iVBORw0KGgoAAAANSUhEUgAAAAIAAAABAQAAAADcWUInAAAAGmVYSWZJSSoACAAAAAEAEgEDAAEAAAAGAAAAAAAAALdIESkAAAAKSURBVHicY2AAAAACAAFIr6RxAAAAAElFTkSuQmCC',
+  webp: 'UklGRk4AAABXRUJQVlA4WAoAAAAIAAAAAQAAAAAAVlA4TA4AAAAvAQAAAAcQEf0PRET/A0VYSUYaAAAASUkqAAgAAAABABIBAwABAAAABgAAAAAAAAA=',
+};
+type Format = keyof typeof probes;
+type Transform = [number, number, number, number, number, number];
+
+/** EXIF orientation → canvas transform that turns an image of 1 × 1 upright. */
+const turns: Readonly<Record<number, Transform>> = {
+  2: [-1, 0, 0, 1, 1, 0],
+  3: [-1, 0, 0, -1, 1, 1],
+  4: [1, 0, 0, -1, 0, 1],
+  5: [0, 1, 1, 0, 0, 0],
+  6: [0, 1, -1, 0, 1, 0],
+  7: [0, -1, -1, 0, 1, 1],
+  8: [0, -1, 1, 0, 0, 1],
+};
+
+/** The file itself, or a small upright copy for display. The file that is sent is never changed. */
+export async function previewOf(file: Blob): Promise<Blob> {
+  try {
+    const found = orientationOf(new DataView(await file.arrayBuffer()));
+    const turn = found && turns[found.orientation];
+    return turn && !(await turnsBySelf(found.format)) ? await turned(file, turn) : file;
+  } catch {
+    // Not an image, or one that this browser cannot draw: the server reports it.
+    return file;
+  }
+}
+
+/** A preview for a list; empty while there is none. */
+export function previewImage(file: Blob): HTMLImageElement {
+  const image = element('img', { alt: '' });
+  // Shows a grey box instead of the browser's icon for a broken image.
+  image.addEventListener('error', () => image.removeAttribute('src'));
+  void previewOf(file).then((preview) => {
+    image.src = URL.createObjectURL(preview);
+  });
+  return image;
+}
+
+async function turnsBySelf(format: Format): Promise<boolean> {
+  const image = new Image();
+  image.src = `data:image/${format};base64,${probes[format]}`;
+  await image.decode();
+  return image.naturalWidth === 1;
+}
+
+async function turned(file: Blob, turn: Transform): Promise<Blob> {
+  const lying = await createImageBitmap(file);
+  // The sides are swapped when x does not depend on x.
+  const [width, height] = turn[0] === 0 ? [lying.height, lying.width] : [lying.width, lying.height];
+  const scale = Math.min(1, maxPixels / Math.max(width, height));
+  const canvas = new OffscreenCanvas(Math.round(width * scale), Math.round(height * scale));
+  const context = canvas.getContext('2d')!;
+  context.scale(canvas.width, canvas.height);
+  context.transform(...turn);
+  context.drawImage(lying, 0, 0, 1, 1);
+  lying.close();
+  return canvas.convertToBlob();
+}
+
+/**
+ * Walks the chunks of a PNG (3rd edition section 11.3.3.5: length, type, data, CRC, big-endian) or WebP (RIFF: type,
+ * length, data, padded to even, little-endian) up to its EXIF block. Throws a RangeError for an image that ends early.
+ */
+function orientationOf(bytes: DataView): { format: Format; orientation: number } | undefined {
+  const isPng = word(bytes, 0) === '\x89PNG';
+  if (!isPng && word(bytes, 8) !== 'WEBP') return undefined;
+  for (let at = isPng ? 8 : 12; at + 8 <= bytes.byteLength; ) {
+    const type = word(bytes, isPng ? at + 4 : at);
+    const length = bytes.getUint32(isPng ? at : at + 4, !isPng);
+    if (type.toLowerCase() === 'exif') {
+      const orientation = tiffOrientation(new DataView(bytes.buffer, bytes.byteOffset + at + 8, length));
+      return { format: isPng ? 'png' : 'webp', orientation };
+    }
+    at += isPng ? length + 12 : length + 8 + (length & 1);
+  }
+  return undefined;
+}
+
+/**
+ * TIFF 6.0 section 2: byte order, then the first directory, whose entry 0x0112 is the orientation. Some writers of WebP
+ * put JPEG's "Exif\0\0" before it.
+ */
+function tiffOrientation(exif: DataView): number {
+  const start = word(exif, 0) === 'Exif' ? 6 : 0;
+  const little = word(exif, start).startsWith('II');
+  const directory = start + exif.getUint32(start + 4, little);
+  for (let i = 0; i < exif.getUint16(directory, little); i++) {
+    const entry = directory + 2 + 12 * i;
+    if (exif.getUint16(entry, little) === 0x0112) return exif.getUint16(entry + 8, little);
+  }
+  return 1;
+}
+
+/** Four bytes as Latin-1. */
+function word(bytes: DataView, at: number): string {
+  return String.fromCharCode(...[0, 1, 2, 3].map((i) => bytes.getUint8(at + i)));
+}
 
 /** Longest side of a photo that is made smaller here: faces keep more pixels than the nets see. */
 const longestSide = 4096;
@@ -18,10 +128,10 @@ export function smallerNote(): string {
 export async function fitted(file: File): Promise<File> {
   const { max_image_bytes, max_pixels } = settings.limits;
   try {
-    const image = await createImageBitmap(file);
-    const fits = file.size <= max_image_bytes && image.width * image.height <= max_pixels;
+    if (file.size <= max_image_bytes && (await pixelsOf(file)) <= max_pixels) return file;
+    const image = await createImageBitmap(await previewOf(file));
     let scale = Math.min(1, longestSide / Math.max(image.width, image.height));
-    for (; !fits; scale *= 0.7) {
+    for (; ; scale *= 0.7) {
       const canvas = new OffscreenCanvas(Math.ceil(image.width * scale), Math.ceil(image.height * scale));
       canvas.getContext('2d')!.drawImage(image, 0, 0, canvas.width, canvas.height);
       const small = await canvas.convertToBlob({ type: 'image/jpeg', quality });
@@ -29,9 +139,18 @@ export async function fitted(file: File): Promise<File> {
       image.close();
       return new File([small], file.name, { type: small.type });
     }
-    image.close();
   } catch {
-    // The server says what is wrong with it.
+    return file;
   }
-  return file;
+}
+
+async function pixelsOf(file: Blob): Promise<number> {
+  const image = new Image();
+  image.src = URL.createObjectURL(file);
+  try {
+    await image.decode();
+    return image.naturalWidth * image.naturalHeight;
+  } finally {
+    URL.revokeObjectURL(image.src);
+  }
 }

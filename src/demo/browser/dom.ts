@@ -69,6 +69,29 @@ export class Fault {
   }
 }
 
+export function makeCopyButtons(): void {
+  for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copies]')) makeCopyButton(button);
+}
+
+/** Copies the text of the element that data-copies names. */
+function makeCopyButton(button: HTMLButtonElement): void {
+  const source = byId(button.dataset.copies!);
+  // Browsers allow the clipboard only on secure origins.
+  button.hidden = navigator.clipboard === undefined;
+  button.addEventListener('click', async () => {
+    try {
+      await navigator.clipboard.writeText(source.textContent ?? '');
+      button.textContent = 'Copied';
+    } catch {
+      getSelection()?.selectAllChildren(source);
+      button.textContent = 'Selected';
+    }
+  });
+  button.addEventListener('blur', () => {
+    button.textContent = 'Copy';
+  });
+}
+
 const written: Settings = JSON.parse(byId('settings').textContent ?? '');
 const own = written.paths.demo ?? '';
 /** Where a proxy serves this page below a path of its own, what stands before the server's paths. */

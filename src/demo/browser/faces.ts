@@ -23,7 +23,7 @@ export class Faces {
     // A click sends a new request, whose answer replaces the buttons: keep the focus on the same face.
     const focused = this.#buttons.indexOf(document.activeElement as HTMLButtonElement);
     const caption = `${this.#slot.label}, ${width} × ${height}, ${count(faces.length, 'face')} from ${smallest_face} px on`;
-    this.#buttons = isShownTurned(found) ? [] : faces.map((face) => this.#button(face, found, caption));
+    this.#buttons = faces.map((face) => this.#button(face, found, caption));
     this.#layer.replaceChildren(...this.#buttons);
     this.#buttons[focused]?.focus({ preventScroll: true });
     this.#buttons[face_index]?.classList.add('compared');
@@ -74,11 +74,6 @@ export class Faces {
   #say(text: string): void {
     this.#slot.caption.textContent = text;
   }
-}
-
-/** Chromium shows a WebP as it lies in the file, in which the faces of the answer are elsewhere. */
-export function isShownTurned({ format, orientation }: Pick<FoundImage, 'format' | 'orientation'>): boolean {
-  return format === 'webp' && orientation !== 1;
 }
 
 export function detailsOf({ detection_score, found_by, pose, quality }: Face): string {

@@ -1,4 +1,4 @@
-import { byId, element, Fault, find, settings, tell } from './dom.ts';
+import { byId, element, Fault, find, makeCopyButtons, settings, tell } from './dom.ts';
 import { showPrograms } from './exchange.ts';
 import { Faces } from './faces.ts';
 import { chosenFields, form, showForm } from './form.ts';
@@ -31,7 +31,7 @@ takeDroppedAndPasted(slots, (files, chosen) => {
   if (task !== 'match_many' || chosen !== undefined) return false;
   const [first, ...rest] = files;
   if (slots[0].file === undefined && first !== undefined) {
-    slots[0].show(first);
+    void slots[0].show(first);
     others.list.add(rest);
   } else others.list.add(files);
   return true;
@@ -43,16 +43,19 @@ for (const radio of document.querySelectorAll<HTMLInputElement>('[name="task"]')
 }
 take('match');
 showForm(() => tell(byId('stale'), 'You changed something since: compare again for an answer to that.'));
+makeCopyButtons();
 for (const [id, title] of [['docs', 'Documentation'] as const, ['openapi', 'OpenAPI'] as const]) {
   const href = settings.paths[id];
   if (href !== undefined) byId('links').append(element('a', { href }, title));
 }
+key.addEventListener('input', () => refused.clear());
+byId('show-key').addEventListener('click', () => {
+  key.type = key.type === 'password' ? 'text' : 'password';
+  byId('show-key').ariaPressed = String(key.type === 'text');
+});
 byId('samples').hidden = !settings.samples;
 byId('try-samples').addEventListener('click', showSamples);
-key.addEventListener('input', () => {
-  refused.clear();
-  keyFault.clear();
-});
+key.addEventListener('input', () => keyFault.clear());
 byId('cancel').addEventListener('click', () => running?.abort());
 byId('unchoose').addEventListener('click', () => {
   setChosen([-1, -1]);
@@ -61,8 +64,7 @@ byId('unchoose').addEventListener('click', () => {
 });
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
-  // On a phone, results are below the visible part of the page.
-  if (await compare()) byId('result').scrollIntoView({ block: 'nearest' });
+  if (await compare()) reveal(byId('result'));
 });
 
 /** Sends the form and shows the outcome; true for an answer. Cancels a running request. */
@@ -155,9 +157,9 @@ function placesOf() {
 /** The photos that the server has for this. */
 async function showSamples(): Promise<void> {
   const files = await Promise.all([1, 2].map(sampleFile));
-  slots[0].show(files[0]!);
+  void slots[0].show(files[0]!);
   if (task === 'match_many') others.list.add([files[1]!]);
-  else slots[1].show(files[1]!);
+  else void slots[1].show(files[1]!);
 }
 
 async function sampleFile(number: number): Promise<File> {
@@ -215,7 +217,7 @@ function fail({ problem, retry_after_s }: Extract<Received, { problem: unknown }
     control?.setAttribute('aria-errormessage', 'problem-text');
   }
   controls[0]?.focus({ preventScroll: true });
-  byId('problem').scrollIntoView({ block: 'nearest' });
+  reveal(byId('problem'));
   return false;
 }
 
@@ -283,6 +285,12 @@ function showBusy(now: boolean): void {
   byId('cancel').hidden = !now;
   byId('outcome').ariaBusy = String(now);
   if (now) say('Working.');
+}
+
+/** On a phone, results are below the visible part of the page. */
+function reveal(target: HTMLElement): void {
+  const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+  target.scrollIntoView({ block: 'nearest', behavior: calm ? 'auto' : 'smooth' });
 }
 
 /** Announces a text to screen readers. */

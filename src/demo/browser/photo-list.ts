@@ -1,4 +1,4 @@
-import { fitted, smallerNote } from './copies.ts';
+import { fitted, previewImage, smallerNote } from './copies.ts';
 import { byId, element, find } from './dom.ts';
 import { bytesText } from './words.ts';
 
@@ -82,11 +82,4 @@ export class PhotoList {
     this.#list.hidden = !open || items.length === 0;
     this.input.closest('label')!.hidden = !open || items.length >= this.#most;
   }
-}
-
-/** Shows a grey box instead of the browser's icon for a broken image. */
-function previewImage(file: Blob): HTMLImageElement {
-  const image = element('img', { alt: '', src: URL.createObjectURL(file) });
-  image.addEventListener('error', () => image.removeAttribute('src'));
-  return image;
 }

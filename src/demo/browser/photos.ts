@@ -1,5 +1,5 @@
 import { hasCamera, openCamera } from './camera.ts';
-import { fitted, smallerNote } from './copies.ts';
+import { fitted, previewOf, smallerNote } from './copies.ts';
 import { byId, Fault, find, settings, tell } from './dom.ts';
 import { PhotoList } from './photo-list.ts';
 import { agreementWords, bytesText, count } from './words.ts';
@@ -23,6 +23,7 @@ export class PhotoSlot {
   #chosen: File | undefined;
   #ready: Promise<void> = Promise.resolve();
   readonly #heading: HTMLElement;
+  #url = '';
   #takesSeveral = false;
 
   /** @param onChange called when the photo changes */
@@ -50,8 +51,8 @@ export class PhotoSlot {
     this.#listen();
   }
 
-  /** Sets or removes the photo. The page also sends files that it cannot show. */
-  show(file: File | undefined): void {
+  /** Sets or removes the photo. The preview may come later or not at all: the page also sends files that it cannot show. */
+  async show(file: File | undefined): Promise<void> {
     this.file = file;
     this.#chosen = file;
     this.#remove.hidden = file === undefined;
@@ -59,11 +60,14 @@ export class PhotoSlot {
     this.#stage.hidden = true;
     tell(this.#unseen, undefined);
     this.caption.textContent = this.label;
-    URL.revokeObjectURL(this.image.src);
+    URL.revokeObjectURL(this.#url);
     this.#changed();
     if (file === undefined) return;
     this.#ready = this.#fit(file);
-    this.image.src = URL.createObjectURL(file);
+    const preview = await previewOf(file);
+    if (this.#chosen !== file) return;
+    this.#url = URL.createObjectURL(preview);
+    this.image.src = this.#url;
   }
 
   async #fit(chosen: File): Promise<void> {
@@ -130,7 +134,7 @@ export class PhotoSlot {
       input.addEventListener('change', () => {
         const [file] = input.files ?? [];
         // In some browsers, cancelling the dialog empties the input: keep the photo.
-        if (file !== undefined) this.show(file);
+        if (file !== undefined) void this.show(file);
         // The same file may be chosen again after it was removed.
         input.value = '';
       });
@@ -140,7 +144,7 @@ export class PhotoSlot {
       else capture.click();
     });
     this.#remove.addEventListener('click', () => {
-      this.show(this.more.remove(0));
+      void this.show(this.more.remove(0));
       this.#input.focus();
     });
     this.image.addEventListener('load', () => {
@@ -175,7 +179,7 @@ export function takeDroppedAndPasted(
     if (takes(files, chosen)) return;
     const first = chosen ?? slots.find(({ file }) => file === undefined) ?? slots[0];
     const order = [first, ...slots.filter((slot) => slot !== first)];
-    for (const [i, file] of files.entries()) order[i]?.show(file);
+    for (const [i, file] of files.entries()) void order[i]?.show(file);
   };
 
   // Pasted text has no files; it is for the key.

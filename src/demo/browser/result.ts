@@ -1,6 +1,6 @@
 import { measuredUpTo } from '../../scoring/calibration.ts';
 import { byId, element, place } from './dom.ts';
-import { detailsOf, isShownTurned } from './faces.ts';
+import { detailsOf } from './faces.ts';
 import { plainWords } from './problem.ts';
 import type { Answer, DetectAnswer, FoundImage, ManyAnswer, Pair, PersonAnswer, Warning } from './types.ts';
 import {
@@ -84,8 +84,8 @@ function meaning(answer: Answer | PersonAnswer): (Node | string)[] {
 const triesOf = ({ pairs_compared }: Answer) =>
   pairs_compared === 1 ? '' : ` This is the best of ${pairs_compared} pairs, and allows for so many tries.`;
 
-/** Two photos of a hundred faces have 10,000 pairs. */
-const mostRows = 6;
+/** Rows that are shown at first: two photos of a hundred faces have 10,000 pairs. */
+const rowsAtFirst = 6;
 
 /** The compared pairs, best first as in the answer. */
 function pairTable(answer: Answer, [one, two]: readonly [HTMLImageElement, HTMLImageElement]): HTMLElement[] {
@@ -106,17 +106,26 @@ function pairTable(answer: Answer, [one, two]: readonly [HTMLImageElement, HTMLI
     return element('tr', {}, ...faces, ...digits);
   };
   const titles = ['Photo 1', 'Photo 2', 'Cosine', 'Confidence'];
-  const table = tableOf(titles, pairs.slice(0, mostRows).map(rowOf));
-  const rest = count(Math.max(0, pairs.length - mostRows), 'more pair');
-  const note = `And ${rest} in the JSON below.`;
-  return pairs.length > mostRows ? [table, element('p', { className: 'hint' }, note)] : [table];
+  const table = tableOf(titles, pairs.slice(0, rowsAtFirst).map(rowOf));
+  const rest = pairs.slice(rowsAtFirst);
+  if (rest.length === 0) return [table];
+  const label = `Show ${count(rest.length, 'more pair')}`;
+  const more = element('button', { type: 'button', className: 'plain' }, label);
+  more.addEventListener('click', () => {
+    table.tBodies[0]!.append(...rest.map(rowOf));
+    more.remove();
+  });
+  return [table, more];
 }
 
 /** The stages of both photos together. They may run in parallel, so their sum can exceed the total. */
 function timingTable(stages_ms: Readonly<Record<string, number>>): HTMLElement {
+  const longest = Math.max(...Object.values(stages_ms));
   const rows = Object.entries(stages_ms).map(([stage, ms]) => {
+    const bar = element('td', { className: 'bar' });
+    place(bar, { value: ms / longest });
     const name = element('th', { scope: 'row' }, capital(stage));
-    return element('tr', {}, name, element('td', { className: 'digits' }, `${ms.toFixed(1)} ms`));
+    return element('tr', {}, name, element('td', { className: 'digits' }, `${ms.toFixed(1)} ms`), bar);
   });
   return element('table', {}, element('tbody', {}, ...rows));
 }
@@ -129,15 +138,15 @@ const sidePixels = 128;
 /** A square crop of a preview around a face; empty when there is no preview. */
 export function thumbnail(
   image: HTMLImageElement,
-  found: Omit<FoundImage, 'face_index'>,
+  { width, height, faces }: Omit<FoundImage, 'face_index'>,
   index: number,
 ): HTMLCanvasElement {
   const canvas = element('canvas', { width: sidePixels, height: sidePixels, className: 'thumbnail' });
-  const box = found.faces[index]?.box;
-  if (box === undefined || image.naturalWidth === 0 || isShownTurned(found)) return canvas;
+  const box = faces[index]?.box;
+  if (box === undefined || image.naturalWidth === 0) return canvas;
   const side = Math.max(box.width, box.height) * (1 + 2 * margin);
   // A preview may be smaller than the photo.
-  const [across, down] = [image.naturalWidth / found.width, image.naturalHeight / found.height];
+  const [across, down] = [image.naturalWidth / width, image.naturalHeight / height];
   const left = (box.x + box.width / 2 - side / 2) * across;
   const top = (box.y + box.height / 2 - side / 2) * down;
   const context = canvas.getContext('2d');

@@ -28,6 +28,17 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
     expect(await demo.key.inputValue()).toBe('');
   });
 
+  test('shows the key only while one wants to see it', async () => {
+    const demo = await session.open();
+    const show = demo.page.getByRole('button', { name: 'Show key' });
+    expect(await demo.key.getAttribute('type')).toBe('password');
+    await show.click();
+    expect(await demo.key.getAttribute('type')).toBe('text');
+    expect(await show.getAttribute('aria-pressed')).toBe('true');
+    await show.click();
+    expect(await demo.key.getAttribute('type')).toBe('password');
+  });
+
   test('comes in one request, and sends another for each comparison and no more', async () => {
     const demo = await session.openWithPhotos();
     await demo.compare();

@@ -1,5 +1,6 @@
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
+import { hasOpenssl } from '../../fixtures/credentials.ts';
 import { blank, samples } from '../../fixtures/images.ts';
 import { TestServer } from '../../server/support/server.ts';
 import { type DemoPage, jpeg } from './support/demo-page.ts';
@@ -137,5 +138,14 @@ describe.skipIf(chromiumFile === undefined)('a server', () => {
     expect(await demo.page.getByRole('navigation').getByRole('link').count()).toBe(0);
     await demo.givePhotos(samples.one, samples.three);
     expect((await demo.compare()).match).toBe(true);
+  });
+
+  test.skipIf(!hasOpenssl)('that speaks TLS is a secure context, and compares', async () => {
+    // The certificate is one that no browser knows, and it is told so.
+    const { server } = await TestServer.startTls();
+    const demo = await session.openWithPhotos({ server, key: server.key, ignoreHTTPSErrors: true });
+    expect(await demo.compare()).toMatchObject({ match: true });
+    expect(await demo.page.evaluate(() => window.isSecureContext)).toBe(true);
+    await server.stop();
   });
 });

@@ -97,6 +97,7 @@ describe.skipIf(!hasTerminals)('on a terminal', () => {
   test.each([
     ['detect --json a.jpg b.png', /images .*2\/2/],
     ['eval --json --mode fast few.tsv --images images', /images .*\d+\/\d+/],
+    ['demo --json a.jpg b.png', /A server starts/],
   ])('%s shows progress on standard error, clears it, and leaves the JSON alone', async (line, bar) => {
     const { code, text } = await runOnTerminal(`${command} ${line} > out.json`, folder);
     expect({ code, text }).toEqual({ code: 0, text: expect.stringMatching(bar) });

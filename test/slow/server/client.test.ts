@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { FacematchClient } from 'facematch/client';
 import { describe, expect, test } from 'vitest';
 import { endpointIds } from '../../../src/config/config.ts';
@@ -292,21 +293,23 @@ describe.each(languages)('the client for %s', (language) => {
 });
 
 describe('the client for Node', () => {
-  test.each<[given: unknown]>([['one.jpg'], [new Blob([]).stream()], [Promise.resolve(one)], [undefined]])(
-    '%o for an image is a TypeError, and nothing is sent',
-    async (given) => {
-      for (const json of [false, true]) {
-        const counts = await answeredDuring(async () => {
-          const client = new FacematchClient({ ...way(), json });
-          await expect(client.match(given as Buffer, two)).rejects.toThrow(
-            /^image1 is not the bytes .*readFile/,
-          );
-          await expect(client.many(one, [given as Buffer])).rejects.toThrow(TypeError);
-        });
-        expect(counts).toEqual({});
-      }
-    },
-  );
+  test.each<[given: unknown, message: RegExp]>([
+    ['one.jpg', /^image1 is text, .*readFile/],
+    [Readable.from([]), /^image1 is a stream: .*node:stream\/consumers/],
+    [new Blob([]).stream(), /^image1 is a stream/],
+    [Promise.resolve(one), /^image1 is a promise/],
+    [undefined, /^image1 is undefined/],
+    [{ uri: 'one.jpg' }, /^image1 is an object/],
+  ])('%o for an image is a TypeError, and nothing is sent', async (given, message) => {
+    for (const json of [false, true]) {
+      const counts = await answeredDuring(async () => {
+        const client = new FacematchClient({ ...way(), json });
+        await expect(client.match(given as Buffer, two)).rejects.toThrow(message);
+        await expect(client.many(one, [given as Buffer])).rejects.toThrow(TypeError);
+      });
+      expect(counts).toEqual({});
+    }
+  });
 
   test.each([{ url: 'nowhere' }, { url: 'file:///etc/hosts' }, { key: 'a\nb' }])(
     'that could ask nobody is not made: %j',
