@@ -1,5 +1,5 @@
 import type { BrowserContextOptions } from 'playwright-core';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { errorCodes } from '../../../src/errors.ts';
 import { problemTypes } from '../../../src/http/responses.ts';
 import { problemName } from '../../../src/site/schemas.ts';
@@ -100,11 +100,14 @@ describe.skipIf(chromiumFile === undefined)("the API's page", () => {
         const demo = page.getByRole('link', { name: 'Try it in a browser' });
         expect(await demo.getAttribute('href')).toBe(demoPath);
         await page.evaluate((hash) => location.replace(hash), match);
-        await page.getByRole('button', { name: 'curl' }).first().click();
         const options = page.getByRole('listbox').getByRole('option');
-        expect(await options.allTextContents()).toEqual(['curl', 'Node.js', 'Python requests']);
-        await options.last().click();
-        await page.getByRole('button', { name: 'Python requests' }).first().waitFor();
+        // A part of the page that comes meanwhile closes the list.
+        await vi.waitFor(async () => {
+          await page.getByRole('button', { name: 'curl' }).first().click({ timeout: 2000 });
+          expect(await options.allTextContents()).toEqual(['curl', 'Node.js', 'Python requests']);
+          await options.last().click({ timeout: 2000 });
+          await page.getByRole('button', { name: 'Python requests' }).first().waitFor({ timeout: 2000 });
+        }, 30_000);
         const widest = await page.evaluate(() => document.documentElement.scrollWidth);
         expect(widest).toBeLessThanOrEqual(390);
         expect(await shown.brokenRules()).toEqual([]);
