@@ -71,7 +71,7 @@ const server = await startServer({
     FACEMATCH_HTTP: options.http,
     FACEMATCH_WORKERS: '2',
     // Large enough for all clients at once: one against sixteen counts as many images.
-    FACEMATCH_QUEUE: '200',
+    FACEMATCH_QUEUE_CAPACITY: '200',
     FACEMATCH_ENDPOINTS: endpointIds.join(','),
     FACEMATCH_IDLE_TIMEOUT_S: '2',
     FACEMATCH_UPLOAD_TIMEOUT_MS: '4000',
@@ -235,7 +235,7 @@ const alive = dead === undefined;
 // Before the metrics, which would count it as still held.
 const answered = alive ? await validAnswer() : undefined;
 const held = [];
-for (const name of alive ? ['requests_unanswered', 'workers_busy', 'upload_bytes'] : [])
+for (const name of alive ? ['requests_in_flight', 'workers_busy', 'upload_bytes'] : [])
   held.push(await server.metric(`facematch_${name}`));
 const { code, signal } = await server.stop();
 const logged = server

@@ -8,7 +8,7 @@ import { root, startProgram, startServer } from '../../test/support/programs.mjs
 /** Settings of facematch that differ from the defaults; the page names them. */
 const settings = {
   // Peers queue any number of requests. By default facematch refuses what it cannot serve soon, and refusing costs nothing.
-  FACEMATCH_QUEUE: '512',
+  FACEMATCH_QUEUE_CAPACITY: '512',
   FACEMATCH_DEADLINE_MS: '120000',
   // A scenario sends wrong keys, which are limited by address.
   FACEMATCH_AUTH_FAILURES_PER_MINUTE: '60000',

@@ -115,8 +115,8 @@ AnalyseOptions to_analyse_options(const Napi::Object& object) {
   options.use_heuristic_fallback = to_bool(object, "use_heuristic_fallback");
   if (object.Has("detect_presentation_attack"))
     options.detect_presentation_attack = to_bool(object, "detect_presentation_attack");
-  if (object.Has("picture_ms"))
-    options.picture_ms = object.Get("picture_ms").As<Napi::Number>().DoubleValue();
+  if (object.Has("image_timeout_ms"))
+    options.image_timeout_ms = object.Get("image_timeout_ms").As<Napi::Number>().DoubleValue();
   return options;
 }
 
@@ -131,9 +131,9 @@ Napi::Value from_analysis(Napi::Env env, const Analysis& analysis) {
   image.Set("format", kFormats[static_cast<size_t>(analysis.format)]);
   image.Set("orientation", analysis.orientation);
   image.Set("faces", faces);
-  image.Set("smallest_face", analysis.smallest_face);
-  if (analysis.faces_left_out > 0) image.Set("faces_left_out", analysis.faces_left_out);
-  if (analysis.look_cut_short) image.Set("look_cut_short", true);
+  image.Set("min_detectable_face_px", analysis.min_detectable_face_px);
+  if (analysis.faces_omitted > 0) image.Set("faces_omitted", analysis.faces_omitted);
+  if (analysis.search_timed_out) image.Set("search_timed_out", true);
   auto object = Napi::Object::New(env);
   object.Set("ok", true);
   object.Set("image", image);

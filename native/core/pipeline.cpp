@@ -27,7 +27,7 @@ class Analyser {
       : engine_(engine),
         options_(options),
         image_(bytes, options.limits, side_for_first_pass(engine.pack),
-               Budget(options.picture_ms, options.cancelled)) {}
+               Budget(options.image_timeout_ms, options.cancelled)) {}
 
   // What is searched does not depend on min_det_score: a lower one adds faces, a higher one leaves
   // some out.
@@ -58,17 +58,17 @@ class Analyser {
       if (!last && !ends_search(pass, faces)) continue;
       order(faces);
       align_stage(image, faces);
-      faces_left_out_ = embed_stage(faces, kMaxFaces);
+      faces_omitted_ = embed_stage(faces, kMaxFaces);
       if (last || ends_search(pass, faces)) break;
     }
-    look_cut_short_ = look_cut_short_ || finder.was_cut_short();
+    search_timed_out_ = search_timed_out_ || finder.was_cut_short();
     return faces;
   }
 
   // Looks again with the dots merged where an image without a face, or a face, is printed with
   // them. `pitch`: of two tones.
   void find_in_print(float pitch) {
-    if (look_cut_short_) return;
+    if (search_timed_out_) return;
     if (faces_.empty() || pitch > 0) pitch = std::max(pitch, pitch_of_image());
     for (const FoundFace& found : faces_) pitch = std::max(pitch, found.dot_pitch);
     if (!(pitch > 0)) return;
@@ -82,13 +82,13 @@ class Analyser {
     keep_one_of_each(faces_, [](const FoundFace& found) { return found.dot_pitch; });
     order(faces_);
     if (faces_.size() > kMaxFaces) {
-      faces_left_out_ += static_cast<int>(faces_.size()) - kMaxFaces;
+      faces_omitted_ += static_cast<int>(faces_.size()) - kMaxFaces;
       faces_.resize(kMaxFaces);
     }
   }
 
   void add_doubtful(Finder& finder, float pitch) {
-    if (look_cut_short_) return;
+    if (search_timed_out_) return;
     std::vector<FoundFace> all = faces_;
     find_doubtful(finder, options_.min_det_score, all, timings_);
     std::vector<FoundFace> more(std::make_move_iterator(all.begin() + std::ssize(faces_)),
@@ -96,7 +96,7 @@ class Analyser {
     if (more.empty()) return;
     align_stage(image_, more);
     for (FoundFace& found : more) found.dot_pitch = std::max(found.dot_pitch, pitch);
-    faces_left_out_ = embed_stage(more, static_cast<size_t>(kMaxFaces) - faces_.size());
+    faces_omitted_ = embed_stage(more, static_cast<size_t>(kMaxFaces) - faces_.size());
     std::move(more.begin(), more.end(), std::back_inserter(faces_));
     order(faces_);
   }
@@ -147,7 +147,7 @@ class Analyser {
     for (; next < faces.size() && human < most; ++next) {
       image_.budget().check_cancelled();
       if (human > 0 && image_.budget().spent()) {
-        look_cut_short_ = true;
+        search_timed_out_ = true;
         break;
       }
       FoundFace& found = faces[next];
@@ -184,9 +184,9 @@ class Analyser {
                       .format = image_.format(),
                       .orientation = image_.orientation(),
                       .faces = {},
-                      .faces_left_out = faces_left_out_,
-                      .look_cut_short = look_cut_short_ || image_.was_cut_short(),
-                      .smallest_face = smallest_face(),
+                      .faces_omitted = faces_omitted_,
+                      .search_timed_out = search_timed_out_ || image_.was_cut_short(),
+                      .min_detectable_face_px = min_detectable_face_px(),
                       .timings_ms = timings_};
     for (FoundFace& found : faces_) {
       Quality& quality = found.face.quality;
@@ -196,7 +196,7 @@ class Analyser {
     return analysis;
   }
 
-  int smallest_face() const {
+  int min_detectable_face_px() const {
     const auto longer = static_cast<float>(std::max(image_.width(), image_.height()));
     return static_cast<int>(std::ceil(std::min(std::max(smallest_side_, kMinFaceSide), longer)));
   }
@@ -205,9 +205,9 @@ class Analyser {
   const AnalyseOptions& options_;
   Image image_;
   std::vector<FoundFace> faces_;
-  int faces_left_out_ = 0;
+  int faces_omitted_ = 0;
   float smallest_side_ = 0;
-  bool look_cut_short_ = false;
+  bool search_timed_out_ = false;
   StageTimings timings_;
 };
 

@@ -110,7 +110,7 @@ struct AnalyseOptions {
   bool use_heuristic_fallback = true;
   bool detect_presentation_attack = false;  // gives every face its live_score, if the pack can
   // CPU time that the image may take.
-  double picture_ms = std::numeric_limits<double>::infinity();
+  double image_timeout_ms = std::numeric_limits<double>::infinity();
   // Another thread cancels the call by setting this to a value other than 0. The call then ends
   // soon; its result has no meaning. Null: the call is never cancelled.
   const std::atomic<uint8_t>* cancelled = nullptr;
@@ -123,10 +123,10 @@ struct Analysis {
   Format format = Format::kJpeg;
   int orientation = 1;          // EXIF, 1..8
   std::vector<Face> faces;      // largest first (box area x detection score)
-  int faces_left_out = 0;       // beyond kMaxFaces
-  bool look_cut_short = false;  // the time was used up before the search was complete
+  int faces_omitted = 0;       // beyond kMaxFaces
+  bool search_timed_out = false;  // the time was used up before the search was complete
   // Longer side of a face, pixels, from which faces were looked for in all of the image.
-  int smallest_face = 0;
+  int min_detectable_face_px = 0;
   StageTimings timings_ms;
 };
 

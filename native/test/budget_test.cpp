@@ -130,8 +130,8 @@ TEST_CASE("the search ends when the budget is used up") {
 TEST_CASE("an analysis reports that its search was cut short") {
   AnalyseOptions options;
   options.min_det_score = 0.7f;
-  CHECK_FALSE(analyse(default_engine(), sample(1), options).look_cut_short);
-  options.picture_ms = 1e-6;
+  CHECK_FALSE(analyse(default_engine(), sample(1), options).search_timed_out);
+  options.image_timeout_ms = 1e-6;
   CHECK(refuses_with(ErrorCode::kImageTooComplex,
                      [&] { analyse(default_engine(), sample(1), options); }));
 }

@@ -77,8 +77,8 @@ TEST_CASE("everybody on a page of 49 is found") {
   const Analysis all =
       analysed(photo({7 * kStep, 7 * kStep}, people), options_of(AccuracyMode::kFast));
   CHECK(found(all, people) == 49);
-  CHECK(all.faces_left_out == 0);
-  CHECK_FALSE(all.look_cut_short);
+  CHECK(all.faces_omitted == 0);
+  CHECK_FALSE(all.search_timed_out);
 }
 
 TEST_CASE("a large face in front does not hide small ones, nor an upright one a turned one") {
@@ -92,10 +92,10 @@ TEST_CASE("a large face in front does not hide small ones, nor an upright one a 
     options.use_heuristic_fallback = true;
     const Analysis all = analysed(image, options);
     CHECK(found(all, people) == std::ssize(people));
-    CHECK(all.smallest_face < 160);
+    CHECK(all.min_detectable_face_px < 160);
     options.use_heuristic_fallback = false;
     const Analysis first = analysed(image, options);
-    CHECK(first.smallest_face > all.smallest_face);
+    CHECK(first.min_detectable_face_px > all.min_detectable_face_px);
     for (const Face& face : first.faces) CHECK(face.found_by == FoundBy::kPrimary);
   }
 }
@@ -124,7 +124,7 @@ TEST_CASE("someone in profile is compared as on the photo alone, also in a close
 
 TEST_CASE("the size from which faces are looked for follows the image's, and is never below") {
   const auto smallest = [](int width, int height) {
-    return analysed(gradient(width, height), options_of(AccuracyMode::kFast)).smallest_face;
+    return analysed(gradient(width, height), options_of(AccuracyMode::kFast)).min_detectable_face_px;
   };
   CHECK(smallest(16, 16) == 14);
   CHECK(smallest(320, 240) == 18);

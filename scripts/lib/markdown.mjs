@@ -21,7 +21,7 @@ export function table(head, rows) {
 /** Defaults that depend on the machine or on other settings, in words. */
 const derived = {
   workers: 'the CPU quota',
-  queue: '8 × `FACEMATCH_WORKERS`',
+  queue_capacity: '8 × `FACEMATCH_WORKERS`',
   max_upload_bytes: '`268435456`, or `FACEMATCH_MAX_BODY_BYTES` when that is more',
 };
 

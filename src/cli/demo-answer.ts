@@ -121,9 +121,9 @@ const describeRate = (answer: Scored): string =>
   `${strangersAlike(answer)} pairs of strangers score this high`;
 
 function describeImage(image: MatchAnswer['image1'], name: string): string {
-  const { width, height, faces, face_index, smallest_face } = image;
+  const { width, height, faces, face_index, min_detectable_face_px } = image;
   const { box } = faces.find(({ index }) => index === face_index)!;
   const [left, top, wide, high] = [box.x, box.y, box.width, box.height].map(Math.round);
   const place = `${wide}×${high} pixels at (${left}, ${top})`;
-  return `${name}, ${width}×${height}, ${count(faces.length, 'face')} from ${smallest_face} px on: the one of ${place}`;
+  return `${name}, ${width}×${height}, ${count(faces.length, 'face')} from ${min_detectable_face_px} px on: the one of ${place}`;
 }

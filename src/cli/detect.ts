@@ -70,14 +70,14 @@ async function detect(files: string[], options: { draw?: string; json?: true }):
 /** A line for the image, and one for each face. */
 function describeFaces(
   file: string,
-  { width, height, format, faces, smallest_face, warnings }: ImageBody,
+  { width, height, format, faces, min_detectable_face_px, warnings }: ImageBody,
   drawing: string | undefined,
   colours: Colours,
 ): string {
   const found = faces.length === 0 ? 'no face' : count(faces.length, 'face');
   const drawn = drawing === undefined ? '' : `, drawn to ${printable(drawing)}`;
   return [
-    `${colours.bold(printable(file))}  ${width}×${height} ${format}, ${found} from ${smallest_face} px on${drawn}`,
+    `${colours.bold(printable(file))}  ${width}×${height} ${format}, ${found} from ${min_detectable_face_px} px on${drawn}`,
     ...warnings.map(({ detail }) => `  ${colours.yellow('warning')}  ${detail}`),
     ...faces.map((face) => describeFace(face, colours)),
   ].join('\n');
@@ -117,7 +117,7 @@ export function registerEmbed(program: Command): void {
     .action(embed);
   addHelp(command, {
     notes: `Each line is a face: file, box, quality, embedding (little-endian 32-bit floats, base64), and the pack, version and
-mode that are needed to compare it; of its image the warnings, and smallest_face, the side in pixels from which faces were
+mode that are needed to compare it; of its image the warnings, and min_detectable_face_px, the side in pixels from which faces were
 looked for. Warnings, and images without a face, are also told on standard error. An embedding is biometric data: it can be
 used to recognise the person. An image that cannot be read is a failure, but only after the others are done.`,
     examples: ['facematch embed alice.jpg', 'facematch embed photos/*.jpg --mode fast --out faces.jsonl'],
@@ -140,11 +140,11 @@ async function embed(files: string[], { out, ...options }: { out?: string }): Pr
         complaints.push(error.detail);
         continue;
       }
-      const { faces, smallest_face, warnings } = body;
-      if (faces.length === 0) noted.push(`${file}: no face from ${smallest_face} px on`);
+      const { faces, min_detectable_face_px, warnings } = body;
+      if (faces.length === 0) noted.push(`${file}: no face from ${min_detectable_face_px} px on`);
       noted.push(...warnings.map(({ detail }) => `${file}: ${detail}`));
       for (const [index, face] of faces.entries()) {
-        const known = { ...model, smallest_face, warnings };
+        const known = { ...model, min_detectable_face_px, warnings };
         const line = { file, ...face, ...known, embedding: base64(image.faces[index]!) };
         target.write(`${JSON.stringify(line)}\n`);
       }

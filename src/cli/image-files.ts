@@ -72,7 +72,7 @@ export function withNames(text: string, files: Files): string {
 
 /** The configured pack, verified. Rejects with an Error with a message for people. */
 async function openPack(given: Partial<MatchOptions>) {
-  const { pack, max_pixels, min_side, picture_ms } = readConfig();
+  const { pack, max_pixels, min_image_side: min_side, image_timeout_ms } = readConfig();
   const directory = packDirectory(pack);
   const manifest = readManifest(directory);
   if (given.detect_presentation_attack && manifest.liveness === undefined) {
@@ -81,7 +81,7 @@ async function openPack(given: Partial<MatchOptions>) {
   await verifyPack(directory, manifest);
   const addon = loadPack(directory, manifest);
   const options = completeOptions(given, manifest);
-  const analysis = { ...analysisOptions(options), max_pixels, min_side, picture_ms };
+  const analysis = { ...analysisOptions(options), max_pixels, min_side, image_timeout_ms };
   return {
     manifest,
     options,

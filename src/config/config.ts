@@ -1,6 +1,7 @@
 import { readSettingsFile } from './file.ts';
 import { address, choice, integer, list, type Setting, text } from './kinds.ts';
 import { cpuLimit } from './machine.ts';
+import { renamedFaults, renamedSetting } from './old-names.ts';
 import { RedisAddress } from './redis-address.ts';
 
 /**
@@ -95,13 +96,13 @@ export const settings = {
   ),
 
   workers: integer(1, 256, cpuLimit, 'Worker threads; by default as many as the CPU quota allows'),
-  queue: integer(
+  queue_capacity: integer(
     0,
     100_000,
     (config) => 8 * (config.workers as number),
     'Matches, of two images each, that may wait for a worker; by default 8 for each worker',
   ),
-  embedding_cache: integer(
+  embedding_cache_size: integer(
     0,
     100_000,
     0,
@@ -110,7 +111,7 @@ export const settings = {
   deadline_ms: integer(1, day_ms, 10_000, 'Longest time from the last byte of a request to its answer'),
   upload_timeout_ms: integer(1, day_ms, 30_000, 'Longest time from the head of a request to its last byte'),
   idle_timeout_s: integer(1, 960, 10, 'Longest pause within an upload, in seconds'),
-  shutdown_ms: integer(0, day_ms, 15_000, 'Longest time that a shutdown waits for running requests'),
+  shutdown_timeout_ms: integer(0, day_ms, 15_000, 'Longest time that a shutdown waits for running requests'),
 
   max_body_bytes: integer(
     1024,
@@ -134,13 +135,13 @@ export const settings = {
   max_part_header_bytes: integer(64, 65_536, 8192, "Most bytes of one part's headers"),
   max_field_bytes: integer(1, 65_536, 1024, 'Most bytes of a text field'),
   max_pixels: integer(256, 500_000_000, 64_000_000, 'Most pixels of an image, checked before decoding'),
-  picture_ms: integer(
+  image_timeout_ms: integer(
     1,
     day_ms,
     2000,
     'Most CPU time for decoding one image and finding its faces, in milliseconds',
   ),
-  min_side: integer(1, 10_000, 16, "Least pixels of an image's shortest side"),
+  min_image_side: integer(1, 10_000, 16, "Least pixels of an image's shortest side"),
 
   trusted_hops: integer(0, 16, 0, 'Proxies in front of the service whose X-Forwarded-For is trusted'),
   limiter: {
@@ -197,7 +198,7 @@ export function surveySettings(env: NodeJS.ProcessEnv = process.env): SettingsSu
     settings.config.parse(env.FACEMATCH_CONFIG ?? '') ?? '',
     others.map(variableOf),
   );
-  const faults = [...file.faults];
+  const faults = [...renamedFaults(env), ...file.faults];
   for (const [name, setting] of Object.entries<Setting<unknown>>(settings)) {
     const variable = variableOf(name);
     const read = (received: string | undefined, place = '') => {
@@ -255,5 +256,7 @@ export function shownValue(name: SettingName, value: Config[SettingName]): Confi
 /** Variables that look like settings but are not: probably misspelt. */
 export function unknownVariables(env: NodeJS.ProcessEnv = process.env): string[] {
   const known = new Set(['FACEMATCH_ADDON', 'FACEMATCH_UWS', ...Object.keys(settings).map(variableOf)]);
-  return Object.keys(env).filter((name) => name.startsWith('FACEMATCH_') && !known.has(name));
+  return Object.keys(env).filter(
+    (name) => name.startsWith('FACEMATCH_') && !known.has(name) && renamedSetting(name) === undefined,
+  );
 }

@@ -1,4 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
+import { renamedSetting } from './old-names.ts';
 
 /** The file that FACEMATCH_CONFIG names: one JSON object whose members are variables. */
 export interface SettingsFile {
@@ -24,7 +25,8 @@ export function readSettingsFile(file: string, known: readonly string[]): Settin
     for (const [name, value] of Object.entries(content)) {
       const text = textOf(value);
       if (name === variable) fault(name, 'cannot be set in the file itself');
-      else if (!known.includes(name)) fault(name, 'is not a setting; facematch config shows them all');
+      else if (!known.includes(name))
+        fault(name, renamedSetting(name) ?? 'is not a setting; facematch config shows them all');
       else if (text === undefined)
         fault(name, 'expected a text, a number, true or false, or a list of them without commas in it');
       else values.set(name, text);

@@ -113,7 +113,7 @@ export const image = {
   height: some.describe('Height of the upright image, pixels'),
   format: word(formats, 'As recognised by content.'),
   orientation: z.int().min(1).max(8).describe('EXIF orientation of the file; 1 when it has none'),
-  smallest_face: some.describe(
+  min_detectable_face_px: some.describe(
     'Faces were looked for in all of the image whose box has a longer side of at least as many pixels; of smaller ones only some are found',
   ),
 };
@@ -168,8 +168,8 @@ function faceBody(face: Found): Face {
 }
 
 export function imageBody(report: ImageReport): Omit<Image, 'face_index'> {
-  const { width, height, format, orientation, smallest_face, faces } = report;
-  return { width, height, format, orientation, smallest_face, faces: faces.map(faceBody) };
+  const { width, height, format, orientation, min_detectable_face_px, faces } = report;
+  return { width, height, format, orientation, min_detectable_face_px, faces: faces.map(faceBody) };
 }
 
 export function round(value: number, digits: number): number {

@@ -36,7 +36,7 @@ export type ImageFault = {
   photo?: number;
 } & (
   | Exclude<Failure, { code: 'internal_error' }>
-  | { code: 'no_face_found'; look_cut_short?: true | undefined }
+  | { code: 'no_face_found'; search_timed_out?: true | undefined }
   | { code: 'face_index_out_of_range'; faces_found: number; index: number; last: number }
 );
 
@@ -55,8 +55,8 @@ export function faultsOf(
     if (outcome.code === 'internal_error') throw new Error(outcome.message);
     return [{ ...outcome, ...place }];
   }
-  const { faces, look_cut_short } = outcome.image;
-  if (faces.length === 0) return [{ ...place, code: 'no_face_found', look_cut_short }];
+  const { faces, search_timed_out } = outcome.image;
+  if (faces.length === 0) return [{ ...place, code: 'no_face_found', search_timed_out }];
   const faces_found = faces.length;
   if (index < faces_found) return [];
   return [{ field, code: 'face_index_out_of_range', faces_found, index, last: faces_found - 1 }];
@@ -102,7 +102,7 @@ function reasonOf(fault: ImageFault): string | undefined {
     case 'image_dimensions':
       return `${fault.width} × ${fault.height} pixels`;
     case 'no_face_found':
-      return fault.look_cut_short && 'the search was stopped';
+      return fault.search_timed_out && 'the search was stopped';
     default:
       return undefined;
   }
@@ -122,7 +122,7 @@ function detailsOf(faults: readonly ImageFault[]): string {
   if (first === undefined) return others.join(' ');
   const nameOf = ({ field, photo }: ImageFault) => photoName(field, photo);
   const fields = faceless.map(nameOf).join(' and ');
-  const cut = faceless.filter(({ look_cut_short }) => look_cut_short).map(nameOf);
+  const cut = faceless.filter(({ search_timed_out }) => search_timed_out).map(nameOf);
   const short =
     cut.length > 0 ? [`The search for faces in ${cut.join(' and ')} was stopped: it took too long.`] : [];
   return [...others, detailOf(first, fields), ...short].join(' ');

@@ -20,18 +20,19 @@ export const qualityReasons = Object.fromEntries(
 
 export const warningCodes = {
   unknown_field: 'the endpoint does not know the field, and ignored it',
-  query_ignored: 'a field of the endpoint stands in the query of the address, where it counts for nothing',
+  query_parameter_ignored:
+    'a field of the endpoint stands in the query of the address, where it counts for nothing',
   threshold_below_one: 'the threshold is above 0 and below 1 percent: a share of 1 may be meant',
-  look_cut_short: 'the search for faces took too long and was stopped; there may be more faces',
-  faces_left_out: `the list of faces is not complete: there are more than ${maxFaces}, or time ran out`,
+  search_timed_out: 'the search for faces took too long and was stopped; there may be more faces',
+  faces_omitted: `the list of faces is not complete: there are more than ${maxFaces}, or time ran out`,
   not_the_largest_face:
     'the compared face is not the one with the largest box of its image, and was not chosen by its index; in a match of persons, ' +
     'where the largest is compared, another face of the photo agrees better',
   photos_disagree: 'a photo does not agree with the others of its side, and may show somebody else',
-  photos_not_measured:
+  multi_photo_uncalibrated:
     'nobody measured what several photos of a person change with the model pack: the rate is a careful guess',
   low_quality_face: 'the compared face is so poor that the same person is recognised less often',
-  best_of_many: 'several images match: if you take only the best, the number of images counts',
+  multiple_comparisons: 'several images match: if you take only the best, the number of images counts',
   uncalibrated:
     'nobody measured how often strangers score this high with the model pack: the percent is 40 × the similarity, whatever the number of pairs',
 };
@@ -41,7 +42,7 @@ export const Warning = object(
   {
     code: word(warningCodes, 'What it is about.'),
     field: text(
-      'Name of the field; with `look_cut_short`, `faces_left_out`, `not_the_largest_face` and `low_quality_face`, the image, whose `face_index` ' +
+      'Name of the field; with `search_timed_out`, `faces_omitted`, `not_the_largest_face` and `low_quality_face`, the image, whose `face_index` ' +
         'names the face; with `uncalibrated`, `model`',
     ),
     index: count.describe('In a match of persons, the photo among those of its field').exactOptional(),
@@ -50,8 +51,8 @@ export const Warning = object(
         'With `not_the_largest_face` only, the compared face; in a match of persons, the one that agrees better',
       )
       .exactOptional(),
-    faces_left_out: some
-      .describe('With `faces_left_out` only, how many faces; absent where time ran out')
+    faces_omitted: some
+      .describe('With `faces_omitted` only, how many faces; absent where time ran out')
       .exactOptional(),
     reason: word(qualityReasons, 'With `low_quality_face` only, what the face is.').exactOptional(),
     detail: text('What happened and what to do about it, for people'),
@@ -86,23 +87,23 @@ function uncalibrated({ measured }: Calibration, { pack }: { pack: string }): Wa
 /** Warnings when there are, or may be, faces that are not listed. */
 export function incomplete(
   field: string,
-  { look_cut_short, faces_left_out }: ImageReport,
+  { search_timed_out, faces_omitted }: ImageReport,
   index?: number,
 ): Warning[] {
   const name = photoName(field, index);
   const place = index === undefined ? { field } : { field, index };
-  if (look_cut_short) {
+  if (search_timed_out) {
     const detail = `The search for faces in ${name} took too long and was stopped: it may have faces that are not listed. Send a smaller image.`;
     return [
-      { code: 'look_cut_short', ...place, detail },
-      { code: 'faces_left_out', ...place, detail: `Not every face of ${name} may be listed: time ran out.` },
+      { code: 'search_timed_out', ...place, detail },
+      { code: 'faces_omitted', ...place, detail: `Not every face of ${name} may be listed: time ran out.` },
     ];
   }
-  if (faces_left_out === undefined) return [];
+  if (faces_omitted === undefined) return [];
   const detail =
-    `${name} has ${faces_left_out} faces more than the ${maxFaces} largest, which are listed: ` +
+    `${name} has ${faces_omitted} faces more than the ${maxFaces} largest, which are listed: ` +
     'send it in parts to have all of them.';
-  return [{ code: 'faces_left_out', ...place, faces_left_out, detail }];
+  return [{ code: 'faces_omitted', ...place, faces_omitted, detail }];
 }
 
 /** A warning when the threshold looks like a share of 1, as other services take it. */
@@ -141,7 +142,7 @@ function photosUnmeasured(
 ): Warning[] {
   if (!measured || photosMeasured || photos === 1) return [];
   const detail = `The pack ${pack} was calibrated for single photos: the percent of several is a careful guess. facematch calibrate measures it.`;
-  return [{ code: 'photos_not_measured', field: 'model', detail }];
+  return [{ code: 'multi_photo_uncalibrated', field: 'model', detail }];
 }
 
 /** Warnings about the face that was compared; `chosen` is the index that the caller gave, -1 for none. */
@@ -153,5 +154,5 @@ export function bestOfMany(targets: number): Warning {
   const detail =
     'Each result stands for one comparison. If you take only the best of them, multiply its false_match_rate by ' +
     `${targets}: there were several chances of a false match.`;
-  return { code: 'best_of_many', field: 'image2', detail };
+  return { code: 'multiple_comparisons', field: 'image2', detail };
 }

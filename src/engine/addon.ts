@@ -52,11 +52,11 @@ export interface ImageReport {
   orientation: number;
   faces: Face[];
   /** The longer side of a face, in pixels of the image, from which faces were looked for in all of it. */
-  smallest_face: number;
+  min_detectable_face_px: number;
   /** How many faces were found beyond the most that are listed. */
-  faces_left_out?: number;
+  faces_omitted?: number;
   /** The image's time limit ended the search for faces early. */
-  look_cut_short?: true;
+  search_timed_out?: true;
 }
 
 /** The stages of an image, in their order. */
@@ -86,7 +86,7 @@ export interface AnalyseOptions {
   /** Gives every face its live_score, if the pack can. */
   detect_presentation_attack?: boolean;
   /** Most CPU time for decoding one image and finding its faces, in milliseconds; no limit by default. */
-  picture_ms?: number;
+  image_timeout_ms?: number;
 }
 
 /** Plain data, because structured clone between threads drops an error's class and code. */

@@ -44,7 +44,7 @@ export class AnalysisCache {
         const outcome = found.outcomes[position]!;
         outcomes[index] = outcome;
         // Failures are not kept, nor is a search that was cut short: another try may find more.
-        if (outcome.ok && !outcome.image.look_cut_short) {
+        if (outcome.ok && !outcome.image.search_timed_out) {
           this.#kept.set(keys[index]!, { ...outcome, timings_ms });
         }
       }

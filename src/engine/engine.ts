@@ -13,14 +13,14 @@ import { type Job, JobQueue, type Origin, type Ticket } from './queue.ts';
 const jobFaults = {
   failed: 'a worker failed at these images',
   overdue: 'these images were not done at the deadline',
-  wedged: 'a worker hangs at these images',
+  stuck: 'a worker hangs at these images',
 };
 
 /** Queue settings and metrics count matches of two images; the queue itself counts images. */
 const images_in_match = 2;
 
 /** What was cancelled ends within milliseconds, on a machine that is very busy within this time. */
-const minWedged_ms = 5000;
+const minStuck_ms = 5000;
 
 /** A model pack with its workers, the queue in front of them, and the cache of analyses. */
 export class Engine {
@@ -36,12 +36,12 @@ export class Engine {
     this.#config = config;
     this.#logger = logger;
     this.addon = loadAddon();
-    const { workers, queue, deadline_ms, embedding_cache } = config;
+    const { workers, queue_capacity, deadline_ms, embedding_cache_size } = config;
     this.#queue = new JobQueue({
       workers,
-      capacity: images_in_match * (workers + queue),
+      capacity: images_in_match * (workers + queue_capacity),
       deadline_ms,
-      wedged_ms: Math.max(minWedged_ms, deadline_ms),
+      stuck_ms: Math.max(minStuck_ms, deadline_ms),
       run: (jobs, slot) => this.#run(jobs, slot),
       cancel: (slot) => this.#pool!.cancel(slot),
       onJobFault: ({ kind, jobs, request_id, reason }) => {
@@ -52,7 +52,7 @@ export class Engine {
         else logger.error({ request_id, images, fault }, jobFaults[kind]);
       },
     });
-    if (embedding_cache > 0) this.#cache = new AnalysisCache(embedding_cache);
+    if (embedding_cache_size > 0) this.#cache = new AnalysisCache(embedding_cache_size);
   }
 
   /** Resolves when every worker has done its first inference. Rejects with an Error with a message for people. */
@@ -78,8 +78,8 @@ export class Engine {
   }
 
   /** Workers that hang in a native call: they were to end long ago. */
-  get wedged(): number {
-    return this.#queue.wedged;
+  get stuck(): number {
+    return this.#queue.stuck;
   }
 
   /**
@@ -122,10 +122,10 @@ export class Engine {
   gauges() {
     return {
       queue_depth: () => Math.max(0, Math.ceil(this.#queue.size / images_in_match) - this.#config.workers),
-      queue_capacity: () => this.#config.queue,
+      queue_capacity: () => this.#config.queue_capacity,
       workers: () => this.answering,
       workers_busy: () => this.#queue.running,
-      workers_wedged: () => this.wedged,
+      workers_stuck: () => this.stuck,
       worker_busy_seconds_total: () => this.#queue.busy_ms / 1000,
       worker_replacements_total: () => this.#pool?.replacements ?? 0,
       embedding_cache_hits_total: () => this.#cache?.hits ?? 0,

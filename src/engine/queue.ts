@@ -31,11 +31,11 @@ export interface Ticket<One> {
 }
 
 /**
- * `failed`: `run` rejected. `overdue`: they ran when the deadline passed. `wedged`: they still run long after they were
+ * `failed`: `run` rejected. `overdue`: they ran when the deadline passed. `stuck`: they still run long after they were
  * cancelled, and hold their worker.
  */
 export interface JobFault {
-  kind: 'failed' | 'overdue' | 'wedged';
+  kind: 'failed' | 'overdue' | 'stuck';
   jobs: readonly Job[];
   request_id: string;
   reason?: unknown;
@@ -58,8 +58,8 @@ interface QueueOptions {
   capacity: number;
   /** Longest time from submit to the last outcome; then the answer is 504 deadline_exceeded. */
   deadline_ms: number;
-  /** After this time without an end a job that was cancelled counts as wedged. */
-  wedged_ms: number;
+  /** After this time without an end a job that was cancelled counts as stuck. */
+  stuck_ms: number;
   /**
    * Processes one or two images of one request on one worker; outcomes in their order. `slot`: 0 to `workers` − 1, not used
    * by any other call at the time.
@@ -90,7 +90,7 @@ class Submission {
   readonly running = new Map<number, readonly Job[]>();
   readonly submitted = performance.now();
   started: number | undefined;
-  /** That of the deadline until it is over, then the one that finds what is wedged. */
+  /** That of the deadline until it is over, then the one that finds what is stuck. */
   timer: NodeJS.Timeout | undefined;
   over = false;
   resolve!: (done: Done<JobOutcome>) => void;
@@ -125,7 +125,7 @@ export class JobQueue {
   readonly #options: QueueOptions;
   readonly #fair = new FairQueue<Submission>();
   readonly #free: number[];
-  readonly #wedged = new Set<number>();
+  readonly #stuck = new Set<number>();
   /** Busy time until `#counted`. */
   #busy_ms = 0;
   #counted = performance.now();
@@ -145,8 +145,8 @@ export class JobQueue {
   }
 
   /** Busy workers that have not ended long after their job was cancelled. */
-  get wedged(): number {
-    return this.#wedged.size;
+  get stuck(): number {
+    return this.#stuck.size;
   }
 
   /** Busy time of all workers together, in milliseconds. */
@@ -215,7 +215,7 @@ export class JobQueue {
     this.#free.push(slot);
     this.#fair.release(request.owner, jobs.length, now() - began);
     request.running.delete(slot);
-    this.#wedged.delete(slot);
+    this.#stuck.delete(slot);
     if (fault) {
       this.#report('failed', request, jobs, fault.reason);
       this.#end(request, fault.reason);
@@ -249,7 +249,7 @@ export class JobQueue {
     for (const slot of request.running.keys()) this.#options.cancel(slot);
     request.reject(error);
     if (request.running.size === 0) request.onIdle();
-    else request.timer = setTimeout(() => this.#markWedged(request), this.#options.wedged_ms).unref();
+    else request.timer = setTimeout(() => this.#markStuck(request), this.#options.stuck_ms).unref();
   }
 
   #expire(request: Submission): void {
@@ -259,10 +259,10 @@ export class JobQueue {
   }
 
   /** Whatever still runs of a request that was cancelled long ago. */
-  #markWedged(request: Submission): void {
+  #markStuck(request: Submission): void {
     for (const [slot, jobs] of request.running) {
-      this.#wedged.add(slot);
-      this.#report('wedged', request, jobs);
+      this.#stuck.add(slot);
+      this.#report('stuck', request, jobs);
     }
   }
 

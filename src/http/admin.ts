@@ -16,12 +16,12 @@ interface AdminServices extends Pick<Services, 'config' | 'readiness' | 'engine'
 const adminRoutes: Readonly<Record<string, (services: AdminServices) => Reply | Promise<Reply>>> = {
   // A process whose workers all hang answers nothing until it is started again.
   '/healthz': ({ engine }) =>
-    hangs(engine) ? json(503, { status: 'wedged' }) : json(200, { status: 'alive' }),
+    hangs(engine) ? json(503, { status: 'stuck' }) : json(200, { status: 'alive' }),
   '/readyz': ({ readiness, engine, http, detail }) => {
-    const { wedged } = engine;
+    const { stuck } = engine;
     const status = readiness.stage === 'ready' ? ableTo(engine) : readiness.stage;
-    const wedged_workers = wedged > 0 ? wedged : undefined;
-    return json(status === 'ready' ? 200 : 503, { status, http, wedged_workers, detail });
+    const stuck_workers = stuck > 0 ? stuck : undefined;
+    return json(status === 'ready' ? 200 : 503, { status, http, stuck_workers, detail });
   },
   '/metrics': async ({ telemetry: { metrics } }) => ({
     status: 200,
@@ -30,12 +30,12 @@ const adminRoutes: Readonly<Record<string, (services: AdminServices) => Reply | 
   }),
 };
 
-const hangs = ({ answering, wedged }: AdminServices['engine']): boolean => wedged > 0 && wedged >= answering;
+const hangs = ({ answering, stuck }: AdminServices['engine']): boolean => stuck > 0 && stuck >= answering;
 
 /** Dead workers are replaced; until one has started, no request can be answered. */
 function ableTo(engine: AdminServices['engine']): string {
   if (engine.answering === 0) return 'recovering';
-  return hangs(engine) ? 'wedged' : 'ready';
+  return hangs(engine) ? 'stuck' : 'ready';
 }
 
 /** Never throws. */

@@ -272,11 +272,11 @@ async function analyse(
     const refusal = await context.charge?.admit(endpoint.scope, further);
     if (refusal) throw refusal;
   }
-  const { max_pixels, min_side, picture_ms } = config;
+  const { max_pixels, min_image_side: min_side, image_timeout_ms } = config;
   const { outcomes, queue_ms } = await workOn(context, (origin) =>
     engine.analyse(
       images.map(({ start, end }) => bytes.subarray(start, end)),
-      { ...analysisOptions(options), max_pixels, min_side, picture_ms },
+      { ...analysisOptions(options), max_pixels, min_side, image_timeout_ms },
       !endpoint.sensitive,
       origin,
     ),

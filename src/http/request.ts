@@ -115,7 +115,7 @@ export function ignoredQuery(query: string, known: readonly string[]): Warning[]
   return known
     .filter((field) => sent.has(unstyled(field)))
     .map((field) => ({
-      code: 'query_ignored',
+      code: 'query_parameter_ignored',
       field,
       detail: `${field} stands in the query of the address, where it counts for nothing. Send it in the body, as the images are.`,
     }));

@@ -177,10 +177,10 @@ function gaugesOf(
   return {
     ...engine.gauges(),
     upload_bytes: () => uploads.used_bytes,
-    upload_kept_bytes: () => uploads.buffers.kept_bytes,
-    answers_unread_bytes: () => unread.held_bytes,
+    upload_pool_bytes: () => uploads.buffers.kept_bytes,
+    response_backlog_bytes: () => unread.held_bytes,
     upload_capacity_bytes: () => config.max_upload_bytes,
-    requests_unanswered: () => pipeline.unanswered,
+    requests_in_flight: () => pipeline.unanswered,
     connections: () => connections.open,
     connections_refused_total: () => connections.refused,
     connections_silent_total: () => connections.silent,
@@ -217,10 +217,10 @@ async function shutDown(
   ready: Promise<boolean>,
   { logger }: Log,
 ): Promise<boolean> {
-  const end = performance.now() + config.shutdown_ms;
+  const end = performance.now() + config.shutdown_timeout_ms;
   readiness.stage = 'draining';
   logger.info({ unanswered: pipeline.unanswered }, 'shutting down');
-  await within(config.shutdown_ms, drain(front, engine.addon, pipeline));
+  await within(config.shutdown_timeout_ms, drain(front, engine.addon, pipeline));
   const cut = pipeline.unanswered;
   const closing = opened.splice(0).map((thing) => thing.close());
   // A start that failed has already reported it and ended its workers.

@@ -176,7 +176,7 @@ function limits(config: Config): [what: string, most: string][] {
     ['Body', bytes(config.max_body_bytes)],
     ['Image', bytes(config.max_image_bytes)],
     ['Pixels of an image, width × height', grouped(config.max_pixels)],
-    ['Shortest side of an image', `at least ${grouped(config.min_side)} pixels`],
+    ['Shortest side of an image', `at least ${grouped(config.min_image_side)} pixels`],
     ['Parts of a form', grouped(config.max_parts)],
     ['Headers of a part', bytes(config.max_part_header_bytes)],
     ['Text field', bytes(config.max_field_bytes)],

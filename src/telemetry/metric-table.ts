@@ -39,8 +39,8 @@ export const counters = {
     labels: { stage: timedStages },
     buckets: seconds,
   },
-  received_bytes_total: { help: 'Bytes of request bodies' },
-  refusals_total: {
+  request_bytes_total: { help: 'Bytes of request bodies' },
+  rejections_total: {
     help: 'Requests that got a problem instead of a result, by code; reason groups the codes',
     labels: {
       reason: errorGroups,
@@ -91,16 +91,16 @@ export const gauges = {
   queue_capacity: 'Matches, of two images each, that may wait for a worker',
   workers: 'Worker threads',
   workers_busy: 'Worker threads that are busy',
-  workers_wedged: 'Worker threads that hang: their job was cancelled long ago and has not ended',
+  workers_stuck: 'Worker threads that hang: their job was cancelled long ago and has not ended',
   worker_busy_seconds_total:
     'Busy time of all workers together: its rate divided by workers is the share that is busy',
   worker_replacements_total: 'Worker threads that died; each was replaced',
   upload_bytes: 'Memory that bodies of unanswered requests take',
-  upload_kept_bytes:
+  upload_pool_bytes:
     'Memory that is kept for later request bodies; it makes way for them, and is given back when idle',
   upload_capacity_bytes: 'Most memory that these bodies may take; more is refused as overloaded',
-  answers_unread_bytes: 'Memory that answers take which their clients have not read yet',
-  requests_unanswered: 'Requests that wait for their answer',
+  response_backlog_bytes: 'Memory that answers take which their clients have not read yet',
+  requests_in_flight: 'Requests that wait for their answer',
   connections: 'Connections of clients',
   connections_refused_total:
     'Connections that were closed at once, because the limit of open files left no room for more',

@@ -57,7 +57,7 @@ export class Metrics {
   constructor(info: BuildInfo) {
     collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: loopSampling_ms });
     for (const code of errorCodes) {
-      this.meters.refusals_total.inc({ reason: groupOf(code), code }, 0);
+      this.meters.rejections_total.inc({ reason: groupOf(code), code }, 0);
     }
     new Gauge(this.#options('build_info', metricTable.build_info!)).set(info, 1);
   }
@@ -70,9 +70,9 @@ export class Metrics {
     const { meters } = this;
     const { route, status, code = 'ok', bytes, duration_ms, timings_ms, tally } = record;
     meters.requests_total.inc({ route, status, code });
-    if (code !== 'ok' && isErrorCode(code)) meters.refusals_total.inc({ reason: groupOf(code), code });
+    if (code !== 'ok' && isErrorCode(code)) meters.rejections_total.inc({ reason: groupOf(code), code });
     meters.request_duration_seconds.observe({ route }, duration_ms / 1000);
-    meters.received_bytes_total.inc(bytes);
+    meters.request_bytes_total.inc(bytes);
     for (const stage in timings_ms) {
       meters.stage_duration_seconds.observe({ stage }, timings_ms[stage]! / 1000);
     }

@@ -32,7 +32,14 @@ const timings_ms = numbers('decode detect align embed');
 describe('answers', () => {
   it('analyse gives the image, its faces and the times', () => {
     const faces = [face(0), face(1), face(2)];
-    const image = { width: 1920, height: 1280, format: 'jpeg', orientation: 1, smallest_face: 72, faces };
+    const image = {
+      width: 1920,
+      height: 1280,
+      format: 'jpeg',
+      orientation: 1,
+      min_detectable_face_px: 72,
+      faces,
+    };
     expect(addon.analyse(pack, one, analyseOptions)).toStrictEqual({ ok: true, image, timings_ms });
   });
 
@@ -144,7 +151,14 @@ describe('failures are data', () => {
   });
 
   it('no face is no failure', () => {
-    const image = { width: 200, height: 150, format: 'jpeg', orientation: 1, smallest_face: 14, faces: [] };
+    const image = {
+      width: 200,
+      height: 150,
+      format: 'jpeg',
+      orientation: 1,
+      min_detectable_face_px: 14,
+      faces: [],
+    };
     expect(addon.analyse(pack, faceless, analyseOptions)).toStrictEqual({ ok: true, image, timings_ms });
   });
 

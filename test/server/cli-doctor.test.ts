@@ -82,10 +82,10 @@ describe.skipIf(!hasOpenssl)('TLS', () => {
 });
 
 test('settings that are wrong have a line each, and the rest is looked at all the same', async () => {
-  const env = { FACEMATCH_QUEUE: 'many', FACEMATCH_WORKERS: '256', FACEMATCH_PROT: '80' };
+  const env = { FACEMATCH_QUEUE_CAPACITY: 'many', FACEMATCH_WORKERS: '256', FACEMATCH_PROT: '80' };
   const { code, findings, of } = await diagnose(folder, env);
   expect(code).toBe(1);
-  const queue = 'FACEMATCH_QUEUE: expected a whole number from 0 to 100000 but received "many"';
+  const queue = 'FACEMATCH_QUEUE_CAPACITY: expected a whole number from 0 to 100000 but received "many"';
   expect(findings.filter(({ what }) => what === 'settings')).toMatchObject([
     { status: 'wrong', value: queue },
     { status: 'warning', value: 'FACEMATCH_PROT is not a setting and is ignored' },

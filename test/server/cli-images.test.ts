@@ -125,7 +125,7 @@ describe('facematch embed', () => {
       pack: 'default',
       version: expect.stringMatching(/^\d/),
       accuracy_mode: 'fast',
-      smallest_face: 72,
+      min_detectable_face_px: 72,
       warnings: [],
       box: expect.any(Object),
       embedding: Buffer.from(embedding.buffer, embedding.byteOffset, embedding.byteLength).toString('base64'),

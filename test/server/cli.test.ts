@@ -126,7 +126,7 @@ const write = (content: object) => {
 describe('facematch config', () => {
   test('has a line for every setting, with its value and where that comes from, also as JSON', async () => {
     const file = write({ FACEMATCH_PORT: 8081, FACEMATCH_ENDPOINTS: ['match', 'models'] });
-    const { code, stdout, stderr } = await config({ ...file, FACEMATCH_QUEUE: '3' });
+    const { code, stdout, stderr } = await config({ ...file, FACEMATCH_QUEUE_CAPACITY: '3' });
     expect([code, stderr]).toEqual([0, '']);
     const rows = stdout
       .trimEnd()
@@ -136,7 +136,7 @@ describe('facematch config', () => {
     expect(rows).toContainEqual(['FACEMATCH_CONFIG', 'facematch.json', 'environment']);
     expect(rows).toContainEqual(['FACEMATCH_PORT', '8081', 'file']);
     expect(rows).toContainEqual(['FACEMATCH_ENDPOINTS', 'match,models', 'file']);
-    expect(rows).toContainEqual(['FACEMATCH_QUEUE', '3', 'environment']);
+    expect(rows).toContainEqual(['FACEMATCH_QUEUE_CAPACITY', '3', 'environment']);
     expect(rows).toContainEqual(['FACEMATCH_CORS_ORIGINS', '-', 'default']);
     const { settings: shown, ...verdict } = JSON.parse((await config(file, 'config --json')).stdout);
     expect(verdict).toEqual({ ok: true, faults: [], warnings: [] });
@@ -145,14 +145,16 @@ describe('facematch config', () => {
   });
 
   test('shows all that is wrong, and fails', async () => {
-    const env = { ...write({ FACEMATCH_PROT: 1 }), FACEMATCH_QUEUE: 'many', FACEMATCH_HSOT: 'x' };
+    const env = { ...write({ FACEMATCH_PROT: 1 }), FACEMATCH_QUEUE_CAPACITY: 'many', FACEMATCH_HSOT: 'x' };
     const { code, stdout, stderr } = await config(env);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^FACEMATCH_QUEUE +16? .*default$|^FACEMATCH_QUEUE +\d+ +default$/m);
+    expect(stdout).toMatch(
+      /^FACEMATCH_QUEUE_CAPACITY +16? .*default$|^FACEMATCH_QUEUE_CAPACITY +\d+ +default$/m,
+    );
     expect(stderr.trimEnd().split('\n')).toEqual([
       'warning: FACEMATCH_HSOT is not a setting and is ignored',
       'error: FACEMATCH_PROT: is not a setting; facematch config shows them all (facematch.json)',
-      'error: FACEMATCH_QUEUE: expected a whole number from 0 to 100000 but received "many"',
+      'error: FACEMATCH_QUEUE_CAPACITY: expected a whole number from 0 to 100000 but received "many"',
     ]);
     expect(await config(env, 'config --check')).toMatchObject({ code: 1, stdout: '', stderr });
     const json = await config(env, 'config --check --json');

@@ -33,7 +33,7 @@ const home = new Home();
 const basicOnly = home.key({ scopes: ['match:basic'] });
 const poor = home.key({ rate: 1, burst: 1 });
 const env = {
-  FACEMATCH_QUEUE: '0',
+  FACEMATCH_QUEUE_CAPACITY: '0',
   FACEMATCH_DEADLINE_MS: '4000',
   FACEMATCH_UPLOAD_TIMEOUT_MS: '2000',
   FACEMATCH_ENDPOINTS: 'match,match_advanced,match_many,match_person,match_embeddings,models,openapi',
@@ -188,7 +188,7 @@ const errors: Record<ErrorCode, Row> = {
     when: 'a JPEG has so many scans that reading them takes longer than an image may take',
     at: ['POST', paths.detect],
     ask: async () => {
-      const impatient = await TestServer.forTest({ env: { FACEMATCH_PICTURE_MS: '5' } });
+      const impatient = await TestServer.forTest({ env: { FACEMATCH_IMAGE_TIMEOUT_MS: '5' } });
       return impatient.match({ image: await manyScans(1000) }, { path: paths.detect });
     },
     members: { field: 'image' },

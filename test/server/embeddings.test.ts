@@ -84,7 +84,7 @@ test('a member that is not known is named, as is one in the query, and a thresho
   const { status, body } = await ask(members, '?min_percent=80&x=1');
   expect(status).toBe(200);
   expect(body.warnings.map(({ code, field }: Json) => [code, field])).toEqual([
-    ['query_ignored', 'min_percent'],
+    ['query_parameter_ignored', 'min_percent'],
     ['unknown_field', '/tresholdpercent'],
     ['unknown_field', '/toString'],
     ['threshold_below_one', 'threshold_percent'],
@@ -171,9 +171,9 @@ test('writes nothing of an embedding into the log', async () => {
   expect(server.stderr.join('\n')).not.toContain('face 0');
 });
 
-/** FACEMATCH_EMBEDDING_CACHE as callers and operators see it; test/unit/analysis-cache.test.ts has the rest. */
+/** FACEMATCH_EMBEDDING_CACHE_SIZE as callers and operators see it; test/unit/analysis-cache.test.ts has the rest. */
 describe('a cache for two images', async () => {
-  const caching = await TestServer.forFile({ env: { ...env, FACEMATCH_EMBEDDING_CACHE: '2' } });
+  const caching = await TestServer.forFile({ env: { ...env, FACEMATCH_EMBEDDING_CACHE_SIZE: '2' } });
   const counts = async (of = caching) => {
     const named = ['hits_total', 'misses_total', 'images'];
     return Promise.all(named.map((name) => of.metric(`facematch_embedding_cache_${name}`)));

@@ -167,12 +167,12 @@ describe('faces are listed', () => {
   });
 
   test('the hundred largest, and how many are left out, is told on every path', async () => {
-    const env = { FACEMATCH_PICTURE_MS: '60000' };
+    const env = { FACEMATCH_IMAGE_TIMEOUT_MS: '60000' };
     // With a cache, or the crowd would be looked at once more for each path.
-    const further = { FACEMATCH_DEADLINE_MS: '60000', FACEMATCH_EMBEDDING_CACHE: '2' };
+    const further = { FACEMATCH_DEADLINE_MS: '60000', FACEMATCH_EMBEDDING_CACHE_SIZE: '2' };
     const patient = await TestServer.forTest({ env: { ...env, ...further } });
     const crowd = await collageOf(108);
-    const told = (field: string) => ({ code: 'faces_left_out', field, faces_left_out: expect.any(Number) });
+    const told = (field: string) => ({ code: 'faces_omitted', field, faces_omitted: expect.any(Number) });
     const fast = { accuracy_mode: 'fast' };
     const { body } = await patient.match({ image: crowd, ...fast }, { path: paths.detect });
     expect(body.image.faces).toHaveLength(100);

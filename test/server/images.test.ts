@@ -141,7 +141,7 @@ describe('many', () => {
     expect(body.warnings).toEqual([
       expect.objectContaining({ code: 'unknown_field', field: 'image2_face_index' }),
       expect.objectContaining({ code: 'not_the_largest_face', field: 'image1', face_index: 2 }),
-      expect.objectContaining({ code: 'best_of_many', field: 'image2' }),
+      expect.objectContaining({ code: 'multiple_comparisons', field: 'image2' }),
     ]);
   });
 

@@ -33,7 +33,7 @@ test.each([
   gate.close();
   const ask = () => server.match(twoPhotos(), { key });
   const running = [ask(), ask()];
-  await server.metricBecomes('facematch_requests_unanswered', 2);
+  await server.metricBecomes('facematch_requests_in_flight', 2);
   await change(key);
   const refused = await ask();
   expectProblem(refused, 'rate_limit_exceeded', { detail: expect.stringMatching(/2 running at once/) });
@@ -52,10 +52,10 @@ test('a request that is refused or whose client leaves is running no longer', as
     const leaving = new AbortController();
     gate.close();
     const left = server.match(twoPhotos(), { key: narrow, signal: leaving.signal }).catch(() => 'left');
-    await server.metricBecomes('facematch_requests_unanswered', 1);
+    await server.metricBecomes('facematch_requests_in_flight', 1);
     leaving.abort();
     expect(await left).toBe('left');
-    await server.metricBecomes('facematch_requests_unanswered', 0);
+    await server.metricBecomes('facematch_requests_in_flight', 0);
     gate.open();
   }
   expect((await server.match(twoPhotos(), { key: narrow })).status).toBe(200);

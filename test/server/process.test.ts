@@ -129,7 +129,7 @@ describe('the end', () => {
   });
 
   test('what does not finish within the time allowed is cut off, and the exit is 0 all the same', async () => {
-    const { server, running } = await startBusy({ env: { FACEMATCH_SHUTDOWN_MS: '50' } });
+    const { server, running } = await startBusy({ env: { FACEMATCH_SHUTDOWN_TIMEOUT_MS: '50' } });
     server.child.kill('SIGTERM');
     expect(await running).toBeInstanceOf(Error);
     server.gate.open();

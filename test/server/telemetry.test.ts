@@ -49,8 +49,8 @@ test('a new server has every metric of the table with its help and type', () => 
 
 test('series whose labels are known are there before the first request, at 0', () => {
   for (const name of [
-    'facematch_refusals_total{reason="fault",code="internal_error"}',
-    'facematch_refusals_total{reason="load",code="overloaded"}',
+    'facematch_rejections_total{reason="fault",code="internal_error"}',
+    'facematch_rejections_total{reason="load",code="overloaded"}',
     'facematch_comparisons_total{accuracy_mode="fast",result="match"}',
     'facematch_confidence_percent_bucket{le="40",accuracy_mode="balance"}',
     'facematch_images_total{found_by="none"}',
@@ -102,7 +102,7 @@ describe('a refusal', () => {
     ['reason="request",code="not_found"', () => server.send({ path: '/nowhere' })],
     ['reason="image",code="unsupported_image_format"', () => server.match({ image1: 'x', image2: 'y' })],
   ])('counts as %s', async (labels, ask) => {
-    expect(await rises(ask, 'refusals_total')).toEqual({ [`refusals_total{${labels}}`]: 1 });
+    expect(await rises(ask, 'rejections_total')).toEqual({ [`rejections_total{${labels}}`]: 1 });
   });
 });
 

@@ -18,7 +18,7 @@ const maxBody = 3_000_000;
 const dieFile = join(home.folder, 'die');
 const env = {
   FACEMATCH_WORKERS: '2',
-  FACEMATCH_QUEUE: '2',
+  FACEMATCH_QUEUE_CAPACITY: '2',
   FACEMATCH_DEADLINE_MS: '8000',
   FACEMATCH_MAX_BODY_BYTES: String(maxBody),
   DIE_FILE: dieFile,
@@ -28,7 +28,7 @@ const { gate } = server;
 afterEach(async () => {
   gate.open();
   await server.metricBecomes('facematch_workers_busy', 0);
-  await server.metricBecomes('facematch_requests_unanswered', 0);
+  await server.metricBecomes('facematch_requests_in_flight', 0);
 });
 
 const busy = (workers: number) => server.metricBecomes('facematch_workers_busy', workers);
@@ -69,7 +69,7 @@ describe('a full queue', () => {
     const late = new RawClient(server.port);
     const bytes = server.photoRequest();
     late.write(bytes.subarray(0, -1000));
-    await server.metricBecomes('facematch_requests_unanswered', 1);
+    await server.metricBecomes('facematch_requests_in_flight', 1);
     const served = await fill();
     late.write(bytes.subarray(-1000));
     expect((await late.answer()).body).toMatchObject({ status: 503, code: 'overloaded' });
@@ -88,7 +88,7 @@ describe('a full queue', () => {
   test('is not made full by requests that are still being uploaded', async () => {
     const uploads = Array.from({ length: 10 }, () => new RawClient(server.port));
     for (const upload of uploads) upload.write(server.lengthHead(100_000));
-    await server.metricBecomes('facematch_requests_unanswered', 10);
+    await server.metricBecomes('facematch_requests_in_flight', 10);
     expect((await ask()).status).toBe(200);
     for (const upload of uploads) upload.leave();
   });
@@ -108,9 +108,9 @@ test('the deadline answers what runs and what waits, and the late outcome is thr
   const images = [{ bytes: expect.any(Number), format: 'jpeg', sha256 }];
   expect(told).toMatchObject({ level: 'warn', request_id: expect.any(String), images });
   // What was cancelled does not end: both workers hang, and the probes say so.
-  await server.metricBecomes('facematch_workers_wedged', 2);
-  expect(await server.probe()).toEqual([503, readiness('wedged', 2)]);
-  expect(await server.probe('/healthz')).toEqual([503, { status: 'wedged' }]);
+  await server.metricBecomes('facematch_workers_stuck', 2);
+  expect(await server.probe()).toEqual([503, readiness('stuck', 2)]);
+  expect(await server.probe('/healthz')).toEqual([503, { status: 'stuck' }]);
   gate.open();
   await busy(0);
   expect((await ask()).status).toBe(200);
@@ -123,7 +123,7 @@ test('a client that leaves while its images run is noticed, and the workers come
   client.write(server.photoRequest());
   await busy(2);
   client.leave();
-  await server.metricBecomes('facematch_requests_unanswered', 0);
+  await server.metricBecomes('facematch_requests_in_flight', 0);
   expect(await server.metric('facematch_workers_busy')).toBe(2);
   gate.open();
   await busy(0);
@@ -227,7 +227,7 @@ test('what is cancelled ends at the stage that it is at, and the next one in its
   const running = look(faceless);
   setTimeout(() => pool.cancel(1), 20);
   const outcome = await running;
-  if (outcome.ok) expect(outcome.image.look_cut_short).toBe(true);
+  if (outcome.ok) expect(outcome.image.search_timed_out).toBe(true);
   else expect(outcome).toMatchObject({ code: 'internal_error', message: 'cancelled' });
   expect(await look(samples.one)).toMatchObject({ ok: true, image: { faces: { length: 3 } } });
 });

@@ -70,7 +70,7 @@ test('at a shutdown uploads that are under way are answered, and what comes afte
   // Their connections are made, and nothing has come on them.
   const silent = Array.from({ length: 5 }, () => connect(server));
   await Promise.all(silent.map(({ socket }) => once(socket, 'connect')));
-  await server.metricBecomes('facematch_requests_unanswered', 1);
+  await server.metricBecomes('facematch_requests_in_flight', 1);
   server.child.kill('SIGTERM');
   await server.line(server.stderr, /shutting down/);
 
@@ -111,7 +111,7 @@ test('a client that closes its sending side behind its request has left', async 
   server.gate.close();
   const client = connect(server);
   client.write(server.photoRequest({ 'x-request-id': 'half' }));
-  await server.metricBecomes('facematch_requests_unanswered', 1);
+  await server.metricBecomes('facematch_requests_in_flight', 1);
   client.socket.end();
   await client.closed;
   server.gate.open();

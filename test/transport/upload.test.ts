@@ -30,9 +30,9 @@ beforeEach(() => {
 });
 
 test.each<[string, Record<string, string>, string[]]>([
-  ['?threshold_percent=100&utm=1&threshold_percent=2', {}, ['query_ignored threshold_percent']],
-  ['?thresholdPercent=100', {}, ['query_ignored threshold_percent']],
-  ['?accuracy%5Fmode=fast&face_index=1', {}, ['query_ignored accuracy_mode']],
+  ['?threshold_percent=100&utm=1&threshold_percent=2', {}, ['query_parameter_ignored threshold_percent']],
+  ['?thresholdPercent=100', {}, ['query_parameter_ignored threshold_percent']],
+  ['?accuracy%5Fmode=fast&face_index=1', {}, ['query_parameter_ignored accuracy_mode']],
   ['?', { threshold_percent: '0.999' }, ['threshold_below_one threshold_percent']],
   ['', { threshold_percent: '1' }, []],
   ['', { threshold_percent: '0' }, []],
@@ -116,7 +116,7 @@ describe('a connection', () => {
       await client.closed;
       expect(client.text).toBe('');
     }
-    await server.metricBecomes('facematch_requests_unanswered', 0);
+    await server.metricBecomes('facematch_requests_in_flight', 0);
   });
 
   test.each(['close', 'TE, Close'])(
@@ -193,9 +193,9 @@ describe('a client that leaves', () => {
   ])('%s is noticed, and what it held is given back', async (_when, bytes) => {
     const before = await left();
     client.write(bytes);
-    await server.metricBecomes('facematch_requests_unanswered', 1);
+    await server.metricBecomes('facematch_requests_in_flight', 1);
     client.leave();
-    await server.metricBecomes('facematch_requests_unanswered', 0);
+    await server.metricBecomes('facematch_requests_in_flight', 0);
     expect(await left()).toBe(before + 1);
     expect(await server.metric('facematch_upload_bytes')).toBe(0);
     expect(await server.metric('facematch_queue_depth')).toBe(0);

@@ -21,7 +21,7 @@ function picture(text: string): Uint8Array {
 
 const analysis = (width: number): Analysis => ({
   ok: true,
-  image: { width, height: 1, format: 'png', orientation: 1, smallest_face: 9, faces: [] },
+  image: { width, height: 1, format: 'png', orientation: 1, min_detectable_face_px: 9, faces: [] },
   timings_ms: { decode: 1, detect: 2, align: 3, embed: 4 },
 });
 
@@ -32,7 +32,7 @@ function cached(pictures: number) {
     workers: 1,
     capacity: 99,
     deadline_ms: 60_000,
-    wedged_ms: 60_000,
+    stuck_ms: 60_000,
     cancel: () => {},
     run: (jobs) => Promise.all(jobs.flatMap((job) => ('image' in job ? [look(job.image)] : []))),
   });
@@ -41,7 +41,7 @@ function cached(pictures: number) {
     looked.push(text);
     if (text === 'damaged') return { ok: false, code: 'image_decode_failed' };
     const found = analysis(text.length);
-    if (text === 'cut short') found.image.look_cut_short = true;
+    if (text === 'cut short') found.image.search_timed_out = true;
     return found;
   }
   const cache = new AnalysisCache(pictures);

@@ -101,13 +101,24 @@ describe('a file of settings', () => {
   });
 
   test('gives way to a variable, and not to an empty one', () => {
-    const written = { FACEMATCH_PORT: 1, FACEMATCH_QUEUE: 2, FACEMATCH_WORKERS: 3, FACEMATCH_HOST: '' };
-    const { config, sources } = survey(written, { FACEMATCH_PORT: '11', FACEMATCH_QUEUE: '' });
-    expect(config).toMatchObject({ port: 11, queue: 2, workers: 3, max_parts: 16, host: '127.0.0.1' });
+    const written = {
+      FACEMATCH_PORT: 1,
+      FACEMATCH_QUEUE_CAPACITY: 2,
+      FACEMATCH_WORKERS: 3,
+      FACEMATCH_HOST: '',
+    };
+    const { config, sources } = survey(written, { FACEMATCH_PORT: '11', FACEMATCH_QUEUE_CAPACITY: '' });
+    expect(config).toMatchObject({
+      port: 11,
+      queue_capacity: 2,
+      workers: 3,
+      max_parts: 16,
+      host: '127.0.0.1',
+    });
     expect(sources).toMatchObject({
       config: 'environment',
       port: 'environment',
-      queue: 'file',
+      queue_capacity: 'file',
       workers: 'file',
       max_parts: 'default',
       host: 'default',
@@ -115,7 +126,18 @@ describe('a file of settings', () => {
   });
 
   test('feeds the defaults that depend on its settings', () => {
-    expect(survey({ FACEMATCH_WORKERS: 3 }).config.queue).toBe(24);
+    expect(survey({ FACEMATCH_WORKERS: 3 }).config.queue_capacity).toBe(24);
+  });
+});
+
+describe('a renamed setting', () => {
+  test('stops the startup with its new name, in the environment and in the file', () => {
+    const renamed = 'was renamed to FACEMATCH_IMAGE_TIMEOUT_MS; use the new name';
+    expect(() => readConfig({ FACEMATCH_PICTURE_MS: '3000' })).toThrow(`FACEMATCH_PICTURE_MS: ${renamed}`);
+    expect(survey({ FACEMATCH_PICTURE_MS: 3000 }).faults).toEqual([
+      expect.stringContaining(`FACEMATCH_PICTURE_MS: ${renamed}`),
+    ]);
+    expect(unknownVariables({ FACEMATCH_PICTURE_MS: '1' })).toEqual([]);
   });
 });
 
@@ -146,10 +168,10 @@ describe('a file with faults', () => {
   });
 
   test('tells all of them, those of the environment, those between settings, and those where a variable wins', () => {
-    const wrong = { FACEMATCH_PROT: 1, FACEMATCH_QUEUE: 'many', FACEMATCH_PORT: 'x' };
+    const wrong = { FACEMATCH_PROT: 1, FACEMATCH_QUEUE_CAPACITY: 'many', FACEMATCH_PORT: 'x' };
     const written = { ...wrong, FACEMATCH_TLS_CERT: 'x.pem' };
     const { faults } = survey(written, { FACEMATCH_WORKERS: '0', FACEMATCH_PORT: '1' });
-    const names = ['PORT', 'PROT', 'QUEUE', 'TLS_KEY', 'WORKERS'].map((name) => `FACEMATCH_${name}`);
+    const names = ['PORT', 'PROT', 'QUEUE_CAPACITY', 'TLS_KEY', 'WORKERS'].map((name) => `FACEMATCH_${name}`);
     expect(faults.map((fault) => fault.split(':')[0]).sort()).toEqual(names);
   });
 

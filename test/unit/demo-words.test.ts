@@ -128,7 +128,7 @@ describe('an answer in words', () => {
     height: 1280,
     format: 'jpeg',
     orientation: 1,
-    smallest_face: 9,
+    min_detectable_face_px: 9,
     faces: [{ ...face, index: 0 }, face],
     face_index: 1,
   } satisfies MatchAnswer['image1'];

@@ -106,7 +106,7 @@ describe('Kubernetes', () => {
     });
 
     test('have the time to stop that a shutdown takes', () => {
-      const needed = server.lifecycle.preStop.sleep.seconds + config.shutdown_ms / 1000;
+      const needed = server.lifecycle.preStop.sleep.seconds + config.shutdown_timeout_ms / 1000;
       expect(pod.spec.terminationGracePeriodSeconds).toBeGreaterThan(needed);
     });
 
@@ -216,7 +216,7 @@ describe('Kubernetes', () => {
     const { metric, target } = value.pods;
     expect(Object.keys(metricTable).map(metricName)).toContain(metric.name);
     expect(adapter.rules[0].name.as).toBe(metric.name);
-    const capacity = readConfig({ ...env, FACEMATCH_WORKERS: server.resources.limits.cpu }).queue;
+    const capacity = readConfig({ ...env, FACEMATCH_WORKERS: server.resources.limits.cpu }).queue_capacity;
     expect(Number(target.averageValue)).toBeLessThan(capacity);
   });
 });
@@ -285,7 +285,7 @@ test("the page's docker block builds, makes a key and serves it, one line after 
   expect([...serve.matchAll(/--publish (\S+)/g)].map(([, port]) => port)).toEqual([
     `127.0.0.1:${config.port}:${config.port}`,
   ]);
-  expect(Number(/--stop-timeout (\d+)/.exec(serve)![1]) * 1000).toBeGreaterThan(config.shutdown_ms);
+  expect(Number(/--stop-timeout (\d+)/.exec(serve)![1]) * 1000).toBeGreaterThan(config.shutdown_timeout_ms);
   expect(serve.endsWith(` ${tag}`)).toBe(true);
 });
 
@@ -319,7 +319,7 @@ describe('Compose', () => {
     expect(unknownVariables(server.environment)).toEqual([]);
     expect([config.host, config.admin_host]).toEqual(['0.0.0.0', '0.0.0.0']);
     expect(server.ports.map((port: string) => Number(port.split(':').at(-1)))).toEqual([config.port]);
-    expect(Number.parseInt(server.stop_grace_period, 10) * 1000).toBeGreaterThan(config.shutdown_ms);
+    expect(Number.parseInt(server.stop_grace_period, 10) * 1000).toBeGreaterThan(config.shutdown_timeout_ms);
   });
 
   test('the server finds its keys in the folder that the tool writes them to', () => {

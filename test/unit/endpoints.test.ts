@@ -69,10 +69,10 @@ describe('answers', () => {
       ({ faces, format, orientation, cut, left, timings }): Analysis => ({
         ok: true,
         image: {
-          ...{ width: 640, height: 480, format, orientation, smallest_face: 28 },
+          ...{ width: 640, height: 480, format, orientation, min_detectable_face_px: 28 },
           faces: faces.map(({ scores, ...one }, index): Face => ({ ...one, ...scores, index })),
-          ...(cut ? { look_cut_short: true } : {}),
-          ...(left > 0 ? { faces_left_out: left } : {}),
+          ...(cut ? { search_timed_out: true } : {}),
+          ...(left > 0 ? { faces_omitted: left } : {}),
         },
         timings_ms: timings,
       }),

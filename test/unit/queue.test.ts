@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type Job, JobQueue, type Origin } from '../../src/engine/queue.ts';
 import { Problem } from '../../src/errors.ts';
 
-/** test/server/workers.test.ts has what a client sees: a full queue, the deadline, wedged workers. */
+/** test/server/workers.test.ts has what a client sees: a full queue, the deadline, stuck workers. */
 
 const nameOf = (job: Job) => ('module' in job ? job.module : '');
 const submitTo = (queue: JobQueue) => (names: readonly string[], origin?: Origin) =>
@@ -12,7 +12,7 @@ const submitTo = (queue: JobQueue) => (names: readonly string[], origin?: Origin
   );
 
 /** A queue whose jobs, known by their names, are done when the test says so. */
-function held(options: Partial<Record<'workers' | 'capacity' | 'deadline_ms' | 'wedged_ms', number>> = {}) {
+function held(options: Partial<Record<'workers' | 'capacity' | 'deadline_ms' | 'stuck_ms', number>> = {}) {
   const faults: string[] = [];
   const started: string[] = [];
   const cancelled: string[] = [];
@@ -24,7 +24,7 @@ function held(options: Partial<Record<'workers' | 'capacity' | 'deadline_ms' | '
     capacity: 9,
     // Some requests are never done; none may be overdue while other tests run.
     deadline_ms: 2 ** 31 - 1,
-    wedged_ms: 5,
+    stuck_ms: 5,
     now: () => now_ms,
     ...options,
     run: (jobs, slot) => {
@@ -154,7 +154,7 @@ async function share(workers: number, keys: Record<string, { image_ms: number; m
     workers,
     capacity: 999,
     deadline_ms: 2 ** 31 - 1,
-    wedged_ms: 5,
+    stuck_ms: 5,
     now: () => now_ms,
     run: (jobs) =>
       new Promise((resolve) => {
@@ -270,7 +270,7 @@ describe('between keys', () => {
 const origin = { owner: 'key', request_id: 'r1' };
 
 test('images that do harm are told with their request though nobody waits for it any more', async () => {
-  const { submit, faults, breakDown } = held({ workers: 2, deadline_ms: 5, wedged_ms: 60_000 });
+  const { submit, faults, breakDown } = held({ workers: 2, deadline_ms: 5, stuck_ms: 60_000 });
   const left = submit(['a'], origin);
   left.cancel(new Error('left'));
   const late = submit(['b'], origin);

@@ -49,10 +49,10 @@ test('a code that is none of the table is no refusal, and makes no series of its
   const metrics = metricsOf();
   metrics.observe({ ...record, status: 499, code: 'client_left' });
   metrics.observe({ ...record, status: 503, code: 'overloaded' });
-  const refusals = (await seriesOf(metrics)).filter((line) => line.startsWith('facematch_refusals_total'));
+  const refusals = (await seriesOf(metrics)).filter((line) => line.startsWith('facematch_rejections_total'));
   expect(refusals).toHaveLength(Object.keys(errorTable).length);
   expect(refusals.filter((line) => !line.endsWith(' 0'))).toEqual([
-    'facematch_refusals_total{reason="load",code="overloaded"} 1',
+    'facematch_rejections_total{reason="load",code="overloaded"} 1',
   ]);
 });
 

@@ -123,7 +123,7 @@ export const machineChecks: Checks = {
     const { config } = surveySettings();
     const [usable, all] = [cpuLimit(), cpus().length];
     const machine = usable === all ? '' : `, of the machine's ${all}`;
-    const value = `${count(config.workers, 'worker')} on ${count(usable, 'CPU')}${machine}; a queue of ${config.queue}`;
+    const value = `${count(config.workers, 'worker')} on ${count(usable, 'CPU')}${machine}; a queue of ${config.queue_capacity}`;
     if (config.workers <= usable) return [ok('workers', value)];
     const cure = 'Unset FACEMATCH_WORKERS: one for each CPU';
     return [warning('workers', `${value}: more workers than CPUs`, cure)];

@@ -19,10 +19,10 @@ export class Faces {
 
   /** @param image with a `face_index` of -1 where no face was compared */
   show(found: FoundImage): void {
-    const { width, height, faces, face_index, smallest_face } = found;
+    const { width, height, faces, face_index, min_detectable_face_px } = found;
     // A click sends a new request, whose answer replaces the buttons: keep the focus on the same face.
     const focused = this.#buttons.indexOf(document.activeElement as HTMLButtonElement);
-    const caption = `${this.#slot.label}, ${width} × ${height}, ${count(faces.length, 'face')} from ${smallest_face} px on`;
+    const caption = `${this.#slot.label}, ${width} × ${height}, ${count(faces.length, 'face')} from ${min_detectable_face_px} px on`;
     this.#buttons = faces.map((face) => this.#button(face, found, caption));
     this.#layer.replaceChildren(...this.#buttons);
     this.#buttons[focused]?.focus({ preventScroll: true });

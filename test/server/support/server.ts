@@ -49,12 +49,12 @@ export const { name: transport, reason } = chooseTransport(
 );
 
 /** What /readyz says in these tests: its status, and by what HTTP is served. */
-export function readiness(status: string, wedged_workers?: number): Record<string, unknown> {
+export function readiness(status: string, stuck_workers?: number): Record<string, unknown> {
   const stepsIn = transport === 'node' && reason !== undefined;
   return {
     status,
     http: transport,
-    ...(wedged_workers !== undefined && { wedged_workers }),
+    ...(stuck_workers !== undefined && { stuck_workers }),
     ...(stepsIn && { detail: `HTTP is served by node:http: ${reason}` }),
   };
 }

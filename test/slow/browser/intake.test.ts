@@ -196,7 +196,7 @@ describe.skipIf(chromiumFile === undefined)('in the browser', () => {
         await demo.slot(1).getByText(name).waitFor();
         await demo.preview(1).waitFor();
         const [w, h] = orientation < 5 ? [width, height] : [height, width];
-        const image = { width: w, height: h, format, orientation, smallest_face: 9, faces: [] };
+        const image = { width: w, height: h, format, orientation, min_detectable_face_px: 9, faces: [] };
         const svg = Buffer.from(drawFaces(buffer, image)).toString('base64');
         await page.setContent(`<img src="data:image/svg+xml;base64,${svg}">`);
         const seen = await Promise.all([demo.preview(1), page.locator('img')].map(byChromium));

@@ -134,7 +134,7 @@ async function pairOfServers() {
     FACEMATCH_AUTH_FAILURES_PER_MINUTE: '1',
     FACEMATCH_CORS_ORIGINS: asPage.origin,
   };
-  const first = await TestServer.start({ env: { ...env, FACEMATCH_QUEUE: '0' }, gate: 'open' });
+  const first = await TestServer.start({ env: { ...env, FACEMATCH_QUEUE_CAPACITY: '0' }, gate: 'open' });
   const FACEMATCH_KEYS_FILE = first.home.keysFile;
   const second = await TestServer.start({ env: { ...env, FACEMATCH_KEYS_FILE } });
   const stop = async () => void (await Promise.all([first.stop(), second.stop()]));
@@ -152,7 +152,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
 
   test('asks the other server where one says 503, so that no client hears it', async () => {
     const { first, key } = servers;
-    const refused = () => first.metric('facematch_refusals_total{reason="load",code="overloaded"}');
+    const refused = () => first.metric('facematch_rejections_total{reason="load",code="overloaded"}');
     first.gate.close();
     // Its only worker stands at the door, and nobody may queue behind it.
     const waiting = post(first, key);

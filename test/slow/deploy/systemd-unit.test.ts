@@ -46,7 +46,7 @@ describe('the unit', () => {
   });
 
   test('gives running requests longer than a shutdown waits for them', () => {
-    expect(Number(valuesOf('TimeoutStopSec')[0]) * 1000).toBeGreaterThan(readConfig({}).shutdown_ms);
+    expect(Number(valuesOf('TimeoutStopSec')[0]) * 1000).toBeGreaterThan(readConfig({}).shutdown_timeout_ms);
   });
 
   test.skipIf(!hasSystemd)('is understood by systemd', () => {

@@ -43,7 +43,7 @@ const keys = {
   poor: home.key({ rate: 1, burst: 1 }),
   poorest: home.key({ rate: 1 / 600, burst: 1 }),
 };
-const env = { FACEMATCH_ENDPOINTS: endpointIds.join(','), FACEMATCH_QUEUE: '1' };
+const env = { FACEMATCH_ENDPOINTS: endpointIds.join(','), FACEMATCH_QUEUE_CAPACITY: '1' };
 const server = await TestServer.forFile({ env, gate: 'open' }, home);
 const { gate } = server;
 /** Slashes at the end of the address count for nothing. */
@@ -66,7 +66,7 @@ async function answeredDuring(act: () => Promise<unknown>): Promise<Record<strin
   return Object.fromEntries(more.filter(([, count]) => count !== 0));
 }
 
-const refusals = (code: string) => `facematch_refusals_total{reason="load",code="${code}"}`;
+const refusals = (code: string) => `facematch_rejections_total{reason="load",code="${code}"}`;
 
 describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passing }) => {
   test('shows what is wrong with a key, and asks once', async () => {

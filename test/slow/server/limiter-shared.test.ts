@@ -65,7 +65,7 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
   let b: TestServer;
   beforeAll(async () => {
     const stop = await startRedis();
-    a = await startShared({ FACEMATCH_QUEUE: '0' }, 'open');
+    a = await startShared({ FACEMATCH_QUEUE_CAPACITY: '0' }, 'open');
     const twice = String(2 * Number(length));
     const memory = { FACEMATCH_MAX_BODY_BYTES: length, FACEMATCH_MAX_UPLOAD_BYTES: twice };
     b = await startShared(memory);
@@ -271,7 +271,7 @@ describe.skipIf(!redisInstalled)('a Redis that is away', () => {
     test('lets a body be dropped with a client that leaves', async () => {
       const request_id = 'left-while-waiting';
       client.write(server.photoRequest({ 'x-request-id': request_id }).subarray(0, 1000));
-      await server.metricBecomes('facematch_requests_unanswered', 1);
+      await server.metricBecomes('facematch_requests_in_flight', 1);
       client.leave();
       expect(await server.logged(request_id)).toMatchObject({ status: 499 });
       await uploaded(server, 0);

@@ -31,7 +31,7 @@ const smallest: Record<string, Outcome> = {
   max_part_header_bytes: ['invalid_multipart'],
   max_field_bytes: ['invalid_field'],
   max_pixels: ['image_dimensions'],
-  picture_ms: ['image_too_complex', 'no_face_found'],
+  image_timeout_ms: ['image_too_complex', 'no_face_found'],
 };
 const largest: Record<string, Outcome> = { min_side: ['image_dimensions'] };
 

@@ -112,7 +112,7 @@ const requests: readonly [what: string, status: number | 'left', sent: Sent][] =
 const pair = makePair(newFolder(), 'one');
 const settings = [
   ['plainly', {}],
-  ['with a cache of embeddings', { FACEMATCH_EMBEDDING_CACHE: '16' }],
+  ['with a cache of embeddings', { FACEMATCH_EMBEDDING_CACHE_SIZE: '16' }],
   ['over TLS', { FACEMATCH_TLS_CERT: pair.cert, FACEMATCH_TLS_KEY: pair.key }],
 ] as const;
 
@@ -121,7 +121,9 @@ describe.each([...new Set([transport, 'node'])])('on %s', (FACEMATCH_HTTP) => {
     const server = await TestServer.forFile({ env: { ...env, FACEMATCH_HTTP } });
 
     // What is refused or left comes to no cache.
-    const sents = requests.filter(([, status]) => status === 200 || !('FACEMATCH_EMBEDDING_CACHE' in env));
+    const sents = requests.filter(
+      ([, status]) => status === 200 || !('FACEMATCH_EMBEDDING_CACHE_SIZE' in env),
+    );
     test.each(sents)('%s leaves nothing', async (_what, status, sent) => {
       const { photo, needles } = marked();
       const client = 'FACEMATCH_TLS_CERT' in env ? await rawTls(server.port) : new RawClient(server.port);
