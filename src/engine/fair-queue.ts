@@ -5,6 +5,8 @@ interface Waiting {
   readonly waiting: number;
   /** None of its images was given to a worker yet. */
   readonly untouched: boolean;
+  /** A further step of a request that was admitted before: it goes before the other requests of its owner. */
+  readonly continues: boolean;
 }
 
 /** What one key has in the queue, and what it has had. */
@@ -12,7 +14,7 @@ interface Owner<R> {
   name: string;
   /** Places that it takes, running or waiting. */
   held: number;
-  /** Requests with waiting images, the oldest first. */
+  /** Requests with waiting images: those that continue, then the others, the oldest first. */
   requests: R[];
   running: number;
   /** The virtual time up to which it is served: that of its first image, and what its images have taken since. */
@@ -65,7 +67,8 @@ export class FairQueue<R extends Waiting> {
       this.#owners.set(request.owner, owner);
     }
     if (owner.requests.length === 0) owner.served_ms = Math.max(owner.served_ms, this.#virtual_ms);
-    owner.requests.push(request);
+    const others = owner.requests.findIndex(({ continues }) => !continues);
+    owner.requests.splice(request.continues && others >= 0 ? others : owner.requests.length, 0, request);
     owner.held += request.waiting;
     this.waiting += request.waiting;
     this.requests += 1;

@@ -10,8 +10,13 @@ export interface Origin {
   /** Whose it is: the id of a key. */
   owner: string;
   request_id: string;
-  /** A further step of a request that was taken: it is not refused, and pushes nobody out. */
-  taken?: true;
+  /** performance.now() when the last byte of the request had arrived. The deadline counts from then; by default from now. */
+  arrived?: number;
+  /**
+   * A further step of a request that the queue has admitted before. It goes before the other requests of its key, is never rejected
+   * because the queue is full, and evicts nobody. Pass the request's own `arrived`, so that both steps share one deadline.
+   */
+  continues?: boolean;
 }
 
 export interface Done<One> {
@@ -56,7 +61,7 @@ interface QueueOptions {
   workers: number;
   /** Images that may run or wait. A request that finds one free place is taken with all of its images. */
   capacity: number;
-  /** Longest time from submit to the last outcome; then the answer is 504 deadline_exceeded. */
+  /** Maximum time from `arrived` to the last outcome; then the response is 504 deadline_exceeded. */
   deadline_ms: number;
   /** After this time without an end a job that was cancelled counts as stuck. */
   stuck_ms: number;
@@ -81,6 +86,7 @@ const nowhere: Origin = { owner: '', request_id: '' };
 class Submission {
   readonly owner: string;
   readonly request_id: string;
+  readonly continues: boolean;
   readonly jobs: readonly Job[];
   readonly outcomes: JobOutcome[];
   /** The first one that waits; those before it were given to workers. */
@@ -104,9 +110,10 @@ class Submission {
     this.onIdle = resolve;
   });
 
-  constructor(jobs: readonly Job[], { owner, request_id }: Origin) {
+  constructor(jobs: readonly Job[], { owner, request_id, continues = false }: Origin) {
     this.owner = owner;
     this.request_id = request_id;
+    this.continues = continues;
     this.jobs = jobs;
     this.outcomes = new Array<JobOutcome>(jobs.length);
     this.left = jobs.length;
@@ -161,13 +168,14 @@ export class JobQueue {
 
   /** The caller knows of which kind the outcomes of its jobs are. */
   submit<One extends JobOutcome>(jobs: readonly Job[], origin: Origin = nowhere): Ticket<One> {
-    const victims = origin.taken ? [] : this.#toPushOut(origin.owner, jobs.length);
+    const victims = origin.continues ? [] : this.#toPushOut(origin.owner, jobs.length);
     if (victims === undefined) {
       return { done: Promise.reject(new Problem('overloaded')), idle: Promise.resolve(), cancel: () => {} };
     }
     for (const victim of victims) this.#end(victim, new Problem('overloaded'));
     const request = new Submission(jobs, origin);
-    request.timer = setTimeout(() => this.#expire(request), this.#options.deadline_ms);
+    const gone_ms = origin.arrived === undefined ? 0 : performance.now() - origin.arrived;
+    request.timer = setTimeout(() => this.#expire(request), this.#options.deadline_ms - gone_ms);
     if (jobs.length === 0) this.#finish(request);
     else this.#fair.add(request);
     this.#assign();

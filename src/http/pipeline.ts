@@ -273,7 +273,7 @@ async function analyse(
     if (refusal) throw refusal;
   }
   const { max_pixels, min_image_side: min_side, image_timeout_ms } = config;
-  const { outcomes, queue_ms } = await workOn(context, (origin) =>
+  const { outcomes, queue_ms } = await workOn(context, arrived, (origin) =>
     engine.analyse(
       images.map(({ start, end }) => bytes.subarray(start, end)),
       { ...analysisOptions(options), max_pixels, min_side, image_timeout_ms },
@@ -296,7 +296,7 @@ async function analyse(
   if (job === undefined) return replyOf(context, endpoint.answer(analysed));
   // Nothing reads the images any more.
   context.upload?.release();
-  const { outcome, queue_ms: again_ms } = await calculate(context, job, true);
+  const { outcome, queue_ms: again_ms } = await calculate(context, arrived, job, true);
   const { question } = analysed;
   question.queue_ms += again_ms;
   question.total_ms = performance.now() - arrived;
@@ -312,7 +312,7 @@ async function compare(
   const { services, exchange, request_id } = context;
   const { manifest, model, calibrations } = services;
   const input: EmbeddingsJob = { body, ...model, dimensions: manifest.embedder.dimensions };
-  const { outcome, queue_ms } = await calculate(context, { module: embeddingsModule, input });
+  const { outcome, queue_ms } = await calculate(context, arrived, { module: embeddingsModule, input });
   const compared = outcome as ComparedEmbeddings;
   const warnings = ignoredQuery(exchange.request.query, endpoint.members);
   const answered = endpoint.answer({
@@ -323,11 +323,11 @@ async function compare(
   return replyOf(context, answered);
 }
 
-/** What a worker calculates; `taken`: for a request whose images were analysed. Rejects with its Problem. */
-async function calculate(context: Context, job: WorkJob, taken?: true) {
+/** Runs a calculation in a worker; `continues`: as a further step of a request. Rejects with its Problem. */
+async function calculate(context: Context, arrived: number, job: WorkJob, continues?: true) {
   const { engine } = context.services;
-  const { outcomes, queue_ms } = await workOn(context, (origin) =>
-    engine.work(job, { ...origin, ...(taken && { taken }) }),
+  const { outcomes, queue_ms } = await workOn(context, arrived, (origin) =>
+    engine.work(job, { ...origin, ...(continues && { continues }) }),
   );
   const outcome = outcomes[0]!;
   if (!outcome.ok) throw new Problem(outcome.code, outcome.extras);
@@ -337,11 +337,12 @@ async function calculate(context: Context, job: WorkJob, taken?: true) {
 /** Hands a job to the workers, and takes it back when the client leaves. */
 function workOn<Outcome>(
   context: Context,
+  arrived: number,
   submit: (origin: Origin) => Ticket<Outcome>,
 ): Promise<Done<Outcome>> {
   const { exchange, owner, request_id } = context;
   if (!exchange.open) throw new ClientLeft();
-  const ticket = submit({ owner, request_id });
+  const ticket = submit({ owner, request_id, arrived });
   context.idle = ticket.idle;
   exchange.onLeft(() => ticket.cancel(new ClientLeft()));
   return ticket.done;

@@ -60,6 +60,7 @@ function held(options: Partial<Record<'workers' | 'capacity' | 'deadline_ms' | '
   return { queue, submit: submitTo(queue), started, cancelled, faults, end, breakDown };
 }
 
+const from = (owner: string): Origin => ({ owner, request_id: '' });
 const code = (error: unknown) => (error as Problem).code;
 const isIdle = async (ticket: { idle: Promise<void> }) =>
   Promise.race([ticket.idle.then(() => true), new Promise((resolve) => setImmediate(() => resolve(false)))]);
@@ -138,6 +139,30 @@ describe('handing over', () => {
     expect(await isIdle(ticket)).toBe(true);
   });
 
+  test('starts a further step of a request before the other requests of its key, in a turn of that key', async () => {
+    const { submit, started, end } = held({ workers: 1 });
+    submit(['a1'], from('flood'));
+    submit(['b1'], from('flood'));
+    submit(['x1', 'x2'], from('other'));
+    const further = ['a2', 'c2'].map((name) => submit([name], { ...from('flood'), continues: true }));
+    for (let at = 0; at < started.length; at++) await end(started[at]!);
+    expect(started).toEqual(['a1', 'a2', 'x1+x2', 'c2', 'b1']);
+    expect((await further[0]!.done).outcomes).toEqual([{ ok: true, result: 'outcome of a2' }]);
+  });
+
+  test('takes a further step of a request when the queue is full, and evicts nobody', async () => {
+    const { queue, submit } = held({ capacity: 3 });
+    const waiting = [submit(['a1', 'a2'], from('flood')), submit(['x1'], from('other'))];
+    expect(queue.isFull('flood')).toBe(true);
+    submit(['a3'], { ...from('flood'), continues: true });
+    expect(queue.size).toBe(4);
+    const still = await Promise.race([
+      ...waiting.map(({ done }) => done),
+      new Promise((resolve) => setImmediate(() => resolve('waiting'))),
+    ]);
+    expect(still).toBe('waiting');
+  });
+
   test('a request without images is done', async () => {
     const { submit } = held();
     const ticket = submit([]);
@@ -210,7 +235,6 @@ test.each([
 });
 
 describe('between keys', () => {
-  const from = (owner: string) => ({ owner, request_id: '' });
   const pair = (name: string) => [`${name}1`, `${name}2`];
 
   test('one alone may use all places, and gives them up to others, the youngest first', async () => {
@@ -280,6 +304,13 @@ test('images that do harm are told with their request though nobody waits for it
   await breakDown('b');
   await Promise.all([left.idle, late.idle]);
   expect(faults).toEqual(['overdue b r1', 'failed a r1 a broke', 'failed b r1 b broke']);
+});
+
+test('counts the deadline from the last byte of the request, also for a further step', async () => {
+  const { submit, started } = held({ deadline_ms: 60_000 });
+  const late = submit(['a'], { ...origin, arrived: performance.now() - 60_000, continues: true });
+  await expect(late.done).rejects.toMatchObject({ code: 'deadline_exceeded' });
+  expect(started).toEqual(['a']);
 });
 
 describe('cancelling', () => {
