@@ -6,7 +6,7 @@
 // --contenders, --only  only these
 // --out         where the results go (build/bench/results.json)
 // --json        the results on standard output, and nothing else there
-// --report      measures nothing: puts the results into docs/benchmarks.md
+// --report      measures nothing: puts the results into docs/research/benchmarks.md
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { SetupError } from '../scripts/lib/run.mjs';

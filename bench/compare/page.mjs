@@ -1,4 +1,4 @@
-// Results as text for a terminal, and as the tables and the plot of docs/benchmarks.md.
+// Results as text for a terminal, and as the tables and the plot of docs/research/benchmarks.md.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { barX, text } from '@observablehq/plot';
@@ -160,9 +160,9 @@ export function resultsText(results) {
 /** The blocks that the page shows; the results beside it have all. */
 const shown = ['small fast', 'photo fast', 'phone fast', 'refused-key fast', 'workers', 'steady'];
 
-/** Writes the results, the plot, and the tables of docs/benchmarks.md. */
+/** Writes the results, the plot, and the tables of docs/research/benchmarks.md. */
 export function writePage(results) {
-  const folder = join(root, 'docs/benchmarks');
+  const folder = join(root, 'docs/research/benchmarks');
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'results.json'), resultsText(results));
   writeFileSync(join(folder, 'throughput.svg'), throughputPicture(results));
@@ -177,7 +177,7 @@ export function writePage(results) {
     versions(found),
   ]);
   const sources = Object.entries(pictures).map(([kind, source]) => `${kind} from ${source}`);
-  const page = join(root, 'docs/benchmarks.md');
+  const page = join(root, 'docs/research/benchmarks.md');
   const tables = {
     measured: `${measuredOn(results)} ${options.rounds} ${options.rounds === 1 ? 'round' : 'rounds'} of fresh processes, ${options.turns} turns of ${options.seconds} s in each for what is compared. Images: ${sources.join(', ')}.`,
     figures: figureTable(results),

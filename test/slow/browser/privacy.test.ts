@@ -57,7 +57,7 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
         received: others.reduce((sum, { transferSize }) => sum + transferSize, page!.transferSize),
       };
     });
-    // For docs/benchmarks.md.
+    // For docs/research/benchmarks.md.
     console.log({ received, ready_ms });
     expect(received).toBeGreaterThan(10_000);
     expect(received).toBeLessThanOrEqual(60_000);
