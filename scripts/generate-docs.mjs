@@ -1,4 +1,4 @@
-// Writes the files of docs/ and deploy/, and the tables of THIRD_PARTY_NOTICES.md, that are made from the built program's tables.
+// Writes the files of docs/ and deploy/, and the tables of THIRD_PARTY_NOTICES.md, that are generated from the built program's tables.
 // Run after a build (npm run setup); a test fails when they are not up to date.
 import { spawnSync } from 'node:child_process';
 import { readFileSync, realpathSync, writeFileSync } from 'node:fs';
@@ -19,6 +19,7 @@ import {
   settingsTable,
   warningsTable,
 } from './lib/markdown.mjs';
+import { pictures } from './lib/pictures.mjs';
 import { thirdPartyTables } from './lib/third-party.mjs';
 
 /** Text by path. Reads the project in the working directory. */
@@ -36,6 +37,7 @@ export async function generatedDocs() {
     'docs/configuration.md': filled('docs/configuration.md', { settings: settingsTable() }),
     'docs/monitoring.md': filled('docs/monitoring.md', { metrics: metricsTable() }),
     'docs/scores/percent.svg': scoreChart(readCalibratedManifest(packDirectory('default'))),
+    ...pictures(examples),
     'docs/command-line.md': await commandLineMarkdown(),
     'THIRD_PARTY_NOTICES.md': filled('THIRD_PARTY_NOTICES.md', thirdPartyTables()),
     'deploy/kubernetes/monitoring/prometheus-rule.yaml': prometheusRule(),
