@@ -1,6 +1,7 @@
 // Debian's packages: which are missing, how to install them, and single ones unpacked without being installed.
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ask, run, SetupError } from './run.mjs';
 
 const nextRelease = 'trixie';
@@ -31,11 +32,40 @@ export async function installPackages(names) {
     );
   }
   const cure = `Installing Debian packages failed. Try it by hand:\n  ${byHand}`;
-  const env = { DEBIAN_FRONTEND: 'noninteractive' };
+  // C: the messages that waitForLock() reads are in English.
+  const env = { DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' };
   const asRoot = (command, args) =>
-    run(root ? command : 'sudo', root ? args : ['-n', '-E', command, ...args], { env, cure });
+    waitForLock(() =>
+      run(root ? command : 'sudo', root ? args : ['-n', '-E', command, ...args], { env, cure }),
+    );
   await asRoot('apt-get', ['update']);
   await asRoot('sh', ['-c', quietly, 'sh', ...install]);
+}
+
+const lockWait_ms = 15 * 60_000;
+const lockRetry_ms = 2000;
+
+/** apt's message when another program holds one of its locks: the frontend's, the package lists', or the archives'. */
+const lockHeld = /Could not get lock (\S+?)\.? (?:It is held by (process \d+(?: \([^)]*\))?)|- open)/;
+
+/**
+ * Repeats a command of apt while another program, such as the unattended upgrades of a new machine, holds a lock that it needs.
+ * `DPkg::Lock::Timeout` would cover dpkg's lock only, not that of the package lists. Gives up after 15 minutes.
+ */
+export async function waitForLock(act, { limit_ms = lockWait_ms, retry_ms = lockRetry_ms } = {}) {
+  const start = performance.now();
+  let told;
+  for (;;) {
+    try {
+      return await act();
+    } catch (error) {
+      const [, file, holder = 'another program'] = lockHeld.exec(error.message) ?? [];
+      if (file === undefined || performance.now() - start > limit_ms) throw error;
+      if (holder !== told) process.stderr.write(`• waiting for apt: ${holder} holds ${file}\n`);
+      told = holder;
+      await sleep(retry_ms);
+    }
+  }
 }
 
 /** Packages of Debian's next release, all of each. */
