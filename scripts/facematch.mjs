@@ -4,24 +4,35 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
 const program = new URL('../dist/src/cli/index.js', import.meta.url);
-const platform = `@facematch/${process.platform}-${process.arch}`;
 const own = new URL('../build/addon/Release/facematch.node', import.meta.url);
-// Built here, or installed from npm, which has a package for each platform.
-const addon = process.env.FACEMATCH_ADDON || (existsSync(own) ? own : resolved(`${platform}/package.json`));
+const platform = `@facematch/${process.platform}-${process.arch}`;
 
-const missing = [
-  { what: 'The program has not been built', there: existsSync(program) },
-  // The doctor tells so itself, and what else is the matter.
-  {
-    what: 'The native addon has not been built',
-    there: (addon !== undefined && existsSync(addon)) || process.argv[2] === 'doctor',
-  },
-].find(({ there }) => !there);
+// JavaScript that an old Node can read, unlike the program. A clone that was not built has it in `src` only.
+const { installation, repair } = await part('config/installation.mjs');
+const { unmetRequirement } = await part('cli/system-requirements.mjs');
 
-if (missing === undefined) await start();
-else if (existsSync(new URL('../CMakeLists.txt', import.meta.url)))
-  fail(`${missing.what}. Run: npm run setup`);
-else fail(`${platform} is not installed: there is none for this system, or npm left it out`);
+// The doctor itself reports what is in the way, and everything else that is wrong.
+const isDoctor = process.argv[2] === 'doctor';
+const unmet = isDoctor ? undefined : unmetRequirement();
+
+if (unmet !== undefined) fail(unmet);
+else if (!existsSync(program)) fail(`The program has not been built. Run: ${repair('program')}`);
+else if (!hasAddon() && !isDoctor) {
+  // In a clone it is built, in a package it is a file of another package, which npm leaves out with --omit=optional.
+  const isClone = installation().kind === 'clone';
+  const fault = isClone ? 'The native addon has not been built' : `The package ${platform} is not installed`;
+  fail(`${fault}. Run: ${repair('addon')}`);
+} else await start();
+
+function part(path) {
+  const compiled = new URL(`../dist/src/${path}`, import.meta.url);
+  return import((existsSync(compiled) ? compiled : new URL(`../src/${path}`, import.meta.url)).href);
+}
+
+function hasAddon() {
+  if (process.env.FACEMATCH_ADDON) return existsSync(process.env.FACEMATCH_ADDON);
+  return existsSync(own) || existsSync(resolved(`${platform}/package.json`) ?? '');
+}
 
 function resolved(name) {
   try {
@@ -32,21 +43,11 @@ function resolved(name) {
 }
 
 async function start() {
-  // Before the program, which an old Node cannot even read.
-  const requirements = new URL('../dist/src/cli/system-requirements.mjs', import.meta.url);
-  const unmet = (await import(requirements.href)).unmetRequirement();
-  // The doctor says what is in the way, and what else is the matter.
-  if (unmet !== undefined && process.argv[2] !== 'doctor') {
-    fail(unmet);
-    return;
-  }
   try {
     await import(program.href);
   } catch (error) {
     if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    fail(
-      `A part of facematch is missing: ${error.message.split('\n')[0]}. Run: rm -r node_modules && npm run setup`,
-    );
+    fail(`A part of facematch is missing: ${error.message.split('\n')[0]}. Run: ${repair('packages')}`);
   }
 }
 

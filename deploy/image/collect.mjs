@@ -12,11 +12,13 @@ import {
   readFileSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { neededPackages } from '../../scripts/lib/sbom.mjs';
 import { uwsFor } from '../../scripts/lib/uws.mjs';
+import { containerMark } from '../../src/config/installation.mjs';
 
 process.chdir(fileURLToPath(new URL('../..', import.meta.url)));
 const home = 'opt/facematch';
@@ -94,6 +96,7 @@ function collectNode(target) {
 
 function collectProgram(target) {
   for (const path of program) copy(path, join(target, home));
+  writeFileSync(join(target, home, containerMark), '');
   // `docker exec … facematch keys list` finds it there.
   mkdirSync(join(target, 'usr/local/bin'), { recursive: true });
   const bin = join(target, home, 'scripts/facematch.mjs');

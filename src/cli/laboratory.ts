@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import type { Command } from 'commander';
+import { repair } from '../config/installation.mjs';
 import { projectPath } from '../config/paths.ts';
 
 /** Commands of the laboratory, which is a package of its own: the program runs without it. */
@@ -51,7 +52,7 @@ function registerAbsent(parent: Command, name: string): void {
     .showHelpAfterError(false)
     .action(() => {
       command.error(
-        `error: ${path} comes with the package ${packageName}. Install it beside facematch: npm install ${packageName}`,
+        `error: ${path} comes with the package ${packageName}. Install it beside facematch: ${repair('lab')}`,
       );
     });
 }

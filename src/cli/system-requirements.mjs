@@ -19,36 +19,63 @@ export const leastGlibc = '2.28';
 
 const oldest = releases[0];
 
+/** The release to install: the one that docs/deployment.md recommends. */
+const recommended = '24';
+
 const major = (/** @type {string} */ version) => version.split('.')[0];
 export const atLeast = (/** @type {string} */ version, /** @type {string} */ least) =>
   version.localeCompare(least, 'en', { numeric: true }) >= 0;
 
-/** glibc is undefined where there is another C library. */
+/** `runtime`: what runs this, if it is not Node. glibc is undefined where there is another C library. */
 export function thisMachine() {
+  const { platform, arch, versions } = process;
+  const runtime = ['bun', 'deno'].find((name) => name in versions);
+  return { platform, arch, node: versions.node, glibc: glibcOf(runtime), runtime };
+}
+
+function glibcOf(/** @type {string | undefined} */ runtime) {
+  if (runtime !== undefined) return undefined;
   const report = /** @type {{ excludeNetwork?: boolean } & NodeJS.ProcessReport} */ (process.report);
   // It would otherwise look names of open connections up.
   report.excludeNetwork = true;
   const { header } = /** @type {{ header: { glibcVersionRuntime?: string } }} */ (report.getReport());
-  const { platform, arch, versions } = process;
-  return { platform, arch, node: versions.node, glibc: header.glibcVersionRuntime };
+  return header.glibcVersionRuntime;
 }
 
+const container = 'run the container image (docs/container.md)';
+/** Other systems than Linux → what to do there. */
+const otherSystems = {
+  darwin: { name: 'macOS', cure: `On a Mac, ${container}` },
+  win32: { name: 'Windows', cure: `On Windows, install it in WSL 2 (Debian or Ubuntu), or ${container}` },
+};
+
 /**
- * What is in the way and what mends it; undefined when nothing is. Other systems than Linux are not judged: there the
- * packages themselves tell.
- * @param {{ platform: string, arch: string, node: string, glibc: string | undefined }} machine
+ * What is in the way and what mends it; undefined when nothing is. Systems come first: no other Node would help there.
+ * @param {{ platform: string, arch: string, node: string, glibc: string | undefined, runtime?: string | undefined }} machine
  * @returns {{ fault: string, cure: string } | undefined}
  */
-export function judge({ platform, arch, node, glibc }) {
+export function judge({ platform, arch, node, glibc, runtime }) {
+  if (platform !== 'linux') {
+    const other = platform === 'darwin' || platform === 'win32' ? otherSystems[platform] : undefined;
+    const fault = `there is no build for ${other?.name ?? platform}, only for Linux with glibc`;
+    return { fault, cure: other?.cure ?? `Use Linux, or ${container}` };
+  }
+  if (runtime !== undefined) {
+    const name = runtime[0]?.toUpperCase() + runtime.slice(1);
+    const cure = `Start it with Node ${recommended}: node node_modules/facematch/scripts/facematch.mjs (in a clone: node scripts/facematch.mjs)`;
+    return { fault: `${name} is not supported`, cure };
+  }
   const least = releases.find((candidate) => major(candidate.node) === major(node))?.node ?? oldest.node;
   if (!atLeast(node, least)) {
-    return { fault: `Node ${node} is too old`, cure: `Install Node ${least} or later of ${major(least)}` };
+    const update = major(least) === major(node) ? `, or Node ${least} or later of ${major(least)}` : '';
+    return { fault: `Node ${node} is too old`, cure: `Install Node ${recommended}${update}` };
   }
-  if (platform !== 'linux') return undefined;
-  const system = `Use Linux on ${processors.join(' or ')} with glibc ${leastGlibc} or later, such as Debian 12 or 13`;
+  const system = `Use a Linux on ${processors.join(' or ')} with glibc ${leastGlibc} or later, such as Debian 12 or 13`;
   if (!processors.includes(arch)) return { fault: `nothing is built for ${arch} processors`, cure: system };
-  if (glibc === undefined) return { fault: 'the C library is not glibc (Alpine?)', cure: system };
-  if (!atLeast(glibc, leastGlibc)) return { fault: `glibc ${glibc} is too old`, cure: system };
+  if (glibc === undefined)
+    return { fault: 'the C library is not glibc (Alpine Linux?)', cure: `${system}, or ${container}` };
+  if (!atLeast(glibc, leastGlibc))
+    return { fault: `glibc ${glibc} is too old`, cure: `${system}, or ${container}` };
   return undefined;
 }
 

@@ -1,14 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-
-/** The folder with package.json: the same whether this file runs from `src/` or from `dist/src/`. */
-let root = dirname(fileURLToPath(import.meta.url));
-while (!existsSync(join(root, 'package.json'))) {
-  if (root === dirname(root)) throw new Error('package.json was not found above the program');
-  root = dirname(root);
-}
+import { root } from './installation.mjs';
 
 /** Absolute path of a file given relative to the project's root. */
 export const projectPath = (relative: string): string => join(root, relative);

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { isMainThread } from 'node:worker_threads';
 import { surveySettings } from '../config/config.ts';
+import { repair } from '../config/installation.mjs';
 import { addonFile, productPath } from '../config/paths.ts';
 import type { Addon } from './addon.ts';
 import type { Manifest } from './manifest.ts';
@@ -19,7 +20,7 @@ export function loadAddon(): Addon {
   } catch (error) {
     throw new Error(
       // Node adds the list of requiring files below the first line.
-      `The native addon did not load from ${file}: ${(error as Error).message.split('\n')[0]}\nBuild it with: npm run setup`,
+      `The native addon did not load from ${file}: ${(error as Error).message.split('\n')[0]}\nTo repair it: ${repair('addon')}`,
       { cause: error },
     );
   }

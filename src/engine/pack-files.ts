@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { UnusableFile } from '../config/file.ts';
+import { repair } from '../config/installation.mjs';
 import { codeOf, type Manifest, packNets, type Role, sourceOf } from './manifest.ts';
 
 /** The files of a pack, and whether they are those that its manifest describes. */
@@ -54,7 +55,7 @@ export async function verifyFile(
     role === 'liveness'
       ? 'from where it was brought from, or add the pack again'
       : isMadeHere
-        ? 'from the repository, or make it again with: npx facematch calibrate'
+        ? `with: ${madeBySetup.includes(manifest.name) ? repair('pack files') : 'npx facematch calibrate'}`
         : `with: ${prepareCommand(directory, manifest)}`;
   await verifiedFile(join(directory, file), sha256, cure);
 }
@@ -62,7 +63,7 @@ export async function verifyFile(
 const madeBySetup = ['default', 'int8'];
 
 export function prepareCommand(directory: string, manifest: Manifest): string {
-  if (madeBySetup.includes(manifest.name)) return 'npm run setup';
+  if (madeBySetup.includes(manifest.name)) return repair('nets');
   const brought = [...packNets(manifest)].filter(([, net]) => sourceOf(manifest, net)?.kind === 'project');
   const files = brought.map(([role]) => `--file ${role}=PATH`);
   return ['node dist/models/prepare/index.js', directory, ...files].join(' ');

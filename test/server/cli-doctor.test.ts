@@ -109,7 +109,7 @@ test('a pack with files that are damaged or missing is wrong in their lines alon
   for (const [, file, how] of damage) how(join(pack, file));
   const { code, of, findings } = await diagnose(folder, { FACEMATCH_PACK: pack });
   expect(code).toBe(1);
-  const cure = expect.stringMatching(/npm run setup|from the repository/);
+  const cure = expect.stringMatching(/npm run setup|git checkout -- models/);
   for (const [role, file, , what] of damage) {
     const value = expect.stringContaining(`${file} ${what}`);
     expect(of(role)).toMatchObject({ status: 'wrong', value, cure });

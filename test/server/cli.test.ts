@@ -1,11 +1,11 @@
-import { copyFileSync, cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { everyCommand } from '../../src/cli/help.ts';
 import { openLab } from '../../src/cli/laboratory.ts';
 import { buildProgram } from '../../src/cli/program.ts';
 import { settings, variableOf } from '../../src/config/config.ts';
-import { projectPath } from '../../src/config/paths.ts';
+import { projectPath, version } from '../../src/config/paths.ts';
 import { blank, sample } from '../fixtures/images.ts';
 import { newFolder } from '../support/folder.ts';
 import { execute, expectFailure, facematch, program, run } from './support/cli.ts';
@@ -38,21 +38,52 @@ describe('facematch', () => {
 
 const platform = `@facematch/linux-${process.arch}`;
 const unbuilt = 'has not been built. Run: npm run setup';
+const tarballs = ['', `linux-${process.arch}-`]
+  .map((name) => `./facematch-${name}${version()}.tgz`)
+  .join(' ');
 test.each<[what: string, files: string[], message: string]>([
   ['the program', ['CMakeLists.txt'], `The program ${unbuilt}`],
   ['the addon', ['CMakeLists.txt', 'dist/src/cli/index.js'], `The native addon ${unbuilt}`],
   [
     'the package for the platform',
     ['dist/src/cli/index.js'],
-    `${platform} is not installed: there is none for this system, or npm left it out`,
+    `The package ${platform} is not installed. Run: rm -rf node_modules && npm install ${tarballs}`,
   ],
 ])('the bin says what to run when %s is missing', async (_what, files, message) => {
-  for (const path of ['scripts', 'dist/src/cli']) mkdirSync(join(folder, path), { recursive: true });
+  mkdirSync(join(folder, 'dist/src/cli'), { recursive: true });
   for (const path of files) writeFileSync(join(folder, path), '');
-  const bin = join(folder, 'scripts/facematch.mjs');
-  copyFileSync(projectPath('scripts/facematch.mjs'), bin);
+  const bin = copyBin();
   const { code, stdout, stderr } = await run(bin, ['--help'], folder);
   expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `${message}\n` });
+});
+
+/** The bin with what it loads first, in `folder`. Returns its path. */
+function copyBin(): string {
+  const early = ['src/cli/system-requirements.mjs', 'src/config/installation.mjs'];
+  for (const path of ['scripts/facematch.mjs', 'package.json', ...early])
+    cpSync(projectPath(path), join(folder, path), { recursive: true });
+  return join(folder, 'scripts/facematch.mjs');
+}
+
+test.each([
+  [
+    'darwin',
+    'arm64',
+    'there is no build for macOS, only for Linux with glibc. On a Mac, run the container image',
+  ],
+  [
+    'win32',
+    'x64',
+    'there is no build for Windows, only for Linux with glibc. On Windows, install it in WSL 2',
+  ],
+])('the bin on %s %s names another way to run it, in one line', async (system, arch, words) => {
+  const code = `for (const [name, value] of Object.entries({ platform: '${system}', arch: '${arch}' }))
+    Object.defineProperty(process, name, { value })`;
+  const flags = ['--import', `data:text/javascript,${encodeURIComponent(code)}`];
+  const outcome = await execute(process.execPath, [...flags, copyBin(), 'demo'], folder, {});
+  expect(outcome).toMatchObject({ code: 1, stdout: '' });
+  expect(outcome.stderr).toMatch(/^facematch does not run here: .*\n$/);
+  expect(outcome.stderr).toContain(words);
 });
 
 /** Flags of a Node that takes itself for another version. */
@@ -62,7 +93,7 @@ function asNode(version: string) {
 }
 
 test.each([
-  ['18.20.8', /^\n✗ facematch does not run here: Node 18\.20\.8 is too old/],
+  ['18.20.8', /^\n✗ facematch does not run here: Node 18\.20\.8 is too old\. Install Node 24\.\n$/],
   ['99.0.0', /^\n✗ --only: there is no step nothing\n$/],
 ])('set-up on Node %s says so before its first step', async (version, words) => {
   for (const part of ['scripts', 'src/cli/system-requirements.mjs', 'package.json'])
@@ -83,7 +114,7 @@ test.each([
   ['eval', ['eval', 'pairs.tsv', '--images', 'photos']],
   ['packs add', ['packs', 'add', 'mine', '--embedder', 'net.onnx']],
 ])('where the laboratory is not installed, %s says which package brings it', async (path, line) => {
-  const message = `${path} comes with the package @facematch/lab. Install it beside facematch: npm install @facematch/lab`;
+  const message = `${path} comes with the package @facematch/lab. Install it beside facematch: npm run setup`;
   await expect(buildProgram(undefined).parseAsync(line, { from: 'user' })).rejects.toMatchObject({
     code: 'commander.error',
     message: `error: ${message}`,

@@ -80,17 +80,26 @@ describe('a machine', () => {
     { ...debian12, node: '20.17.0', glibc: '2.28' },
     { ...debian12, arch: 'arm64', node: '22.9.0' },
     { ...debian12, node: '28.0.0' },
-    // Nobody knows; the packages tell.
-    { ...debian12, platform: 'darwin', node: '26.0.0', glibc: undefined },
   ])('$node, $glibc, $platform $arch is fit', (machine) => {
     expect(judge(machine)).toBeUndefined();
   });
 
   test.each([
-    [{ node: '20.16.9' }, 'Node 20.16.9 is too old', 'Install Node 20.17 or later of 20'],
-    [{ node: '22.8.0' }, 'Node 22.8.0 is too old', 'Install Node 22.9 or later of 22'],
+    [{ node: '20.16.9' }, 'Node 20.16.9 is too old', 'Install Node 24, or Node 20.17 or later of 20'],
+    [{ node: '22.8.0' }, 'Node 22.8.0 is too old', 'Install Node 24, or Node 22.9 or later of 22'],
+    [{ node: '18.20.8' }, 'Node 18.20.8 is too old', 'Install Node 24'],
+    [
+      { platform: 'freebsd' },
+      'there is no build for freebsd, only for Linux with glibc',
+      expect.stringContaining('container'),
+    ],
+    [{ runtime: 'bun' }, 'Bun is not supported', expect.stringContaining('with Node 24')],
     [{ glibc: '2.27' }, 'glibc 2.27 is too old', expect.stringContaining('glibc 2.28 or later')],
-    [{ glibc: undefined }, 'the C library is not glibc (Alpine?)', expect.stringContaining('Debian 12')],
+    [
+      { glibc: undefined },
+      'the C library is not glibc (Alpine Linux?)',
+      expect.stringContaining('container image'),
+    ],
     [{ arch: 'riscv64' }, 'nothing is built for riscv64 processors', expect.stringContaining('arm64')],
   ])('with %j is unfit, and the way out is named', (difference, fault, cure) => {
     expect(judge({ ...debian12, ...difference })).toEqual({ fault, cure });
@@ -145,7 +154,7 @@ test('a line is one line, whatever it quotes', () => {
   expect(line).toBe('wrong    settings        received "a\ufffd\ufffd[2J"  → do\ufffdthis');
 });
 
-const { privateConfiguration } = await import(projectPath('scripts/lib/debian.mjs'));
+const { privateConfiguration, waitForLock } = await import(projectPath('scripts/lib/debian.mjs'));
 const hasApt = spawnSync('apt-config', ['dump']).status === 0;
 
 /** A setting of apt as apt-file brings it. */
@@ -171,6 +180,33 @@ test.skipIf(!hasApt)(
     expect(dump.filter((line) => /Contents|DEP-11|Retries "7"/.test(line))).toEqual([]);
   },
 );
+
+describe('a command of apt', () => {
+  const held = (file: string) =>
+    new Error(`E: Could not get lock ${file}. It is held by process 4242 (unattended-upgr)\nN: Be aware`);
+  const soon = { retry_ms: 0 };
+
+  test('is repeated while another program holds a lock, and says once what it waits for', async () => {
+    const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    onTestFinished(() => written.mockRestore());
+    const errors = [held('/var/lib/apt/lists/lock'), held('/var/lib/dpkg/lock-frontend')];
+    const outcome = await waitForLock(async () => {
+      const error = errors.shift();
+      if (error !== undefined) throw error;
+      return 'installed';
+    }, soon);
+    expect(outcome).toBe('installed');
+    const line = '• waiting for apt: process 4242 (unattended-upgr) holds /var/lib/apt/lists/lock\n';
+    expect(written.mock.calls).toEqual([[line]]);
+  });
+
+  test.each([
+    ['the lock is held beyond the limit', held('/var/lib/dpkg/lock'), { ...soon, limit_ms: -1 }],
+    ['it fails for another reason', new Error('E: Unable to locate package nothing'), soon],
+  ])('fails when %s', async (_when, error, options) => {
+    await expect(waitForLock(() => Promise.reject(error), options)).rejects.toBe(error);
+  });
+});
 
 const module = pathToFileURL(projectPath('scripts/lib/run.mjs')).href;
 

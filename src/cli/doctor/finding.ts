@@ -1,3 +1,4 @@
+import { repair } from '../../config/installation.mjs';
 import { type Colours, printable } from '../terminal.ts';
 
 /** The result of a check. `unknown`: it was not possible, for a reason that another finding gives. */
@@ -25,9 +26,6 @@ export const unknown = good('unknown');
 export const warning = bad('warning');
 export const wrong = bad('wrong');
 
-/** What brings packages back: set-up takes those for whole that it has installed once. */
-export const reinstall = 'rm -r node_modules && npm run setup';
-
 /**
  * Checks by name. The name is used for the finding when a check itself throws, as when a package that it imports is missing;
  * the others go on.
@@ -40,7 +38,7 @@ export async function* examine(checks: Checks): AsyncGenerator<Finding> {
     try {
       return await check();
     } catch (error) {
-      return [wrong(what, firstLine(error), reinstall)];
+      return [wrong(what, firstLine(error), repair('packages'))];
     }
   });
   for (const findings of running) yield* await findings;

@@ -6,12 +6,13 @@ import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { surveySettings, unknownVariables, uwsKeepAlive_s, variableOf } from '../../config/config.ts';
+import { repair } from '../../config/installation.mjs';
 import { cpuLimit, moreFiles } from '../../config/machine.ts';
 import { addonFile, projectPath, uwsFolder } from '../../config/paths.ts';
 import { connectionsThatFit, fewConnections } from '../../server/listeners.ts';
 import { judge, thisMachine } from '../system-requirements.mjs';
 import { count } from '../terminal.ts';
-import { type Checks, type Finding, firstLine, ok, reinstall, unknown, warning, wrong } from './finding.ts';
+import { type Checks, type Finding, firstLine, ok, unknown, warning, wrong } from './finding.ts';
 import type { Answer, Probes } from './probe.ts';
 
 /** Checks of the machine, the packages and the settings. */
@@ -22,9 +23,7 @@ export const machineChecks: Checks = {
     const { platform, arch, node, glibc } = machine;
     const unfit = judge(machine);
     if (unfit !== undefined) return [wrong('machine', unfit.fault, unfit.cure)];
-    const value = `Node ${node} on ${platform} ${arch}`;
-    if (platform === 'linux') return [ok('machine', `${value}, glibc ${glibc}`)];
-    return [warning('machine', `${value}, which is not tested`, 'Use Linux, such as Debian 13')];
+    return [ok('machine', `Node ${node} on ${platform} ${arch}, glibc ${glibc}`)];
   },
 
   settings() {
@@ -52,11 +51,12 @@ export const machineChecks: Checks = {
       found: installedVersion(name),
     }));
     const absent = versions.filter(({ found }) => found === undefined).map(({ name }) => name);
-    if (absent.length > 0) return [wrong('npm packages', `missing: ${absent.join(', ')}`, reinstall)];
+    if (absent.length > 0)
+      return [wrong('npm packages', `missing: ${absent.join(', ')}`, repair('packages'))];
     const others = versions
       .filter(({ wanted, found }) => wanted !== found)
       .map(({ name, wanted, found }) => `${name} ${found} instead of ${wanted}`);
-    if (others.length > 0) return [warning('npm packages', others.join(', '), reinstall)];
+    if (others.length > 0) return [warning('npm packages', others.join(', '), repair('packages'))];
     const value = `all ${versions.length} installed, in the versions of package.json`;
     return [ok('npm packages', value)];
   },
@@ -159,12 +159,12 @@ export function settingCure(complaint: string): string | undefined {
   return variable && `Correct or unset ${variable}; see docs/packs.md`;
 }
 
-/** An error message of the dynamic linker → how to fix an addon that was built here. */
+/** An error message of the dynamic linker → how to fix the addon. */
 export function addonCure(complaint: string): string {
-  if (complaint.includes('libonnxruntime')) return reinstall;
-  // Built for another system or processor, or incomplete: set-up would keep the file, so it has to be removed.
+  if (complaint.includes('libonnxruntime')) return repair('packages');
+  // Built for another system or processor, or incomplete.
   const foreign = /GLIBC|ELF|too short|undefined symbol|was ended by SIG/.test(complaint);
-  return foreign ? 'rm -r build/addon && npm run setup' : 'npm run setup';
+  return repair(foreign ? 'foreign addon' : 'addon');
 }
 
 /** By architecture: names of instruction sets and their flags in /proc/cpuinfo; without the first the nets are slow. */

@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { surveySettings } from '../../config/config.ts';
 import { UnusableFile } from '../../config/file.ts';
+import { repair } from '../../config/installation.mjs';
 import type { PackFile } from '../../engine/pack-files.ts';
 import { listenError, localAddress } from '../../http/listening.ts';
 import { reachable } from '../../server/health.ts';
@@ -24,7 +25,9 @@ export const serviceChecks: Checks = {
     } catch (error) {
       const [first = '', ...members] = (error as Error).message.split('\n').map((line) => line.trim());
       const value = [first, members.join('; ')].filter(Boolean).join(' ');
-      return [wrong('model pack', value, 'git checkout models/packs, or correct FACEMATCH_PACK')];
+      return [
+        wrong('model pack', value, `Correct FACEMATCH_PACK, or repair the pack: ${repair('pack files')}`),
+      ];
     }
     const judge = async (one: PackFile) => {
       const { role, file } = one;
@@ -130,7 +133,7 @@ async function netsOf(directory: string): Promise<Finding> {
     const loads = await probe('addon').catch(() => undefined);
     if (loads === undefined) return unknown('nets', 'the native addon did not load');
     const complaint = firstLine(error);
-    return wrong('nets', complaint, settingCure(complaint) ?? 'Prepare the nets again: npm run setup');
+    return wrong('nets', complaint, settingCure(complaint) ?? `Prepare the nets again: ${repair('nets')}`);
   }
 }
 
