@@ -5,7 +5,7 @@ import { projectPath } from '../../src/config/paths.ts';
 
 /** Every page of the project that shows how to use it, with its text. */
 export const pages: ReadonlyMap<string, string> = new Map(
-  ['', 'docs/', 'docs/clients/', 'docs/research/', 'models/', 'bench/'].flatMap((folder) =>
+  ['', 'docs/', 'docs/clients/', 'docs/examples/', 'docs/research/', 'models/', 'bench/'].flatMap((folder) =>
     readdirSync(projectPath(folder))
       .filter((name) => name.endsWith('.md') && name !== 'CHANGELOG.md')
       .map((name) => [folder + name, readFileSync(projectPath(folder + name), 'utf8')] as const),

@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { commands as lab } from '../../lab/index.ts';
@@ -70,6 +71,37 @@ test.each([...linking.keys()])('every file and every heading that %s links to is
   });
   expect(broken.map(([link]) => link)).toEqual([]);
 });
+
+/** Files of the repository by path, and their names alone. */
+const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
+  cwd: projectPath('.'),
+  encoding: 'utf8',
+}).split('\n');
+const folders = new Set(tracked.map((file) => dirname(file)));
+const names = new Set(tracked.map((file) => basename(file)));
+const rooted = /^(?:bench|deploy|docs|lab|models|native|scripts|src|test)\/[\w./-]*\w$/;
+/** A reader makes or downloads them, or a build does. */
+const elsewhere = ['facematch.d.mts', 'facematch.mjs', 'first-match.mjs', 'onnxruntime_cxx_api.h'];
+const bare = /^[\w-]+(?:\.\w+)*\.(?:cpp|h|mjs|mts|test\.ts|ts)$/;
+
+test.each([...linking.keys()])('every path in the code spans of %s exists', (file) => {
+  const prose = linking.get(file)!.replaceAll(/^```.*?^```$/gms, '');
+  const dead = prose
+    .split('\n')
+    // A measurement may name a program of the commit at which it was made.
+    .filter((line) => !/\bcommit\b/.test(line))
+    .flatMap((line) => [...line.matchAll(/`([^`]+)`/g)].flatMap(([, span]) => span!.split(/[\s:=]+/)))
+    .filter((word) => (rooted.test(word) ? !isThere(word) : bare.test(word) && !names.has(word) && !elsewhere.includes(word)));
+  expect(dead).toEqual([]);
+});
+
+/** Whether it is a tracked file or folder. */
+function isThere(path: string): boolean {
+  const folder = path.replace(/\/$/, '');
+  return (
+    tracked.includes(path) || folders.has(folder) || [...folders].some((one) => one.startsWith(`${folder}/`))
+  );
+}
 
 test.each(['docs/', 'docs/research/'])('the index of %s names every page of the folder', (folder) => {
   const own = [...pages.keys()].filter((file) => dirname(file) === dirname(`${folder}page.md`));
