@@ -91,7 +91,9 @@ test.each([...linking.keys()])('every path in the code spans of %s exists', (fil
     // A measurement may name a program of the commit at which it was made.
     .filter((line) => !/\bcommit\b/.test(line))
     .flatMap((line) => [...line.matchAll(/`([^`]+)`/g)].flatMap(([, span]) => span!.split(/[\s:=]+/)))
-    .filter((word) => (rooted.test(word) ? !isThere(word) : bare.test(word) && !names.has(word) && !elsewhere.includes(word)));
+    .filter((word) =>
+      rooted.test(word) ? !isThere(word) : bare.test(word) && !names.has(word) && !elsewhere.includes(word),
+    );
   expect(dead).toEqual([]);
 });
 
