@@ -1,5 +1,9 @@
 #include <doctest/doctest.h>
+#include <webp/decode.h>
+#include <webp/demux.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <opencv2/imgproc.hpp>
 
 #include "../core/image/decode.h"
@@ -71,6 +75,59 @@ TEST_CASE("the canvas of an animation is what the limits are for") {
   CHECK(error->code == ErrorCode::kImageDimensions);
   CHECK(error->width == 4000);
   CHECK(error->height == 3000);
+}
+
+TEST_CASE("takes every file that libwebp's demuxer takes") {
+  const cv::Mat drawn = gradient(40, 30);
+  const ByteVector files[] = {
+      encode_webp(drawn, {.exif = ExifBlock{}.bytes()}),
+      encode_webp(drawn, {.lossless = false}),
+      encode_webp(with_alpha(drawn), {.lossless = false}),
+      encode_webp_frame(drawn, {64, 50}, {10, 6}, 0),
+      encode_webp_frame(with_alpha(drawn), {64, 50}, {10, 6}, 0),
+  };
+  const auto is_taken = [](const ByteVector& file) {
+    const WebPData data = {file.data(), file.size()};
+    WebPDemuxer* demuxer = WebPDemux(&data);
+    if (demuxer == nullptr) return false;
+    WebPIterator frame = {};
+    int width = 0, height = 0;
+    uint8_t* pixels = nullptr;
+    if (WebPDemuxGetFrame(demuxer, 1, &frame) != 0) {
+      pixels = WebPDecodeBGR(frame.fragment.bytes, frame.fragment.size, &width, &height);
+    }
+    WebPFree(pixels);
+    WebPDemuxReleaseIterator(&frame);
+    WebPDemuxDelete(demuxer);
+    return pixels != nullptr;
+  };
+  size_t taken = 0, rejected = 0;
+  for (const ByteVector& file : files) {
+    // One bit of the headers and chunks after another.
+    for (size_t bit = 8 * 12; bit < 8 * std::min<size_t>(file.size(), 100); ++bit) {
+      ByteVector other = file;
+      other[bit / 8] = static_cast<uint8_t>(other[bit / 8] ^ 1 << bit % 8);
+      const auto error = refusal([&] { decode(other, kAnySize, 0); });
+      if (error && error->code == ErrorCode::kImageDimensions) continue;
+      CAPTURE(&file - std::begin(files));
+      CAPTURE(bit);
+      if (is_taken(other)) {
+        CHECK_FALSE(error);
+        ++taken;
+      } else {
+        ++rejected;
+      }
+    }
+  }
+  CHECK(taken > 100);
+  CHECK(rejected > 100);
+}
+
+TEST_CASE("tells damage from missing memory, whatever errno was before") {
+  ByteVector file = encode_webp(gradient(40, 30));
+  file.resize(file.size() - 20);
+  errno = ENOMEM;
+  CHECK(refuses_with(ErrorCode::kImageDecodeFailed, [&] { decode(file, kAnySize, 0); }));
 }
 
 TEST_SUITE_END();

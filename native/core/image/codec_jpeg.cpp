@@ -95,23 +95,68 @@ void on_progress(j_common_ptr info) {
   leave(info);
 }
 
+// Bytes that libjpeg is given at a time. It reads markers and segments, of which there may be
+// millions, without reporting progress, so the budget is also checked before each piece.
+constexpr size_t kPiece = size_t{256} << 10;
+
+// The bytes that libjpeg has not read yet, all that are left of the file.
+std::span<const uint8_t> unread(const jpeg_decompress_struct& info) {
+  const auto rest = static_cast<JpegClient*>(info.client_data)->walk.rest();
+  const size_t given = info.src->bytes_in_buffer;
+  return {rest.data() - given, rest.size() + given};
+}
+
+// Passes bytes behind those that libjpeg has been given, which become those that follow.
+void pass(j_decompress_ptr info, size_t count) {
+  JpegClient& client = client_of(reinterpret_cast<j_common_ptr>(info));
+  client.budget_spent = !client.walk.pass(count);
+  if (client.budget_spent) leave(reinterpret_cast<j_common_ptr>(info));
+}
+
+boolean on_empty(j_decompress_ptr info) {
+  static constexpr std::array<JOCTET, 2> kEnd = {0xFF, JPEG_EOI};
+  // Not unread(): while libjpeg decodes, the source's own counter is behind.
+  const auto rest = client_of(reinterpret_cast<j_common_ptr>(info)).walk.rest();
+  const auto next = rest.first(std::min(kPiece, rest.size()));
+  if (next.empty()) {
+    // As the source of jpeg_mem_src().
+    info->err->msg_code = JWRN_JPEG_EOF;
+    info->err->emit_message(reinterpret_cast<j_common_ptr>(info), -1);
+    info->src->next_input_byte = kEnd.data();
+    info->src->bytes_in_buffer = kEnd.size();
+    return TRUE;
+  }
+  pass(info, next.size());
+  info->src->next_input_byte = next.data();
+  info->src->bytes_in_buffer = next.size();
+  return TRUE;
+}
+
+void on_skip(j_decompress_ptr info, long count) {
+  if (count <= 0) return;
+  const size_t given = info->src->bytes_in_buffer,
+               here = std::min(given, static_cast<size_t>(count));
+  info->src->next_input_byte += here;
+  info->src->bytes_in_buffer -= here;
+  if (const size_t beyond = static_cast<size_t>(count) - here; beyond > 0) pass(info, beyond);
+}
+
+void do_nothing(j_decompress_ptr) {}
+
 // Reads EXIF blocks in place. libjpeg's jpeg_save_markers keeps every block and walks
 // through all of them for each new one: a file with a hundred thousand takes half a minute.
 boolean on_app1(j_decompress_ptr info) {
-  jpeg_source_mgr* source = info->src;
-  const size_t left = source->bytes_in_buffer;  // the whole rest of the file
-  const JOCTET* block = source->next_input_byte;
-  const size_t length = left < 2 ? 0 : static_cast<size_t>(block[0]) << 8 | block[1];
+  const auto block = unread(*info);
+  const size_t length = block.size() < 2 ? 0 : static_cast<size_t>(block[0]) << 8 | block[1];
   JpegClient& client = client_of(reinterpret_cast<j_common_ptr>(info));
-  if (length < 2 || length > left) {
+  if (length < 2 || length > block.size()) {
     client.damage = "the APP1 segment is longer than the file";
     leave(reinterpret_cast<j_common_ptr>(info));
   }
-  if (!client.orientation && length >= 8 && std::equal(block + 2, block + 6, "Exif")) {
-    client.orientation = exif_orientation({block + 2, length - 2});
+  if (!client.orientation && length >= 8 && std::equal(&block[2], &block[6], "Exif")) {
+    client.orientation = exif_orientation(block.subspan(2, length - 2));
   }
-  source->next_input_byte += length;
-  source->bytes_in_buffer -= length;
+  on_skip(info, static_cast<long>(length));
   return TRUE;
 }
 
@@ -163,8 +208,8 @@ unsigned scale_eighths(int longer, int wanted) {
 
 }  // namespace
 
-JpegDecoder::JpegDecoder(std::span<const uint8_t> bytes, const Budget& budget) : bytes_(bytes) {
-  client_.budget = &budget;
+JpegDecoder::JpegDecoder(std::span<const uint8_t> bytes, const Budget& budget)
+    : client_(bytes, budget) {
   info_.client_data = &client_;
   progress_.progress_monitor = on_progress;
   info_.err = jpeg_std_error(&errors_);
@@ -182,7 +227,12 @@ bool JpegDecoder::read_header() {
   info_.mem->request_virt_barray = on_request;
   info_.mem->realize_virt_arrays = on_realize;
   jpeg_set_marker_processor(&info_, JPEG_APP0 + 1, on_app1);
-  jpeg_mem_src(&info_, bytes_.data(), bytes_.size());
+  source_.init_source = do_nothing;
+  source_.fill_input_buffer = on_empty;
+  source_.skip_input_data = on_skip;
+  source_.resync_to_restart = jpeg_resync_to_restart;
+  source_.term_source = do_nothing;
+  info_.src = &source_;
   return jpeg_read_header(&info_, TRUE) == JPEG_HEADER_OK;
 }
 

@@ -13,6 +13,7 @@
 
 #include "../error.h"
 #include "codec.h"
+#include "walk.h"
 
 namespace facematch {
 
@@ -25,15 +26,19 @@ struct JpegClient {
     size_t bytes;
   };
 
-  std::jmp_buf jump;
+  JpegClient(std::span<const uint8_t> bytes, const Budget& given)
+      : walk(bytes, given), budget(&given) {}
+
+  std::jmp_buf jump = {};
+  Walk walk;  // what libjpeg has not been given yet
   const Budget* budget;
-  unsigned reports;
-  bool budget_spent;
+  unsigned reports = 0;
+  bool budget_spent = false;
   std::optional<int> orientation;  // of the first EXIF block that has one
-  jpeg_memory_mgr memory;          // libjpeg's own methods
-  std::array<Coefficients, MAX_COMPONENTS> coefficients;
-  size_t arrays;
-  const char* damage;  // of which libjpeg has no message
+  jpeg_memory_mgr memory = {};     // libjpeg's own methods
+  std::array<Coefficients, MAX_COMPONENTS> coefficients = {};
+  size_t arrays = 0;
+  const char* damage = nullptr;  // of which libjpeg has no message
 };
 
 // Owns the decompressor, so that everything is destroyed after a longjmp out of libjpeg.
@@ -75,11 +80,11 @@ class JpegDecoder {
   Error fault();
 
  private:
-  std::span<const uint8_t> bytes_;
   jpeg_decompress_struct info_ = {};
   jpeg_error_mgr errors_ = {};
   jpeg_progress_mgr progress_ = {};
-  JpegClient client_ = {};
+  jpeg_source_mgr source_ = {};
+  JpegClient client_;
   bool is_cmyk_ = false;
   std::vector<uint8_t> cmyk_row_;
 };

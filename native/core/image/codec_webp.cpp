@@ -1,77 +1,185 @@
 // WebP through libwebp; of an animation, the canvas after its first frame.
 #include <webp/decode.h>
-#include <webp/demux.h>
+#include <webp/mux_types.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include "../error.h"
 #include "codec.h"
 #include "exif.h"
+#include "walk.h"
 
 namespace facematch {
 namespace {
 
-// What libwebp does not take. It calls some files damaged for which it finds no memory; malloc()
-// then has set errno.
-Error damaged(const char* what) {
-  return errno == ENOMEM ? out_of_memory() : Error(ErrorCode::kImageDecodeFailed, what);
+Error damaged(const char* what) { return Error(ErrorCode::kImageDecodeFailed, what); }
+
+// The result of one call of libwebp. Versions 1.2 and older call some files damaged, or wait for
+// more data, where they find no memory; malloc() has then set errno. It is read right behind the
+// call, because other calls set it too.
+template <typename Call>
+VP8StatusCode status_of(Call call) {
+  errno = 0;
+  const VP8StatusCode status = call();
+  return status != VP8_STATUS_OK && errno == ENOMEM ? VP8_STATUS_OUT_OF_MEMORY : status;
 }
 
-class Demuxer {
+uint32_t little_endian(std::span<const uint8_t> bytes, size_t at, size_t count) {
+  uint32_t value = 0;
+  while (count-- > 0) value = value << 8 | bytes[at + count];
+  return value;
+}
+
+// RFC 9649, section 2.3.
+struct RiffChunk {
+  std::span<const uint8_t> whole;  // with its header and padding; as much as the file has
+  std::string_view name() const { return {reinterpret_cast<const char*>(whole.data()), 4}; }
+  // Where the chunk is whole.
+  std::span<const uint8_t> data() const {
+    return whole.subspan(kHeader, std::min(whole.size() - kHeader, length()));
+  }
+  size_t length() const { return little_endian(whole, 4, 4); }
+
+  static constexpr size_t kHeader = 8;
+};
+
+// The chunks of a file, one after another. The chunks inside a frame of an animation follow its own
+// ANMF chunk, of which only the parameters are returned.
+class RiffChunks {
  public:
-  explicit Demuxer(std::span<const uint8_t> bytes) {
-    const WebPData data = {bytes.data(), bytes.size()};
-    demuxer_ = WebPDemuxPartial(&data, &state_);
-    if (demuxer_ == nullptr) throw damaged("the container is damaged");
-  }
-  ~Demuxer() {
-    WebPDemuxReleaseIterator(&frame_);
-    WebPDemuxDelete(demuxer_);
-  }
-  Demuxer(const Demuxer&) = delete;
-  Demuxer& operator=(const Demuxer&) = delete;
+  // `missing`: how many bytes more than `bytes` there are by the file's header.
+  RiffChunks(std::span<const uint8_t> bytes, size_t missing, const Budget& budget)
+      : walk_(bytes, budget), missing_(missing) {}
 
-  // The whole image; a frame of an animation may cover only a part of it.
-  cv::Size canvas() const {
-    return {static_cast<int>(WebPDemuxGetI(demuxer_, WEBP_FF_CANVAS_WIDTH)),
-            static_cast<int>(WebPDemuxGetI(demuxer_, WEBP_FF_CANVAS_HEIGHT))};
-  }
-
-  std::span<const uint8_t> first_frame() {
-    if (is_cut()) throw damaged("the file is cut short");
-    if (WebPDemuxGetFrame(demuxer_, 1, &frame_) == 0) throw damaged("there is no whole frame");
-    return {frame_.fragment.bytes, frame_.fragment.size};
-  }
-
-  cv::Point first_frame_at() const { return {frame_.x_offset, frame_.y_offset}; }
-
-  int orientation() const {
-    WebPChunkIterator chunk;
-    std::optional<int> found;
-    for (int more = WebPDemuxGetChunk(demuxer_, "EXIF", 1, &chunk); more != 0 && !found;
-         more = WebPDemuxNextChunk(&chunk)) {
-      found = exif_orientation({chunk.chunk.bytes, chunk.chunk.size});
+  // False at the end. Throws Error where a chunk is longer than what contains it.
+  bool next(RiffChunk& chunk) {
+    const auto rest = walk_.rest();
+    if (rest.size() < RiffChunk::kHeader) {
+      is_cut_ = !rest.empty() || missing_ > 0;
+      return false;
     }
-    WebPDemuxReleaseChunkIterator(&chunk);
-    return found.value_or(1);
+    const size_t length = little_endian(rest, 4, 4);
+    size_t whole = RiffChunk::kHeader + length + length % 2;
+    if (whole > rest.size() + missing_) throw damaged("a chunk is longer than the file says");
+    if (std::equal(rest.begin(), rest.begin() + 4, "ANMF")) {
+      if (length < kParameters) throw damaged("a frame is damaged");
+      whole = RiffChunk::kHeader + kParameters;
+    }
+    is_cut_ = whole > rest.size();
+    chunk.whole = walk_.take(whole);
+    return true;
   }
+
+  // Whether the last chunk, or what follows it, is cut short.
+  bool is_cut() const { return is_cut_; }
 
  private:
+  static constexpr size_t kParameters = 16;
+
+  Walk walk_;
+  size_t missing_;
+  bool is_cut_ = false;
+};
+
+// What is read of a file. RFC 9649, section 2.7; where that leaves a choice, as libwebp's demuxer,
+// which browsers use. It is not used here, because it keeps a list of all chunks and goes through
+// that from the start for each: a file of 10 MB with a million empty chunks took an hour.
+struct Contents {
+  std::span<const uint8_t> frame;  // the first: chunks ALPH and VP8, or VP8L
+  cv::Point at;                    // of the frame, on the canvas
+  cv::Size canvas;                 // empty: as large as the frame
+  bool is_animation = false;
+  std::optional<int> orientation;
+};
+
+bool is_bitstream(const RiffChunk& chunk) {
+  return chunk.name() == "VP8 " || chunk.name() == "VP8L";
+}
+
+// The chunks of a frame, of which `first` has been taken.
+std::span<const uint8_t> frame_of(const RiffChunk& first, RiffChunks& others, bool with_alpha) {
+  if (is_bitstream(first)) return first.whole;
+  RiffChunk image;
+  if (first.name() != "ALPH" || !others.next(image) || image.name() != "VP8 ") {
+    throw damaged("there is no whole frame");
+  }
+  if (!with_alpha) return image.whole;
+  return {first.whole.data(), first.whole.size() + image.whole.size()};
+}
+
+// Of a file that begins with a chunk VP8X.
+Contents read_extended(const RiffChunk& header, RiffChunks& chunks) {
+  constexpr uint32_t kFlags = ANIMATION_FLAG | XMP_FLAG | EXIF_FLAG | ALPHA_FLAG | ICCP_FLAG;
+  if (chunks.is_cut() || header.length() < 10) throw damaged("the header is damaged");
+  const auto data = header.data();
+  const uint32_t flags = data[0];
+  if ((flags & ~kFlags) != 0) throw damaged("the header is damaged");
+  Contents contents;
+  contents.is_animation = (flags & ANIMATION_FLAG) != 0;
+  contents.canvas = {static_cast<int>(1 + little_endian(data, 4, 3)),
+                     static_cast<int>(1 + little_endian(data, 7, 3))};
+  bool has_parameters = false;         // of the animation
+  const uint8_t* frame_end = nullptr;  // of the frame to which the next chunk belongs
+  for (RiffChunk chunk; chunks.next(chunk);) {
+    const auto name = chunk.name();
+    const uint8_t* const end = std::exchange(frame_end, nullptr);
+    if (name == "EXIF" && (flags & EXIF_FLAG) != 0 && !contents.orientation) {
+      contents.orientation = exif_orientation(chunk.data());
+    } else if (name == "ANIM") {
+      if (chunk.length() < 6) throw damaged("the animation is damaged");
+      has_parameters = true;
+    } else if (name == "ANMF") {
+      if (!has_parameters || !contents.is_animation) throw damaged("the animation is damaged");
+      // One that is cut short is an error below.
+      if (!contents.frame.empty() || chunks.is_cut()) continue;
+      frame_end = chunk.whole.data() + RiffChunk::kHeader + chunk.length() + chunk.length() % 2;
+      contents.at = {static_cast<int>(2 * little_endian(chunk.data(), 0, 3)),
+                     static_cast<int>(2 * little_endian(chunk.data(), 3, 3))};
+    } else if (name == "ALPH" || is_bitstream(chunk)) {
+      // Later frames are not read.
+      if (contents.is_animation && !contents.frame.empty()) continue;
+      const bool allowed =
+          contents.is_animation ? end != nullptr : contents.frame.empty() && !has_parameters;
+      if (!allowed) throw damaged("an image is in the wrong place");
+      const bool with_alpha = contents.is_animation || (flags & ALPHA_FLAG) != 0;
+      contents.frame = frame_of(chunk, chunks, with_alpha);
+      if (contents.is_animation && contents.frame.data() + contents.frame.size() > end) {
+        throw damaged("an image is longer than its frame");
+      }
+    } else if (name == "VP8X") {
+      throw damaged("there is a second header");
+    }
+  }
   // Some encoders count wrongly, so a file may be shorter than it says where the decoder can tell
   // whether the image is complete, and nothing else in it is needed.
-  bool is_cut() const {
-    constexpr uint32_t kNeedsRest = ANIMATION_FLAG | EXIF_FLAG;
-    return state_ != WEBP_DEMUX_DONE &&
-           (WebPDemuxGetI(demuxer_, WEBP_FF_FORMAT_FLAGS) & kNeedsRest) != 0;
+  if (chunks.is_cut() && (flags & (ANIMATION_FLAG | EXIF_FLAG)) != 0) {
+    throw damaged("the file is cut short");
   }
+  return contents;
+}
 
-  WebPDemuxState state_ = WEBP_DEMUX_PARSE_ERROR;
-  WebPDemuxer* demuxer_ = nullptr;
-  WebPIterator frame_ = {};
-};
+Contents read_contents(std::span<const uint8_t> bytes, const Budget& budget) {
+  constexpr size_t kHeader = 12;  // "RIFF", size of the rest, "WEBP"
+  const size_t end = 8 + size_t{little_endian(bytes, 4, 4)};
+  if (end < kHeader) throw damaged("the header is damaged");
+  RiffChunks chunks(bytes.first(std::min(bytes.size(), end)).subspan(kHeader),
+                    end - std::min(bytes.size(), end), budget);
+  Contents contents;
+  RiffChunk first;
+  if (!chunks.next(first)) throw damaged("there is no whole frame");
+  if (first.name() == "VP8X") {
+    contents = read_extended(first, chunks);
+  } else if (is_bitstream(first)) {
+    contents.frame = first.whole;
+  }
+  if (contents.frame.empty()) throw damaged("there is no whole frame");
+  return contents;
+}
 
 // The file is decoded in this many parts; the budget is checked before each.
 constexpr size_t kParts = 64;
@@ -88,10 +196,11 @@ void decode_frame(std::span<const uint8_t> frame, WebPDecoderConfig& config, con
   for (size_t arrived = 0; arrived < frame.size();) {
     if (budget.spent()) budget.stop();
     arrived = std::min(frame.size(), arrived + part);
-    const VP8StatusCode status = WebPIUpdate(decoder.get(), frame.data(), arrived);
+    const VP8StatusCode status =
+        status_of([&] { return WebPIUpdate(decoder.get(), frame.data(), arrived); });
     if (status == VP8_STATUS_OK) return;
-    // libwebp 1.2 waits for more data after some allocations that fail, and then crashes.
-    if (status != VP8_STATUS_SUSPENDED || errno == ENOMEM) break;
+    if (status == VP8_STATUS_OUT_OF_MEMORY) throw out_of_memory();
+    if (status != VP8_STATUS_SUSPENDED) break;
   }
   throw damaged("the data of the frame are damaged or cut short");
 }
@@ -100,23 +209,24 @@ void decode_frame(std::span<const uint8_t> frame, WebPDecoderConfig& config, con
 
 RawImage decode_webp(std::span<const uint8_t> bytes, const ImageLimits& limits,
                      const Budget& budget) {
-  errno = 0;
-  Demuxer demuxer(bytes);
-  const auto frame = demuxer.first_frame();
+  const Contents contents = read_contents(bytes, budget);
+  const auto frame = contents.frame;
   WebPDecoderConfig config;
   if (WebPInitDecoderConfig(&config) == 0 ||
       WebPGetFeatures(frame.data(), frame.size(), &config.input) != VP8_STATUS_OK) {
     throw damaged("the header of the frame is damaged");
   }
   const WebPBitstreamFeatures& features = config.input;
-  const cv::Size canvas = demuxer.canvas();
+  const cv::Size size(features.width, features.height);
+  const cv::Size canvas = contents.canvas.empty() ? size : contents.canvas;
   check_dimensions(canvas.width, canvas.height, limits);
-  const cv::Rect place(demuxer.first_frame_at(), cv::Size(features.width, features.height));
+  if (!contents.is_animation && size != canvas) throw damaged("the image has another size");
+  const cv::Rect place(contents.at, size);
   if ((place & cv::Rect({}, canvas)) != place) throw damaged("the frame lies outside the canvas");
   RawImage raw;
   raw.width = canvas.width;
   raw.height = canvas.height;
-  raw.orientation = demuxer.orientation();
+  raw.orientation = contents.orientation.value_or(1);
   raw.bgr = new_pixels(canvas, CV_8UC3);
   // White, as transparency: browsers ignore the background colour that the file proposes.
   if (place.size() != canvas) raw.bgr.setTo(cv::Scalar::all(255));

@@ -1,0 +1,50 @@
+// Steps through what a file lists: chunks, segments, bytes for a decoder. The budget is checked
+// inside, because a file of some megabytes may list millions of things.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "../runtime/budget.h"
+
+namespace facematch {
+
+class Walk {
+ public:
+  Walk(std::span<const uint8_t> bytes, const Budget& budget) : rest_(bytes), budget_(&budget) {}
+
+  // The bytes that are left.
+  std::span<const uint8_t> rest() const { return rest_; }
+
+  // Passes the next bytes, or all that are left. Returns false once the budget is used up. For the
+  // callbacks of C libraries, which no exception may cross.
+  [[nodiscard]] bool pass(size_t count) {
+    rest_ = rest_.subspan(std::min(count, rest_.size()));
+    unchecked_ += std::min(count, kBytesBetweenChecks) + kBytesOfStep;
+    if (unchecked_ < kBytesBetweenChecks) return true;
+    unchecked_ = 0;
+    return !budget_->spent();
+  }
+
+  // Passes the next bytes and returns them. Throws what Budget::stop() throws.
+  std::span<const uint8_t> take(size_t count) {
+    const auto taken = rest_.first(std::min(count, rest_.size()));
+    if (!pass(count)) budget_->stop();
+    return taken;
+  }
+
+ private:
+  // 8 KiB of compressed data may be inflated to eight megabytes.
+  static constexpr size_t kBytesBetweenChecks = 8192;
+
+  // A step costs as much as reading about as many bytes.
+  static constexpr size_t kBytesOfStep = 32;
+
+  std::span<const uint8_t> rest_;
+  const Budget* budget_;
+  size_t unchecked_ = 0;
+};
+
+}  // namespace facematch
