@@ -154,7 +154,7 @@ TEST_CASE("eXIf is read before the pixels and after them") {
   }
 }
 
-TEST_CASE("of an animation to which the first image does not belong, the first frame is decoded") {
+TEST_CASE("decodes the first frame of an animation to which the first image does not belong") {
   const cv::Mat hidden = gradient(60, 40), white(40, 60, CV_8UC3, cv::Scalar::all(255));
   for (const cv::Rect place : {cv::Rect(0, 0, 60, 40), cv::Rect(30, 20, 20, 10)}) {
     const cv::Mat frame = grain(place.width, place.height, CV_8UC3);
@@ -171,11 +171,13 @@ TEST_CASE("of an animation to which the first image does not belong, the first f
       repair_png_checksums(other);
       return other;
     };
-    // Browsers show the first image where there is no animation.
-    for (const ByteVector& still : {changed("acTL", 0, 'x'), changed("acTL", 7, 0)}) {
-      CHECK(largest_difference(decode(still, kAnySize, 0).bgr, hidden) == 0);
-    }
-    const ByteVector damaged[] = {
+    // PNG specification, third edition, section 13.1: where the animation cannot begin, the static
+    // image is shown.
+    const ByteVector stills[] = {
+        changed("acTL", 0, 'x'),
+        changed("acTL", 7, 0),                                         // no frames
+        changed("acTL", 4, 0x80),                                      // more than 31 bits of them
+        changed("acTL", 8, 0x80),                                      // plays
         changed("fcTL", 7, 1),                                         // its number
         changed("fdAT", 7, 2),                                         // its number
         changed("fcTL", 11, 0),                                        // no width
@@ -184,12 +186,60 @@ TEST_CASE("of an animation to which the first image does not belong, the first f
         changed("fcTL", 23, static_cast<uint8_t>(41 - place.height)),  // and below it
         changed("fcTL", 16, 0x7F),
         changed("fcTL", 16, 0xFF),  // far beyond
+        changed("fcTL", 28, 3),     // how it is disposed of
+        changed("fcTL", 29, 2),     // how it is blended
         changed("fcTL", 0, 'x'),
         changed("fdAT", 0, 'x'),
+        changed("fdAT", 8, 'x'),  // nothing can be inflated
     };
-    for (const ByteVector& bad : damaged) {
-      CHECK(refuses_with(ErrorCode::kImageDecodeFailed, [&] { decode(bad, kAnySize, 0); }));
+    for (const ByteVector& still : stills) {
+      CAPTURE(&still - std::begin(stills));
+      CHECK(largest_difference(decode(still, kAnySize, 0).bgr, hidden) == 0);
     }
+  }
+}
+
+TEST_CASE("rejects a damaged first frame rather than show the static image") {
+  const ByteVector file = encode_apng(gradient(60, 40), grain(60, 40, CV_8UC3), {0, 0});
+  const auto where = [&](std::string_view name) {
+    return std::search(file.begin(), file.end(), name.begin(), name.end()) - file.begin();
+  };
+  const auto is_damage = [](const ByteVector& bad) {
+    return refuses_with(ErrorCode::kImageDecodeFailed, [&] { decode(bad, kAnySize, 0); });
+  };
+  for (const std::string_view name : {"fcTL", "fdAT"}) {
+    ByteVector wrong = file;
+    const auto chunk = where(name) - 4;
+    const auto length = static_cast<std::ptrdiff_t>(png_get_uint_32(&file.begin()[chunk]));
+    ++wrong.begin()[chunk + 8 + length];  // the checksum
+    CAPTURE(std::string(name));
+    CHECK(is_damage(wrong));
+  }
+  ByteVector cut = file;
+  const auto data = where("fdAT");
+  cut.resize(static_cast<size_t>(data) - 4);
+  CHECK(is_damage(cut));
+  cut = file;
+  cut.resize(cut.size() - 200);
+  CHECK(is_damage(cut));
+  // Chromium skips an empty first frame and shows the second.
+  ByteVector second(file.begin() + where("fcTL") - 4, file.begin() + data - 4);
+  second[11] = 1;  // its number
+  ByteVector empty = file;
+  empty.insert(empty.begin() + data - 4, second.begin(), second.end());
+  empty.begin()[data + static_cast<std::ptrdiff_t>(second.size()) + 7] = 2;
+  repair_png_checksums(empty);
+  CHECK(is_damage(empty));
+}
+
+TEST_CASE("takes a PNG for animated if any of several acTL chunks has frames") {
+  const cv::Mat frame = grain(60, 40, CV_8UC3);
+  ByteVector file = encode_apng(gradient(60, 40), frame, {0, 0});
+  const ByteVector none = png_chunk("acTL", ByteVector(8));
+  for (const std::ptrdiff_t at : {33, 33 + 20}) {
+    ByteVector two = file;
+    two.insert(two.begin() + at, none.begin(), none.end());
+    CHECK(largest_difference(decode(two, kAnySize, 0).bgr, frame) == 0);
   }
 }
 

@@ -191,11 +191,7 @@ ByteVector encode_apng(const cv::Mat& hidden, const cv::Mat& frame, cv::Point at
     png_save_uint_32(&out.back() - 3, static_cast<png_uint_32>(value));
   };
   const auto insert = [&](std::ptrdiff_t where, std::string_view name, const ByteVector& content) {
-    ByteVector chunk;
-    u32(chunk, content.size());
-    chunk.insert(chunk.end(), name.begin(), name.end());
-    chunk.insert(chunk.end(), content.begin(), content.end());
-    chunk.resize(chunk.size() + 4);
+    const ByteVector chunk = png_chunk(name, content);
     file.insert(file.begin() + where, chunk.begin(), chunk.end());
   };
   ByteVector animation, control, pixels;
@@ -210,8 +206,17 @@ ByteVector encode_apng(const cv::Mat& hidden, const cv::Mat& frame, cv::Point at
   insert(33, "acTL", animation);
   insert(std::ssize(file) - 12, "fcTL", control);
   insert(std::ssize(file) - 12, "fdAT", pixels);
-  repair_png_checksums(file);
   return file;
+}
+
+ByteVector png_chunk(std::string_view name, const ByteVector& content) {
+  ByteVector out(12 + content.size());
+  png_save_uint_32(out.data(), static_cast<png_uint_32>(content.size()));
+  std::copy(name.begin(), name.end(), out.begin() + 4);
+  std::copy(content.begin(), content.end(), out.begin() + 8);
+  const auto sum = static_cast<uint32_t>(crc32_z(0, &out[4], 4 + content.size()));
+  png_save_uint_32(&out[8 + content.size()], sum);
+  return out;
 }
 
 void repair_png_checksums(ByteVector& file) {

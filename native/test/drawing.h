@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "../core/image/decode.h"
 #include "support.h"
@@ -66,6 +67,8 @@ ByteVector encode_png(const cv::Mat& image, PngOptions options = {});
 // An animation of one frame, with its left top corner `at`, to which `hidden`, the file's first
 // image, does not belong.
 ByteVector encode_apng(const cv::Mat& hidden, const cv::Mat& frame, cv::Point at);
+
+ByteVector png_chunk(std::string_view name, const ByteVector& content);
 
 // Computes the checksum of every chunk again.
 void repair_png_checksums(ByteVector& file);

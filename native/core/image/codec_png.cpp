@@ -14,19 +14,18 @@
 #include "../error.h"
 #include "codec.h"
 #include "exif.h"
+#include "walk.h"
 
 namespace facematch {
 namespace {
 
-// The budget is checked every so many rows and every so many bytes: what follows the last row is
-// inflated too, up to a thousandfold. libpng asks for 8 KiB of image data at a time.
+// The budget is checked every so many rows, and in Walk while bytes are read: what follows the last
+// row is inflated too, up to a thousandfold. libpng asks for 8 KiB of image data at a time.
 constexpr int kRowsBetweenChecks = 16;
-constexpr size_t kBytesBetweenChecks = 8192;
 
 struct Source {
-  std::span<const uint8_t> rest;
+  Walk walk;
   const Budget& budget;
-  size_t unchecked = 0;  // bytes read since the last check
   bool budget_spent = false;
   bool no_memory = false;             // an allocation failed
   std::array<char, 100> damage = {};  // what libpng says, cut
@@ -37,13 +36,10 @@ constexpr png_uint_32 kExifType = 0x65584966;  // the same as libpng numbers it
 
 void read_bytes(png_structp png, png_bytep out, size_t count) {
   auto* source = static_cast<Source*>(png_get_io_ptr(png));
-  if (count > source->rest.size()) png_error(png, "truncated");
-  std::memcpy(out, source->rest.data(), count);
-  source->rest = source->rest.subspan(count);
-  source->unchecked += count;
-  if (source->unchecked < kBytesBetweenChecks) return;
-  source->unchecked = 0;
-  source->budget_spent = source->budget.spent();
+  const auto rest = source->walk.rest();
+  if (count > rest.size()) png_error(png, "truncated");
+  std::memcpy(out, rest.data(), count);
+  source->budget_spent = !source->walk.pass(count);
   if (source->budget_spent) png_error(png, "budget");
 }
 
@@ -66,7 +62,7 @@ void on_warning(png_structp, png_const_charp) {}
 class Decoder {
  public:
   Decoder(std::span<const uint8_t> bytes, const Budget& budget)
-      : source_{.rest = bytes, .budget = budget},
+      : source_{.walk = Walk(bytes, budget), .budget = budget},
         png_(png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &source_, on_error, on_warning,
                                       &source_, allocate, nullptr)) {
     if (png_ == nullptr) throw out_of_memory();
@@ -92,7 +88,7 @@ class Decoder {
     png_set_chunk_cache_max(png_, 64);
     // As much as the file has: the orientation may lie in a chunk with a maker's megabytes. All
     // chunks that are kept have no more bytes together.
-    png_set_chunk_malloc_max(png_, std::max<size_t>(1 << 20, source_.rest.size()));
+    png_set_chunk_malloc_max(png_, std::max<size_t>(1 << 20, source_.walk.rest().size()));
     // check_dimensions() limits the size, with an error of its own.
     png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
     png_read_info(png_, info_);
@@ -131,13 +127,10 @@ class Decoder {
     for (int pass = 0; pass < passes_; ++pass) {
       for (int y = 0; y < bgr.rows; ++y) {
         if (!in_budget(y)) return false;
-        if (!has_alpha_) {
-          png_read_row(png_, bgr.ptr(y), nullptr);
-          continue;
-        }
-        uint8_t* row = bgra.ptr(passes_ == 1 ? 0 : y);
+        uint8_t* row = has_alpha_ ? bgra.ptr(passes_ == 1 ? 0 : y) : bgr.ptr(y);
         png_read_row(png_, row, nullptr);
-        if (pass == passes_ - 1) flatten_onto_white(row, bgr.ptr(y), bgr.cols);
+        has_row_ = true;
+        if (has_alpha_ && pass == passes_ - 1) flatten_onto_white(row, bgr.ptr(y), bgr.cols);
       }
     }
     has_pixels_ = true;
@@ -152,6 +145,8 @@ class Decoder {
     if (source_.no_memory) return out_of_memory();
     return Error(ErrorCode::kImageDecodeFailed, source_.damage.data());
   }
+
+  bool has_row() const { return has_row_; }
 
   // eXIf may come before or after the pixels (PNG specification, third edition, 11.3.4.6).
   int orientation() const {
@@ -177,6 +172,7 @@ class Decoder {
   png_infop info_ = nullptr;
   int passes_ = 1;
   bool has_alpha_ = false;
+  bool has_row_ = false;
   bool has_pixels_ = false;  // all rows have been read, and the checksums of their chunks are right
 };
 
@@ -207,11 +203,11 @@ struct Chunk {
   }
 };
 
-// Takes the first chunk off the rest of a file; false when there is no whole one.
-bool next_chunk(std::span<const uint8_t>& rest, Chunk& chunk) {
+// Takes the next chunk of a file; false when there is no whole one.
+bool next_chunk(Walk& walk, Chunk& chunk) {
+  const auto rest = walk.rest();
   if (rest.size() < 12 || u32(rest, 0) > rest.size() - 12) return false;
-  chunk.whole = rest.first(12 + size_t{u32(rest, 0)});
-  rest = rest.subspan(chunk.whole.size());
+  chunk.whole = walk.take(12 + size_t{u32(rest, 0)});
   return true;
 }
 
@@ -227,14 +223,16 @@ constexpr size_t kSignature = 8;
 
 // Whether there is an animation to which the first image of the file does not belong: browsers show
 // only the animation (PNG specification, third edition, section 4.9).
-bool is_first_image_hidden(std::span<const uint8_t> bytes) {
+bool is_first_image_hidden(std::span<const uint8_t> bytes, const Budget& budget) {
   bool animated = false;
   Chunk chunk;
-  for (auto rest = bytes.subspan(kSignature); next_chunk(rest, chunk);) {
+  for (Walk walk(bytes.subspan(kSignature), budget); next_chunk(walk, chunk);) {
     if (chunk.name() == "IDAT") return animated;
     if (chunk.name() == "fcTL") return false;
     if (chunk.name() != "acTL" || chunk.data().size() != 8 || !chunk.is_intact()) continue;
-    animated = u32(chunk.data(), 0) > 0;
+    // Numbers have 31 bits.
+    animated = animated || (static_cast<int32_t>(u32(chunk.data(), 0)) > 0 &&
+                            static_cast<int32_t>(u32(chunk.data(), 4)) >= 0);
   }
   return false;
 }
@@ -250,62 +248,73 @@ struct Frame {
   cv::Rect place;
 };
 
-Frame first_frame(std::span<const uint8_t> bytes) {
-  const auto require = [](bool holds) {
-    if (!holds) throw Error(ErrorCode::kImageDecodeFailed, "the first frame is damaged");
-  };
+Error damaged_frame() { return {ErrorCode::kImageDecodeFailed, "the first frame is damaged"}; }
+
+// Reads a chunk fcTL that is to begin an animation; false where it breaks the specification.
+bool read_control(const Chunk& chunk, Frame& frame) {
+  const auto data = chunk.data();
+  constexpr uint8_t kDisposals = 3, kBlendings = 2;
+  if (data.size() != 26 || u32(data, 0) != 0) return false;
+  const cv::Size size = size_at(data, 4), from = size_at(data, 12);
+  frame.place = cv::Rect(cv::Point(from), size);
+  return is_within(from.width, size.width, frame.canvas.width) &&
+         is_within(from.height, size.height, frame.canvas.height) && data[24] < kDisposals &&
+         data[25] < kBlendings;
+}
+
+// None where the animation cannot begin: frames are missing, or their chunks break the
+// specification. Then the first image of the file is shown (PNG specification, third edition,
+// section 13.1). Throws Error where the file is cut short, where only a checksum is wrong, and
+// where the first frame is empty: some decoders, Chromium among them, show a frame then.
+std::optional<Frame> first_frame(std::span<const uint8_t> bytes, const Budget& budget) {
   Frame frame;
   Bytes header, others;
   uint32_t number = 0;  // of the animation's next chunk
-  bool is_over = false;
-  auto rest = bytes.subspan(kSignature);
-  for (Chunk chunk; next_chunk(rest, chunk);) {
+  bool is_over = false, is_whole = false;
+  Walk walk(bytes.subspan(kSignature), budget);
+  for (Chunk chunk; next_chunk(walk, chunk);) {
     const auto data = chunk.data();
+    is_whole = is_whole || chunk.name() == "IEND";
     if (chunk.name() == "IHDR") {
-      require(header.empty() && data.size() == 13 && chunk.is_intact());
+      if (!header.empty() || data.size() != 13 || !chunk.is_intact()) throw damaged_frame();
       header.assign(data.begin(), data.end());
       frame.canvas = size_at(header, 0);
     } else if (chunk.name() == "fcTL") {
       is_over = number > 0;
+      if (number == 1) throw damaged_frame();
       if (is_over) continue;
-      require(!header.empty() && data.size() == 26 && chunk.is_intact() && u32(data, 0) == 0);
-      const cv::Size size = size_at(data, 4), from = size_at(data, 12);
-      require(is_within(from.width, size.width, frame.canvas.width) &&
-              is_within(from.height, size.height, frame.canvas.height));
-      frame.place = cv::Rect(cv::Point(from), size);
+      if (header.empty() || !chunk.is_intact()) throw damaged_frame();
+      if (!read_control(chunk, frame)) return std::nullopt;
       // Width and height are written alike in both chunks.
       std::copy_n(data.begin() + 4, 8, header.begin());
       ++number;
     } else if (chunk.name() == "fdAT" && !is_over) {
-      require(number > 0 && data.size() >= 4 && chunk.is_intact() && u32(data, 0) == number);
+      if (!chunk.is_intact()) throw damaged_frame();
+      if (number == 0 || data.size() < 4 || u32(data, 0) != number) return std::nullopt;
       append_chunk(others, "IDAT", data.subspan(4));
       ++number;
     } else if (chunk.name() != "fdAT" && chunk.name() != "IDAT" && chunk.name() != "acTL") {
       others.insert(others.end(), chunk.whole.begin(), chunk.whole.end());
     }
   }
-  require(number > 0);
+  if (number < 2 && !is_whole) throw damaged_frame();
+  if (number < 2) return std::nullopt;
   frame.png.assign(bytes.begin(), bytes.begin() + kSignature);
   append_chunk(frame.png, "IHDR", header);
   frame.png.insert(frame.png.end(), others.begin(), others.end());
   // What is cut short is damage or not, as in any PNG.
-  frame.png.insert(frame.png.end(), rest.begin(), rest.end());
+  frame.png.insert(frame.png.end(), walk.rest().begin(), walk.rest().end());
   return frame;
 }
 
-}  // namespace
-
-RawImage decode_png(std::span<const uint8_t> bytes, const ImageLimits& limits,
-                    const Budget& budget) {
-  Frame frame;
-  if (is_first_image_hidden(bytes)) {
-    frame = first_frame(bytes);
-    bytes = frame.png;
-  }
+// None where not one row of an animation's first frame can be decoded: browsers show nothing of it.
+std::optional<RawImage> decode_image(std::span<const uint8_t> bytes, const Frame* frame,
+                                     const ImageLimits& limits, const Budget& budget) {
   Decoder decoder(bytes, budget);
   if (!decoder.read_header()) throw decoder.fault();
   const cv::Size size(decoder.width(), decoder.height());
-  const cv::Size canvas = frame.png.empty() ? size : frame.canvas;
+  const cv::Size canvas = frame != nullptr ? frame->canvas : size;
+  const cv::Point at = frame != nullptr ? frame->place.tl() : cv::Point();
   RawImage raw;
   raw.width = canvas.width;
   raw.height = canvas.height;
@@ -315,9 +324,27 @@ RawImage decode_png(std::span<const uint8_t> bytes, const ImageLimits& limits,
   // White, as transparency.
   if (size != canvas) raw.bgr.setTo(cv::Scalar::all(255));
   cv::Mat bgra = new_pixels({size.width, decoder.buffered_rows()}, CV_8UC4);
-  if (!decoder.read_rows(bgra, raw.bgr(cv::Rect(frame.place.tl(), size)))) throw decoder.fault();
+  if (!decoder.read_rows(bgra, raw.bgr(cv::Rect(at, size)))) {
+    const Error fault = decoder.fault();
+    if (frame == nullptr || decoder.has_row() || fault.code != ErrorCode::kImageDecodeFailed) {
+      throw fault;
+    }
+    return std::nullopt;
+  }
   raw.orientation = decoder.orientation();
   return raw;
+}
+
+}  // namespace
+
+RawImage decode_png(std::span<const uint8_t> bytes, const ImageLimits& limits,
+                    const Budget& budget) {
+  if (is_first_image_hidden(bytes, budget)) {
+    if (const auto frame = first_frame(bytes, budget)) {
+      if (auto raw = decode_image(frame->png, &*frame, limits, budget)) return std::move(*raw);
+    }
+  }
+  return decode_image(bytes, nullptr, limits, budget).value();
 }
 
 }  // namespace facematch
