@@ -2,15 +2,22 @@
 // reduced and in parts. See https://llvm.org/docs/LibFuzzer.html.
 #include "../core/image/decode.h"
 
+#include <webp/decode.h>
+#include <webp/demux.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <ctime>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "../core/error.h"
 #include "../test/drawing.h"
+#include "../test/repeated.h"
 
 namespace facematch::testing {
 namespace {
@@ -29,13 +36,22 @@ void require(bool holds, const char* what) {
   std::abort();
 }
 
+double thread_milliseconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+}
+
 std::optional<DecodedImage> decoded(std::span<const uint8_t> bytes, int min_side) {
+  const double start = thread_milliseconds();
+  std::optional<DecodedImage> image;
   try {
-    return decode(bytes, kLimits, min_side, Budget(kMilliseconds));
+    image = decode(bytes, kLimits, min_side, Budget(kMilliseconds));
   } catch (const Error& error) {
     require(error.code != ErrorCode::kInternalError, "damaged bytes are never an internal error");
-    return std::nullopt;
   }
+  require(thread_milliseconds() - start < 1.5 * kMilliseconds, "the budget is checked");
+  return image;
 }
 
 void check(const DecodedImage& image) {
@@ -69,6 +85,67 @@ void check_parts(std::span<const uint8_t> bytes, const DecodedImage& whole, int 
   }
 }
 
+// Whatever libwebp's own demuxer takes, decode() takes, with the same pixels.
+void check_webp(std::span<const uint8_t> bytes, const std::optional<DecodedImage>& image) {
+  const WebPData data = {bytes.data(), bytes.size()};
+  const std::unique_ptr<WebPDemuxer, decltype(&WebPDemuxDelete)> demuxer(WebPDemux(&data),
+                                                                         WebPDemuxDelete);
+  WebPIterator frame = {};
+  if (!demuxer || WebPDemuxGetFrame(demuxer.get(), 1, &frame) == 0) return;
+  const std::unique_ptr<WebPIterator, decltype(&WebPDemuxReleaseIterator)> release(
+      &frame, WebPDemuxReleaseIterator);
+  const auto canvas = [&](WebPFormatFeature side) {
+    return static_cast<int>(WebPDemuxGetI(demuxer.get(), side));
+  };
+  const int width = canvas(WEBP_FF_CANVAS_WIDTH), height = canvas(WEBP_FF_CANVAS_HEIGHT);
+  if (int64_t{width} * height > kLimits.max_pixels || std::max(width, height) > 65'535) return;
+  int columns = 0, rows = 0;
+  const std::unique_ptr<uint8_t, decltype(&WebPFree)> pixels(
+      WebPDecodeBGR(frame.fragment.bytes, frame.fragment.size, &columns, &rows), WebPFree);
+  if (!pixels) return;
+  require(image.has_value(), "a WebP that libwebp shows is an image");
+  if (image->orientation > 1 || frame.has_alpha != 0) return;
+  require(image->width == width && image->height == height, "the canvas is libwebp's");
+  const cv::Mat expected(rows, columns, CV_8UC3, pixels.get());
+  const cv::Rect place(frame.x_offset, frame.y_offset, columns, rows);
+  require(cv::norm(image->bgr(place), expected, cv::NORM_INF) <= 0, "the pixels are libwebp's");
+}
+
+size_t u32(const uint8_t* bytes, bool little_endian) {
+  size_t value = 0;
+  for (size_t i = 0; i < 4; ++i) value = value << 8 | bytes[little_endian ? 3 - i : i];
+  return value;
+}
+
+// A chunk of a PNG or WebP, or any bytes: where, and how many.
+std::pair<size_t, size_t> unit_of(const uint8_t* data, size_t size, Random& random) {
+  const bool png = data[1] == 'P', webp = data[8] == 'W';
+  std::vector<std::pair<size_t, size_t>> chunks;
+  const size_t around = png ? 12 : 8;
+  for (size_t at = png ? 8 : 12; (png || webp) && at + around <= size && chunks.size() < 1000;) {
+    const size_t length = png ? u32(data + at, false) : u32(data + at + 4, true);
+    const size_t whole = around + length + (webp ? length % 2 : 0);
+    if (whole > size - at) break;
+    chunks.emplace_back(at, whole);
+    at += whole;
+  }
+  if (!chunks.empty() && random.below(4) != 0) return chunks[random.below(chunks.size())];
+  const size_t length = 1 + random.below(std::min<size_t>(64, size));
+  return {random.below(size - length + 1), length};
+}
+
+// Repeats a unit, up to as many times as there is room: what costs little once may cost much a
+// million times.
+size_t repeat_unit(uint8_t* data, size_t size, size_t most, Random& random) {
+  const auto [at, length] = unit_of(data, size, random);
+  const size_t room = (most - size) / length;
+  if (room == 0) return size;
+  const size_t more = length * (1 + random.below(room)), end = at + length;
+  std::memmove(data + end + more, data + end, size - end);
+  for (size_t i = 0; i < more; ++i) data[end + i] = data[at + i % length];
+  return size + more;
+}
+
 }  // namespace
 }  // namespace facematch::testing
 
@@ -77,16 +154,20 @@ void check_parts(std::span<const uint8_t> bytes, const DecodedImage& whole, int 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
   const char* const folder = std::getenv("FACEMATCH_SEEDS");
   if (folder == nullptr) return 0;
-  for (size_t number = 0; const auto& specimen : facematch::testing::specimens()) {
+  size_t number = 0;
+  const auto write = [&](const facematch::testing::ByteVector& bytes) {
     std::ofstream file(folder + ("/" + std::to_string(++number)), std::ios::binary);
-    file.write(reinterpret_cast<const char*>(specimen.file.data()), std::ssize(specimen.file));
-  }
+    file.write(reinterpret_cast<const char*>(bytes.data()), std::ssize(bytes));
+  };
+  for (const auto& specimen : facematch::testing::specimens()) write(specimen.file);
+  for (const auto& unit : facematch::testing::repeated_units()) write(unit.file(4096));
   std::_Exit(0);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace facematch::testing;
   const auto full = decoded({data, size}, 0);
+  if (std::strcmp(facematch::sniff({data, size}), "webp") == 0) check_webp({data, size}, full);
   if (!full) return 0;
   check(*full);
   require(full->bgr.cols == full->width && full->bgr.rows == full->height, "full size");
@@ -107,9 +188,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t most);
 
-// Without correct checksums libpng rejects nearly every mutant at once; some are left wrong.
+// Without correct checksums libpng rejects nearly every mutant at once, and without the length of
+// the file a WebP's new chunks are not read; some are left wrong.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned seed) {
-  const size_t changed = LLVMFuzzerMutate(data, size, most);
+  facematch::testing::Random random(seed);
+  const bool repeats = size >= 12 && random.below(64) == 0;
+  const size_t changed = repeats ? facematch::testing::repeat_unit(data, size, most, random)
+                                 : LLVMFuzzerMutate(data, size, most);
+  if (changed >= 12 && data[8] == 'W' && seed % 8 != 0) {
+    for (size_t i = 0; i < 4; ++i) data[4 + i] = static_cast<uint8_t>((changed - 8) >> 8 * i);
+  }
   if (changed >= 8 && data[1] == 'P' && seed % 8 != 0) {
     facematch::testing::ByteVector file(data, data + changed);
     facematch::testing::repair_png_checksums(file);
