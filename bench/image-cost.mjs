@@ -30,6 +30,11 @@ report({
     const own = files.filter(({ name }) => name.startsWith(format));
     const worst = own.reduce((most, one) => (one.cpu_ms > most.cpu_ms ? one : most));
     const found = `${round1(worst.cpu_ms)} ms (${worst.name})`;
-    return claim(`${format}: no analysis exceeds its budget`, found, `at most ${limit} ms`, worst.cpu_ms <= limit);
+    return claim(
+      `${format}: no analysis exceeds its budget`,
+      found,
+      `at most ${limit} ms`,
+      worst.cpu_ms <= limit,
+    );
   }),
 });
