@@ -62,6 +62,13 @@ export const errorTable = {
     requests: 'several',
     members: ['limit'],
   },
+  unknown_file: {
+    status: 400,
+    title: 'A file was sent under an unknown name',
+    detail: 'Send images under the names that the endpoint has; "field" is the one that it does not have.',
+    requests: 'images',
+    members: ['field'],
+  },
   duplicate_field: {
     status: 400,
     title: 'A field was sent twice',

@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts';
+import { holdsImage } from '../engine/file-kind.ts';
 import { excerpt, shortName } from '../engine/sent-words.ts';
 import { type ErrorCode, Problem } from '../errors.ts';
 import type { FieldRule, Fields, ImageEndpoint, ImageRule, Photo, Target } from './endpoint.ts';
@@ -84,16 +85,22 @@ export function readForm(
 ): Form {
   const sent = new SentFields(rules, limits);
   for (const part of parts) {
-    const { name, filename, start, end } = part;
-    const rule = sent.claim(name);
+    const { filename, start, end } = part;
+    const { name, rule } = sent.claim(part.name);
     const text = () =>
       body.toString('utf8', start, Math.min(end, start + Math.max(limits.max_field_bytes, shown_bytes)));
-    // Decided by its name: a part without a filename is an image too.
+    // The name decides: a part without a filename is an image too.
     if (rule?.kind === 'image')
-      sent.image({ ...part, head: body.subarray(start, Math.min(end, start + head_bytes)) });
+      sent.image({ ...part, name, head: body.subarray(start, Math.min(end, start + head_bytes)) });
     else if (rule !== undefined && end - start > limits.max_field_bytes)
       throw invalidOption(name, rule, text());
     else if (rule !== undefined) sent.setOption(name, readOption(name, rule, text()));
+    // WHATWG HTML section 4.10.21.4: a file input without a file is sent as an empty file without a name.
+    else if (
+      (filename !== undefined && (filename !== '' || end > start)) ||
+      holdsImage(body.subarray(start, end))
+    )
+      throw sent.unknownFile(name);
     else if (filename !== undefined) sent.noteUnknown(name);
   }
   return sent.form(pack);
@@ -113,8 +120,9 @@ export class SentFields {
     this.#limits = limits;
   }
 
-  /** The rule of a field, once its name is read; undefined where the endpoint does not know it. Throws Problem. */
-  claim(name: string): FieldRule | undefined {
+  /** The field of a name that was read, and its rule; undefined where the endpoint does not know it. Throws Problem. */
+  claim(sent: string): { name: string; rule: FieldRule | undefined } {
+    const name = this.#fieldOf(sent);
     const rule = ruleOf(name, this.#rules.fields);
     const claimed = this.#claimed.get(name) ?? 0;
     const most = mostOf(rule);
@@ -127,7 +135,24 @@ export class SentFields {
       });
     }
     this.#claimed.set(name, claimed + 1);
-    return rule;
+    return { name, rule };
+  }
+
+  /** A field that may repeat is also read under the names that PHP, Rails and many libraries give the items of a list. */
+  #fieldOf(sent: string): string {
+    const name = /^(.+)\[\d{0,9}\]$/s.exec(sent)?.[1];
+    return name !== undefined && mostOf(ruleOf(name, this.#rules.fields)) > 1 ? name : sent;
+  }
+
+  /** The problem of a file that the endpoint would ignore: an image that nobody looked at must not pass for one that was compared. */
+  unknownFile(name: string): Problem {
+    const names = this.#rules.images.map(([image, { most }]) =>
+      most === undefined ? image : `${image} (1 to ${most} times)`,
+    );
+    return new Problem('unknown_file', {
+      detail: `This endpoint has no file field ${excerpt(name) || '""'}: send images as ${names.join(' and ')}.`,
+      field: shortName(name),
+    });
   }
 
   image(image: SentImage): void {

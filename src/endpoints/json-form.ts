@@ -1,5 +1,5 @@
 import type { Addon } from '../engine/addon.ts';
-import { kindOfText, kinds } from '../engine/file-kind.ts';
+import { holdsImage, kindOfText, kinds } from '../engine/file-kind.ts';
 import { JsonScan, unescaped } from '../engine/json-scan.ts';
 import { excerpt, sentWords, shortName } from '../engine/sent-words.ts';
 import { Problem } from '../errors.ts';
@@ -18,6 +18,7 @@ export function readJsonForm(
   const json = new JsonScan(body);
   const sent = new SentFields(rules, limits);
   const names = new Set<string>();
+  const maxMembers = limits.max_parts + rules.repeats;
   const readImage = (name: string) => {
     sent.image({
       name,
@@ -34,21 +35,23 @@ export function readJsonForm(
       expected: 'an object',
     });
   }
-  json.object((name) => {
-    if (names.has(name)) {
-      const detail = `Send ${excerpt(name)} once.`;
-      throw new Problem('duplicate_field', { detail, field: shortName(name) });
+  json.object((sentName) => {
+    if (names.has(sentName)) {
+      const detail = `Send ${excerpt(sentName)} once.`;
+      throw new Problem('duplicate_field', { detail, field: shortName(sentName) });
     }
-    if (names.size === limits.max_parts) {
-      json.fail(undefined, `Send at most ${limits.max_parts} members; there are more at character`);
+    if (names.size === maxMembers) {
+      json.fail(undefined, `Send at most ${maxMembers} members; there are more at character`);
     }
-    names.add(name);
-    const rule = sent.claim(name);
+    names.add(sentName);
+    const { name, rule } = sent.claim(sentName);
     if (rule === undefined) {
       if ('"[{'.includes(json.peek())) sent.noteUnknown(name);
-      json.skip();
+      json.skip((start) => {
+        if (holdsImage(body.subarray(start, start + shown_bytes))) throw sent.unknownFile(name);
+      });
     } else if (rule.kind !== 'image') sent.setOption(name, readOption(name, rule, json.scalar()));
-    else if (rule.most === undefined) readImage(name);
+    else if (rule.most === undefined || (sentName !== name && json.peek() === '"')) readImage(name);
     else if (json.peek() !== '[') {
       throw invalidMember(name, `a list of 1 to ${mostOf(rule)} images`, body, json);
     } else {

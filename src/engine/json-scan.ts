@@ -115,11 +115,12 @@ export class JsonScan {
     return next === '"' ? this.#text() : this.#word();
   }
 
-  /** Any value, which is checked and forgotten. */
-  skip(): void {
+  /** Any value, which is checked and forgotten; `onText` gets the byte at which each text in it begins. */
+  skip(onText?: (start: number) => void): void {
     const next = this.peek();
-    if (next === '{') this.object(() => this.skip());
-    else if (next === '[') this.array(() => this.skip());
+    if (next === '"') onText?.(this.#at + 1);
+    if (next === '{') this.object(() => this.skip(onText));
+    else if (next === '[') this.array(() => this.skip(onText));
     else if (next !== '"' || !this.#skipPlainText()) this.scalar();
   }
 

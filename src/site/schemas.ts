@@ -94,6 +94,7 @@ const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
   embedding_mismatch: { expected: z.string().describe('Pack and version of this server') },
   invalid_embedding: { field: z.string().describe('A pointer to the embedding (RFC 6901)') },
   duplicate_field: { field: field(fieldNames) },
+  unknown_file: { field: z.string().describe('The name under which the file was sent') },
   no_face_found: {
     errors: faultList.describe('One for each faulty image, in the order of the form'),
   },

@@ -113,6 +113,11 @@ const errors: Record<ErrorCode, Row> = {
       errors: [0, 1].map((index) => ({ field: 'image2', index, agreement_percent: expect.any(Number) })),
     },
   },
+  unknown_file: {
+    when: 'a file is sent under a name that the endpoint does not know',
+    ask: () => photos({ 'image2[]': stranger }),
+    members: { field: 'image2[]' },
+  },
   duplicate_field: {
     when: 'a field is sent twice',
     ask: () => photos({ threshold_percent: ['70', '70'] }),

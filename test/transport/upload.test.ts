@@ -41,6 +41,18 @@ test.each<[string, Record<string, string>, string[]]>([
   expect(body.warnings.map(({ code, field }: Json) => `${code} ${field}`)).toEqual(warnings);
 });
 
+test('takes photos under the names of a list, and rejects a file under an unknown name', async () => {
+  const photos = [samples.three, samples.one];
+  const lists = [{ 'image2[]': photos }, { 'image2[0]': photos[0]!, 'image2[1]': photos[1]! }];
+  for (const list of lists) {
+    const { body } = await server.match({ image1: samples.one, ...list }, { path: paths.many });
+    expect(body).toMatchObject({ matches: 2, results: [{ index: 0 }, { index: 1 }] });
+  }
+  const ignored = await server.match({ ...twoPhotos(), 'image2[]': samples.one });
+  expectProblem(ignored, 'unknown_file', { field: 'image2[]' });
+  expect(await server.logged(ignored.body.request_id)).not.toHaveProperty('field');
+});
+
 describe('a body', () => {
   test.each([
     ['in one packet with its head', []],

@@ -165,7 +165,10 @@ function jsonOf(endpoint: ImageEndpoint, members: object) {
   const picture = Buffer.from('picture').toString('base64');
   const { fields } = endpoint;
   const images = imageFields(fields).map((name) => [name, mostOf(fields[name]) > 1 ? [picture] : picture]);
-  const body = JSON.stringify({ ...Object.fromEntries(images), ...members });
+  return readJson(JSON.stringify({ ...Object.fromEntries(images), ...members }), endpoint);
+}
+
+function readJson(body: string, endpoint: ImageEndpoint) {
   const wholeGroups = () => ({ read: 0, written: 0 });
   return readJsonForm(Buffer.from(body), new FormRules(endpoint), limits, pack, wholeGroups);
 }
@@ -257,15 +260,105 @@ describe('fields', () => {
     },
   );
 
-  test.each(takers)('$id: a missing image is told with the files that came instead', (endpoint) => {
+  test.each(takers)('$id: names the fields that came in place of a missing image', (endpoint) => {
+    // File inputs of a page in which nobody chose a file.
     const part = (name: string) =>
-      `--b\r\ncontent-disposition: form-data; name="${name}"; filename=a\r\n\r\n\r\n`;
+      `--b\r\ncontent-disposition: form-data; name="${name}"; filename=""\r\n\r\n\r\n`;
     const ask = (...names: string[]) =>
       readMultipart(Buffer.from(`${names.map(part).join('')}--b--\r\n`), endpoint);
     expect(() => ask('img1', 'img2', 'img1')).toThrow('; you sent img1, img2.');
     const told = `"", \ufffd, ${'c'.repeat(32)}…, d, ….`;
     expect(() => ask('', '\u202e', 'c'.repeat(40), 'd', 'e')).toThrow(told);
   });
+
+  const jpeg = '\xff\xd8\xff\xe0\x00\x10JFIF';
+  const jpegBase64 = Buffer.from(jpeg, 'latin1').toString('base64');
+  test.each(takers)('$id: rejects a file under an unknown name, wherever it stands', (endpoint) => {
+    const single = imageFields(endpoint.fields).find((name) => mostOf(endpoint.fields[name]) === 1);
+    const names = [
+      'photo',
+      '',
+      '__proto__',
+      'image9',
+      'image9[]',
+      'image9[0]',
+      ...(single ? [`${single}[]`] : []),
+    ];
+    const files = [
+      ['; filename=a.jpg', jpeg],
+      ['; filename=a.jpg', ''],
+      ['; filename=""', 'any bytes'],
+      ['', jpeg],
+      ['', jpegBase64],
+      ['', `data:image/jpeg;base64,${jpegBase64}`],
+    ];
+    for (const field of names) {
+      const unknown = expect.objectContaining({
+        code: 'unknown_file',
+        extras: expect.objectContaining({ field }),
+      });
+      for (const [filename, content] of files) {
+        const part = `--b\r\ncontent-disposition: form-data; name="${field}"${filename}\r\n\r\n${content}\r\n`;
+        const body = Buffer.concat([Buffer.from(part, 'latin1'), bodyOf(endpoint, {})]);
+        expect(() => readMultipart(body, endpoint)).toThrow(unknown);
+      }
+      const values = [jpegBase64, `data:;base64,${jpegBase64}`, [jpegBase64], [{ data: [1, jpegBase64] }]];
+      for (const value of values) {
+        expect(() => jsonOf(endpoint, Object.fromEntries([[field, value]]))).toThrow(unknown);
+      }
+    }
+    const escaped = JSON.stringify({ photo: jpegBase64 }).replaceAll('/', '\\/');
+    expect(() => readJson(escaped, endpoint)).toThrow(
+      'This endpoint has no file field photo: send images as ',
+    );
+  });
+
+  const repeating = takers.flatMap(({ fields, ...endpoint }) =>
+    imageFields(fields)
+      .filter((name) => mostOf(fields[name]) > 1)
+      .map((name) => ({
+        id: endpoint.id,
+        endpoint: { ...endpoint, fields },
+        name,
+        most: mostOf(fields[name]),
+      })),
+  );
+  test.each(repeating)(
+    '$id: takes $name, $name[] and $name[0] in their order',
+    ({ endpoint, name, most }) => {
+      const others = imageFields(endpoint.fields).filter((other) => other !== name);
+      const names = [`${name}[7]`, name, `${name}[]`, `${name}[7]`].slice(0, most);
+      const part = (field: string, file: string) =>
+        `--b\r\ncontent-disposition: form-data; name="${field}"; filename=${file}\r\n\r\n${file}\r\n`;
+      const parts = [
+        ...others.map((other) => part(other, 'o')),
+        ...names.map((field, at) => part(field, `f${at}`)),
+      ];
+      const form = readMultipart(Buffer.from(`${parts.join('')}--b--\r\n`), endpoint);
+      const own = form.photos.filter(({ field }) => field === name);
+      expect(own.map(({ filename }) => filename)).toEqual(names.map((_, at) => `f${at}`));
+      expect(own.map(({ index }) => index)).toEqual(names.map((_, at) => at));
+      expect(form.warnings).toEqual([]);
+
+      const [, second, third, fourth] = ['AAAA', 'AAAAAA', 'AAAAAAAA', 'AAAAAAAAAA'];
+      const json = jsonOf(endpoint, { [`${name}[1]`]: second, [`${name}[]`]: [third, fourth] });
+      const lengths = json.photos.map(({ field }, at) => [
+        field,
+        json.images[at]!.end - json.images[at]!.start,
+      ]);
+      expect(lengths.filter(([field]) => field === name).map(([, length]) => length)).toEqual([7, 4, 6, 7]);
+
+      const beyond = [...others, ...Array(most + 1).fill(`${name}[]`)]
+        .map((field) => part(field, 'f'))
+        .join('');
+      expect(() => readMultipart(Buffer.from(`${beyond}--b--\r\n`), endpoint)).toThrow(
+        expect.objectContaining({
+          code: 'too_many_images',
+          extras: expect.objectContaining({ limit: most }),
+        }),
+      );
+    },
+  );
 
   test.each(takers)('$id: a field of others is named once and ignored', (endpoint) => {
     const names = new Set(['colour', '__proto__', ...takers.flatMap(({ fields }) => Object.keys(fields))]);
