@@ -106,7 +106,7 @@ export const settings = {
     0,
     100_000,
     0,
-    'Images whose faces and embeddings stay in memory (never on disk), so that the same file is not analysed again; the least recently used go first. 0 keeps none',
+    'Images whose faces and embeddings stay in memory (never on disk), so that a key that sends the same file again does not wait for its analysis; keys share no entries, the least recently used go first. 0 keeps none',
   ),
   deadline_ms: integer(1, day_ms, 10_000, 'Longest time from the last byte of a request to its answer'),
   upload_timeout_ms: integer(1, day_ms, 30_000, 'Longest time from the head of a request to its last byte'),

@@ -9,7 +9,8 @@ const timings_ms = { decode: 0, detect: 0, align: 0, embed: 0 };
 
 /**
  * Analyses of images that were sent before, for callers who compare one image with many: in memory only, by the SHA-256 of the bytes, so
- * that no image can be made to stand for another, and by the options.
+ * that no image can be made to stand for another, by the options, and by the owner, so that no key learns from the time of an analysis
+ * whether another one sent the image.
  */
 export class AnalysisCache {
   readonly #kept: LRUCache<string, Analysis>;
@@ -24,12 +25,17 @@ export class AnalysisCache {
     return this.#kept.size;
   }
 
-  /** Analyses only the images that are not in the cache. */
-  analyse(images: readonly Uint8Array[], options: AnalyseOptions, analyse: Analyse): Ticket<Outcome> {
+  /** Analyses only the images that are not in the cache for this owner. */
+  analyse(
+    owner: string,
+    images: readonly Uint8Array[],
+    options: AnalyseOptions,
+    analyse: Analyse,
+  ): Ticket<Outcome> {
     let ticket: Ticket<Outcome> | undefined;
     let reason: Error | undefined;
     const look = async (): Promise<Done<Outcome>> => {
-      const keys = await Promise.all(images.map((image) => keyOf(image, options)));
+      const keys = await Promise.all(images.map((image) => keyOf(owner, image, options)));
       if (reason) throw reason;
       const outcomes = keys.map((key): Outcome | undefined => this.#kept.get(key));
       const missing = outcomes.flatMap((outcome, index) => (outcome === undefined ? [index] : []));
@@ -63,10 +69,10 @@ export class AnalysisCache {
 }
 
 /** Hashed on a libuv thread. The copy is needed because WebCrypto does not accept shared memory; it takes one of its own at once. */
-async function keyOf(image: Uint8Array, options: AnalyseOptions): Promise<string> {
+async function keyOf(owner: string, image: Uint8Array, options: AnalyseOptions): Promise<string> {
   const copy = new Uint8Array(image);
   const hashed = crypto.subtle.digest('SHA-256', copy);
   copy.fill(0);
   const digest = await hashed;
-  return `${Buffer.from(digest).toString('base64')} ${JSON.stringify(options)}`;
+  return `${Buffer.from(digest).toString('base64')} ${JSON.stringify([owner, options])}`;
 }

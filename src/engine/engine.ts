@@ -98,7 +98,7 @@ export class Engine {
         origin,
       );
     if (this.#cache === undefined || !keep) return submit(images, options);
-    return this.#cache.analyse(images, options, submit);
+    return this.#cache.analyse(origin.owner, images, options, submit);
   }
 
   /** Calculates in a worker. The job takes one place in the queue. */

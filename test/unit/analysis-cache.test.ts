@@ -45,8 +45,8 @@ function cached(pictures: number) {
     return found;
   }
   const cache = new AnalysisCache(pictures);
-  const ask = (texts: readonly string[], how = options) =>
-    cache.analyse(texts.map(picture), how, (images) =>
+  const ask = (texts: readonly string[], how = options, owner = 'a') =>
+    cache.analyse(owner, texts.map(picture), how, (images) =>
       queue.submit(images.map((image) => ({ image, options }))),
     );
   return { cache, ask, looked };
@@ -77,6 +77,14 @@ describe('AnalysisCache', () => {
     const { ask, looked } = cached(8);
     await ask(['one']).done;
     await ask(['one'], { ...options, ...more }).done;
+    expect(looked).toEqual(['one', 'one']);
+  });
+
+  test('analyses an image again for another owner, who must not learn that it was sent', async () => {
+    const { ask, looked } = cached(8);
+    await ask(['one'], options, 'a').done;
+    const other = await ask(['one'], options, 'b').done;
+    expect(other.outcomes).toEqual([analysis(3)]);
     expect(looked).toEqual(['one', 'one']);
   });
 
