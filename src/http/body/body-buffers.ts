@@ -19,9 +19,12 @@ export interface BodyBuffer {
   since_ms: number;
 }
 
-/** Capacities are powers of two between these; larger bodies get what they need, and their memory is not kept. */
+/** Capacities are powers of two up to the larger one, and multiples of it beyond. */
 const minCapacity_bytes = 64 * 1024;
 const maxKeptBuffer_bytes = 32 * 1024 * 1024;
+
+/** As much is wiped in one turn of the event loop: some milliseconds, whatever the size of the body. */
+const wipedAtOnce_bytes = 8 * 1024 * 1024;
 
 /** Below this size memory comes from the heap and is written at once; above, its pages take memory when they are written. */
 const ownPagesFrom_bytes = 1024 * 1024;
@@ -44,13 +47,22 @@ export class BodyBuffers {
     this.#keep_bytes = keep_bytes;
   }
 
-  /** At least `size` bytes. Throws a RangeError when there is no memory. */
-  acquire(size: number): BodyBuffer {
-    const isKept = size <= maxKeptBuffer_bytes;
-    const capacity = isKept ? Math.max(minCapacity_bytes, 2 ** Math.ceil(Math.log2(size))) : size;
+  /**
+   * At least `size` bytes, of which `wanted` will be written soon: no much larger part of it takes memory already. Throws a RangeError when
+   * there is no memory.
+   */
+  acquire(size: number, wanted: number): BodyBuffer {
+    const capacity =
+      size > maxKeptBuffer_bytes
+        ? Math.ceil(size / maxKeptBuffer_bytes) * maxKeptBuffer_bytes
+        : Math.max(minCapacity_bytes, 2 ** Math.ceil(Math.log2(size)));
     const kept = this.#kept.get(capacity)?.pop();
     if (kept === undefined) return { bytes: allocate(capacity), resident: 0, hugeUpTo: 0, since_ms: 0 };
     this.kept_bytes -= kept.resident;
+    if (kept.resident > 2 * wanted) {
+      this.#memory.discard(kept.bytes.subarray(wanted), 0);
+      kept.resident = wanted;
+    }
     return kept;
   }
 
@@ -59,19 +71,38 @@ export class BodyBuffers {
     else this.#memory.copyBytes(bytes, at, from);
   }
 
-  /** `written`: bytes from its start that are not 0. Nobody may read it any more. */
-  release(buffer: BodyBuffer, written: number): void {
-    const { bytes, resident } = buffer;
-    if (bytes.length > maxKeptBuffer_bytes || this.kept_bytes + resident > this.#keep_bytes) {
-      this.#memory.discard(bytes, written);
-      return;
-    }
-    this.#memory.wipe(bytes, written);
-    const same = this.#kept.get(bytes.length);
+  /**
+   * Wipes it and keeps it for a later body; where there is no room, or it is large, its pages return to the system. `written`: bytes from
+   * its start that are not 0. Nobody may read it any more. `onFree` is called when this is done, which is at once for a body of one turn.
+   */
+  release(buffer: BodyBuffer, written: number, onFree: () => void): void {
+    const isLarge = buffer.bytes.length > maxKeptBuffer_bytes;
+    const returns = isLarge || this.kept_bytes + buffer.resident > this.#keep_bytes;
+    const { bytes } = buffer;
+    const wipe = (from: number): void => {
+      const to = Math.min(from + wipedAtOnce_bytes, written);
+      const isLast = to === written;
+      if (returns) this.#memory.discard(bytes.subarray(from, isLast ? bytes.length : to), to - from);
+      else this.#memory.wipe(bytes.subarray(from, to), to - from);
+      if (!isLast) {
+        setImmediate(wipe, to);
+        return;
+      }
+      if (returns) buffer.resident = 0;
+      // The address space of large ones is kept: that of others is soon found again.
+      if (!returns || isLarge) this.#keep(buffer);
+      onFree();
+    };
+    wipe(0);
+  }
+
+  #keep(buffer: BodyBuffer): void {
+    const { length } = buffer.bytes;
+    const same = this.#kept.get(length);
     buffer.since_ms = performance.now();
-    if (same === undefined) this.#kept.set(bytes.length, [buffer]);
+    if (same === undefined) this.#kept.set(length, [buffer]);
     else same.push(buffer);
-    this.kept_bytes += resident;
+    this.kept_bytes += buffer.resident;
     this.#sweep ??= setInterval(() => this.#giveIdle(), idle_ms / 2).unref();
   }
 
@@ -94,7 +125,7 @@ export class BodyBuffers {
     for (const same of this.#kept.values()) {
       while (same[0] !== undefined && same[0].since_ms < before_ms) this.#drop(same);
     }
-    if (this.kept_bytes > 0) return;
+    if ([...this.#kept.values()].some((same) => same.length > 0)) return;
     clearInterval(this.#sweep);
     this.#sweep = undefined;
   }
@@ -107,7 +138,7 @@ export class BodyBuffers {
   }
 }
 
-/** Growable, though it never grows: then it has pages of its own, and a false length costs only address space. */
+/** Growable, though it never grows: then it has pages of its own, and what is not written costs only address space. */
 const Growable = SharedArrayBuffer as new (
   length: number,
   options: { maxByteLength: number },

@@ -60,7 +60,14 @@ const hugePage_bytes = 2 * 1024 * 1024;
 /** What a body of unknown length begins with. */
 const first_bytes = 64 * 1024;
 
+/**
+ * A larger one moves to memory for the largest body, of which only what is written takes any. Moving more than this at once would hold the
+ * main thread up.
+ */
+const maxMoved_bytes = 4 * 1024 * 1024;
+
 const nothing = Buffer.alloc(0);
+const nobody = () => {};
 
 export class Upload {
   readonly #uploads: Uploads;
@@ -105,8 +112,9 @@ export class Upload {
   release(): void {
     if (this.#released) return;
     this.#released = true;
-    this.#uploads.charge(this.#owner, -this.#charged);
-    if (this.#buffer !== undefined) this.#uploads.buffers.release(this.#buffer, this.#filled);
+    const uncharge = () => this.#uploads.charge(this.#owner, -this.#charged);
+    if (this.#buffer === undefined) uncharge();
+    else this.#uploads.buffers.release(this.#buffer, this.#filled, uncharge);
     this.#buffer = undefined;
     this.#filled = 0;
   }
@@ -123,22 +131,26 @@ export class Upload {
     this.#filled = filled;
   }
 
-  /** Moves what has come to memory for all of a body whose length is known, else to twice as much as it has. Throws Problem overloaded. */
+  /** Moves what has come to memory for all of a body whose length is known, else to twice as much as it has, or to all that it may have. Throws Problem overloaded. */
   #grow(filled: number): void {
     const { buffers } = this.#uploads;
     const before = this.#buffer;
-    const doubled = before === undefined ? first_bytes : Math.min(2 * before.bytes.length, this.limit);
-    const buffer = buffers.acquire(this.#length ?? Math.max(filled, doubled));
+    const doubled = Math.max(filled, before === undefined ? first_bytes : 2 * before.bytes.length);
+    const wanted = this.#length ?? Math.min(doubled, this.limit);
+    const buffer = buffers.acquire(
+      this.#length === undefined && filled > maxMoved_bytes ? this.limit : wanted,
+      wanted,
+    );
     try {
       this.#charge(buffer, filled);
     } catch (error) {
-      buffers.release(buffer, 0);
+      buffers.release(buffer, 0, nobody);
       throw error;
     }
     this.#buffer = buffer;
     if (before === undefined) return;
     buffers.copy(buffer, 0, before.bytes.subarray(0, this.#filled));
-    buffers.release(before, this.#filled);
+    buffers.release(before, this.#filled, nobody);
   }
 
   /** Charges the memory that the buffer takes with so many bytes. Throws Problem overloaded. */
