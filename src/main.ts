@@ -19,7 +19,10 @@ export async function main(): Promise<void> {
   let server: Server | undefined;
   /** Resolves to whether no thread is stuck in a write. */
   const flush = async (): Promise<boolean> => {
-    const written = await Promise.all([log.lines.flush(), out.flush(), server?.audit_lines?.flush() ?? true]);
+    const audit = server?.audit;
+    // It is the first, because it logs what it lost.
+    await audit?.close();
+    const written = await Promise.all([log.lines.flush(), out.flush(), audit?.lines.flush() ?? true]);
     return written.every(Boolean);
   };
   const end = async (code: number, isHung = false): Promise<void> => {
@@ -48,7 +51,7 @@ export async function main(): Promise<void> {
   // npx does not pass every signal on, and may end alone.
   if (process.env.npm_command === 'exec') addon.endWithParent(process.ppid);
   // Without an audit log SIGHUP keeps its default: it ends the process.
-  if (config.audit_log !== '') process.on('SIGHUP', () => server?.audit_lines?.reopen());
+  if (config.audit_log !== '') process.on('SIGHUP', () => server?.audit?.lines.reopen());
   try {
     server = await startServer(config, log);
     if (!(await server.ready)) return;

@@ -16,7 +16,6 @@ import { UnreadAnswers } from '../http/unread.ts';
 import { calibrationOf } from '../scoring/calibration.ts';
 import { documents } from '../site/documents.ts';
 import { AuditLog } from '../telemetry/audit.ts';
-import type { Lines } from '../telemetry/lines.ts';
 import { type Log, Telemetry } from '../telemetry/telemetry.ts';
 import type { Certificate } from './certificate.ts';
 import {
@@ -34,8 +33,8 @@ export interface Server {
   readonly adminAddress: string;
   /** True when requests are served, false when a shutdown came first. Rejects with a message for people. */
   readonly ready: Promise<boolean>;
-  /** Those of the audit log: to be opened anew after the file has been moved away, and to be written at an end without `close`. */
-  readonly audit_lines: Lines | undefined;
+  /** To be opened anew after its file has been moved away, and to be closed at an end without `close`. */
+  readonly audit: AuditLog | undefined;
   /**
    * Refuses new requests, waits for running ones as long as the configuration allows, and frees everything. Resolves to
    * whether the workers have ended: process.exit() would wait for those that have not.
@@ -68,6 +67,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
     ...gaugesOf(services, pipeline, connections.front, certificate),
     log_lines_dropped_total: () => log.lines.dropped,
     audit_lines_dropped_total: () => audit?.lines.dropped ?? 0,
+    audit_lines_waiting: () => audit?.lines.waiting,
   });
   const front = await openFront(transport, services, pipeline, certificate, connections.front, log);
   opened.push(front);
@@ -84,7 +84,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
     address: front.url,
     adminAddress: admin.url,
     ready,
-    audit_lines: audit?.lines,
+    audit,
     close: () => shutDown(services, pipeline, front, opened, ready, log),
   };
 }
@@ -210,7 +210,7 @@ async function becomeReady(
 const minForWorkers_ms = 1000;
 
 async function shutDown(
-  { config, engine, readiness }: Services,
+  { config, engine, readiness, telemetry }: Services,
   pipeline: Pipeline,
   front: Listening,
   opened: Opened,
@@ -230,7 +230,9 @@ async function shutDown(
   );
   await Promise.all(closing);
   if (!ended) logger.warn('a worker did not end in time');
-  logger.info({ cut }, 'stopped');
+  // The last line: what it counts is lost, and no scrape comes any more.
+  const audit_lines_lost = telemetry.audit?.lines.dropped;
+  logger[audit_lines_lost ? 'error' : 'info']({ cut, audit_lines_lost }, 'stopped');
   return ended;
 }
 

@@ -17,16 +17,19 @@ const groups: readonly ErrorGroup[] = ['request', 'image'];
 export class AuditLog {
   readonly lines: Lines;
   readonly #pack: string;
+  readonly #logger: Logger;
 
   /** Appends to the file, which only its owner can read. Throws an Error with a message for people. */
   constructor(path: string, pack: string, logger: Logger) {
     this.#pack = pack;
+    this.#logger = logger;
     try {
       this.lines = new Lines({
         dest: path,
         mode: 0o600,
         onError: ({ message }) => logger.error({ fault: message }, 'the audit log cannot be written'),
-        onDropped: (dropped) => logger.error({ dropped }, 'audit lines were dropped: the disk was too slow'),
+        onDropped: (dropped) =>
+          logger.error({ dropped }, 'audit log lines were dropped: the disk was full or too slow'),
       });
     } catch (cause) {
       const { code, message } = cause as NodeJS.ErrnoException;
@@ -43,10 +46,11 @@ export class AuditLog {
     this.lines.write(lines.map((decision) => `${JSON.stringify({ ...common, ...decision })}\n`).join(''));
   }
 
-  /** Resolves when what is in memory is written, or a second later. */
+  /** Resolves when what is in memory is written, or cannot be, or a second later, and logs how many lines are lost. */
   async close(): Promise<void> {
     await this.lines.flush();
-    this.lines.end();
+    const lost = this.lines.end();
+    if (lost > 0) this.#logger.error({ lost }, 'audit log lines were lost: they could not be written');
   }
 }
 

@@ -26,6 +26,13 @@ const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (con
 
 const newline = 10;
 
+/** How many lines end in a text, or in its bytes. */
+function linesIn(text: string | Buffer): number {
+  let count = 0;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) count += 1;
+  return count;
+}
+
 /**
  * Lines that a libuv thread writes, so that nothing slow blocks the main thread. Those that do not fit are dropped and counted. Not pino's own
  * destination: on a full disk that retries for ever at the end of the process, and reopening leaves it with wrong descriptors.
@@ -48,7 +55,7 @@ export class Lines {
   #writing = false;
   #fault: NodeJS.ErrnoException | undefined;
   #retrying: NodeJS.Timeout | undefined;
-  /** How many lines were dropped since the start. */
+  /** How many lines were dropped since the start, or lost at the end. */
   dropped = 0;
   /** How many of them `onDropped` was told. */
   #told = 0;
@@ -62,11 +69,17 @@ export class Lines {
     this.#file = typeof dest === 'number' ? dest : openSync(dest, flags, mode);
   }
 
+  /** How many lines wait to be written. They are counted at each call: at most 8 MiB. */
+  get waiting(): number {
+    const texts = [this.#batch.subarray(this.#written), ...this.#batches, this.#gathered];
+    return texts.reduce((sum, text) => sum + linesIn(text), 0);
+  }
+
   /** Whole lines, each with its end. */
   write(text: string): void {
     const bytes = Buffer.byteLength(text);
     if (this.#bytes + bytes > maxWaiting_bytes) {
-      this.dropped += text.split('\n').length - 1;
+      this.dropped += linesIn(text);
       return;
     }
     this.#bytes += bytes;
@@ -100,6 +113,7 @@ export class Lines {
 
   /** For the end of the process: waits until all is written or cannot be, a second at most. Resolves to whether no thread is stuck in a write. */
   async flush(): Promise<boolean> {
+    if (this.#ended) return !this.#writing;
     this.#collect();
     await new Promise<void>((resolve) => {
       const late = setTimeout(resolve, flush_ms);
@@ -112,10 +126,15 @@ export class Lines {
     return !this.#writing;
   }
 
-  /** Call it after `flush`. */
-  end(): void {
+  /** Call it after `flush`. Lines that still wait are lost, and count as dropped; returns how many there are. */
+  end(): number {
+    if (this.#ended) return 0;
     this.#ended = true;
+    const lost = this.waiting;
+    this.dropped += lost;
+    clearTimeout(this.#retrying);
     if (!this.#writing && typeof this.#options.dest === 'string') close(this.#file);
+    return lost;
   }
 
   #pass(): void {

@@ -118,7 +118,10 @@ export const gauges = {
   ready: '1 when requests are served, 0 while starting and draining',
   event_loop_active_seconds_total: 'Busy time of the main thread: its rate is the share of one core',
   log_lines_dropped_total: 'Log lines that were dropped because nothing read standard error fast enough',
-  audit_lines_dropped_total: 'Lines of the audit log that were dropped because the disk was too slow',
+  audit_lines_dropped_total:
+    'Lines of the audit log that were dropped because the disk was full or too slow, or lost at shutdown',
+  audit_lines_waiting:
+    'Lines of the audit log that wait to be written: they are lost if the process ends before; absent without `FACEMATCH_AUDIT_LOG`',
   memory_limit_bytes: "The process's memory limit, or else the machine's memory",
 } as const;
 

@@ -231,3 +231,14 @@ describe('in the audit log', () => {
     expect(lines().map(({ request_id }) => request_id)).toEqual([after.body.request_id]);
   });
 });
+
+test('tells how many lines of the audit log wait, and in the last line of the log how many were lost', async () => {
+  const full = await TestServer.forTest({ env: { FACEMATCH_AUDIT_LOG: '/dev/full' } });
+  for (let sent = 0; sent < 3; sent++) expect((await full.match(twoPhotos())).status).toBe(200);
+  await full.metricBecomes('facematch_audit_lines_waiting', 3);
+  expect(await full.metric('facematch_audit_lines_dropped_total')).toBe(0);
+  await full.stop();
+  const [lost, stopped] = full.stderr.slice(-2).map((line) => JSON.parse(line));
+  expect(lost).toMatchObject({ level: 'error', lost: 3, msg: expect.stringContaining('lost') });
+  expect(stopped).toMatchObject({ level: 'error', audit_lines_lost: 3, msg: 'stopped' });
+});

@@ -103,9 +103,12 @@ describe('lines that cannot be written', () => {
     for (let written = 0; written < sent; written++) lines.write(line);
     expect(await lines.flush()).toBe(true);
     expect(await lines.flush()).toBe(true);
-    lines.end();
     expect(faults).toEqual(['ENOSPC']);
-    expect(lines.dropped).toBe(sent - 8192);
+    expect([lines.dropped, lines.waiting]).toEqual([sent - 8192, 8192]);
+    expect(lines.end()).toBe(8192);
+    expect(lines.dropped).toBe(sent);
+    // What was counted once is not counted again.
+    expect([await lines.flush(), lines.end(), lines.dropped]).toEqual([true, 0, sent]);
   });
 
   test('go whole into the file that is opened next', async () => {
