@@ -132,13 +132,27 @@ describe('a connection', () => {
   });
 
   test.each(['close', 'TE, Close'])(
-    'is closed after the answer to a client that asks: %s',
+    'is closed after the answer to a client that asks, and says so: %s',
     async (connection) => {
       client.write(server.photoRequest({ connection }));
-      expect((await client.answer()).body).toMatchObject({ match: true });
+      const answer = await client.answer();
+      expect(answer.body).toMatchObject({ match: true });
+      expect(answer.headers.get('connection')).toBe('close');
       await client.closed;
     },
   );
+
+  test.each<[what: string, path: string, status: number]>([
+    ['a refusal', '/nowhere', 404],
+    ['an answer', paths.models, 200],
+  ])('answers no request behind one that closes it: %s', async (_what, path, status) => {
+    const closing = server.head({ connection: 'close' }, `GET ${path} HTTP/1.1`);
+    client.write(closing + server.getHead().repeat(2));
+    await client.closed;
+    const [answer, ...others] = await client.answers(1);
+    expect([answer!.status, answer!.headers.get('connection'), others]).toEqual([status, 'close', []]);
+    expect(client.text.match(/HTTP\/1\.1/g)).toHaveLength(1);
+  });
 });
 
 test.each<[string, string]>([
@@ -148,11 +162,37 @@ test.each<[string, string]>([
   // As the last field, where node:http takes it for none.
   ['an empty length', 'content-length: \r\n'],
   ['an unknown transfer coding', 'transfer-encoding: gzip, chunked\r\n'],
-])('a head with %s is refused, and the connection ends', async (_what, lines) => {
-  const plain = server.head();
-  client.write(`${plain.slice(0, -2)}${lines}\r\nGET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n`);
-  const answer = await client.answer();
-  expect(answer.body).toMatchObject({ status: 400, code: 'invalid_multipart' });
+])(
+  'a head with %s is refused, and the connection ends, in however many packets it comes',
+  async (_what, lines) => {
+    const plain = server.head({ 'x-note': 'GET /smuggled HTTP/1.1' });
+    const head = `${plain.slice(0, -2)}${lines}\r\n`;
+    // The second packet looks like a request of its own.
+    const middle = head.indexOf('GET /smuggled');
+    for (const places of [[], [middle]]) {
+      const one = new RawClient(server.port);
+      one.socket.setNoDelay(true);
+      const text = `${head}GET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n`;
+      for (const [at, from] of [0, ...places].entries()) {
+        await new Promise((written) => one.socket.write(text.slice(from, places[at]), written));
+        await server.metric('facematch_ready');
+      }
+      const answer = await one.answer();
+      expect(answer.body).toMatchObject({ status: 400, code: 'invalid_multipart' });
+      await one.closed;
+      expect(one.text).not.toContain('not_found');
+    }
+  },
+);
+
+test('a head behind a body that could end in two places is refused, whatever the body looks like', async () => {
+  const fake = Buffer.from('\r\n\r\nGET /smuggled HTTP/1.1\r\nhost: x\r\nx: ');
+  const first = server.lengthHead(fake.length, { 'x-api-key': 'wrong' });
+  client.write(
+    Buffer.concat([Buffer.from(first), fake, Buffer.from(server.head({ 'content-length': '5x' }))]),
+  );
+  const [answer] = await client.answers(1);
+  expect(answer!.body).toMatchObject({ code: 'invalid_api_key' });
   await client.closed;
   expect(client.text).not.toContain('not_found');
 });

@@ -11,6 +11,7 @@ import { createServer as createTlsServer, Server as TlsServer } from 'node:https
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { type Connections, cannotListen, type ListenerOptions, type Listening, urlOf } from '../listening.ts';
+import { packetsOf } from './packets.ts';
 import { NodeWire, unclearPrefix, wiresOf } from './wire.ts';
 
 /** The clocks that µWS has, with its times. */
@@ -106,6 +107,8 @@ function serve(server: Server, { limits, handle, onFault }: ListenerOptions, unc
     }
     try {
       const { exchange } = new NodeWire(req, res, limits, unclear);
+      packetsOf(socket).head(exchange.awaitsBody);
+      if (exchange.awaitsBody) req.on('data', (chunk) => packetsOf(socket).body(chunk));
       if (exchange.request.framing === 'unclear') ended.add(socket);
       handle(exchange);
     } catch (error) {
@@ -139,16 +142,12 @@ const maxPipelined = 32;
 
 const pipelined = new WeakMap<Socket, number>();
 
-/** The packet that a parser is reading, in place. */
-let packet: Buffer | undefined;
-
 /** False, and the connection is closed, where too many requests of it wait, as µWS closes it at the first that has to. */
 function hasRoom(socket: Socket, res: ServerResponse): boolean {
   const waiting = pipelined.get(socket) ?? 0;
   if (waiting >= maxPipelined) {
     socket.destroy();
-    // Node would make an object of each further request of the packet: zeros end its parser.
-    packet?.fill(0);
+    packetsOf(socket as Socket).endParser();
   }
   if (socket.destroyed) return false;
   pipelined.set(socket, waiting + 1);
@@ -189,13 +188,9 @@ function count(server: Server, connections: Connections, makesRoom: boolean): vo
   server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
     // Without a listener of ours node:http reads into memory that it keeps, with the last bodies, and gives us copies. With one,
     // each packet comes here before its parser has read it, and after.
-    socket.prependListener('data', (coming: Buffer) => {
-      packet = coming;
-    });
-    socket.on('data', (read: Buffer) => {
-      read.fill(0);
-      packet = undefined;
-    });
+    const packets = packetsOf(socket);
+    socket.prependListener('data', (packet: Buffer) => packets.read(packet));
+    socket.on('data', () => packets.done([...wiresOf(socket)].some(({ exchange }) => exchange.awaitsBody)));
     socket.once('close', () => {
       if (!heard.has(socket)) connections.silent += 1;
     });
@@ -214,6 +209,8 @@ const unclearCodes = [
   'HPE_INVALID_TRANSFER_ENCODING',
 ];
 
+const nothing = Buffer.alloc(0);
+
 const refused = new WeakSet<Socket>();
 
 /** What node:http could not read. Its parser goes on failing for all that follows on the connection. */
@@ -222,16 +219,30 @@ function hearFault(error: ParseError, socket: Socket, again: Server): void {
   refused.add(socket);
   const wires = [...wiresOf(socket)];
   // A client that says nothing, or has left.
-  if (!socket.writable || !error.code?.startsWith('HPE_')) socket.destroy();
-  else if (wires.length > 0) {
+  if (!socket.writable || !error.code?.startsWith('HPE_')) {
+    socket.destroy();
+    return;
+  }
+  if (wires.length > 0) {
     // What came before the fault, such as the end of a body, is delivered first.
     setImmediate(() => {
       for (const wire of wires) wire.endConnection();
     });
-  } else if (unclearCodes.includes(error.code)) {
+    return;
+  }
+  // A request behind one with `Connection: close`: nobody answers it (RFC 9112 section 9.6).
+  if (error.code === 'HPE_CLOSED_CONNECTION') {
+    closeSoon(socket);
+    return;
+  }
+  const head = unclearCodes.includes(error.code)
+    ? packetsOf(socket).faultyHead(error.rawPacket ?? nothing, error.bytesParsed ?? 0)
+    : undefined;
+  if (head === undefined) refuse(error, socket);
+  else {
     heard.add(socket);
-    again.emit('connection', new SecondReading(socket, headOf(error)));
-  } else refuse(error, socket);
+    again.emit('connection', new SecondReading(socket, renamed(head)));
+  }
 }
 
 function refuse({ code }: Partial<ParseError>, socket: Duplex): void {
@@ -239,12 +250,9 @@ function refuse({ code }: Partial<ParseError>, socket: Duplex): void {
   closeSoon(socket, `HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
 }
 
-/** The head at which a fault was seen, or what came of it in the last packet, its fields that say where the body ends by other names. */
-function headOf({ rawPacket = Buffer.alloc(0), bytesParsed = 0 }: ParseError): string {
-  const text = rawPacket.toString('latin1');
-  // An empty length is seen only at the end of its head, which is not the one before it.
-  const before = text.lastIndexOf('\r\n\r\n', bytesParsed - 5);
-  const [head] = text.slice(before < 0 ? 0 : before + 4).split('\r\n\r\n', 1);
+/** A head, its fields that say where the body ends by other names. */
+function renamed(text: string): string {
+  const [head] = text.split('\r\n\r\n', 1);
   return `${head!.replaceAll(/\r\n(?=(?:content-length|transfer-encoding):)/gi, `\r\n${unclearPrefix}`)}\r\n\r\n`;
 }
 

@@ -22,6 +22,8 @@ export interface HttpRequest {
   forEach(visit: (name: string, value: string) => void): void;
   getCaseSensitiveMethod(): string;
   getUrl(): string;
+  /** The first field of a name in lower case; empty when there is none. */
+  getHeader(name: string): string;
   getQuery(): string | undefined;
 }
 

@@ -15,9 +15,13 @@ export class UwsWire implements Wire {
   /** µWS skips a short rest by itself. */
   readonly discards = ['drain'] as const;
   readonly #unread: UnreadAnswers;
+  /** µWS ends the connection after the answer, and then says so in no header of its own. */
+  readonly #isMarked: boolean;
   /** Undefined once answered or aborted: µWS's object must not be used after that. */
   #res: HttpResponse | undefined;
   #inCallback = true;
+  /** µWS may still be reading the packet of the request: it would answer another one behind it. */
+  #inPacket = true;
   #sending: Sending | undefined;
   /** An interim response was written, so µWS takes the status as written. */
   #interim = false;
@@ -27,6 +31,8 @@ export class UwsWire implements Wire {
   /** Call inside µWS's request callback, and `stay` before that returns. */
   constructor(res: HttpResponse, req: HttpRequest, limits: ExchangeLimits) {
     this.exchange = new Exchange(copyRequest(res, req), this, limits);
+    // uWebSockets src/HttpContext.h takes any value of five characters for `close`, of the first field of this name.
+    this.#isMarked = req.getHeader('connection').length === 5;
     this.#unread = limits.unread;
     this.#res = res;
   }
@@ -41,6 +47,9 @@ export class UwsWire implements Wire {
     this.#inCallback = false;
     const res = this.#res;
     if (res === undefined) return;
+    // An answer in a microtask still comes within the packet.
+    if (this.exchange.request.closes) setImmediate(() => this.#leavePacket());
+    else this.#leavePacket();
     this.#listen(res);
     if (!this.exchange.awaitsBody) return;
     res.onData((chunk, last) => this.exchange.data(new Uint8Array(chunk), last));
@@ -53,8 +62,8 @@ export class UwsWire implements Wire {
     const size = Buffer.byteLength(reply.body);
     if (way === 'cut') this.#sendAndCut(res, reply, hasBody);
     else if (way === 'drain') this.#sendOpen(res, reply, hasBody, size);
-    // µWS ends no connection behind a head alone, nor behind a body that does not go out at once.
-    else if (way === 'close' && (!hasBody || size > piece_bytes)) {
+    // µWS ends no connection behind a head alone, nor behind a body that does not go out at once. A document cannot be padded.
+    else if (way === 'close' && (!hasBody || size > piece_bytes || typeof reply.body !== 'string')) {
       this.#toCome = 1;
       this.#sendOpen(res, reply, hasBody, size);
     } else this.#sendWhole(res, reply, hasBody, size, way === 'close');
@@ -121,11 +130,25 @@ export class UwsWire implements Wire {
         return;
       }
       this.#listen(res);
-      if (close) res.end(reply.body, true);
+      if (close) this.#endLast(res, reply.body as string);
       else if (size > piece_bytes || !res.tryEnd(reply.body, size)[0]) {
         this.#sending = new Sending(res, reply.body, this.#unread);
       }
     });
+  }
+
+  /**
+   * The connection's last answer. uWebSockets src/HttpResponse.h (internalEnd) ends the connection at once only where nothing is corked,
+   * otherwise behind the packet: a request behind this one would be answered before (RFC 9112 section 9.6 forbids it). So within the packet
+   * the body is padded beyond the cork buffer.
+   */
+  #endLast(res: HttpResponse, body: string): void {
+    if (this.#isMarked) res.writeHeader('Connection', 'close');
+    res.end(this.#inPacket ? body.padEnd(beyondCork_bytes) : body, true);
+  }
+
+  #leavePacket(): void {
+    this.#inPacket = false;
   }
 
   /** Sends an answer, the connection's last, and leaves its response open, for which µWS has no call. */
@@ -224,16 +247,19 @@ class Sending implements UnreadAnswer {
   }
 
   /**
-   * µWS sends the first total as Content-Length, and ends the response where that many bytes are sent. So one that stays open keeps a byte
-   * back at first, and gives a larger total later.
+   * uWebSockets src/HttpResponse.h, internalEnd(): the first call of tryEnd sends its total as Content-Length, and every call ends the response
+   * where as many bytes as its own total have been sent. So for a response that stays open the first call, whose total is the true one, keeps
+   * the last byte back, and all later ones give a total that is never reached.
    */
   #send(): void {
     const size = this.#body.length;
     const stays = this.#onSent !== undefined;
+    const neverReached = size + 1;
     for (let ok = true; ok && this.#res !== undefined; ) {
       const from = this.#sent;
-      const to = Math.min(from + piece_bytes, stays && from === 0 ? size - 1 : size);
-      const total = stays && from > 0 ? size + 1 : size;
+      const isFirst = from === 0;
+      const to = Math.min(from + piece_bytes, stays && isFirst ? size - 1 : size);
+      const total = stays && !isFirst ? neverReached : size;
       const [written, done] = this.#res.tryEnd(this.#body.subarray(from, to), total);
       ok = written;
       this.#sent = done ? size : this.#res.getWriteOffset();
