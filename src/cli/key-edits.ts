@@ -13,9 +13,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { type KeyRecord, keyFileFault, quote, readPrivate, recordsOf } from '../auth/key-file.ts';
-import { createKey, keyHash, type Scope, statusOf } from '../auth/keys.ts';
+import { createKey, keyHash, type Scope, scopes, statusOf } from '../auth/keys.ts';
 
-/** What the command line does to a key file. `create`, `revoke` and `rotate` give the new list, and the record that they changed or made. */
+/** What the command line does to a key file. Each edit returns the new list, and the record that it changed or made. */
 
 /** What the operator chooses for a key. */
 export interface KeySettings {
@@ -72,6 +72,32 @@ export function rotate(records: readonly KeyRecord[], idOrName: string, now_ms: 
     expires_at === undefined ? {} : { expires_in_ms: Date.parse(expires_at) - Date.parse(created_at) };
   const { records: ended, record: retired } = end(records, old, now_ms + grace_ms);
   return { ...create(ended, { ...settings, ...lifetime }, now_ms), retired };
+}
+
+export interface ScopeChange {
+  add: readonly Scope[];
+  remove: readonly Scope[];
+}
+
+/** Changes what a key may be used for. Throws an Error for an unknown key, one that is not active, or if no scope is left. */
+export function changeScopes(
+  records: readonly KeyRecord[],
+  idOrName: string,
+  { add, remove }: ScopeChange,
+  now_ms: number,
+) {
+  const old = find(records, idOrName, now_ms);
+  const status = statusOf(old, now_ms);
+  if (status !== 'active')
+    throw new Error(`The key ${old.id} is ${status}, so its scopes cannot be changed.`);
+  const wanted = new Set([...old.scopes, ...add].filter((scope) => !remove.includes(scope)));
+  if (wanted.size === 0) {
+    throw new Error(
+      `The key ${old.id} would have no scope left. Revoke it instead: npx facematch keys revoke ${old.id}`,
+    );
+  }
+  const record: KeyRecord = { ...old, scopes: scopes.filter((scope) => wanted.has(scope)) };
+  return { records: records.map((other) => (other === old ? record : other)), record };
 }
 
 /** By its id, or by its name where no other key that still works has it. Throws an Error. */

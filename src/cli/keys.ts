@@ -10,7 +10,7 @@ import {
   statusOf,
 } from '../auth/keys.ts';
 import { addHelp } from './help.ts';
-import type { KeySettings } from './key-edits.ts';
+import type { KeySettings, ScopeChange } from './key-edits.ts';
 import { aligned } from './terminal.ts';
 
 const defaultFile = './keys.json';
@@ -22,9 +22,10 @@ interface CreateOptions extends Omit<KeySettings, 'expires_in_ms'> {
 }
 
 export function registerKeys(program: Command): void {
-  const keys = program.command('keys').description('create, list, revoke and rotate API keys');
+  const keys = program.command('keys').description('create, list, change, revoke and rotate API keys');
   registerCreate(keys);
   registerList(keys);
+  registerScopes(keys);
   registerRevoke(keys);
   registerRotate(keys);
   addHelp(keys, {
@@ -85,6 +86,37 @@ function registerList(keys: Command): void {
       else console.log(keyTable(listed));
     });
   addHelp(command, { examples: ['facematch keys list', 'facematch keys list --json'] });
+}
+
+function registerScopes(keys: Command): void {
+  const command = keys
+    .command('scopes')
+    .description('add scopes to a key or remove them; a running server notices by itself')
+    .argument('<key>', 'its name, or the 12 characters after fm_, as keys list shows them')
+    .option('--add <list>', 'scopes to add, separated by commas', parseScopes)
+    .option('--remove <list>', 'scopes to remove, separated by commas', parseScopes)
+    .option('--json', 'print the changed key as JSON')
+    .addOption(fileOption())
+    .action(async (id: string, { add = [], remove = [], json }: Partial<ScopeChange> & { json?: true }) => {
+      checkNoKey(id, command);
+      const twice = add.find((scope) => remove.includes(scope));
+      if (twice !== undefined) command.error(`error: --add and --remove both name ${twice}`);
+      if (add.length + remove.length === 0) command.error('error: expected --add <list> or --remove <list>');
+      const { changeScopes, editKeyFile } = await import('./key-edits.ts');
+      const change = { add, remove };
+      const { record } = editKeyFile(fileOf(command), (records) =>
+        changeScopes(records, id, change, Date.now()),
+      );
+      console.error(`The key ${describeKey(record)} has the scopes ${record.scopes.join(', ')}.`);
+      if (json) printJson(shown(record));
+    });
+  addHelp(command, {
+    notes: 'The key itself stays the same: its owner has nothing to change.',
+    examples: [
+      'facematch keys scopes my-app --add match:person',
+      'facematch keys scopes 4fQ0ZtXy81Ab --add detect --remove match:many',
+    ],
+  });
 }
 
 function registerRevoke(keys: Command): void {

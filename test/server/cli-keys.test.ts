@@ -108,6 +108,25 @@ describe('facematch keys list', () => {
   });
 });
 
+describe('facematch keys scopes', () => {
+  test('changes the scopes of a key that stays the same', async () => {
+    const { id } = await createKey();
+    const { code, stdout, stderr } = await keys('scopes app --remove match:many,detect --add embed --json');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('match:person, embed') });
+    expect(await list()).toEqual([JSON.parse(stdout)]);
+    expect(JSON.parse(stdout)).toMatchObject({ id, status: 'active' });
+  });
+
+  test.each([
+    ['app', 'expected --add <list> or --remove <list>'],
+    ['app --add admin', "option '--add <list>' argument 'admin' is invalid"],
+    ['app --add detect --remove detect', '--add and --remove both name detect'],
+  ])('%s is wrong usage', async (options, message) => {
+    await createKey();
+    expectFailure(await keys(`scopes ${options}`), 2, message);
+  });
+});
+
 describe('facematch keys revoke', () => {
   test('ends one key and leaves the other, and may be repeated', async () => {
     const [a, b] = [await createKey(), await createKey()];

@@ -14,7 +14,14 @@ import { Command, InvalidArgumentError } from 'commander';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type KeyRecord, readKeyFile } from '../../src/auth/key-file.ts';
 import { createKey, endOf, keyId, statusOf } from '../../src/auth/keys.ts';
-import { create, editKeyFile, type KeySettings, revoke, rotate } from '../../src/cli/key-edits.ts';
+import {
+  changeScopes,
+  create,
+  editKeyFile,
+  type KeySettings,
+  revoke,
+  rotate,
+} from '../../src/cli/key-edits.ts';
 import { registerKeys } from '../../src/cli/keys.ts';
 import { UnusableFile } from '../../src/config/file.ts';
 import { newFolder } from '../support/folder.ts';
@@ -72,6 +79,44 @@ describe('rotating a key', () => {
     const { records, record } = create([], settings, now_ms);
     const ended = end(record.id, records as never[]);
     expect(() => rotate(ended, record.id, now_ms, 0)).toThrow(`is ${state} and cannot be rotated`);
+  });
+});
+
+describe('changing the scopes of a key', () => {
+  const none = { add: [], remove: [] };
+
+  test('adds and removes, keeps everything else, and other keys', () => {
+    const other = create([], settings, now_ms);
+    const { records, record } = create(other.records, { ...settings, name: 'b' }, now_ms);
+    const add = changeScopes(
+      records,
+      'b',
+      { ...none, add: ['match:person', 'detect', 'match:basic'] },
+      now_ms,
+    );
+    expect(add.record).toEqual({ ...record, scopes: ['match:basic', 'match:person', 'detect'] });
+    expect(add.records).toEqual([other.record, add.record]);
+    const change = { add: ['embed'], remove: ['match:basic', 'match:many', 'detect'] } as const;
+    const { record: changed } = changeScopes(add.records, record.id, change, now_ms);
+    expect(changed.scopes).toEqual(['match:person', 'embed']);
+  });
+
+  test('leaves at least one scope', () => {
+    const { records, record } = create([], settings, now_ms);
+    const remove = () => changeScopes(records, record.id, { ...none, remove: ['match:basic'] }, now_ms);
+    expect(remove).toThrow(`keys revoke ${record.id}`);
+  });
+
+  test('fails for a key that is revoked, retiring or unknown', () => {
+    const { records, record } = create([], settings, now_ms);
+    const change = { ...none, add: ['detect'] } as const;
+    const [revoked, retiring] = [
+      revoke(records, record.id, now_ms),
+      rotate(records, record.id, now_ms, day_ms),
+    ];
+    expect(() => changeScopes(revoked.records, record.id, change, now_ms)).toThrow('is revoked');
+    expect(() => changeScopes(retiring.records, record.id, change, now_ms)).toThrow('is retiring');
+    expect(() => changeScopes(records, 'nobody', change, now_ms)).toThrow('There is no key');
   });
 });
 
