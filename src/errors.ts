@@ -2,6 +2,37 @@
 export const errorGroups = ['request', 'image', 'key', 'rate', 'load', 'lifecycle', 'fault'] as const;
 export type ErrorGroup = (typeof errorGroups)[number];
 
+/** Kinds of requests, by which src/site/operations.ts lists the errors of an endpoint. */
+export const requestKinds = [
+  /** To a path that this server does not have, such as one of another version. */
+  'path',
+  /** To any endpoint. */
+  'any',
+  /** To an endpoint that needs a key. */
+  'keyed',
+  /** To one that needs a scope. */
+  'scoped',
+  /** With images. */
+  'images',
+  /** With images, of which a face is needed. */
+  'faces',
+  /** With images, of which the client may choose a face. */
+  'choice',
+  /** With several images of one name. */
+  'several',
+  /** As a form. */
+  'form',
+  /** As JSON. */
+  'json',
+  /** As a form or as JSON. */
+  'body',
+  /** With several photos, or embeddings, of one person. */
+  'persons',
+  /** With embeddings. */
+  'embeddings',
+] as const;
+export type RequestKind = (typeof requestKinds)[number];
+
 export interface ErrorRow {
   status: number;
   title: string;
@@ -11,13 +42,8 @@ export interface ErrorRow {
   group?: ErrorGroup;
   /** The detail of what is wrong with one image, with its name and numbers; others of the request may be at fault too. */
   ofImage?: string;
-  /**
-   * The requests that can get it. `path`: those that a server does not know, as one of another version; `any`: all operations; `keyed`: those
-   * that need a key; `scoped`: a scope; `images`: those that take images; `faces`: that need a face; `choice`: that let the client choose a
-   * face; `several`: that take several images of one name; `form`: forms; `json`: JSON; `body`: forms and JSON; `persons`: that take several
-   * photos, or embeddings, of one person; `embeddings`: those that take embeddings.
-   */
-  requests: string;
+  /** The requests that can get it. */
+  requests: RequestKind;
   /** Further members that the problem always has. */
   members?: readonly string[];
 }
@@ -172,7 +198,7 @@ export const errorTable = {
   },
   image_dimensions: {
     status: 422,
-    title: "The image's width or height is out of range",
+    title: 'The width or height of the image is out of range',
     detail:
       'Scale the image to fit within "limit_pixels", with at most 65535 pixels on a side and at least the shortest side allowed.',
     group: 'image',
@@ -294,7 +320,6 @@ export const errorTable = {
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof errorTable;
-export type Requests = (typeof errorTable)[ErrorCode]['requests'];
 export const errorCodes = Object.keys(errorTable) as ErrorCode[];
 export const groupOf = (code: ErrorCode): ErrorGroup => (errorTable[code] as ErrorRow).group ?? 'request';
 

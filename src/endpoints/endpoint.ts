@@ -4,7 +4,7 @@ import type { FoundBy, OnnxRuntime } from '../engine/addon.ts';
 import type { Manifest } from '../engine/manifest.ts';
 import type { PackFile } from '../engine/pack-files.ts';
 import type { Outcome, WorkJob } from '../engine/pool.ts';
-import type { Problem } from '../errors.ts';
+import type { Problem, RequestKind } from '../errors.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import type { Question } from './answer.ts';
 import type { ComparedEmbeddings } from './compare-embeddings.ts';
@@ -133,9 +133,11 @@ export interface ImageEndpoint extends Common {
   values: string;
   success: Success;
   /** Problems that its fields do not tell: that a face is lacking, that the client chose one, that photos of one person disagree. */
-  errors: readonly ('faces' | 'choice' | 'persons')[];
+  errors: readonly Extract<RequestKind, 'faces' | 'choice' | 'persons'>[];
   /** Tokens beyond the first, for as many images and targets. */
   furtherPrice?(images: number, targets: number): number;
+  /** What a request of more images is told than the tokens pay for that a key can have at once. */
+  tooManyFor?(burst: number): { limit: number; detail: string };
   /** What a worker calculates from the faces before the answer, whose result `answer` gets; nothing for faulty images. */
   work?(analysed: Analysed): WorkJob | undefined;
   /** Returns the refusal of faulty images, or throws it. */

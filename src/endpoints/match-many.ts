@@ -126,7 +126,9 @@ function comparedTarget(
   { image }: Target,
 ): Omit<Compared, 'index' | 'filename'> {
   if (image instanceof Problem) throw image;
-  const result = compare([outcomes[0]!, outcomes[image]!], { ...options, image2_face_index: -1 });
+  const { image1_face_index, auto_pair_best } = options;
+  const choice = { image1_face_index, image2_face_index: -1, auto_pair_best };
+  const result = compare([outcomes[0]!, outcomes[image]!], choice);
   if (Array.isArray(result)) throw problemOf(result);
   const [first, second] = result.analyses;
   const best = result.pairs[0]!;
@@ -203,6 +205,10 @@ export const matchMany = define({
   },
   errors: ['faces', 'choice'],
   furtherPrice: (_images, targets) => targets - 1,
+  tooManyFor: (burst) => ({
+    limit: burst,
+    detail: `This key can compare image1 with at most ${burst} images at once: send fewer as image2.`,
+  }),
   docs: {
     tag: 'match',
     summary: 'Compare one photo with several',

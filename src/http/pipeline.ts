@@ -270,6 +270,9 @@ async function analyse(
   const further = endpoint.furtherPrice?.(images.length, targets.length) ?? 0;
   if (further > 0 && endpoint.scope !== 'none') {
     const refusal = await context.charge?.admit(endpoint.scope, further);
+    const burst = context.charge?.key?.burst;
+    if (refusal?.code === 'too_many_images' && burst !== undefined)
+      throw new Problem('too_many_images', endpoint.tooManyFor?.(burst));
     if (refusal) throw refusal;
   }
   const { max_pixels, min_image_side: min_side, image_timeout_ms } = config;

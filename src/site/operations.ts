@@ -2,7 +2,7 @@ import type { FieldRule, Fields, ImageEndpoint } from '../endpoints/endpoint.ts'
 import { imageFields, mostOf } from '../endpoints/images.ts';
 import type { Listed } from '../endpoints/index.ts';
 import type { NumberRule } from '../endpoints/options.ts';
-import { type ErrorCode, errorCodes, errorTable, type Requests } from '../errors.ts';
+import { type ErrorCode, errorCodes, errorTable, type RequestKind } from '../errors.ts';
 import { samplesOf } from './code-samples.ts';
 import { problemName, ref, type Schema } from './schemas.ts';
 
@@ -64,7 +64,7 @@ function successOf(endpoint: Listed): Required<Pick<Response, 'description' | 'c
 function codesOf(endpoint: Listed): ErrorCode[] {
   const { takes, scope } = endpoint;
   const images = takes === 'images' ? endpoint : undefined;
-  const applies: Record<Requests, boolean> = {
+  const applies: Record<RequestKind, boolean> = {
     path: true,
     any: true,
     keyed: scope !== 'none',

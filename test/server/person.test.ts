@@ -9,7 +9,11 @@ import { Home, TestServer } from './support/server.ts';
 
 const scopes = ['match:person', 'match:advanced', 'match:embeddings', 'embed'] as const;
 const home = new Home();
-const keys = { all: home.key({ scopes }), four: home.key({ scopes, rate: 0.01, burst: 4 }) };
+const keys = {
+  all: home.key({ scopes }),
+  four: home.key({ scopes, rate: 0.01, burst: 4 }),
+  five: home.key({ scopes, rate: 1000, burst: 4 }),
+};
 const FACEMATCH_ENDPOINTS = 'match_person,match_advanced,match_embeddings,embed,models';
 const server = await TestServer.forFile({ env: { FACEMATCH_ENDPOINTS } }, home);
 
@@ -106,6 +110,13 @@ test('the most photos are taken, and cost a token each beyond the second', async
   ];
   expect(answers.map(({ status }) => status)).toEqual([200, 200]);
   expect((await ask({ image1: one, image2: two }, keys.four)).status).toBe(429);
+});
+
+test('a key that can never pay for so many photos is told how many it can send', async () => {
+  const beyond = await ask({ image1: [one, mirrored], image2: [two, dim, two, dim] }, keys.five);
+  const detail = expect.stringMatching(/at most 5 photos/);
+  expect(beyond).toMatchObject({ status: 400, body: { code: 'too_many_images', limit: 5, detail } });
+  expect((await ask({ image1: [one, mirrored], image2: [two, dim, two] }, keys.five)).status).toBe(200);
 });
 
 test.each([

@@ -1,13 +1,21 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { z } from 'zod';
+import { projectPath } from '../../src/config/paths.ts';
 import type { Analysed, FieldRule, ImageEndpoint } from '../../src/endpoints/endpoint.ts';
 import { FormRules, readForm } from '../../src/endpoints/form.ts';
 import { imageFields, mostOf } from '../../src/endpoints/images.ts';
 import { endpoints } from '../../src/endpoints/index.ts';
 import { readJsonForm } from '../../src/endpoints/json-form.ts';
 import type { Match } from '../../src/endpoints/match.ts';
-import { defaults, expectation, type PackDefaults } from '../../src/endpoints/options.ts';
+import {
+  analysisOptions,
+  defaults,
+  expectation,
+  optionEntries,
+  type PackDefaults,
+} from '../../src/endpoints/options.ts';
 import type { Analysis, Face, FoundBy, ImageFormat, NativeFailure } from '../../src/engine/addon.ts';
 import { Problem } from '../../src/errors.ts';
 import { parseMultipart } from '../../src/http/body/multipart.ts';
@@ -112,10 +120,7 @@ describe('answers', () => {
     const schema = (endpoint.success.schema as z.ZodObject).strict();
     let answered = 0;
     const check = (given: Analysed) => {
-      const job = endpoint.work?.(given);
-      const cohortScores = (vectors: Float32Array) => new Float32Array(vectors.length / 2);
-      const result = job && comparePersons(job.input as PersonsJob, { cohortScores });
-      const answer = endpoint.answer(given, result);
+      const answer = endpoint.answer(given, resultOf(endpoint, given));
       if ('refusal' in answer) {
         expect(answer.refusal).toBeInstanceOf(Problem);
         return;
@@ -127,6 +132,32 @@ describe('answers', () => {
     };
     fc.assert(fc.property(analysed, check), { numRuns: 1000 });
     expect(answered).toBeGreaterThan(20);
+  });
+
+  test.each(takers)('$id: reads every field that it takes', (endpoint) => {
+    const read = new Set<string>();
+    const watched = <T extends object>(options: T): T =>
+      new Proxy(options, {
+        get(target, name) {
+          read.add(String(name));
+          return Reflect.get(target, name);
+        },
+        // A copy would read all of them, whether or not anything uses them.
+        ownKeys() {
+          throw new Error('Pick the options that are used in place of copying all');
+        },
+      });
+    const named = Object.keys(endpoint.fields).filter((name) => endpoint.fields[name]!.kind !== 'image');
+    for (const given of fc.sample(analysed, 200)) {
+      const options = watched(given.question.options);
+      analysisOptions(options);
+      try {
+        endpoint.answer({ ...given, question: { ...given.question, options } }, resultOf(endpoint, given));
+      } catch (error) {
+        if (!(error instanceof Problem)) throw error;
+      }
+    }
+    expect(named.filter((name) => !read.has(name))).toEqual([]);
   });
 
   test('a match is decided before the percent is rounded', () => {
@@ -143,6 +174,18 @@ describe('answers', () => {
       }),
     );
   });
+});
+
+/** What a worker calculates for an answer. */
+function resultOf(endpoint: ImageEndpoint, given: Analysed) {
+  const job = endpoint.work?.(given);
+  const cohortScores = (vectors: Float32Array) => new Float32Array(vectors.length / 2);
+  return job && comparePersons(job.input as PersonsJob, { cohortScores });
+}
+
+test('the native side reads every option of an analysis', () => {
+  const values = readFileSync(projectPath('native/binding/values.cpp'), 'utf8');
+  for (const [name, { analysis }] of optionEntries) if (analysis) expect(values).toContain(`"${name}"`);
 });
 
 function bodyOf({ fields }: ImageEndpoint, texts: Readonly<Record<string, string>>): Buffer {

@@ -61,6 +61,17 @@ describe('the document', () => {
 
 const takers = endpoints.flatMap((one) => (one.takes === 'images' ? [one] : []));
 
+/** Generators of clients write these as string literals, some of them without escapes (orval). */
+test('has no quotes or backslashes in values that become string literals of generated code', () => {
+  const values: string[] = [];
+  JSON.parse(JSON.stringify(document), (name, value) => {
+    if (['const', 'enum', 'default', 'operationId', 'propertyName'].includes(name)) values.push(value);
+    return value;
+  });
+  expect(values.flat().length).toBeGreaterThan(100);
+  expect(values.flat().filter((value) => /['"`\\]/.test(value))).toEqual([]);
+});
+
 test.each(takers)('the fields of $id are described as they are judged', ({ id, fields }) => {
   const { operation } = operations.find((found) => found.operation.operationId === id)!;
   const { schema } = operation.requestBody!.content['multipart/form-data']!;
