@@ -45,9 +45,9 @@ const buildPackages =
     ' ',
   );
 const devPackages = 'clang-format-19 doctest-dev nlohmann-json3-dev openssl redis-server'.split(' ');
-/** clang-19 brings libFuzzer. */
+/** clang-19 brings libFuzzer; Go and PHP run the examples in these languages. */
 const fullPackages =
-  'clang-19 libclang-rt-19-dev strace systemd chromium curl bsdutils python3 nginx caddy haproxy logrotate'.split(
+  'clang-19 libclang-rt-19-dev strace systemd chromium curl bsdutils python3 golang-go php-cli php-curl nginx caddy haproxy logrotate'.split(
     ' ',
   );
 

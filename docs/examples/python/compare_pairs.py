@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Compare many pairs of photos and write the results as CSV.
+
+    FACEMATCH_KEY=... python3 compare_pairs.py pairs.csv > results.csv
+
+pairs.csv has the columns image1 and image2. Needs Python 3.9 and, next to this file or in PYTHONPATH, facematch.py of
+docs/clients, which waits and retries when the server asks for it. The exit code is 1 if a pair could not be compared.
+"""
+
+import csv
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+from facematch import FacematchClient, FacematchError
+
+client = FacematchClient(os.environ.get("FACEMATCH_URL", "http://127.0.0.1:8080"), os.environ["FACEMATCH_KEY"])
+
+
+def compare(pair):
+    """One row of the result: the pair, and either its score or what is wrong."""
+    try:
+        answer = client.match(pair["image1"], pair["image2"])
+    except OSError as error:
+        return {**pair, "error": error.strerror or str(error)}
+    except FacematchError as error:
+        return {**pair, "error": error.code}
+    return {
+        **pair,
+        "match": answer["match"],
+        "confidence_percent": answer["confidence_percent"],
+        "warnings": " ".join(warning["code"] for warning in answer["warnings"]),
+    }
+
+
+def main(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        pairs = [{name: row[name] for name in ("image1", "image2")} for row in csv.DictReader(file)]
+    columns = ["image1", "image2", "match", "confidence_percent", "warnings", "error"]
+    writer = csv.DictWriter(sys.stdout, columns)
+    writer.writeheader()
+    failed = False
+    # Two at once: the server has other clients too.
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        for row in pool.map(compare, pairs):
+            writer.writerow(row)
+            failed = failed or "error" in row
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: compare_pairs.py PAIRS.csv")
+    sys.exit(main(sys.argv[1]))

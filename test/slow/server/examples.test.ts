@@ -1,0 +1,172 @@
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { transformSync } from 'esbuild';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { POST } from '../../../docs/examples/next/app/verify/route.js';
+import { projectPath } from '../../../src/config/paths.ts';
+import { samples } from '../../fixtures/images.ts';
+import { execute } from '../../server/support/cli.ts';
+import { TestServer } from '../../server/support/server.ts';
+import { newFolder } from '../../support/folder.ts';
+
+const { freePorts, launch } = await import(projectPath('test/support/programs.mjs'));
+
+/** The programs of docs/examples, against a real server. test/slow/browser/check-in.test.ts runs the one with a camera. */
+
+const server = await TestServer.forFile();
+const folder = newFolder();
+/** One woman is on `one.jpg` and `three.jpg`. */
+for (const [name, bytes] of Object.entries(samples)) writeFileSync(join(folder, `${name}.jpg`), bytes);
+writeFileSync(join(folder, 'none.jpg'), 'no image');
+const env = {
+  PATH: process.env.PATH,
+  HOME: folder,
+  FACEMATCH_URL: server.address,
+  FACEMATCH_KEY: server.key,
+};
+const example = (path: string) => projectPath(`docs/examples/${path}`);
+const photo = (bytes: Uint8Array) => new Blob([Buffer.from(bytes)], { type: 'image/jpeg' });
+
+const isThere = (command: string) => spawnSync(command, ['--version']).error === undefined;
+
+function formOf(files: Record<string, Uint8Array>): FormData {
+  const form = new FormData();
+  for (const [name, bytes] of Object.entries(files)) form.append(name, photo(bytes), 'photo.jpg');
+  return form;
+}
+
+describe('express', () => {
+  let url: string;
+  beforeAll(async () => {
+    mkdirSync(join(folder, 'photos'));
+    copyFileSync(join(folder, 'one.jpg'), join(folder, 'photos/anna.jpg'));
+    const options = { env: { ...env, PORT: '0' }, cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] };
+    const { child } = launch(process.execPath, [example('express/server.mjs'), 'photos'], options);
+    [url] = await once(createInterface(child.stdout), 'line');
+    return () => child.kill();
+  });
+  const verify = async (id: string, body: FormData) => {
+    const response = await fetch(`${url}/users/${id}/verify`, { method: 'POST', body });
+    return [response.status, await response.json()];
+  };
+
+  test('verifies the person of the photo on file', async () => {
+    const [status, body] = await verify('anna', formOf({ selfie: samples.one }));
+    expect([status, body]).toEqual([200, { verified: true, advice: expect.any(Array) }]);
+  });
+
+  test('does not verify somebody else', async () => {
+    expect(await verify('anna', formOf({ selfie: samples.two }))).toMatchObject([200, { verified: false }]);
+  });
+
+  test.each([
+    ['an unknown user', 'ben', { selfie: samples.one }, 404],
+    ['a path in place of a user', '..%2Fanna', { selfie: samples.one }, 404],
+    ['a form without the file', 'anna', { other: samples.one }, 400],
+    ['a file that is no image', 'anna', { selfie: Buffer.from('no image') }, 422],
+    ['a body beyond its limit', 'anna', { selfie: new Uint8Array(11 * 1024 ** 2) }, 413],
+  ])('rejects %s', async (_, id, files, status) => {
+    expect(await verify(id, formOf(files))).toEqual([status, { error: expect.any(String) }]);
+  });
+});
+
+describe('next', () => {
+  vi.stubEnv('FACEMATCH_URL', server.address);
+  vi.stubEnv('FACEMATCH_KEY', server.key);
+  afterAll(() => void vi.unstubAllEnvs());
+  /** The route handler gets what Next.js gives it: a Request of the web platform. */
+  const verify = async (files: Record<string, Uint8Array>) => {
+    const request = new Request('http://localhost/verify', { method: 'POST', body: formOf(files) });
+    const response = await POST(request);
+    return [response.status, await response.json()];
+  };
+
+  test.each([
+    ['verifies one person', { document: samples.one, selfie: samples.one }, 200, { verified: true }],
+    ['does not verify two', { document: samples.one, selfie: samples.two }, 200, { verified: false }],
+    ['rejects a missing file', { document: samples.one }, 400, { error: expect.any(String) }],
+    [
+      'rejects a file that is no image',
+      { document: samples.one, selfie: Buffer.from('no image') },
+      422,
+      { error: expect.any(String) },
+    ],
+  ])('%s', async (_, files, status, body) => {
+    expect(await verify(files as Record<string, Uint8Array>)).toEqual([status, body]);
+  });
+
+  test('has a page that compiles', () => {
+    const source = readFileSync(example('next/app/page.jsx'), 'utf8');
+    expect(transformSync(source, { loader: 'jsx' }).warnings).toEqual([]);
+  });
+});
+
+test('python writes a line for each pair, and says which could not be compared', async () => {
+  writeFileSync(
+    join(folder, 'pairs.csv'),
+    'image1,image2\none.jpg,three.jpg\none.jpg,two.jpg\none.jpg,none.jpg\none.jpg,missing.jpg\n',
+  );
+  const python = { ...env, PYTHONPATH: projectPath('docs/clients') };
+  const { code, stdout } = await execute(
+    'python3',
+    [example('python/compare_pairs.py'), 'pairs.csv'],
+    folder,
+    python,
+  );
+  expect(stdout.trim().split(/\r?\n/)).toEqual([
+    'image1,image2,match,confidence_percent,warnings,error',
+    expect.stringMatching(/^one.jpg,three.jpg,True,[\d.]+,.*,$/),
+    expect.stringMatching(/^one.jpg,two.jpg,False,[\d.]+,.*,$/),
+    'one.jpg,none.jpg,,,,unsupported_image_format',
+    'one.jpg,missing.jpg,,,,No such file or directory',
+  ]);
+  expect(code).toBe(1);
+});
+
+describe.skipIf(!isThere('go'))('go', () => {
+  const verify = (...files: string[]) =>
+    execute('go', ['run', example('go/verify.go'), ...files], folder, {
+      ...env,
+      GOCACHE: join(folder, 'go-cache'),
+    });
+
+  test('matches one person, and nobody else', { timeout: 180_000 }, async () => {
+    expect((await verify('one.jpg', 'three.jpg')).stdout).toMatch(/^Match \([\d.]+ % ≥ 70 %\)\n$/);
+    const other = await verify('one.jpg', 'two.jpg');
+    expect(other.stdout).toMatch(/^No match \([\d.]+ % is below the threshold of 70 %\)\n$/);
+    expect((await verify('one.jpg', 'none.jpg')).stderr).toMatch(/^unsupported_image_format: /);
+  });
+});
+
+describe.skipIf(!isThere('php'))('php', () => {
+  test('shows a form, and the result of two photos', async () => {
+    const [port] = await freePorts(1);
+    const settings = ['-d', 'upload_max_filesize=10M', '-d', 'post_max_size=21M'];
+    const { child } = launch('php', [...settings, '-S', `127.0.0.1:${port}`, example('php/index.php')], {
+      env,
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    try {
+      for await (const line of createInterface(child.stderr)) if (/started/.test(line)) break;
+      const url = `http://127.0.0.1:${port}/`;
+      const shown = async (body?: FormData) => {
+        const html = await (await fetch(url, body ? { method: 'POST', body } : {})).text();
+        return /<p role="status">(.*?)<\/p>/s.exec(html)![1];
+      };
+      expect(await shown()).toBe('');
+      expect(await shown(formOf({ image1: samples.one, image2: samples.three }))).toBe('The photos match.');
+      expect(await shown(formOf({ image1: samples.one, image2: samples.two }))).toBe(
+        'The photos do not match.',
+      );
+      expect(await shown(formOf({ image1: samples.one }))).toBe('Choose two photos.');
+      const broken = formOf({ image1: samples.one, image2: Buffer.from('no image') });
+      expect(await shown(broken)).toMatch(/JPEG, PNG or WebP/);
+    } finally {
+      child.kill();
+    }
+  });
+});
