@@ -47,7 +47,7 @@ false) verdict='no match' ;;
 *) fail "200, but no answer of facematch: $(head -c 200 "$body")" ;;
 esac
 beyond=''
-[ "$(member extrapolated)" = true ] && beyond=', calculated beyond what was measured'
+[ "$(member extrapolated)" = true ] && beyond=', beyond the measured range'
 printf '%s: %s %%%s (the threshold is %s %%)\n' \
   "$verdict" "$(member confidence_percent)" "$beyond" "$(member threshold_percent)"
 grep -oE '"warnings":\[.*\]' "$body" | grep -oE '"detail":"([^"\]|\\.)*"' | sed -E 's/^"detail":"(.*)"$/warning: \1/'

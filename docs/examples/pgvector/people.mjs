@@ -96,7 +96,7 @@ export async function identify(client, database, files, { rows = 50 } = {}) {
 
 function told({ id: person, problem, match, confidence_percent, extrapolated }) {
   if (problem) return `    – %  not compared: ${person}. ${problem.detail}`;
-  const doubt = match && extrapolated ? ' (beyond what was measured)' : '';
+  const doubt = match && extrapolated ? ' (beyond the measured range)' : '';
   return `${confidence_percent.toFixed(1).padStart(5)} %  ${match ? 'match' : 'no match'}: ${person}${doubt}`;
 }
 
