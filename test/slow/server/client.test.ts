@@ -392,7 +392,11 @@ describe.skipIf(!hasPython)('the client for Python', () => {
 
 describe.skipIf(!hasCurl)('match.sh', () => {
   test.each([
-    { args: 'one.jpg two.jpg', exit: 0, out: /^match: [\d.]+ %, beyond the measured range \(the threshold is 70 %\)\n/ },
+    {
+      args: 'one.jpg two.jpg',
+      exit: 0,
+      out: /^match: [\d.]+ %, beyond the measured range \(the threshold is 70 %\)\n/,
+    },
     { args: 'one.jpg three.jpg', exit: 1, out: /^no match: [\d.]+ % \(the threshold is 70 %\)\n/ },
     { args: 'one.jpg two.jpg one.jpg', exit: 0, out: /^match: / },
     { args: 'one.jpg nobody.png', exit: 2, err: /^error: 422 no_face_found: .*image2.*\n$/ },
