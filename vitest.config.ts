@@ -25,6 +25,9 @@ const contract = filesOf('test/transport');
 /** What depends on the version of µWebSockets.js: not the order of judgement, nor listeners of the tests' own process. */
 const ofVersion = [...contract, '!test/transport/refusals.test.ts', '!test/transport/unread.test.ts'];
 
+const built = /^(?:\.\.\/)+dist\/src\/(.*)\.js$/;
+const sources = fileURLToPath(new URL('src/$1.ts', import.meta.url));
+
 const slow = ['browser', 'deploy', 'fuzz', 'server'].map((room) => `test/slow/${room}`);
 
 // The tests' programs load the native addon by themselves, which wants it.
@@ -50,8 +53,11 @@ export default defineConfig({
       ...(nextNode() === undefined
         ? []
         : [together('slow-next', ofVersion, { FACEMATCH_TEST_NODE: 'next' })]),
-      // From the sources: nothing is built for them.
-      together('unit', filesOf('test/unit')),
+      // From the sources: nothing is built for them, and scripts that read the built program read the sources.
+      {
+        ...together('unit', filesOf('test/unit')),
+        resolve: { alias: [{ find: built, replacement: sources }] },
+      },
     ],
   },
 });

@@ -15,6 +15,7 @@ import {
   errorsTable,
   facesTable,
   fieldsTable,
+  filled,
   metricsTable,
   settingsTable,
   warningsTable,
@@ -42,17 +43,6 @@ export async function generatedDocs() {
     'THIRD_PARTY_NOTICES.md': filled('THIRD_PARTY_NOTICES.md', thirdPartyTables()),
     'deploy/kubernetes/monitoring/prometheus-rule.yaml': prometheusRule(),
   };
-}
-
-/** A page with its tables, each by name between `<!-- NAME -->` and `<!-- end of NAME -->`. Throws an Error where there is no such place. */
-export function filled(path, tables) {
-  let text = readFileSync(path, 'utf8');
-  for (const [name, table] of Object.entries(tables)) {
-    const place = new RegExp(`(?<=<!-- ${name} -->\\n).*?(?=<!-- end of ${name} -->)`, 's');
-    if (!place.test(text)) throw new Error(`${path} has no place for ${name}`);
-    text = text.replace(place, () => `\n${table}\n\n`);
-  }
-  return text;
 }
 
 const ruleHead = `# Made by scripts/generate-docs.mjs of deploy/prometheus/alerts.yml; change that instead.

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { readConfig, settings, variableOf } from '../../dist/src/config/config.js';
 import { EmbeddedFace } from '../../dist/src/endpoints/face.js';
 import { endpoints } from '../../dist/src/endpoints/index.js';
@@ -11,6 +12,17 @@ import { metricName, metricTable } from '../../dist/src/telemetry/metric-table.j
 export function page(title, ...blocks) {
   const note = '<!-- Made by scripts/generate-docs.mjs; change the source instead. -->';
   return `${[title, note, ...blocks].join('\n\n')}\n`;
+}
+
+/** A page with its tables, each by name between `<!-- NAME -->` and `<!-- end of NAME -->`. Throws an Error where there is no such place. */
+export function filled(path, tables) {
+  let text = readFileSync(path, 'utf8');
+  for (const [name, table] of Object.entries(tables)) {
+    const place = new RegExp(`(?<=<!-- ${name} -->\\n).*?(?=<!-- end of ${name} -->)`, 's');
+    if (!place.test(text)) throw new Error(`${path} has no place for ${name}`);
+    text = text.replace(place, () => `\n${table}\n\n`);
+  }
+  return text;
 }
 
 export function table(head, rows) {

@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { projectPath } from '../../src/config/paths.ts';
+import { examples } from '../../src/site/examples.ts';
+
+/** The tables of pages that come from tables of the source alone; test/server/docs.test.ts has the pages for which something must be built. */
+
+const markdown = await import(projectPath('scripts/lib/markdown.mjs'));
+
+test.each<[page: string, tables: Record<string, () => string>]>([
+  ['configuration', { settings: markdown.settingsTable }],
+  ['monitoring', { metrics: markdown.metricsTable }],
+  [
+    'api',
+    {
+      endpoints: markdown.endpointsTable,
+      fields: markdown.fieldsTable,
+      faces: markdown.facesTable,
+      warnings: markdown.warningsTable,
+      errors: markdown.errorsTable,
+      faceless: () => `\`\`\`json\n${JSON.stringify(examples.no_face_found, null, 2)}\n\`\`\``,
+    },
+  ],
+])('finds the tables of docs/%s.md as npm run docs writes them', (page, tables) => {
+  const path = projectPath(`docs/${page}.md`);
+  const texts = Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, table()]));
+  expect(readFileSync(path, 'utf8')).toBe(markdown.filled(path, texts));
+});
