@@ -112,7 +112,10 @@ describe('facematch keys scopes', () => {
   test('changes the scopes of a key that stays the same', async () => {
     const { id } = await createKey();
     const { code, stdout, stderr } = await keys('scopes app --remove match:many,detect --add embed --json');
-    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('match:embeddings, embed.') });
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringContaining('match:embeddings, embed.'),
+    });
     expect(await list()).toEqual([JSON.parse(stdout)]);
     expect(JSON.parse(stdout)).toMatchObject({ id, status: 'active' });
   });
