@@ -7,6 +7,8 @@ export interface EmbedTask {
   mode: AccuracyMode;
   minDetScore: number;
   liveScores?: true;
+  /** As for the liveness challenge, which follows the pose from frame to frame. */
+  refineLandmarks?: true;
 }
 
 /** What the engine found in an image. */
@@ -50,6 +52,7 @@ export default function embed({
   mode,
   minDetScore,
   liveScores,
+  refineLandmarks,
 }: EmbedTask): EmbeddedImage {
   let bytes: Buffer;
   try {
@@ -64,6 +67,7 @@ export default function embed({
     min_det_score: minDetScore,
     use_heuristic_fallback: true,
     detect_presentation_attack: liveScores ?? false,
+    refine_landmarks: refineLandmarks ?? false,
     max_pixels: 64_000_000,
     min_side: 16,
   });

@@ -1,11 +1,13 @@
 import type { LabCommands } from 'facematch/for-lab';
 import { registerCalibrate } from './commands/calibrate.ts';
 import { registerEval } from './commands/eval.ts';
+import { registerEvalLiveness } from './commands/eval-liveness.ts';
 import { registerAdd, registerPull } from './commands/packs.ts';
 
 /** The laboratory's door: its commands, which facematch takes in among its own. */
 export const commands: LabCommands = {
   eval: registerEval,
+  'eval-liveness': registerEvalLiveness,
   calibrate: registerCalibrate,
   add: registerAdd,
   pull: registerPull,

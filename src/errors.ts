@@ -30,6 +30,8 @@ export const requestKinds = [
   'persons',
   /** With embeddings. */
   'embeddings',
+  /** With the challenge of a liveness check. */
+  'challenge',
 ] as const;
 export type RequestKind = (typeof requestKinds)[number];
 
@@ -94,6 +96,14 @@ export const errorTable = {
     detail: 'Send images under the names that the endpoint has; "field" is the one that it does not have.',
     requests: 'images',
     members: ['field'],
+  },
+  invalid_challenge: {
+    status: 400,
+    title: 'The challenge is not valid',
+    detail:
+      'Get a new challenge from match/challenge and take new frames; "reason" says what is wrong with this one.',
+    requests: 'challenge',
+    members: ['reason'],
   },
   duplicate_field: {
     status: 400,
@@ -318,6 +328,10 @@ export const errorTable = {
     requests: 'body',
   },
 } as const satisfies Record<string, ErrorRow>;
+
+/** What may be wrong with the challenge of a liveness check. */
+export const challengeFaults = ['malformed', 'expired', 'used', 'other_key'] as const;
+export type ChallengeFault = (typeof challengeFaults)[number];
 
 export type ErrorCode = keyof typeof errorTable;
 export const errorCodes = Object.keys(errorTable) as ErrorCode[];

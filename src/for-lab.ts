@@ -43,6 +43,16 @@ export { sha256, verifyPack } from './engine/pack-files.ts';
 export { threads } from './engine/pool.ts';
 export { excerpt } from './engine/sent-words.ts';
 export { Calibration, type CalibrationPoint, calibrationOf, promisedRate } from './scoring/calibration.ts';
+export {
+  type FramePair,
+  judgeMotion,
+  liveReasons,
+  type MotionFrame,
+  type MotionVerdict,
+  motionFrame,
+  type Step,
+  steps,
+} from './scoring/motion.ts';
 export { comparePersons, inOneArray } from './scoring/persons.ts';
 export { dot, type Embedded, meanOf, normalised, similarityOf } from './scoring/similarity.ts';
 export { Html, html } from './site/html.ts';

@@ -20,6 +20,8 @@ from typing import Any, Iterable, Optional, Union
 
 # The same request may succeed later. A match changes nothing on the server, so sending it twice does no harm.
 PASSING = (408, 429, 503, 504)
+# The server did not look at the body: whatever it may be sent only once for can be sent again.
+UNREAD = (429, 503)
 
 # The bytes of a JPEG, PNG or WebP, or the path of a file.
 ImageFile = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]"]
@@ -104,6 +106,22 @@ class FacematchClient:
         images = {"image1": list(images1), "image2": list(images2)}
         return self._ask("/face/match/upload/person", multipart(images, fields))
 
+    def challenge(self) -> Answer:
+        """Gets a challenge for live. The operator has to enable it."""
+        return self._ask("/face/match/challenge", (b"", None))
+
+    def live(
+        self, challenge: str, frames: Iterable[ImageFile], images2: Iterable[ImageFile], **fields: Field
+    ) -> Answer:
+        """Checks that the frames show the movements of a challenge, and compares them with up to 16 photos of one person.
+
+        A challenge is accepted once, so this is sent again only where the server did not look at the frames.
+        """
+        content = multipart(
+            {"frame": list(frames), "image2": list(images2)}, {**fields, "challenge": challenge}
+        )
+        return self._ask("/face/match/upload/live", content, again=UNREAD)
+
     def detect(self, image: ImageFile, **fields: Field) -> Answer:
         """Finds the faces of an image. An image without one is no error."""
         return self._ask("/face/detect/upload", multipart({"image": image}, fields))
@@ -120,13 +138,13 @@ class FacematchClient:
         """Tells the model pack that the server has loaded."""
         return self._ask("/models", (None, None))
 
-    def _ask(self, path: str, content: Content) -> Answer:
+    def _ask(self, path: str, content: Content, again: tuple[int, ...] = PASSING) -> Answer:
         retry = 0
         while True:
             try:
                 return self._try(path, *content)
             except FacematchError as error:
-                may_pass = error.code == "network" or error.status in PASSING
+                may_pass = again is PASSING if error.code == "network" else error.status in again
                 # Whoever comes earlier than Retry-After says is refused again.
                 if not may_pass or retry == self._retries or (error.retry_after or 0) > self._max_wait:
                     raise
@@ -139,6 +157,9 @@ class FacematchClient:
         headers = {"x-api-key": self._key}
         if content_type is not None:
             headers["content-type"] = content_type
+        elif body is not None:
+            # Without one, urllib says that it is a form.
+            headers["content-type"] = "application/octet-stream"
         request = urllib.request.Request(self._base + path, data=body, headers=headers)
         try:
             with self._opener.open(request, timeout=self._timeout) as answer:
@@ -152,7 +173,7 @@ class FacematchClient:
             value = json.loads(text)
         except ValueError:
             value = None
-        if answer.status == 200 and isinstance(value, dict):
+        if answer.status in (200, 201) and isinstance(value, dict):
             return value
         raise refusal(answer, value, text)
 

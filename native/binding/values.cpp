@@ -115,6 +115,8 @@ AnalyseOptions to_analyse_options(const Napi::Object& object) {
   options.use_heuristic_fallback = to_bool(object, "use_heuristic_fallback");
   if (object.Has("detect_presentation_attack"))
     options.detect_presentation_attack = to_bool(object, "detect_presentation_attack");
+  if (object.Has("refine_landmarks"))
+    options.refine_landmarks = to_bool(object, "refine_landmarks");
   if (object.Has("image_timeout_ms"))
     options.image_timeout_ms = object.Get("image_timeout_ms").As<Napi::Number>().DoubleValue();
   return options;

@@ -109,6 +109,9 @@ struct AnalyseOptions {
   float min_det_score = 0;
   bool use_heuristic_fallback = true;
   bool detect_presentation_attack = false;  // gives every face its live_score, if the pack can
+  // Refines the landmarks in either mode. The pose of unrefined ones is too noisy to follow a head
+  // that moves.
+  bool refine_landmarks = false;
   // CPU time that the image may take.
   double image_timeout_ms = std::numeric_limits<double>::infinity();
   // Another thread cancels the call by setting this to a value other than 0. The call then ends

@@ -21,7 +21,7 @@ function without(schema, names) {
   };
 }
 
-/** The fields of a form that are no images. */
+/** The fields of a form that may be left out: no images, and nothing that the server itself issued. */
 function valuesOf(path) {
   const { schema } = document.paths[path].post.requestBody.content['multipart/form-data'];
   return without({ ...schema, description: 'The fields that are no images.' }, schema.required);
@@ -62,7 +62,10 @@ const made = await compile(JSON.parse(JSON.stringify(bodies, draft4Tuple)), 'Bod
 function fieldsOf({ values, path, docs }) {
   const { required, properties } =
     document.paths[path].post.requestBody.content['multipart/form-data'].schema;
-  const images = required.map((name) => `  ${name}: ImageBytes${properties[name].items ? '[]' : ''};\n`);
+  const images = required.map((name) => {
+    const isText = properties[name].type === 'string' && properties[name].format !== 'binary';
+    return `  ${name}: ${isText ? 'string' : 'ImageBytes'}${properties[name].items ? '[]' : ''};\n`;
+  });
   const name = values.replace('Values', 'Fields');
   const about = `/** The form of: ${docs.summary}. */`;
   return `${about}\nexport interface ${name}<ImageBytes = unknown> extends ${values} {\n${images.join('')}}\n\n`;

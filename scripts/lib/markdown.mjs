@@ -89,7 +89,7 @@ export function fieldsTable() {
   const rows = [...fields].map(([name, rule]) => [
     `\`${name}\``,
     takenBy(rule),
-    rule.kind === 'image'
+    rule.kind === 'image' || rule.kind === 'token'
       ? 'required'
       : rule.default === undefined
         ? "the pack's own"
@@ -103,6 +103,8 @@ function takenBy(rule) {
   switch (rule.kind) {
     case 'image':
       return 'a JPEG, PNG or WebP';
+    case 'token':
+      return `text, at most ${rule.max} characters`;
     case 'decimal':
       return `${rule.min} to ${rule.max}`;
     case 'integer':

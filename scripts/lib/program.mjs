@@ -11,7 +11,7 @@ const clientTypes = [
 
 /** Markup, styles and script of the pages, where these are read. */
 const pages = (lab) => [
-  ...['page.html', 'page.css', 'main.ts'].map((name) => `src/demo/browser/${name}`),
+  ...['page.html', 'page.css', 'live.css', 'main.ts'].map((name) => `src/demo/browser/${name}`),
   ...['src/site/page.css', ...lab.map((folder) => `${folder}/report/report.css`)],
   ...['--minify', '--format=esm', '--charset=utf8', '--loader:.html=copy'],
   ...['--outbase=.', '--outdir=dist'],

@@ -42,13 +42,17 @@ export const keyFileFault = (file: string, reason: string, cure = howToCreate) =
 /** Throws UnusableFile. */
 export const readKeyFile = (file: string): KeyRecord[] => recordsOf(file, readPrivate(file).text);
 
-/** The text of a key file, and its state of the same moment. Throws UnusableFile. */
-export function readPrivate(file: string): { text: string; stats: Stats } {
-  const read = readRegular(what, file, howToCreate);
+/** The text of a file of secrets, and its state of the same moment. `kind` and `cure` are for messages. Throws UnusableFile. */
+export function readPrivate(
+  file: string,
+  kind: string = what,
+  cure: string = howToCreate,
+): { text: string; stats: Stats } {
+  const read = readRegular(kind, file, cure);
   // The group may read: Kubernetes and systemd give secrets to processes other than root that way.
   // Windows has no such bits: Node reports 0o666 for every file there.
   if (process.platform !== 'win32' && (read.stats.mode & 0o037) !== 0 && !isOnReadOnlyMount(file)) {
-    throw keyFileFault(file, 'is open to other users', `Close it with: chmod 600 ${quote(file)}`);
+    throw new UnusableFile(kind, file, 'is open to other users', `Close it with: chmod 600 ${quote(file)}`);
   }
   return read;
 }

@@ -5,14 +5,13 @@ export type { Scope };
 
 const isScope = (scope: Scope | 'any' | 'none'): scope is Scope => scope !== 'any' && scope !== 'none';
 
-/** What a key may be used for; each endpoint needs one of them. */
-export const scopes: readonly Scope[] = endpoints.map(({ scope }) => scope).filter(isScope);
+/** What a key may be used for; each endpoint needs one of them, and two may need the same. */
+export const scopes: readonly Scope[] = [...new Set(endpoints.map(({ scope }) => scope).filter(isScope))];
 
 /** The scopes of a new key unless others are given; those of sensitive endpoints have to be asked for. */
-export const defaultScopes: readonly Scope[] = endpoints
-  .filter(({ sensitive }) => !sensitive)
-  .map(({ scope }) => scope)
-  .filter(isScope);
+export const defaultScopes: readonly Scope[] = scopes.filter(
+  (scope) => !endpoints.some((endpoint) => endpoint.scope === scope && endpoint.sensitive),
+);
 
 export const keyLimits = {
   /** Characters. */

@@ -51,6 +51,9 @@ const scriptSha1 = createHash('sha1').update(bucketScript).digest('hex');
 
 export const bucketKey = (caller: string): string => `facematch:bucket:${caller}`;
 
+/** A used challenge of a liveness check. */
+export const challengeKey = (id: string): string => `facematch:challenge:${id}`;
+
 /** Longest time to connect, log in and run the script once. */
 export const connectLimit_ms = 1000;
 /** Longest time that a request waits for an answer. */
@@ -118,6 +121,17 @@ export class RedisClient {
   /** A cost below 0 gives tokens back. Rejects when Redis does not answer in time or as it should, and closes the client. */
   take(caller: string, quota: Quota, cost: number): Promise<BucketDecision> {
     return this.#within(answerLimit_ms, this.#run(caller, quota, cost));
+  }
+
+  /** True for the first claim of an identifier within `ttl_ms`. Rejects as `take` does. */
+  async claim(id: string, ttl_ms: number): Promise<boolean> {
+    const claimed = this.#redis.set(challengeKey(id), '1', 'PX', ttl_ms, 'NX');
+    return (await this.#within(answerLimit_ms, claimed)) === 'OK';
+  }
+
+  /** Forgets a claim. By SET, because the user of a server needs no right to delete. Rejects as `take` does. */
+  async unclaim(id: string): Promise<void> {
+    await this.#within(answerLimit_ms, this.#redis.set(challengeKey(id), '0', 'PX', 1));
   }
 
   /** Redis's version, such as "7.0.15"; undefined when it does not tell. */

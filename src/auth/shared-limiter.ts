@@ -91,6 +91,18 @@ export class SharedLimiter implements RateLimiter {
     return this.#mirrors.giveBack(caller, quota, tokens, now_ms);
   }
 
+  /** True for the first claim of a used challenge within `ttl_ms`. Rejects when Redis does not answer. */
+  async claim(id: string, ttl_ms: number): Promise<boolean> {
+    const client = this.#client ?? (await this.#reopening);
+    if (client === undefined) throw new Error('Redis is not reachable');
+    return client.claim(id, ttl_ms);
+  }
+
+  /** Forgets a claim. Nobody waits for Redis here; without it the claim stays until it ends. */
+  unclaim(id: string): void {
+    this.#client?.unclaim(id).catch(() => {});
+  }
+
   close(): void {
     this.#ended = true;
     this.#client?.close();

@@ -12,7 +12,7 @@ const packageName = '@facematch/lab';
 type Register = (parent: Command) => void;
 
 /** The commands that the laboratory's door exports, each by its name. `add` and `pull` belong below `packs`. */
-export type LabCommands = Readonly<Record<'eval' | 'calibrate' | 'add' | 'pull', Register>>;
+export type LabCommands = Readonly<Record<'eval' | 'eval-liveness' | 'calibrate' | 'add' | 'pull', Register>>;
 
 /** Resolves to undefined where the laboratory is not installed. */
 export async function openLab(): Promise<LabCommands | undefined> {

@@ -21,6 +21,7 @@ const commands: readonly ((program: Command, lab: LabCommands | undefined) => vo
   registerEmbed,
   registerKeys,
   labCommand('eval'),
+  labCommand('eval-liveness'),
   labCommand('calibrate'),
   registerPacks,
   registerConfig,

@@ -1,5 +1,6 @@
 import type {
   AdvancedMatchValues,
+  ChallengeAnswer,
   DetectAnswer,
   DetectValues,
   EmbedAnswer,
@@ -7,6 +8,8 @@ import type {
   EmbeddingsQuestion,
   EmbedValues,
   ErrorCode,
+  LiveAnswer,
+  LiveValues,
   ManyAnswer,
   ManyValues,
   MatchAnswer,
@@ -86,7 +89,11 @@ const prefix = '/API/v1.0';
 /** The same request may succeed later. A match changes nothing on the server, so sending it twice does no harm. */
 const passing = new Set([408, 429, 503, 504]);
 
+/** The server did not look at the body: whatever it may be sent only once for can be sent again. */
+const unread = new Set([429, 503]);
+
 interface Body {
+  /** Empty where there is nothing in it. */
   type: string;
   /** Encoded once, so that every try sends the same. */
   bytes: ArrayBuffer | string;
@@ -160,6 +167,26 @@ export class FacematchClient {
     return this.#ask('/face/match/upload/person', await this.#encode(images, fields), options);
   }
 
+  /** Gets a challenge for `live`. The operator has to enable it. */
+  async challenge(options: CallOptions = {}): Promise<ChallengeAnswer> {
+    return this.#ask('/face/match/challenge', { type: '', bytes: new ArrayBuffer(0) }, options);
+  }
+
+  /**
+   * Checks that the frames show the movements of a challenge, and compares them with up to 16 photos of one person. A challenge is accepted
+   * once, so this is sent again only where the server did not look at the frames.
+   */
+  async live(
+    challenge: string,
+    frames: readonly ImageBytes[],
+    images2: readonly ImageBytes[],
+    fields: LiveValues = {},
+    options: CallOptions = {},
+  ): Promise<LiveAnswer> {
+    const body = await this.#encode({ frame: frames, image2: images2 }, { ...fields, challenge });
+    return this.#ask('/face/match/upload/live', body, options, unread);
+  }
+
   /** Finds the faces of an image. An image without one is no error. */
   async detect(
     image: ImageBytes,
@@ -185,13 +212,20 @@ export class FacematchClient {
     return this.#ask('/models', undefined, options);
   }
 
-  async #ask<Answer>(path: string, body: Body | undefined, { signal }: CallOptions): Promise<Answer> {
+  /** `again`: the statuses after which it is sent again. */
+  async #ask<Answer>(
+    path: string,
+    body: Body | undefined,
+    { signal }: CallOptions,
+    again: ReadonlySet<number> = passing,
+  ): Promise<Answer> {
     for (let retry = 0; ; retry++) {
       try {
         return (await this.#try(path, body, signal)) as Answer;
       } catch (error) {
         if (!(error instanceof FacematchError) || retry >= this.#retries) throw error;
-        if (error.code !== 'network' && !passing.has(error.status ?? 0)) throw error;
+        const mayPass = error.code === 'network' ? again === passing : again.has(error.status ?? 0);
+        if (!mayPass) throw error;
         // A retry before Retry-After would be refused again.
         if ((error.retryAfter_ms ?? 0) > this.#maxWait_ms) throw error;
         const wait_ms = error.retryAfter_ms ?? Math.min(500 * 2 ** retry, this.#maxWait_ms);
@@ -205,7 +239,7 @@ export class FacematchClient {
     signal?.throwIfAborted();
     const send = this.#fetch ?? globalThis.fetch;
     const headers = new Headers(this.#headers);
-    if (body) headers.set('content-type', body.type);
+    if (body?.type) headers.set('content-type', body.type);
     const post = body ? { method: 'POST', body: body.bytes } : {};
     const ending = new AbortController();
     const end = () => ending.abort();
@@ -236,7 +270,7 @@ export class FacematchClient {
       signal?.removeEventListener('abort', end);
     }
     const value = parsed(text);
-    if (response.status === 200 && value !== undefined) return value;
+    if ((response.status === 200 || response.status === 201) && value !== undefined) return value;
     throw refusal(response, value, text);
   }
 }

@@ -16,6 +16,8 @@ const endpoints = {
   match_many: true,
   match_person: true,
   match_embeddings: false,
+  challenge: false,
+  match_live: false,
   detect: true,
   embed: false,
   models: true,
@@ -152,6 +154,22 @@ export const settings = {
       'Where the rate limits of keys are counted: local in this process, or in a Redis that all replicas share',
     shown: String,
   } as Setting<'local' | RedisAddress>,
+  challenge_steps: integer(
+    1,
+    4,
+    2,
+    'Number of head movements that a liveness challenge asks for. With one, a strongly bent print passes more often',
+  ),
+  challenge_seconds: integer(
+    10,
+    3600,
+    60,
+    'Time from a liveness challenge to its answer, in seconds. A later answer gets 400 `invalid_challenge`',
+  ),
+  challenge_secret_file: text(
+    '',
+    'File of secrets that sign liveness challenges, one per line, at least 32 characters each: the first one signs, all are accepted. The server follows changes. Required when several replicas share a Redis; without it, each process draws its own secret at startup',
+  ),
   auth_failures_per_minute: integer(1, 60_000, 30, 'Failed key checks per minute that one address may make'),
   auth_failure_burst: integer(1, 60_000, 20, 'Failed key checks that one address may make at once'),
   audit_log: text(
@@ -229,8 +247,15 @@ function linkCure(received: string): string {
   return ', which Kubernetes sets for a Service of this name. Say enableServiceLinks: false in the spec of the pod, or give the Service another name';
 }
 
-function relationFaults({ max_upload_bytes, max_body_bytes, tls_cert, tls_key, provider }: Config): string[] {
+function relationFaults(config: Config): string[] {
+  const { max_upload_bytes, max_body_bytes, tls_cert, tls_key, provider } = config;
   const faults: string[] = [];
+  const hasChallenges = config.endpoints.some((id) => id === 'challenge' || id === 'match_live');
+  if (hasChallenges && config.limiter !== 'local' && config.challenge_secret_file === '') {
+    faults.push(
+      'FACEMATCH_CHALLENGE_SECRET_FILE: expected a file, because FACEMATCH_LIMITER is shared and every replica has to accept the challenges of the others',
+    );
+  }
   if (max_upload_bytes < max_body_bytes) {
     faults.push(
       `FACEMATCH_MAX_UPLOAD_BYTES: expected at least FACEMATCH_MAX_BODY_BYTES (${max_body_bytes}) but received "${max_upload_bytes}"`,

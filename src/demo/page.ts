@@ -12,9 +12,10 @@ import type { Settings } from './browser/types.ts';
 
 /** Throws an Error when the bundle is not built; `npm run setup` builds it. */
 export function demoPage(config: Config): { html: string; headers: Headers } {
-  const [markup, style, script] = ['page.html', 'page.css', 'main.js'].map((name) =>
-    readFileSync(projectPath(`dist/src/demo/browser/${name}`), 'utf8'),
-  ) as [string, string, string];
+  const [markup, pageStyle, liveStyle, script] = ['page.html', 'page.css', 'live.css', 'main.js'].map(
+    (name) => readFileSync(projectPath(`dist/src/demo/browser/${name}`), 'utf8'),
+  ) as [string, string, string, string];
+  const style = pageStyle + liveStyle;
   // A "<" could begin the tag that ends this element.
   const settings = JSON.stringify(settingsOf(config)).replaceAll('<', '\\u003c');
   const html = markup

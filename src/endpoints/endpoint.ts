@@ -1,11 +1,12 @@
 import type { z } from 'zod';
 import type { EndpointId } from '../config/config.ts';
-import type { FoundBy, OnnxRuntime } from '../engine/addon.ts';
+import type { AnalyseOptions, FoundBy, OnnxRuntime } from '../engine/addon.ts';
 import type { Manifest } from '../engine/manifest.ts';
 import type { PackFile } from '../engine/pack-files.ts';
 import type { Outcome, WorkJob } from '../engine/pool.ts';
 import type { Problem, RequestKind } from '../errors.ts';
 import type { Calibration } from '../scoring/calibration.ts';
+import type { LiveReason, Step } from '../scoring/motion.ts';
 import type { Question } from './answer.ts';
 import type { ComparedEmbeddings } from './compare-embeddings.ts';
 import type { ValueRule } from './options.ts';
@@ -40,13 +41,16 @@ interface Common {
 
 export const tags = {
   match: 'Compare two photos',
+  live: 'Check that a person is live',
   faces: 'Find the faces in one photo',
   about: 'The model pack',
   documents: 'This documentation',
 } as const;
 
-/** The 200 answer, in JSON. */
+/** The answer to a request that succeeded, in JSON. */
 export interface Success {
+  /** 200 where it is absent. */
+  status?: 201;
   description: string;
   /** Its component is called so; the clients' type of it ends with `Answer`. */
   name: string;
@@ -78,6 +82,11 @@ export interface Decision {
   match?: boolean;
   /** Embed says how many faces' embeddings were given out. */
   faces?: number;
+  /** A liveness check says what was asked for, its verdict, and whether the person was verified: live, and a match. */
+  steps?: readonly Step[];
+  live?: boolean;
+  live_reasons?: readonly LiveReason[];
+  verified?: boolean;
   /** Code of the problem that was answered instead. */
   refused?: string;
 }
@@ -110,17 +119,28 @@ export interface Analysed {
   /** They are in the order of the images. */
   outcomes: readonly Outcome[];
   calibration: Calibration;
+  /** What the challenge of the request asked for, where its endpoint redeems one. */
+  steps?: readonly Step[];
 }
 
 export interface ImageRule {
   kind: 'image';
   /** How often it may be sent; once where it is absent. */
   most?: number;
+  /** How often it has to be sent; once where it is absent. */
+  least?: number;
   /** Each is a target with a result of its own: a fault of one does not affect the others. */
   targets?: true;
   description: string;
 }
-export type FieldRule = ImageRule | ValueRule;
+/** A required text that the server itself issued. */
+export interface TokenRule {
+  kind: 'token';
+  /** In characters. A longer one is malformed. */
+  max: number;
+  description: string;
+}
+export type FieldRule = ImageRule | TokenRule | ValueRule;
 /** The rules by name; images are in the order in which they are checked. */
 export type Fields = Readonly<Record<string, FieldRule>>;
 
@@ -134,6 +154,10 @@ export interface ImageEndpoint extends Common {
   success: Success;
   /** Problems that its fields do not tell: that a face is lacking, that the client chose one, that photos of one person disagree. */
   errors: readonly Extract<RequestKind, 'faces' | 'choice' | 'persons'>[];
+  /** The field whose value is a challenge, which the request uses up. */
+  redeems?: string;
+  /** Options of the analysis that no client chooses. */
+  analysis?: Pick<AnalyseOptions, 'refine_landmarks'>;
   /** Tokens beyond the first, for as many images and targets. */
   furtherPrice?(images: number, targets: number): number;
   /** What a request of more images is told than the tokens pay for that a key can have at once. */
@@ -161,7 +185,17 @@ interface EmbeddingsEndpoint extends Common {
 interface PlainEndpoint extends Common {
   takes: 'nothing';
   success: Success;
-  answer(manifest: Manifest, files: PackFile[], runtime: OnnxRuntime): Answered;
+  answer(asked: PlainQuestion): Answered;
+}
+
+/** What an endpoint may use that takes nothing. */
+export interface PlainQuestion {
+  request_id: string;
+  manifest: Manifest;
+  files(): PackFile[];
+  runtime(): OnnxRuntime;
+  /** A challenge for the key of the request. */
+  newChallenge(): { challenge: string; steps: readonly Step[]; expires_at: string };
 }
 
 /** A document of the site, by the endpoint's id. */

@@ -5,7 +5,7 @@ import { type ErrorCode, Problem } from '../errors.ts';
 import type { FieldRule, Fields, ImageEndpoint, ImageRule, Photo, Target } from './endpoint.ts';
 import { photoName } from './faults.ts';
 import { declaredSize } from './image-size.ts';
-import { mostOf, ruleOf } from './images.ts';
+import { leastOf, mostOf, ruleOf } from './images.ts';
 import { endpoints } from './index.ts';
 import {
   completeOptions,
@@ -30,6 +30,8 @@ export interface Form {
   photos: Photo[];
   /** The images of a field of targets, in the order sent. */
   targets: Target[];
+  /** What the server itself issued, by field. */
+  tokens: ReadonlyMap<string, string>;
   options: MatchOptions;
   warnings: Warning[];
 }
@@ -42,6 +44,8 @@ export class FormRules {
   readonly advanced: Fields;
   /** The images, in the order in which they are checked. */
   readonly images: readonly (readonly [name: string, rule: ImageRule])[];
+  /** The fields that hold what the server itself issued. */
+  readonly tokens: readonly string[];
   /** Every field, also those of the advanced endpoint. */
   readonly names: readonly string[];
   /** How many parts more than once the fields may be sent. */
@@ -53,6 +57,7 @@ export class FormRules {
     this.images = Object.entries(fields).flatMap(([name, rule]) =>
       rule.kind === 'image' ? [[name, rule] as const] : [],
     );
+    this.tokens = Object.keys(fields).filter((name) => fields[name]!.kind === 'token');
     this.names = Object.keys({ ...fields, ...advanced });
     this.repeats = this.images.reduce((sum, [, { most = 0 }]) => sum + most, 0);
   }
@@ -92,6 +97,8 @@ export function readForm(
     // The name decides: a part without a filename is an image too.
     if (rule?.kind === 'image')
       sent.image({ ...part, name, head: body.subarray(start, Math.min(end, start + head_bytes)) });
+    else if (rule?.kind === 'token')
+      sent.setToken(name, body.toString('latin1', start, Math.min(end, start + rule.max + 1)));
     else if (rule !== undefined && end - start > limits.max_field_bytes)
       throw invalidOption(name, rule, text());
     else if (rule !== undefined) sent.setOption(name, readOption(name, rule, text()));
@@ -112,6 +119,7 @@ export class SentFields {
   readonly #claimed = new Map<string, number>();
   readonly #images = new Map<string, SentImage[]>();
   readonly #options: Record<string, OptionValue> = {};
+  readonly #tokens = new Map<string, string>();
   readonly #unknown = new Set<string>();
   readonly #strays = new Set<string>();
 
@@ -168,6 +176,11 @@ export class SentFields {
     if (value !== undefined) this.#options[name] = value;
   }
 
+  /** Whether it is genuine is checked later. */
+  setToken(name: string, text: string): void {
+    if (text !== '') this.#tokens.set(name, text);
+  }
+
   /** A field that the endpoint does not know, and that may have been meant as an image. */
   noteUnknown(name: string): void {
     this.#strays.add(name);
@@ -179,12 +192,19 @@ export class SentFields {
       images: [],
       photos: [],
       targets: [],
+      tokens: this.#tokens,
       options: completeOptions(this.#options, pack),
       warnings: [...this.#unknown].map((name) => unknownField(name, this.#rules)),
     };
+    const lacking = this.#rules.tokens.find((name) => !this.#tokens.has(name));
+    if (lacking !== undefined) {
+      const detail = `Send the ${lacking} that the server issued as ${lacking}.`;
+      throw new Problem('missing_field', { detail, field: lacking });
+    }
     for (const [name, rule] of this.#rules.images) {
       const sent = this.#images.get(name) ?? [];
       if (sent.length === 0) throw missing(name, this.#strays);
+      if (sent.length < leastOf(rule)) throw tooFew(name, rule, sent.length);
       for (const [index, image] of sent.entries()) this.#add(form, image, index, rule);
     }
     return form;
@@ -241,6 +261,15 @@ function unknownField(field: string, { advanced }: FormRules): Warning {
       ? 'This endpoint ignored the field: it belongs to other endpoints.'
       : 'The field was ignored: no endpoint knows it. Look for a mistake in its name.';
   return { code: 'unknown_field', field: shortName(field), detail };
+}
+
+function tooFew(field: string, rule: ImageRule, sent: number): Problem {
+  const expected = `${leastOf(rule)} to ${mostOf(rule)} images`;
+  return new Problem('invalid_field', {
+    detail: `Send ${expected} as ${field}, not ${sent}.`,
+    field,
+    expected,
+  });
 }
 
 const mostNames = 4;

@@ -22,6 +22,11 @@ export function ruleOf(name: string, fields: Fields): FieldRule | undefined {
   return Object.hasOwn(fields, name) ? fields[name] : undefined;
 }
 
+/** The fields that have to be sent: images, and what the server itself issued. */
+export function requiredFields(fields: Fields): string[] {
+  return Object.keys(fields).filter((name) => ['image', 'token'].includes(fields[name]!.kind));
+}
+
 /** The image fields, all required, in the order in which they are checked. */
 export function imageFields(fields: Fields): string[] {
   return Object.keys(fields).filter((name) => fields[name]!.kind === 'image');
@@ -29,6 +34,9 @@ export function imageFields(fields: Fields): string[] {
 
 export const mostOf = (rule: FieldRule | undefined): number =>
   rule?.kind === 'image' ? (rule.most ?? 1) : 1;
+
+export const leastOf = (rule: FieldRule | undefined): number =>
+  rule?.kind === 'image' ? (rule.least ?? 1) : 1;
 
 export function imageCounts({ faces }: Pick<Image, 'faces'>): ImageCounts {
   return { faces: faces.length, found_by: faces[0]?.found_by ?? 'none' };

@@ -1,10 +1,12 @@
 import type { EndpointId } from '../config/config.ts';
+import { challenge } from './challenge.ts';
 import { detect } from './detect.ts';
 import { demo, docs, openapi } from './documents.ts';
 import { embed } from './embed.ts';
 import type { Endpoint } from './endpoint.ts';
 import { match, matchAdvanced } from './match.ts';
 import { matchEmbeddings } from './match-embeddings.ts';
+import { matchLive } from './match-live.ts';
 import { matchMany } from './match-many.ts';
 import { matchPerson } from './match-person.ts';
 import { models } from './models.ts';
@@ -16,6 +18,8 @@ const table = {
   match_many: matchMany,
   match_person: matchPerson,
   match_embeddings: matchEmbeddings,
+  challenge,
+  match_live: matchLive,
   detect,
   embed,
   models,

@@ -4,7 +4,7 @@ import { JsonScan, unescaped } from '../engine/json-scan.ts';
 import { excerpt, sentWords, shortName } from '../engine/sent-words.ts';
 import { Problem } from '../errors.ts';
 import { type Form, type FormLimits, type FormRules, head_bytes, SentFields } from './form.ts';
-import { mostOf } from './images.ts';
+import { leastOf, mostOf } from './images.ts';
 import { type PackDefaults, readOption } from './options.ts';
 
 /** A form as an object, its images in base64, decoded where it lies; null is absent. Throws Problem for the first fault. */
@@ -50,10 +50,18 @@ export function readJsonForm(
       json.skip((start) => {
         if (holdsImage(body.subarray(start, start + shown_bytes))) throw sent.unknownFile(name);
       });
+    } else if (rule.kind === 'token') {
+      const value = json.scalar();
+      if (value !== null && typeof value !== 'string') {
+        const expected = 'a text';
+        const detail = `Send ${expected} as ${name}, not ${sentWords(value)}.`;
+        throw new Problem('invalid_field', { detail, field: name, expected });
+      }
+      sent.setToken(name, value ?? '');
     } else if (rule.kind !== 'image') sent.setOption(name, readOption(name, rule, json.scalar()));
     else if (rule.most === undefined || (sentName !== name && json.peek() === '"')) readImage(name);
     else if (json.peek() !== '[') {
-      throw invalidMember(name, `a list of 1 to ${mostOf(rule)} images`, body, json);
+      throw invalidMember(name, `a list of ${leastOf(rule)} to ${mostOf(rule)} images`, body, json);
     } else {
       let count = 0;
       json.array(() => {

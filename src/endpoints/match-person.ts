@@ -103,8 +103,8 @@ function personAnswer(
   };
 }
 
-function photosBody(
-  { photos }: Side,
+export function photosBody(
+  { photos }: Pick<Side, 'photos'>,
   agreements: readonly PhotoAgreement[],
   calibration: Calibration,
 ): PersonPhoto[] {

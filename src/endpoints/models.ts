@@ -127,5 +127,5 @@ export const models = define({
       'Names the loaded model pack, the origin, licence and checksum of each net, and its calibration.',
     curl: [],
   },
-  answer: (manifest, files, runtime) => ({ body: bodyOf(manifest, files, runtime) }),
+  answer: ({ manifest, files, runtime }) => ({ body: bodyOf(manifest, files(), runtime()) }),
 });

@@ -46,8 +46,8 @@ type OptionRule = ValueRule & {
 /** An image is compared with at most so many at once. */
 export const maxTargets = 16;
 
-const anyImage = ['match_advanced', 'match_many', 'match_person', 'detect', 'embed'] as const;
-const refusing = ['match_advanced', 'match_many', 'match_person', 'embed'] as const;
+const anyImage = ['match_advanced', 'match_many', 'match_person', 'match_live', 'detect', 'embed'] as const;
+const refusing = ['match_advanced', 'match_many', 'match_person', 'match_live', 'embed'] as const;
 
 /** The largest index of the addon's 32-bit integer; whether the image has so many faces is checked later. */
 const faceIndex = { kind: 'integer', min: -1, max: 2 ** 31 - 1, default: -1 } as const;
@@ -60,7 +60,7 @@ export const optionRules = {
     max: 100,
     default: 70,
     description: 'The answer is a match from this confidence_percent on',
-    endpoints: ['match', 'match_advanced', 'match_many', 'match_person'],
+    endpoints: ['match', 'match_advanced', 'match_many', 'match_person', 'match_live'],
   },
   min_agreement_percent: {
     kind: 'decimal',
@@ -69,7 +69,7 @@ export const optionRules = {
     default: 40,
     description:
       'Photos of one side are refused (422 `photos_disagree`) when one has a lower percent with the mean of the others of its side; 0 refuses none',
-    endpoints: ['match_person'],
+    endpoints: ['match_person', 'match_live'],
   },
   image1_face_index: {
     ...faceIndex,

@@ -85,6 +85,8 @@ export interface AnalyseOptions {
   use_heuristic_fallback: boolean;
   /** Gives every face its live_score, if the pack can. */
   detect_presentation_attack?: boolean;
+  /** Refines the landmarks in either mode, for a pose that follows a moving head; balance always does. */
+  refine_landmarks?: boolean;
   /** Most CPU time for decoding one image and finding its faces, in milliseconds; no limit by default. */
   image_timeout_ms?: number;
 }

@@ -1,3 +1,4 @@
+import type { Challenges, Redeemed } from '../auth/challenges.ts';
 import { clientAddress } from '../auth/client-address.ts';
 import type { Charge, Gate } from '../auth/gate.ts';
 import type { Config, EndpointId } from '../config/config.ts';
@@ -23,6 +24,7 @@ interface Readiness {
 export interface Services {
   readonly config: Config;
   readonly gate: Gate;
+  readonly challenges: Challenges;
   readonly manifest: Manifest;
   /** The pack, as answers name it. */
   readonly model: { pack: string; version: string };
@@ -50,6 +52,8 @@ export class Context {
   upload: Upload | undefined;
   /** Resolves when the workers no longer read the body. Never rejects. */
   idle: Promise<void> = Promise.resolve();
+  /** The challenge that the request has used up. */
+  challenge: Redeemed | undefined;
   images = 0;
   /** Milliseconds of each stage, for the log and the metrics. */
   timings_ms: Readonly<Record<string, number>> = {};
@@ -80,5 +84,11 @@ export class Context {
   /** Whose memory and places in the queue it uses. */
   get owner(): string {
     return this.charge?.key_id ?? this.exchange.request.peer;
+  }
+
+  /** Gives back what a request has taken that the server was too busy to serve. */
+  giveBack(): void {
+    this.charge?.giveBack();
+    if (this.challenge !== undefined) this.services.challenges.giveBack(this.challenge);
   }
 }

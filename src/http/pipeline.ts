@@ -104,7 +104,7 @@ export class Pipeline {
     if (refusal.code === 'method_not_allowed') {
       context.headers.push(['Allow', this.#router.methods(context.exchange.request.path).join(', ')]);
     }
-    if (refusal.status === 503) context.charge?.giveBack();
+    if (refusal.status === 503) context.giveBack();
     this.#reply(context, problem(refusal, context.request_id, context.charge?.retry_s), refusal, fault);
   }
 
@@ -204,8 +204,15 @@ function serve(context: Context, route: Route): Reply | Promise<Reply> {
       const { endpoint } = route;
       if ('document' in endpoint)
         return documentReply(request, services.documents(endpoint.id, request.query));
-      const { manifest, engine } = services;
-      return replyOf(context, endpoint.answer(manifest, packFiles(manifest), engine.addon.onnxRuntime()));
+      const { manifest, engine, challenges } = services;
+      const answered = endpoint.answer({
+        request_id: context.request_id,
+        manifest,
+        files: () => packFiles(manifest),
+        runtime: () => engine.addon.onnxRuntime(),
+        newChallenge: () => challenges.issue(context.owner),
+      });
+      return replyOf(context, answered, endpoint.success.status);
     }
   }
 }
@@ -266,7 +273,11 @@ async function analyse(
 ): Promise<Reply> {
   const { services, exchange, request_id } = context;
   const { config, engine, model } = services;
-  const { images, photos, targets, options, warnings } = sent;
+  const { images, photos, targets, options, warnings, tokens } = sent;
+  const challenge =
+    endpoint.redeems === undefined
+      ? undefined
+      : services.challenges.verify(tokens.get(endpoint.redeems)!, context.owner);
   const further = endpoint.furtherPrice?.(images.length, targets.length) ?? 0;
   if (further > 0 && endpoint.scope !== 'none') {
     const refusal = await context.charge?.admit(endpoint.scope, further);
@@ -275,11 +286,15 @@ async function analyse(
       throw new Problem('too_many_images', endpoint.tooManyFor?.(burst));
     if (refusal) throw refusal;
   }
+  if (challenge !== undefined) {
+    await services.challenges.use(challenge);
+    context.challenge = challenge;
+  }
   const { max_pixels, min_image_side: min_side, image_timeout_ms } = config;
   const { outcomes, queue_ms } = await workOn(context, arrived, (origin) =>
     engine.analyse(
       images.map(({ start, end }) => bytes.subarray(start, end)),
-      { ...analysisOptions(options), max_pixels, min_side, image_timeout_ms },
+      { ...analysisOptions(options), ...endpoint.analysis, max_pixels, min_side, image_timeout_ms },
       !endpoint.sensitive,
       origin,
     ),
@@ -294,6 +309,7 @@ async function analyse(
     targets,
     outcomes,
     calibration: services.calibrations[options.accuracy_mode],
+    ...(challenge && { steps: challenge.steps }),
   };
   const job = endpoint.work?.(analysed);
   if (job === undefined) return replyOf(context, endpoint.answer(analysed));
@@ -352,11 +368,11 @@ function workOn<Outcome>(
 }
 
 /** Notes what is recorded of an answer. Throws it when it is a refusal. */
-function replyOf(context: Context, answered: Answered): Reply {
+function replyOf(context: Context, answered: Answered, status = 200): Reply {
   context.counts = answered.counts ?? [];
   const { timings_ms } = 'refusal' in answered ? answered : answered.body;
   context.timings_ms = timings_ms ?? context.timings_ms;
   if ('refusal' in answered) throw answered.refusal;
   context.decisions = answered.decisions ?? [];
-  return json(200, answered.body, timings_ms === undefined ? [] : [serverTiming(timings_ms)]);
+  return json(status, answered.body, timings_ms === undefined ? [] : [serverTiming(timings_ms)]);
 }

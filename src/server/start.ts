@@ -1,7 +1,9 @@
 import { totalmem } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Challenges, randomSecrets, type Secrets } from '../auth/challenges.ts';
 import { Gate, maxBuckets } from '../auth/gate.ts';
 import { KeyStore } from '../auth/key-store.ts';
+import { SecretFile } from '../auth/secret-file.ts';
 import { SharedLimiter } from '../auth/shared-limiter.ts';
 import type { Config } from '../config/config.ts';
 import { version } from '../config/paths.ts';
@@ -107,9 +109,16 @@ function openServices(
   const telemetry = openTelemetry(config, model, transport, log);
   const limiter = openLimiter(config, log, telemetry);
   if (limiter !== undefined) opened.push(limiter);
+  const secrets = openSecrets(config, log, opened);
   return {
     config,
     gate: new Gate(keys, config, limiter),
+    challenges: new Challenges({
+      steps: config.challenge_steps,
+      lifetime_s: config.challenge_seconds,
+      secrets,
+      shared: limiter,
+    }),
     manifest,
     model,
     calibrations: {
@@ -123,6 +132,14 @@ function openServices(
     telemetry,
     documents: documents(config),
   };
+}
+
+/** What signs challenges. Throws an Error with a message for people. */
+function openSecrets({ challenge_secret_file: file }: Config, { logger }: Log, opened: Opened): Secrets {
+  if (file === '') return randomSecrets();
+  const secrets = new SecretFile(file, logger);
+  opened.push(secrets);
+  return secrets;
 }
 
 /** Log, metrics and, where it is configured, the audit log. Throws an Error with a message for people. */
@@ -166,7 +183,7 @@ function openLimiter(
 
 /** Where the metrics are read from, by their names. */
 function gaugesOf(
-  { config, engine, gate, uploads, unread, readiness }: Services,
+  { config, engine, gate, challenges, uploads, unread, readiness }: Services,
   pipeline: Pipeline,
   connections: Connections,
   certificate: Certificate | undefined,
@@ -185,6 +202,7 @@ function gaugesOf(
     connections_refused_total: () => connections.refused,
     connections_silent_total: () => connections.silent,
     limiter_up: () => (gate.callers instanceof SharedLimiter ? Number(gate.callers.up) : undefined),
+    challenges_used: () => challenges.used,
     keys_stale: () => Number(gate.keys.stale),
     tls_certificate_not_after_seconds: () => certificate?.not_after_s,
     ready: () => Number(readiness.stage === 'ready'),

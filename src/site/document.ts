@@ -7,6 +7,7 @@ import { DetectedFace, EmbeddedFace, Face, Image } from '../endpoints/face.ts';
 import { endpoints } from '../endpoints/index.ts';
 import { Pair } from '../endpoints/match.ts';
 import { ComparedCandidate, UncomparedCandidate } from '../endpoints/match-embeddings.ts';
+import { LiveFrame } from '../endpoints/match-live.ts';
 import { Compared, Uncompared } from '../endpoints/match-many.ts';
 import { PersonPhoto } from '../endpoints/match-person.ts';
 import { Calibration } from '../endpoints/models.ts';
@@ -84,6 +85,7 @@ const shared = {
   ComparedCandidate,
   UncomparedCandidate,
   PersonPhoto,
+  LiveFrame,
   Image,
   Face,
   DetectedFace,

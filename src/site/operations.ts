@@ -1,5 +1,5 @@
 import type { FieldRule, Fields, ImageEndpoint } from '../endpoints/endpoint.ts';
-import { imageFields, mostOf } from '../endpoints/images.ts';
+import { imageFields, leastOf, mostOf, requiredFields } from '../endpoints/images.ts';
 import type { Listed } from '../endpoints/index.ts';
 import type { NumberRule } from '../endpoints/options.ts';
 import { type ErrorCode, errorCodes, errorTable, type RequestKind } from '../errors.ts';
@@ -22,9 +22,10 @@ export type Operation = ReturnType<typeof operationOf>;
 export function operationOf(endpoint: Listed) {
   const { id, scope, docs } = endpoint;
   const cost = scope === 'none' ? '' : " Takes 1 token from the key's quota.";
-  const headers = headersOf(200, endpoint);
+  const status = ('success' in endpoint && endpoint.success.status) || 200;
+  const headers = headersOf(status, endpoint);
   const { description, content } = successOf(endpoint);
-  const responses: Record<string, Response> = { 200: { description, headers, content } };
+  const responses: Record<string, Response> = { [status]: { description, headers, content } };
   if ('document' in endpoint)
     responses[304] = { description: 'The document is still the one named in If-None-Match', headers };
   const codes = codesOf(endpoint);
@@ -78,6 +79,7 @@ function codesOf(endpoint: Listed): ErrorCode[] {
     choice: false,
     several: images !== undefined && severalIn(images.fields).length > 0,
     persons: takes === 'embeddings',
+    challenge: images?.redeems !== undefined,
     ...Object.fromEntries((images?.errors ?? []).map((group) => [group, true])),
   };
   return errorCodes.filter((code) => applies[errorTable[code].requests]);
@@ -129,12 +131,13 @@ function formBody({ fields }: ImageEndpoint): RequestBody {
   const images = imageFields(fields);
   const schemaOf = (image: Schema): Schema => ({
     type: 'object',
-    required: images,
+    required: requiredFields(fields),
     properties: Object.fromEntries(
       Object.entries(fields).map(([name, rule]) => {
         const items = fieldSchema(rule, image);
         const most = mostOf(rule);
-        return [name, most > 1 ? { type: 'array', minItems: 1, maxItems: most, items } : items];
+        const minItems = leastOf(rule);
+        return [name, most > 1 ? { type: 'array', minItems, maxItems: most, items } : items];
       }),
     ),
   });
@@ -166,6 +169,8 @@ function fieldSchema(rule: FieldRule, image: Schema): Schema {
   switch (rule.kind) {
     case 'image':
       return { ...image, description };
+    case 'token':
+      return { type: 'string', maxLength: rule.max, description };
     case 'decimal': {
       const form = 'Digits with an optional decimal point: no sign, no exponent';
       return { type: 'number', ...bounds(rule), description: `${description}. ${form}` };

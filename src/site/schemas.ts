@@ -6,8 +6,16 @@ import { faultMembers } from '../endpoints/faults.ts';
 import { endpoints } from '../endpoints/index.ts';
 import { mostPhotos } from '../endpoints/match-person.ts';
 import { count, listOf } from '../endpoints/schema.ts';
-import { type ErrorCode, type ErrorRow, errorCodes, errorTable, imageErrorCodes } from '../errors.ts';
+import {
+  challengeFaults,
+  type ErrorCode,
+  type ErrorRow,
+  errorCodes,
+  errorTable,
+  imageErrorCodes,
+} from '../errors.ts';
 import { problemTypes } from '../http/responses.ts';
+import { frameLimits } from '../scoring/motion.ts';
 
 /** JSON Schema (draft 2020-12, the dialect of OpenAPI 3.1) of zod schemas, and of the error table. */
 
@@ -48,20 +56,22 @@ export function problemName(code: ErrorCode): string {
   return `${code.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())}Problem`;
 }
 
-const images = ['image1', 'image2', 'image'];
+const images = ['image1', 'image2', 'image', 'frame'];
 const fieldNames = [...new Set(endpoints.flatMap((one) => ('fields' in one ? Object.keys(one.fields) : [])))];
 const field = (names: string[]) => z.enum(names).describe('Name of the form field');
 
 const place = {
   field: z.enum(images).describe('The image'),
-  index: count.describe('In a match of persons, the photo among those of its field').optional(),
+  index: count
+    .describe('In a match of persons and a liveness check, the photo among those of its field')
+    .optional(),
 };
 
 /** A list with an item for each faulty image. */
 const imageList = (fault: z.ZodRawShape, description: string) =>
   listOf(z.object({ ...place, ...fault }), description)
     .min(1)
-    .max(mostPhotos.image1 + mostPhotos.image2);
+    .max(frameLimits.max + mostPhotos.image2);
 
 const faultList = imageList(
   {
@@ -77,6 +87,7 @@ const schemas = {
   field: field(images),
   expected: z.string().describe('What the field takes'),
   position: z.int().min(0).describe('The character at which the JSON is wrong, counted from 0'),
+  reason: z.enum(challengeFaults).describe('What is wrong with the challenge'),
   given: z.string().describe('What was sent'),
   required_scope: z.string().describe('The scope that the key lacks'),
   limit: z.int().min(1).describe('The most images that are accepted'),

@@ -1,6 +1,7 @@
 import { endpointIds } from '../config/config.ts';
 import { accuracyModes, foundBy, stages } from '../engine/addon.ts';
 import { errorGroups } from '../errors.ts';
+import { liveReasons } from '../scoring/motion.ts';
 
 /** Names without `facematch_`. Label values come from tables, never from a client. docs/monitoring.md is generated from it. */
 interface Row {
@@ -50,6 +51,10 @@ export const counters = {
   comparisons_total: {
     help: 'Answered matches by result, at the requested threshold',
     labels: { accuracy_mode: accuracyModes, result: ['match', 'no_match'] },
+  },
+  liveness_total: {
+    help: 'Answered liveness checks by result; reason is the first of `live_reasons`, or `none`',
+    labels: { result: ['live', 'not_live'], reason: ['none', ...liveReasons] },
   },
   confidence_percent: {
     help: 'Confidence of answered matches',
@@ -111,6 +116,7 @@ export const gauges = {
   embedding_cache_images: 'Images in the embedding cache',
   limiter_up:
     '1 when rate limits are shared, 0 while Redis is not reachable and this process counts alone; absent without `FACEMATCH_LIMITER`',
+  challenges_used: 'Used liveness challenges in memory, kept until they have expired',
   keys_stale:
     '1 when the key file cannot be taken over as it is: a revocation in it is not in force; 0 otherwise',
   tls_certificate_not_after_seconds:

@@ -81,7 +81,11 @@ export class Metrics {
       meters.images_total.inc({ found_by });
       meters.image_faces.observe(faces);
     }
-    for (const { accuracy_mode, match, candidates, confidence_percent } of tally.decisions) {
+    for (const { accuracy_mode, match, candidates, confidence_percent, live_reasons } of tally.decisions) {
+      if (live_reasons !== undefined) {
+        const result = live_reasons.length === 0 ? 'live' : 'not_live';
+        meters.liveness_total.inc({ result, reason: live_reasons[0] ?? 'none' });
+      }
       if (match === undefined || candidates !== undefined) continue;
       meters.comparisons_total.inc({ accuracy_mode: accuracy_mode!, result: match ? 'match' : 'no_match' });
       meters.confidence_percent.observe({ accuracy_mode: accuracy_mode! }, confidence_percent!);

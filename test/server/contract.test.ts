@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import sharp, { type Sharp } from 'sharp';
 import { afterAll, expect, test } from 'vitest';
 import { endpointIds, readConfig } from '../../src/config/config.ts';
+import type { Success } from '../../src/endpoints/endpoint.ts';
 import { endpoints } from '../../src/endpoints/index.ts';
 import { packDirectory, readCalibratedManifest } from '../../src/engine/manifest.ts';
 import type { ErrorCode } from '../../src/errors.ts';
@@ -12,6 +13,7 @@ import { AnswerJudge } from '../fixtures/openapi-answers.ts';
 import { livenessNet, livePack } from '../fixtures/packs.ts';
 import { newFolder } from '../support/folder.ts';
 import { cutOuts } from '../support/portraits.mjs';
+import { posesOf, sitter, turnedFrames } from '../support/turned-head.mjs';
 import {
   type Answer,
   expectProblem,
@@ -117,6 +119,16 @@ const errors: Record<ErrorCode, Row> = {
     when: 'a file is sent under a name that the endpoint does not know',
     ask: () => photos({ 'image2[]': stranger }),
     members: { field: 'image2[]' },
+  },
+  invalid_challenge: {
+    when: 'a challenge was not issued by the server',
+    at: ['POST', paths.live],
+    ask: () =>
+      answering.match(
+        { challenge: 'AAAA', frame: Array(6).fill(herself), image2: herself },
+        { path: paths.live },
+      ),
+    members: { reason: 'malformed' },
   },
   duplicate_field: {
     when: 'a field is sent twice',
@@ -301,30 +313,43 @@ const errors: Record<ErrorCode, Row> = {
 const judge = new AnswerJudge(openApiDocument(readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') })));
 
 /** The files by their names in the documented requests. */
+const frames: Buffer[] = await turnedFrames(posesOf(['left']).slice(0, 6));
 const files: Readonly<Record<string, Buffer | undefined>> = {
+  ...Object.fromEntries(frames.map((frame, i) => [`frame${i}.jpg`, frame])),
+  'reference.jpg': await sitter()!.jpeg().toBuffer(),
   'frame.jpg': herself,
   'one.jpg': herself,
   'two.jpg': again,
   'three.jpg': Buffer.from('Notes of the meeting'),
 };
-const answering = await TestServer.forFile({ env: { FACEMATCH_ENDPOINTS: endpointIds.join(',') } });
+const answering = await TestServer.forFile({
+  env: { FACEMATCH_ENDPOINTS: endpointIds.join(','), FACEMATCH_CHALLENGE_STEPS: '1' },
+});
 const examples = new Map<string, Json>();
 afterAll(() => recordExamples(examples));
 
+/** One that the frames show. */
+async function challenge(): Promise<string> {
+  for (;;) {
+    const { body } = await answering.send({ path: paths.challenge });
+    if (body.steps.join() === 'left') return body.challenge;
+  }
+}
+
 const answered = endpoints.flatMap((one) => ('success' in one ? [one] : []));
 test.each(answered)('$id, as its documentation asks it', async (endpoint) => {
-  const { method, path, success } = endpoint;
+  const { method, path, success }: { method: string; path: string; success: Success } = endpoint;
   const { parts, json } = requestOf(endpoint);
   const form = new FormData();
   for (const { name, isFile, value } of parts)
     if (isFile) form.append(name, new Blob([new Uint8Array(files[value]!)]), value);
-    else form.append(name, value);
+    else form.append(name, value === 'CHALLENGE' ? await challenge() : value);
   const ask = async () => {
     if (json === undefined) return answering.send({ method, path, ...(parts.length > 0 && { body: form }) });
     return answering.postJson(path, await answering.embeddingsQuestion(herself));
   };
   const answer = await ask();
-  expect(answer.status).toBe(200);
+  expect(answer.status).toBe(success.status ?? 200);
   expect(judge.faultsOf(method, path, answer)).toEqual([]);
   if (!examples.has(success.name)) examples.set(success.name, answer.body);
 });

@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import { projectPath } from '../../src/config/paths.ts';
 import type { Analysed, FieldRule, ImageEndpoint } from '../../src/endpoints/endpoint.ts';
 import { FormRules, readForm } from '../../src/endpoints/form.ts';
-import { imageFields, mostOf } from '../../src/endpoints/images.ts';
+import { imageFields, leastOf, mostOf } from '../../src/endpoints/images.ts';
 import { endpoints } from '../../src/endpoints/index.ts';
 import { readJsonForm } from '../../src/endpoints/json-form.ts';
 import type { Match } from '../../src/endpoints/match.ts';
@@ -20,6 +20,7 @@ import type { Analysis, Face, FoundBy, ImageFormat, NativeFailure } from '../../
 import { Problem } from '../../src/errors.ts';
 import { parseMultipart } from '../../src/http/body/multipart.ts';
 import { Calibration } from '../../src/scoring/calibration.ts';
+import { frameLimits } from '../../src/scoring/motion.ts';
 import { comparePersons, type PersonsJob } from '../../src/scoring/persons.ts';
 
 /** Every answer is of its schema, whatever was found; every field comes back as it was sent, and a wrong one is refused. */
@@ -119,7 +120,8 @@ describe('answers', () => {
     // Unknown members are a fault here.
     const schema = (endpoint.success.schema as z.ZodObject).strict();
     let answered = 0;
-    const check = (given: Analysed) => {
+    const check = (made: Analysed) => {
+      const given = endpoint.redeems === undefined ? made : withFrames(made);
       const answer = endpoint.answer(given, resultOf(endpoint, given));
       if ('refusal' in answer) {
         expect(answer.refusal).toBeInstanceOf(Problem);
@@ -147,8 +149,11 @@ describe('answers', () => {
           throw new Error('Pick the options that are used in place of copying all');
         },
       });
-    const named = Object.keys(endpoint.fields).filter((name) => endpoint.fields[name]!.kind !== 'image');
-    for (const given of fc.sample(analysed, 200)) {
+    const named = Object.keys(endpoint.fields).filter(
+      (name) => endpoint.fields[name]!.kind !== 'image' && endpoint.fields[name]!.kind !== 'token',
+    );
+    for (const made of fc.sample(analysed, 200)) {
+      const given = endpoint.redeems === undefined ? made : withFrames(made);
       const options = watched(given.question.options);
       analysisOptions(options);
       try {
@@ -188,9 +193,33 @@ test('the native side reads every option of an analysis', () => {
   for (const [name, { analysis }] of optionEntries) if (analysis) expect(values).toContain(`"${name}"`);
 });
 
-function bodyOf({ fields }: ImageEndpoint, texts: Readonly<Record<string, string>>): Buffer {
-  const images = Object.fromEntries(imageFields(fields).map((name) => [name, 'picture']));
-  const lines = Object.entries({ ...images, ...texts }).map(
+/** The first image as the frames of a challenge, the others as reference photos. */
+function withFrames(given: Analysed): Analysed {
+  const [first, ...others] = given.outcomes;
+  const photos = [
+    ...Array.from({ length: frameLimits.min }, (_, index) => ({
+      field: 'frame',
+      index,
+      filename: undefined,
+    })),
+    ...others.map((_, index) => ({ field: 'image2', index, filename: undefined })),
+  ];
+  const outcomes = [...Array(frameLimits.min).fill(first), ...others];
+  return { ...given, photos, outcomes, steps: ['left', 'up'] };
+}
+
+/** What an endpoint requires besides images. */
+const tokensOf = ({ fields }: ImageEndpoint) =>
+  Object.entries<FieldRule>(fields).flatMap(([name, { kind }]) =>
+    kind === 'token' ? [[name, 'token']] : [],
+  );
+
+function bodyOf(endpoint: ImageEndpoint, texts: Readonly<Record<string, string>>): Buffer {
+  const { fields } = endpoint;
+  const images = imageFields(fields).flatMap((name) =>
+    Array(leastOf(fields[name])).fill([name, 'picture']),
+  ) as [string, string][];
+  const lines = [...images, ...Object.entries({ ...Object.fromEntries(tokensOf(endpoint)), ...texts })].map(
     ([name, text]) => `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${text}\r\n`,
   );
   return Buffer.from(`${lines.join('')}--b--\r\n`);
@@ -207,8 +236,12 @@ const formOf = (endpoint: ImageEndpoint, texts: Readonly<Record<string, string>>
 function jsonOf(endpoint: ImageEndpoint, members: object) {
   const picture = Buffer.from('picture').toString('base64');
   const { fields } = endpoint;
-  const images = imageFields(fields).map((name) => [name, mostOf(fields[name]) > 1 ? [picture] : picture]);
-  return readJson(JSON.stringify({ ...Object.fromEntries(images), ...members }), endpoint);
+  const images = imageFields(fields).map((name) => [
+    name,
+    mostOf(fields[name]) > 1 ? Array(leastOf(fields[name])).fill(picture) : picture,
+  ]);
+  const required = Object.fromEntries([...tokensOf(endpoint), ...images]);
+  return readJson(JSON.stringify({ ...required, ...members }), endpoint);
 }
 
 function readJson(body: string, endpoint: ImageEndpoint) {
@@ -219,6 +252,7 @@ function readJson(body: string, endpoint: ImageEndpoint) {
 function anyOf(rule: FieldRule): fc.Arbitrary<string | number | boolean> {
   switch (rule.kind) {
     case 'image':
+    case 'token':
       return fc.constant('');
     case 'boolean':
       return fc.constantFrom(true, false, 'True', 'FALSE', '1', '0');
@@ -238,6 +272,7 @@ const everywhere = [' ', '\0', '1 ', ' 1', '1\t', 'yes', 'null', 'NaN', 'Infinit
 const numbers = '1e2 +1 -0 ٣ 0x1 1_0 1,5 1. .5 00 --1 -0.0 1/2 50% -2'.split(' ');
 const wrong: Record<FieldRule['kind'], readonly string[]> = {
   image: [],
+  token: [],
   decimal: [...everywhere, ...numbers, 'True', '100.0000001'],
   integer: [...everywhere, ...numbers, 'True', '1.5', '1.0', '2147483648'],
   choice: [...everywhere, 'True', 'fast,balance', '0'],
@@ -247,7 +282,7 @@ const wrong: Record<FieldRule['kind'], readonly string[]> = {
 describe('fields', () => {
   const cases = takers.flatMap((endpoint) =>
     Object.entries(endpoint.fields)
-      .filter(([, { kind }]) => kind !== 'image')
+      .filter(([, { kind }]) => kind !== 'image' && kind !== 'token')
       .map(([name, rule]) => ({ endpoint, id: endpoint.id, name, rule })),
   );
 
@@ -267,7 +302,7 @@ describe('fields', () => {
   });
 
   test.each(cases)('$id: $name refuses what it does not take', ({ endpoint, name, rule }) => {
-    if (rule.kind === 'image') return;
+    if (rule.kind === 'image' || rule.kind === 'token') return;
     const expected = expectation(rule);
     const refuse = (read: () => unknown, sent: string) => {
       const detail = `Send ${expected} as ${name}, not ${sent}.`;
@@ -307,8 +342,11 @@ describe('fields', () => {
     // File inputs of a page in which nobody chose a file.
     const part = (name: string) =>
       `--b\r\ncontent-disposition: form-data; name="${name}"; filename=""\r\n\r\n\r\n`;
+    const tokens = tokensOf(endpoint).map(
+      ([name, text]) => `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${text}\r\n`,
+    );
     const ask = (...names: string[]) =>
-      readMultipart(Buffer.from(`${names.map(part).join('')}--b--\r\n`), endpoint);
+      readMultipart(Buffer.from(`${tokens.join('')}${names.map(part).join('')}--b--\r\n`), endpoint);
     expect(() => ask('img1', 'img2', 'img1')).toThrow('; you sent img1, img2.');
     const told = `"", \ufffd, ${'c'.repeat(32)}…, d, ….`;
     expect(() => ask('', '\u202e', 'c'.repeat(40), 'd', 'e')).toThrow(told);
@@ -369,11 +407,19 @@ describe('fields', () => {
   test.each(repeating)(
     '$id: takes $name, $name[] and $name[0] in their order',
     ({ endpoint, name, most }) => {
-      const others = imageFields(endpoint.fields).filter((other) => other !== name);
-      const names = [`${name}[7]`, name, `${name}[]`, `${name}[7]`].slice(0, most);
+      const least = leastOf(endpoint.fields[name]);
+      const others = imageFields(endpoint.fields)
+        .filter((other) => other !== name)
+        .flatMap((other) => Array<string>(leastOf(endpoint.fields[other])).fill(other));
+      const spellings = [`${name}[7]`, name, `${name}[]`, `${name}[7]`, name, `${name}[]`];
+      const names = spellings.slice(0, Math.min(most, Math.max(4, least)));
       const part = (field: string, file: string) =>
         `--b\r\ncontent-disposition: form-data; name="${field}"; filename=${file}\r\n\r\n${file}\r\n`;
+      const tokens = tokensOf(endpoint).map(
+        ([field, text]) => `--b\r\ncontent-disposition: form-data; name="${field}"\r\n\r\n${text}\r\n`,
+      );
       const parts = [
+        ...tokens,
         ...others.map((other) => part(other, 'o')),
         ...names.map((field, at) => part(field, `f${at}`)),
       ];
@@ -389,7 +435,10 @@ describe('fields', () => {
         field,
         json.images[at]!.end - json.images[at]!.start,
       ]);
-      expect(lengths.filter(([field]) => field === name).map(([, length]) => length)).toEqual([7, 4, 6, 7]);
+      expect(lengths.filter(([field]) => field === name).map(([, length]) => length)).toEqual([
+        ...Array(least).fill(7),
+        ...[4, 6, 7],
+      ]);
 
       const beyond = [...others, ...Array(most + 1).fill(`${name}[]`)]
         .map((field) => part(field, 'f'))

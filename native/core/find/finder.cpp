@@ -111,7 +111,8 @@ std::optional<FoundFace> Finder::confirm(const Detection& detection) {
   if (cut_short()) return std::nullopt;
   FoundFace face;
   face.detection = detection;
-  const bool refine = options_.accuracy_mode == AccuracyMode::kBalance;
+  const bool refine =
+      options_.refine_landmarks || options_.accuracy_mode == AccuracyMode::kBalance;
   face.points = engine_.landmarker.find(pixels_of(detection.box), detection.box, refine);
   for (const Test& test : kTests) {
     if (test.only_at_first && upright_seen_) continue;

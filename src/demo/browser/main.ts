@@ -2,11 +2,12 @@ import { byId, element, Fault, find, makeCopyButtons, settings, tell } from './d
 import { showPrograms } from './exchange.ts';
 import { Faces } from './faces.ts';
 import { chosenFields, form, showForm } from './form.ts';
+import { hideLive, runLive, titleOf } from './live.ts';
 import { Others, PhotoSlot, takeDroppedAndPasted } from './photos.ts';
 import { clearProblem, fieldsOf, showProblem } from './problem.ts';
 import { type Photo, planOf, send } from './request.ts';
 import { announcement, firstPhotos, showFaces, showMany, showResult } from './result.ts';
-import type { Choice, DetectAnswer, Fields, ManyAnswer, Received, Task } from './types.ts';
+import type { Choice, DetectAnswer, Fields, LiveAnswer, ManyAnswer, Received, Task } from './types.ts';
 import { bytesText } from './words.ts';
 
 /** The page: its events, and its state between requests. Nothing is stored beyond the page. */
@@ -75,6 +76,7 @@ async function compare(): Promise<boolean> {
   if (plan === undefined) return fail({ problem: allOff });
   await Promise.all(placesOf().map(({ ready }) => ready));
   if (!isReady()) return false;
+  if (task === 'match_live') return checkLive(plan.fields);
   const photos = photosOf();
   const mine = new AbortController();
   running = mine;
@@ -99,7 +101,24 @@ async function compare(): Promise<boolean> {
   return 'answer' in outcome ? succeed(outcome) : fail(outcome);
 }
 
+/** The camera shows the person of photo 1, live or not. */
+async function checkLive(fields: Fields): Promise<boolean> {
+  hideResults();
+  byId('exchange').hidden = true;
+  const received = await runLive(key.value.trim(), slots[0].files, fields);
+  if (received === undefined) {
+    say('Cancelled.');
+    return false;
+  }
+  if ('problem' in received) return fail(received);
+  say(titleOf(received.answer as LiveAnswer));
+  reveal(byId('live-result'));
+  return true;
+}
+
 function succeed({ answer, round_trip_ms }: Extract<Received, { answer: unknown }>): true {
+  // The answer of a live check is shown by live.ts.
+  if ('verified' in answer) return true;
   if (!('match' in answer)) return succeedWithList(answer);
   showResult(answer, round_trip_ms, [slots[0].image, slots[1].image]);
   tell(byId('stale'), undefined);
@@ -151,7 +170,7 @@ function isReady(): boolean {
 /** Where the photos of the chosen tab are. */
 function placesOf() {
   if (task === 'match') return slots;
-  return task === 'detect' ? [slots[0]] : [slots[0], others];
+  return task === 'match_many' ? [slots[0], others] : [slots[0]];
 }
 
 /** The photos that the server has for this. */
@@ -196,6 +215,7 @@ function taskOf(): Task | 'match_person' {
 }
 
 function verb(): string {
+  if (task === 'match_live') return 'Check with the camera';
   return task === 'detect' ? 'Find faces' : 'Compare';
 }
 
@@ -241,6 +261,7 @@ function forget(): void {
 function hideResults(): void {
   byId('result').hidden = true;
   byId('list-result').hidden = true;
+  hideLive();
 }
 
 function clearFaults(): void {

@@ -1,6 +1,7 @@
 import type { EndpointId } from '../../config/config.ts';
 import type { Detect } from '../../endpoints/detect.ts';
 import type { Match } from '../../endpoints/match.ts';
+import type { Live } from '../../endpoints/match-live.ts';
 import type { Many } from '../../endpoints/match-many.ts';
 import type { Person } from '../../endpoints/match-person.ts';
 import type { ChoiceRule, MatchOptions, NumberRule, ValueRule } from '../../endpoints/options.ts';
@@ -30,13 +31,14 @@ export interface Settings {
 }
 
 /** The chosen tab, named after its endpoint. */
-export type Task = 'match' | 'match_many' | 'detect';
+export type Task = 'match' | 'match_many' | 'detect' | 'match_live';
 
 /** A 200 answer. */
 export type Answer = Match;
 export type PersonAnswer = Person;
 export type ManyAnswer = Many;
 export type DetectAnswer = Detect;
+export type LiveAnswer = Live;
 export type Warning = Answer['warnings'][number];
 export type FoundImage = Answer['image1'];
 export type Face = FoundImage['faces'][number];
@@ -58,11 +60,11 @@ export interface ProblemAnswer {
 }
 
 export type Received =
-  | { answer: Answer | PersonAnswer | ManyAnswer | DetectAnswer; round_trip_ms: number }
+  | { answer: Answer | PersonAnswer | ManyAnswer | DetectAnswer | LiveAnswer; round_trip_ms: number }
   | { problem: ProblemAnswer; retry_after_s?: number | undefined };
 
 /** Fields of the form as text, without the photos. */
-export type Fields = Partial<Record<keyof MatchOptions, string>>;
+export type Fields = Partial<Record<keyof MatchOptions | 'challenge', string>>;
 
 /** A request before it is sent. */
 export interface Plan {

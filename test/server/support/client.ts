@@ -17,6 +17,8 @@ export const paths = {
   detect: '/API/v1.0/face/detect/upload',
   many: '/API/v1.0/face/match/upload/many',
   person: '/API/v1.0/face/match/upload/person',
+  live: '/API/v1.0/face/match/upload/live',
+  challenge: '/API/v1.0/face/match/challenge',
   embed: '/API/v1.0/face/embed/upload',
   embeddings: '/API/v1.0/face/match/embeddings',
   models: '/API/v1.0/models',

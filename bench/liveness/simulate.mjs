@@ -1,0 +1,130 @@
+// Makes a set for `facematch eval-liveness` from photos of people, a folder for each: what a camera would see of prints that are held flat
+// or bent and turned as a challenge asks, and of a plain model of a head that turns.
+//   node bench/liveness/simulate.mjs PHOTOS OUT [--people 60] [--frames 12]
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import sharp from 'sharp';
+import { loadAddon, loadPack } from '../../dist/src/engine/load-addon.js';
+import { packDirectory, readManifest } from '../../dist/src/engine/manifest.js';
+import { addNoise, drawTurned, surfaces } from '../../test/support/surface.mjs';
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { people: { type: 'string', default: '60' } },
+});
+const [photos, out] = positionals;
+if (!photos || !out) {
+  console.error('usage: node bench/liveness/simulate.mjs PHOTOS OUT [--people 60]');
+  process.exit(2);
+}
+
+const directory = packDirectory('default');
+const manifest = readManifest(directory);
+loadPack(directory, manifest);
+const addon = loadAddon();
+
+/** How each is turned: a print further than a head, because its pose follows less. */
+const presentations = [
+  { kind: 'print', motion: 'flat', surface: surfaces.flat(), yaw: 55, pitch: 55 },
+  ...[0.8, 1.2, 2].flatMap((radius) => [
+    {
+      kind: 'print',
+      motion: `bent about the vertical axis, radius ${radius}`,
+      surface: surfaces.bentVertical(radius),
+      yaw: 50,
+      pitch: 50,
+    },
+    {
+      kind: 'print',
+      motion: `bent about the horizontal axis, radius ${radius}`,
+      surface: surfaces.bentHorizontal(radius),
+      yaw: 50,
+      pitch: 50,
+    },
+  ]),
+  { kind: 'live', motion: 'model of a head', surface: surfaces.head(), yaw: 24, pitch: 23 },
+];
+const challenges = ['left', 'right'].flatMap((across) =>
+  ['up', 'down'].flatMap((along) => [
+    [across, along],
+    [along, across],
+  ]),
+);
+const turns = { left: [1, 0], right: [-1, 0], up: [0, 1], down: [0, -1] };
+
+const size = { width: 480, height: 360 };
+const rows = [['folder', 'kind', 'person', 'motion', 'steps']];
+let made = 0;
+for (const person of readdirSync(photos).toSorted()) {
+  if (made === Number(values.people)) break;
+  const photo = await straightPhoto(person);
+  if (photo === undefined) continue;
+  const steps = challenges[made % challenges.length];
+  made += 1;
+  for (const { kind, motion, surface, yaw, pitch } of presentations) {
+    const folder = `${kind}/${person} ${motion}`;
+    mkdirSync(join(out, folder), { recursive: true });
+    const poses = posesOf(steps, yaw, pitch);
+    for (const [i, pose] of poses.entries()) {
+      // A hand or a head never holds quite still.
+      const shift = [2 * Math.sin(5 * i), 2 * Math.cos(3 * i)];
+      const turn = {
+        yaw: pose.yaw + 1.5 * Math.sin(4 * i) + photo.straight.yaw * (kind === 'live'),
+        pitch: pose.pitch + 1.2 * Math.cos(5 * i) + photo.straight.pitch * (kind === 'live'),
+      };
+      const frame = drawTurned(photo.pixels, photo.eyes, surface, { ...size, ...turn, scale: 60, shift });
+      addNoise(frame, i);
+      const file = join(out, folder, `${String(i).padStart(2, '0')}.jpg`);
+      await sharp(frame.data, { raw: { ...size, channels: 3 } })
+        .jpeg({ quality: 90 })
+        .toFile(file);
+    }
+    rows.push([folder, kind, person, motion, steps.join(',')]);
+  }
+}
+writeFileSync(join(out, 'sequences.tsv'), rows.map((row) => `${row.join('\t')}\n`).join(''));
+console.log(`${rows.length - 1} sequences of ${made} people in ${out}`);
+
+/** Straight twice, then out and back in steps that are no jumps. */
+function posesOf(steps, yaw, pitch) {
+  const path = steps.flatMap((step) => {
+    const [across, along] = turns[step];
+    return [0.4, 0.8, 1, 1, 0.8, 0.4, 0].map((share) => ({
+      yaw: across * share * yaw,
+      pitch: along * share * pitch,
+    }));
+  });
+  return [{ yaw: 0, pitch: 0 }, { yaw: 0, pitch: 0 }, ...path];
+}
+
+/** The first photo of a person with one face, which looks nearly straight and is large enough; undefined where there is none. */
+async function straightPhoto(person) {
+  for (const name of readdirSync(join(photos, person)).toSorted()) {
+    const { data, info } = await sharp(join(photos, person, name))
+      .removeAlpha()
+      .toColourspace('srgb')
+      .raw()
+      .toBuffer({ resolveWithObject: true });
+    const png = await sharp(data, { raw: info }).png().toBuffer();
+    const options = {
+      max_pixels: 64e6,
+      min_side: 16,
+      accuracy_mode: 'balance',
+      min_det_score: manifest.min_det_score,
+      use_heuristic_fallback: true,
+    };
+    const found = addon.analyse(directory, new Uint8Array(png), options);
+    const faces = found.ok ? found.image.faces : [];
+    if (faces.length !== 1 || info.channels !== 3) continue;
+    const { pose, box, landmarks } = faces[0];
+    if (Math.abs(pose.yaw) > 10 || Math.abs(pose.pitch) > 12 || box.width < 90) continue;
+    const pixels = { data, width: info.width, height: info.height };
+    return {
+      pixels,
+      eyes: [landmarks.right_eye, landmarks.left_eye],
+      straight: { yaw: -pose.yaw, pitch: -pose.pitch },
+    };
+  }
+  return undefined;
+}

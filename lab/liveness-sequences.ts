@@ -1,0 +1,197 @@
+import {
+  type Calibration,
+  type Face,
+  type FramePair,
+  judgeMotion,
+  type MotionFrame,
+  type MotionVerdict,
+  motionFrame,
+  type Step,
+  similarityOf,
+} from 'facematch/for-lab';
+
+/** Sequences of frames as the liveness check judges them, and sequences that are put together from one person's photos. */
+
+export interface Sequence {
+  /** For messages: a folder, or how it was made. */
+  name: string;
+  person: string;
+  /** The attack instrument species; undefined for a bona fide presentation. */
+  species: string | undefined;
+  /** What the person, or the attacker, was asked for; undefined where nobody was. */
+  asked: readonly Step[] | undefined;
+  frames: readonly Frame[];
+}
+
+export interface Frame {
+  motion: MotionFrame;
+  face: Pick<Face, 'embedding' | 'cohort_score'>;
+}
+
+export const frameOf = (faces: readonly Face[]): Frame => ({ motion: motionFrame(faces), face: faces[0]! });
+
+/** By the same decision as match/upload/live. */
+export function judge(
+  { frames }: Pick<Sequence, 'frames'>,
+  asked: readonly Step[],
+  calibration: Calibration,
+): MotionVerdict {
+  const compare = (a: number, b: number): FramePair => {
+    const { similarity, normalised_similarity } = similarityOf(frames[a]!.face, frames[b]!.face);
+    return { cosine: similarity, percent: calibration.assess(normalised_similarity, 1).confidence_percent };
+  };
+  return judgeMotion(
+    frames.map(({ motion }) => motion),
+    asked,
+    compare,
+  );
+}
+
+/** Seeded, so that a measurement can be repeated (mulberry32). */
+export class Dice {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed;
+  }
+
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) | 0;
+    let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  /** Of a normal distribution with this deviation. */
+  noise(deviation: number): number {
+    return deviation * Math.sqrt(-2 * Math.log(1 - this.next())) * Math.cos(2 * Math.PI * this.next());
+  }
+
+  pick<T>(items: readonly T[]): T | undefined {
+    return items[Math.floor(this.next() * items.length)];
+  }
+}
+
+/** Photos of one person that a sequence can be put together from. */
+export interface KeyPhotos {
+  person: string;
+  straight: Frame;
+  /** One for each step. */
+  turned: readonly Frame[];
+}
+
+/** How a photo's pose differs from that of another one. */
+const changeOf = (from: Frame, to: Frame) => ({
+  yaw: to.motion.pose.yaw - from.motion.pose.yaw,
+  pitch: to.motion.pose.pitch - from.motion.pose.pitch,
+});
+
+/** Angles between which a photo shows a step, as a person who was asked would: the step itself, and the other axis. */
+const asked = { yaw: [25, 55], pitch: [12, 30], across: 12, along: 8 } as const;
+
+const within = (angle: number, [low, high]: readonly [number, number]) => angle >= low && angle <= high;
+
+function shows(step: Step, { yaw, pitch }: { yaw: number; pitch: number }): boolean {
+  switch (step) {
+    case 'left':
+    case 'right':
+      return within(step === 'left' ? yaw : -yaw, asked.yaw) && Math.abs(pitch) <= asked.along;
+    case 'up':
+    case 'down':
+      return within(step === 'up' ? pitch : -pitch, asked.pitch) && Math.abs(yaw) <= asked.across;
+  }
+}
+
+/** A straight photo and one for each step, drawn among those that fit; undefined where there are none. */
+export function keyPhotos(
+  person: string,
+  photos: readonly Frame[],
+  steps: readonly Step[],
+  dice: Dice,
+): KeyPhotos | undefined {
+  const straight = photos.filter(
+    ({ motion: { pose } }) => Math.abs(pose.yaw) <= 12 && Math.abs(pose.pitch) <= 15,
+  );
+  const whole = straight.flatMap((first) => {
+    const turned = steps.map((step) => photos.filter((photo) => shows(step, changeOf(first, photo))));
+    return turned.every((some) => some.length > 0) ? [{ first, turned }] : [];
+  });
+  const chosen = dice.pick(whole);
+  return chosen && { person, straight: chosen.first, turned: chosen.turned.map((some) => dice.pick(some)!) };
+}
+
+/** Deviation of the pose of a face that is held still: 1.2 and 1.8 degrees in the live sequences of NUAA. */
+const jitter = { yaw: 1.2, pitch: 1.8, shift: 0.02, points: 0.009 };
+
+/** A photo as the frame of a camera: with this pose, and what a head, a hand and the light change from frame to frame. */
+function seen(photo: Frame, pose: { yaw: number; pitch: number }, dice: Dice): Frame {
+  const { box, points } = photo.motion;
+  // Photos have any size and place; a head before a camera keeps its own.
+  const side = 150;
+  const scale = side / box.width;
+  const [dx, dy] = [dice.noise(jitter.shift * side), dice.noise(jitter.shift * side)];
+  return {
+    face: photo.face,
+    motion: {
+      ...photo.motion,
+      pose: { yaw: pose.yaw + dice.noise(jitter.yaw), pitch: pose.pitch + dice.noise(jitter.pitch) },
+      box: { x: 200 + dx, y: 150 + dy, width: side, height: 1.2 * side },
+      points: points.map(
+        ([x, y]) =>
+          [
+            scale * (x - box.x) + dice.noise(jitter.points * side),
+            scale * (y - box.y) + dice.noise(jitter.points * side),
+          ] as const,
+      ),
+    },
+  };
+}
+
+const between = (a: Frame, b: Frame, share: number) => ({
+  yaw: a.motion.pose.yaw + share * (b.motion.pose.yaw - a.motion.pose.yaw),
+  pitch: a.motion.pose.pitch + share * (b.motion.pose.pitch - a.motion.pose.pitch),
+});
+
+/** So far a head turns between two frames: some 70 degrees a second, at 5 frames a second. */
+const pace_degrees = 14;
+
+/**
+ * A head that turns from photo to photo and back: the poses between two photos are interpolated, each frame with the embedding of the nearer
+ * photo. So it tests what the photos show, and not the continuity of a real movement.
+ */
+export function assembled({ straight, turned }: KeyPhotos, dice: Dice): Frame[] {
+  const frames = [seen(straight, straight.motion.pose, dice), seen(straight, straight.motion.pose, dice)];
+  for (const photo of turned) {
+    const { yaw, pitch } = changeOf(straight, photo);
+    const ways = Math.max(1, Math.ceil(Math.max(Math.abs(yaw), 1.5 * Math.abs(pitch)) / pace_degrees));
+    const path = Array.from({ length: ways - 1 }, (_, i) => (i + 1) / ways);
+    for (const share of [...path, 1, 1, ...path.toReversed(), 0])
+      frames.push(seen(share > 0.5 ? photo : straight, between(straight, photo, share), dice));
+  }
+  return frames.slice(0, 16);
+}
+
+/** The photos themselves, each held before the camera by hand and swapped for the next. */
+export function swapped({ straight, turned }: KeyPhotos, dice: Dice): Frame[] {
+  const hold = (photo: Frame) => [0, 1, 2].map(() => seen(photo, photo.motion.pose, dice));
+  return [...hold(straight), ...turned.flatMap((photo) => [...hold(photo), ...hold(straight).slice(0, 1)])];
+}
+
+/** Attacks that use a sequence that passes: of the same challenge, by somebody who has the victim's photos. */
+export function attacksOn(sequence: readonly Frame[], keys: KeyPhotos, attacker: KeyPhotos, dice: Dice) {
+  const own = assembled(attacker, dice);
+  const isTurned = (frame: Frame) => {
+    const { yaw, pitch } = changeOf(keys.straight, frame);
+    return Math.abs(yaw) > 9 || Math.abs(pitch) > 9;
+  };
+  const copied = 1 + Math.floor(dice.next() * (sequence.length - 1));
+  return {
+    'photos swapped by hand': swapped(keys, dice),
+    'a frame repeated': sequence.with(copied, sequence[copied - 1]!),
+    'the film played backwards': sequence.toReversed(),
+    'somebody else for the turned frames': sequence.map((frame, i) =>
+      isTurned(frame) ? { ...frame, face: (own[Math.min(i, own.length - 1)] ?? frame).face } : frame,
+    ),
+    "the victim's photo before the attacker's own head": [sequence[0]!, ...own.slice(1)],
+  };
+}

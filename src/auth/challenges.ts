@@ -1,0 +1,244 @@
+import { createHash, createHmac, hash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
+import { type ChallengeFault, Problem } from '../errors.ts';
+import { type Step, steps as stepNames } from '../scoring/motion.ts';
+
+/**
+ * Challenges of a liveness check. A challenge is a signed token, so an outstanding one takes no memory here. Only the identifiers of used
+ * challenges are kept, until their tokens have expired.
+ */
+
+/** The form of a token: version, identifier, hash of the API key's id, expiry in ms, steps, and the signature. */
+const version = 1;
+const id_bytes = 16;
+const owner_bytes = 8;
+const expiry_bytes = 6;
+const mac_bytes = 32;
+const head_bytes = 1 + id_bytes + owner_bytes + expiry_bytes;
+
+/** The contract's limit; tokens have at most 91 characters. */
+export const maxToken_characters = 512;
+
+/** Clocks of replicas may differ by this much. */
+const skew_ms = 5000;
+
+/** A challenge as the client gets it. */
+export interface Issued {
+  challenge: string;
+  steps: readonly Step[];
+  expires_at: string;
+}
+
+/** A challenge that a client has sent back, and that is genuine. */
+export interface Redeemed {
+  id: string;
+  steps: readonly Step[];
+  /** Milliseconds since 1970. */
+  expires_ms: number;
+}
+
+/** Where used challenges are remembered for all replicas. */
+export interface SharedClaims {
+  /** True for the first claim of an identifier within `ttl_ms`. Rejects when the store does not answer. */
+  claim(id: string, ttl_ms: number): Promise<boolean>;
+  /** Forgets a claim. Never rejects. */
+  unclaim(id: string): void;
+}
+
+/** The secrets that sign and verify: the first one signs. */
+export interface Secrets {
+  readonly current: readonly Buffer[];
+}
+
+interface ChallengeOptions {
+  /** Steps of a challenge, 1 to 4. */
+  steps: number;
+  lifetime_s: number;
+  secrets: Secrets;
+  /** Absent with one process. */
+  shared?: SharedClaims | undefined;
+  /** Maximum number of used challenges in memory. */
+  capacity?: number;
+}
+
+export class Challenges {
+  readonly #options: ChallengeOptions;
+  readonly #drawn: readonly (readonly Step[])[];
+  readonly #used: UsedChallenges;
+
+  constructor(options: ChallengeOptions) {
+    this.#options = options;
+    this.#drawn = allSequences(options.steps);
+    this.#used = new UsedChallenges(1000 * options.lifetime_s, options.capacity);
+  }
+
+  /** A new challenge for one API key. */
+  issue(key_id: string, now_ms = Date.now()): Issued {
+    const { lifetime_s, secrets } = this.#options;
+    const steps = this.#drawn[randomInt(this.#drawn.length)]!;
+    const expires_ms = now_ms + 1000 * lifetime_s;
+    const payload = Buffer.alloc(head_bytes + steps.length);
+    payload[0] = version;
+    randomBytes(id_bytes).copy(payload, 1);
+    ownerOf(key_id).copy(payload, 1 + id_bytes);
+    payload.writeUIntBE(expires_ms, head_bytes - expiry_bytes, expiry_bytes);
+    for (const [i, step] of steps.entries()) payload[head_bytes + i] = stepNames.indexOf(step);
+    const token = Buffer.concat([payload, macOf(payload, secrets.current[0]!)]);
+    return {
+      challenge: token.toString('base64url'),
+      steps,
+      expires_at: new Date(expires_ms).toISOString(),
+    };
+  }
+
+  /** Checks form, signature, key and expiry, in this order. Throws Problem invalid_challenge. */
+  verify(token: string, key_id: string, now_ms = Date.now()): Redeemed {
+    const payload = this.#payloadOf(token);
+    if (payload === undefined) throw invalidChallenge('malformed');
+    const owner = payload.subarray(1 + id_bytes, 1 + id_bytes + owner_bytes);
+    if (!timingSafeEqual(owner, ownerOf(key_id))) throw invalidChallenge('other_key');
+    const expires_ms = payload.readUIntBE(head_bytes - expiry_bytes, expiry_bytes);
+    // One that is valid for longer than any was issued by a clock that has been set back since.
+    const left_ms = expires_ms - now_ms;
+    if (left_ms <= 0 || left_ms > 1000 * this.#options.lifetime_s + skew_ms)
+      throw invalidChallenge('expired');
+    const steps = Array.from(payload.subarray(head_bytes), (at) => stepNames[at]!);
+    return { id: payload.subarray(1, 1 + id_bytes).toString('base64url'), steps, expires_ms };
+  }
+
+  /** The signed part of a genuine token. */
+  #payloadOf(token: string): Buffer | undefined {
+    if (token.length > maxToken_characters || !/^[\w-]+$/.test(token)) return undefined;
+    const bytes = Buffer.from(token, 'base64url');
+    const payload = bytes.subarray(0, -mac_bytes);
+    // Each token has one spelling: unused bits of base64url would give another one the same bytes.
+    if (payload.length <= head_bytes || bytes.toString('base64url') !== token) return undefined;
+    const mac = bytes.subarray(-mac_bytes);
+    const matching = this.#options.secrets.current.filter((secret) =>
+      timingSafeEqual(macOf(payload, secret), mac),
+    );
+    return matching.length > 0 && payload[0] === version ? payload : undefined;
+  }
+
+  /** Accepts a challenge once. Rejects with Problem invalid_challenge, or not_ready when used challenges cannot be looked up. */
+  async use({ id, expires_ms }: Redeemed): Promise<void> {
+    if (!this.#used.add(id, expires_ms)) throw invalidChallenge('used');
+    const { shared, lifetime_s } = this.#options;
+    if (shared === undefined) return;
+    let isFirst: boolean;
+    try {
+      isFirst = await shared.claim(id, 1000 * lifetime_s + 2 * skew_ms);
+    } catch {
+      // Accepting it could accept it twice.
+      this.#used.remove(id);
+      throw new Problem('not_ready', {
+        detail:
+          'Used challenges cannot be looked up at the moment: wait as long as Retry-After says, then send again.',
+      });
+    }
+    if (!isFirst) throw invalidChallenge('used');
+  }
+
+  /** Makes a challenge valid again whose frames the server was too busy to look at. */
+  giveBack({ id }: Redeemed): void {
+    this.#used.remove(id);
+    this.#options.shared?.unclaim(id);
+  }
+
+  /** Used challenges in memory. */
+  get used(): number {
+    return this.#used.size;
+  }
+}
+
+const advice: Readonly<Record<ChallengeFault, string>> = {
+  malformed: 'Send the challenge exactly as match/challenge returned it.',
+  expired: 'The challenge has expired. Get a new one, and take new frames.',
+  used: 'The challenge was used before. Get a new one, and take new frames.',
+  other_key: 'The challenge was issued for another API key. Send it with that key, or get a new one.',
+};
+
+function invalidChallenge(reason: ChallengeFault): Problem {
+  return new Problem('invalid_challenge', { detail: advice[reason], reason });
+}
+
+const ownerOf = (key_id: string) =>
+  Buffer.from(hash('sha256', key_id, 'hex'), 'hex').subarray(0, owner_bytes);
+
+function macOf(payload: Buffer, secret: Buffer): Buffer {
+  return createHmac('sha256', secret).update('facematch challenge\0').update(payload).digest();
+}
+
+const horizontal = (step: Step) => step === 'left' || step === 'right';
+
+/** Every sequence of a length in which no step follows itself, and two steps or more have both axes. */
+export function allSequences(length: number): Step[][] {
+  let sequences: Step[][] = [[]];
+  for (let i = 0; i < length; i++) {
+    sequences = sequences.flatMap((before) =>
+      stepNames.filter((step) => step !== before.at(-1)).map((step) => [...before, step]),
+    );
+  }
+  if (length < 2) return sequences;
+  return sequences.filter((steps) => steps.some(horizontal) && !steps.every(horizontal));
+}
+
+/**
+ * Identifiers of used challenges. Each is kept until its token has expired by the wall clock, and for a token's lifetime by a clock that
+ * never jumps: whichever way the wall clock is set, no token is accepted twice.
+ */
+class UsedChallenges {
+  readonly #lifetime_ms: number;
+  readonly #capacity: number;
+  /** In the order of their use. */
+  readonly #uses = new Map<string, { expires_ms: number; used_ms: number }>();
+
+  /** By default about 16 MB. */
+  constructor(lifetime_ms: number, capacity = 131_072) {
+    this.#lifetime_ms = lifetime_ms;
+    this.#capacity = capacity;
+  }
+
+  get size(): number {
+    return this.#uses.size;
+  }
+
+  /** False when it was used before. Throws Problem overloaded when too many are kept. */
+  add(id: string, expires_ms: number): boolean {
+    if (this.#uses.has(id)) return false;
+    const used_ms = performance.now();
+    this.#dropExpired(used_ms);
+    if (this.#uses.size >= this.#capacity) throw new Problem('overloaded');
+    this.#uses.set(id, { expires_ms, used_ms });
+    return true;
+  }
+
+  remove(id: string): void {
+    this.#uses.delete(id);
+  }
+
+  /** The oldest ones, up to the first that has to be kept. */
+  #dropExpired(now_ms: number): void {
+    const wall_ms = Date.now();
+    for (const [id, { expires_ms, used_ms }] of this.#uses) {
+      if (expires_ms > wall_ms || used_ms + this.#lifetime_ms > now_ms) return;
+      this.#uses.delete(id);
+    }
+  }
+}
+
+/** A secret of its own for each process. */
+export const randomSecrets = (): Secrets => ({ current: [randomBytes(32)] });
+
+/** Minimum number of characters in a secret. */
+export const minSecret_characters = 32;
+/** Two are enough for a rotation. */
+const maxSecrets = 8;
+
+/** The secrets in the lines of a file; undefined where it has none, too many, or one that is too short. */
+export function secretsOf(text: string): Buffer[] | undefined {
+  const lines = text.split(/\r?\n/).map((line) => line.trim());
+  const given = lines.filter((line) => line !== '' && !line.startsWith('#'));
+  if (given.length === 0 || given.length > maxSecrets) return undefined;
+  if (given.some((line) => line.length < minSecret_characters)) return undefined;
+  return given.map((line) => createHash('sha256').update(line).digest());
+}

@@ -1,0 +1,308 @@
+import { z } from 'zod';
+import type { Analysis } from '../engine/addon.ts';
+import type { Calibration } from '../scoring/calibration.ts';
+import {
+  type FramePair,
+  frameLimits,
+  judgeMotion,
+  type LiveReason,
+  type MotionVerdict,
+  motionFrame,
+} from '../scoring/motion.ts';
+import type { ComparedPersons, PersonsJob } from '../scoring/persons.ts';
+import { similarityOf } from '../scoring/similarity.ts';
+import { disagreement, disagreementWarnings } from './agreement.ts';
+import { request_id, rest, timingsBody } from './answer.ts';
+import { limitWords, stepName } from './challenge.ts';
+import { assessPair, decision, decisionOf, shifted } from './comparison.ts';
+import { type Analysed, type Answered, define, type Photo, prefix } from './endpoint.ts';
+import { imageBody, round } from './face.ts';
+import { lowQuality } from './face-quality.ts';
+import { faultsOf, type ImageFault } from './faults.ts';
+import { answerUnlessRefused, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
+import { mostPhotos, PersonPhoto, photosBody } from './match-person.ts';
+import { count, flag, object, percent, word } from './schema.ts';
+import { incomplete, notInFront, questionWarnings, type Warning } from './warnings.ts';
+
+/** The second half of a liveness check: frames of a head that moves, and reference photos of one person. */
+
+/** The contract's limit; tokens are far shorter. */
+const maxChallenge_characters = 512;
+
+const reasons: Record<LiveReason, string> = {
+  no_neutral_frame: 'the first frame does not look straight into the camera',
+  step_missing: 'a step was not shown, or not far enough',
+  wrong_direction: 'a movement was shown that was not asked for',
+  out_of_order: 'a step was shown again, or out of order',
+  identity_changed: 'a frame disagrees with those that look into the camera',
+  motion_jump: 'pose, position or size of the face changes more between two frames than a head moves',
+  several_faces: 'a second face of comparable size is in a frame',
+  repeated_frame: 'two frames are the same image',
+};
+
+const degrees = (what: string) => z.number().min(-360).max(360).describe(`${what}, degrees`);
+const pose = (what: string) => z.number().min(-180).max(180).describe(`${what}, degrees`);
+
+const LiveStep = object('A step of the challenge.', {
+  step: stepName,
+  passed: flag('Whether the frames show it, in its place'),
+  frame: count.nullable().describe('The frame that shows it best; null where none does'),
+  yaw_change: degrees(
+    "Change of the yaw from the first frames in that frame; positive to the person's own left",
+  ),
+  pitch_change: degrees('Change of the pitch; positive upwards'),
+});
+
+export const LiveFrame = PersonPhoto.extend({
+  index: count.describe('Its position among those sent'),
+  yaw: pose('Yaw of the largest face'),
+  pitch: pose('Pitch of the largest face'),
+  agreement_percent: percent
+    .nullable()
+    .describe(
+      'Lowest confidence_percent of the frame with another frame that looks into the camera; null where there is none',
+    ),
+  looks_straight: flag('Whether it looks into the camera, and is compared with the reference photos'),
+}).describe('A frame, and its faces; the largest counts.');
+
+const photos = z.int().min(1);
+
+const Live = object(
+  `Whether a live person is before the camera, and the person of the reference photos. ${limitWords}`,
+  {
+    request_id,
+    verified: flag('`match` and `live`'),
+    ...decision,
+    live: flag('Whether the frames show the steps of the challenge, in continuous movement of one person'),
+    steps: z.array(LiveStep).min(1).max(4).describe('In the order of the challenge'),
+    live_reasons: z
+      .array(word(reasons, 'Why the frames are not live.'))
+      .describe('Empty when `live` is true'),
+    frames: z.array(LiveFrame).min(1).max(frameLimits.max).describe('In the order sent'),
+    image2: z.array(PersonPhoto).min(1).max(mostPhotos.image2).describe('In the order sent'),
+    photos_compared: object('How many photos each side is the mean of', {
+      frames: photos.max(frameLimits.max).describe('Frames that look into the camera'),
+      image2: photos.max(mostPhotos.image2).describe('Reference photos'),
+    }),
+    ...rest,
+  },
+);
+
+export type Live = z.infer<typeof Live>;
+type LiveFrame = z.infer<typeof LiveFrame>;
+
+interface Seen {
+  photo: Photo;
+  analysis: Analysis;
+}
+
+/** What the frames show, and the two sides that are compared. */
+interface Check {
+  frames: Seen[];
+  references: Seen[];
+  verdict: MotionVerdict;
+}
+
+/** The check, or the faults of the images in the form's order. */
+function checkOf({ photos, outcomes, steps, calibration }: Analysed): Check | ImageFault[] {
+  const faults = photos.flatMap(({ field, index }, i) => faultsOf(field, outcomes[i]!, -1, index));
+  if (faults.length > 0) return faults;
+  const all = photos.map((photo, i) => ({ photo, analysis: outcomes[i] as Analysis }));
+  const of = (name: string) => all.filter(({ photo }) => photo.field === name);
+  const frames = of('frame');
+  return { frames, references: of('image2'), verdict: judgeFrames(frames, steps!, calibration) };
+}
+
+function judgeFrames(frames: readonly Seen[], steps: Analysed['steps'] & {}, calibration: Calibration) {
+  const faces = frames.map(({ analysis }) => analysis.image.faces[0]!);
+  const compare = (a: number, b: number): FramePair => {
+    const { similarity, normalised_similarity } = similarityOf(faces[a]!, faces[b]!);
+    // Without a table no percent says what agrees, so nothing does.
+    const percent = calibration.measured
+      ? calibration.assess(normalised_similarity, 1).confidence_percent
+      : 0;
+    return { percent, cosine: similarity };
+  };
+  return judgeMotion(
+    frames.map(({ analysis }) => motionFrame(analysis.image.faces)),
+    steps,
+    compare,
+  );
+}
+
+const isFaulty = (found: Check | ImageFault[]): found is ImageFault[] => Array.isArray(found);
+
+/** The frames that look into the camera, and the reference photos. */
+const sidesOf = ({ frames, references, verdict }: Check) =>
+  [verdict.neutral.map((i) => frames[i]!), references] as const;
+
+function bodyOf({ question, calibration }: Analysed, check: Check, compared: ComparedPersons): Live {
+  const { request_id, options, model } = question;
+  const { frames, references, verdict } = check;
+  const [looking, image2Side] = sidesOf(check);
+  const [agreeing, referring] = compared.sides;
+  const image2 = photosBody({ photos: references }, referring!, calibration);
+  const photos_compared = { frames: looking.length, image2: image2Side.length };
+  const assessed = assessPair(
+    shifted(compared, calibration, photos_compared.frames, photos_compared.image2),
+    calibration,
+    1,
+    options.threshold_percent,
+  );
+  const framesBody = frames.map((frame, i) => frameBody(frame, i, verdict));
+  const said = decisionOf(assessed, options);
+  const most = Math.max(photos_compared.frames, photos_compared.image2);
+  return {
+    request_id,
+    verified: said.match && verdict.live,
+    ...said,
+    live: verdict.live,
+    steps: verdict.steps.map(({ step, passed, frame, yaw_change, pitch_change }) => ({
+      step,
+      passed,
+      frame: frame ?? null,
+      yaw_change: round(yaw_change, 1),
+      pitch_change: round(pitch_change, 1),
+    })),
+    live_reasons: verdict.reasons,
+    frames: framesBody,
+    image2,
+    photos_compared,
+    model,
+    warnings: [
+      ...questionWarnings(question, options.threshold_percent, calibration, most),
+      ...frames.flatMap(({ analysis }, i) => incomplete('frame', analysis.image, i)),
+      ...looking.flatMap(({ photo: { index } }, i) => [
+        ...notInFront('frame', index, agreeing![i]!.best_face),
+        ...lowQuality('frame', framesBody[index]!.faces[0]!, index),
+      ]),
+      ...references.flatMap(({ analysis }, i): Warning[] => [
+        ...incomplete('image2', analysis.image, i),
+        ...notInFront('image2', i, referring![i]!.best_face),
+        ...lowQuality('image2', image2[i]!.faces[0]!, i),
+      ]),
+    ],
+    timings_ms: timingsBody(
+      question,
+      [...frames, ...references].map(({ analysis }) => analysis),
+    ),
+  };
+}
+
+function frameBody(
+  { photo: { index, filename }, analysis }: Seen,
+  at: number,
+  verdict: MotionVerdict,
+): LiveFrame {
+  const agreement = verdict.agreements[at];
+  const image = imageBody(analysis.image);
+  const { yaw, pitch } = image.faces[0]!.pose;
+  return {
+    index,
+    ...(filename === undefined ? {} : { filename }),
+    yaw,
+    pitch,
+    looks_straight: verdict.neutral.includes(at),
+    agreement_percent: agreement === undefined ? null : round(agreement, 1),
+    ...image,
+    face_index: 0,
+  };
+}
+
+export const matchLive = define({
+  id: 'match_live',
+  method: 'POST',
+  path: `${prefix}/face/match/upload/live`,
+  scope: 'match:live',
+  audited: true,
+  takes: 'images',
+  redeems: 'challenge',
+  analysis: { refine_landmarks: true },
+  fields: {
+    challenge: {
+      kind: 'token',
+      max: maxChallenge_characters,
+      description: 'The `challenge` of match/challenge; accepted once',
+    },
+    frame: {
+      ...imageRule(
+        'A frame of the person before the camera, in capture order, the first one looking straight into it; an',
+      ),
+      least: frameLimits.min,
+      most: frameLimits.max,
+    },
+    image2: { ...imageRule('A reference photo of the person'), most: mostPhotos.image2 },
+    ...optionsOf('match_live'),
+  },
+  values: 'LiveValues',
+  success: {
+    description: 'The frames were judged, whether they are live or not',
+    name: 'Live',
+    schema: Live,
+  },
+  errors: ['faces', 'choice', 'persons'],
+  furtherPrice: (images) => Math.max(0, images - 2),
+  tooManyFor: (burst) => ({
+    limit: burst + 1,
+    detail: `This key can send at most ${burst + 1} images at once, frames and image2 together: send fewer.`,
+  }),
+  docs: {
+    tag: 'live',
+    summary: 'Check that a person is live, and compare them with photos',
+    description:
+      `\`frame\` is ${frameLimits.min} to ${frameLimits.max} frames of a head that moves as the challenge asks, \`image2\` up to ${mostPhotos.image2} photos of one ` +
+      'person. `verified` is true when the movement is that of a live head and the person is the same. ' +
+      `${limitWords} Off unless the operator enables it.`,
+    further: ' For each image beyond the second it takes one more.',
+    curl: [
+      '-F challenge=CHALLENGE',
+      ...[0, 1, 2, 3, 4, 5].map((frame) => `-F frame=@frame${frame}.jpg`),
+      '-F image2=@reference.jpg',
+    ],
+  },
+  work(analysed) {
+    const check = checkOf(analysed);
+    if (isFaulty(check)) return undefined;
+    const input = sidesOf(check).map((side) =>
+      side.map(({ analysis }) =>
+        analysis.image.faces.map(({ embedding, cohort_score }) => ({ embedding, cohort_score })),
+      ),
+    );
+    const module = new URL('../scoring/persons.js', import.meta.url).href;
+    return { module, input: input as unknown as PersonsJob };
+  },
+  answer(analysed, result): Answered {
+    const check = checkOf(analysed);
+    if (isFaulty(check)) return refusalOf(check);
+    const { question, calibration, steps } = analysed;
+    const { options } = question;
+    const compared = result as ComparedPersons;
+    const body = bodyOf(analysed, check, compared);
+    const counts = [...body.frames, ...body.image2].map(imageCounts);
+    const percents = body.image2.map(({ agreement_percent }) => agreement_percent);
+    const agreements = [['image2', percents, compared.sides[1]!.map(({ best_face }) => best_face)] as const];
+    const refusal = disagreement(agreements, options.min_agreement_percent, calibration);
+    if (refusal) return { refusal, counts, timings_ms: body.timings_ms };
+    body.warnings.push(...disagreementWarnings(agreements, calibration));
+    const { accuracy_mode, threshold_percent, confidence_percent, match, live, live_reasons, verified } =
+      body;
+    const asked = [
+      ...body.frames
+        .filter(({ looks_straight }) => looks_straight)
+        .map((frame) => ({ field: 'frame', frame })),
+      ...body.image2.map((frame) => ({ field: 'image2', frame })),
+    ].map(({ field, frame }) => ({ field, photo: frame.index, face: frame.faces[0]! }));
+    return answerUnlessRefused(body, options, asked, counts, [
+      {
+        accuracy_mode,
+        threshold_percent,
+        confidence_percent,
+        match,
+        steps: steps!,
+        live,
+        live_reasons,
+        verified,
+      },
+    ]);
+  },
+});

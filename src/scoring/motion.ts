@@ -1,0 +1,313 @@
+/**
+ * The decision of a liveness challenge: whether the head in a sequence of frames has moved as it was asked to. Pure arithmetic on what was
+ * found in the frames, used by the endpoint and by the laboratory.
+ */
+
+/** Movements that a challenge may ask for. Left and right are the person's own. */
+export const steps = ['left', 'right', 'up', 'down'] as const;
+export type Step = (typeof steps)[number];
+
+/** Why a sequence is not live, in the order in which documents list them. */
+export const liveReasons = [
+  'no_neutral_frame',
+  'step_missing',
+  'wrong_direction',
+  'out_of_order',
+  'identity_changed',
+  'motion_jump',
+  'several_faces',
+  'repeated_frame',
+] as const;
+export type LiveReason = (typeof liveReasons)[number];
+
+/** Number of frames in a sequence. */
+export const frameLimits = { min: 6, max: 16 } as const;
+
+type Point = readonly [x: number, y: number];
+
+/** What was found in one frame. Angles in degrees, as in a response; coordinates in pixels. */
+export interface MotionFrame {
+  pose: { yaw: number; pitch: number };
+  box: { x: number; y: number; width: number; height: number };
+  /** The same points in every frame. */
+  points: readonly Point[];
+  /** Area of the second-largest face divided by that of the largest; 0 where there is none. */
+  other_face: number;
+}
+
+/**
+ * The bars of the decision, with the data behind each. "Prints": 70 sequences of real printed photos that are held still, turned and bent by
+ * hand, of 7 people; "still": 16 sequences of live faces that look straight, of the same people (NUAA, 10 frames each). "Photos": 1,128 photos
+ * of 150 people (CelebA). `facematch eval-liveness` prints these figures again, and docs/liveness.md has them.
+ */
+export const motionBars = {
+  /** Maximum angles of the first frame. Still frames have up to 10 and 12; photos of people who look into a camera, up to 15 and 20. */
+  neutral_yaw: 15,
+  neutral_pitch: 20,
+  /** Maximum change from the baseline in a frame that looks into the camera. Still frames: at most 7.5 and 9.7, 99 % below 7.2 and 8.6. */
+  still_yaw: 9,
+  still_pitch: 9,
+  /** Minimum change of a step. Prints reach at most 9.3 and 5.6, still frames 7.5 and 9.7. */
+  step_yaw: 25,
+  step_pitch: 12,
+  /** From this multiple of the bar on, one frame is enough. */
+  alone: 1.5,
+  /** Maximum change of the other axis, as a share of that of the step, each in multiples of its bar: the larger one has to be clear. */
+  other_axis: 0.8,
+  /**
+   * Maximum change between two frames: below the bar of a step, so that two photos cannot be swapped. A head that turns by 100 degrees a second
+   * changes by 20 at 5 frames a second. Still frames: 99 % below 7.5 and 12.7, at most 9.0 and 14.3, so the bar of the pitch is wider.
+   */
+  jump_yaw: 24,
+  jump_pitch: 16,
+  /** Maximum shift of the face between two frames, in its widths, and change of its size. Still frames: at most 0.5 and 1.19. */
+  jump_shift: 0.6,
+  jump_size: 1.4,
+  /**
+   * Minimum percent of a frame with every other frame that looks into the camera. The frames of a still sequence have at least 84.7; of photos of
+   * two people 1.4 % reach the bar, of one person's, taken years apart and turned, 5 to 13 % do not.
+   */
+  agreement: 45,
+  /** Maximum area of another face, as a share of the largest. Bystanders behind still faces: at most 0.17. */
+  other_face: 0.4,
+  /**
+   * Two frames are copies when the cosine of their embeddings is above this, and their landmarks are closer, in widths of the face. Of two still
+   * frames the cosine is at most 0.994; of a frame and its copy, saved again as a JPEG of quality 95, brighter or in another size, at least 0.995
+   * (quality 80: 90 % above 0.996), with landmarks within 0.004.
+   */
+  copy_cosine: 0.996,
+  copy_shift: 0.004,
+};
+export type MotionBars = typeof motionBars;
+
+/** How two frames compare. */
+export interface FramePair {
+  /** 0..100 */
+  percent: number;
+  cosine: number;
+}
+
+export interface MotionStep {
+  step: Step;
+  passed: boolean;
+  /** The frame that shows it best; undefined where none does. */
+  frame: number | undefined;
+  /** Change from the baseline in that frame, degrees. */
+  yaw_change: number;
+  pitch_change: number;
+}
+
+export interface MotionVerdict {
+  live: boolean;
+  reasons: LiveReason[];
+  steps: MotionStep[];
+  /** Indices of the frames that look into the camera; the first frame where none does. */
+  neutral: number[];
+  /** For each frame, the lowest percent with another frame that looks into the camera; undefined where there is none. */
+  agreements: (number | undefined)[];
+}
+
+/** A head's change from the baseline. */
+interface Change {
+  yaw: number;
+  pitch: number;
+}
+
+/** Frames that follow each other and show one step. */
+interface Excursion {
+  step: Step;
+  /** The frame with the largest change. */
+  frame: number;
+}
+
+interface FoundFace {
+  pose: MotionFrame['pose'];
+  box: MotionFrame['box'];
+  landmarks: Readonly<Record<string, Point>>;
+}
+
+const areaOf = ({ box }: FoundFace) => box.width * box.height;
+
+/** The faces of a frame, largest first and one at least, as the decision takes them. */
+export function motionFrame([first, second]: readonly FoundFace[]): MotionFrame {
+  return {
+    pose: first!.pose,
+    box: first!.box,
+    points: Object.values(first!.landmarks),
+    other_face: second === undefined ? 0 : areaOf(second) / areaOf(first!),
+  };
+}
+
+/** `compare` is asked for two frames by their indices. */
+export function judgeMotion(
+  frames: readonly MotionFrame[],
+  asked: readonly Step[],
+  compare: (a: number, b: number) => FramePair,
+  bars: MotionBars = motionBars,
+): MotionVerdict {
+  const baseline = baselineOf(frames, bars);
+  const changes = frames.map(({ pose }) => ({
+    yaw: pose.yaw - baseline.yaw,
+    pitch: pose.pitch - baseline.pitch,
+  }));
+  const excursions = excursionsOf(changes, bars);
+  const passes = matchSteps(asked, excursions);
+  const looking = changes.flatMap((change, i) => (isStill(change, bars) ? [i] : []));
+  const neutral = looking.length > 0 ? looking : [0];
+  const agreements = frames.map((_, i) =>
+    lowest(neutral.filter((j) => j !== i).map((j) => compare(i, j).percent)),
+  );
+  const found = new Set<LiveReason>(orderFaults(asked, excursions, passes));
+  const [first] = frames;
+  if (!first || !isNeutral(first, bars)) found.add('no_neutral_frame');
+  if (agreements.some((percent) => !(percent === undefined || percent >= bars.agreement)))
+    found.add('identity_changed');
+  if (frames.some((frame, i) => i > 0 && isJump(frames[i - 1]!, frame, bars))) found.add('motion_jump');
+  if (frames.some(({ other_face }) => !(other_face <= bars.other_face))) found.add('several_faces');
+  if (hasCopy(frames, compare, bars)) found.add('repeated_frame');
+  const reasons = liveReasons.filter((reason) => found.has(reason));
+  return {
+    live: reasons.length === 0,
+    reasons,
+    steps: asked.map((step, i) => stepOf(step, passes[i], changes)),
+    neutral,
+    agreements,
+  };
+}
+
+const isNeutral = ({ pose }: MotionFrame, { neutral_yaw, neutral_pitch }: MotionBars) =>
+  Math.abs(pose.yaw) <= neutral_yaw && Math.abs(pose.pitch) <= neutral_pitch;
+
+const isStill = ({ yaw, pitch }: Change, { still_yaw, still_pitch }: MotionBars) =>
+  Math.abs(yaw) <= still_yaw && Math.abs(pitch) <= still_pitch;
+
+/** So many frames at the beginning are enough for it. */
+const baselineFrames = 3;
+
+/** The median pose of the first frames, as long as they keep to the first one. */
+function baselineOf(frames: readonly MotionFrame[], bars: MotionBars): Change {
+  const poses = frames.slice(0, baselineFrames).map(({ pose }) => pose);
+  const [first = { yaw: 0, pitch: 0 }] = poses;
+  const moved = poses.findIndex(
+    ({ yaw, pitch }) => !isStill({ yaw: yaw - first.yaw, pitch: pitch - first.pitch }, bars),
+  );
+  const leading = moved < 0 ? poses : poses.slice(0, moved);
+  return { yaw: median(leading.map(({ yaw }) => yaw)), pitch: median(leading.map(({ pitch }) => pitch)) };
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = (sorted.length - 1) / 2;
+  return ((sorted[Math.floor(middle)] ?? 0) + (sorted[Math.ceil(middle)] ?? 0)) / 2;
+}
+
+/** The step that a frame shows, and how far, in multiples of its bar. Undefined below the bar, or where both axes change. */
+function shownStep({ yaw, pitch }: Change, bars: MotionBars): { step: Step; strength: number } | undefined {
+  const across = Math.abs(yaw) / bars.step_yaw;
+  const along = Math.abs(pitch) / bars.step_pitch;
+  const strength = Math.max(across, along);
+  if (!(strength >= 1) || Math.min(across, along) > bars.other_axis * strength) return undefined;
+  if (across > along) return { step: yaw > 0 ? 'left' : 'right', strength };
+  return { step: pitch > 0 ? 'up' : 'down', strength };
+}
+
+/** Runs of frames that show one step: at least two frames, or one that is well beyond the bar. */
+function excursionsOf(changes: readonly Change[], bars: MotionBars): Excursion[] {
+  const excursions: Excursion[] = [];
+  let run: { step: Step; frames: number; strength: number; frame: number } | undefined;
+  const end = () => {
+    if (run && (run.frames >= 2 || run.strength >= bars.alone)) {
+      if (excursions.at(-1)?.step !== run.step) excursions.push({ step: run.step, frame: run.frame });
+    }
+    run = undefined;
+  };
+  for (const [frame, change] of changes.entries()) {
+    const shown = shownStep(change, bars);
+    if (shown === undefined || shown.step !== run?.step) end();
+    if (shown === undefined) continue;
+    if (run === undefined) run = { ...shown, frames: 1, frame };
+    else {
+      run.frames += 1;
+      if (shown.strength > run.strength) Object.assign(run, { strength: shown.strength, frame });
+    }
+  }
+  end();
+  return excursions;
+}
+
+/** The excursion of each step, in order; undefined for a step that none is left for. */
+function matchSteps(asked: readonly Step[], excursions: readonly Excursion[]): (Excursion | undefined)[] {
+  let at = 0;
+  return asked.map((step) => {
+    const index = excursions.findIndex((one, i) => i >= at && one.step === step);
+    if (index < 0) return undefined;
+    at = index + 1;
+    return excursions[index];
+  });
+}
+
+/** Nothing but the steps may be shown, in their order: a film with every movement would otherwise pass every challenge. */
+function orderFaults(
+  asked: readonly Step[],
+  excursions: readonly Excursion[],
+  passes: readonly (Excursion | undefined)[],
+): LiveReason[] {
+  const extra = excursions.filter((one) => !passes.includes(one));
+  return [
+    ...(passes.includes(undefined) ? (['step_missing'] as const) : []),
+    ...(extra.some(({ step }) => !asked.includes(step)) ? (['wrong_direction'] as const) : []),
+    ...(extra.some(({ step }) => asked.includes(step)) ? (['out_of_order'] as const) : []),
+  ];
+}
+
+/** Where a step was not shown, the frame that came nearest to it. */
+function stepOf(step: Step, passed: Excursion | undefined, changes: readonly Change[]): MotionStep {
+  const towards = ({ yaw, pitch }: Change) => ({ left: yaw, right: -yaw, up: pitch, down: -pitch })[step];
+  const best = changes.reduce((best, change, i) => (towards(change) > towards(changes[best]!) ? i : best), 0);
+  const frame = passed?.frame ?? (changes[best] && towards(changes[best]) > 0 ? best : undefined);
+  const { yaw: yaw_change, pitch: pitch_change } = (frame !== undefined && changes[frame]) || {
+    yaw: 0,
+    pitch: 0,
+  };
+  return { step, passed: passed !== undefined, frame, yaw_change, pitch_change };
+}
+
+const lowest = (values: readonly number[]) => (values.length === 0 ? undefined : Math.min(...values));
+
+/** Not a number counts as a jump. */
+function isJump(before: MotionFrame, after: MotionFrame, bars: MotionBars): boolean {
+  const [a, b] = [before.box, after.box];
+  const width = (a.width + b.width) / 2;
+  const shift = Math.hypot(a.x + a.width / 2 - b.x - b.width / 2, a.y + a.height / 2 - b.y - b.height / 2);
+  const size = Math.max(a.height / b.height, b.height / a.height);
+  return !(
+    Math.abs(after.pose.yaw - before.pose.yaw) <= bars.jump_yaw &&
+    Math.abs(after.pose.pitch - before.pose.pitch) <= bars.jump_pitch &&
+    shift <= bars.jump_shift * width &&
+    size <= bars.jump_size
+  );
+}
+
+/** Each frame is compared with every later one: a repeated frame need not follow its copy. */
+function hasCopy(
+  frames: readonly MotionFrame[],
+  compare: (a: number, b: number) => FramePair,
+  bars: MotionBars,
+): boolean {
+  return frames.some((frame, i) =>
+    frames.some(
+      (other, j) =>
+        j > i && shiftOf(frame, other) < bars.copy_shift && compare(i, j).cosine > bars.copy_cosine,
+    ),
+  );
+}
+
+/** Mean distance of the points in widths of the face, after the position of the face is taken away. */
+function shiftOf(a: MotionFrame, b: MotionFrame): number {
+  const [first, second] = [a, b].map(({ points }) => {
+    const centre = [0, 1].map((axis) => points.reduce((sum, point) => sum + point[axis]!, 0) / points.length);
+    return points.map(([x, y]) => [x - centre[0]!, y - centre[1]!] as const);
+  }) as [Point[], Point[]];
+  const distances = first.map(([x, y], i) => Math.hypot(x - second[i]![0], y - second[i]![1]));
+  return distances.reduce((sum, distance) => sum + distance, 0) / distances.length / a.box.width;
+}

@@ -1,0 +1,61 @@
+// Frames of a head that turns, made from one sample photo: what a camera would see of a plain model of a head, or of a print.
+import sharp from 'sharp';
+import { cutOuts } from './portraits.mjs';
+import { addNoise, drawTurned, surfaces } from './surface.mjs';
+
+/** Which cut-out it is; its eyes, [right, left] of the person, as shares of its side; and the turn that makes it look straight. */
+const person = {
+  cutOut: 5,
+  eyes: [
+    [0.407, 0.448],
+    [0.575, 0.456],
+  ],
+  straight: { yaw: 9, pitch: -8 },
+};
+
+/** The photo itself. */
+export const sitter = () => cutOuts()[person.cutOut];
+
+const size = { width: 480, height: 360, scale: 62 };
+
+/** JPEG frames, one for each pose in degrees: { yaw, pitch }. `surface`: of `surfaces`. */
+export async function turnedFrames(poses, { surface = surfaces.head(), quality = 90 } = {}) {
+  const side = 480;
+  const { data } = await sitter()
+    .resize(side, side)
+    .removeAlpha()
+    .raw()
+    .toBuffer({ resolveWithObject: true });
+  const photo = { data, width: side, height: side };
+  const at = person.eyes.map((point) => point.map((share) => share * side));
+  return Promise.all(
+    poses.map(async ({ yaw = 0, pitch = 0 }, i) => {
+      // A hand or a head never holds quite still, and the light of no two frames is the same.
+      const shift = [2 * Math.sin(5 * i), 2 * Math.cos(3 * i)];
+      const sway = { yaw: 1.5 * Math.sin(4 * i), pitch: 1.2 * Math.cos(5 * i) };
+      const turn = {
+        yaw: yaw + sway.yaw + person.straight.yaw,
+        pitch: pitch + sway.pitch + person.straight.pitch,
+      };
+      const drawn = drawTurned(photo, at, surface, { ...size, ...turn, shift });
+      addNoise(drawn, i);
+      return sharp(drawn.data, { raw: { width: size.width, height: size.height, channels: 3 } })
+        .jpeg({ quality })
+        .toBuffer();
+    }),
+  );
+}
+
+const turns = { left: [1, 0], right: [-1, 0], up: [0, 1], down: [0, -1] };
+
+/** Poses of a head that does what a challenge asks: straight, then to each step and back. `yaw`, `pitch`: how far, in degrees. */
+export function posesOf(steps, { yaw = 24, pitch = 23 } = {}) {
+  const path = steps.flatMap((step) => {
+    const [across, along] = turns[step];
+    return [0.4, 0.8, 1, 1, 0.8, 0.4, 0].map((share) => ({
+      yaw: across * share * yaw,
+      pitch: along * share * pitch,
+    }));
+  });
+  return [{}, {}, ...path];
+}

@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest';
+import { allSequences } from '../../src/auth/challenges.ts';
+import {
+  type FramePair,
+  judgeMotion,
+  type MotionFrame,
+  motionBars,
+  type Step,
+} from '../../src/scoring/motion.ts';
+
+/** The decision of a liveness challenge, on sequences of poses. */
+
+const { step_yaw, step_pitch, agreement } = motionBars;
+const turns: Record<Step, readonly [yaw: number, pitch: number]> = {
+  left: [1, 0],
+  right: [-1, 0],
+  up: [0, 1],
+  down: [0, -1],
+};
+
+/** A frame with this pose, and points that differ a little from frame to frame, as those of a camera do. */
+function frameOf([yaw, pitch]: readonly [number, number], index: number): MotionFrame {
+  const jitter = (i: number) => Math.sin(7 * index + i) / 2;
+  return {
+    pose: { yaw, pitch },
+    box: { x: 200 + yaw / 2, y: 100 + pitch / 2, width: 150, height: 180 },
+    points: [0, 1, 2, 3, 4].map((i) => [230 + 20 * i + jitter(i), 150 + 15 * i + jitter(i + 5)]),
+    other_face: 0,
+  };
+}
+
+/** Straight twice, then each step: part of the way, all the way twice, back, straight. `strength` in multiples of the bar. */
+function show(steps: readonly Step[], strength = 1.2): MotionFrame[] {
+  const poses: [number, number][] = [
+    [0, -2],
+    [0, -2],
+  ];
+  for (const step of steps) {
+    const [across, along] = turns[step];
+    const at = (share: number): [number, number] => [
+      across * share * strength * step_yaw,
+      along * share * strength * step_pitch - 2,
+    ];
+    poses.push(at(0.65), at(1), at(1), at(0.65), [0, -2]);
+  }
+  return poses.map(frameOf);
+}
+
+const same = (): FramePair => ({ percent: 95, cosine: 0.8 });
+const judge = (frames: readonly MotionFrame[], steps: readonly Step[], compare = same) =>
+  judgeMotion(frames, steps, compare);
+
+describe('a head that does as it was asked', () => {
+  test.each(
+    [1, 2, 3].flatMap((length) => allSequences(length)).map((steps) => [steps.join(', '), steps] as const),
+  )('passes: %s', (_name, steps) => {
+    const { live, reasons, steps: found, neutral } = judge(show(steps), steps);
+    expect({ live, reasons }).toEqual({ live: true, reasons: [] });
+    expect(found.map(({ step, passed }) => [step, passed])).toEqual(steps.map((step) => [step, true]));
+    for (const [i, { frame }] of found.entries()) expect(frame).toBe(3 + 5 * i);
+    expect(neutral).toEqual([0, 1, ...steps.map((_, i) => 6 + 5 * i)]);
+  });
+
+  test('is measured from where it looked at first, and told by how much it moved', () => {
+    const [step] = judge(show(['left', 'up']), ['left', 'up']).steps;
+    expect(step!.yaw_change).toBeCloseTo(1.2 * step_yaw, 6);
+    expect(step!.pitch_change).toBeCloseTo(0, 6);
+  });
+
+  test('passes by one frame alone only well beyond the bar', () => {
+    const frames = (strength: number) => {
+      const yaw = strength * step_yaw;
+      const poses = [0, 0, yaw * 0.4, yaw * 0.7, yaw, yaw * 0.6, yaw * 0.3].map(
+        (value) => [value, 0] as const,
+      );
+      return poses.map(frameOf);
+    };
+    expect(judge(frames(1.3), ['left']).reasons).toEqual(['step_missing']);
+    expect(judge(frames(1.51), ['left']).reasons).toEqual([]);
+  });
+});
+
+describe('every other challenge', () => {
+  const all = allSequences(2);
+  test.each(all.map((steps) => [steps.join(', '), steps] as const))('fails what shows %s', (_name, shown) => {
+    const frames = show(shown);
+    const passed = all.filter((asked) => judge(frames, asked).live);
+    expect(passed).toEqual([shown]);
+    expect(judge(frames.toReversed(), shown).live).toBe(false);
+  });
+
+  test('fails a film with every movement', () => {
+    const frames = show(['left', 'up', 'right', 'down']).slice(0, 16);
+    expect(all.filter((asked) => judge(frames, asked).live)).toEqual([]);
+  });
+});
+
+describe('fails, with the reason', () => {
+  const asked: Step[] = ['left', 'up'];
+  const frames = show(asked);
+  const changed = (at: number, change: Partial<MotionFrame>) =>
+    frames.map((frame, i) => (i === at ? { ...frame, ...change } : frame));
+  const box = (change: Partial<MotionFrame['box']>) => ({ box: { ...frames[4]!.box, ...change } });
+
+  test.each<[string, readonly MotionFrame[], string[]]>([
+    ['one step alone', show(['left']), ['step_missing']],
+    ['too small a movement', show(asked, 0.9), ['step_missing']],
+    ['the other direction', show(['right', 'up']), ['step_missing', 'wrong_direction']],
+    ['the other order', show(['up', 'left']), ['step_missing', 'out_of_order']],
+    ['one movement more', show(['left', 'up', 'right']), ['wrong_direction']],
+    ['a step again', show(['left', 'up', 'left']), ['out_of_order']],
+    ['no frame that looks straight', frames.slice(3), ['no_neutral_frame']],
+    ['a pose that is left out', frames.toSpliced(2, 1), ['motion_jump']],
+    ['a face elsewhere', changed(4, box({ x: 400 })), ['motion_jump']],
+    ['a face of another size', changed(4, box({ height: 90 })), ['motion_jump']],
+    ['a second face', changed(4, { other_face: 0.9 }), ['several_faces']],
+    ['what is not a number', changed(4, { other_face: Number.NaN }), ['several_faces']],
+  ])('%s', (_what, frames, reasons) => {
+    const verdict = judge(frames, asked);
+    expect(verdict.live).toBe(false);
+    expect(verdict.reasons).toEqual(expect.arrayContaining(reasons));
+  });
+
+  test('somebody else in one frame, wherever it stands', () => {
+    for (let other = 0; other < frames.length; other++) {
+      const compare = (a: number, b: number) => ({
+        percent: (a === other) === (b === other) ? 90 : agreement - 1,
+        cosine: 0.5,
+      });
+      const { reasons, agreements } = judgeMotion(frames, asked, compare);
+      expect(reasons).toEqual(['identity_changed']);
+      expect(agreements[other]).toBe(agreement - 1);
+    }
+  });
+
+  test('a frame that is repeated, wherever it stands', () => {
+    const copy = frames.with(-1, { ...frames[0]! });
+    const compare = (a: number, b: number) => ({
+      percent: 95,
+      cosine: a === 0 && b === copy.length - 1 ? 1 : 0.9,
+    });
+    expect(judgeMotion(copy, asked, compare).reasons).toEqual(['repeated_frame']);
+  });
+});
