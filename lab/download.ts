@@ -94,16 +94,23 @@ const stalled_ms = 60_000;
 
 /**
  * Appends what is missing. Resolves to what is wrong where the file that came is another one, of which nothing is kept; rejects
- * where the connection failed or the server refused.
+ * where the connection failed, or the response is an error or something else, such as the login page of a network: what is there stays.
  */
 async function fetchInto(part: string, file: Download): Promise<string | undefined> {
   const { url, bytes, sha256 } = file;
   let have = sizeOf(part);
   if (have < bytes) {
     const dispatcher = newDispatcher();
-    const target = openSync(part, 'a');
+    let target = openSync(part, 'a');
+    // A whole file in place of the rest lies here until it is longer than what is kept.
+    const fresh = `${part}.whole`;
+    rmSync(fresh, { force: true });
     const bar = await progressBar(`Bytes of ${basename(url)}`, bytes);
     const drop = (fault: string) => {
+      if (existsSync(fresh)) {
+        rmSync(fresh);
+        throw new Error(fault);
+      }
       ftruncateSync(target, 0);
       return fault;
     };
@@ -114,10 +121,14 @@ async function fetchInto(part: string, file: Download): Promise<string | undefin
       if (response.status === 416) return drop(`${url} has no byte ${have}.`);
       if (!response.ok || response.body === null) throw new Error(`${url} answered ${response.status}.`);
       // The server may not know ranges.
-      if (response.status !== 206) have = 0;
-      if (have === 0) ftruncateSync(target, 0);
+      const isWhole = response.status !== 206 && have > 0;
+      if (isWhole) have = 0;
       const fault = otherLength(response, have, file);
-      if (fault !== undefined) return drop(fault);
+      if (fault !== undefined) throw new Error(fault);
+      if (isWhole) {
+        closeSync(target);
+        target = openSync(fresh, 'w');
+      }
       for await (const chunk of response.body) {
         have += chunk.length;
         if (have > bytes) return drop(`${url} has more than the ${bytes} bytes that it should have.`);
@@ -130,12 +141,14 @@ async function fetchInto(part: string, file: Download): Promise<string | undefin
       // fetch hides why a connection failed in the error's cause.
       const { message, cause } = error as Error;
       const reason = cause instanceof Error ? `${message}: ${cause.message}` : message;
-      const kept = sizeOf(part);
+      const kept = Math.max(sizeOf(part), sizeOf(fresh));
       const next = kept > 0 ? `\n${kept} of ${bytes} bytes are kept; run the command again to go on.` : '';
       throw new Error(`${reason}${next}`, { cause: error });
     } finally {
       bar.stop();
       closeSync(target);
+      if (sizeOf(fresh) > sizeOf(part)) renameSync(fresh, part);
+      rmSync(fresh, { force: true });
       // This closes the connection of an answer that nobody read to its end, too.
       await dispatcher.destroy();
       if (sizeOf(part) === 0) rmSync(part, { force: true });

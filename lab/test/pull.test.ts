@@ -126,6 +126,22 @@ describe('facematch packs pull', () => {
     );
   });
 
+  test.each<[string, Answer]>([
+    ['the page of a login', portal],
+    ['the page of a login, of no stated length', portalInBits],
+    ['an error', status(503)],
+  ])('%s takes nothing away of what was downloaded', async (_, how) => {
+    const folder = newFolder();
+    const path = pathOf(join(folder, 'cache'), embedder);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(`${path}.part`, net.subarray(0, half));
+    answerWith(how);
+    await expect(pull(folder)).rejects.toThrow(`${half} of ${net.length} bytes are kept`);
+    answerWith(ranged);
+    await pull(folder);
+    expect(asked).toEqual([`/net.onnx bytes=${half}-`]);
+  });
+
   test.each<[string, Buffer, Answer[]]>([
     ['of another file', Buffer.from('<html>'), [ranged, whole]],
     ['that the server does not continue', net.subarray(0, half), [refusesRanges, whole]],
