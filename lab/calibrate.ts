@@ -1,14 +1,14 @@
 import { Calibration, type CalibrationPoint, normalised, promisedRate } from 'facematch/for-lab';
 import {
-  allowedRate,
   FoldCounts,
   floorOf,
   fmrTable,
+  leastPeople,
+  PersonCounts,
   pairsCanShow,
-  peopleCanShow,
   requirePeople,
 } from './fmr-table.ts';
-import { fittedPeople, foldPair, foldPairs, folds, type HeldOutCohorts } from './held-out.ts';
+import { foldPair, foldPairs, folds, type HeldOutCohorts } from './held-out.ts';
 import { type Interval, PairRate } from './metrics.ts';
 import { byPerson, foldOf, type LabelledImage, type PeopleSet } from './people.ts';
 import { eachStrangers, numberPeople, tooAlike } from './strangers.ts';
@@ -18,8 +18,8 @@ export interface CalibrationCheck {
   group: string;
   percent: number;
   /** The false-match rate that the percent states, and the one that was measured. */
-  promised: number;
-  observed: number;
+  stated_fmr: number;
+  fmr: number;
   /** 95 % confidence interval of `observed`. */
   interval: Interval;
   pairs: number;
@@ -81,81 +81,73 @@ const tolerated = 10 ** 0.1;
 export function brokenPromises(check: readonly CalibrationCheck[], floor: number): BrokenPromise[] {
   const broken = check
     .filter(
-      ({ group, promised, interval }) =>
+      ({ group, stated_fmr, interval }) =>
         group !== oneGroup &&
         group !== anyTwo &&
-        interval[0] > tolerated * promised &&
-        promised > 0.99 * Math.max(rarestJudged, Math.min(floor, leastJudged)),
+        interval[0] > tolerated * stated_fmr &&
+        stated_fmr > 0.99 * Math.max(rarestJudged, Math.min(floor, leastJudged)),
     )
-    .map((row) => ({ ...row, more_people: Math.ceil((peopleNeeded(row) - row.people) / 10) * 10 }))
+    .map((row) => ({ ...row, more_people: Math.ceil(morePeople(row) / 10) * 10 }))
     .sort((a, b) => b.more_people - a.more_people);
   return broken.filter(({ group }, i) => broken.findIndex((other) => other.group === group) === i);
 }
 
-/**
- * The size of group from which on what the table allows for small numbers is within the interval of the check, whose logarithm
- * narrows with the root of the number of people.
- */
-function peopleNeeded({ promised, observed, interval, people }: CalibrationCheck): number {
-  const spread = Math.log(observed / interval[0]);
-  let needed = people + 1;
-  const isEnough = () => {
-    const fitted = fittedPeople(needed);
-    const excess = Math.log(allowedRate(promised, fitted) / (tolerated * promised));
-    return peopleCanShow(promised, fitted) && excess <= spread * Math.sqrt(people / needed);
-  };
-  while (needed < mostPeople && !isEnough()) needed++;
-  return needed;
+/** So many more people let a group show the rate by itself; of one that has them already, it takes twice as many. */
+function morePeople({ stated_fmr, people }: CalibrationCheck): number {
+  return Math.max(people, leastPeople(stated_fmr) - people);
 }
 
-/** Larger groups are not looked for. */
-const mostPeople = 2 ** 16;
-
 /**
- * Fits the table from similarity to false-match rate, and its floor: the lowest rate that its people can show. `cohorts` are made
+ * Fits the table from similarity to false match rate, and its floor: the lowest rate that its people can show. `cohorts` are made
  * of the same people as `sets`, and each pair is normalised with the cohort without its two people; without cohorts the cosine is
- * used. `check` has, for each of `percents`, the rates of each group, of all groups together and of any two people, with tables that were
- * fitted without the two people of each pair; what people together do not show is no floor. `taken_for_one_person` has the pairs that
- * were left out because their cosine was above `samePersonAbove`, and `too_alike` those that were left out where none is given.
+ * used. `check` has, for each of `percents`, the rates of each group, of all groups together and of any two people, with tables that
+ * were fitted without the two people of each pair. A floor holds within two times for people together in that check, or it is raised.
+ * `taken_for_one_person` has the pairs that were left out because their cosine was above `samePersonAbove`, and `too_alike` those that
+ * were left out where none is given.
  */
 export function fitTable(
   sets: readonly PeopleSet[],
   cohorts: HeldOutCohorts | undefined,
-  percents: readonly number[] = [],
+  percents: readonly number[] = checkedPercents(sets),
   samePersonAbove = Number.POSITIVE_INFINITY,
 ) {
   requirePeople(largestGroup(sets.map(({ images }) => images)));
   const groups = sets.flatMap(({ images }) =>
-    groupsOf(images).map(({ group, isFirst }) => {
+    groupsOf(images).map(({ group, isFirst, people }) => {
       const own = images.filter(({ labels }) => labels.includes(group));
       const strangers = strangersOf(own, cohorts, samePersonAbove);
       const counts = new FoldCounts();
-      const left = strangers.each((_first, _second, pairFolds, score) => counts.add(pairFolds, score));
-      return { group, isFirst, counts, left, ...strangers };
+      const perPerson = new PersonCounts(people);
+      const left = strangers.each((first, second, pairFolds, score) => {
+        counts.add(pairFolds, score);
+        perPerson.add(first, second, score);
+      });
+      return { group, isFirst, counts, effectAt: perPerson.effects(), left, ...strangers };
     }),
   );
   const tableWithout = (...left: readonly number[]) =>
     fmrTable(
-      groups.map(({ foldOfPerson, counts }) => ({
+      groups.map(({ foldOfPerson, counts, effectAt }) => ({
         counts: counts.without(left),
         people: foldOfPerson.filter((fold) => !left.includes(fold)).length,
+        effectAt,
       })),
     );
   const points: CalibrationPoint[] = tableWithout();
   const firsts = byPerson(sets.flatMap(({ images }) => images)).map(([first]) => first!);
-  const { check, together } =
-    percents.length === 0
-      ? { check: [], together: [] }
-      : checkOf(groups, strangersOf(firsts, cohorts, samePersonAbove), percents, tableWithout);
+  const anyPeople = strangersOf(firsts, cohorts, samePersonAbove);
+  const { check, together } = checkOf(groups, anyPeople, percents, tableWithout);
+  const ofPeople = floorOf(sizesOf(sets));
   const notShown = together
     .filter(
-      ({ promised, observed, pairs }) =>
-        observed > floorTolerates * promised || !pairsCanShow(promised * 1.01, pairs),
+      ({ stated_fmr, fmr, pairs }) =>
+        stated_fmr * 1.01 > ofPeople &&
+        (fmr > floorTolerates * stated_fmr || !pairsCanShow(stated_fmr * 1.01, pairs)),
     )
-    .map(({ promised }) => Number((promised * 10).toPrecision(6)));
+    .map(({ stated_fmr }) => Number((stated_fmr * 10).toPrecision(6)));
   return {
     points,
-    floor: Math.max(floorOf(sizesOf(sets)), ...notShown),
+    floor: Math.max(ofPeople, ...notShown),
     check: [...check, ...together],
     taken_for_one_person: groups.map(({ group, left: pairs }) => ({ group, pairs })),
     too_alike: groups.flatMap(({ group, too_alike }) => too_alike.map((pair) => ({ group, ...pair }))),
@@ -208,8 +200,8 @@ function tallyOf(
   };
   const rows = () =>
     percents.map((percent, column): CalibrationCheck => {
-      const { rate: observed, interval, trials: pairs } = seen[column]!;
-      return { group, percent, promised: promisedRate(percent), observed, interval, pairs, people };
+      const { rate: fmr, interval, trials: pairs } = seen[column]!;
+      return { group, percent, stated_fmr: promisedRate(percent), fmr, interval, pairs, people };
     });
   return { add, rows };
 }

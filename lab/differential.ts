@@ -4,11 +4,11 @@ import { folds } from './held-out.ts';
 import { type Interval, PairRate, PersonRate } from './metrics.ts';
 import { WorstPairsSeen } from './pairs.ts';
 import { type FoundPeople, foldOf, type Grouping, groupingText } from './people.ts';
-import { eachMated, eachStrangers, numberPeople } from './strangers.ts';
+import { eachMated, eachStrangers, type IsOnePerson, numberPeople } from './strangers.ts';
 
 /**
- * Differential performance: how error rates vary between groups of people, in the terms of ISO/IEC 19795-10. Its strangers are
- * two people of one group (within-group, non-mated), because they look more alike than people of different groups.
+ * Differential performance: how error rates vary between groups of people, in the terms of ISO/IEC 19795-10. Non-mated pairs are of two
+ * people of one group (within-group), because they look more alike than people of different groups.
  */
 
 export interface Rate {
@@ -17,11 +17,13 @@ export interface Rate {
   interval: Interval;
   /** What the rate is a share of. */
   trials: number;
+  /** How many times as many trials it takes as independent ones, to be as sure of the rate. */
+  design_effect: number;
 }
 
 export type GroupFigures = ReturnType<typeof figuresOf>;
-export type Measure = 'false_match' | 'false_non_match' | 'failure_to_acquire';
-/** How much more often the group that is served worst meets an error than the one that is served best. */
+export type Measure = 'fmr' | 'fnmr' | 'failure_to_acquire';
+/** How many times the lowest rate of the groups the highest is. */
 export type WorstOverBest = ReturnType<typeof worstOverBest>[number];
 
 /** Groups by the same columns of the list, such as "origin × sex". */
@@ -36,14 +38,14 @@ interface Judge {
   percents: readonly number[];
   scoreOf: CohortScore;
   /** At Infinity nobody is taken for somebody else. */
-  samePersonAbove: number;
+  samePersonAbove: number | IsOnePerson;
 }
 
 /** More pairs than these show no lower rate that matters where everybody's rate is only there for comparison. */
 const sampledPairs = 2_000_000;
 
 /**
- * The figures of everybody (with groupings, strangers of any groups, of whom a sample is taken when they are many) and of each
+ * The figures of everybody (with groupings, non-mated pairs of any groups, of which a sample is taken when they are many) and of each
  * group, and the worst pairs.
  */
 export function differentialOf(people: FoundPeople, groupings: readonly Grouping[], judge: Judge) {
@@ -100,7 +102,7 @@ function figuresOf(
     for (const { threshold, matches } of rates) {
       matches.add(score >= threshold, numbers[first]!, numbers[second]!);
     }
-    // Strangers of different groups are left to chance by the sample.
+    // Pairs of different groups are left to chance by the sample.
     if (!sampled) seen.add(false, images[first]!.file, images[second]!.file, score, cosine);
   });
   eachMated(faces, (first, second, cosine) => {
@@ -118,48 +120,85 @@ function figuresOf(
     taken_for_one_person: left,
     by_percent: rates.map(({ percent, matches, nonMatches }) => {
       // The stated rate, whose ratio to the measured one is given.
-      const promised = Number(promisedRate(percent).toPrecision(6));
-      const [false_match, false_non_match] = [rateOf(matches), rateOf(nonMatches)];
-      return { percent, promised, false_match, ratio: false_match.rate / promised, false_non_match };
+      const stated_fmr = Number(promisedRate(percent).toPrecision(6));
+      const [fmr, fnmr] = [rateOf(matches), rateOf(nonMatches)];
+      return { percent, stated_fmr, fmr, fmr_over_stated: fmr.rate / stated_fmr, fnmr };
     }),
   };
 }
 
-function rateOf({ rate, interval, trials }: PersonRate | PairRate): Rate {
-  return { rate, interval, trials };
+function rateOf({ rate, interval, trials, effect }: PersonRate | PairRate): Rate {
+  return { rate, interval, trials, design_effect: effect };
 }
 
-/** A group with fewer expected false matches, or fewer trials of another kind, shows nothing about a rate: it is not compared. */
-const fewExpected = 5;
-const fewTrials = 30;
+/** A group of which fewer errors are expected, at the rate of all compared groups together, shows too little of a rate. */
+const leastExpected = 30;
 
-/**
- * For each measure that at least two groups show. The ratio is Infinity when the best group has no error, and `percent` undefined
- * for failure to acquire, which does not depend on the threshold.
- */
+/** For each measure that at least two groups show; `percent` is undefined for failure to acquire, which does not depend on the threshold. */
 function worstOverBest(groups: readonly GroupFigures[], percents: readonly number[]) {
-  const compare = (
-    measure: Measure,
-    percent: number | undefined,
-    of: (figures: GroupFigures) => Rate,
-    enough = fewTrials,
-  ) => {
-    const seen = groups
-      .map((figures) => ({ group: figures.group, ...of(figures) }))
-      .filter(({ trials }) => trials >= enough)
-      .sort((a, b) => a.rate - b.rate);
-    const [best, worst] = [seen[0], seen.at(-1)];
-    if (!best || !worst || best === worst || worst.rate === 0) return [];
-    return [{ measure, percent, worst: worst.group, best: best.group, ratio: worst.rate / best.rate }];
+  const compare = (measure: Measure, percent: number | undefined, of: (figures: GroupFigures) => Rate) => {
+    const ends = highestOverLowest(groups.map((figures) => ({ group: figures.group, ...of(figures) })));
+    return ends ? [{ measure, percent, ...ends }] : [];
   };
   return [
-    ...percents.flatMap((percent, i) => {
-      const enough = fewExpected / promisedRate(percent) - 1e-6;
-      return compare('false_match', percent, ({ by_percent }) => by_percent[i]!.false_match, enough);
-    }),
-    ...percents.flatMap((percent, i) =>
-      compare('false_non_match', percent, ({ by_percent }) => by_percent[i]!.false_non_match),
-    ),
+    ...percents.flatMap((percent, i) => compare('fmr', percent, ({ by_percent }) => by_percent[i]!.fmr)),
+    ...percents.flatMap((percent, i) => compare('fnmr', percent, ({ by_percent }) => by_percent[i]!.fnmr)),
     ...compare('failure_to_acquire', undefined, (figures) => figures.failure_to_acquire),
   ];
+}
+
+/**
+ * The highest rate over the lowest, undefined where fewer than two groups show theirs; Infinity when the lowest is 0. `if_equal`: the
+ * ratio that groups with one rate stay below in 95 % of samples as large as these, so that a lower one is no evidence of a difference.
+ */
+export function highestOverLowest(rates: readonly (Rate & { group: string })[]) {
+  const seen = shownOf(rates).sort((a, b) => a.rate - b.rate);
+  const [best, worst] = [seen[0], seen.at(-1)];
+  if (!best || !worst || best === worst) return undefined;
+  return {
+    worst: worst.group,
+    best: best.group,
+    ratio: worst.rate / best.rate,
+    if_equal: ratioIfEqual(seen),
+  };
+}
+
+const pooledRate = (rates: readonly Rate[]) => {
+  const trials = rates.reduce((sum, one) => sum + one.trials, 0);
+  return rates.reduce((sum, { rate, trials }) => sum + (trials > 0 ? rate * trials : 0), 0) / trials;
+};
+
+/** Those of which enough errors are expected: which these are may change their rate together, and so on. */
+function shownOf<T extends Rate>(rates: readonly T[]): T[] {
+  const pooled = pooledRate(rates);
+  const shown = rates.filter(({ trials }) => pooled * trials >= leastExpected);
+  return shown.length === rates.length || shown.length === 0 ? shown : shownOf(shown);
+}
+
+/** So many samples place the 95th percentile within a few per cent. */
+const samples = 4000;
+
+/** Simulated: each group has the rate of all, and varies as its independent trials do; the logarithm of a rate is about normal. */
+function ratioIfEqual(rates: readonly Rate[]): number {
+  const pooled = pooledRate(rates);
+  const errors = rates.map(({ trials, design_effect }) =>
+    Math.sqrt((design_effect * (1 - pooled)) / (pooled * trials)),
+  );
+  const normal = normals();
+  const ratios = Float64Array.from({ length: samples }, () => {
+    const logs = errors.map((error) => error * normal());
+    return Math.exp(Math.max(...logs) - Math.min(...logs));
+  }).sort();
+  return ratios[Math.floor(0.95 * samples)]!;
+}
+
+/** Standard normal numbers (Box and Muller), always the same: figures of the same images are the same. */
+function normals(): () => number {
+  let state = 1;
+  const uniform = () => {
+    // Park and Miller's minimal standard generator, as revised in 1993.
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+  return () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());
 }

@@ -6,10 +6,18 @@ import type { EmbeddedImage } from './embed-worker.ts';
 import { type CohortUse, figuresOf, imageFigures, observe, percents } from './figures.ts';
 import { type HeldOutCohorts, makeCohorts } from './held-out.ts';
 import { jsonText } from './number-text.ts';
-import { imagesOf, type JudgedPair, type LabelledPair, personOf, scoredBy, scoreKinds } from './pairs.ts';
+import {
+  imagesOf,
+  type JudgedPair,
+  type LabelledPair,
+  peopleOfPairs,
+  personOf,
+  scoredBy,
+  scoreKinds,
+} from './pairs.ts';
 import { type Grouping, type LabelledImage, type PeopleSet, type PersonImage, peopleSet } from './people.ts';
 import type { ForeignFigures, PhotosFigures } from './several-photos.ts';
-import { numberPeople, reachOf, tooAlike } from './strangers.ts';
+import { reachOf, tooAlikeByGroup } from './strangers.ts';
 
 /** A named list of labelled pairs, and the folder that its paths are relative to. */
 export interface PairSet {
@@ -78,7 +86,12 @@ export function judgeSet(
   const wasRead = (name: string) => images.get(name)!.failure === undefined;
   // Nothing is known of an image that could not be read: its pairs are in no rate.
   const read = set.pairs.filter(({ image1, image2 }) => wasRead(image1) && wasRead(image2));
-  const judged = read.map((pair) => judge(pair, images, cohorts));
+  const numbers = peopleOfPairs(set.pairs);
+  const judged = read.flatMap((pair) => judge(pair, images, cohorts, numbers) ?? []);
+  const hasFaces = ({ image1, image2 }: LabelledPair) =>
+    images.get(image1)!.embedding !== undefined && images.get(image2)!.embedding !== undefined;
+  const lacking = read.filter((pair) => !hasFaces(pair));
+  const mated = lacking.filter(({ same }) => same).length;
   const too_alike = alikeOf(judged);
   const pairs = judged.filter((pair) => !too_alike.includes(pair));
   const figures = figuresOf({
@@ -87,6 +100,10 @@ export function judgeSet(
     cohort: cohorts ? 'held-out' : packCohort,
     pairs,
     not_compared: set.pairs.length - read.length,
+    not_acquired: { mated, non_mated: lacking.length - mated },
+    acquisitions: [...images].flatMap(([name, { embedding, failure }]) =>
+      failure === undefined ? [{ failed: !embedding, person: numbers.get(name)! }] : [],
+    ),
     too_alike: too_alike.map(({ image1, image2, cosine }) => ({ image1, image2, cosine })),
     images,
     calibration,
@@ -95,11 +112,9 @@ export function judgeSet(
   return { set, images, pairs, figures };
 }
 
-/** The pairs of strangers of a list who are none, by what the others foretell. */
+/** The non-mated pairs of a list that are of one person, by what the others foretell. */
 function alikeOf(pairs: readonly JudgedPair[]): JudgedPair[] {
-  const strangers = pairs
-    .filter(({ same, cosine }) => !same && Number.isFinite(cosine))
-    .sort((a, b) => b.cosine - a.cosine);
+  const strangers = pairs.filter(({ same }) => !same).sort((a, b) => b.cosine - a.cosine);
   const reach = reachOf(
     strangers.map(({ cosine }) => cosine),
     strangers.length,
@@ -113,14 +128,14 @@ export function judgePeople(
   samePersonAbove = Number.POSITIVE_INFINITY,
 ) {
   const scoreOf = cohorts ? heldOutScores(cohorts) : ({ cohort_score }: LabelledImage) => cohort_score;
-  const alike = Number.isFinite(samePersonAbove) ? undefined : tooAlike(numberPeople(people.images));
-  const above = alike?.reach ?? samePersonAbove;
+  const alike = Number.isFinite(samePersonAbove) ? undefined : tooAlikeByGroup(people.images);
+  const above = alike?.isTooAlike ?? samePersonAbove;
   const cohort: CohortUse = cohorts ? 'held-out' : packCohort;
   const figures = {
     set: people.name,
     mode,
     cohort,
-    // Two people's images with a higher cosine were taken for one person; undefined when none were.
+    // Two people's images with a higher cosine were taken for one person; undefined when none were so.
     same_person_above: Number.isFinite(samePersonAbove) ? samePersonAbove : undefined,
     too_alike: alike?.pairs ?? [],
     ...differentialOf(people, groupings, { calibration, percents, scoreOf, samePersonAbove: above }),
@@ -133,11 +148,10 @@ function judge(
   pair: LabelledPair,
   images: ReadonlyMap<string, EmbeddedImage>,
   cohorts: HeldOutCohorts | undefined,
-): JudgedPair {
+  numbers: ReadonlyMap<string, number>,
+): JudgedPair | undefined {
   const [first, second] = [images.get(pair.image1)!, images.get(pair.image2)!];
-  if (!first.embedding || !second.embedding) {
-    return { ...pair, cosine: Number.NEGATIVE_INFINITY, normalised: Number.NEGATIVE_INFINITY };
-  }
+  if (!first.embedding || !second.embedding) return undefined;
   const [scoreOfFirst, scoreOfSecond] = cohorts?.scores(
     { person: personOf(pair.image1), embedding: first.embedding },
     { person: personOf(pair.image2), embedding: second.embedding },
@@ -146,7 +160,8 @@ function judge(
     { embedding: first.embedding, cohort_score: scoreOfFirst },
     { embedding: second.embedding, cohort_score: scoreOfSecond },
   );
-  return { ...pair, cosine: similarity, normalised: normalised_similarity };
+  const people = [numbers.get(pair.image1)!, numbers.get(pair.image2)!] as const;
+  return { ...pair, people, cosine: similarity, normalised: normalised_similarity };
 }
 
 /** The result of `facematch eval`. */
@@ -174,7 +189,9 @@ export type SharedThreshold = ReturnType<typeof sharedThresholds>[number];
 export function sharedThresholds(evaluations: readonly Evaluation[]) {
   if (evaluations.length < 2) return [];
   return scoreKinds.flatMap((by) => {
-    const scored = evaluations.map(({ set, pairs }) => ({ set: set.name, pairs: scoredBy(pairs, by) }));
+    const scored = evaluations.map(({ set, pairs, figures: { not_acquired } }) => {
+      return { set: set.name, pairs: scoredBy(pairs, by), not_acquired };
+    });
     const ofPack = evaluations[0]!.figures.by[by].percent_points;
     const points = [
       // No set's rate chose it.
@@ -183,9 +200,11 @@ export function sharedThresholds(evaluations: readonly Evaluation[]) {
         figures[by].operating_points.map((point) => ({ ...point, chosen_on })),
       ),
     ];
-    return points.map(({ chosen_on, fmr, confidence_percent, threshold }) => {
-      const sets = Object.fromEntries(scored.map(({ set, pairs }) => [set, observe(pairs, threshold)]));
-      return { by, chosen_on, fmr, confidence_percent, threshold, sets };
+    return points.map(({ chosen_on, target_fmr, confidence_percent, threshold }) => {
+      const sets = Object.fromEntries(
+        scored.map(({ set, pairs, not_acquired }) => [set, observe(pairs, threshold, not_acquired)]),
+      );
+      return { by, chosen_on, target_fmr, confidence_percent, threshold, sets };
     });
   });
 }

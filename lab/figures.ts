@@ -6,26 +6,32 @@ import {
   qualityLimits,
 } from 'facematch/for-lab';
 import type { EmbeddedImage } from './embed-worker.ts';
-import { accuracy, equalErrorRate, errorCurve, type Scored, tarAtFmr, thinned, wilson } from './metrics.ts';
-import { type JudgedPair, percentOf, type ScoreKind, scoredBy, worstPairs } from './pairs.ts';
+import {
+  accuracy,
+  equalErrorRate,
+  errorCurve,
+  fnmrAtFmr,
+  PairRate,
+  PersonRate,
+  type Scored,
+  thinned,
+} from './metrics.ts';
+import { type Compared, type JudgedPair, percentOf, type ScoreKind, scoredBy, worstPairs } from './pairs.ts';
 import type { AlikePair } from './strangers.ts';
 
 /** Fine enough to show the shape, coarse enough for some thousand pairs. */
 const width = 0.02;
 
-/**
- * How many pairs have a score in each bin; bin i starts at `start + i * width` and ends before the next. Pairs without a score,
- * because an image has no face, are left out.
- */
+/** How many pairs have a score in each bin; bin i starts at `start + i * width` and ends before the next. */
 export function histogram(pairs: readonly Scored[]) {
   const binOf = ({ score }: Scored) => Math.floor(score / width);
-  const scored = pairs.filter(({ score }) => Number.isFinite(score)).sort((a, b) => a.score - b.score);
+  const scored = [...pairs].sort((a, b) => a.score - b.score);
   const [lowest, highest] = [scored[0], scored.at(-1)];
-  if (!lowest || !highest) return { start: 0, width, same: [], different: [] as number[] };
+  if (!lowest || !highest) return { start: 0, width, mated: [], non_mated: [] as number[] };
   const first = binOf(lowest);
   const bins = () => new Array<number>(binOf(highest) - first + 1).fill(0);
-  const counts = { same: bins(), different: bins() };
-  for (const pair of scored) counts[pair.same ? 'same' : 'different'][binOf(pair) - first]!++;
+  const counts = { mated: bins(), non_mated: bins() };
+  for (const pair of scored) counts[pair.same ? 'mated' : 'non_mated'][binOf(pair) - first]!++;
   return { start: Number((first * width).toFixed(2)), width, ...counts };
 }
 
@@ -40,10 +46,14 @@ interface Judged {
   set: string;
   mode: AccuracyMode;
   cohort: CohortUse;
-  /** The pairs whose images could be read. */
+  /** The pairs whose images both have a face. */
   pairs: readonly JudgedPair[];
-  /** How many others there are. */
+  /** How many others have an image that could not be read. */
   not_compared: number;
+  /** How many others have an image without a face. */
+  not_acquired: PairCounts;
+  /** Whether each image that could be read has no face, and the number of its person. */
+  acquisitions: readonly { failed: boolean; person: number }[];
   /** Pairs of strangers that were left out: copies, or one person under two names. */
   too_alike: readonly AlikePair[];
   images: ReadonlyMap<string, EmbeddedImage>;
@@ -52,17 +62,30 @@ interface Judged {
   seconds: number;
 }
 
-export function figuresOf({ pairs, images, calibration, seconds, ...about }: Judged) {
-  const same = pairs.filter((pair) => pair.same).length;
+/** How many pairs of each kind. */
+export interface PairCounts {
+  mated: number;
+  non_mated: number;
+}
+
+export function figuresOf({ pairs, images, calibration, seconds, acquisitions, ...about }: Judged) {
+  const mated = pairs.filter((pair) => pair.same).length;
+  const counts: PairCounts = { mated, non_mated: pairs.length - mated };
+  const { not_acquired } = about;
   const by: Record<ScoreKind, ScoreFigures> = {
     // The service uses this score.
-    normalised: scoreFigures(scoredBy(pairs, 'normalised'), calibration),
-    cosine: scoreFigures(scoredBy(pairs, 'cosine'), undefined),
+    normalised: scoreFigures(scoredBy(pairs, 'normalised'), calibration, not_acquired),
+    cosine: scoreFigures(scoredBy(pairs, 'cosine'), undefined, not_acquired),
   };
+  const failures = new PersonRate(1 + acquisitions.reduce((most, { person }) => Math.max(most, person), 0));
+  for (const { failed, person } of acquisitions) failures.add(failed, person);
+  const { rate, interval, trials } = failures;
   return {
     ...about,
-    pairs: { same, different: pairs.length - same },
+    // Comparisons: rates of errors are shares of these.
+    pairs: counts,
     images: images.size,
+    failure_to_acquire: { rate, interval, trials },
     by,
     // The worst are chosen by the normalised similarity.
     worst: worstPairs(pairs, calibration),
@@ -86,14 +109,18 @@ export function imageFigures(images: ReadonlyMap<string, EmbeddedImage>) {
   return { without_face: faceless.map(([name]) => name), failures, low_quality };
 }
 
-function scoreFigures(scored: readonly Scored[], calibration: Calibration | undefined) {
+function scoreFigures(
+  scored: readonly Compared[],
+  calibration: Calibration | undefined,
+  notAcquired: PairCounts,
+) {
   const curve = errorCurve(scored);
   return {
     accuracy: accuracy(scored),
     equal_error_rate: equalErrorRate(curve),
-    // The first are at false-match rates of this set, the second at percents of the pack's calibration; a cosine has none.
-    operating_points: ratePoints(scored, calibration),
-    percent_points: calibration ? percentPoints(scored, calibration) : [],
+    // The first are at false match rates of this set, the second at percents of the pack's calibration; a cosine has none.
+    operating_points: ratePoints(scored, calibration, notAcquired),
+    percent_points: calibration ? percentPoints(scored, calibration, notAcquired) : [],
     histogram: histogram(scored),
     // Rounded to what a chart can show, highest threshold first.
     curve: thinned(curve).map(({ threshold, fmr, fnmr }): [threshold: number, fmr: number, fnmr: number] => [
@@ -107,8 +134,8 @@ function scoreFigures(scored: readonly Scored[], calibration: Calibration | unde
 export type Observed = ReturnType<typeof observe>;
 
 export interface ThresholdPoint extends Observed {
-  /** The false-match rate that was asked for. */
-  fmr: number;
+  /** The false match rate that the threshold is for: one that was asked for, or that the pack states. */
+  target_fmr: number;
   threshold: number;
   /** The threshold in percent of the pack's calibration; undefined for a cosine. */
   confidence_percent: number | undefined;
@@ -117,45 +144,62 @@ export interface ThresholdPoint extends Observed {
 export const askedRates = [1e-2, 1e-3, 1e-4];
 export const percents = [50, 60, 70];
 
-/** The lowest thresholds for certain false-match rates on this set, as far as its pairs of strangers can show them. */
-export function ratePoints(pairs: readonly Scored[], calibration: Calibration | undefined): ThresholdPoint[] {
-  const different = pairs.filter(({ same }) => !same).length;
+/** The lowest thresholds for certain false match rates on this set, as far as its non-mated pairs can show them. */
+export function ratePoints(
+  pairs: readonly Compared[],
+  calibration: Calibration | undefined,
+  notAcquired?: PairCounts,
+): ThresholdPoint[] {
+  const nonMated = pairs.filter(({ same }) => !same).length;
   return askedRates
-    .filter((fmr) => canShow(fmr, different))
-    .map((fmr) => {
-      const { threshold } = tarAtFmr(pairs, fmr);
+    .filter((rate) => canShow(rate, nonMated))
+    .map((target_fmr) => {
+      const { threshold } = fnmrAtFmr(pairs, target_fmr);
       const confidence_percent = percentOf(threshold, calibration);
-      return { fmr, threshold, confidence_percent, ...observe(pairs, threshold) };
+      return { target_fmr, threshold, confidence_percent, ...observe(pairs, threshold, notAcquired) };
     });
 }
 
-/** The thresholds of certain percents of the pack's calibration, and their rates on this set; `fmr` is the stated rate. */
-export function percentPoints(pairs: readonly Scored[], calibration: Calibration): ThresholdPoint[] {
+/** The thresholds of certain percents of the pack's calibration, and their rates on this set. */
+export function percentPoints(
+  pairs: readonly Compared[],
+  calibration: Calibration,
+  notAcquired?: PairCounts,
+): ThresholdPoint[] {
   return percents.map((confidence_percent) => {
     // Powers of ten, without rounding errors.
-    const fmr = Number(promisedRate(confidence_percent).toPrecision(6));
-    const threshold = calibration.similarityAt(fmr);
-    return { fmr, threshold, confidence_percent, ...observe(pairs, threshold) };
+    const target_fmr = Number(promisedRate(confidence_percent).toPrecision(6));
+    const threshold = calibration.similarityAt(target_fmr);
+    return { target_fmr, threshold, confidence_percent, ...observe(pairs, threshold, notAcquired) };
   });
 }
 
-/** Whether so many pairs of strangers can show a false-match rate at all: one of them is as seldom. */
-export function canShow(fmr: number, different: number): boolean {
-  return fmr * different >= 1 - 1e-9;
+/** Whether so many non-mated pairs can show a false match rate at all: one of them is as seldom. */
+export function canShow(fmr: number, nonMated: number): boolean {
+  return fmr * nonMated >= 1 - 1e-9;
 }
 
-/** The shares of pairs that score at least the threshold: of one person, and of different people. */
-export function observe(pairs: readonly Scored[], threshold: number) {
-  const tally = (same: boolean) => {
-    const alike = pairs.filter((pair) => pair.same === same);
-    const hits = alike.filter(({ score }) => score >= threshold).length;
-    return { rate: hits / alike.length, interval: wilson(hits, alike.length) };
-  };
-  const [same, different] = [tally(true), tally(false)];
+const none: PairCounts = { mated: 0, non_mated: 0 };
+
+/**
+ * Error rates at a threshold, in the terms of ISO/IEC 19795-1: the false match rate (FMR) and the false non-match rate (FNMR) are shares of
+ * the comparisons, with 95 % intervals by person. The false accept rate (FAR) and the false reject rate (FRR) are shares of all pairs: one
+ * that lacks a face is rejected.
+ */
+export function observe(pairs: readonly Compared[], threshold: number, notAcquired: PairCounts = none) {
+  const people = 1 + pairs.reduce((most, { people: [a, b] }) => Math.max(most, a, b), 0);
+  const matches = new PairRate(people);
+  const nonMatches = new PersonRate(people);
+  for (const { score, same, people } of pairs) {
+    if (same) nonMatches.add(score < threshold, people[0]);
+    else matches.add(score >= threshold, ...people);
+  }
   return {
-    tar: same.rate,
-    tar_interval: same.interval,
-    measured_fmr: different.rate,
-    fmr_interval: different.interval,
+    fmr: matches.rate,
+    fmr_interval: matches.interval,
+    fnmr: nonMatches.rate,
+    fnmr_interval: nonMatches.interval,
+    far: matches.hits / (matches.trials + notAcquired.non_mated),
+    frr: (nonMatches.hits + notAcquired.mated) / (nonMatches.trials + notAcquired.mated),
   };
 }

@@ -1,5 +1,6 @@
 import type { CalibrationPoint } from 'facematch/for-lab';
-import { fittedPeople, foldPair, foldPairs } from './held-out.ts';
+import { foldPair, foldPairs } from './held-out.ts';
+import { pairEffect, pairsOf, wilson } from './metrics.ts';
 
 /** Similarities are counted in bins of this width, from `lowest` on. */
 const binWidth = 2e-4;
@@ -14,7 +15,7 @@ function startOf(bin: number): number {
   return lowest + bin * binWidth;
 }
 
-/** Scores of strangers, counted by foldPair and bin. */
+/** Scores of non-mated pairs, counted by foldPair and bin. */
 export class FoldCounts {
   readonly #byFolds = foldPairs.map(() => new Uint32Array(bins));
 
@@ -34,47 +35,102 @@ export class FoldCounts {
   }
 }
 
-/** Scores of pairs of different people of one group. */
-export interface ImpostorScores {
+/** Each person's scores are counted in bins that are so many times as wide: a design effect changes slowly. */
+const coarse = 100;
+const coarseBins = bins / coarse;
+
+/** How the high scores of non-mated pairs cluster in people. */
+export class PersonCounts {
+  readonly people: number;
+  readonly #counts: Uint32Array;
+
+  constructor(people: number) {
+    this.people = people;
+    this.#counts = new Uint32Array(people * coarseBins);
+  }
+
+  add(first: number, second: number, score: number): void {
+    const bin = Math.floor(binOf(score) / coarse);
+    this.#counts[first * coarseBins + bin]!++;
+    this.#counts[second * coarseBins + bin]!++;
+  }
+
+  /** The design effect of the share of pairs that reach a score. */
+  effects(): (score: number) => number {
+    const { people } = this;
+    const counts = this.#counts;
+    const trials = Float64Array.from({ length: people }, (_, person) =>
+      counts.subarray(person * coarseBins, (person + 1) * coarseBins).reduce((sum, count) => sum + count, 0),
+    );
+    const total = trials.reduce((sum, own) => sum + own, 0) / 2;
+    const pairs = Math.max(1, Math.min(total, pairsOf(people)));
+    const concentration = trials.reduce((sum, own) => sum + (own / total) ** 2, 0);
+    const hits = new Float64Array(people);
+    const effects = new Float64Array(coarseBins);
+    for (let bin = coarseBins - 1; bin >= 0; bin--) {
+      let both = 0;
+      for (let person = 0; person < people; person++) {
+        hits[person]! += counts[person * coarseBins + bin]!;
+        both += hits[person]!;
+      }
+      const rate = both / 2 / total;
+      const independent = total * rate * (1 - rate);
+      // The jackknife counts what is by chance in each pair twice (Efron and Stein 1981).
+      const squares =
+        hits.reduce((sum, own, person) => sum + (own - rate * trials[person]!) ** 2, 0) - independent;
+      const seen = Math.min(pairs, both / 2) * (pairs / total);
+      effects[bin] = pairEffect(
+        { squares, concentration, independent },
+        { trials: total, pairs, seen },
+        reach,
+      );
+    }
+    return (score) => effects[Math.floor(binOf(score) / coarse)]!;
+  }
+}
+
+/** Scores of non-mated pairs of one group. */
+export interface NonMatedScores {
   /** How many pairs lie in each bin. */
   counts: Float64Array;
   people: number;
+  /** The design effect at a score, as of PersonCounts; where it is not known, people differ as much as they do in development sets. */
+  effectAt?: (score: number) => number;
 }
 
 const rates = [0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 5e-4, 2e-4, 1e-4, 1e-5, 1e-6, 1e-7];
 /** The table must be measured down to this rate, and is to the second one where there are enough people; the tail follows. */
-const mustBeMeasured = 0.001;
-const leastMeasured = 1e-4;
+const mustBeMeasured = 0.005;
+const lowestMeasured = 1e-4;
 /** The lowest rate that is stated, however many people there are. */
-const leastFloor = 1e-6;
+const lowestFloor = 1e-6;
 
-/** How many standard errors a group may exceed a stated rate, counting each two people as one pair: no single pair decides. */
-const allowedErrors = 3;
-/** A group whose allowed number of such pairs is smaller cannot show a rate; from there on it follows the largest group. */
-const fewPairs = 5;
+/** A stated rate is an upper bound of the measured one, of this confidence: 90 %, one-sided, in standard errors. */
+const reach = 1.2815515655446004;
+/** So many pairs must be expected at a rate to state it: then it is within two times, also where pairs share people. */
+const leastExpected = 10;
 
 /**
- * Similarity → false-match rate, as a table that holds for the worst group: at each rate the lowest similarity at which no group
- * exceeds its allowed rate, as far as its people can show. Below 1 in 10,000, or the rarest rate that the largest group can
- * show, the table continues as a generalised Pareto tail (Pickands, Balkema and de Haan) of the excesses of all groups that can
- * show that rate, fitted by probability-weighted moments (Hosking and Wallis 1987). Its shape is at least 0, an exponential
- * tail, so that no score is out of reach of strangers.
+ * Similarity → false match rate, as a table that holds for the group with the highest rates: at each rate the lowest similarity where
+ * the upper confidence bound of no group exceeds it, of those with people enough to show the rate. From there on a group follows the
+ * largest one. Below 1 in 10,000, or the lowest rate that the largest group can show, the table continues as a generalised Pareto tail
+ * (Pickands, Balkema and de Haan) of the excesses of all groups that can show that rate, fitted by probability-weighted moments
+ * (Hosking and Wallis 1987), and at least as high as the bound of all groups together. Its shape is at least 0, an exponential tail,
+ * so that no score is out of reach of different people.
  */
-export function fmrTable(groups: readonly ImpostorScores[]): CalibrationPoint[] {
+export function fmrTable(groups: readonly NonMatedScores[]): CalibrationPoint[] {
   const largest = groups.reduce((most, group) => (group.people > most.people ? group : most));
   const start = Math.min(...groups.map(({ counts }) => startOf(counts.findIndex((count) => count > 0))));
   const points: CalibrationPoint[] = [[Number(start.toFixed(5)), 1]];
   let before = groups.map(() => 0);
   let largestBefore = 0;
-  const measured = rates.filter((rate) => rate >= leastMeasured && peopleCanShow(rate, largest.people));
+  const measured = rates.filter((rate) => rate >= lowestMeasured && peopleCanShow(rate, largest.people));
   const tailStart = measured.at(-1) ?? 1;
   for (const rate of measured) {
-    const ofLargest = scoreAt(largest.counts, allowedRate(rate, largest.people));
+    const ofLargest = boundedScoreAt(largest, rate);
     const step = ofLargest - largestBefore;
     before = groups.map((group, i) =>
-      peopleCanShow(rate, group.people)
-        ? scoreAt(group.counts, allowedRate(rate, group.people))
-        : before[i]! + step,
+      peopleCanShow(rate, group.people) ? boundedScoreAt(group, rate) : before[i]! + step,
     );
     largestBefore = ofLargest;
     add(points, Math.max(...before), rate);
@@ -82,58 +138,85 @@ export function fmrTable(groups: readonly ImpostorScores[]): CalibrationPoint[] 
   const from = points.at(-1)![0];
   const shown = groups.filter(({ people }) => peopleCanShow(tailStart, people));
   const { scale, shape } = fitTail(shown, tailStart) ?? lastStep(points);
+  const together = pooled(groups);
   for (const rate of rates.filter((one) => one < tailStart)) {
     const share = rate / tailStart;
     const excess = shape < 1e-6 ? -scale * Math.log(share) : (scale / shape) * (share ** -shape - 1);
-    add(points, from + excess, rate);
+    const shows = pairsCanShow(rate, pairsOfAll(groups));
+    add(points, Math.max(from + excess, shows ? boundedScoreAt(together, rate) : from), rate);
   }
   return points;
 }
 
 export const totalOf = (counts: Float64Array) => counts.reduce((sum, count) => sum + count, 0);
 
+const pairsOfAll = (groups: readonly NonMatedScores[]) =>
+  groups.reduce((sum, { people }) => sum + pairsOf(people), 0);
+
+/** All groups as one, whose pairs cluster as much as those of the group where they do most. */
+function pooled(groups: readonly NonMatedScores[]): NonMatedScores {
+  const counts = new Float64Array(bins);
+  for (const group of groups) for (let bin = 0; bin < bins; bin++) counts[bin]! += group.counts[bin]!;
+  const [first] = groups.toSorted((a, b) => b.people - a.people);
+  return { counts, people: first!.people, ...(first!.effectAt && { effectAt: first!.effectAt }) };
+}
+
+/** The lowest similarity where the upper bound of the group's rate is at most `rate`. */
+function boundedScoreAt({ counts, people, effectAt }: NonMatedScores, rate: number): number {
+  const total = totalOf(counts);
+  const unseen = () =>
+    pairEffect(
+      { squares: 0, concentration: 4 / people, independent: 0 },
+      { trials: total, pairs: Math.min(total, pairsOf(people)), seen: rate * pairsOf(people) },
+      reach,
+    );
+  // Down from the highest score: bounds rise with the count.
+  let above = 0;
+  for (let bin = bins - 1; bin >= 0; bin--) {
+    above += counts[bin]!;
+    // No bound is more than four times a rate that ten pairs or more show.
+    if (counts[bin] === 0 || above / total < rate / 10) continue;
+    const effect = effectAt?.(startOf(bin)) ?? unseen();
+    if (above / total > rate || wilson(above / effect, total / effect, reach)[1] > rate)
+      return startOf(bin + 1);
+  }
+  return lowest;
+}
+
 /** Throws an Error that says what is needed when a group of `people` cannot show the rates that a table must have. */
 export function requirePeople(people: number): void {
   if (people >= leastPeople(mustBeMeasured)) return;
   throw new Error(
-    `There are too few people to show a false-match rate of 1 in 1,000: ${people} in the largest group, and at least ` +
-      `${leastPeople(mustBeMeasured)} are needed. ${leastPeople(leastMeasured)} show 1 in 10,000, ${leastPeople(1e-5)} show ` +
-      `1 in 100,000, and ${leastPeople(leastFloor)} show 1 in 1,000,000, the lowest rate that is stated. One image of each ` +
-      'is enough.',
+    `There are too few people to show a false match rate of 1 in 200: ${people} in the largest group, and at least ` +
+      `${leastPeople(mustBeMeasured)} are needed. ${leastPeople(1e-3)} show 1 in 1,000, ${leastPeople(1e-4)} show 1 in 10,000, ` +
+      `${leastPeople(1e-5)} show 1 in 100,000, and ${leastPeople(lowestFloor)} show 1 in 1,000,000, the lowest rate that is ` +
+      'stated. One image of each is enough.',
   );
 }
 
 /**
- * The lowest rate that groups of so many people can show together, also when a check keeps some of them aside: the floor of a table,
- * whose tail is fitted to all of them. No person may be in two of the groups.
+ * The lowest rate that groups of so many people can show together: the floor of a table, whose tail is fitted to all of them. No
+ * person may be in two of the groups.
  */
 export function floorOf(sizes: readonly number[]): number {
-  const pairs = sizes.reduce((sum, people) => sum + peoplePairs(fittedPeople(people)), 0);
-  return rates.filter((rate) => rate >= leastFloor && pairsCanShow(rate, pairs)).at(-1) ?? mustBeMeasured;
+  const pairs = sizes.reduce((sum, people) => sum + pairsOf(people), 0);
+  return rates.filter((rate) => rate >= lowestFloor && pairsCanShow(rate, pairs)).at(-1) ?? mustBeMeasured;
 }
 
 /** The smallest single group that can show a rate. */
-function leastPeople(rate: number): number {
+export function leastPeople(rate: number): number {
   let people = 2;
-  while (!peopleCanShow(rate, fittedPeople(people))) people++;
+  while (!peopleCanShow(rate, people)) people++;
   return people;
 }
 
-/** How often strangers of a group may pass where the table states a rate. */
-export function allowedRate(rate: number, people: number): number {
-  return Math.min(1, rate + allowedErrors * Math.sqrt(rate / peoplePairs(people)));
-}
-
 export function peopleCanShow(rate: number, people: number): boolean {
-  return pairsCanShow(rate, peoplePairs(people));
+  return pairsCanShow(rate, pairsOf(people));
 }
 
+/** `pairs`: of two people each, however many images they have. */
 export function pairsCanShow(rate: number, pairs: number): boolean {
-  return Math.min(pairs, rate * pairs + allowedErrors * Math.sqrt(rate * pairs)) >= fewPairs;
-}
-
-function peoplePairs(people: number): number {
-  return (people * (people - 1)) / 2;
+  return rate * pairs >= leastExpected * (1 - 1e-9);
 }
 
 /** The similarity above which a share of the pairs lies. */
@@ -151,7 +234,7 @@ export function scoreAt(counts: Float64Array, rate: number): number {
  * Fits the tail to the excesses of each group over its own score at `rate`, by two moments: their mean, and their mean weighted
  * by the share above each. Undefined when no score exceeds it, because several share the highest.
  */
-function fitTail(groups: readonly ImpostorScores[], rate: number) {
+function fitTail(groups: readonly NonMatedScores[], rate: number) {
   const excesses = new Float64Array(bins);
   for (const { counts } of groups) {
     const start = binOf(scoreAt(counts, rate) + binWidth / 2);

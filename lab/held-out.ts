@@ -19,9 +19,6 @@ import { numberPeople } from './strangers.ts';
  */
 export const folds = 10;
 
-/** How many of a group's people a check's tables are fitted to: two of the folds are left out. */
-export const fittedPeople = (people: number): number => Math.floor((people * (folds - 2)) / folds);
-
 /** The index of an unordered pair of folds, which may be the same. */
 export function foldPair(first: number, second: number): number {
   const [low, high] = first < second ? [first, second] : [second, first];

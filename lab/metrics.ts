@@ -1,13 +1,13 @@
 export type Interval = [low: number, high: number];
 
-/** 95 % of the standard normal distribution are within ±z. */
-export const z = 1.959963984540054;
+/** 95 % of the standard normal distribution are within ±z95. */
+export const z95 = 1.959963984540054;
 
 /**
- * 95 % confidence interval of a share, observed as `hits` of `trials` (Wilson 1927). Unlike the normal approximation it is
+ * Confidence interval of a share, observed as `hits` of `trials` (Wilson 1927), of `z` standard errors: by default 95 %. Unlike the normal approximation it is
  * valid near 0 and 1, where error rates are. [0, 1] without trials.
  */
-export function wilson(hits: number, trials: number): Interval {
+export function wilson(hits: number, trials: number, z: number = z95): Interval {
   if (trials === 0) return [0, 1];
   const share = hits / trials;
   const weight = z ** 2 / trials;
@@ -17,7 +17,7 @@ export function wilson(hits: number, trials: number): Interval {
   return [hits === 0 ? 0 : middle - half, hits === trials ? 1 : middle + half];
 }
 
-/** The share of different-person pairs that match at a threshold, and of same-person pairs that do not. */
+/** The shares of non-mated pairs that match at a threshold, and of mated pairs that do not. */
 interface ErrorPoint {
   threshold: number;
   fmr: number;
@@ -29,15 +29,15 @@ interface ErrorPoint {
  * all scores, where nothing matches. Rates of a kind without pairs are NaN.
  */
 export function errorCurve(pairs: readonly Scored[]): ErrorPoint[] {
-  const sorted = pairs.filter(({ score }) => Number.isFinite(score)).sort((a, b) => b.score - a.score);
-  const same = pairs.filter((pair) => pair.same).length;
-  const different = pairs.length - same;
+  const sorted = [...pairs].sort((a, b) => b.score - a.score);
+  const mated = pairs.filter((pair) => pair.same).length;
+  const nonMated = pairs.length - mated;
   let accepted = 0;
   let matched = 0;
   const pointAt = (threshold: number): ErrorPoint => ({
     threshold,
-    fmr: matched / different,
-    fnmr: (same - accepted) / same,
+    fmr: matched / nonMated,
+    fnmr: (mated - accepted) / mated,
   });
   const curve = [pointAt(Number.POSITIVE_INFINITY)];
   for (const [index, pair] of sorted.entries()) {
@@ -86,7 +86,7 @@ function isStep(from: ErrorPoint, to: ErrorPoint): boolean {
   return decades(from.fmr, to.fmr) >= stride.decades || decades(from.fnmr, to.fnmr) >= stride.decades;
 }
 
-/** A pair's score and label. The score is -Infinity when an image has no face: such a pair never matches. */
+/** A comparison's score and label. */
 export interface Scored {
   score: number;
   same: boolean;
@@ -133,20 +133,21 @@ export function accuracy(pairs: readonly Scored[]) {
 }
 
 /**
- * True-accept rate (of same-person pairs) at the lowest threshold whose false-match rate is at most `fmr`. With n
- * different-person pairs, at most floor(fmr * n) of them score as high.
+ * False non-match rate at the lowest threshold whose false match rate is at most `fmr`: of n non-mated pairs at most floor(fmr * n) score
+ * as high.
  */
-export function tarAtFmr(pairs: readonly Scored[], fmr: number): { tar: number; threshold: number } {
+export function fnmrAtFmr(pairs: readonly Scored[], fmr: number): { fnmr: number; threshold: number } {
   const scoresOf = (wanted: boolean) =>
     pairs.flatMap(({ same, score }) => (same === wanted ? score : [])).sort((a, b) => b - a);
-  const [same, different] = [scoresOf(true), scoresOf(false)];
-  const barrier = different[Math.floor(fmr * different.length + 1e-9)] ?? Number.NEGATIVE_INFINITY;
-  const accepted = same.filter((score) => score > barrier);
-  return { tar: accepted.length / same.length, threshold: accepted.at(-1) ?? Number.POSITIVE_INFINITY };
+  const [mated, nonMated] = [scoresOf(true), scoresOf(false)];
+  const barrier = nonMated[Math.floor(fmr * nonMated.length + 1e-9)] ?? Number.NEGATIVE_INFINITY;
+  const accepted = mated.filter((score) => score > barrier);
+  const fnmr = (mated.length - accepted.length) / mated.length;
+  return { fnmr, threshold: accepted.at(-1) ?? Number.POSITIVE_INFINITY };
 }
 
 /** A share of trials, each of one person or of two, who are numbered from 0. */
-class PeopleRate {
+abstract class PeopleRate {
   readonly hitsOf: Float64Array;
   readonly trialsOf: Float64Array;
   hits = 0;
@@ -157,54 +158,136 @@ class PeopleRate {
     this.trialsOf = new Float64Array(people);
   }
 
-  add(hit: boolean, person: number, other = person): void {
-    this.trials++;
-    this.trialsOf[person]!++;
-    if (other !== person) this.trialsOf[other]!++;
-    if (!hit) return;
-    this.hits++;
-    this.hitsOf[person]!++;
-    if (other !== person) this.hitsOf[other]!++;
-  }
-
   /** NaN without trials. */
   get rate(): number {
     return this.hits / this.trials;
   }
-}
 
-export class PersonRate extends PeopleRate {
-  /**
-   * 95 %. Trials of one person are alike, so this is Wilson's interval of as many independent ones as would vary like the people
-   * do (the design effect of Kish 1965). Without hits, or with nothing else, as if all were independent.
-   */
+  /** How many times as many trials it takes as independent ones to be as sure of the rate (the design effect of Kish 1965). */
+  abstract get effect(): number;
+
+  /** 95 %: Wilson's interval of as many independent trials as these are worth. docs/research/error-rates.md has its coverage. */
   get interval(): Interval {
-    const { hits, trials, rate } = this;
-    const people = this.trialsOf.filter((own) => own > 0).length;
-    const squares = this.trialsOf.reduce((sum, own, i) => sum + (this.hitsOf[i]! - rate * own) ** 2, 0);
-    const independent = trials * rate * (1 - rate);
-    if (people < 2 || !(independent > 0)) return wilson(hits, trials);
-    const effect = Math.max(1, ((people / (people - 1)) * squares) / independent);
+    const { hits, trials, effect } = this;
     return wilson(hits / effect, trials / effect);
+  }
+
+  /** Sum of the squares of the people's deviations from the rate, and of the shares of the trials that each has. */
+  protected get spread() {
+    const { rate, trials } = this;
+    let people = 0;
+    let squares = 0;
+    let concentration = 0;
+    for (const [person, own] of this.trialsOf.entries()) {
+      if (own === 0) continue;
+      people++;
+      squares += (this.hitsOf[person]! - rate * own) ** 2;
+      concentration += (own / trials) ** 2;
+    }
+    return { people, squares, concentration, independent: trials * rate * (1 - rate) };
   }
 }
 
+/**
+ * An effect that is seen in `seen` people or pairs, and is `unseen` where nothing is: few errors show little of how they cluster, none
+ * shows nothing. `weight`: of the unseen one, in people or pairs; with it intervals cover the truth in simulations.
+ */
+function blended(observed: number, seen: number, unseen: number, weight: number): number {
+  return Math.max(1, (seen * Math.max(1, observed) + weight * unseen) / (seen + weight));
+}
+
+export class PersonRate extends PeopleRate {
+  add(hit: boolean, person: number): void {
+    this.trials++;
+    this.trialsOf[person]!++;
+    if (!hit) return;
+    this.hits++;
+    this.hitsOf[person]!++;
+  }
+
+  /** Trials of one person are alike. Where nobody has an error, each person counts as one trial: the rule of three on people. */
+  get effect(): number {
+    const { trials, hitsOf, trialsOf } = this;
+    if (trials === 0) return 1;
+    const { people, squares, concentration, independent } = this.spread;
+    const observed = independent > 0 && people > 1 ? ((people / (people - 1)) * squares) / independent : 1;
+    const withHit = hitsOf.filter((own) => own > 0).length;
+    const withMiss = trialsOf.filter((own, i) => own > hitsOf[i]!).length;
+    return blended(observed, Math.min(withHit, withMiss), trials * concentration, 2);
+  }
+}
+
+/** People of whom so many are counted pair by pair: a bit for each two of them. */
+const mostTracked = 30_000;
+
+/** One bit for each two of some people. */
+class Pairs {
+  readonly #bits: Uint32Array;
+  count = 0;
+
+  constructor(people: number) {
+    this.#bits = new Uint32Array(people > mostTracked ? 0 : Math.ceil(pairsOf(people) / 32));
+  }
+
+  add(first: number, second: number): void {
+    const [low, high] = first < second ? [first, second] : [second, first];
+    const pair = pairsOf(high) + low;
+    const word = Math.floor(pair / 32);
+    const bit = 1 << (pair & 31);
+    if (this.#bits.length > 0 && (this.#bits[word]! & bit) !== 0) return;
+    this.#bits[word]! |= bit;
+    this.count++;
+  }
+}
+
+export const pairsOf = (people: number): number => (people * (people - 1)) / 2;
+
+/**
+ * The square of the coefficient of variation of people's own false-match rates, where the trials do not show it: more than that of
+ * development sets, down to 1 in 10,000.
+ */
+const variation = 10;
+
+/**
+ * The design effect of comparisons of two people each: those that share a person, or are of the same two people, are not independent.
+ * The variance is that of the delete-one jackknife over people, which is not too small on average (Efron and Stein 1981).
+ * `pairs`: of how many two people there are trials; `seen`: of how many there are hits. `reach`: in standard errors, of the bound.
+ */
+export function pairEffect(
+  { squares, concentration, independent }: { squares: number; concentration: number; independent: number },
+  { trials, pairs, seen }: { trials: number; pairs: number; seen: number },
+  reach = z95,
+): number {
+  // Each trial counts for two people: people of equal shares have a concentration of 4 / people.
+  const unseen = (trials / pairs) * (1 + reach ** 2 * variation * concentration);
+  return blended(independent > 0 ? squares / independent : 1, seen, unseen, 4);
+}
+
 export class PairRate extends PeopleRate {
-  /**
-   * 95 %, symmetric in the logarithm, because rates are near 0. Pairs that share a person are not independent, so it comes from leaving
-   * out one person at a time (delete-one jackknife). Without hits, as if they were.
-   */
-  get interval(): Interval {
-    const { hits, trials, rate } = this;
-    const left: number[] = [];
-    for (const [person, own] of this.trialsOf.entries()) {
-      const others = trials - own;
-      if (own > 0 && others > 0) left.push((hits - this.hitsOf[person]!) / others);
-    }
-    if (hits === 0 || left.length < 2) return wilson(hits, trials);
-    const mean = left.reduce((sum, one) => sum + one, 0) / left.length;
-    const squares = left.reduce((sum, one) => sum + (one - mean) ** 2, 0);
-    const factor = Math.exp((z * Math.sqrt(((left.length - 1) / left.length) * squares)) / rate);
-    return [rate / factor, Math.min(1, rate * factor)];
+  readonly #pairs: Pairs;
+  readonly #pairsWithHit: Pairs;
+
+  constructor(people: number) {
+    super(people);
+    this.#pairs = new Pairs(people);
+    this.#pairsWithHit = new Pairs(people);
+  }
+
+  add(hit: boolean, person: number, other: number): void {
+    this.trials++;
+    this.trialsOf[person]!++;
+    this.trialsOf[other]!++;
+    this.#pairs.add(person, other);
+    if (!hit) return;
+    this.hits++;
+    this.hitsOf[person]!++;
+    this.hitsOf[other]!++;
+    this.#pairsWithHit.add(person, other);
+  }
+
+  get effect(): number {
+    const { trials } = this;
+    if (trials === 0) return 1;
+    return pairEffect(this.spread, { trials, pairs: this.#pairs.count, seen: this.#pairsWithHit.count });
   }
 }

@@ -11,9 +11,11 @@ export interface LabelledPair {
   fold: string | undefined;
 }
 
-/** A pair with its scores; -Infinity when an image has no face: it never matches. */
+/** A comparison: a pair whose images both have a face, with its scores. */
 export interface JudgedPair extends LabelledPair {
   cosine: number;
+  /** The numbers of both images' people, from 0 on; of a mated pair twice the same. */
+  people: readonly [first: number, second: number];
   /** The score that the service uses. */
   normalised: number;
 }
@@ -22,8 +24,11 @@ export type ScoreKind = 'normalised' | 'cosine';
 /** The order of every list: first the score that the service uses. */
 export const scoreKinds: readonly ScoreKind[] = ['normalised', 'cosine'];
 
-export function scoredBy(pairs: readonly JudgedPair[], kind: ScoreKind): Scored[] {
-  return pairs.map((pair) => ({ score: pair[kind], same: pair.same, fold: pair.fold }));
+/** A comparison's score and label, with the numbers of its two people. */
+export type Compared = Scored & Pick<JudgedPair, 'people'>;
+
+export function scoredBy(pairs: readonly JudgedPair[], kind: ScoreKind): Compared[] {
+  return pairs.map((pair) => ({ score: pair[kind], same: pair.same, fold: pair.fold, people: pair.people }));
 }
 
 /** The confidence percent of a score of one pair; undefined without a calibration, as for cosines. */
@@ -67,6 +72,39 @@ export function imagesOf(pairs: readonly LabelledPair[]): string[] {
   return [...new Set(pairs.flatMap(({ image1, image2 }) => [image1, image2]))];
 }
 
+/**
+ * The number of the person of each image of a list, from 0 on. The first folder of a path is the person where every mated pair lies
+ * within one and every non-mated pair in two; otherwise mated pairs say whose images they are, and any other image is of its own person.
+ */
+export function peopleOfPairs(pairs: readonly LabelledPair[]): Map<string, number> {
+  const folderOf = (image: string) => image.split('/').slice(0, -1)[0];
+  const areFolders = pairs.every(({ image1, image2, same }) => {
+    const [first, second] = [folderOf(image1), folderOf(image2)];
+    return first !== undefined && second !== undefined && (first === second) === same;
+  });
+  const images = imagesOf(pairs);
+  // A forest of images (disjoint sets): the root of each tree stands for the person.
+  const above = new Map(images.map((image) => [image, image]));
+  const rootOf = (image: string): string => {
+    let root = image;
+    while (above.get(root) !== root) root = above.get(root)!;
+    above.set(image, root);
+    return root;
+  };
+  if (!areFolders) {
+    for (const { image1, image2, same } of pairs) if (same) above.set(rootOf(image1), rootOf(image2));
+  }
+  const numbers = new Map<string, number>();
+  return new Map(
+    images.map((image) => {
+      const person = areFolders ? folderOf(image)! : rootOf(image);
+      const number = numbers.get(person) ?? numbers.size;
+      numbers.set(person, number);
+      return [image, number];
+    }),
+  );
+}
+
 /** The person of an image: the first folder of its path. Throws an Error when there is none. */
 export function personOf(image: string): string {
   const [person = '', ...rest] = image.split('/');
@@ -86,12 +124,11 @@ export interface WorstPair {
 /** So many pairs of a kind are kept: enough to find the wrong labels among thousands of people. */
 const shown = 60;
 
-/** The pairs closest to an error, or beyond. Pairs without a score, because an image has no face, are left out. */
+/** The pairs closest to an error, or beyond. */
 export function worstPairs(pairs: readonly JudgedPair[], calibration: Calibration | undefined) {
   const seen = new WorstPairsSeen();
-  for (const { same, image1, image2, normalised, cosine } of pairs) {
-    if (Number.isFinite(normalised)) seen.add(same, image1, image2, normalised, cosine);
-  }
+  for (const { same, image1, image2, normalised, cosine } of pairs)
+    seen.add(same, image1, image2, normalised, cosine);
   return seen.judged(calibration);
 }
 
@@ -100,11 +137,11 @@ type ScoredPair = Omit<WorstPair, 'confidence_percent'>;
 /** The same, for pairs that are too many to keep. A pair that is added again counts once. */
 export class WorstPairsSeen {
   /** The worst first. */
-  readonly #different: ScoredPair[] = [];
-  readonly #same: ScoredPair[] = [];
+  readonly #nonMated: ScoredPair[] = [];
+  readonly #mated: ScoredPair[] = [];
 
   add(same: boolean, image1: string, image2: string, normalised: number, cosine: number): void {
-    const [kept, sign] = same ? [this.#same, -1] : [this.#different, 1];
+    const [kept, sign] = same ? [this.#mated, -1] : [this.#nonMated, 1];
     if (kept.length === shown && !(sign * normalised > sign * kept.at(-1)!.normalised)) return;
     if (kept.some((pair) => pair.image1 === image1 && pair.image2 === image2)) return;
     kept.push({ image1, image2, normalised, cosine });
@@ -112,11 +149,11 @@ export class WorstPairsSeen {
     kept.length = Math.min(kept.length, shown);
   }
 
-  /** Different people, most similar first; one person, least similar first. */
+  /** Non-mated pairs, the most similar first; mated pairs, the least similar first. */
   judged(calibration: Calibration | undefined) {
     const judge = (pair: ScoredPair): WorstPair => {
       return { ...pair, confidence_percent: percentOf(pair.normalised, calibration) };
     };
-    return { different: this.#different.map(judge), same: this.#same.map(judge) };
+    return { non_mated: this.#nonMated.map(judge), mated: this.#mated.map(judge) };
   }
 }

@@ -174,12 +174,12 @@ export function checkShifts(
           .filter(({ passing }) => passing.hits >= leastPassed)
           .toSorted((a, b) => b.passing.rate - a.passing.rate)
           .map(({ group, passing: { rate, interval, trials } }) => {
-            return { group, observed: rate, interval, pairs: trials };
+            return { group, fmr: rate, interval, pairs: trials };
           });
         const people = groups
           .flatMap((one) => one.people)
           .filter(({ means }) => means.length >= first).length;
-        return { photos: [first, second] as const, observed: passed / pairs, pairs, people, worst };
+        return { photos: [first, second] as const, fmr: passed / pairs, pairs, people, worst };
       }),
   );
 }

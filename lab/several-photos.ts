@@ -37,8 +37,8 @@ const areStrangers = (a: Person, b: Person) =>
   a !== b && a[0]!.labels.some((label) => b[0]!.labels.includes(label));
 
 /**
- * One photo against 1 to `most` of people who have one more, and as many against as many of people with twice `most`. Strangers are
- * two people who share a label. `searched`: among how many people somebody is looked for; percents are of the whole search.
+ * One photo against 1 to `most` of people who have one more, and as many against as many of people with twice `most`. Non-mated pairs
+ * are of two people who share a label. `searched`: among how many people somebody is looked for; percents are of the whole search.
  */
 export function judgePhotos(set: PeopleSet, most: number, judge: PhotosJudge, searched = 1) {
   const numbers = Array.from({ length: most }, (_value, i) => i + 1);
@@ -68,20 +68,20 @@ function figuresOf(
   const shift = calibration.shift(probe, reference);
   const rates = percents.map((percent) => ({
     threshold: calibration.similarityAt(promisedRate(percent) / searched) + shift,
-    mated: new PersonRate(people.length),
-    strangers: 0,
+    nonMatches: new PersonRate(people.length),
+    falseMatches: 0,
   }));
-  let strangers = 0;
+  let nonMated = 0;
   for (const [i, own] of probes.entries()) {
     for (const [turn, one] of own.entries()) {
       for (const [j, theirs] of references.entries()) {
         if (i !== j && !areStrangers(people[i]!, people[j]!)) continue;
         const { normalised_similarity } = similarityOf(one, theirs[turn % theirs.length]!);
-        if (i !== j) strangers++;
+        if (i !== j) nonMated++;
         for (const rate of rates) {
           const passes = normalised_similarity >= rate.threshold;
-          if (i === j) rate.mated.add(passes, i);
-          else if (passes) rate.strangers++;
+          if (i === j) rate.nonMatches.add(!passes, i);
+          else if (passes) rate.falseMatches++;
         }
       }
     }
@@ -93,11 +93,11 @@ function figuresOf(
     people: people.length,
     // Comparisons of one person: each photo is once the first of a reference.
     trials: probes.reduce((sum, own) => sum + own.length, 0),
-    strangers,
-    // Of each of `percents`: the share of trials that pass, its 95 % interval by person, and the share of strangers.
-    passed: rates.map(({ mated }) => mated.rate),
-    intervals: rates.map(({ mated }) => mated.interval),
-    passed_strangers: rates.map((rate) => rate.strangers / strangers),
+    non_mated: nonMated,
+    // At each of `percents`: the false non-match rate with its 95 % interval by person, and the false match rate.
+    fnmr: rates.map(({ nonMatches }) => nonMatches.rate),
+    fnmr_intervals: rates.map(({ nonMatches }) => nonMatches.interval),
+    fmr: rates.map(({ falseMatches }) => falseMatches / nonMated),
   };
 }
 

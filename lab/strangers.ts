@@ -23,9 +23,12 @@ export function numberPeople<T extends { person: string }>(images: readonly T[])
 /** `first` and `second` are indices of images. */
 type Visit = (first: number, second: number, cosine: number) => void;
 
+/** Whether two people's images are taken for one person's. */
+export type IsOnePerson = (first: LabelledImage, second: LabelledImage, cosine: number) => boolean;
+
 interface StrangersOptions {
-  /** Two people's images whose cosine is above it are taken for one person's; Infinity turns this off. */
-  samePersonAbove: number;
+  /** As a cosine, those above it are; Infinity turns this off. */
+  samePersonAbove: number | IsOnePerson;
   /** About how many pairs to visit, when there are more; each image is in as many of them. */
   most?: number;
 }
@@ -41,10 +44,14 @@ export function eachStrangers(group: NumberedPeople, options: StrangersOptions, 
   const { images, numbers } = group;
   const { samePersonAbove, most = Number.POSITIVE_INFINITY } = options;
   let left = 0;
+  const isOnePerson: IsOnePerson =
+    typeof samePersonAbove === 'number'
+      ? (_first, _second, cosine) => cosine > samePersonAbove
+      : samePersonAbove;
   const look = (first: number, second: number) => {
     if (numbers[first] === numbers[second]) return;
     const cosine = dot(images[first]!.embedding, images[second]!.embedding);
-    if (cosine > samePersonAbove) left++;
+    if (isOnePerson(images[first]!, images[second]!, cosine)) left++;
     else visit(first, second, cosine);
   };
   const count = images.length;
@@ -79,8 +86,8 @@ export function eachMated({ images, numbers, people }: NumberedPeople, visit: Vi
 }
 
 /**
- * A pair of two people's images who are no strangers: copies of one image under two names, or one person under two names. They lie far
- * beyond what the most alike of the others foretell.
+ * A pair of two names that is of one person: copies of one image, or other photos of one person. It lies far beyond what the most alike of
+ * the others foretell.
  */
 export interface AlikePair {
   image1: string;
@@ -92,24 +99,26 @@ export interface AlikePair {
 const fewPairs = 1000;
 /** One of as many sets as this would have such a pair. */
 const seldom = 100;
+/** No two people are so alike: equal bytes, and copies that were scaled or compressed. Others with wide tails do not raise the limit. */
+const copyAbove = 0.99;
 
 /**
- * The cosine that no two of so many strangers reach; Infinity for too few pairs. The highest cosines lie about exponentially: their
- * scale is taken from those between two ranks (rankOf and a third of it), so that as many as the third may be no strangers. `highest`
+ * The cosine that no two of so many different people reach, at most that of copies. The highest cosines lie about exponentially: their
+ * scale is taken from those between two ranks (rankOf and a third of it), so that as many as the third may be of one person. `highest`
  * falls.
  */
 export function reachOf(highest: ArrayLike<number>, pairs: number): number {
   const last = rankOf(pairs);
-  if (pairs < fewPairs || highest.length < last) return Number.POSITIVE_INFINITY;
+  if (pairs < fewPairs || highest.length < last) return copyAbove;
   const [near, far] = [highest[Math.ceil(last / 3) - 1]!, highest[last - 1]!];
   const scale = (near - far) / Math.log(3);
-  return far + scale * Math.log(last * seldom);
+  return Math.min(copyAbove, far + scale * Math.log(last * seldom));
 }
 
 /** How many of the highest cosines of so many pairs are looked at. */
 const rankOf = (pairs: number) => Math.ceil(Math.max(1, pairs) ** 0.6);
 
-/** The pairs of strangers above what strangers reach, the most alike first, and that cosine. */
+/** The non-mated pairs above what different people reach, the most alike first, and that cosine. */
 export function tooAlike(group: NumberedPeople<LabelledImage>): { reach: number; pairs: AlikePair[] } {
   const { images } = group;
   const most = rankOf((images.length * (images.length - 1)) / 2);
@@ -136,7 +145,36 @@ export function tooAlike(group: NumberedPeople<LabelledImage>): { reach: number;
     .filter(([cosine]) => cosine > reach)
     .map(([cosine, first, second]) => {
       const [a, b] = [images[first]!, images[second]!];
-      return { image1: a.file ?? a.person, image2: b.file ?? b.person, cosine };
+      return { image1: nameOf(a), image2: nameOf(b), cosine };
     });
   return { reach, pairs };
+}
+
+const nameOf = ({ file, person }: LabelledImage) => file ?? person;
+
+/**
+ * The limit of everybody and of each group by itself: a group whose people look less alike than others has a lower one. `isTooAlike`
+ * tells of two images whether their cosine is above that of everybody, or of a group that both are in.
+ */
+export function tooAlikeByGroup(images: readonly LabelledImage[]) {
+  const everybody = tooAlike(numberPeople(images));
+  const labels = [...new Set(images.flatMap((image) => image.labels))];
+  const groups = new Map(
+    labels.length < 2
+      ? []
+      : labels.map((label) => [
+          label,
+          tooAlike(numberPeople(images.filter((image) => image.labels.includes(label)))),
+        ]),
+  );
+  const lowest = Math.min(everybody.reach, ...[...groups.values()].map(({ reach }) => reach));
+  const isTooAlike = (a: LabelledImage, b: LabelledImage, cosine: number) =>
+    cosine > lowest &&
+    (cosine > everybody.reach ||
+      a.labels.some((label) => b.labels.includes(label) && cosine > (groups.get(label)?.reach ?? 1)));
+  const found = new Map<string, AlikePair>();
+  for (const { pairs } of [everybody, ...groups.values()]) {
+    for (const pair of pairs) found.set([pair.image1, pair.image2].sort().join('\n'), pair);
+  }
+  return { isTooAlike, pairs: [...found.values()].sort((a, b) => b.cosine - a.cosine) };
 }

@@ -22,8 +22,8 @@ export interface TextTable {
 }
 
 const measureText: Readonly<Record<Measure, string>> = {
-  false_match: 'within-group false-match rate',
-  false_non_match: 'false non-match rate',
+  fmr: 'within-group FMR',
+  fnmr: 'FNMR',
   failure_to_acquire: 'failure-to-acquire rate',
 };
 
@@ -46,46 +46,48 @@ export function differentialTables(
 
 function falseMatches(groups: readonly GroupFigures[], by: string, isCleaned: boolean): TextTable {
   return {
-    title: `False-match rate${by}, and how many times the stated rate that is, with 95 % intervals`,
+    title: `False match rate (FMR)${by}, and how many times the stated rate that is, with 95 % intervals`,
     head: [
-      'strangers of',
+      'non-mated pairs of',
       'people',
       'pairs',
       ...(isCleaned ? ['taken for one person'] : []),
-      ...groups[0]!.by_percent.map(({ percent, promised }) => `${percent} %, stated ${rateText(promised)}`),
+      ...groups[0]!.by_percent.map(
+        ({ percent, stated_fmr }) => `${percent} %, stated ${rateText(stated_fmr)}`,
+      ),
     ],
     rows: groups.map(({ group, people, taken_for_one_person, by_percent }) => [
       group,
       countText(people),
-      countText(by_percent[0]!.false_match.trials),
+      countText(by_percent[0]!.fmr.trials),
       ...(isCleaned ? [countText(taken_for_one_person)] : []),
-      ...by_percent.map(({ false_match: { rate, interval, trials }, promised, ratio }) => {
+      ...by_percent.map(({ fmr: { rate, interval, trials }, stated_fmr, fmr_over_stated }) => {
         if (trials === 0) return '–';
-        const [low, high] = interval.map((bound) => timesText(bound / promised));
+        const [low, high] = interval.map((bound) => timesText(bound / stated_fmr));
         // Where nothing matched falsely only the bound is known.
         if (rate === 0) return `none: at most ${high}`;
-        return `${smallPercentText(rate)}: ${timesText(ratio)} [${low}, ${high}]`;
+        return `${smallPercentText(rate)}: ${timesText(fmr_over_stated)} [${low}, ${high}]`;
       }),
     ]),
   };
 }
 
 function falseNonMatches(groups: readonly GroupFigures[], by: string): TextTable {
-  const seen = groups.filter(({ by_percent }) => by_percent[0]!.false_non_match.trials > 0);
+  const seen = groups.filter(({ by_percent }) => by_percent[0]!.fnmr.trials > 0);
   return {
-    title: `False non-match rate${by}, with 95 % intervals`,
-    head: ['group', 'pairs of one person', ...groups[0]!.by_percent.map(({ percent }) => `${percent} %`)],
+    title: `False non-match rate (FNMR)${by}, with 95 % intervals`,
+    head: ['group', 'mated pairs', ...groups[0]!.by_percent.map(({ percent }) => `${percent} %`)],
     rows: seen.map(({ group, by_percent }) => [
       group,
-      countText(by_percent[0]!.false_non_match.trials),
-      ...by_percent.map(({ false_non_match }) => withInterval(false_non_match)),
+      countText(by_percent[0]!.fnmr.trials),
+      ...by_percent.map(({ fnmr }) => withInterval(fnmr)),
     ]),
   };
 }
 
 function failuresToAcquire(groups: readonly GroupFigures[], by: string): TextTable {
   return {
-    title: `Failure-to-acquire rate${by}: images without a face, with 95 % intervals`,
+    title: `Failure-to-acquire rate (FTA)${by}: images without a face, with 95 % intervals`,
     head: ['group', 'people', 'images', 'without a face'],
     rows: groups.map(({ group, people, images, failure_to_acquire }) => [
       group,
@@ -98,12 +100,14 @@ function failuresToAcquire(groups: readonly GroupFigures[], by: string): TextTab
 
 function worstOverBest(compared: readonly WorstOverBest[], by: string): TextTable {
   return {
-    title: `Worst group over best${by}`,
-    head: ['rate', 'percent', 'worst over best', 'worst', 'best'],
-    rows: compared.map(({ measure, percent, ratio, worst, best }) => [
+    title: `Highest rate over lowest${by}, of groups with at least 30 expected errors`,
+    head: ['rate', 'percent', 'highest over lowest', 'by chance up to', 'differ', 'highest', 'lowest'],
+    rows: compared.map(({ measure, percent, ratio, if_equal, worst, best }) => [
       measureText[measure],
       percent === undefined ? '–' : `${percent} %`,
-      Number.isFinite(ratio) ? timesText(ratio) : 'the best has none',
+      Number.isFinite(ratio) ? timesText(ratio) : 'the lowest is 0',
+      timesText(if_equal),
+      ratio > if_equal ? 'yes' : 'not shown',
       worst,
       best,
     ]),
@@ -127,9 +131,10 @@ export function setTables({ by, pairs }: Figures): TextTable[] {
     ];
     return {
       title: `Thresholds of the ${kindTexts[kind]}, with 95 % intervals`,
-      head: ['chosen by', 'threshold', 'percent', 'strangers who passed', 'one person, recognised'],
+      head: ['chosen by', 'threshold', 'percent', 'false matches', 'false non-matches', 'FAR', 'FRR'],
       rows: points.map(({ name, threshold, confidence_percent, ...point }) => [
         ...[name, scoreText(threshold), confidenceText(confidence_percent), ...countsOf(point, pairs)],
+        ...[smallPercentText(point.far), percentText(point.frr)],
       ]),
     };
   });
@@ -144,7 +149,7 @@ export function sharedTables(thresholds: readonly SharedThreshold[], sets: reado
     head: [
       'chosen by',
       'threshold',
-      ...sets.flatMap(({ set }) => [`${set}: strangers`, `${set}: one person`]),
+      ...sets.flatMap(({ set }) => [`${set}: false matches`, `${set}: false non-matches`]),
     ],
     rows: thresholds
       .filter(({ by }) => by === kind)
@@ -158,31 +163,35 @@ export function sharedTables(thresholds: readonly SharedThreshold[], sets: reado
 
 /** What a threshold was chosen by: a rate of a set (`where`), or a percent of the pack. */
 function chosenBy(
-  { fmr, confidence_percent }: Pick<ThresholdPoint, 'fmr' | 'confidence_percent'>,
+  { target_fmr, confidence_percent }: Pick<ThresholdPoint, 'target_fmr' | 'confidence_percent'>,
   where?: string,
 ): string {
-  if (where !== undefined) return `at most ${rateText(fmr)} ${where}`;
-  return `${confidence_percent} %, stated ${rateText(fmr)}`;
+  if (where !== undefined) return `at most ${rateText(target_fmr)} ${where}`;
+  return `${confidence_percent} %, stated ${rateText(target_fmr)}`;
 }
 
-/** Strangers who passed, and pairs of one person: as counts, because a rate of few pairs says more than they show. */
-function countsOf(
-  { measured_fmr, fmr_interval, tar, tar_interval }: Observed,
-  pairs: Figures['pairs'],
-): string[] {
+/** Errors as counts, because a rate of few pairs says more than they show. */
+function countsOf({ fmr, fmr_interval, fnmr, fnmr_interval }: Observed, pairs: Figures['pairs']): string[] {
   const count = (rate: number, trials: number, interval: [number, number]) =>
     trials === 0 ? '–' : `${countText(rate * trials)} of ${countText(trials)} ${intervalText(interval)} %`;
-  return [count(measured_fmr, pairs.different, fmr_interval), count(tar, pairs.same, tar_interval)];
+  return [count(fmr, pairs.non_mated, fmr_interval), count(fnmr, pairs.mated, fnmr_interval)];
 }
 
 /** What happens at the highest of the percents, in a sentence; nothing of pairs that there are none of. */
 export function verdictText(figures: Figures | PeopleFigures, isNamed: boolean): string {
-  const unread = 'by' in figures ? figures.not_compared : 0;
-  const left =
-    unread === 0
+  const [unread, lacking] =
+    'by' in figures
+      ? [figures.not_compared, figures.not_acquired.mated + figures.not_acquired.non_mated]
+      : [0, 0];
+  const left = (pairs: number, why: string) =>
+    pairs === 0
       ? ''
-      : ` ${unread === 1 ? '1 pair was' : `${countText(unread)} pairs were`} not compared, because an image could not be read.`;
-  return `${isNamed ? `${figures.set}: ` : ''}${outcomeText(figures)}${left}`;
+      : ` ${pairs === 1 ? '1 pair was' : `${countText(pairs)} pairs were`} not compared, because ${why}.`;
+  return [
+    ...[isNamed ? `${figures.set}: ` : '', outcomeText(figures)],
+    left(lacking, 'an image has no face'),
+    left(unread, 'an image could not be read'),
+  ].join('');
 }
 
 function outcomeText(figures: Figures | PeopleFigures): string {
@@ -190,8 +199,8 @@ function outcomeText(figures: Figures | PeopleFigures): string {
   if (seen === undefined)
     return 'No percents, because the pack is not calibrated, and too few pairs for rates.';
   const told = [
-    { ...seen.strangers, what: 'pairs of strangers passed' },
-    { ...seen.mated, what: 'pairs of one person were recognised' },
+    { ...seen.nonMated, what: 'non-mated pairs matched' },
+    { ...seen.mated, what: 'mated pairs matched' },
   ].flatMap(({ rate, trials, what }) =>
     trials === 0 ? [] : [`${countText(rate * trials)} of ${countText(trials)} ${what}`],
   );
@@ -203,18 +212,18 @@ function ofPairs({ by, pairs }: Figures) {
   // A pack without a calibration has no percents; too few pairs have no rates.
   const point = percent_points.at(-1) ?? operating_points.at(-1);
   if (point === undefined) return undefined;
-  const { confidence_percent, threshold, measured_fmr, tar } = point;
+  const { confidence_percent, threshold, fmr, fnmr } = point;
   const at =
     confidence_percent === undefined ? `a cosine of ${scoreText(threshold)}` : `${confidence_percent} %`;
-  const strangers = { rate: measured_fmr, trials: pairs.different };
-  return { at, strangers, mated: { rate: tar, trials: pairs.same } };
+  const nonMated = { rate: fmr, trials: pairs.non_mated };
+  return { at, nonMated, mated: { rate: 1 - fnmr, trials: pairs.mated } };
 }
 
 function ofPeople({ everybody: { by_percent } }: PeopleFigures) {
-  const { percent, false_match, false_non_match } = by_percent.at(-1)!;
+  const { percent, fmr, fnmr } = by_percent.at(-1)!;
   return {
     at: `${percent} %`,
-    strangers: false_match,
-    mated: { ...false_non_match, rate: 1 - false_non_match.rate },
+    nonMated: fmr,
+    mated: { ...fnmr, rate: 1 - fnmr.rate },
   };
 }

@@ -167,9 +167,9 @@ function shiftsOf(
   if (table === undefined) return { photos };
   const calibration = calibrationOf(table);
   const photos_check = percents.flatMap((percent) => {
-    const promised = promisedRate(percent);
-    const rows = checkShifts(groups, cohorts, shiftsWithout, calibration.similarityAt(promised));
-    return rows.map((row) => ({ percent, promised, ...row }));
+    const stated_fmr = promisedRate(percent);
+    const rows = checkShifts(groups, cohorts, shiftsWithout, calibration.similarityAt(stated_fmr));
+    return rows.map((row) => ({ percent, stated_fmr, ...row }));
   });
   return { photos, photos_check };
 }
@@ -182,8 +182,9 @@ function fitMode(
   cohorts: HeldOutCohorts,
   { check, keep, samePersonAbove, table }: CalibrateOptions & { table: readonly SetFolder[] },
 ) {
+  // The check decides about the floor, asked for or not.
   const fitWith = (use: HeldOutCohorts | undefined) =>
-    fitTable(sets, use, check ? checkedPercents(sets) : [], samePersonAbove);
+    fitTable(sets, use, checkedPercents(sets), samePersonAbove);
   const { points, floor, check: with_cohort, taken_for_one_person, too_alike } = fitWith(cohorts);
   return {
     mode,

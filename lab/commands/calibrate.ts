@@ -11,7 +11,7 @@ import type { CalibrateOptions, calibratePack, ModeFit } from './calibrate-pack.
 export function registerCalibrate(program: Command): void {
   const command = program
     .command('calibrate')
-    .description("fit a pack's cohort, human check and false-match rates to images of labelled people")
+    .description("fit a pack's cohort, human check and false match rates to images of labelled people")
     .argument(
       '[set...]',
       'NAME=FOLDER; in the folder, a folder of images for each person, or images alone, each of another person, or with a list people.tsv the images that it lists (columns image, perhaps person, and any labels)',
@@ -45,7 +45,7 @@ export function registerCalibrate(program: Command): void {
     .option('--write', 'write the result into the pack; without it only the table is shown')
     .option(
       '--check',
-      'also cross-validate over people: stated and measured false-match rates of each group, with and without the cohort',
+      'also cross-validate over people: stated and measured false match rates of each group, with and without the cohort',
     )
     .option('--force', 'with --check and --write, write also a table that the check contradicts')
     .option('--json', 'print what was fitted as JSON')
@@ -150,7 +150,7 @@ function describeMode(fit: ModeFit): string[] {
   return [
     ...tableOf(
       `${mode}:`,
-      ['similarity', 'false-match rate'],
+      ['similarity', 'false match rate'],
       points.map(([similarity, rate]) => [similarity.toFixed(5), rateText(rate)]),
     ),
     ...describePhotos(fit),
@@ -161,7 +161,7 @@ function describeMode(fit: ModeFit): string[] {
       taken_for_one_person.map(({ group, pairs }) => [group, countText(pairs)]),
     ),
     ...tableOf(
-      'Left out, because strangers are not so alike: copies, or one person under two names:',
+      'Left out, because different people are not so alike: copies, or one person under two names:',
       ['group', 'image', 'image', 'cosine'],
       too_alike.map(({ group, image1, image2, cosine }) => [group, image1, image2, scoreText(cosine)]),
     ),
@@ -176,17 +176,17 @@ function describePhotos({ mode, photos, photos_check = [] }: ModeFit): string[] 
   const shifts = photos.slice(1);
   const numbers = shifts.map((_shift, i) => i + 2);
   return [
-    `strangers are more similar by ${shifts.join(', ')} where a side is the mean of ${numbers.join(', ')} photos`,
+    `non-mated pairs are more similar by ${shifts.join(', ')} where a side is the mean of ${numbers.join(', ')} photos`,
     ...tableOf(
       `Several photos, cross-validated over people, ${mode}, all groups together and the worst that shows it:`,
       [
         ...['photos', 'percent', 'stated', 'measured / stated', 'pairs', 'people', 'worst group'],
         'measured / stated',
       ],
-      photos_check.map(({ photos: [a, b], percent, promised, observed, pairs, people, worst }) => {
-        const [times, low, high] = worst ? timesTexts(worst, promised) : [];
+      photos_check.map(({ photos: [a, b], percent, stated_fmr, fmr, pairs, people, worst }) => {
+        const [times, low, high] = worst ? timesTexts(worst, stated_fmr) : [];
         return [
-          ...[`${b} + ${a}`, String(percent), promised.toPrecision(2), (observed / promised).toFixed(2)],
+          ...[`${b} + ${a}`, String(percent), stated_fmr.toPrecision(2), (fmr / stated_fmr).toFixed(2)],
           ...[countText(pairs), countText(people), worst?.group ?? ''],
           worst ? `${times} [${low}, ${high}]` : '',
         ];
@@ -196,27 +196,25 @@ function describePhotos({ mode, photos, photos_check = [] }: ModeFit): string[] 
 }
 
 /** How many times the stated rate the measured one is, and the bounds of its interval. */
-const timesTexts = (
-  { observed, interval }: Pick<CalibrationCheck, 'observed' | 'interval'>,
-  promised: number,
-) => [observed, ...interval].map((rate) => timesText(rate / promised));
+const timesTexts = ({ fmr, interval }: Pick<CalibrationCheck, 'fmr' | 'interval'>, stated_fmr: number) =>
+  [fmr, ...interval].map((rate) => timesText(rate / stated_fmr));
 
 function describeCheck(title: string, rows: readonly CalibrationCheck[] = []): string[] {
   return tableOf(
     `Cross-validated over people, ${title}:`,
     ['group', 'percent', 'stated', 'measured', '95 % interval', 'measured / stated', 'pairs'],
-    rows.map(({ group, percent, promised, observed, interval, pairs }) => [
-      ...[group, String(percent), promised.toPrecision(2), pairs === 0 ? '–' : observed.toPrecision(2)],
+    rows.map(({ group, percent, stated_fmr, fmr, interval, pairs }) => [
+      ...[group, String(percent), stated_fmr.toPrecision(2), pairs === 0 ? '–' : fmr.toPrecision(2)],
       interval.map((rate) => rate.toPrecision(2)).join(' – '),
-      ...[pairs === 0 ? '–' : (observed / promised).toFixed(2), countText(pairs)],
+      ...[pairs === 0 ? '–' : (fmr / stated_fmr).toFixed(2), countText(pairs)],
     ]),
   );
 }
 
 function brokenText(row: BrokenPromise): string {
-  const { group, percent, promised, people, more_people } = row;
-  const [times, low, high] = timesTexts(row, promised);
-  return `the check contradicts the table: strangers of ${group} reach ${percent} percent ${times} times as often as the stated ${rateText(promised)} (95 %: ${low} to ${high} times). It takes about ${countText(more_people)} more people than its ${countText(people)}.`;
+  const { group, percent, stated_fmr, people, more_people } = row;
+  const [times, low, high] = timesTexts(row, stated_fmr);
+  return `the check contradicts the table: non-mated pairs of ${group} reach ${percent} percent ${times} times as often as the stated ${rateText(stated_fmr)} (95 %: ${low} to ${high} times). It takes about ${countText(more_people)} more people than its ${countText(people)}.`;
 }
 
 function describeTally(title: string, rows: readonly Tally[] = []): string[] {

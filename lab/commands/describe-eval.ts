@@ -1,7 +1,6 @@
 import { columns, count, defaults, printable, promisedRate } from 'facematch/for-lab';
 import type { PeopleFigures, Results } from '../evaluate.ts';
 import { askedRates, canShow, type Figures, percents } from '../figures.ts';
-import type { Interval } from '../metrics.ts';
 import {
   cohortText,
   countText,
@@ -28,20 +27,29 @@ export function describeResults({ evaluations, shared_thresholds, people, photos
 
 function describeSet(figures: Figures): string {
   const { set, cohort, pairs } = figures;
-  // Rates that the pairs of strangers are too few to show.
-  const unshown = askedRates.filter((fmr) => !canShow(fmr, pairs.different)).slice(0, 1);
+  // Rates that the non-mated pairs are too few to show.
+  const unshown = askedRates.filter((fmr) => !canShow(fmr, pairs.non_mated)).slice(0, 1);
   return [
-    `${set}: ${pairs.same} same, ${pairs.different} different pairs; mode ${figures.mode}`,
+    `${set}: ${count(pairs.mated, 'mated pair')} (same person), ${pairs.non_mated} non-mated (different people); mode ${figures.mode}`,
     `cohort             ${cohortText[cohort]}`,
     ...unshown.map(
-      (fmr) =>
-        `too few strangers  to show ${rateText(fmr)} or less: that takes ${countText(1 / fmr)} pairs of them`,
+      (fmr) => `too few non-mated  pairs to show ${rateText(fmr)} or less: that takes ${countText(1 / fmr)}`,
     ),
     ...describeAlike(figures),
     ...setTables(figures).flatMap(describeTable),
     ...describeMissing(figures, figures.images),
+    ...describeAcquisition(figures),
     `speed              ${figures.images_per_second.toFixed(0)} images/s`,
   ].join('\n');
+}
+
+function describeAcquisition({ failure_to_acquire, not_acquired }: Figures): string[] {
+  const { rate, interval } = failure_to_acquire;
+  const { mated, non_mated } = not_acquired;
+  if (rate === 0) return [];
+  return [
+    `failure to acquire ${percentText(rate)} ${intervalText(interval)}: ${countText(mated)} mated and ${countText(non_mated)} non-mated pairs lack a face. FAR and FRR count them as rejected; FMR and FNMR are of the others`,
+  ];
 }
 
 function describePeople(figures: PeopleFigures): string {
@@ -68,31 +76,27 @@ function describePhotos({ set, searched, rows, foreign }: NonNullable<Results['p
     ...columns(
       [
         'photos',
-        `do not pass ${percents.join(', ')} percent, with 95 % intervals`,
+        `FNMR at ${percents.join(', ')} percent, with 95 % intervals`,
         'people',
         'trials',
-        `strangers: measured / stated at ${percents.join(', ')}`,
-        'pairs',
+        `FMR: measured / stated at ${percents.join(', ')}`,
+        'non-mated pairs',
       ],
-      rows.map(({ probe, reference, passed, intervals, people, trials, passed_strangers, strangers }) => [
+      rows.map(({ probe, reference, fnmr, fnmr_intervals, people, trials, fmr, non_mated }) => [
         `${probe} + ${reference}`,
-        passed
-          .map((share, at) => `${percentText(1 - share)} ${intervalText(missedOf(intervals[at]!))}`)
-          .join(', '),
+        fnmr.map((rate, at) => `${percentText(rate)} ${intervalText(fnmr_intervals[at]!)}`).join(', '),
         countText(people),
         countText(trials),
-        passed_strangers.map((rate, at) => timesText(rate / stated[at]!)).join(', '),
-        countText(strangers),
+        fmr.map((rate, at) => timesText(rate / stated[at]!)).join(', '),
+        countText(non_mated),
       ]),
     ),
     ...foreign.map(
       ({ photos, sets, own_refused, foreign_told }) =>
-        `Of ${countText(sets)} sets of ${photos} photos of one person ${percentText(own_refused)} are refused (photos_disagree, below ${defaults.min_agreement_percent}); with one of a stranger, it is told in ${percentText(foreign_told)}.`,
+        `Of ${countText(sets)} sets of ${photos} photos of one person ${percentText(own_refused)} are rejected (photos_disagree, below ${defaults.min_agreement_percent}); with a photo of somebody else, it is named in ${percentText(foreign_told)}.`,
     ),
   ].join('\n');
 }
-
-const missedOf = ([low, high]: Interval): Interval => [1 - high, 1 - low];
 
 const describeTable = ({ title, head, rows }: TextTable) => [title, ...columns(head, rows)];
 
@@ -116,7 +120,7 @@ function describeAlike({ too_alike }: Pick<Figures, 'too_alike'>): string[] {
   );
   if (pairs.length === 0) return [];
   return [
-    `left out           ${count(pairs.length, 'pair')} of strangers, more alike than strangers are${list(pairs)}`,
+    `left out           ${count(pairs.length, 'non-mated pair')}, more alike than different people are${list(pairs)}`,
   ];
 }
 

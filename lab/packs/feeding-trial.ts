@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { columns, dot, type Fed, loadPack, netsAlone, readConfig, readManifest } from 'facematch/for-lab';
 import { embedImages } from '../embed-images.ts';
-import { tarAtFmr, wilson, z } from '../metrics.ts';
+import { fnmrAtFmr, wilson, z95 } from '../metrics.ts';
 import { countText, intervalText, percentText, rateText } from '../number-text.ts';
 import { imagesOf, type LabelledPair } from '../pairs.ts';
 import { byPerson, type PersonImage } from '../people.ts';
@@ -25,7 +25,7 @@ const ways: Fed[] = (['rgb', 'bgr'] as const).flatMap((channels) =>
 const leastPairs = 20;
 /** So many are enough to tell ways apart, in some minutes. */
 const mostPeople = 300;
-const strangersEach = 10;
+const nonMatedEach = 10;
 
 /** Pairs of a set's people who have two images; undefined where these are too few. */
 export function pairsOfPeople(images: readonly PersonImage[]): LabelledPair[] | undefined {
@@ -38,7 +38,7 @@ export function pairsOfPeople(images: readonly PersonImage[]): LabelledPair[] | 
   };
   return twice.flatMap(([first, second], place) => [
     pairOf(first!, second!, true),
-    ...twice.slice(place + 1, place + 1 + strangersEach).map(([other]) => pairOf(first!, other!, false)),
+    ...twice.slice(place + 1, place + 1 + nonMatedEach).map(([other]) => pairOf(first!, other!, false)),
   ]);
 }
 
@@ -48,15 +48,15 @@ export function feedingLines({ fmr, pairs, tried, is_better }: FeedingTrial): st
   const [best] = tried;
   const current = tried.find((one) => one.current)!;
   return [
-    `Ways to feed the embedder, tried on ${countText(pairs.same)} pairs of one person and ${countText(pairs.different)} of strangers:`,
+    `Ways to feed the embedder, tried on ${countText(pairs.mated)} mated and ${countText(pairs.non_mated)} non-mated pairs:`,
     ...columns(
-      ['fed', `recognised at ${rateText(fmr)}`, '95 % interval, %', 'apart', ''],
+      ['fed', `FNMR at an FMR of ${rateText(fmr)}`, '95 % interval, %', 'apart', ''],
       tried.map((one) => [
-        ...[wordsOf(one), percentText(one.recognised), intervalText(one.interval), one.apart.toFixed(2)],
+        ...[wordsOf(one), percentText(one.fnmr), intervalText(one.fnmr_interval), one.apart.toFixed(2)],
         one.current ? 'as the manifest says' : '',
       ]),
     ),
-    'Apart: how far pairs of one person lie from strangers, in standard deviations of these.',
+    'Apart: how far mated pairs lie from non-mated ones, in standard deviations of these.',
     is_better
       ? `Fed ${wordsOf(best!)} they lie further apart, ${best!.apart.toFixed(2)} in place of ${current.apart.toFixed(2)}: correct channels, mean and scale of the embedder in manifest.json.`
       : 'No way is better than that of the manifest by more than chance.',
@@ -101,33 +101,36 @@ function judge(found: readonly Found[], pairs: readonly LabelledPair[], isCurren
       return a && b ? [{ score: dot(a, b), same, fold: undefined }] : [];
     });
   const first = scoredBy(found[0]!);
-  const same = first.filter((pair) => pair.same).length;
-  const different = first.length - same;
-  if (Math.min(same, different) < leastPairs) {
+  const mated = first.filter((pair) => pair.same).length;
+  const non_mated = first.length - mated;
+  if (Math.min(mated, non_mated) < leastPairs) {
     throw new Error(
-      `How the embedder is fed cannot be tried: it takes ${leastPairs} pairs of one person and ${leastPairs} of strangers with faces, and there are ${same} and ${different}.`,
+      `How the embedder is fed cannot be tried: it takes ${leastPairs} mated and ${leastPairs} non-mated pairs with faces, and there are ${mated} and ${non_mated}.`,
     );
   }
-  // Of the rates that these pairs show, the rarest.
-  const fmr = [1e-3, 1e-2].find((rate) => rate * different >= 1) ?? 0.1;
+  // The lowest rate that these pairs show.
+  const fmr = [1e-3, 1e-2].find((rate) => rate * non_mated >= 1) ?? 0.1;
   const judged = found
     .map((one) => {
       const scored = scoredBy(one);
-      // The share of pairs of one person that are recognised where strangers pass as rarely as `fmr`.
-      const { tar: recognised } = tarAtFmr(scored, fmr);
-      const interval = wilson(Math.round(recognised * same), same);
-      const strangers = momentsOf(scored.filter((pair) => !pair.same).map(({ score }) => score));
-      const heights = scored.flatMap((pair) =>
-        pair.same ? (pair.score - strangers.mean) / strangers.sd : [],
-      );
-      // By how many standard deviations of strangers a pair of one person lies above their mean, on average.
+      // No person is in two mated pairs.
+      const { fnmr } = fnmrAtFmr(scored, fmr);
+      const fnmr_interval = wilson(Math.round(fnmr * mated), mated);
+      const nonMated = momentsOf(scored.filter((pair) => !pair.same).map(({ score }) => score));
+      const heights = scored.flatMap((pair) => (pair.same ? (pair.score - nonMated.mean) / nonMated.sd : []));
+      // By how many standard deviations of non-mated pairs a mated one lies above their mean, on average.
       const apart = momentsOf(heights).mean;
-      return { heights, feeding: { ...one.way, recognised, interval, apart, current: isCurrent(one.way) } };
+      return { heights, feeding: { ...one.way, fnmr, fnmr_interval, apart, current: isCurrent(one.way) } };
     })
     .sort(({ feeding: a }, { feeding: b }) => b.apart - a.apart);
   const current = judged.find(({ feeding }) => feeding.current)!;
   const tried = judged.map(({ feeding }) => feeding);
-  return { fmr, pairs: { same, different }, tried, is_better: isBetter(judged[0]!.heights, current.heights) };
+  return {
+    fmr,
+    pairs: { mated, non_mated },
+    tried,
+    is_better: isBetter(judged[0]!.heights, current.heights),
+  };
 }
 
 function momentsOf(values: readonly number[]): { mean: number; sd: number } {
@@ -138,12 +141,12 @@ function momentsOf(values: readonly number[]): { mean: number; sd: number } {
 const sum = (values: readonly number[]) => values.reduce((all, value) => all + value, 0);
 
 /**
- * Two ways are compared on the same pairs, by how much further each lies from strangers (Student's test of pairs). Less than a hundredth
+ * Two ways are compared on the same pairs, by how much further each lies from non-mated ones (Student's test of pairs). Less than a hundredth
  * is rounding: a mean of 127 in place of 127.5. A wrong order costs 7 or 8 hundredths of the default embedder's distance.
  */
 function isBetter(best: readonly number[], current: readonly number[]): boolean {
   const { mean, sd } = momentsOf(best.map((height, pair) => height - current[pair]!));
-  return mean > Math.max((z * sd) / Math.sqrt(best.length), 0.01 * momentsOf(current).mean);
+  return mean > Math.max((z95 * sd) / Math.sqrt(best.length), 0.01 * momentsOf(current).mean);
 }
 
 /** A manifest has one mean, or three. */

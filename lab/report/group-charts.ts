@@ -56,16 +56,16 @@ function groupChart({ groups, valuesOf, x, marker, ...chart }: GroupChart): Html
 
 const below = 'The table below has the figures.';
 
-/** How many times the stated rate each group's strangers pass. */
+/** How many times the stated rate each group's false match rate is. */
 export function falseMatchChart(groups: readonly GroupFigures[]): Html {
   return groupChart({
-    title: 'Within-group false-match rate',
+    title: 'Within-group false match rate',
     description: `Measured over stated rate, logarithmic. ${below}`,
     legend: percentsOf(groups),
     groups,
     valuesOf: ({ by_percent }) =>
-      by_percent.map(({ ratio: value, promised, false_match: { interval } }) => {
-        return { value, low: interval[0] / promised, high: interval[1] / promised };
+      by_percent.map(({ fmr_over_stated: value, stated_fmr, fmr: { interval } }) => {
+        return { value, low: interval[0] / stated_fmr, high: interval[1] / stated_fmr };
       }),
     x: (values) => {
       const bounds = values.flatMap(({ value, high }) => [value, high]);
@@ -82,10 +82,10 @@ export function falseMatchChart(groups: readonly GroupFigures[]): Html {
 export function falseNonMatchChart(groups: readonly GroupFigures[]): Html {
   return groupChart({
     title: 'False non-match rate',
-    description: `Share of pairs of one person that do not match. ${below}`,
+    description: `Share of mated pairs that do not match. ${below}`,
     legend: percentsOf(groups),
-    groups: groups.filter(({ by_percent }) => by_percent[0]!.false_non_match.trials > 0),
-    valuesOf: ({ by_percent }) => by_percent.map(({ false_non_match }) => inPercent(false_non_match)),
+    groups: groups.filter(({ by_percent }) => by_percent[0]!.fnmr.trials > 0),
+    valuesOf: ({ by_percent }) => by_percent.map(({ fnmr }) => inPercent(fnmr)),
     x: percentScale,
   });
 }

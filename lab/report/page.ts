@@ -10,7 +10,7 @@ import {
   resultsJson,
 } from '../evaluate.ts';
 import type { Figures } from '../figures.ts';
-import { cohortText, countText, kindTexts, scoreText } from '../number-text.ts';
+import { cohortText, countText, intervalText, kindTexts, percentText, scoreText } from '../number-text.ts';
 import { scoreKinds } from '../pairs.ts';
 import { differentialTables, setTables, sharedTables, type TextTable, verdictText } from '../tables.ts';
 import { failureChart, falseMatchChart, falseNonMatchChart } from './group-charts.ts';
@@ -67,7 +67,7 @@ function allSets({ evaluations, shared_thresholds }: Results): Html {
   const curves = sets.map(({ set, by, pairs }) => ({ name: set, figures: by.normalised, pairs }));
   return html`<section id="all" aria-labelledby="all-name">
 <h2 id="all-name">All sets</h2>
-<p>Where the falling lines of two sets differ, one threshold accepts more strangers of one set than of the other.</p>
+<p>Where the falling lines of two sets differ, one threshold has a higher false match rate on one set than on the other.</p>
 <div class="charts">
 ${thresholdChart('normalised', sets)}
 ${thresholdChart('cosine', sets)}
@@ -86,8 +86,8 @@ function setView(figures: Figures, id: string, gallery: Gallery): Html {
   return html`<section id="${id}" aria-labelledby="${id}-name">
 <h2 id="${id}-name"><bdi>${set}</bdi></h2>
 <p><strong>${verdictText(figures, false)}</strong></p>
-${alikeView(figures)}<p>${countText(pairs.same)} pairs of one person, ${countText(pairs.different)} of different people, ${countText(figures.images)} images;
-${countText(figures.without_face.length)} without a face, ${countText(Object.keys(figures.failures).length)} that could not be read. A pair that lacks a face counts as no match; ${countText(figures.not_compared)} pairs of images that could not be read are in no rate.</p>
+${alikeView(figures)}<p>${countText(pairs.mated)} mated pairs (same person), ${countText(pairs.non_mated)} non-mated pairs (different people), ${countText(figures.images)} images;
+${countText(figures.without_face.length)} without a face (failure-to-acquire rate ${percentText(figures.failure_to_acquire.rate)} ${intervalText(figures.failure_to_acquire.interval)}), ${countText(Object.keys(figures.failures).length)} that could not be read. The false match rate (FMR) and the false non-match rate (FNMR) are of comparisons made, as ISO/IEC 19795-1 defines them. ${countText(figures.not_acquired.mated)} mated and ${countText(figures.not_acquired.non_mated)} non-mated pairs lack a face: the false accept rate (FAR) and the false reject rate (FRR) count them as rejected. ${countText(figures.not_compared)} pairs of images that could not be read are in no rate.</p>
 ${tableView(accuracy!)}
 <div class="charts">
 ${detChart(curves)}
@@ -96,8 +96,8 @@ ${histogramChart('normalised', by.normalised)}
 ${histogramChart('cosine', by.cosine)}
 </div>
 ${thresholds.map(tableView)}
-${pairsView('Different people who look most alike', worst.different, gallery)}
-${pairsView('One person who looks least alike', worst.same, gallery)}
+${pairsView('Non-mated pairs with the highest scores', worst.non_mated, gallery)}
+${pairsView('Mated pairs with the lowest scores', worst.mated, gallery)}
 ${missingView(figures, gallery)}
 </section>
 `;
@@ -106,20 +106,20 @@ ${missingView(figures, gallery)}
 /** One set of labelled people: rates by group, and the worst pairs. `id` is unique in the page. */
 function peopleView(figures: PeopleFigures, id: string, gallery: Gallery): Html {
   const { set, everybody, groupings, same_person_above, worst } = figures;
-  const strangers = `Different people${groupings.length === 0 ? '' : ' of one group'} who look most alike`;
+  const nonMated = `Non-mated pairs${groupings.length === 0 ? '' : ' of one group'} with the highest scores`;
   return html`<section id="${id}" aria-labelledby="${id}-name">
 <h2 id="${id}-name">Differential performance: <bdi>${set}</bdi></h2>
 ${alikeView(figures)}<p>${countText(everybody.people)} people, ${countText(everybody.images)} images. Rates are in the terms of ISO/IEC 19795-10, with confidence intervals of 95 % by person.
-Strangers of a group are two people of that group (within-group, non-mated). Two people of different groups (cross-group) look less alike: they are only among the strangers of the whole set.
-Pairs of one person (mated) are counted where both images are of the group and have a face.</p>
+Non-mated pairs of a group are of two different people of that group (within-group). Two people of different groups (cross-group) look less alike: they are only among the pairs of the whole set.
+Mated pairs (the same person) are counted where both images are of the group and have a face.</p>
 ${
   same_person_above === undefined
     ? undefined
-    : html`<p>Images of two people with a cosine above ${same_person_above} were taken for one person's, and counted neither as strangers nor as one person.</p>`
+    : html`<p>Images of two people with a cosine above ${same_person_above} were taken for one person's, and are in no rate.</p>`
 }
 ${(groupings.length === 0 ? [undefined] : groupings).map((one) => groupingView(figures, one))}
-${pairsView(strangers, worst.different, gallery)}
-${pairsView('One person who looks least alike', worst.same, gallery)}
+${pairsView(nonMated, worst.non_mated, gallery)}
+${pairsView('Mated pairs with the lowest scores', worst.mated, gallery)}
 ${missingView(figures, gallery)}
 </section>
 `;
@@ -127,14 +127,14 @@ ${missingView(figures, gallery)}
 
 function alikeView({ too_alike }: Pick<Figures, 'too_alike'>): Html | undefined {
   if (too_alike.length === 0) return undefined;
-  return html`<p>Left out, because strangers are not so alike (copies, or one person under two names):</p>
+  return html`<p>Left out, because different people are not so alike (copies, or one person under two names):</p>
 <ul>${too_alike.map(({ image1, image2, cosine }) => html`<li><bdi>${image1}</bdi>, <bdi>${image2}</bdi>: ${scoreText(cosine)}</li>`)}</ul>
 `;
 }
 
 function groupingView(figures: PeopleFigures, grouping: GroupingFigures | undefined): Html {
   const groups = [figures.everybody, ...(grouping?.groups ?? [])];
-  const hasMated = groups.some(({ by_percent }) => by_percent[0]!.false_non_match.trials > 0);
+  const hasMated = groups.some(({ by_percent }) => by_percent[0]!.fnmr.trials > 0);
   return html`${grouping && html`<h3>By <bdi>${grouping.grouping}</bdi></h3>`}
 <div class="charts">
 ${falseMatchChart(groups)}

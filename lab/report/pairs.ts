@@ -81,7 +81,7 @@ function faceText({ faces, chosen }: ShownImage): string {
 const mostShown = 24;
 
 export function imagesShown({ worst, without_face }: Pick<Figures, 'worst' | 'without_face'>): string[] {
-  const pairs = [...worst.different, ...worst.same].flatMap(({ image1, image2 }) => [image1, image2]);
+  const pairs = [...worst.non_mated, ...worst.mated].flatMap(({ image1, image2 }) => [image1, image2]);
   return [...new Set([...pairs, ...without_face.slice(0, mostShown)])];
 }
 

@@ -36,11 +36,11 @@ interface TradeOff {
   nothing: string;
   y: (lines: readonly Point[][]) => ScaleOptions;
   isSeen: (fmr: number, fnmr: number) => boolean;
-  /** The vertical value of a false-non-match rate. */
+  /** The vertical value of a false non-match rate. */
   value: (fnmr: number) => number;
 }
 
-/** Lines of an error rate against the false-match rate, and the true-accept rates with their intervals. */
+/** Lines of an error rate against the false match rate, and the false non-match rates with their intervals. */
 function tradeOff(
   curves: readonly NamedCurve[],
   { title, about, nothing, y, isSeen, value }: TradeOff,
@@ -51,9 +51,9 @@ function tradeOff(
   const dots = curves.flatMap(({ figures: { operating_points } }, series) => {
     const { stroke } = lookOf(series);
     const points = operating_points
-      .filter(({ tar }) => Number.isFinite(tar))
-      .map(({ measured_fmr: x, tar, tar_interval: [low, high] }) => {
-        return { x, y: value(1 - tar), y1: value(1 - low), y2: value(1 - high) };
+      .filter(({ fnmr }) => Number.isFinite(fnmr))
+      .map(({ fmr: x, fnmr, fnmr_interval: [low, high] }) => {
+        return { x, y: value(fnmr), y1: value(low), y2: value(high) };
       });
     return [
       ruleX(points, { x: 'x', y1: 'y1', y2: 'y2', stroke }),
@@ -65,7 +65,7 @@ function tradeOff(
     title,
     description: `${about} The tables of thresholds have the figures.`,
     legend: curves.map(({ name }) => name),
-    x: rateScale('false-match rate', most(curves, 'different')),
+    x: rateScale('false match rate', most(curves, 'non_mated')),
     y: y(lines),
     marks: [...lines.map(steps), ...dots, ...(isEmpty ? [text([nothing], { frameAnchor: 'middle' })] : [])],
   });
@@ -75,27 +75,27 @@ function tradeOff(
 export function detChart(curves: readonly NamedCurve[]): Html {
   return tradeOff(curves, {
     title: 'Detection error trade-off',
-    about: 'False-non-match rate against false-match rate, both logarithmic; lower is better.',
+    about: 'False non-match rate against false match rate, both logarithmic; lower is better.',
     nothing: 'No threshold makes errors of both kinds.',
-    y: () => rateScale('false-non-match rate', most(curves, 'same')),
+    y: () => rateScale('false non-match rate', most(curves, 'mated')),
     isSeen: (fmr, fnmr) => Math.min(fmr, fnmr) > 0,
     value: (fnmr) => fnmr,
   });
 }
 
-/** Receiver operating characteristic: the true-accept rate at each false-match rate. */
+/** Receiver operating characteristic: 1 − FNMR at each false match rate. */
 export function rocChart(curves: readonly NamedCurve[]): Html {
   const lows = curves.flatMap(({ figures }) =>
-    figures.operating_points.map((point) => point.tar_interval[0]),
+    figures.operating_points.map((point) => 1 - point.fnmr_interval[1]),
   );
   return tradeOff(curves, {
     title: 'Receiver operating characteristic',
-    about: 'True-accept rate against false-match rate, which is logarithmic; higher is better.',
-    nothing: 'No threshold lets a stranger pass.',
+    about: '1 − FNMR against false match rate, which is logarithmic; higher is better.',
+    nothing: 'No threshold makes a false match.',
     y: (lines) => {
       const shown = [...lines.map((points) => points[0]?.[1] ?? 1), ...lows].filter(Number.isFinite);
       // There is room below, even where everybody is accepted.
-      return linearScale('true-accept rate', Math.min(0.99, ...shown), 1);
+      return linearScale('1 − FNMR', Math.min(0.99, ...shown), 1);
     },
     isSeen: (fmr) => fmr > 0,
     value: (fnmr) => 1 - fnmr,
@@ -106,11 +106,14 @@ export function rocChart(curves: readonly NamedCurve[]): Html {
 export function histogramChart(kind: ScoreKind, figures: ScoreFigures): Html {
   const { start, width, ...counted } = figures.histogram;
   const markers = [
-    ...figures.operating_points.map(({ fmr, threshold: x }) => ({ x, label: `FMR ${fmr.toExponential()}` })),
+    ...figures.operating_points.map(({ target_fmr, threshold: x }) => ({
+      x,
+      label: `FMR ${target_fmr.toExponential()}`,
+    })),
     ...percentMarkers(figures),
   ].filter(({ x }) => Number.isFinite(x));
-  const edges = [start, start + width * counted.same.length, ...markers.map(({ x }) => x)];
-  const outlines = [counted.same, counted.different].map((counts) => {
+  const edges = [start, start + width * counted.mated.length, ...markers.map(({ x }) => x)];
+  const outlines = [counted.mated, counted.non_mated].map((counts) => {
     const total = counts.reduce((sum, count) => sum + count, 0) || 1;
     return [0, ...counts, 0].map((count, i): Point => [start + Math.max(0, i - 1) * width, count / total]);
   });
@@ -119,7 +122,7 @@ export function histogramChart(kind: ScoreKind, figures: ScoreFigures): Html {
   return chartView({
     title: `Scores by the ${kindTexts[kind]}`,
     description: 'Share of pairs by score. The table of thresholds has those of the lines.',
-    legend: ['same person', 'different people'],
+    legend: ['mated (same person)', 'non-mated (different people)'],
     marginTop,
     x: linearScale(kindTexts[kind], Math.min(...edges), Math.max(...edges)),
     y: linearScale('share of pairs', 0, Math.max(0.01, ...outlines.flat().map(([, y]) => y))),
@@ -141,7 +144,7 @@ export function thresholdChart(kind: ScoreKind, sets: readonly Figures[]): Html 
   const curves = sets.map(({ by }) => by[kind].curve);
   const thresholds = curves.flatMap((curve) => curve.map(([threshold]) => threshold));
   const { marks, marginTop } = markersOf(percentMarkers(sets[0]!.by[kind]));
-  const pairs = Math.max(most(sets, 'same'), most(sets, 'different'));
+  const pairs = Math.max(most(sets, 'mated'), most(sets, 'non_mated'));
   const lines = curves.flatMap((curve, series) =>
     ([1, 2] as const).map((rate) => {
       const seen = seenParts(curve, (point) => point[rate] > 0);
@@ -154,7 +157,7 @@ export function thresholdChart(kind: ScoreKind, sets: readonly Figures[]): Html 
   return chartView({
     title: `Error rates by threshold, ${kindTexts[kind]}`,
     description:
-      'False-match rates fall and false-non-match rates rise with the threshold, each set in its colour; the rates are logarithmic. The table of shared thresholds has the figures.',
+      'False match rates fall and false non-match rates rise with the threshold, each set in its colour; the rates are logarithmic. The table of shared thresholds has the figures.',
     legend: sets.map(({ set }) => set),
     marginTop,
     x: linearScale(`threshold: ${kindTexts[kind]}`, Math.min(0, ...thresholds), Math.max(0.1, ...thresholds)),
@@ -167,7 +170,7 @@ function percentMarkers({ percent_points }: ScoreFigures): { x: number; label: s
   return percent_points.map((point) => ({ x: point.threshold, label: `${point.confidence_percent} %` }));
 }
 
-function most(sets: readonly Pick<Figures, 'pairs'>[], kind: 'same' | 'different'): number {
+function most(sets: readonly Pick<Figures, 'pairs'>[], kind: 'mated' | 'non_mated'): number {
   return Math.max(...sets.map(({ pairs }) => pairs[kind]));
 }
 

@@ -26,7 +26,16 @@ function setOf(set: string, same: number[], different: number[]) {
   const pairOf =
     (isSame: boolean) =>
     (score: number): JudgedPair => {
-      return { image1: 'a', image2: 'b', same: isSame, fold: undefined, cosine: score, normalised: score };
+      const people = [0, isSame ? 0 : 1] as const;
+      return {
+        image1: 'a',
+        image2: 'b',
+        same: isSame,
+        fold: undefined,
+        people,
+        cosine: score,
+        normalised: score,
+      };
     };
   const calibration = new Calibration([
     [-0.5, 1],
@@ -40,6 +49,8 @@ function setOf(set: string, same: number[], different: number[]) {
     cohort: 'none',
     pairs,
     not_compared: 0,
+    not_acquired: { mated: 0, non_mated: 0 },
+    acquisitions: [],
     too_alike: [],
     images: new Map(),
     calibration,
@@ -66,13 +77,13 @@ describe('error curves', () => {
     }
   });
 
-  test('show at each false-match rate what the table beside them says', () => {
+  test('show at each false match rate what the table beside them says', () => {
     const [line] = linesOf(rocChart(curves('few')));
-    // At 1 in 100, which is the left edge, one of three of one person passes, and so until 13 strangers do.
+    // At 1 in 100, which is the left edge, one of three mated pairs matches, and so until 13 non-mated ones do.
     const rise = line!.findIndex(([, y]) => y !== line![0]![1]);
     expect(line![0]![0]).toBe(60);
     expect(line![rise]![0]).toBeCloseTo(60 + 179 * Math.log10(13), 0);
-    expect(few.by.normalised.operating_points).toMatchObject([{ fmr: 0.01, tar: 1 / 3, measured_fmr: 0 }]);
+    expect(few.by.normalised.operating_points).toMatchObject([{ target_fmr: 0.01, fnmr: 2 / 3, fmr: 0 }]);
   });
 });
 
@@ -80,7 +91,7 @@ describe('where all pairs are told apart', () => {
   const all = setOf('all', [0.9, 0.8, 0.7], strangers);
   const curvesOf = [{ name: 'all', figures: all.by.normalised, pairs: all.pairs }];
 
-  test('rates of one person reach up to 1 and no further', () => {
+  test('rates of mated pairs reach up to 1 and no further', () => {
     const labels = textsOf(readHtml(rocChart(curvesOf).text)).filter((text) => /^\d\.\d+$/.test(text));
     expect(labels.at(-1)).toMatch(/^1\.0+$/);
     expect(labels.every((label) => Number(label) <= 1)).toBe(true);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Calibration } from '../../src/scoring/calibration.ts';
 import { meanOf } from '../../src/scoring/similarity.ts';
 import { Random } from '../../test/support/random.mjs';
-import { histogram, percentPoints, ratePoints } from '../figures.ts';
+import { histogram, observe, percentPoints, ratePoints } from '../figures.ts';
 import {
   type Example,
   fitLinear,
@@ -16,16 +16,19 @@ import {
   bestThreshold,
   equalErrorRate,
   errorCurve,
+  fnmrAtFmr,
   PairRate,
   type Scored,
-  tarAtFmr,
   wilson,
 } from '../metrics.ts';
-import { type JudgedPair, worstPairs } from '../pairs.ts';
+import { type Compared, type JudgedPair, peopleOfPairs, worstPairs } from '../pairs.ts';
 
 const pair = (score: number, same: boolean, fold?: string): Scored => ({ score, same, fold });
-const same = (...scores: number[]) => scores.map((score) => pair(score, true));
-const different = (...scores: number[]) => scores.map((score) => pair(score, false));
+/** Each mated pair is of another person, each non-mated one of two others. */
+const same = (...scores: number[]): Compared[] =>
+  scores.map((score, i) => ({ ...pair(score, true), people: [i, i] }));
+const different = (...scores: number[]): Compared[] =>
+  scores.map((score, i) => ({ ...pair(score, false), people: [2 * i, 2 * i + 1] }));
 const calibration = new Calibration([
   [-0.5, 1],
   [0, 0.1],
@@ -60,15 +63,6 @@ describe('the error curve', () => {
     ]);
   });
 
-  test('counts a pair without a face as one that never matches', () => {
-    const lost = errorCurve([
-      ...pairs,
-      pair(Number.NEGATIVE_INFINITY, true),
-      pair(Number.NEGATIVE_INFINITY, false),
-    ]);
-    expect(lost.at(-1)).toEqual({ threshold: 0, fmr: 0.8, fnmr: 0.25 });
-  });
-
   test('meets itself at the equal error rate', () => {
     // At 0.6: 1 of 4 against 1 of 3.
     expect(equalErrorRate(errorCurve(pairs))).toBeCloseTo((1 / 4 + 1 / 3) / 2, 12);
@@ -77,13 +71,13 @@ describe('the error curve', () => {
   });
 });
 
-test('the histogram counts every pair with a score, each in the bin it lies in', () => {
-  const others = different(-0.03, 0, 0.02, Number.NEGATIVE_INFINITY);
+test('the histogram counts every pair in the bin it lies in', () => {
+  const others = different(-0.03, 0, 0.02);
   expect(histogram([...same(0.031, 0.039, 0.0999), ...others])).toEqual({
     ...{ start: -0.04, width: 0.02 },
     //     -0.04 -0.02 0 0.02 0.04 0.06 0.08
-    same: [0, 0, 0, 2, 0, 0, 1],
-    different: [1, 0, 1, 1, 0, 0, 0],
+    mated: [0, 0, 0, 2, 0, 0, 1],
+    non_mated: [1, 0, 1, 1, 0, 0, 0],
   });
 });
 
@@ -97,13 +91,16 @@ describe('thresholds', () => {
     const [hundredth, ...rarer] = ratePoints(pairs, calibration);
     // Two of 200 strangers may pass, 0.399 and 0.397, but the threshold is no lower than the last pair that it accepts.
     expect(hundredth).toEqual({
-      fmr: 0.01,
+      target_fmr: 0.01,
       threshold: 0.398,
       confidence_percent: calibration.assess(0.398, 1).confidence_percent,
-      tar: 0.5,
-      tar_interval: wilson(2, 4),
-      measured_fmr: 1 / 200,
-      fmr_interval: wilson(1, 200),
+      fmr: 1 / 200,
+      // Each person is in one pair: nearly those of independent trials, and no narrower.
+      fmr_interval: wilson(1, 200).map((bound) => expect.closeTo(bound, 1)),
+      fnmr: 0.5,
+      fnmr_interval: wilson(2, 4).map((bound) => expect.closeTo(bound, 1)),
+      far: 1 / 200,
+      frr: 0.5,
     });
     // 200 pairs of strangers show no rate of 1 in 1,000.
     expect(rarer).toEqual([]);
@@ -111,7 +108,7 @@ describe('thresholds', () => {
 
   test('of a percent lie where the calibration has them', () => {
     const points = percentPoints(pairs, calibration);
-    expect(points.map(({ confidence_percent, fmr }) => [confidence_percent, fmr])).toEqual([
+    expect(points.map(({ confidence_percent, target_fmr }) => [confidence_percent, target_fmr])).toEqual([
       [50, 0.01],
       [60, 0.001],
       [70, 0.0001],
@@ -123,33 +120,74 @@ describe('thresholds', () => {
     for (const { threshold, confidence_percent } of points) {
       expect(calibration.assess(threshold, 1).confidence_percent).toBeCloseTo(confidence_percent!, 9);
     }
-    expect(points[2]).toMatchObject({ tar: 0.75, measured_fmr: 50 / 200 });
+    expect(points[2]).toMatchObject({ fnmr: 0.25, fmr: 50 / 200 });
   });
 });
 
-test('the worst pairs are strangers that score high and one person who scores low, the worst first', () => {
+test('FMR and FNMR are of comparisons made, and FAR and FRR of pairs that lack a face too', () => {
+  const pairs = [...different(0.5, 0.1, 0, -0.1), ...same(0.5, 0.1)];
+  const at = (not_acquired?: { mated: number; non_mated: number }) => observe(pairs, 0.4, not_acquired);
+  expect(at()).toMatchObject({ fmr: 1 / 4, fnmr: 1 / 2, far: 1 / 4, frr: 1 / 2 });
+  const { far, frr, ...others } = at({ mated: 2, non_mated: 4 });
+  expect([far, frr]).toEqual([1 / 8, 3 / 4]);
+  expect(at()).toMatchObject(others);
+});
+
+describe('the people of a list of pairs', () => {
+  const numbersOf = (...lines: readonly (readonly [string, string, 0 | 1])[]) =>
+    Object.fromEntries([
+      ...peopleOfPairs(
+        lines.map(([image1, image2, same]) => ({ image1, image2, same: same === 1, fold: undefined })),
+      ),
+    ]);
+
+  test('are its folders, where every mated pair lies within one and every non-mated pair in two', () => {
+    const numbers = numbersOf(['a/1', 'a/2', 1], ['a/1', 'b/1', 0], ['a/3', 'b/2', 0]);
+    expect(numbers).toEqual({ 'a/1': 0, 'a/2': 0, 'a/3': 0, 'b/1': 1, 'b/2': 1 });
+  });
+
+  test.each<[string, (readonly [string, string, 0 | 1])[]]>([
+    [
+      'of kinds of photos',
+      [
+        ['doc/1', 'live/1', 1],
+        ['live/1', 'live/2', 1],
+        ['doc/3', 'live/2', 0],
+      ],
+    ],
+    [
+      'that are missing',
+      [
+        ['1', '2', 1],
+        ['2', '3', 1],
+        ['4', '1', 0],
+      ],
+    ],
+  ])('are those of linked mated pairs beside folders %s', (_what, lines) => {
+    const numbers = Object.values(numbersOf(...lines));
+    expect(new Set(numbers).size).toBe(2);
+    expect(numbers.filter((one) => one === 0)).toHaveLength(3);
+  });
+});
+
+test('the worst pairs are non-mated ones that score high and mated ones that score low, the worst first', () => {
   const pairs = Array.from({ length: 140 }, (_, i): JudgedPair => {
     const normalised = (i % 70) / 100;
     const images = { image1: `${normalised}`, image2: 'b' };
-    return { ...images, same: i < 70, fold: undefined, cosine: 0.5, normalised };
+    return { ...images, same: i < 70, fold: undefined, people: [0, 1], cosine: 0.5, normalised };
   });
   const worst = worstPairs(pairs, calibration);
-  expect([worst.different.length, worst.same.length]).toEqual([60, 60]);
+  expect([worst.non_mated.length, worst.mated.length]).toEqual([60, 60]);
   const { confidence_percent } = calibration.assess(0.69, 1);
-  const [first] = worst.different;
+  const [first] = worst.non_mated;
   expect(first).toEqual({ image1: '0.69', image2: 'b', normalised: 0.69, cosine: 0.5, confidence_percent });
-  expect(worst.same.map(({ normalised }) => normalised).slice(0, 3)).toEqual([0, 0.01, 0.02]);
+  expect(worst.mated.map(({ normalised }) => normalised).slice(0, 3)).toEqual([0, 0.01, 0.02]);
 });
 
 test.each<[string, Scored[], number]>([
   ['lies between the last match and the first non-match', [...same(0.9, 0.6), ...different(0.2, 0.1)], 0.4],
   ['gives up a match below many strangers', [...same(0.9, 0.05), ...different(0.2, 0.1)], 0.55],
   ['never splits pairs of one score', [...same(0.5), ...different(0.5, 0.5)], Number.POSITIVE_INFINITY],
-  [
-    'takes an image without a face for a non-match',
-    [...same(0.9, Number.NEGATIVE_INFINITY), ...different(0.1)],
-    0.5,
-  ],
 ])('the best threshold %s', (_, pairs, threshold) => {
   expect(bestThreshold(pairs)).toBeCloseTo(threshold);
 });
@@ -164,27 +202,26 @@ describe('accuracy', () => {
     expect(deviation).toBeCloseTo(0);
   });
 
-  test('without folds has no deviation, and counts an image without a face as a non-match', () => {
+  test('without folds has no deviation', () => {
     expect(accuracy([...same(1), ...different(0)])).toMatchObject({ mean: 1, deviation: undefined });
-    expect(accuracy([...same(0.9, Number.NEGATIVE_INFINITY), ...different(0.1)]).mean).toBeCloseTo(2 / 3);
   });
 });
 
-describe('the true-accept rate', () => {
+describe('the false non-match rate', () => {
   const strangers = different(...Array.from({ length: 100 }, (_, i) => i / 200));
 
   test.each([
     [0, 0.5], // nothing may pass: above 0.495
     [0.01, 0.5], // one stranger may
-    [0.1, 0.75],
-  ])('at a false-match rate of %d allows no more strangers than that', (fmr, tar) => {
-    const point = tarAtFmr([...strangers, ...same(0.9, 0.6, 0.46, 0.1)], fmr);
-    expect(point.tar).toBe(tar);
+    [0.1, 0.25],
+  ])('at a false match rate of %d allows no more non-mated pairs than that', (fmr, fnmr) => {
+    const point = fnmrAtFmr([...strangers, ...same(0.9, 0.6, 0.46, 0.1)], fmr);
+    expect(point.fnmr).toBe(fnmr);
     expect(strangers.filter(({ score }) => score >= point.threshold).length / 100).toBeLessThanOrEqual(fmr);
   });
 
   test('does not accept a pair that only ties with the first refused stranger', () => {
-    expect(tarAtFmr([...different(0.5, 0.4), ...same(0.5, 0.6)], 0).tar).toBe(0.5);
+    expect(fnmrAtFmr([...different(0.5, 0.4), ...same(0.5, 0.6)], 0).fnmr).toBe(0.5);
   });
 });
 
@@ -206,8 +243,15 @@ describe('the rate of pairs of people', () => {
     expect(width(ofOne.interval)).toBeGreaterThan(2 * width(ofMany.interval));
   });
 
-  test('without a hit reaches from 0 to what as many independent pairs allow', () => {
-    expect(rateOf(10, () => false).interval).toEqual(wilson(0, 45));
+  test('without a hit is as sure as the people allow, not the pairs of images', () => {
+    const [low, high] = rateOf(100, () => false).interval;
+    expect(low).toBe(0);
+    // 4,950 pairs, of which each shares its people with 196.
+    expect(high).toBeGreaterThan(2 * wilson(0, 4950)[1]);
+    const imagesOfEach = new PairRate(100);
+    for (let i = 0; i < 100; i++)
+      for (let j = i + 1; j < 100; j++) for (let image = 0; image < 9; image++) imagesOfEach.add(false, i, j);
+    expect(imagesOfEach.interval).toEqual([0, expect.closeTo(high, 12)]);
   });
 });
 

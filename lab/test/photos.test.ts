@@ -47,10 +47,10 @@ test('the shift grows with the photos, and with it strangers pass as often as wi
   expect(shifts[2]).toBeGreaterThan(shifts[1]!);
   const rows = checkShifts(groups, cohorts, shiftsWithout, 0.5);
   const observed = (a: number, b: number) =>
-    rows.find(({ photos }) => photos[0] === a && photos[1] === b)!.observed;
+    rows.find(({ photos }) => photos[0] === a && photos[1] === b)!.fmr;
   const alone = observed(1, 1);
   expect(alone).toBeGreaterThan(1e-3);
-  expect(rows[0]!.worst).toMatchObject({ group: 'set', observed: alone });
+  expect(rows[0]!.worst).toMatchObject({ group: 'set', fmr: alone });
   for (const [a, b] of [
     [2, 1],
     [3, 1],
@@ -90,13 +90,13 @@ describe('of people with enough photos', () => {
       [2, 2, 60, 360],
       [3, 3, 60, 360],
     ]);
-    const passed = rows.map((row) => row.passed[1]!);
-    expect(passed[2]).toBeGreaterThan(passed[0]!);
-    expect(passed[5]).toBeGreaterThan(passed[3]!);
-    expect(rows[0]!.strangers).toBe(520 * 99);
+    const missed = rows.map((row) => row.fnmr[1]!);
+    expect(missed[2]).toBeLessThan(missed[0]!);
+    expect(missed[5]).toBeLessThan(missed[3]!);
+    expect(rows[0]!.non_mated).toBe(520 * 99);
     const among = judgePhotos(set, 3, judge, 1000);
-    expect(among[2]!.passed[1]).toBeLessThan(passed[2]!);
-    expect(among[2]!.passed_strangers[0]).toBeLessThan(rows[2]!.passed_strangers[0]!);
+    expect(among[2]!.fnmr[1]).toBeGreaterThan(missed[2]!);
+    expect(among[2]!.fmr[0]).toBeLessThan(rows[2]!.fmr[0]!);
   });
 
   test('a photo of a stranger is told more often than one of the same person', () => {
@@ -110,6 +110,6 @@ describe('of people with enough photos', () => {
   test('strangers are two people who share a label', () => {
     const labelled = images.map((one, i) => ({ ...one, labels: [i < 240 ? 'a' : 'b'] }));
     const [row] = judgePhotos({ name: 'set', images: labelled }, 3, judge);
-    expect(row!.strangers).toBe(40 * 6 * 39 + 20 * 6 * 59 + 40 * 4 * 59);
+    expect(row!.non_mated).toBe(40 * 6 * 39 + 20 * 6 * 59 + 40 * 4 * 59);
   });
 });
