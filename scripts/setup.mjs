@@ -4,7 +4,7 @@
 // --full   and what only the slow tests need
 // --bench  as --dev, with the npm packages of all sets: what the bench compares with is among them
 // --quiet  says nothing about what is already there
-// --only   these of debian, npm, headers, uws, addon, program, pack: the Dockerfile's layers, which come one by one
+// --only   these of debian, npm, headers, uws, addon, types, program, pack: the Dockerfile's layers, which come one by one
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -19,7 +19,7 @@ import {
   unpackFromNextRelease,
 } from './lib/debian.mjs';
 import { liftFiles, nextNode } from './lib/lift.mjs';
-import { programStep } from './lib/program.mjs';
+import { programStep, typesStep } from './lib/program.mjs';
 import {
   ask,
   hashOf,
@@ -205,6 +205,7 @@ const steps = [
       writeStamp('build/addon/.stamp', addonHash());
     },
   },
+  typesStep,
   programStep(lab),
   {
     id: 'pack',

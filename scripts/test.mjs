@@ -21,8 +21,7 @@ const skipped = [];
 /** The checks in order. */
 const checks = {
   lint: script('lint'),
-  // The browser's types come with the packages of the slow tests.
-  types: () => script(isSlow ? 'typecheck' : 'typecheck:fast')(),
+  types: script('typecheck'),
   native,
   vitest,
 };

@@ -1,5 +1,5 @@
-// The step of set-up that makes `dist`: types of the clients, the client, the program, the pages' scripts and styles.
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+// The steps of set-up that make `dist`: types of the clients, the client, the program, the pages' scripts and styles.
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { apiReference, liftFiles } from './lift.mjs';
 import { hashOf, isStamped, run, writeStamp } from './run.mjs';
 
@@ -8,6 +8,24 @@ const clientTypes = [
   ...['scripts/lib/client-types.mjs', '--platform=node', '--format=esm', '--packages=external'],
   '--outfile=build/client-types.mjs',
 ];
+
+const typesFile = 'build/client/types.d.ts';
+const typesStamp = 'build/client/.stamp';
+const typesHash = () => hashOf(['src', 'package-lock.json', 'scripts/lib/client-types.mjs']);
+
+/** The types of `facematch/client-types`, a step of its own: the type checks need nothing else that is built. */
+export const typesStep = {
+  id: 'types',
+  title: "clients' types",
+  missing: () => (isStamped(typesStamp, typesHash()) ? undefined : 'from the OpenAPI document'),
+  make: async () => {
+    const bundle = ['node_modules/esbuild/bin/esbuild', '--bundle', '--log-level=warning', ...clientTypes];
+    await run(process.execPath, bundle, { cure: "The clients' types could not be bundled." });
+    const make = ['build/client-types.mjs', typesFile];
+    await run(process.execPath, make, { cure: "The clients' types could not be made." });
+    writeStamp(typesStamp, typesHash());
+  },
+};
 
 /** Markup, styles and script of the pages, where these are read. */
 const pages = (lab) => [
@@ -86,8 +104,8 @@ export function programStep(lab) {
       const node = (cure, ...args) => run(process.execPath, args, { cure });
       const bundle = ['node_modules/esbuild/bin/esbuild', '--bundle', '--log-level=warning'];
       const compile = ['node_modules/typescript/bin/tsc', '-p'];
-      await node("The clients' types could not be bundled.", ...bundle, ...clientTypes);
-      await node("The clients' types could not be made.", 'build/client-types.mjs', 'dist/client/types.d.ts');
+      if (typesStep.missing() !== undefined) await typesStep.make();
+      cpSync(typesFile, 'dist/client/types.d.ts');
       await node('The client did not compile.', ...compile, 'src/client');
       inlineTypes();
       await node('The TypeScript sources did not compile.', ...compile, '.');
