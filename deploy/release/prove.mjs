@@ -200,7 +200,7 @@ try {
   const install = 'npm install --silent --no-audit --no-fund';
   const matches = [];
   for (const { suite, within } of places) {
-    const match = (line) => matches.push(JSON.parse(within(`${line} && npx facematch demo --json`)).match);
+    const match = (line) => matches.push(JSON.parse(within(`${line} && npx --no facematch demo --json`)).match);
     await step(`${suite}: install and demo`, () => match(`${install} facematch`));
   }
   const served = [];
@@ -222,7 +222,7 @@ try {
   for (const { suite, within } of places) {
     await step(`${suite}: upgrade and demo`, () => {
       const answer = within(
-        `${install} facematch@latest && npx facematch --version && npx facematch demo --json`,
+        `${install} facematch@latest && npx --no facematch --version && npx --no facematch demo --json`,
       );
       matches.push(answer.includes(next) && answer.includes('"match": true'));
     });

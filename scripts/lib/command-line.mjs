@@ -10,8 +10,9 @@ export async function commandLineMarkdown() {
     '# Command line',
     'In the project’s folder: `npx facematch COMMAND`. After `npm link`, run there once, `facematch COMMAND` anywhere; the ' +
       'examples are written so. Settings come from the [environment or a file](configuration.md). `eval`, `calibrate`, `packs add` ' +
-      'and `packs pull` are a package of their own, which a server does without: `npm install @facematch/lab` beside facematch; a ' +
-      'clone has it.',
+      'and `packs pull` come with the laboratory, which a server does without. A clone has it; beside facematch’s packages, install the file ' +
+      '`facematch-lab-VERSION.tgz` that `npm run package` makes. In scripts write `npx --no facematch COMMAND`: outside the project’s ' +
+      'folder npx would otherwise download a package of that name, which is [not ours until it is published](releasing.md).',
     table(
       ['command', 'does'],
       commands.map(({ path, command }) => [
