@@ -15,7 +15,7 @@ export function registerDetect(program: Command): void {
   const command = program
     .command('detect')
     .description('find the faces of images, and draw them')
-    .argument('<image...>', 'JPEG, PNG or WebP files')
+    .argument('<image...>', 'JPEG, PNG or WebP files; - is the photo on standard input')
     .option(
       '--draw <out>',
       'also write an SVG with the faces drawn over the image; with several images a folder of them',
@@ -33,6 +33,7 @@ but only after the others are done.`,
       'facematch detect group.jpg',
       'facematch detect group.jpg --draw group-faces.svg',
       'facematch detect photos/*.jpg --draw drawn --mode fast',
+      'curl -s https://example.com/group.jpg | facematch detect -',
       'facematch detect --json --min-det-score 0.9 a.jpg b.webp',
     ],
   });
@@ -109,7 +110,7 @@ export function registerEmbed(program: Command): void {
   const command = program
     .command('embed')
     .description('print an embedding of each face of images, as lines of JSON')
-    .argument('<image...>', 'JPEG, PNG or WebP files')
+    .argument('<image...>', 'JPEG, PNG or WebP files; - is the photo on standard input')
     .option('--out <out>', 'write the lines to a new file, for its owner alone')
     .addOption(matchFlag('accuracy_mode'))
     .addOption(matchFlag('use_heuristic_fallback'))

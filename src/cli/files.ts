@@ -73,8 +73,39 @@ export interface ImageFile {
   bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** Throws an Error with a message for people; its cause is the file system's error. */
+/** The name that stands for the photo on standard input. */
+const standardInput = '-';
+/** Most bytes that are read from it: a pipe may never end. A file of that name is `./-`. */
+const mostPiped_bytes = 64 * 1024 * 1024;
+let piped: Promise<Uint8Array<ArrayBuffer>> | undefined;
+
+/** Reads to the end, or throws an Error with a message for people when there is too much, or a terminal, or nothing. */
+async function readStandardInput(): Promise<Uint8Array<ArrayBuffer>> {
+  if (process.stdin.isTTY)
+    throw new Error(
+      '- is the photo on standard input, which is a terminal. Pipe one in: facematch detect - < photo.jpg',
+    );
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of process.stdin) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size > mostPiped_bytes)
+      throw new Error(`The image on standard input has more than ${mostPiped_bytes} bytes.`);
+  }
+  if (size === 0) throw new Error('The image on standard input is empty.');
+  return new Uint8Array(Buffer.concat(chunks));
+}
+
+/**
+ * `-` is the photo on standard input, which is read once, however often it is named. Throws an Error with a message for people; its
+ * cause is the file system's error.
+ */
 export async function readImage(file: string): Promise<ImageFile> {
+  if (file === standardInput) {
+    piped ??= readStandardInput();
+    return { name: standardInput, bytes: await piped };
+  }
   try {
     return { name: basename(file), bytes: new Uint8Array(await readFile(openable(file))) };
   } catch (error) {

@@ -104,7 +104,7 @@ export async function* analyseFiles(files: readonly string[], given: Partial<Mat
       ({ bytes } = await readImage(file));
     } catch (error) {
       const { message: detail, cause } = error as Error;
-      const { code = 'unreadable' } = cause as NodeJS.ErrnoException;
+      const { code = 'unreadable' } = (cause ?? {}) as NodeJS.ErrnoException;
       yield { file, error: { code, detail } };
       continue;
     }

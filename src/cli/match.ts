@@ -16,7 +16,7 @@ export function registerMatch(program: Command): void {
   const command = program
     .command('match')
     .description('compare a file with one or several others in this process, without a server')
-    .argument('<reference>', 'a JPEG, PNG or WebP file')
+    .argument('<reference>', 'a JPEG, PNG or WebP file; - is the photo on standard input')
     .argument('<candidate...>', 'the other one, or several, each compared by itself')
     .option('--person', 'the candidates are photos of one person, which are judged together')
     .option(
@@ -43,6 +43,7 @@ export function registerMatch(program: Command): void {
       'facematch match --json --mode fast a.jpg b.jpg',
       'facematch match a.jpg b.jpg --threshold 80',
       'facematch match alice.jpg photos/*.jpg',
+      'facematch match - alice.jpg < door-camera.jpg',
       'facematch match --person frame.jpg --with frame2.jpg alice1.jpg alice2.jpg alice3.jpg',
     ],
   });

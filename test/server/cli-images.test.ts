@@ -237,3 +237,27 @@ describe('facematch detect', () => {
     expect(stderr).toContain('none\ufffd.jpg cannot be read');
   });
 });
+
+describe('a photo on standard input', () => {
+  /** Runs a line of facematch's commands in a shell, behind a pipe. */
+  const pipe = (source: string, line: string) => {
+    const command = `${source} | "${process.execPath}" "${program}" ${line}`;
+    return execute('sh', ['-c', command], folder, { PATH: process.env.PATH });
+  };
+
+  test('is read once for each - on the line', async () => {
+    const { code, stdout, stderr } = await pipe('cat small.png', 'match --json - -');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(JSON.parse(stdout)).toMatchObject({ match: true, image1: { width: 900 }, image2: { width: 900 } });
+  });
+
+  test('is named - in the lines of detect, beside other files', async () => {
+    const { code, stdout } = await pipe('cat 1.jpg', 'detect - blank.webp');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^- {2}1920×1280 jpeg, 3 faces .*\nblank\.webp {2}80×60/ms);
+  });
+
+  test('is a failure when it is empty', async () => {
+    expectFailure(await pipe('true', 'detect -'), 1, 'The image on standard input is empty.');
+  });
+});
