@@ -200,7 +200,8 @@ try {
   const install = 'npm install --silent --no-audit --no-fund';
   const matches = [];
   for (const { suite, within } of places) {
-    const match = (line) => matches.push(JSON.parse(within(`${line} && npx --no facematch demo --json`)).match);
+    const match = (line) =>
+      matches.push(JSON.parse(within(`${line} && npx --no facematch demo --json`)).match);
     await step(`${suite}: install and demo`, () => match(`${install} facematch`));
   }
   const served = [];
