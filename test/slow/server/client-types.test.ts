@@ -1,6 +1,5 @@
 import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, expectTypeOf, test } from 'vitest';
 import type {
   AdvancedMatchFields,
   EmbedFields,
@@ -9,7 +8,8 @@ import type {
   MatchAnswer,
   PersonValues,
   Problem,
-} from '../../../dist/client/types.d.ts';
+} from 'facematch/client-types';
+import { beforeAll, expect, expectTypeOf, test } from 'vitest';
 import { projectPath } from '../../../src/config/paths.ts';
 import type { Match } from '../../../src/endpoints/match.ts';
 import type { MatchOptions } from '../../../src/endpoints/options.ts';
