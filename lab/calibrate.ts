@@ -147,6 +147,7 @@ export function fitTable(
     .map(({ stated_fmr }) => Number((stated_fmr * 10).toPrecision(6)));
   return {
     points,
+    tableWithout,
     floor: Math.max(ofPeople, ...notShown),
     check: [...check, ...together],
     taken_for_one_person: groups.map(({ group, left: pairs }) => ({ group, pairs })),

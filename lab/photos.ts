@@ -1,16 +1,35 @@
-import { dot, meanOf, normalised } from 'facematch/for-lab';
+import { type Calibration, dot, meanOf, normalised } from 'facematch/for-lab';
 import { FoldCounts, scoreAt, totalOf } from './fmr-table.ts';
 import { foldPair, foldPairs, folds, type HeldOutCohorts } from './held-out.ts';
 import { PairRate } from './metrics.ts';
 import { byPerson, foldOf, type PeopleSet } from './people.ts';
 
 /**
- * Strangers are a little more similar when a side is the mean of several photos: what is by chance in one photo goes, and what people
+ * Non-mated pairs are a little more similar when a side is the mean of several photos: what is by chance in one photo goes, and what people
  * of a kind have in common stays. Measured is by how much, for each number of photos of one side; that of two sides is the sum.
  */
 
-/** So many photos of a person are measured at most; more count as these. */
+/** So many photos of a person are measured at most. */
 const mostPhotos = 4;
+/** So many are stated: as many as a request may have. */
+const mostStated = 16;
+/**
+ * The shift of endlessly many photos, in the similarity that makes a false match rate ten times lower: that of web photos in which a person
+ * looks different, which no pack is fitted to. docs/research/error-rates.md has the measurement.
+ */
+const widest = 0.46;
+
+/**
+ * The shifts for up to 16 photos of a side: at least those measured, and what people have whose photos differ more than those of the fit.
+ * The mean of n photos lacks all but 1/n of what is by chance in one, so shifts grow with 1 − 1/n.
+ */
+export function statedShifts(measured: readonly number[], table: Calibration): number[] {
+  const decade = table.similarityAt(1e-5) - table.similarityAt(1e-4);
+  return Array.from({ length: mostStated }, (_, i) => {
+    const known = measured[Math.min(i, measured.length - 1)]!;
+    return Number(Math.max(known, widest * decade * (1 - 1 / (i + 1))).toFixed(4));
+  });
+}
 /** Fewer people of so many photos show nothing. */
 const leastPeople = 100;
 /** Rates at which the shift is measured, of which the largest counts: those of 50, 60 and 70 percent. */
@@ -142,7 +161,7 @@ function shiftAt(rate: number, means: Float64Array, single: Float64Array): numbe
 }
 
 /**
- * How often strangers pass a similarity, for all numbers of photos of each side; the shift of each pair is fitted without the folds of
+ * How often non-mated pairs match at a rate, for all numbers of photos of each side; table and shift of each pair are fitted without the folds of
  * its two people. `people`: those with as many photos. `worst`: the group with the highest rate among those of which a few pairs pass,
  * with its 95 % interval by person.
  */
@@ -150,11 +169,20 @@ export function checkShifts(
   groups: readonly PhotoGroup[],
   cohorts: HeldOutCohorts,
   shiftsWithout: (left: readonly number[]) => number[],
-  threshold: number,
+  tableWithout: (low: number, high: number) => Calibration,
+  rate: number,
 ) {
   const shifts: number[][] = [];
-  for (const [low, high] of foldPairs) shifts[foldPair(low, high)] = shiftsWithout([low, high]);
-  const most = Math.min(...shifts.map((some) => some.length));
+  const thresholds: number[] = [];
+  let most = mostPhotos;
+  for (const [low, high] of foldPairs) {
+    const pair = foldPair(low, high);
+    const measured = shiftsWithout([low, high]);
+    const table = tableWithout(low, high);
+    most = Math.min(most, measured.length);
+    shifts[pair] = statedShifts(measured, table);
+    thresholds[pair] = table.similarityAt(rate);
+  }
   const numbers = Array.from({ length: most }, (_, i) => i + 1);
   return numbers.flatMap((first) =>
     numbers
@@ -164,7 +192,7 @@ export function checkShifts(
           const passing = new PairRate(people.length);
           eachScore(people, [first, second], cohorts, (score, folds, a, b) => {
             const own = shifts[folds]!;
-            passing.add(score - own[first - 1]! - own[second - 1]! >= threshold, a, b);
+            passing.add(score - own[first - 1]! - own[second - 1]! >= thresholds[folds]!, a, b);
           });
           return { group, passing };
         });

@@ -1,6 +1,7 @@
 import {
   type AccuracyMode,
   type CalibratedManifest,
+  Calibration,
   calibrationOf,
   loadPack,
   netsAlone,
@@ -19,7 +20,7 @@ import { type HeldOutCohorts, makeCohorts } from '../held-out.ts';
 import { humanThreshold, occlusionThreshold, tallyLinear } from '../linear-score.ts';
 import { pairsOfPeople, tryFeedings } from '../packs/feeding-trial.ts';
 import { type Grouping, type PeopleSet, readPeople, requireColumns } from '../people.ts';
-import { checkShifts, fitShifts, groupsOf, newMeans, type PhotoGroup } from '../photos.ts';
+import { checkShifts, fitShifts, groupsOf, newMeans, type PhotoGroup, statedShifts } from '../photos.ts';
 import { writeFits } from '../write-fit.ts';
 
 /** Both modes share the cohort; it is made with the more accurate embeddings. */
@@ -73,9 +74,16 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
     );
   }
   const modes = faces.modes.map((sets, i) => {
-    const fit = fitMode(sets.mode, [...sets.table, ...sets.covered], heldOut, { ...options, table });
-    const stated = keep ? manifest.calibration[sets.mode] : fit;
-    return { ...fit, ...shiftsOf(photoGroups[i]!, heldOut, check ? stated : undefined) };
+    const { tableWithout, ...fit } = fitMode(sets.mode, [...sets.table, ...sets.covered], heldOut, {
+      ...options,
+      table,
+    });
+    const kept = keep ? calibrationOf(manifest.calibration[sets.mode]) : undefined;
+    const tables = {
+      whole: kept ?? new Calibration(fit.points),
+      without: (low: number, high: number) => kept ?? new Calibration(tableWithout(low, high)),
+    };
+    return { ...fit, ...shiftsOf(photoGroups[i]!, heldOut, tables, check) };
   });
   const examples = keep ? undefined : examplesFor(faces);
   // Of a kept table nothing is written that a group could contradict.
@@ -153,28 +161,29 @@ function talliesOf({ humans, others, covered, uncovered }: ReturnType<typeof exa
 }
 
 /**
- * What several photos of a person change, nothing where too few people have several; with a table also how often strangers pass by it,
- * with shifts that were fitted without them.
+ * What several photos of a person change, nothing where too few people have several; with `check` also how often non-mated pairs match,
+ * with tables and shifts that were fitted without them.
  */
 function shiftsOf(
   groups: readonly PhotoGroup[],
   cohorts: HeldOutCohorts,
-  table: Parameters<typeof calibrationOf>[0],
+  { whole, without }: { whole: Calibration; without: (low: number, high: number) => Calibration },
+  check: boolean | undefined,
 ) {
   const shiftsWithout = fitShifts(groups, cohorts);
-  const photos = shiftsWithout();
-  if (photos.length < 2) return {};
-  if (table === undefined) return { photos };
-  const calibration = calibrationOf(table);
+  const measured = shiftsWithout();
+  if (measured.length < 2) return {};
+  const photos = statedShifts(measured, whole);
+  if (!check) return { photos };
   const photos_check = percents.flatMap((percent) => {
     const stated_fmr = promisedRate(percent);
-    const rows = checkShifts(groups, cohorts, shiftsWithout, calibration.similarityAt(stated_fmr));
+    const rows = checkShifts(groups, cohorts, shiftsWithout, without, stated_fmr);
     return rows.map((row) => ({ percent, stated_fmr, ...row }));
   });
   return { photos, photos_check };
 }
 
-export type ModeFit = ReturnType<typeof fitMode> & ReturnType<typeof shiftsOf>;
+export type ModeFit = Omit<ReturnType<typeof fitMode>, 'tableWithout'> & ReturnType<typeof shiftsOf>;
 
 function fitMode(
   mode: AccuracyMode,
@@ -185,9 +194,17 @@ function fitMode(
   // The check decides about the floor, asked for or not.
   const fitWith = (use: HeldOutCohorts | undefined) =>
     fitTable(sets, use, checkedPercents(sets), samePersonAbove);
-  const { points, floor, check: with_cohort, taken_for_one_person, too_alike } = fitWith(cohorts);
+  const {
+    points,
+    tableWithout,
+    floor,
+    check: with_cohort,
+    taken_for_one_person,
+    too_alike,
+  } = fitWith(cohorts);
   return {
     mode,
+    tableWithout,
     fitted_on: describeSets(sets, table),
     points,
     floor,

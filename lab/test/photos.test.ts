@@ -2,7 +2,7 @@ import { Calibration, meanOf } from 'facematch/for-lab';
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../test/support/random.mjs';
 import { folds, HeldOutCohorts } from '../held-out.ts';
-import { checkShifts, fitShifts, groupsOf, newMeans } from '../photos.ts';
+import { checkShifts, fitShifts, groupsOf, newMeans, statedShifts } from '../photos.ts';
 import { judgeForeign, judgePhotos } from '../several-photos.ts';
 
 /** By how much strangers are more similar when a side is the mean of several photos. */
@@ -45,7 +45,13 @@ test('the shift grows with the photos, and with it strangers pass as often as wi
   expect(shifts[0]).toBe(0);
   expect(shifts[1]).toBeGreaterThan(0.01);
   expect(shifts[2]).toBeGreaterThan(shifts[1]!);
-  const rows = checkShifts(groups, cohorts, shiftsWithout, 0.5);
+  // 1 in 1,000 lies at 0.5, and ten times fewer at hardly more: the shifts are those measured.
+  const table = new Calibration([
+    [0, 1],
+    [0.5, 1e-3],
+    [0.5001, 1e-9],
+  ]);
+  const rows = checkShifts(groups, cohorts, shiftsWithout, () => table, 1e-3);
   const observed = (a: number, b: number) =>
     rows.find(({ photos }) => photos[0] === a && photos[1] === b)!.fmr;
   const alone = observed(1, 1);
@@ -58,6 +64,19 @@ test('the shift grows with the photos, and with it strangers pass as often as wi
     [3, 3],
   ] as const)
     expect(observed(a, b) / alone).toBeLessThan(1.5);
+});
+
+test('shifts are stated for up to 16 photos, and are no less than those measured, nor than those of varied photos', () => {
+  const table = new Calibration([
+    [0, 1],
+    [0.5, 1e-5],
+  ]);
+  const stated = statedShifts([0, 0.001, 0.06], table);
+  expect(stated).toHaveLength(16);
+  // Ten times fewer are 0.1 apart.
+  expect(stated.slice(0, 3)).toEqual([0, 0.023, 0.06]);
+  expect(stated[3]).toBe(0.06);
+  expect(statedShifts([0, 0.001], table)[15]).toBeCloseTo(0.046 * (15 / 16), 4);
 });
 
 test('too few people of so many photos show nothing', () => {

@@ -107,8 +107,8 @@ export class Calibration {
   }
 }
 
-/** For a pack that has not measured it: more than those that have. */
-const safeShifts = [0, 0.02, 0.03, 0.035];
+/** For a pack that has not measured it: more than those that have, for up to 16 photos. */
+const safeShifts = Array.from({ length: 16 }, (_, i) => 0.047 * (1 - 1 / (i + 1)));
 
 /**
  * How often strangers score this high is not known: the rate is told as 1, and the percent, 40 × the similarity, cannot pass 40. No rate
