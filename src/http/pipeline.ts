@@ -239,9 +239,9 @@ function readBody<Sent, R extends { body(type: string | undefined): Body<Sent> }
   context.upload ??= services.uploads.open(owner, content_length, body.limit_bytes);
   // This comes before the first await: µWS drops a body that has no reader by then.
   const received = exchange.receive(context.upload, { malformed: body.malformed, isWhole });
-  return received.then((bytes) => {
+  return received.then(async (bytes) => {
     const arrived = performance.now();
-    return work(context, route, { sent: read(bytes), bytes, arrived });
+    return work(context, route, { sent: await read(bytes), bytes, arrived });
   });
 }
 

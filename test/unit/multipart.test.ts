@@ -3,7 +3,7 @@ import { Busboy } from '@fastify/busboy';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { Problem } from '../../src/errors.ts';
-import { boundaryOf, parseMultipart } from '../../src/http/body/multipart.ts';
+import { boundaryOf, parseMultipart, parseMultipartInTurns } from '../../src/http/body/multipart.ts';
 
 /** Forms by hand and forms at random, byte by byte: a string stands for its latin1 bytes, so that "\xff" is one. */
 
@@ -277,6 +277,53 @@ test.each(Object.entries(hostileBodies))(
     }
   },
 );
+
+describe('a body of several turns', () => {
+  const turn = 1024 * 1024;
+  const long = 'boundary-of-a-client';
+  const frame = (boundary: string) =>
+    [
+      crlf(`--${boundary}`, `${disposition}; name=a`, ''),
+      crlf('', `--${boundary}`, `${disposition}; name=b`, ''),
+    ] as const;
+
+  test.each(['b', long])('is read alike wherever a boundary lies: %s', async (boundary) => {
+    const [first, second] = frame(boundary);
+    for (let shift = -second.length - 6; shift <= 6; shift += 1) {
+      const filler = 'x'.repeat(turn - first.length + shift);
+      const body = bytes(`${first}${filler}${second}y\r\n--${boundary}--`);
+      const parts = await parseMultipartInTurns(body, boundary, limits);
+      expect(parts.map(({ name, start, end }) => [name, end - start])).toEqual([
+        ['a', filler.length],
+        ['b', 1],
+      ]);
+    }
+  });
+
+  test('lets other work go on between its turns', async () => {
+    const [first] = frame('b');
+    let [turns, isRead] = [0, false];
+    const other = () => {
+      turns += 1;
+      if (!isRead) setImmediate(other);
+    };
+    setImmediate(other);
+    await parseMultipartInTurns(bytes(`${first}${'x'.repeat(8 * turn)}\r\n--b--`), 'b', limits);
+    isRead = true;
+    expect(turns).toBeGreaterThanOrEqual(8);
+  });
+
+  test('is rejected as a short one is', async () => {
+    const body = bytes(`${frame('b')[0]}${'x'.repeat(2 * turn)}`);
+    await expect(parseMultipartInTurns(body, 'b', limits)).rejects.toBeInstanceOf(Problem);
+  });
+
+  test.each([[1000], [1001]])('takes at most 1000 blanks behind a boundary: %i', (blanks) => {
+    const read = () => parseMultipart(bytes(`--b--${' '.repeat(blanks)}`), 'b', limits);
+    if (blanks === 1000) expect(read()).toEqual([]);
+    else expect(refusalOf(read)).toMatchObject({ reason: 'too_much_padding' });
+  });
+});
 
 /** What @fastify/busboy reads; undefined for an error. Every part is a file to it, so that none is decoded. */
 function readWithBusboy(body: Buffer, contentType: string): Promise<ReadPart[] | undefined> {

@@ -5,7 +5,7 @@ import { readJsonForm } from '../../endpoints/json-form.ts';
 import { JsonScan } from '../../engine/json-scan.ts';
 import { Problem } from '../../errors.ts';
 import type { Services } from '../context.ts';
-import { boundaryOf, endsForm, parseMultipart } from './multipart.ts';
+import { boundaryOf, endsForm, parseMultipartInTurns } from './multipart.ts';
 
 /** What an endpoint takes as its body: how long it may be, and who reads it. */
 
@@ -23,8 +23,8 @@ export interface Body<Sent> {
 export interface Reader<Sent> {
   /** Whether these bytes are a whole body, although the transport waits for more: then it is refused soon. */
   isWhole(bytes: Buffer): boolean;
-  /** Throws Problem. */
-  read(bytes: Buffer): Sent;
+  /** Throws Problem, or rejects with it. */
+  read(bytes: Buffer): Sent | Promise<Sent>;
 }
 
 type BodyLimits = Pick<Config, 'max_body_bytes' | 'max_upload_bytes'>;
@@ -54,8 +54,10 @@ export function imagesBody(rules: FormRules, services: Services): (type: string 
       if (boundary === undefined) throw new Problem('unsupported_media_type');
       return {
         isWhole: (bytes) => endsForm(bytes, boundary),
-        read: (bytes) =>
-          readForm(bytes, parseMultipart(bytes, boundary, partLimits), rules, config, services.manifest),
+        read: async (bytes) => {
+          const parts = await parseMultipartInTurns(bytes, boundary, partLimits);
+          return readForm(bytes, parts, rules, config, services.manifest);
+        },
       };
     },
   };

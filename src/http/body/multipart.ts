@@ -15,8 +15,13 @@ const bchars = /^[0-9A-Za-z'()+_,./:=? -]*$/;
 
 /** Most lines of a body that begin as a delimiter and are none: each costs some steps, and images have none. */
 const MAX_LOOKALIKES = 1000;
+/** Most blanks behind a boundary (RFC 2046 §5.1.1, transport-padding): nobody writes any, and each costs a step. */
+const MAX_PADDING = 1000;
 /** Node searches longer needles, of at least so many bytes, in far fewer steps than there are bytes, whatever the body. */
 const FAST_NEEDLE = 8;
+
+/** As much of a body is searched in one turn of the event loop: some milliseconds. */
+const turn_bytes = 1024 * 1024;
 
 const HTAB = 0x09;
 const LF = 0x0a;
@@ -53,9 +58,32 @@ export function boundaryOf(contentType: string): string | undefined {
 
 /** The parts in the order sent; none for an empty form. Throws nothing but Problem, whatever the bytes. */
 export function parseMultipart(body: Buffer, boundary: string, limits: MultipartLimits): Part[] {
+  const turns = partsOf(body, boundary, limits);
+  for (;;) {
+    const { done, value } = turns.next();
+    if (done) return value;
+  }
+}
+
+/** The same, in turns of the event loop: other requests do not wait for a large body. Rejects with nothing but Problem. */
+export async function parseMultipartInTurns(
+  body: Buffer,
+  boundary: string,
+  limits: MultipartLimits,
+): Promise<Part[]> {
+  const turns = partsOf(body, boundary, limits);
+  for (;;) {
+    const { done, value } = turns.next();
+    if (done) return value;
+    await new Promise(setImmediate);
+  }
+}
+
+/** Yields at the end of a turn. */
+function* partsOf(body: Buffer, boundary: string, limits: MultipartLimits): Generator<void, Part[]> {
   const delimiters = new DelimiterSearch(body, boundary);
   const parts: Part[] = [];
-  let delimiter = delimiters.first();
+  let delimiter = yield* delimiters.first();
   while (!delimiter.closes) {
     if (parts.length === limits.parts) {
       throw invalidForm('too_many_parts', `There are more than ${limits.parts} parts`, delimiter.end);
@@ -63,7 +91,7 @@ export function parseMultipart(body: Buffer, boundary: string, limits: Multipart
     const { end: start, ...headers } = parsePartHeaders(body, delimiter.end, limits.header_bytes);
     // RFC 2046 §5.1.1, `body-part := MIME-part-headers [CRLF *OCTET]`: when a part has no body, the line end of the empty
     // line is also the start of the delimiter.
-    delimiter = delimiters.after(start - 2);
+    delimiter = yield* delimiters.after(start - 2);
     parts.push({ ...headers, start: Math.min(start, delimiter.start), end: delimiter.start });
   }
   return parts;
@@ -97,6 +125,8 @@ class DelimiterSearch {
   /** CR LF "--" boundary: the start of every delimiter except one at offset 0. */
   readonly #needle: Buffer;
   #lookalikes = 0;
+  /** Bytes that were searched in this turn. */
+  #searched = 0;
 
   constructor(body: Buffer, boundary: string) {
     this.#body = body;
@@ -104,19 +134,19 @@ class DelimiterSearch {
   }
 
   /** The first delimiter: at the very start, or after a preamble (RFC 2046 §5.1.1), which is ignored. */
-  first(): Delimiter {
+  *first(): Generator<void, Delimiter> {
     const dashBoundary = this.#needle.subarray(2);
     const opensBody = this.#body.subarray(0, dashBoundary.length).equals(dashBoundary);
     const delimiter = opensBody ? this.#delimiterAt(-2) : 0;
     if (typeof delimiter === 'object') return delimiter;
-    return this.after(0, 'The body does not contain the boundary that Content-Type declares');
+    return yield* this.after(0, 'The body does not contain the boundary that Content-Type declares');
   }
 
   /** The first delimiter that begins at `from` or later. */
-  after(from: number, otherwise = 'The body ends without its closing boundary'): Delimiter {
+  *after(from: number, otherwise = 'The body ends without its closing boundary'): Generator<void, Delimiter> {
     let at = from;
     for (;;) {
-      const start = this.#find(at);
+      const start = yield* this.#find(at);
       if (start === -1) throw invalidForm('truncated', otherwise, this.#body.length);
       const delimiter = this.#delimiterAt(start);
       if (typeof delimiter === 'object') return delimiter;
@@ -128,9 +158,19 @@ class DelimiterSearch {
     }
   }
 
-  #find(from: number): number {
+  *#find(from: number): Generator<void, number> {
     const [body, needle] = [this.#body, this.#needle];
-    return needle.length < FAST_NEEDLE ? indexOfShort(body, needle, from) : body.indexOf(needle, from);
+    for (let start = from; start < body.length; start += turn_bytes) {
+      const part = body.subarray(start, start + turn_bytes + needle.length - 1);
+      const at = needle.length < FAST_NEEDLE ? indexOfShort(part, needle) : part.indexOf(needle);
+      this.#searched += at < 0 ? turn_bytes : at;
+      if (this.#searched >= turn_bytes) {
+        this.#searched = 0;
+        yield;
+      }
+      if (at >= 0) return start + at;
+    }
+    return -1;
   }
 
   /**
@@ -143,8 +183,14 @@ class DelimiterSearch {
     let at = start + this.#needle.length;
     const closes = body[at] === DASH && body[at + 1] === DASH;
     if (closes) at += 2;
+    const paddingEnd = at + MAX_PADDING;
     let byte = body[at];
-    while (byte === SP || byte === HTAB) byte = body[++at];
+    while (byte === SP || byte === HTAB) {
+      byte = body[++at];
+      if (at > paddingEnd) {
+        throw invalidForm('too_much_padding', `More than ${MAX_PADDING} blanks follow a boundary`, at);
+      }
+    }
     if (byte === CR && body[at + 1] === LF) return { start, end: at + 2, closes };
     if (closes && at === body.length) return { start, end: at, closes };
     // Many parsers accept this as a delimiter; reading it as content would give a different form.
@@ -162,14 +208,14 @@ const pairs = new Uint16Array(piece.buffer);
 const [crLf, lfDash] = new Uint16Array(Uint8Array.of(0x0d, 0x0a, 0x0a, 0x2d).buffer);
 
 /**
- * As body.indexOf(needle, from), for a needle of up to eight bytes that begins with CR LF "-". Node looks for such short ones by
+ * As body.indexOf(needle), for a needle of up to eight bytes that begins with CR LF "-". Node looks for such short ones by
  * their first byte, so a body of CRs would hold the main thread up. Here each step reads a pair of bytes: wherever the needle
  * is, a pair of it is CR LF or LF "-".
  */
-function indexOfShort(body: Buffer, needle: Buffer, from: number): number {
+function indexOfShort(body: Buffer, needle: Buffer): number {
   const last = needle.length - 1;
   let found = -1;
-  for (let start = from; found < 0 && start + last < body.length; start += piece_bytes - overlap_bytes) {
+  for (let start = 0; found < 0 && start + last < body.length; start += piece_bytes - overlap_bytes) {
     // A copy is read faster than shared memory that may grow.
     const length = Math.min(piece_bytes, body.length - start);
     piece.set(body.subarray(start, start + length));
