@@ -31,7 +31,7 @@ export async function main(): Promise<void> {
     addon.endNow(code);
   };
   process.on('uncaughtException', (error) => {
-    log.logger.fatal({ fault: error.stack ?? String(error) }, 'uncaught');
+    log.logger.fatal({ fault: error.stack ?? String(error) }, 'uncaught exception');
     void end(1);
   });
   onEndSignals(

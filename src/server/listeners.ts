@@ -118,7 +118,7 @@ const optionsOf = ({ config, unread }: Services, { logger }: Log) => ({
     unread,
   },
   keep_alive_ms: config.keep_alive_s * 1000,
-  onFault: (error: unknown) => logger.error({ fault: String(error) }, 'unexpected'),
+  onFault: (error: unknown) => logger.error({ fault: String(error) }, 'unexpected error in HTTP handler'),
 });
 
 export async function openFront(

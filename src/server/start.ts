@@ -237,7 +237,7 @@ async function shutDown(
 ): Promise<boolean> {
   const end = performance.now() + config.shutdown_timeout_ms;
   readiness.stage = 'draining';
-  logger.info({ unanswered: pipeline.unanswered }, 'shutting down');
+  logger.info({ requests_in_flight: pipeline.unanswered }, 'shutting down');
   await within(config.shutdown_timeout_ms, drain(front, engine.addon, pipeline));
   const cut = pipeline.unanswered;
   const closing = opened.splice(0).map((thing) => thing.close());
@@ -250,7 +250,7 @@ async function shutDown(
   if (!ended) logger.warn('a worker did not end in time');
   // The last line: what it counts is lost, and no scrape comes any more.
   const audit_lines_lost = telemetry.audit?.lines.dropped;
-  logger[audit_lines_lost ? 'error' : 'info']({ cut, audit_lines_lost }, 'stopped');
+  logger[audit_lines_lost ? 'error' : 'info']({ requests_cut: cut, audit_lines_lost }, 'stopped');
   return ended;
 }
 

@@ -45,7 +45,10 @@ export class Telemetry {
       if (record.fault === undefined) this.#log.logger.info(line, 'request');
       else this.#log.logger.error(line, 'request');
     } catch (error) {
-      this.#log.logger.error({ request_id: record.request_id, fault: String(error) }, 'not counted');
+      this.#log.logger.error(
+        { request_id: record.request_id, fault: String(error) },
+        'failed to record request metrics',
+      );
     }
   }
 }

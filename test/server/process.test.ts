@@ -134,7 +134,7 @@ describe('the end', () => {
     expect(await running).toBeInstanceOf(Error);
     server.gate.open();
     expect(await server.ended).toEqual({ code: 0, signal: null });
-    expect(await server.line(server.stderr, /"cut":1/)).toContain('stopped');
+    expect(await server.line(server.stderr, /"requests_cut":1/)).toContain('stopped');
   });
 
   test('a signal after the first second ends it at once, whatever runs', async () => {
