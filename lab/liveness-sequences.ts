@@ -86,8 +86,8 @@ const changeOf = (from: Frame, to: Frame) => ({
   pitch: to.motion.pose.pitch - from.motion.pose.pitch,
 });
 
-/** Angles between which a photo shows a step, as a person who was asked would: the step itself, and the other axis. */
-const asked = { yaw: [25, 55], pitch: [12, 30], across: 12, along: 8 } as const;
+/** Angles between which a photo shows a step, as a person who was asked would: beyond the bar by a fifth, and the other axis at rest. */
+const asked = { yaw: [30, 55], pitch: [15, 30], across: 12, along: 8 } as const;
 
 const within = (angle: number, [low, high]: readonly [number, number]) => angle >= low && angle <= high;
 
@@ -152,8 +152,8 @@ const between = (a: Frame, b: Frame, share: number) => ({
   pitch: a.motion.pose.pitch + share * (b.motion.pose.pitch - a.motion.pose.pitch),
 });
 
-/** So far a head turns between two frames: some 70 degrees a second, at 5 frames a second. */
-const pace_degrees = 14;
+/** How far a head turns between two frames: 90 degrees a second, at 5 frames a second. */
+const pace_degrees = 18;
 
 /**
  * A head that turns from photo to photo and back: the poses between two photos are interpolated, each frame with the embedding of the nearer

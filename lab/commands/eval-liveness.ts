@@ -234,7 +234,6 @@ function figuresOf(sequences: readonly Sequence[], calibration: Calibration) {
   const attacks = sequences.filter(({ species }) => species !== undefined);
   const species = [...new Set(attacks.map(({ species }) => species!))].map((name) => {
     const its = attacks.filter(({ species }) => species === name);
-    // An attack that was made for one challenge meets the others by chance.
     const asked = its.filter(({ asked }) => asked !== undefined);
     const passes = (sequence: Sequence, all: readonly (readonly Step[])[]) =>
       all.some((steps) => judge(sequence, steps, calibration).live);

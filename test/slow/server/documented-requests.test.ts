@@ -34,6 +34,12 @@ const photos = {
   'group.jpg': 4,
   'photos/1.jpg': 1,
   'photos/2.jpg': 2,
+  'reference.jpg': 3,
+  'frame0.jpg': 1,
+  'frame1.jpg': 1,
+  'frame3.jpg': 1,
+  'frame4.jpg': 1,
+  'frame5.jpg': 1,
 } as const;
 
 /** A reader's shell: bash in a folder with the photos that the pages name, and a server with all that they show. */
@@ -70,8 +76,16 @@ const env = {
   FACEMATCH_KEY: server.key,
   KEY: server.key,
 };
+/** A text with a challenge where it names one. */
+async function challenged(text: string): Promise<string> {
+  if (!/\bCHALLENGE\b/.test(text)) return text;
+  const { body } = await server.send({ path: '/API/v1.0/face/match/challenge' });
+  return text.replaceAll(/\bCHALLENGE\b/g, body.challenge);
+}
+
 /** Runs a line to its end; a pipe fails with any of its parts. */
-const run = (line: string) => execute('bash', ['-euo', 'pipefail', '-c', reachable(line)], folder, env);
+const run = async (line: string) =>
+  execute('bash', ['-euo', 'pipefail', '-c', reachable(await challenged(line))], folder, env);
 
 /** What a reader of the pages copies, run as it stands: requests, the first program, the command line. */
 
@@ -101,7 +115,7 @@ const samples = Object.values(paths).flatMap((item) =>
 
 /** Python's is read, not run: it asks for a package. */
 test.each(samples)('$operationId with $label, as the OpenAPI document shows', async (sample) => {
-  writeFileSync(join(folder, 'sample.mjs'), sample.source);
+  writeFileSync(join(folder, 'sample.mjs'), await challenged(sample.source));
   const line = {
     Shell: sample.source.replace(/^curl /, 'curl --fail-with-body '),
     JavaScript: 'node sample.mjs',

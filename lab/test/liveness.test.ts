@@ -1,0 +1,46 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { facematch } from '../../test/server/support/cli.ts';
+import { newFolder } from '../../test/support/folder.ts';
+import { surfaces } from '../../test/support/surface.mjs';
+import { posesOf, turnedFrames } from '../../test/support/turned-head.mjs';
+
+/** `facematch eval-liveness` on sequences that are made here. */
+
+const set = newFolder();
+const asked = ['left', 'up'];
+const rows = ['folder\tkind\tperson\tmotion\tsteps'];
+
+async function add(
+  folder: string,
+  kind: string,
+  motion: string,
+  surface: (typeof surfaces)['flat'],
+): Promise<void> {
+  const frames: Buffer[] = await turnedFrames(posesOf(asked), { surface: surface() });
+  mkdirSync(join(set, folder));
+  for (const [i, frame] of frames.entries()) writeFileSync(join(set, folder, `${10 + i}.jpg`), frame);
+  rows.push([folder, kind, 'e', motion, asked.join(',')].join('\t'));
+}
+await add('head', 'live', 'model', surfaces.head);
+await add('paper', 'print', 'flat', surfaces.flat);
+writeFileSync(join(set, 'sequences.tsv'), rows.join('\n'));
+
+test('rates bona fide sequences by their challenge, and prints by all of them', async () => {
+  const { code, stdout, stderr } = await facematch(['eval-liveness', set, '--json'], set);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const { bpcer, species, faceless } = JSON.parse(stdout);
+  expect(bpcer).toMatchObject({ sequences: 1, errors: 0, people: 1 });
+  expect(species).toMatchObject([{ species: 'print, flat', apcer: { sequences: 1, errors: 0 } }]);
+  expect(species[0].reasons.step_missing).toBe(1);
+  expect(faceless).toEqual([]);
+});
+
+test('says what is wrong with a set', async () => {
+  const other = newFolder();
+  writeFileSync(join(other, 'sequences.tsv'), 'folder\tkind\tperson\nnone\tlive\ta\n');
+  const { code, stderr } = await facematch(['eval-liveness', other], other);
+  expect(code).not.toBe(0);
+  expect(stderr).toContain('there is no folder none');
+});

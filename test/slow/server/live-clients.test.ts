@@ -1,0 +1,59 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { FacematchClient, FacematchError } from 'facematch/client';
+import { expect, test } from 'vitest';
+import { projectPath } from '../../../src/config/paths.ts';
+import { execute } from '../../server/support/cli.ts';
+import { askPython, folder, hasCurl, hasPython } from '../../server/support/client-programs.ts';
+import { TestServer } from '../../server/support/server.ts';
+import { posesOf, sitter, turnedFrames } from '../../support/turned-head.mjs';
+
+/** A liveness check by each of the clients that we offer. */
+
+const server = await TestServer.forFile({
+  env: { FACEMATCH_ENDPOINTS: 'challenge,match_live', FACEMATCH_DEADLINE_MS: '60000' },
+});
+const way = { url: server.address, key: server.key };
+const reference: Buffer = await sitter()!.jpeg().toBuffer();
+
+/** Writes the frames that a challenge asks for, and returns their names. */
+async function writeFrames(steps: readonly string[]): Promise<string[]> {
+  const frames: Buffer[] = await turnedFrames(posesOf(steps));
+  writeFileSync(join(folder, 'reference.jpg'), reference);
+  return frames.map((frame, i) => {
+    writeFileSync(join(folder, `frame${i}.jpg`), frame);
+    return `frame${i}.jpg`;
+  });
+}
+
+test('the client for Node verifies a person, and does not send a used challenge again', async () => {
+  const client = new FacematchClient(way);
+  const { challenge, steps } = await client.challenge();
+  const frames: Buffer[] = await turnedFrames(posesOf(steps));
+  const answer = await client.live(challenge, frames, [reference], { threshold_percent: 60 });
+  expect(answer).toMatchObject({ verified: true, live_reasons: [], threshold_percent: 60 });
+  const again = client.live(challenge, frames, [reference]);
+  await expect(again).rejects.toThrow(FacematchError);
+  await expect(again).rejects.toMatchObject({ code: 'invalid_challenge', problem: { reason: 'used' } });
+});
+
+test.skipIf(!hasPython)('the client for Python verifies a person', async () => {
+  const { challenge, steps } = await askPython('client.challenge()', way);
+  const frames = JSON.stringify(await writeFrames(steps));
+  const answer = await askPython(`client.live("${challenge}", ${frames}, ["reference.jpg"])`, way);
+  expect(answer).toMatchObject({ verified: true, live: true });
+});
+
+test.skipIf(!hasCurl)('the shell script verifies a person, and says why where it does not', async () => {
+  const env = { PATH: process.env.PATH, FACEMATCH_URL: way.url, FACEMATCH_KEY: way.key };
+  const run = (...args: string[]) => execute(projectPath('docs/clients/live.sh'), args, folder, env);
+  const { stdout } = await run('challenge');
+  const [challenge, steps] = stdout.trim().split('\n') as [string, string];
+  const frames = await writeFrames(steps.split(' '));
+  const outcome = await run('check', challenge, 'reference.jpg', ...frames);
+  expect(outcome).toMatchObject({ code: 0, stderr: '' });
+  expect(outcome.stdout).toMatch(/^verified: true \(live: true \[\], match: true, [\d.]+ %\)/);
+  const again = await run('check', challenge, 'reference.jpg', ...frames);
+  expect(again.code).toBe(2);
+  expect(again.stderr).toContain('invalid_challenge');
+});
