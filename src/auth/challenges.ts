@@ -192,7 +192,7 @@ class UsedChallenges {
   /** In the order of their use. */
   readonly #uses = new Map<string, { expires_ms: number; used_ms: number }>();
 
-  /** By default about 16 MB. */
+  /** By default about 18 MB. */
   constructor(lifetime_ms: number, capacity = 131_072) {
     this.#lifetime_ms = lifetime_ms;
     this.#capacity = capacity;

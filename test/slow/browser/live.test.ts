@@ -32,7 +32,10 @@ async function filmOf(surface = surfaces.head()): Promise<string> {
   return file;
 }
 
-describe.skipIf(chromiumFile === undefined)('the live check', () => {
+/** Making a film takes a while on a machine that is busy. */
+const timeout = 180_000;
+
+describe.skipIf(chromiumFile === undefined)('the live check', { timeout }, () => {
   let server: TestServer;
   let home: Home;
   beforeAll(async () => {
