@@ -106,6 +106,10 @@ Napi::Value CohortScores(const Napi::CallbackInfo& info) {
   });
 }
 
+Napi::Value ThreadCpu(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), thread_cpu_ms());
+}
+
 // A number of 0 to `most`.
 template <typename Number>
 Number to_number(const Napi::Value& value, Number most) {
@@ -254,6 +258,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   add("detectorOutputs", DetectorOutputs);
   add("analyse", AnalyseOne);
   add("cohortScores", CohortScores);
+  add("threadCpu", ThreadCpu);
   add("useHugePages", UseHugePages);
   add("copyBytes", CopyBytes);
   add("wipe", Wipe);

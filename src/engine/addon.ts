@@ -176,6 +176,8 @@ export interface Addon {
    * unless they are whole vectors. `cancelled` as above; the scores are then invalid.
    */
   cohortScores(directory: string, embeddings: Float32Array, cancelled?: Uint8Array): Float32Array;
+  /** CPU time of the calling thread since it began, in milliseconds. */
+  threadCpu(): number;
   /** Memory that is written from now on comes in huge pages, where the system has them: up to 2 MiB at once. */
   useHugePages(bytes: Uint8Array): void;
   /** Copies `from` into shared memory at `at`, as fast as memory goes. Throws a TypeError unless it fits. */

@@ -1,5 +1,5 @@
 // The end of this process, of the one that started it, and of its listening sockets, which those of
-// another process replace.
+// another process replace; the CPU time of its threads.
 #pragma once
 
 #include <cstdint>
@@ -19,5 +19,8 @@ bool end_with_parent(int parent);
 // Ends the process with `code`, whatever its threads do: exit() would wait for a thread that writes
 // to a pipe which nobody reads, and process 1 of a container cannot kill itself.
 [[noreturn]] void end_now(int code);
+
+// CPU time of the calling thread since it began, in milliseconds.
+double thread_cpu_ms();
 
 }  // namespace facematch
