@@ -12,7 +12,10 @@ import {
   rateHeaders,
 } from './limiter.ts';
 
-type GateSettings = Pick<Config, 'auth_failures_per_minute' | 'auth_failure_burst' | 'trusted_hops'>;
+type GateSettings = Pick<
+  Config,
+  'auth_failures_per_minute' | 'auth_failure_burst' | 'trusted_hops' | 'token_ms'
+>;
 
 /** The head of a request, as far as it says who sends it. */
 interface Sender {
@@ -47,6 +50,8 @@ const refusals = {
 export class Gate {
   readonly keys: KeyStore;
   readonly callers: RateLimiter;
+  /** Milliseconds of CPU time that one token pays for. */
+  readonly token_ms: number;
   readonly #trustedHops: number;
   readonly #failureQuota: Quota;
   /** Running requests of each key in this process, also of keys without a limit: they may get one meanwhile. */
@@ -58,6 +63,7 @@ export class Gate {
   constructor(keys: KeyStore, settings: GateSettings, callers: RateLimiter = new Limiter(maxBuckets)) {
     this.keys = keys;
     this.callers = callers;
+    this.token_ms = settings.token_ms;
     this.#trustedHops = settings.trusted_hops;
     this.#failureQuota = { rate: settings.auth_failures_per_minute / 60, burst: settings.auth_failure_burst };
   }
@@ -88,7 +94,10 @@ export class Gate {
 /** Why a request is not admitted; undefined where it is. */
 type Refused = Problem | undefined;
 
-/** What one request costs its key: its tokens, and its place among the key's running requests. */
+/**
+ * What one request costs its key: its tokens, and its place among the key's running requests. On admission it pays by the number of its
+ * photos or comparisons, at least one token; what its CPU time is worth beyond that is taken when it is known.
+ */
 export class Charge {
   readonly #gate: Gate;
   readonly #sender: Sender;
@@ -96,7 +105,10 @@ export class Charge {
   key_id: string | undefined;
   /** Known once the request is admitted. */
   key: ApiKey | undefined;
+  /** Tokens taken so far. */
   #paid = 0;
+  /** CPU time of its jobs so far. */
+  #spent_ms = 0;
   #running = false;
   #ended = false;
   #rate: RateState | undefined;
@@ -130,7 +142,7 @@ export class Charge {
     // No wait would help.
     if (price > key.burst) return new Problem('too_many_images', { limit: key.burst });
     if (this.key === undefined && !this.#gate.hasRoom(key)) {
-      this.#rate = callers.giveBack(key.id, key, 0, now_ms);
+      this.#rate = callers.settle(key.id, key, 0, now_ms);
       return this.#tooMany(key);
     }
     const admission = callers.take(key.id, key, tokens, now_ms, this.#paid);
@@ -164,16 +176,34 @@ export class Charge {
   /** Gives the tokens of a request back that the server was too busy to serve. */
   giveBack(now_ms = Date.now()): void {
     if (this.key === undefined || this.#paid === 0) return;
-    this.#rate = this.#gate.callers.giveBack(this.key.id, this.key, this.#paid, now_ms);
+    this.#rate = this.#gate.callers.settle(this.key.id, this.key, -this.#paid, now_ms);
     this.#paid = 0;
+    // Nothing of it is charged later either.
+    this.#spent_ms = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Adds CPU time of a job of the request. What ends after the response is charged then. */
+  spend(cpu_ms: number): void {
+    this.#spent_ms += cpu_ms;
+    if (this.#ended) this.#charge();
+  }
+
+  /** Takes the tokens that the request cost more than it was admitted for. */
+  #charge(now_ms = Date.now()): void {
+    const { callers, token_ms } = this.#gate;
+    const further = this.#spent_ms / token_ms - this.#paid;
+    if (this.key === undefined || further <= 0) return;
+    this.#paid += further;
+    this.#rate = callers.settle(this.key.id, this.key, further, now_ms);
   }
 
   /**
-   * Gives the place back, and takes none any more. Call it when the answer is there; returns its headers that say what is left, and how
-   * long to wait.
+   * Charges what it cost, gives the place back, and takes none any more. Call it when the response is there; returns its headers that say
+   * what is left, and how long to wait.
    */
   release(): [string, string][] {
     this.#ended = true;
+    this.#charge();
     if (this.#running) this.#gate.leave(this.key!);
     this.#running = false;
     const headers = this.#rate === undefined ? [] : rateHeaders(this.#rate);

@@ -9,8 +9,9 @@ export interface Quota {
 const epsilon = 1e-9;
 
 /**
- * A token bucket: it starts full, fills at `rate`, and admits at most `burst + rate × t` tokens in any window of t seconds. When the
- * clock steps back, it keeps its tokens and counts on from there: the latest time seen would lock callers out.
+ * A token bucket: it starts full, fills at `rate`, and admits at most `burst + rate × t` tokens in any window of t seconds. What a request
+ * cost more than it was admitted for is taken afterwards, by which the bucket may become negative. When the clock steps back, it keeps its
+ * tokens and counts on from there: the latest time seen would lock callers out.
  */
 export class TokenBucket {
   #quota: Quota;
@@ -26,16 +27,18 @@ export class TokenBucket {
   /** Takes `cost` tokens if there are enough, and returns whether it did. A cost of 0 always passes. */
   take(cost: number, now_ms: number): boolean {
     const tokens = this.tokens(now_ms);
+    if (cost <= 0) return true;
     if (tokens + epsilon < cost) return false;
     this.#tokens = Math.max(0, tokens - cost);
     return true;
   }
 
-  giveBack(tokens: number, now_ms: number): void {
-    this.#tokens = Math.min(this.#quota.burst, this.tokens(now_ms) + tokens);
+  /** Takes `cost` tokens, whatever there is; below 0 it gives tokens back. */
+  settle(cost: number, now_ms: number): void {
+    this.#tokens = Math.min(this.#quota.burst, this.tokens(now_ms) - cost);
   }
 
-  /** Tokens now, 0..burst. */
+  /** Tokens now, at most `burst`; below 0 after requests that cost more than there was. */
   tokens(now_ms: number): number {
     const elapsed_ms = now_ms - this.#updated_ms;
     if (elapsed_ms > 0) {
@@ -66,7 +69,7 @@ export class TokenBucket {
         : Math.max(1, this.secondsUntil(refused_cost, now_ms));
     return {
       limit: burst,
-      remaining: Math.floor(this.tokens(now_ms)),
+      remaining: Math.max(0, Math.floor(this.tokens(now_ms))),
       reset_seconds: Math.ceil(wait),
       window_seconds: Math.max(1, Math.ceil(burst / rate)),
     };
@@ -74,7 +77,7 @@ export class TokenBucket {
 
   /** Sets the tokens to those of another bucket of the same quota at that time. */
   follow(tokens: number, now_ms: number): void {
-    this.#tokens = Math.min(this.#quota.burst, Math.max(0, tokens));
+    this.#tokens = Math.min(this.#quota.burst, tokens);
     this.#updated_ms = now_ms;
   }
 
@@ -109,7 +112,7 @@ export interface Admission {
 
 export interface BucketDecision {
   admitted: boolean;
-  /** Tokens left, 0..burst. */
+  /** Tokens left, at most `burst`. */
   tokens: number;
 }
 
@@ -123,8 +126,11 @@ export interface RateLimiter {
     now_ms: number,
     paid?: number,
   ): Admission | Promise<Admission>;
-  /** Returns tokens of a request that was not served; the state of the bucket as far as this process knows it. */
-  giveBack(caller: string, quota: Quota, tokens: number, now_ms: number): RateState;
+  /**
+   * Takes what a request cost more than it was admitted for, whatever there is, or gives back (below 0) the tokens of one that was not served.
+   * Returns the state of the bucket as far as this process knows it.
+   */
+  settle(caller: string, quota: Quota, cost: number, now_ms: number): RateState;
 }
 
 /** How many of the least recently used buckets are searched for a full one; keeps eviction O(1). */
@@ -150,9 +156,9 @@ export class Limiter implements RateLimiter {
     return { admitted, rate: bucket.state(now_ms, admitted ? undefined : paid + cost) };
   }
 
-  giveBack(caller: string, quota: Quota, tokens: number, now_ms: number): RateState {
+  settle(caller: string, quota: Quota, cost: number, now_ms: number): RateState {
     const bucket = this.#bucket(caller, quota, now_ms);
-    bucket.giveBack(tokens, now_ms);
+    bucket.settle(cost, now_ms);
     return bucket.state(now_ms);
   }
 

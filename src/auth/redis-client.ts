@@ -19,21 +19,23 @@ local function finite(text)
   return number and math.abs(number) < math.huge and number
 end
 
-local function take(key, now_ms, rate, burst, cost)
+-- Where it settles, the cost is taken whatever there is; below 0 it gives tokens back.
+local function take(key, now_ms, rate, burst, cost, settles)
   local tokens = burst
   -- Whatever cannot be read counts as missing: one key's bucket must not end the limits of all.
   local kept = redis.pcall('GET', key)
   if type(kept) == 'string' then
     local held, at_ms, old_rate, old_burst = kept:match('^(%S+) (%S+) (%S+) (%S+)$')
     held, at_ms, old_rate, old_burst = finite(held), finite(at_ms), finite(old_rate), finite(old_burst)
-    if held and at_ms and old_rate and old_burst and old_rate > 0 and held >= 0 and held <= old_burst then
+    if held and at_ms and old_rate and old_burst and old_rate > 0 and held <= old_burst then
       local elapsed_ms = now_ms - at_ms
       if elapsed_ms > 0 then held = math.min(old_burst, held + elapsed_ms * math.min(old_rate, rate) / 1000) end
       tokens = math.min(held, burst)
     end
   end
-  local admitted = tokens + epsilon >= cost
-  if admitted then tokens = math.min(burst, math.max(0, tokens - cost)) end
+  local admitted = settles or cost <= 0 or tokens + epsilon >= cost
+  if settles then tokens = math.min(burst, tokens - cost)
+  elseif admitted and cost > 0 then tokens = math.max(0, tokens - cost) end
   local kept_ms = math.min(longest_ms, math.max(day_ms, math.ceil((burst - tokens) * 1000 / rate)))
   local bucket = string.format('%.17g %.17g %.17g %.17g', tokens, now_ms, rate, burst)
   redis.call('SET', key, bucket, 'PX', string.format('%.0f', kept_ms))
@@ -44,7 +46,7 @@ end
 /** Uses the clock of Redis: those of the replicas differ, and each difference would add tokens. */
 export const bucketScript = `${bucketFunction}
 local seconds, microseconds = unpack(redis.call('TIME'))
-return take(KEYS[1], seconds * 1000 + microseconds / 1000, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]))
+return take(KEYS[1], seconds * 1000 + microseconds / 1000, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == 'settle')
 `;
 
 const scriptSha1 = createHash('sha1').update(bucketScript).digest('hex');
@@ -111,16 +113,21 @@ export class RedisClient {
       await redis.connect();
       if (password !== undefined) await redis.call('AUTH', ...(username ? [username, password] : [password]));
       if (db !== 0) await redis.select(db);
-      await client.#run(probeCaller, { rate: 1, burst: 1 }, 1);
+      await client.#run(probeCaller, { rate: 1, burst: 1 }, 1, 'take');
       return client;
     };
     const failed = client.closed.then((fault) => Promise.reject(fault));
     return client.#within(limit_ms, Promise.race([start(), failed]));
   }
 
-  /** A cost below 0 gives tokens back. Rejects when Redis does not answer in time or as it should, and closes the client. */
+  /** Rejects when Redis does not answer in time or as it should, and closes the client. */
   take(caller: string, quota: Quota, cost: number): Promise<BucketDecision> {
-    return this.#within(answerLimit_ms, this.#run(caller, quota, cost));
+    return this.#within(answerLimit_ms, this.#run(caller, quota, cost, 'take'));
+  }
+
+  /** Takes the cost whatever there is; below 0 it gives tokens back. Rejects as above. */
+  settle(caller: string, quota: Quota, cost: number): Promise<BucketDecision> {
+    return this.#within(answerLimit_ms, this.#run(caller, quota, cost, 'settle'));
   }
 
   /** True for the first claim of an identifier within `ttl_ms`. Rejects as `take` does. */
@@ -144,8 +151,13 @@ export class RedisClient {
     this.#fail(new Error('it was closed'));
   }
 
-  async #run(caller: string, { rate, burst }: Quota, cost: number): Promise<BucketDecision> {
-    const values = [bucketKey(caller), rate, burst, cost] as const;
+  async #run(
+    caller: string,
+    { rate, burst }: Quota,
+    cost: number,
+    how: 'take' | 'settle',
+  ): Promise<BucketDecision> {
+    const values = [bucketKey(caller), rate, burst, cost, how] as const;
     const reply = await this.#redis.evalsha(scriptSha1, 1, ...values).catch((error: Error) => {
       // Redis was restarted, or its scripts were flushed.
       if (!error.message.startsWith('NOSCRIPT')) throw error;

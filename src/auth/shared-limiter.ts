@@ -85,10 +85,10 @@ export class SharedLimiter implements RateLimiter {
     return client.take(caller, quota, cost);
   }
 
-  giveBack(caller: string, quota: Quota, tokens: number, now_ms: number): RateState {
-    // Nobody waits for Redis here. Without it the tokens are back in the mirror only.
-    if (tokens > 0) this.#client?.take(caller, quota, -tokens).catch(() => {});
-    return this.#mirrors.giveBack(caller, quota, tokens, now_ms);
+  settle(caller: string, quota: Quota, cost: number, now_ms: number): RateState {
+    // Nobody waits for Redis here. Without it the mirror alone knows.
+    if (cost !== 0) this.#client?.settle(caller, quota, cost).catch(() => {});
+    return this.#mirrors.settle(caller, quota, cost, now_ms);
   }
 
   /** True for the first claim of a used challenge within `ttl_ms`. Rejects when Redis does not answer. */

@@ -170,6 +170,12 @@ export const settings = {
     '',
     'File of secrets that sign liveness challenges, one per line, at least 32 characters each: the first one signs, all are accepted. The server follows changes. Required when several replicas share a Redis; without it, each process draws its own secret at startup',
   ),
+  token_ms: integer(
+    1,
+    day_ms,
+    250,
+    "CPU time in milliseconds that one token of a key's rate limit pays for: a request that took more costs more tokens, taken after its response",
+  ),
   auth_failures_per_minute: integer(1, 60_000, 30, 'Failed key checks per minute that one address may make'),
   auth_failure_burst: integer(1, 60_000, 20, 'Failed key checks that one address may make at once'),
   audit_log: text(

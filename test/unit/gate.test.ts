@@ -32,7 +32,12 @@ function addKey(burst = 2, concurrent = 9): string {
 
 function openGate({ failures = 1, callers }: { failures?: number; callers?: RateLimiter } = {}): Gate {
   keys = new KeyStore(file, silent);
-  const settings = { auth_failures_per_minute: 6, auth_failure_burst: failures, trusted_hops: 0 };
+  const settings = {
+    auth_failures_per_minute: 6,
+    auth_failure_burst: failures,
+    trusted_hops: 0,
+    token_ms: 250,
+  };
   return new Gate(keys, settings, callers);
 }
 
@@ -69,11 +74,51 @@ describe('a key', () => {
     expect(ask(gate, key)).toEqual([undefined]);
   });
 
+  const chargeOf = (gate: Gate, key: string) =>
+    new Charge(gate, { peer: '192.0.2.1', headers: new Map([['x-api-key', key]]) });
+  const told = (charge: Charge) => Object.fromEntries(charge.release()).RateLimit;
+
+  test.each([
+    { paid: 1, spent: [250], left: 9 },
+    { paid: 1, spent: [100, 1900], left: 2 },
+    { paid: 6, spent: [250], left: 4 },
+    { paid: 1, spent: [5000], left: 0 },
+  ])('pays $paid tokens, or one for each 250 ms of CPU time of $spent if that is more', async (row) => {
+    const key = addKey(10);
+    const charge = chargeOf(openGate(), key);
+    await charge.admit('match:basic', row.paid, Date.now());
+    for (const cpu_ms of row.spent) charge.spend(cpu_ms);
+    expect(told(charge)).toContain(`r=${row.left};`);
+  });
+
+  test('pays also for what ends after its response, and nothing for a request that was not served', async () => {
+    const key = addKey(100);
+    const gate = openGate();
+    const remaining = async () => {
+      const charge = chargeOf(gate, key);
+      await charge.admit('match:basic', 0, Date.now());
+      return told(charge);
+    };
+    const left = chargeOf(gate, key);
+    await left.admit('match:basic', 1, Date.now());
+    left.release();
+    left.spend(2500);
+    left.spend(2500);
+    expect(await remaining()).toContain('r=80;');
+    const unserved = chargeOf(gate, key);
+    await unserved.admit('match:basic', 1, Date.now());
+    unserved.spend(2500);
+    unserved.giveBack();
+    unserved.release();
+    unserved.spend(2500);
+    expect(await remaining()).toContain('r=80;');
+  });
+
   test('whose requests came while a shared limiter was asked runs no more than it may, and gets the tokens back', async () => {
     const key = addKey(5, 1);
     const local = new Limiter(9);
     const take: RateLimiter['take'] = async (...asked) => local.take(...asked);
-    const gate = openGate({ callers: { take, giveBack: (...asked) => local.giveBack(...asked) } });
+    const gate = openGate({ callers: { take, settle: (...asked) => local.settle(...asked) } });
     const sender = { peer: '192.0.2.1', headers: new Map([['x-api-key', key]]) };
     const charges = [new Charge(gate, sender), new Charge(gate, sender)];
     const [first, second] = await Promise.all(charges.map((one) => one.admit('match:basic', 2, now_ms)));
