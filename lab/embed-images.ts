@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { threads, withBar } from 'facematch/for-lab';
+import { threadOptions, withBar } from 'facematch/for-lab';
 import { Piscina } from 'piscina';
 import type { EmbeddedImage, EmbedTask } from './embed-worker.ts';
 
@@ -26,7 +26,12 @@ export function runTasks<Task, Answer>(
   tasks: readonly Task[],
 ): Promise<Answer[]> {
   return withBar(title, tasks.length, async (advance) => {
-    const pool = new Piscina<Task, Answer>({ filename: filename.href, ...threads(count) });
+    const pool = new Piscina<Task, Answer>({
+      filename: filename.href,
+      minThreads: count,
+      maxThreads: count,
+      ...threadOptions,
+    });
     // This listens while the pool ends as well: piscina emits an error for a late answer, and an unhandled one ends the process.
     const failed = new Promise<never>((_, reject) => pool.on('error', reject));
     const answers = tasks.map(async (task) => {

@@ -40,8 +40,8 @@ export {
   readManifest,
 } from './engine/manifest.ts';
 export { sha256, verifyPack } from './engine/pack-files.ts';
-export { threads } from './engine/pool.ts';
 export { excerpt } from './engine/sent-words.ts';
+export { threadOptions } from './engine/worker-thread.ts';
 export { Calibration, type CalibrationPoint, calibrationOf, promisedRate } from './scoring/calibration.ts';
 export {
   type FramePair,

@@ -7,13 +7,13 @@ import { mostOf } from '../endpoints/images.ts';
 import { analysisOptions, completeOptions, type MatchOptions } from '../endpoints/options.ts';
 import { incomplete } from '../endpoints/warnings.ts';
 import { tellText } from '../engine/file-kind.ts';
+import type { Outcome } from '../engine/jobs.ts';
 import { loadPack } from '../engine/load-addon.ts';
 import { packDirectory, readManifest } from '../engine/manifest.ts';
 import { verifyPack } from '../engine/pack-files.ts';
-import type { Outcome } from '../engine/pool.ts';
 import { Problem } from '../errors.ts';
 import { calibrationOf } from '../scoring/calibration.ts';
-import { comparePersons, type PersonsJob } from '../scoring/persons.ts';
+import { comparePersons } from '../scoring/persons.ts';
 import type { ImageField } from '../scoring/similarity.ts';
 import { readImage } from './files.ts';
 
@@ -53,11 +53,10 @@ export async function compareFiles<Body>(
   const total_ms = performance.now() - start;
   const question = { ...known, request_id: randomUUID(), warnings: [], queue_ms: 0, total_ms };
   const analysed = { question, photos, targets, outcomes, calibration };
-  const job = endpoint.work?.(analysed);
-  const answered = endpoint.answer(
-    analysed,
-    job && comparePersons(job.input as PersonsJob, { cohortScores }),
-  );
+  const step = endpoint.persons?.(analysed);
+  const answered = step
+    ? step.answer(analysed, comparePersons(step.input, { cohortScores }))
+    : endpoint.answer(analysed);
   if ('refusal' in answered) throw new Error(withNames(answered.refusal.message, files));
   return answered.body as Body;
 }

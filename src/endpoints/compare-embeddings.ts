@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { accuracyModes } from '../engine/addon.ts';
+import type { WorkerTools } from '../engine/jobs.ts';
 import { JsonScan } from '../engine/json-scan.ts';
-import type { WorkerTools } from '../engine/pool.ts';
 import { sentWords } from '../engine/sent-words.ts';
 import { Problem } from '../errors.ts';
 import { type Person, personsOf } from '../scoring/persons.ts';
@@ -88,10 +88,7 @@ const maxValues = 100 * maxCandidates;
 /** At most this many unknown members are named, so that the answer stays smaller than the request. */
 const maxNamed = 16;
 
-/** What a worker loads. */
-export const embeddingsModule = new URL('./compare-embeddings.js', import.meta.url).href;
-
-export interface EmbeddingsJob {
+export interface EmbeddingsInput {
   /** JSON, in shared memory. */
   body: Uint8Array;
   /** The pack of this server: only its embeddings can be compared. */
@@ -111,9 +108,9 @@ export interface ComparedEmbeddings {
   candidates: ({ id: string } & Similarity & Pick<Person, 'agreements'>)[];
 }
 
-/** For `Engine.work`. Throws Problem. */
-export function work(
-  { body, pack, version, dimensions }: EmbeddingsJob,
+/** The worker job `embeddings`. Throws Problem. */
+export function compareEmbeddings(
+  { body, pack, version, dimensions }: EmbeddingsInput,
   tools: WorkerTools,
 ): ComparedEmbeddings {
   const { check } = tools;

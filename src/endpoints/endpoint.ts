@@ -1,12 +1,13 @@
 import type { z } from 'zod';
 import type { EndpointId } from '../config/config.ts';
 import type { AnalyseOptions, FoundBy, OnnxRuntime } from '../engine/addon.ts';
+import type { Outcome } from '../engine/jobs.ts';
 import type { Manifest } from '../engine/manifest.ts';
 import type { PackFile } from '../engine/pack-files.ts';
-import type { Outcome, WorkJob } from '../engine/pool.ts';
 import type { Problem, RequestKind } from '../errors.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import type { LiveReason, Step } from '../scoring/motion.ts';
+import type { ComparedPersons, PersonsInput } from '../scoring/persons.ts';
 import type { Question } from './answer.ts';
 import type { ComparedEmbeddings } from './compare-embeddings.ts';
 import type { ValueRule } from './options.ts';
@@ -162,10 +163,19 @@ export interface ImageEndpoint extends Common {
   furtherPrice?(images: number, targets: number): number;
   /** What a request of more images is told than the tokens pay for that a key can have at once. */
   tooManyFor?(burst: number): { limit: number; detail: string };
-  /** What a worker calculates from the faces before the answer, whose result `answer` gets; nothing for faulty images. */
-  work?(analysed: Analysed): WorkJob | undefined;
+  /** Where a worker compares the faces as those of two people before the response. Undefined for faulty images, which `answer` rejects. */
+  persons?(found: Found): PersonsStep | undefined;
   /** Returns the refusal of faulty images, or throws it. */
-  answer(analysed: Analysed, result?: unknown): Answered;
+  answer(analysed: Analysed): Answered;
+}
+
+/** What is known once the images are analysed, before the question's times are. */
+export type Found = Omit<Analysed, 'question' | 'targets'>;
+
+/** A comparison of two people, and the response to its result. */
+export interface PersonsStep {
+  input: PersonsInput;
+  answer(analysed: Analysed, compared: ComparedPersons): Answered;
 }
 
 export interface AnalysedEmbeddings {

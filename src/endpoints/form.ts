@@ -1,10 +1,10 @@
 import type { Config } from '../config/config.ts';
 import { holdsImage } from '../engine/file-kind.ts';
+import { declaredSize } from '../engine/image-size.ts';
 import { excerpt, shortName } from '../engine/sent-words.ts';
 import { type ErrorCode, Problem } from '../errors.ts';
 import type { FieldRule, Fields, ImageEndpoint, ImageRule, Photo, Target } from './endpoint.ts';
 import { photoName } from './faults.ts';
-import { declaredSize } from './image-size.ts';
 import { leastOf, mostOf, ruleOf } from './images.ts';
 import { endpoints } from './index.ts';
 import {

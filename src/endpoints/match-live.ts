@@ -9,18 +9,18 @@ import {
   type MotionVerdict,
   motionFrame,
 } from '../scoring/motion.ts';
-import type { ComparedPersons, PersonsJob } from '../scoring/persons.ts';
+import type { ComparedPersons } from '../scoring/persons.ts';
 import { similarityOf } from '../scoring/similarity.ts';
 import { disagreement, disagreementWarnings } from './agreement.ts';
 import { request_id, rest, timingsBody } from './answer.ts';
 import { limitWords, stepName } from './challenge.ts';
 import { assessPair, decision, decisionOf, shifted } from './comparison.ts';
-import { type Analysed, type Answered, define, type Photo, prefix } from './endpoint.ts';
+import { type Analysed, type Answered, define, type Found, type Photo, prefix } from './endpoint.ts';
 import { imageBody, round } from './face.ts';
 import { lowQuality } from './face-quality.ts';
 import { faultsOf, type ImageFault } from './faults.ts';
 import { answerUnlessRefused, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
-import { mostPhotos, PersonPhoto, photosBody } from './match-person.ts';
+import { facesOf, mostPhotos, PersonPhoto, photosBody } from './match-person.ts';
 import { count, flag, object, percent, word } from './schema.ts';
 import { incomplete, notInFront, questionWarnings, type Warning } from './warnings.ts';
 
@@ -103,12 +103,17 @@ interface Check {
   verdict: MotionVerdict;
 }
 
-/** The check, or the faults of the images in the form's order. */
-function checkOf({ photos, outcomes, steps, calibration }: Analysed): Check | ImageFault[] {
-  const faults = photos.flatMap(({ field, index }, i) => faultsOf(field, outcomes[i]!, -1, index));
-  if (faults.length > 0) return faults;
-  const all = photos.map((photo, i) => ({ photo, analysis: outcomes[i] as Analysis }));
-  const of = (name: string) => all.filter(({ photo }) => photo.field === name);
+/** The faults of the images, in the form's order. */
+const faultsIn = ({ photos, outcomes }: Found): ImageFault[] =>
+  photos.flatMap(({ field, index }, i) => faultsOf(field, outcomes[i]!, -1, index));
+
+/** The check of images without a fault. */
+function checkOf({ photos, outcomes, steps, calibration }: Found): Check {
+  const of = (name: string) =>
+    photos.flatMap((photo, i) => {
+      const analysis = outcomes[i]!;
+      return photo.field === name && analysis.ok ? [{ photo, analysis }] : [];
+    });
   const frames = of('frame');
   return { frames, references: of('image2'), verdict: judgeFrames(frames, steps!, calibration) };
 }
@@ -129,8 +134,6 @@ function judgeFrames(frames: readonly Seen[], steps: Analysed['steps'] & {}, cal
     compare,
   );
 }
-
-const isFaulty = (found: Check | ImageFault[]): found is ImageFault[] => Array.isArray(found);
 
 /** The frames that look into the camera, and the reference photos. */
 const sidesOf = ({ frames, references, verdict }: Check) =>
@@ -260,49 +263,43 @@ export const matchLive = define({
       '-F image2=@reference.jpg',
     ],
   },
-  work(analysed) {
-    const check = checkOf(analysed);
-    if (isFaulty(check)) return undefined;
-    const input = sidesOf(check).map((side) =>
-      side.map(({ analysis }) =>
-        analysis.image.faces.map(({ embedding, cohort_score }) => ({ embedding, cohort_score })),
-      ),
-    );
-    const module = new URL('../scoring/persons.js', import.meta.url).href;
-    return { module, input: input as unknown as PersonsJob };
+  persons(found) {
+    if (faultsIn(found).length > 0) return undefined;
+    const check = checkOf(found);
+    const [looking, references] = sidesOf(check);
+    return {
+      input: [facesOf({ photos: looking }), facesOf({ photos: references })],
+      answer: (analysed, compared) => checkedAnswer(analysed, check, compared),
+    };
   },
-  answer(analysed, result): Answered {
-    const check = checkOf(analysed);
-    if (isFaulty(check)) return refusalOf(check);
-    const { question, calibration, steps } = analysed;
-    const { options } = question;
-    const compared = result as ComparedPersons;
-    const body = bodyOf(analysed, check, compared);
-    const counts = [...body.frames, ...body.image2].map(imageCounts);
-    const percents = body.image2.map(({ agreement_percent }) => agreement_percent);
-    const agreements = [['image2', percents, compared.sides[1]!.map(({ best_face }) => best_face)] as const];
-    const refusal = disagreement(agreements, options.min_agreement_percent, calibration);
-    if (refusal) return { refusal, counts, timings_ms: body.timings_ms };
-    body.warnings.push(...disagreementWarnings(agreements, calibration));
-    const { accuracy_mode, threshold_percent, confidence_percent, match, live, live_reasons, verified } =
-      body;
-    const asked = [
-      ...body.frames
-        .filter(({ looks_straight }) => looks_straight)
-        .map((frame) => ({ field: 'frame', frame })),
-      ...body.image2.map((frame) => ({ field: 'image2', frame })),
-    ].map(({ field, frame }) => ({ field, photo: frame.index, face: frame.faces[0]! }));
-    return answerUnlessRefused(body, options, asked, counts, [
-      {
-        accuracy_mode,
-        threshold_percent,
-        confidence_percent,
-        match,
-        steps: steps!,
-        live,
-        live_reasons,
-        verified,
-      },
-    ]);
-  },
+  answer: (found) => refusalOf(faultsIn(found)),
 });
+
+function checkedAnswer(analysed: Analysed, check: Check, compared: ComparedPersons): Answered {
+  const { question, calibration, steps } = analysed;
+  const { options } = question;
+  const body = bodyOf(analysed, check, compared);
+  const counts = [...body.frames, ...body.image2].map(imageCounts);
+  const percents = body.image2.map(({ agreement_percent }) => agreement_percent);
+  const agreements = [['image2', percents, compared.sides[1]!.map(({ best_face }) => best_face)] as const];
+  const refusal = disagreement(agreements, options.min_agreement_percent, calibration);
+  if (refusal) return { refusal, counts, timings_ms: body.timings_ms };
+  body.warnings.push(...disagreementWarnings(agreements, calibration));
+  const { accuracy_mode, threshold_percent, confidence_percent, match, live, live_reasons, verified } = body;
+  const asked = [
+    ...body.frames.filter(({ looks_straight }) => looks_straight).map((frame) => ({ field: 'frame', frame })),
+    ...body.image2.map((frame) => ({ field: 'image2', frame })),
+  ].map(({ field, frame }) => ({ field, photo: frame.index, face: frame.faces[0]! }));
+  return answerUnlessRefused(body, options, asked, counts, [
+    {
+      accuracy_mode,
+      threshold_percent,
+      confidence_percent,
+      match,
+      steps: steps!,
+      live,
+      live_reasons,
+      verified,
+    },
+  ]);
+}

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Analysis } from '../engine/addon.ts';
 import type { Calibration } from '../scoring/calibration.ts';
-import type { ComparedPersons, PersonsJob, PhotoAgreement } from '../scoring/persons.ts';
+import type { ComparedPersons, PersonsInput, PhotoAgreement } from '../scoring/persons.ts';
 import { agreementPercents, disagreement, disagreementWarnings } from './agreement.ts';
 import { type Question, request_id, rest, timingsBody } from './answer.ts';
 import { assessPair, decision, decisionOf, shifted, verdict } from './comparison.ts';
-import { type Analysed, type Answered, define, type Photo, prefix } from './endpoint.ts';
+import { type Analysed, type Answered, define, type Found, type Photo, prefix } from './endpoint.ts';
 import { Image, imageBody } from './face.ts';
 import { lowQuality } from './face-quality.ts';
 import { faultsOf, type ImageFault } from './faults.ts';
@@ -17,7 +17,6 @@ import { incomplete, notInFront, questionWarnings, type Warning } from './warnin
 
 /** Most photos of each side: frames of a check-in, and a reference. */
 export const mostPhotos = { image1: 4, image2: 16 } as const;
-const sideNames = ['image1', 'image2'] as const;
 
 export const PersonPhoto = Image.extend({
   index: count.describe('Its position among those sent'),
@@ -49,19 +48,30 @@ export type Person = z.infer<typeof Person>;
 export type PersonPhoto = z.infer<typeof PersonPhoto>;
 
 interface Side {
-  name: (typeof sideNames)[number];
+  name: 'image1' | 'image2';
   photos: { photo: Photo; analysis: Analysis }[];
 }
 
-/** The photos of both sides, or their faults in the form's order. */
-function sidesOf({ photos, outcomes }: Pick<Analysed, 'photos' | 'outcomes'>): Side[] | ImageFault[] {
-  const faults = photos.flatMap(({ field, index }, i) => faultsOf(field, outcomes[i]!, -1, index));
-  if (faults.length > 0) return faults;
-  const all = photos.map((photo, i) => ({ photo, analysis: outcomes[i] as Analysis }));
-  return sideNames.map((name) => ({ name, photos: all.filter(({ photo }) => photo.field === name) }));
+/** The faults of the photos, in the form's order. */
+const faultsIn = ({ photos, outcomes }: Found): ImageFault[] =>
+  photos.flatMap(({ field, index }, i) => faultsOf(field, outcomes[i]!, -1, index));
+
+/** The photos of both sides, none of which has a fault. */
+function sidesOf({ photos, outcomes }: Found): [Side, Side] {
+  const sideOf = (name: Side['name']) => ({
+    name,
+    photos: photos.flatMap((photo, i) => {
+      const analysis = outcomes[i]!;
+      return photo.field === name && analysis.ok ? [{ photo, analysis }] : [];
+    }),
+  });
+  return [sideOf('image1'), sideOf('image2')];
 }
 
-const isFaulty = (found: Side[] | ImageFault[]): found is ImageFault[] => 'code' in found[0]!;
+export const facesOf = ({ photos }: Pick<Side, 'photos'>): PersonsInput[number] =>
+  photos.map(({ analysis }) =>
+    analysis.image.faces.map(({ embedding, cohort_score }) => ({ embedding, cohort_score })),
+  );
 
 /** `compared`: what comparePersons found in the faces of these sides. */
 function personAnswer(
@@ -178,33 +188,33 @@ export const matchPerson = define({
     further: ' For each photo beyond the second it takes one more.',
     curl: ['-F image1=@frame.jpg', '-F image2=@one.jpg', '-F image2=@two.jpg', '-F accuracy_mode=fast'],
   },
-  work(analysed) {
-    const sides = sidesOf(analysed);
-    if (isFaulty(sides)) return undefined;
-    const input = sides.map(({ photos }) =>
-      photos.map(({ analysis }) =>
-        analysis.image.faces.map(({ embedding, cohort_score }) => ({ embedding, cohort_score })),
-      ),
-    );
-    // In a worker, because the cohort scores of the means take a fraction of a millisecond each.
-    const module = new URL('../scoring/persons.js', import.meta.url).href;
-    return { module, input: input as unknown as PersonsJob };
+  persons(found) {
+    if (faultsIn(found).length > 0) return undefined;
+    const sides = sidesOf(found);
+    return {
+      input: [facesOf(sides[0]), facesOf(sides[1])],
+      answer: (analysed, compared) => comparedAnswer(analysed, sides, compared),
+    };
   },
-  answer({ question, photos, outcomes, calibration }, result): Answered {
-    const sides = sidesOf({ photos, outcomes });
-    if (isFaulty(sides)) return refusalOf(sides);
-    const { options } = question;
-    const body = personAnswer(question, sides, result as ComparedPersons, calibration);
-    const all = [...body.image1, ...body.image2];
-    const counts = all.map(imageCounts);
-    const agreements = agreementsOf(body, result as ComparedPersons);
-    const refusal = disagreement(agreements, options.min_agreement_percent, calibration);
-    if (refusal) return { refusal, counts, timings_ms: body.timings_ms };
-    body.warnings.push(...disagreementWarnings(agreements, calibration));
-    const { accuracy_mode, threshold_percent, confidence_percent, match } = body;
-    const asked = photos.map(({ field, index }, i) => ({ field, photo: index, face: all[i]!.faces[0]! }));
-    return answerUnlessRefused(body, options, asked, counts, [
-      { accuracy_mode, threshold_percent, confidence_percent, match },
-    ]);
-  },
+  answer: (found) => refusalOf(faultsIn(found)),
 });
+
+function comparedAnswer(
+  { question, photos, calibration }: Analysed,
+  sides: readonly Side[],
+  compared: ComparedPersons,
+): Answered {
+  const { options } = question;
+  const body = personAnswer(question, sides, compared, calibration);
+  const all = [...body.image1, ...body.image2];
+  const counts = all.map(imageCounts);
+  const agreements = agreementsOf(body, compared);
+  const refusal = disagreement(agreements, options.min_agreement_percent, calibration);
+  if (refusal) return { refusal, counts, timings_ms: body.timings_ms };
+  body.warnings.push(...disagreementWarnings(agreements, calibration));
+  const { accuracy_mode, threshold_percent, confidence_percent, match } = body;
+  const asked = photos.map(({ field, index }, i) => ({ field, photo: index, face: all[i]!.faces[0]! }));
+  return answerUnlessRefused(body, options, asked, counts, [
+    { accuracy_mode, threshold_percent, confidence_percent, match },
+  ]);
+}

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Outcome } from '../engine/pool.ts';
+import type { Outcome } from '../engine/jobs.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import { type Question, request_id, rest, timingsBody } from './answer.ts';
 import { assessPair, type Comparison, compare, decision, decisionOf, pairs_compared } from './comparison.ts';

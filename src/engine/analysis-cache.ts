@@ -1,9 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { AnalyseOptions, Analysis } from './addon.ts';
-import type { Outcome } from './pool.ts';
-import type { Done, Ticket } from './queue.ts';
-
-type Analyse = (images: readonly Uint8Array[], options: AnalyseOptions) => Ticket<Outcome>;
+import type { Outcome } from './jobs.ts';
+import type { Ticket } from './queue.ts';
 
 const timings_ms = { decode: 0, detect: 0, align: 0, embed: 0 };
 
@@ -25,36 +23,31 @@ export class AnalysisCache {
     return this.#kept.size;
   }
 
-  /** Analyses only the images that are not in the cache for this owner. */
-  analyse(
+  /** Analyses only the images that are not in the cache for this owner: `analyse` gets the outcomes that are known, by position. */
+  analyse<Found extends { outcomes: readonly Outcome[] }>(
     owner: string,
     images: readonly Uint8Array[],
     options: AnalyseOptions,
-    analyse: Analyse,
-  ): Ticket<Outcome> {
-    let ticket: Ticket<Outcome> | undefined;
+    analyse: (known: readonly (Analysis | undefined)[]) => Ticket<Found>,
+  ): Ticket<Found> {
+    let ticket: Ticket<Found> | undefined;
     let reason: Error | undefined;
-    const look = async (): Promise<Done<Outcome>> => {
+    const look = async (): Promise<Found> => {
       const keys = await Promise.all(images.map((image) => keyOf(owner, image, options)));
       if (reason) throw reason;
-      const outcomes = keys.map((key): Outcome | undefined => this.#kept.get(key));
-      const missing = outcomes.flatMap((outcome, index) => (outcome === undefined ? [index] : []));
-      this.misses += missing.length;
-      this.hits += images.length - missing.length;
-      ticket = analyse(
-        missing.map((index) => images[index]!),
-        options,
-      );
+      const known = keys.map((key) => this.#kept.get(key));
+      const hits = known.filter((analysis) => analysis !== undefined).length;
+      this.hits += hits;
+      this.misses += images.length - hits;
+      ticket = analyse(known);
       const found = await ticket.done;
-      for (const [position, index] of missing.entries()) {
-        const outcome = found.outcomes[position]!;
-        outcomes[index] = outcome;
+      for (const [at, outcome] of found.outcomes.entries()) {
         // Failures are not kept, nor is a search that was cut short: another try may find more.
-        if (outcome.ok && !outcome.image.search_timed_out) {
-          this.#kept.set(keys[index]!, { ...outcome, timings_ms });
+        if (known[at] === undefined && outcome.ok && !outcome.image.search_timed_out) {
+          this.#kept.set(keys[at]!, { ...outcome, timings_ms });
         }
       }
-      return { outcomes: outcomes as Outcome[], queue_ms: found.queue_ms };
+      return found;
     };
     const done = look();
     return {

@@ -1,39 +1,93 @@
-import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
+import { Problem } from '../errors.ts';
 import type { Addon, AnalyseOptions } from './addon.ts';
 import { AnalysisCache } from './analysis-cache.ts';
+import { declaredSize } from './image-size.ts';
+import type { InputOf, Jobs, NameOf, Outcome, OutputOf, Response } from './jobs.ts';
 import { loadAddon } from './load-addon.ts';
 import type { Manifest } from './manifest.ts';
 import { verifyPack } from './pack-files.ts';
-import { type Outcome, Pool, type WorkJob, type WorkOutcome } from './pool.ts';
-import { type Job, JobQueue, type Origin, type Ticket } from './queue.ts';
+import { Pool } from './pool.ts';
+import { type Finish, type JobFault, JobQueue, type Origin, type Ticket } from './queue.ts';
+import { StuckImages, sha256 } from './stuck-images.ts';
 
 /** The words of a JobFault for the log. */
 const jobFaults = {
   failed: 'a worker failed at these images',
   overdue: 'these images were not done at the deadline',
-  stuck: 'a worker hangs at these images',
+  stuck: 'a worker is stuck at these images, which are rejected from now on',
 };
 
 /** Queue settings and metrics count matches of two images; the queue itself counts images. */
 const images_in_match = 2;
 
-/** What was cancelled ends within milliseconds, on a machine that is very busy within this time. */
-const minStuck_ms = 5000;
+/** What was cancelled ends within milliseconds, and on a machine that is very busy within the deadline, but for these limits. */
+const stuck_ms = { min: 1000, max: 5000 };
 
-/** A model pack with its workers, the queue in front of them, and the cache of analyses. */
-export class Engine {
+/** A megapixel takes at least so long, so that of two images with more than five each one is a turn of its own. */
+const megapixel_ms = 10;
+
+/** Enough of a photo's metadata to find its size behind, in most. */
+const head_bytes = 65_536;
+
+/** What the head does not tell is taken for large: the image is a turn of its own. */
+const unknownSize = { width: 4000, height: 3000 };
+
+/** One place in the queue: what a worker does for a request. */
+interface Work<J extends Jobs> {
+  sender: Sender;
+  /** Calculations have none. */
+  image?: Uint8Array;
+  estimate_ms: number;
+  /** Does this and the others, of the same request and kind, on that worker. */
+  run(works: readonly Work<J>[], slot: number, pool: Pool<J>): Promise<void>;
+  /** performance.now() when it began. */
+  began_ms?: number;
+  /** The sender was told of its cost. */
+  isPaid?: boolean;
+}
+
+/** Who asks, and what becomes of the cost. */
+export interface Sender extends Origin {
+  /** Called with the CPU time of each job of the request when it has ended, also when nobody waits for the response any more. */
+  spent?(cpu_ms: number): void;
+}
+
+/** A calculation that follows the analysis of a request's images on the worker that did the last one. */
+export interface Further<J extends Jobs, Name extends NameOf<J>> {
+  name: Name;
+  /** Undefined when nothing is to be calculated. */
+  input(outcomes: readonly Outcome[]): InputOf<J, Name> | undefined;
+}
+
+export interface Analyses<Output> {
+  /** In the order of the images; a failure is one too. */
+  outcomes: readonly Outcome[];
+  /** That of the calculation that follows them. */
+  output: Output | undefined;
+  /** Milliseconds between submit and the start of the first job. */
+  queue_ms: number;
+}
+
+/** A model pack with its workers, the queue in front of them, and the cache of analyses. `J`: what the workers calculate besides. */
+export class Engine<J extends Jobs> {
   readonly addon: Addon;
-  readonly #queue: JobQueue;
+  readonly #queue: JobQueue<Work<J>, Work<J>>;
   readonly #cache: AnalysisCache | undefined;
+  readonly #stuckImages = new StuckImages();
   readonly #config: Config;
+  readonly #program: URL;
   readonly #logger: Pick<Logger, 'warn' | 'error'>;
-  #pool: Pool | undefined;
+  #pool: Pool<J> | undefined;
 
-  /** Loads the addon, so that a fault of it is reported once, and starts nothing yet. Throws an Error with a message for people. */
-  constructor(config: Config, logger: Pick<Logger, 'warn' | 'error'>) {
+  /**
+   * Loads the addon, so that a fault of it is reported once, and starts nothing yet. `program`: that of each worker thread. Throws an Error
+   * with a message for people.
+   */
+  constructor(config: Config, program: URL, logger: Pick<Logger, 'warn' | 'error'>) {
     this.#config = config;
+    this.#program = program;
     this.#logger = logger;
     this.addon = loadAddon();
     const { workers, queue_capacity, deadline_ms, embedding_cache_size } = config;
@@ -41,16 +95,17 @@ export class Engine {
       workers,
       capacity: images_in_match * (workers + queue_capacity),
       deadline_ms,
-      stuck_ms: Math.max(minStuck_ms, deadline_ms),
-      run: (jobs, slot) => this.#run(jobs, slot),
-      cancel: (slot) => this.#pool!.cancel(slot),
-      onJobFault: ({ kind, jobs, request_id, reason }) => {
-        const images = jobs.flatMap((job) => ('image' in job ? [noteOf(job.image)] : []));
-        const fault = reason === undefined ? undefined : String(reason);
-        // The line of the request itself tells a fault only where the answer is late enough for it.
-        if (kind === 'overdue') logger.warn({ request_id, images }, jobFaults[kind]);
-        else logger.error({ request_id, images, fault }, jobFaults[kind]);
+      stuck_ms: Math.min(stuck_ms.max, Math.max(stuck_ms.min, deadline_ms)),
+      run: async (works, slot) => {
+        const [first] = works;
+        first!.began_ms = performance.now();
+        await first!.run(works, slot, this.#pool!);
+        return works;
       },
+      cancel: (slot) => this.#pool!.cancel(slot),
+      replace: (slot) => this.#pool!.replace(slot),
+      estimate_ms: ({ estimate_ms }) => estimate_ms,
+      onJobFault: (fault) => this.#report(fault),
     });
     if (embedding_cache_size > 0) this.#cache = new AnalysisCache(embedding_cache_size);
   }
@@ -63,13 +118,21 @@ export class Engine {
     this.#pool = await Pool.start({
       workers: this.#config.workers,
       pack_directory,
+      program: this.#program,
+      onUp: (slot) => this.#queue.workerUp(slot),
+      onDown: (slot) => this.#queue.workerDown(slot),
       onWorkerError: ({ message }) => this.#logger.error({ fault: message }, 'a worker died; it is replaced'),
     });
   }
 
-  /** Whether a further request of this key would be refused. */
+  /** Whether a further request of this key would be rejected. */
   isFull(owner: string): boolean {
     return this.#queue.isFull(owner);
+  }
+
+  /** Counts the key as active, so that a worker stays free for it, until the function that it returns is called, once. */
+  arrived(owner: string): () => void {
+    return this.#queue.arrived(owner);
   }
 
   /** Live workers that have done their first inference. */
@@ -77,41 +140,121 @@ export class Engine {
     return this.#pool?.answering ?? 0;
   }
 
-  /** Workers that hang in a native call: they were to end long ago. */
+  /** Native calls that have not ended long after they were cancelled. */
   get stuck(): number {
     return this.#queue.stuck;
   }
 
+  /** Workers that such a call keeps, because there are too many to replace another one. */
+  get blocked(): number {
+    return this.#queue.blocked;
+  }
+
   /**
-   * Analyses the images of one request, which must not change until the ticket is idle. Outcomes are in their order; a failure is one too.
-   * `keep`: whether the analyses may be cached.
+   * Analyses the images of one request, which must not change until the ticket is idle. `keep`: whether the analyses may be cached.
+   * `further`: a calculation with the outcomes.
    */
-  analyse(
+  analyse<Name extends NameOf<J>>(
     images: readonly Uint8Array[],
     options: AnalyseOptions,
     keep: boolean,
-    origin: Origin,
-  ): Ticket<Outcome> {
-    const submit = (images: readonly Uint8Array[], how: AnalyseOptions) =>
-      this.#queue.submit<Outcome>(
-        images.map((image) => ({ image, options: how })),
-        origin,
-      );
-    if (this.#cache === undefined || !keep) return submit(images, options);
-    return this.#cache.analyse(origin.owner, images, options, submit);
+    sender: Sender,
+    further?: Further<J, Name>,
+  ): Ticket<Analyses<OutputOf<J, Name>>> {
+    const submit = (known: readonly (Outcome | undefined)[]) =>
+      this.#analyse(images, known, options, sender, further);
+    if (this.#cache === undefined || !keep) return submit(images.map(() => undefined));
+    return this.#cache.analyse(sender.owner, images, options, submit);
   }
 
-  /** Calculates in a worker. The job takes one place in the queue. */
-  work(job: WorkJob, origin: Origin): Ticket<WorkOutcome> {
-    return this.#queue.submit<WorkOutcome>([job], origin);
+  /** Calculates in a worker. The job takes one place in the queue. Rejects with its Problem. */
+  work<Name extends NameOf<J>>(
+    name: Name,
+    input: InputOf<J, Name>,
+    sender: Sender,
+  ): Ticket<{ output: OutputOf<J, Name>; queue_ms: number }> {
+    let output: OutputOf<J, Name>;
+    const work = this.#calculation(name, input, sender, (given) => {
+      output = given;
+    });
+    const ticket = this.#queue.submit([work], sender);
+    return { ...ticket, done: ticket.done.then(({ queue_ms }) => ({ output, queue_ms })) };
   }
 
-  /** All jobs belong to one request, and so are of one kind. */
-  #run(jobs: readonly Job[], slot: number): Promise<(Outcome | WorkOutcome)[]> {
-    const first = jobs[0]!;
-    if ('module' in first) return this.#pool!.run({ ...first, slot });
-    const images = jobs.flatMap((job) => ('image' in job ? [job.image] : []));
-    return this.#pool!.run({ images, options: first.options, slot });
+  /** `known`: outcomes that are known already, by the positions of their images. */
+  #analyse<Name extends NameOf<J>>(
+    images: readonly Uint8Array[],
+    known: readonly (Outcome | undefined)[],
+    options: AnalyseOptions,
+    sender: Sender,
+    further: Further<J, Name> | undefined,
+  ): Ticket<Analyses<OutputOf<J, Name>>> {
+    const outcomes = images.map((image, at) => known[at] ?? this.#rejected(image));
+    const missing = [...outcomes.keys()].filter((at) => outcomes[at] === undefined);
+    // No hole is left once all jobs are done.
+    const found = () => outcomes.filter((outcome) => outcome !== undefined);
+    const works = missing.map((at): Work<J> => ({ ...imageWork(images[at]!), sender, run }));
+    const forget = (some: readonly Uint8Array[], cpu_ms: number) => this.#forget(some, cpu_ms);
+    async function run(these: readonly Work<J>[], slot: number, pool: Pool<J>) {
+      const from = works.indexOf(these[0]!);
+      const some = these.map((_work, index) => images[missing[from + index]!]!);
+      const response = await pool.analyse(slot, { images: some, options });
+      if (these[0]!.isPaid) forget(some, response.cpu_ms);
+      const analysed = outputOf(response, these);
+      for (const [index, outcome] of analysed.entries()) outcomes[missing[from + index]!] = outcome;
+    }
+    let output: OutputOf<J, Name> | undefined;
+    const finish: Finish<Work<J>, Work<J>> = () => {
+      const input = further?.input(found());
+      if (further === undefined || input === undefined) return undefined;
+      return this.#calculation(further.name, input, sender, (given) => {
+        output = given;
+      });
+    };
+    // Without an image to analyse, what follows is a job by itself.
+    const only = works.length === 0 ? finish([]) : undefined;
+    const ticket = only ? this.#queue.submit([only], sender) : this.#queue.submit(works, sender, finish);
+    const done = ticket.done.then(({ queue_ms }) => ({ outcomes: found(), output, queue_ms }));
+    return { ...ticket, done };
+  }
+
+  #calculation<Name extends NameOf<J>>(
+    name: Name,
+    input: InputOf<J, Name>,
+    sender: Sender,
+    keep: (output: OutputOf<J, Name>) => void,
+  ): Work<J> {
+    return {
+      sender,
+      estimate_ms: 0,
+      run: async (these, slot, pool) => keep(outputOf(await pool.run(slot, name, input), these)),
+    };
+  }
+
+  /** The outcome of an image at which a worker got stuck before. */
+  #rejected(image: Uint8Array): Outcome | undefined {
+    return this.#stuckImages.has(image) ? { ok: false, code: 'image_too_complex' } : undefined;
+  }
+
+  /** They came to an end after all. Where that took no more CPU time than it may, the machine was too busy, and they are not at fault. */
+  #forget(images: readonly Uint8Array[], cpu_ms: number): void {
+    if (cpu_ms > 2 * images.length * this.#config.image_timeout_ms) return;
+    for (const image of images) this.#stuckImages.delete(image);
+  }
+
+  #report({ kind, jobs, request_id, reason }: JobFault<Work<J>>): void {
+    const pictures = jobs.flatMap(({ image }) => image ?? []);
+    const images = pictures.map(noteOf);
+    const fault = reason === undefined ? undefined : String(reason);
+    // The line of the request itself tells a fault only where the response is late enough for it.
+    if (kind === 'overdue') this.#logger.warn({ request_id, images }, jobFaults[kind]);
+    else this.#logger.error({ request_id, images, fault }, jobFaults[kind]);
+    if (kind !== 'stuck') return;
+    for (const picture of pictures) this.#stuckImages.add(picture);
+    // Its CPU time cannot be asked for.
+    const [{ sender, began_ms = 0 }] = jobs as [Work<J>];
+    sender.spent?.(performance.now() - began_ms);
+    jobs[0]!.isPaid = true;
   }
 
   /** Ends the workers after native calls in progress. Call it after `start` has settled. */
@@ -135,15 +278,28 @@ export class Engine {
   }
 }
 
+function imageWork(image: Uint8Array) {
+  const { buffer, byteOffset, length } = image;
+  const head = Buffer.from(buffer, byteOffset, Math.min(length, head_bytes));
+  const { width, height } = declaredSize(head) ?? unknownSize;
+  return { image, estimate_ms: ((width * height) / 1e6) * megapixel_ms };
+}
+
+/** The output of a job, whose cost goes to its sender. Throws its Problem, or whatever else it threw. */
+function outputOf<Output>(
+  response: Response<Output>,
+  [work]: readonly Pick<Work<Jobs>, 'sender' | 'isPaid'>[],
+): Output {
+  if (!work!.isPaid) work!.sender.spent?.(response.cpu_ms);
+  if (response.ok) return response.output;
+  throw 'error' in response ? response.error : new Problem(response.code, response.extras);
+}
+
 /** What a log line may say of an image at which a job failed: enough to find it among one's own, and nothing to see. */
 function noteOf(image: Uint8Array) {
-  // A copy, because hash() takes no shared memory.
-  const bytes = Buffer.from(image);
-  const start = bytes.toString('latin1', 0, 12);
+  const start = Buffer.from(image.subarray(0, 12)).toString('latin1');
   const [format] = beginnings.find(([, beginning]) => beginning.test(start)) ?? ['unknown'];
-  const sha256 = hash('sha256', bytes).slice(0, 16);
-  bytes.fill(0);
-  return { bytes: bytes.length, format, sha256 };
+  return { bytes: image.length, format, sha256: sha256(image).slice(0, 16) };
 }
 
 const beginnings = [

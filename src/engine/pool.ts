@@ -1,239 +1,140 @@
-import { fileURLToPath } from 'node:url';
-import { Piscina } from 'piscina';
-import { type ErrorCode, Problem, type ProblemExtras } from '../errors.ts';
-import type { AnalyseOptions, Analysis, NativeFailure } from './addon.ts';
-
-// Messages between the threads.
-
-export interface ImagesJob {
-  /** They lie in shared memory, so that nothing is copied, and must not change meanwhile. */
-  images: readonly Uint8Array[];
-  options: AnalyseOptions;
-  /** The index of its cancel flag. */
-  slot: number;
-}
-
-/** Failures are plain data: structured clone drops an error's class and code. */
-export type Outcome = Analysis | NativeFailure;
-
-/** A calculation that would hold the main thread up. */
-export interface WorkJob {
-  /** The URL of a module with a function `work`, which is loaded when it is needed: its packages may take some MB in each worker. */
-  module: string;
-  /** Plain data, and shared memory. */
-  input: unknown;
-}
-
-/** What `work` gets besides its input. It throws a Problem for what is wrong with that. */
-export interface WorkerTools {
-  /** The cohort scores of vectors that follow each other in one array. */
-  cohortScores(embeddings: Float32Array): Float32Array;
-  /** Throws when nobody waits any more. */
-  check(): void;
-}
-
-export interface WorkTask extends WorkJob {
-  slot: number;
-}
-
-export type WorkOutcome =
-  | { ok: true; result: unknown }
-  | { ok: false; code: ErrorCode; extras: ProblemExtras };
-
-export interface WorkerData {
-  pack_directory: string;
-  /** Cancel flags in shared memory, one for each slot: not 0 when the outcome is no longer needed. */
-  flags: Uint8Array;
-}
-
-/** Posted by a worker after it has loaded everything and done one real inference. */
-export interface WorkerUp {
-  worker_up: number;
-}
+import { Problem } from '../errors.ts';
+import type { AnalyseInput, InputOf, Jobs, NameOf, Outcome, OutputOf, Request, Response } from './jobs.ts';
+import { WorkerThread } from './worker-thread.ts';
 
 interface PoolOptions {
   workers: number;
   pack_directory: string;
-  /** A worker died or failed while it had no job; it is replaced. */
+  /** The program of each worker thread, which calls serveJobs. */
+  program: URL;
+  /** The worker of that slot takes jobs. */
+  onUp?(slot: number): void;
+  /** It takes none any more. Called before its job rejects. */
+  onDown?(slot: number): void;
+  /** A worker died while it had no job; it is replaced. */
   onWorkerError(error: Error): void;
 }
 
-/** How long after a worker's death the pool checks for a replacement: the first and the longest pause. */
-const heal_ms = { first: 1000, max: 30_000 };
+/** The pause before a worker is started again that died while it started: the first and the longest one. */
+const pause_ms = { first: 1000, max: 30_000 };
 
 /**
- * The worker threads: each runs one job at a time, and never gets more, for JobQueue decides which one is next. Piscina replaces a
- * worker that dies, but not one that dies while it starts, and then none at all: when workers are missing some time after a death, a
- * new pool replaces this one.
+ * The worker threads, one for each slot. A thread gets no job before its last one has ended: JobQueue decides which one is next. A thread that
+ * dies is replaced at once, and one that dies while it starts after a pause, each by itself: no state of one waits for another.
  */
-export class Pool {
+export class Pool<J extends Jobs> {
   readonly #options: PoolOptions;
-  readonly #flags: Uint8Array;
-  /** Workers that died, with a job or without. */
+  readonly #threads: WorkerThread[] = [];
+  /** Threads that a native call keeps, and whose slots have another thread. */
+  readonly #abandoned = new Set<WorkerThread>();
+  readonly #pauses = new Set<NodeJS.Timeout>();
+  /** Workers that died or were abandoned. */
   replacements = 0;
-  #piscina: Piscina;
-  /** threadIds of workers that have started; those that died later stay in it. */
-  readonly #up = new Set<number>();
-  #healing: NodeJS.Timeout | undefined;
-  #pause_ms = heal_ms.first;
+  /** All of them were up once. */
+  #complete = false;
   #closing = false;
-  /** Resolves when the threads of a pool that was ended are gone. */
-  readonly #ended = new WeakMap<Piscina, Promise<void>>();
 
   private constructor(options: PoolOptions) {
     this.#options = options;
-    this.#flags = new Uint8Array(new SharedArrayBuffer(options.workers));
-    this.#piscina = this.#make();
+    for (let slot = 0; slot < options.workers; slot++) this.#begin(slot);
   }
 
   /** Resolves when every worker has done its first inference, rejects when one cannot. */
-  static async start(options: PoolOptions): Promise<Pool> {
-    const pool = new Pool(options);
+  static async start<J extends Jobs>(options: PoolOptions): Promise<Pool<J>> {
+    const pool = new Pool<J>(options);
     try {
-      await pool.#allUp(pool.#piscina);
+      await Promise.all(pool.#threads.map(({ started }) => started));
+      if (pool.answering < options.workers) throw new Error('A worker ended while the others started');
     } catch (error) {
       // Nothing is healed that has never been well.
       await pool.close();
       throw error;
     }
+    pool.#complete = true;
     return pool;
   }
 
+  /** Workers that take jobs. */
   get answering(): number {
-    return this.#piscina.threads.filter(({ threadId }) => this.#up.has(threadId)).length;
+    return this.#threads.filter(({ isUp }) => isUp).length;
   }
 
   /**
-   * Outcomes in the order of its images; one for a calculation. Rejects when the worker dies, which is replaced, or the pool closes. When
-   * it has settled, no thread reads the images.
+   * Outcomes in the order of the images. Rejects when the worker dies, which is replaced, or the pool closes. When it has settled, no thread
+   * reads the images.
    */
-  run(task: ImagesJob): Promise<Outcome[]>;
-  run(task: WorkTask): Promise<WorkOutcome[]>;
-  async run(task: ImagesJob | WorkTask): Promise<Outcome[] | WorkOutcome[]> {
-    // Piscina would start a thread for it.
-    if (this.#closing) throw new Problem('shutting_down');
-    Atomics.store(this.#flags, task.slot, 0);
-    const piscina = this.#piscina;
-    try {
-      return await piscina.run(task);
-    } catch (error) {
-      // Piscina rejects at once what runs on the threads that it ends, and they still read it.
-      await this.#ended.get(piscina);
-      throw error;
-    }
+  analyse(slot: number, analyse: AnalyseInput): Promise<Response<Outcome[]>> {
+    return this.#run(slot, { analyse });
   }
 
-  /** Makes the job of that slot end soon, with any outcome. */
+  /** As above, for a calculation. */
+  run<Name extends NameOf<J>>(
+    slot: number,
+    name: Name,
+    input: InputOf<J, Name>,
+  ): Promise<Response<OutputOf<J, Name>>> {
+    return this.#run(slot, { name, input });
+  }
+
+  async #run<Output>(slot: number, request: Request): Promise<Response<Output>> {
+    if (this.#closing) throw new Problem('shutting_down');
+    return await this.#threads[slot]!.run(request);
+  }
+
+  /** Makes the job of that slot end soon, with any output. */
   cancel(slot: number): void {
-    Atomics.store(this.#flags, slot, 1);
+    this.#threads[slot]!.cancel();
+  }
+
+  /**
+   * Gives the slot another thread, and leaves the one that a native call keeps to itself: nothing in the process can end it before the call
+   * returns, and then it ends. Returns false, and does nothing, when there are as many of these as workers: each may occupy a CPU.
+   */
+  replace(slot: number): boolean {
+    if (this.#closing || this.#abandoned.size >= this.#options.workers) return false;
+    const thread = this.#threads[slot]!;
+    this.#abandoned.add(thread);
+    void thread.idle.then(() => thread.terminate());
+    this.replacements += 1;
+    this.#begin(slot);
+    return true;
   }
 
   /** Cancels what runs, and ends the workers after it. */
   async close(): Promise<void> {
     this.#closing = true;
-    clearTimeout(this.#healing);
-    for (const slot of this.#flags.keys()) this.cancel(slot);
-    await this.#end(this.#piscina);
+    for (const pause of this.#pauses) clearTimeout(pause);
+    await Promise.all([...this.#threads, ...this.#abandoned].map((thread) => thread.terminate()));
   }
 
-  #end(piscina: Piscina): Promise<void> {
-    const ended = piscina.destroy();
-    this.#ended.set(piscina, ended);
-    return ended;
-  }
-
-  #make(): Piscina {
-    const { workers, pack_directory } = this.#options;
-    const piscina = new Piscina({
-      filename: fileURLToPath(new URL('./worker.js', import.meta.url)),
-      workerData: { pack_directory, flags: this.#flags } satisfies WorkerData,
-      ...threads(workers),
-      // Not a worker that is still starting: if it dies, the job fails with it. Piscina asks again when one has started.
-      loadBalancer: (_task, candidates) =>
-        candidates.find(({ id, currentUsage }) => currentUsage === 0 && this.#up.has(id)) ?? null,
-      // With atomics a worker blocks in a wait that only piscina can end.
-      atomics: 'disabled',
-      recordTiming: false,
+  #begin(slot: number, next_ms = pause_ms.first): void {
+    const { program, pack_directory, onUp, onDown, onWorkerError } = this.#options;
+    let wasUp = false;
+    const thread = new WorkerThread({
+      program,
+      pack_directory,
+      onUp: () => {
+        wasUp = true;
+        onUp?.(slot);
+      },
+      onEnd: (reason, hadJob) => {
+        if (this.#abandoned.delete(thread) || !this.#complete) return;
+        onDown?.(slot);
+        if (this.#closing) return;
+        if (!hadJob) onWorkerError(reason);
+        if (!wasUp) return this.#beginLater(slot, next_ms);
+        this.replacements += 1;
+        this.#begin(slot);
+      },
     });
-    piscina.on('message', ({ worker_up }: WorkerUp) => {
-      if (worker_up !== undefined) this.#up.add(worker_up);
-    });
-    piscina.on('workerDestroy', () => {
-      if (this.#closing || piscina !== this.#piscina) return;
-      this.replacements += 1;
-      this.#healSoon();
-    });
-    return piscina;
+    this.#threads[slot] = thread;
   }
 
-  /** Resolves when all threads have started. When one cannot, rejects and ends the others. */
-  #allUp(piscina: Piscina): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const settle = () => {
-        piscina.off('message', onMessage);
-        piscina.off('error', fail);
-        piscina.off('workerDestroy', onDestroy);
-      };
-      const onMessage = () => {
-        if (!piscina.threads.every(({ threadId }) => this.#up.has(threadId))) return;
-        settle();
-        piscina.on('error', this.#options.onWorkerError);
-        resolve();
-      };
-      // Piscina emits this when a worker throws while it starts.
-      const fail = (error: Error) => {
-        settle();
-        piscina.on('error', () => {});
-        reject(error);
-        void this.#end(piscina);
-      };
-      // Such as for want of memory. The error of one that threw comes in the same turn, and says more.
-      const onDestroy = () => setImmediate(fail, new Error('A worker thread ended while it started'));
-      piscina.on('message', onMessage);
-      piscina.on('error', fail);
-      piscina.on('workerDestroy', onDestroy);
-    });
+  #beginLater(slot: number, after_ms: number): void {
+    const pause = setTimeout(() => {
+      this.#pauses.delete(pause);
+      this.#begin(slot, Math.min(2 * after_ms, pause_ms.max));
+    }, after_ms);
+    this.#pauses.add(pause);
   }
-
-  #healSoon(): void {
-    this.#healing ??= setTimeout(() => {
-      this.#healing = undefined;
-      if (this.#piscina.threads.length < this.#options.workers) void this.#heal();
-      else this.#pause_ms = heal_ms.first;
-    }, this.#pause_ms);
-  }
-
-  async #heal(): Promise<void> {
-    const fresh = this.#make();
-    try {
-      await this.#allUp(fresh);
-    } catch (error) {
-      this.#options.onWorkerError(error as Error);
-      this.#pause_ms = Math.min(2 * this.#pause_ms, heal_ms.max);
-      if (!this.#closing) this.#healSoon();
-      return;
-    }
-    const old = this.#piscina;
-    this.#piscina = fresh;
-    this.#pause_ms = heal_ms.first;
-    // Running jobs are finished; with no worker left, queued jobs are discarded.
-    const ended = old.threads.length > 0 ? old.close() : old.destroy();
-    this.#ended.set(old, ended);
-    await ended;
-    if (this.#closing) await this.#end(fresh);
-  }
-}
-
-/**
- * Piscina's options for a fixed number of worker threads. Without the flag, piscina would require() the worker's file: terminating it
- * during that ends the process by an assertion (CreateRequiredModuleFacade, Node 20). Node's own flags are not passed on: a thread that
- * gets one does not start. The limit keeps V8's young generation from growing to 48 MiB.
- */
-export function threads(count: number) {
-  return {
-    minThreads: count,
-    maxThreads: count,
-    resourceLimits: { maxYoungGenerationSizeMb: 3 },
-    execArgv: ['--no-experimental-require-module'],
-  };
 }

@@ -1,10 +1,5 @@
 import { Problem } from '../errors.ts';
-import type { AnalyseOptions } from './addon.ts';
 import { FairQueue } from './fair-queue.ts';
-import type { Outcome, WorkJob, WorkOutcome } from './pool.ts';
-
-/** What one place in the queue stands for; the jobs of a request are of one kind. */
-export type Job = { image: Uint8Array; options: AnalyseOptions } | WorkJob;
 
 export interface Origin {
   /** Whose it is: the id of a key. */
@@ -19,27 +14,30 @@ export interface Origin {
   continues?: boolean;
 }
 
-export interface Done<One> {
-  /** They are in the order of the jobs. */
-  outcomes: One[];
+export interface Done<Outcome> {
+  /** In the order of the jobs. */
+  outcomes: Outcome[];
   /** Milliseconds between submit and the start of the first job. */
   queue_ms: number;
 }
 
-export interface Ticket<One> {
+export interface Ticket<Result> {
   /** Rejects with a Problem (overloaded, deadline_exceeded) or with the error of `run`. */
-  readonly done: Promise<Done<One>>;
+  readonly done: Promise<Result>;
   /** Resolves when no worker reads or will read the images: their memory may be discarded. Never rejects. */
   readonly idle: Promise<void>;
   /** Drops waiting images and cancels running ones. `done` rejects with `reason`. */
   cancel(reason: Error): void;
 }
 
+/** A job that runs after all others of its request, on the worker that did the last one; made of their outcomes. */
+export type Finish<Job, Outcome> = (outcomes: readonly Outcome[]) => Job | undefined;
+
 /**
  * `failed`: `run` rejected. `overdue`: they ran when the deadline passed. `stuck`: they still run long after they were
  * cancelled, and hold their worker.
  */
-export interface JobFault {
+export interface JobFault<Job> {
   kind: 'failed' | 'overdue' | 'stuck';
   jobs: readonly Job[];
   request_id: string;
@@ -47,62 +45,81 @@ export interface JobFault {
 }
 
 /**
- * A bounded queue of jobs, mostly images, in front of the pool, fair between keys (fair-queue.ts). One key alone may use all places; when others
- * come to a full queue, the key that holds most makes room. The images of a request go to any free workers: two idle ones
+ * A bounded queue of jobs, mostly images, in front of the workers, fair between keys (fair-queue.ts). One key alone may use all places; when
+ * others come to a full queue, the key that holds most makes room. The images of a request go to any free workers: two idle ones
  * take one each. While other requests wait too, a worker gets two images of a request at once, which saves a message, unless
  * they take long.
- * Piscina gets images only when a worker is free, because its own queue moves its head to the tail when none is.
  *
  * Only requests whose body has arrived take places in the queue: a slow upload would otherwise keep workers idle in front of
- * a full queue. So admission is checked twice: `isFull` before the body is read, to refuse early, and then `submit` decides.
+ * a full queue. So admission is checked twice: `isFull` before the body is read, to reject early, and then `submit` decides.
  */
-interface QueueOptions {
-  /** Images that may be processed at once. */
+interface QueueOptions<Job, Outcome> {
+  /** Images that may be processed at once. Every worker counts as up until `workerDown` says otherwise. */
   workers: number;
   /** Images that may run or wait. A request that finds one free place is taken with all of its images. */
   capacity: number;
   /** Maximum time from `arrived` to the last outcome; then the response is 504 deadline_exceeded. */
   deadline_ms: number;
-  /** After this time without an end a job that was cancelled counts as stuck. */
-  stuck_ms: number;
+  /** A job that was cancelled and has not ended after this time is stuck. */
+  stuck_ms?: number;
   /**
    * Processes one or two images of one request on one worker; outcomes in their order. `slot`: 0 to `workers` − 1, not used
    * by any other call at the time.
    */
-  run(jobs: readonly Job[], slot: number): Promise<readonly JobOutcome[]>;
+  run(jobs: readonly Job[], slot: number): Promise<readonly Outcome[]>;
   /** The outcomes of that slot are no longer needed: `run` should end soon, with any. */
   cancel(slot: number): void;
-  /** Whether or not anybody waits for the answer. */
-  onJobFault?(fault: JobFault): void;
+  /**
+   * The job of that slot is stuck. Returns whether the slot gets another worker: it is down until `workerUp`, and the stuck job no longer
+   * counts as running.
+   */
+  replace?(slot: number): boolean;
+  /** Milliseconds that a job takes at least, as far as that is known before it runs; 0 by default. */
+  estimate_ms?(job: Job): number;
+  /** Whether or not anybody waits for the response. */
+  onJobFault?(fault: JobFault<Job>): void;
   /** The time in milliseconds that images are charged by; performance.now() by default. */
   now?(): number;
 }
 
-type JobOutcome = Outcome | WorkOutcome;
-
 const nowhere: Origin = { owner: '', request_id: '' };
 
+const defaultStuck_ms = 60_000;
+
+/** What one worker does at a time. */
+interface Run<Job> {
+  readonly slot: number;
+  readonly jobs: readonly Job[];
+  /** It was cancelled long ago. */
+  stuck: boolean;
+  /** Another worker has its slot. */
+  replaced: boolean;
+  /** Takes it off the worker's account. */
+  release(): void;
+}
+
 /** A request in the queue. */
-class Submission {
+class Submission<Job, Outcome> {
   readonly owner: string;
   readonly request_id: string;
   readonly continues: boolean;
   readonly jobs: readonly Job[];
-  readonly outcomes: JobOutcome[];
+  readonly finish: Finish<Job, Outcome> | undefined;
+  readonly #estimate_ms: (job: Job) => number;
+  readonly outcomes: Outcome[];
   /** The first one that waits; those before it were given to workers. */
   next = 0;
   left: number;
-  /** What runs, by slot. */
-  readonly running = new Map<number, readonly Job[]>();
+  readonly running = new Set<Run<Job>>();
   readonly submitted = performance.now();
   started: number | undefined;
-  /** That of the deadline until it is over, then the one that finds what is stuck. */
+  /** The timer of the deadline until it is over, then the one that finds stuck jobs. */
   timer: NodeJS.Timeout | undefined;
   over = false;
-  resolve!: (done: Done<JobOutcome>) => void;
+  resolve!: (done: Done<Outcome>) => void;
   reject!: (error: unknown) => void;
   onIdle!: () => void;
-  readonly done = new Promise<Done<JobOutcome>>((resolve, reject) => {
+  readonly done = new Promise<Done<Outcome>>((resolve, reject) => {
     this.resolve = resolve;
     this.reject = reject;
   });
@@ -110,12 +127,19 @@ class Submission {
     this.onIdle = resolve;
   });
 
-  constructor(jobs: readonly Job[], { owner, request_id, continues = false }: Origin) {
+  constructor(
+    jobs: readonly Job[],
+    { owner, request_id, continues = false }: Origin,
+    finish: Finish<Job, Outcome> | undefined,
+    estimate_ms: (job: Job) => number,
+  ) {
     this.owner = owner;
     this.request_id = request_id;
     this.continues = continues;
     this.jobs = jobs;
-    this.outcomes = new Array<JobOutcome>(jobs.length);
+    this.finish = finish;
+    this.#estimate_ms = estimate_ms;
+    this.outcomes = new Array<Outcome>(jobs.length);
     this.left = jobs.length;
   }
 
@@ -126,34 +150,52 @@ class Submission {
   get untouched(): boolean {
     return this.next === 0;
   }
+
+  estimate_ms(position: number): number {
+    return this.#estimate_ms(this.jobs[this.next + position]!);
+  }
 }
 
-export class JobQueue {
-  readonly #options: QueueOptions;
-  readonly #fair = new FairQueue<Submission>();
+/** A worker: it takes jobs while it is up. */
+interface Slot<Job> {
+  up: boolean;
+  run: Run<Job> | undefined;
+}
+
+export class JobQueue<Job, Outcome> {
+  readonly #options: QueueOptions<Job, Outcome>;
+  readonly #fair: FairQueue<Submission<Job, Outcome>>;
+  readonly #slots: Slot<Job>[];
+  /** Slots that are up and have nothing to do; the one that waits longest first. */
   readonly #free: number[];
-  readonly #stuck = new Set<number>();
+  readonly #stuck = new Set<Run<Job>>();
+  /** Workers that are up, busy or not. */
+  #up: number;
+  running = 0;
   /** Busy time until `#counted`. */
   #busy_ms = 0;
   #counted = performance.now();
 
-  constructor(options: QueueOptions) {
+  constructor(options: QueueOptions<Job, Outcome>) {
     this.#options = options;
-    this.#free = Array.from({ length: options.workers }, (_, slot) => slot);
+    this.#fair = new FairQueue(options.now);
+    this.#slots = Array.from({ length: options.workers }, () => ({ up: true, run: undefined }));
+    this.#free = [...this.#slots.keys()];
+    this.#up = options.workers;
   }
 
   get size(): number {
     return this.running + this.#fair.waiting;
   }
 
-  /** Busy workers, including those whose client got a 504 or has left. */
-  get running(): number {
-    return this.#options.workers - this.#free.length;
-  }
-
-  /** Busy workers that have not ended long after their job was cancelled. */
+  /** Jobs that have not ended long after they were cancelled. */
   get stuck(): number {
     return this.#stuck.size;
+  }
+
+  /** Those of them that hold a worker, because it is not replaced. */
+  get blocked(): number {
+    return [...this.#stuck].filter(({ replaced }) => !replaced).length;
   }
 
   /** Busy time of all workers together, in milliseconds. */
@@ -161,77 +203,109 @@ export class JobQueue {
     return this.#busy_ms + this.running * (performance.now() - this.#counted);
   }
 
-  /** Whether a further request of this key would be refused. */
+  /** Whether a further request of this key would be rejected. */
   isFull(owner = ''): boolean {
     return this.#toPushOut(owner, 1) === undefined;
   }
 
-  /** The caller knows of which kind the outcomes of its jobs are. */
-  submit<One extends JobOutcome>(jobs: readonly Job[], origin: Origin = nowhere): Ticket<One> {
+  /** Counts the key as active until the function that it returns is called, once. */
+  arrived(owner: string): () => void {
+    this.#fair.arrived(owner);
+    return () => this.#fair.ended(owner);
+  }
+
+  workerUp(slot: number): void {
+    const it = this.#slots[slot]!;
+    if (it.up) return;
+    it.up = true;
+    this.#up += 1;
+    if (it.run === undefined) this.#free.push(slot);
+    this.#assign();
+  }
+
+  workerDown(slot: number): void {
+    const it = this.#slots[slot]!;
+    if (!it.up) return;
+    it.up = false;
+    this.#up -= 1;
+    const at = this.#free.indexOf(slot);
+    if (at >= 0) this.#free.splice(at, 1);
+  }
+
+  submit(
+    jobs: readonly Job[],
+    origin: Origin = nowhere,
+    finish?: Finish<Job, Outcome>,
+  ): Ticket<Done<Outcome>> {
+    const { deadline_ms, estimate_ms = () => 0 } = this.#options;
     const victims = origin.continues ? [] : this.#toPushOut(origin.owner, jobs.length);
     if (victims === undefined) {
       return { done: Promise.reject(new Problem('overloaded')), idle: Promise.resolve(), cancel: () => {} };
     }
     for (const victim of victims) this.#end(victim, new Problem('overloaded'));
-    const request = new Submission(jobs, origin);
+    const request = new Submission(jobs, origin, finish, estimate_ms);
     const gone_ms = origin.arrived === undefined ? 0 : performance.now() - origin.arrived;
-    request.timer = setTimeout(() => this.#expire(request), this.#options.deadline_ms - gone_ms);
+    request.timer = setTimeout(() => this.#expire(request), deadline_ms - gone_ms);
+    this.#fair.arrived(request.owner);
     if (jobs.length === 0) this.#finish(request);
     else this.#fair.add(request);
     this.#assign();
-    const done = request.done as Promise<Done<One>>;
-    return { done, idle: request.idle, cancel: (reason) => this.#end(request, reason) };
+    return { done: request.done, idle: request.idle, cancel: (reason) => this.#end(request, reason) };
   }
 
-  /** What has to leave so that a request of so many jobs finds room; undefined when it is refused. */
-  #toPushOut(owner: string, jobs: number): Submission[] | undefined {
+  /** The requests to drop so that a request of so many jobs finds room; undefined when it is rejected. */
+  #toPushOut(owner: string, jobs: number): Submission<Job, Outcome>[] | undefined {
     const lacking = this.size - this.#options.capacity + 1;
     return lacking <= 0 ? [] : this.#fair.victims(owner, Math.min(jobs, lacking));
   }
 
   #assign(): void {
     while (this.#free.length > 0) {
-      const { next } = this.#fair;
+      const next = this.#fair.next({ up: this.#up, free: this.#free.length });
       if (next === undefined) return;
       const { request, allowed } = next;
       // Two at once spare a message, but only where another request would use the other worker.
       const count = this.#fair.requests > 1 ? allowed : 1;
+      const estimate_ms = this.#fair.started(request, count);
       const from = request.next;
       request.next += count;
-      this.#fair.started(request, count);
-      void this.#run(request, from, request.next);
+      void this.#run(request, from, estimate_ms);
     }
   }
 
-  /** The slot is held until `run` returns, even when the client already got a 504. */
-  async #run(request: Submission, from: number, to: number): Promise<void> {
-    this.#count();
-    const { now = () => performance.now() } = this.#options;
+  /** The slot is held until `run` returns, even when the client already got a 504, unless its worker is replaced. */
+  async #run(request: Submission<Job, Outcome>, from: number, estimate_ms: number): Promise<void> {
+    const { now = () => performance.now(), run: start } = this.#options;
     const began = now();
     const slot = this.#free.shift()!;
-    const jobs = request.jobs.slice(from, to);
-    request.running.set(slot, jobs);
+    const jobs = request.jobs.slice(from, request.next);
+    const run: Run<Job> = {
+      slot,
+      jobs,
+      stuck: false,
+      replaced: false,
+      release: () => this.#fair.release(request.owner, jobs.length, estimate_ms, now() - began),
+    };
+    this.#occupy(slot, run);
+    request.running.add(run);
     request.started ??= performance.now();
-    let outcomes: readonly JobOutcome[] = [];
-    let fault: { reason: unknown } | undefined;
     try {
-      outcomes = await this.#options.run(jobs, slot);
-    } catch (reason) {
-      fault = { reason };
-    }
-    this.#count();
-    this.#free.push(slot);
-    this.#fair.release(request.owner, jobs.length, now() - began);
-    request.running.delete(slot);
-    this.#stuck.delete(slot);
-    if (fault) {
-      this.#report('failed', request, jobs, fault.reason);
-      this.#end(request, fault.reason);
-    } else {
-      for (const [at, outcome] of outcomes.entries()) request.outcomes[from + at] = outcome;
+      const outcomes = await start(jobs, slot);
+      for (const [index, outcome] of outcomes.entries()) request.outcomes[from + index] = outcome;
       request.left -= jobs.length;
-      if (request.left === 0) this.#finish(request);
+      if (request.left === 0 && !request.over) {
+        const last = request.finish?.(request.outcomes);
+        if (last !== undefined) await start([last], slot);
+        this.#finish(request);
+      }
+    } catch (reason) {
+      request.running.delete(run);
+      this.#end(request, reason);
+      if (!run.stuck) this.#report('failed', request, jobs, reason);
     }
+    this.#stuck.delete(run);
+    request.running.delete(run);
+    if (!run.replaced) this.#vacate(run);
     if (request.over && request.running.size === 0) {
       clearTimeout(request.timer);
       request.onIdle();
@@ -239,46 +313,80 @@ export class JobQueue {
     this.#assign();
   }
 
-  #finish(request: Submission): void {
-    if (request.over) return;
-    request.over = true;
-    clearTimeout(request.timer);
+  #occupy(slot: number, run: Run<Job>): void {
+    this.#count();
+    this.running += 1;
+    this.#slots[slot]!.run = run;
+  }
+
+  #vacate(run: Run<Job>): void {
+    this.#count();
+    this.running -= 1;
+    const slot = this.#slots[run.slot]!;
+    slot.run = undefined;
+    if (slot.up) this.#free.push(run.slot);
+    run.release();
+  }
+
+  #finish(request: Submission<Job, Outcome>): void {
+    if (!this.#close(request)) return;
     const started = request.started ?? request.submitted;
     request.resolve({ outcomes: request.outcomes, queue_ms: started - request.submitted });
     if (request.running.size === 0) request.onIdle();
   }
 
   /** Rejects `done`, drops what waits and cancels what runs. */
-  #end(request: Submission, error: unknown): void {
-    if (request.over) return;
-    request.over = true;
-    clearTimeout(request.timer);
+  #end(request: Submission<Job, Outcome>, error: unknown): void {
+    if (!this.#close(request)) return;
     this.#fair.drop(request);
-    for (const slot of request.running.keys()) this.#options.cancel(slot);
+    for (const { slot } of request.running) this.#options.cancel(slot);
     request.reject(error);
-    if (request.running.size === 0) request.onIdle();
-    else request.timer = setTimeout(() => this.#markStuck(request), this.#options.stuck_ms).unref();
+    if (request.running.size === 0) {
+      request.onIdle();
+      return;
+    }
+    const { stuck_ms = defaultStuck_ms } = this.#options;
+    request.timer = setTimeout(() => this.#markStuck(request), stuck_ms).unref();
   }
 
-  #expire(request: Submission): void {
-    const running = [...request.running.values()];
+  /** Returns false where it is over already. */
+  #close(request: Submission<Job, Outcome>): boolean {
+    if (request.over) return false;
+    request.over = true;
+    clearTimeout(request.timer);
+    this.#fair.ended(request.owner);
+    return true;
+  }
+
+  #expire(request: Submission<Job, Outcome>): void {
+    const running = [...request.running];
     this.#end(request, new Problem('deadline_exceeded'));
-    for (const jobs of running) this.#report('overdue', request, jobs);
+    for (const { jobs } of running) this.#report('overdue', request, jobs);
   }
 
   /** Whatever still runs of a request that was cancelled long ago. */
-  #markStuck(request: Submission): void {
-    for (const [slot, jobs] of request.running) {
-      this.#stuck.add(slot);
-      this.#report('stuck', request, jobs);
+  #markStuck(request: Submission<Job, Outcome>): void {
+    for (const run of request.running) {
+      run.stuck = true;
+      this.#stuck.add(run);
+      this.#report('stuck', request, run.jobs);
+      if (!this.#options.replace?.(run.slot)) continue;
+      this.workerDown(run.slot);
+      this.#vacate(run);
+      run.replaced = true;
     }
   }
 
-  #report(kind: JobFault['kind'], { request_id }: Submission, jobs: readonly Job[], reason?: unknown): void {
+  #report(
+    kind: JobFault<Job>['kind'],
+    { request_id }: Submission<Job, Outcome>,
+    jobs: readonly Job[],
+    reason?: unknown,
+  ): void {
     this.#options.onJobFault?.({ kind, jobs, request_id, reason });
   }
 
-  /** Call it before the number of running images changes. */
+  /** Call it before the number of running jobs changes. */
   #count(): void {
     this.#busy_ms = this.busy_ms;
     this.#counted = performance.now();

@@ -14,7 +14,7 @@ interface AdminServices extends Pick<Services, 'config' | 'readiness' | 'engine'
 }
 
 const adminRoutes: Readonly<Record<string, (services: AdminServices) => Reply | Promise<Reply>>> = {
-  // A process whose workers all hang answers nothing until it is started again.
+  // A stuck worker is replaced, up to a number. A process of which all workers are blocked serves nothing until it is started again.
   '/healthz': ({ engine }) =>
     hangs(engine) ? json(503, { status: 'stuck' }) : json(200, { status: 'alive' }),
   '/readyz': ({ readiness, engine, http, detail }) => {
@@ -30,7 +30,8 @@ const adminRoutes: Readonly<Record<string, (services: AdminServices) => Reply | 
   }),
 };
 
-const hangs = ({ answering, stuck }: AdminServices['engine']): boolean => stuck > 0 && stuck >= answering;
+const hangs = ({ answering, blocked }: AdminServices['engine']): boolean =>
+  blocked > 0 && blocked >= answering;
 
 /** Dead workers are replaced; until one has started, no request can be answered. */
 function ableTo(engine: AdminServices['engine']): string {

@@ -4,6 +4,7 @@ import type { Charge, Gate } from '../auth/gate.ts';
 import type { Config, EndpointId } from '../config/config.ts';
 import type { Decision, ImageCounts } from '../endpoints/endpoint.ts';
 import type { Listed } from '../endpoints/index.ts';
+import type { WorkerJobs } from '../endpoints/worker-jobs.ts';
 import type { AccuracyMode } from '../engine/addon.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Manifest } from '../engine/manifest.ts';
@@ -29,7 +30,7 @@ export interface Services {
   /** The pack, as answers name it. */
   readonly model: { pack: string; version: string };
   readonly calibrations: Readonly<Record<AccuracyMode, Calibration>>;
-  readonly engine: Engine;
+  readonly engine: Engine<WorkerJobs>;
   readonly uploads: Uploads;
   readonly unread: UnreadAnswers;
   readonly readiness: Readiness;

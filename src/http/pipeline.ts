@@ -1,15 +1,10 @@
 import { Charge } from '../auth/gate.ts';
-import {
-  type ComparedEmbeddings,
-  type EmbeddingsJob,
-  embeddingsModule,
-} from '../endpoints/compare-embeddings.ts';
-import type { Answered } from '../endpoints/endpoint.ts';
+import type { Answered, PersonsStep } from '../endpoints/endpoint.ts';
 import type { Form } from '../endpoints/form.ts';
 import { analysisOptions } from '../endpoints/options.ts';
+import type { Sender } from '../engine/engine.ts';
 import { packFiles } from '../engine/pack-files.ts';
-import type { WorkJob } from '../engine/pool.ts';
-import type { Done, Origin, Ticket } from '../engine/queue.ts';
+import type { Ticket } from '../engine/queue.ts';
 import { Problem } from '../errors.ts';
 import { type Body, malformedForm } from './body/kinds.ts';
 import { Context, type Services } from './context.ts';
@@ -237,6 +232,7 @@ function readBody<Sent, R extends { body(type: string | undefined): Body<Sent> }
   checkHead(context, body);
   const { isWhole, read } = body.reader(type ?? '');
   context.upload ??= services.uploads.open(owner, content_length, body.limit_bytes);
+  exchange.onOver(services.engine.arrived(owner));
   // This comes before the first await: µWS drops a body that has no reader by then.
   const received = exchange.receive(context.upload, { malformed: body.malformed, isWhole });
   return received.then(async (bytes) => {
@@ -291,12 +287,22 @@ async function analyse(
     context.challenge = challenge;
   }
   const { max_pixels, min_image_side: min_side, image_timeout_ms } = config;
-  const { outcomes, queue_ms } = await workOn(context, arrived, (origin) =>
+  const calibration = services.calibrations[options.accuracy_mode];
+  const known = { photos, calibration, ...(challenge && { steps: challenge.steps }) };
+  let step: PersonsStep | undefined;
+  const { outcomes, output, queue_ms } = await workOn(context, arrived, (sender) =>
     engine.analyse(
       images.map(({ start, end }) => bytes.subarray(start, end)),
       { ...analysisOptions(options), ...endpoint.analysis, max_pixels, min_side, image_timeout_ms },
       !endpoint.sensitive,
-      origin,
+      sender,
+      {
+        name: 'persons',
+        input: (outcomes) => {
+          step = endpoint.persons?.({ ...known, outcomes });
+          return step?.input;
+        },
+      },
     ),
   );
   context.images = outcomes.length;
@@ -305,21 +311,11 @@ async function analyse(
   const total_ms = performance.now() - arrived;
   const analysed = {
     question: { request_id, options, warnings: [...ignored, ...warnings], model, queue_ms, total_ms },
-    photos,
     targets,
     outcomes,
-    calibration: services.calibrations[options.accuracy_mode],
-    ...(challenge && { steps: challenge.steps }),
+    ...known,
   };
-  const job = endpoint.work?.(analysed);
-  if (job === undefined) return replyOf(context, endpoint.answer(analysed));
-  // Nothing reads the images any more.
-  context.upload?.release();
-  const { outcome, queue_ms: again_ms } = await calculate(context, arrived, job, true);
-  const { question } = analysed;
-  question.queue_ms += again_ms;
-  question.total_ms = performance.now() - arrived;
-  return replyOf(context, endpoint.answer(analysed, outcome));
+  return replyOf(context, step && output ? step.answer(analysed, output) : endpoint.answer(analysed));
 }
 
 /** A worker parses the body and compares. */
@@ -329,10 +325,11 @@ async function compare(
   { bytes: body, arrived }: Received<undefined>,
 ): Promise<Reply> {
   const { services, exchange, request_id } = context;
-  const { manifest, model, calibrations } = services;
-  const input: EmbeddingsJob = { body, ...model, dimensions: manifest.embedder.dimensions };
-  const { outcome, queue_ms } = await calculate(context, arrived, { module: embeddingsModule, input });
-  const compared = outcome as ComparedEmbeddings;
+  const { engine, manifest, model, calibrations } = services;
+  const input = { body, ...model, dimensions: manifest.embedder.dimensions };
+  const { output: compared, queue_ms } = await workOn(context, arrived, (sender) =>
+    engine.work('embeddings', input, sender),
+  );
   const warnings = ignoredQuery(exchange.request.query, endpoint.members);
   const answered = endpoint.answer({
     question: { request_id, warnings, model, queue_ms, total_ms: performance.now() - arrived },
@@ -342,26 +339,15 @@ async function compare(
   return replyOf(context, answered);
 }
 
-/** Runs a calculation in a worker; `continues`: as a further step of a request. Rejects with its Problem. */
-async function calculate(context: Context, arrived: number, job: WorkJob, continues?: true) {
-  const { engine } = context.services;
-  const { outcomes, queue_ms } = await workOn(context, arrived, (origin) =>
-    engine.work(job, { ...origin, ...(continues && { continues }) }),
-  );
-  const outcome = outcomes[0]!;
-  if (!outcome.ok) throw new Problem(outcome.code, outcome.extras);
-  return { outcome: outcome.result, queue_ms };
-}
-
-/** Hands a job to the workers, and takes it back when the client leaves. */
-function workOn<Outcome>(
+/** Hands work of a request whose last byte came at `arrived` to the workers, and takes it back when the client leaves. */
+function workOn<Result>(
   context: Context,
   arrived: number,
-  submit: (origin: Origin) => Ticket<Outcome>,
-): Promise<Done<Outcome>> {
-  const { exchange, owner, request_id } = context;
+  submit: (sender: Sender) => Ticket<Result>,
+): Promise<Result> {
+  const { charge, exchange, owner, request_id } = context;
   if (!exchange.open) throw new ClientLeft();
-  const ticket = submit({ owner, request_id, arrived });
+  const ticket = submit({ owner, request_id, arrived, spent: (cpu_ms) => charge?.spend(cpu_ms) });
   context.idle = ticket.idle;
   exchange.onLeft(() => ticket.cancel(new ClientLeft()));
   return ticket.done;

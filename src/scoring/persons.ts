@@ -31,10 +31,10 @@ export interface PhotoAgreement {
 }
 
 /** The photos of each person, one at least. */
-export type PersonsJob = readonly [readonly PhotoFaces[], readonly PhotoFaces[]];
+export type PersonsInput = readonly [readonly PhotoFaces[], readonly PhotoFaces[]];
 
 /** Its normalised similarity is that before the shift for the numbers of photos. */
-export function comparePersons(sides: PersonsJob, scorer: Scorer): ComparedPersons {
+export function comparePersons(sides: PersonsInput, scorer: Scorer): ComparedPersons {
   const embeddings = sides.map((photos) => photos.map(([first]) => first!.embedding));
   const means = scored(embeddings.map(meansOf), scorer);
   const wholes = means.map(([whole]) => whole!);
@@ -51,9 +51,6 @@ export function comparePersons(sides: PersonsJob, scorer: Scorer): ComparedPerso
     ),
   };
 }
-
-/** For `Engine.work`. */
-export const work = comparePersons;
 
 /** A person as one embedding. */
 export interface Person extends Embedded {

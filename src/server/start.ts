@@ -7,6 +7,7 @@ import { SecretFile } from '../auth/secret-file.ts';
 import { SharedLimiter } from '../auth/shared-limiter.ts';
 import type { Config } from '../config/config.ts';
 import { version } from '../config/paths.ts';
+import { type WorkerJobs, workerProgram } from '../endpoints/worker-jobs.ts';
 import type { Addon } from '../engine/addon.ts';
 import { Engine } from '../engine/engine.ts';
 import { type Manifest, packDirectory, readManifest } from '../engine/manifest.ts';
@@ -105,7 +106,7 @@ function openServices(
   }
   const keys = new KeyStore(config.keys_file, log.logger);
   opened.push(keys);
-  const engine = new Engine(config, log.logger);
+  const engine = new Engine<WorkerJobs>(config, workerProgram, log.logger);
   const telemetry = openTelemetry(config, model, transport, log);
   const limiter = openLimiter(config, log, telemetry);
   if (limiter !== undefined) opened.push(limiter);

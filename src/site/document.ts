@@ -144,7 +144,8 @@ function introduction(config: Config): string {
     '## Keys and quotas',
     'Send your key in the `x-api-key` header, or as `Authorization: Bearer`; a request with two different keys is refused. Beside `x-api-key`, a ' +
       'Bearer token without the form of a key, such as that of a gateway, is ignored. A key has scopes, which say what it may ' +
-      'be used for, and a quota: a bucket of tokens that refills steadily. `RateLimit-Policy` and `RateLimit` describe it. When it is empty, the answer is ' +
+      'be used for, and a quota: a bucket of tokens that refills steadily. `RateLimit-Policy` and `RateLimit` describe it. A request that takes much CPU time takes further tokens after its response, so ' +
+      'that the bucket may become negative. Without enough tokens the response is ' +
       '429, and `Retry-After` says how long to wait.',
     '## Errors',
     'Every error is `application/problem+json` (RFC 9457). `code` is for programs and never changes its meaning; `detail` ' +

@@ -96,10 +96,10 @@ export const gauges = {
   queue_capacity: 'Matches, of two images each, that may wait for a worker',
   workers: 'Worker threads',
   workers_busy: 'Worker threads that are busy',
-  workers_stuck: 'Worker threads that hang: their job was cancelled long ago and has not ended',
+  workers_stuck: 'Native calls that have not ended long after their job was cancelled; each keeps a thread',
   worker_busy_seconds_total:
     'Busy time of all workers together: its rate divided by workers is the share that is busy',
-  worker_replacements_total: 'Worker threads that died; each was replaced',
+  worker_replacements_total: 'Worker threads that died or are stuck; each was replaced',
   upload_bytes: 'Memory that bodies of unanswered requests take',
   upload_pool_bytes:
     'Memory that is kept for later request bodies; it makes way for them, and is given back when idle',

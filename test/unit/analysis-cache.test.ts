@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AnalyseOptions, Analysis } from '../../src/engine/addon.ts';
 import { AnalysisCache } from '../../src/engine/analysis-cache.ts';
-import type { Outcome } from '../../src/engine/pool.ts';
-import { JobQueue } from '../../src/engine/queue.ts';
+import type { Outcome } from '../../src/engine/jobs.ts';
 
 const options: AnalyseOptions = {
   accuracy_mode: 'fast',
@@ -25,18 +24,11 @@ const analysis = (width: number): Analysis => ({
   timings_ms: { decode: 1, detect: 2, align: 3, embed: 4 },
 });
 
-/** A cache before a queue that takes the text of an image for its width. */
+/** A cache before an analysis that takes the text of an image for its width. */
 function cached(pictures: number) {
   const looked: string[] = [];
-  const queue = new JobQueue({
-    workers: 1,
-    capacity: 99,
-    deadline_ms: 60_000,
-    stuck_ms: 60_000,
-    cancel: () => {},
-    run: (jobs) => Promise.all(jobs.flatMap((job) => ('image' in job ? [look(job.image)] : []))),
-  });
-  async function look(image: Uint8Array): Promise<Outcome> {
+  const cache = new AnalysisCache(pictures);
+  function look(image: Uint8Array): Outcome {
     const text = Buffer.from(image).toString();
     looked.push(text);
     if (text === 'damaged') return { ok: false, code: 'image_decode_failed' };
@@ -44,11 +36,19 @@ function cached(pictures: number) {
     if (text === 'cut short') found.image.search_timed_out = true;
     return found;
   }
-  const cache = new AnalysisCache(pictures);
-  const ask = (texts: readonly string[], how = options, owner = 'a') =>
-    cache.analyse(owner, texts.map(picture), how, (images) =>
-      queue.submit(images.map((image) => ({ image, options }))),
-    );
+  const ask = (texts: readonly string[], how = options, owner = 'a') => {
+    const images = texts.map(picture);
+    return cache.analyse(owner, images, how, (known) => {
+      let leave: (reason: Error) => void = () => {};
+      const left = new Promise<never>((_, reject) => {
+        leave = reject;
+      });
+      const found = new Promise(setImmediate).then(() => ({
+        outcomes: images.map((image, at) => known[at] ?? look(image)),
+      }));
+      return { done: Promise.race([found, left]), idle: Promise.resolve(), cancel: leave };
+    });
+  };
   return { cache, ask, looked };
 }
 
@@ -60,11 +60,9 @@ describe('AnalysisCache', () => {
     const second = await ask(['three', 'twelve', 'one']).done;
     expect(second).toEqual({
       outcomes: [{ ...analysis(5), timings_ms: none }, analysis(6), { ...analysis(3), timings_ms: none }],
-      queue_ms: expect.any(Number),
     });
     expect(looked).toEqual(['one', 'three', 'twelve']);
     expect([cache.hits, cache.misses, cache.size]).toEqual([2, 3, 3]);
-    expect((await ask(['one']).done).queue_ms).toBe(0);
   });
 
   test.each<Partial<AnalyseOptions>>([

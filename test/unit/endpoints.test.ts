@@ -21,7 +21,7 @@ import { Problem } from '../../src/errors.ts';
 import { parseMultipart } from '../../src/http/body/multipart.ts';
 import { Calibration } from '../../src/scoring/calibration.ts';
 import { frameLimits } from '../../src/scoring/motion.ts';
-import { comparePersons, type PersonsJob } from '../../src/scoring/persons.ts';
+import { comparePersons } from '../../src/scoring/persons.ts';
 
 /** Every answer is of its schema, whatever was found; every field comes back as it was sent, and a wrong one is refused. */
 
@@ -122,7 +122,7 @@ describe('answers', () => {
     let answered = 0;
     const check = (made: Analysed) => {
       const given = endpoint.redeems === undefined ? made : withFrames(made);
-      const answer = endpoint.answer(given, resultOf(endpoint, given));
+      const answer = answerOf(endpoint, given);
       if ('refusal' in answer) {
         expect(answer.refusal).toBeInstanceOf(Problem);
         return;
@@ -157,7 +157,7 @@ describe('answers', () => {
       const options = watched(given.question.options);
       analysisOptions(options);
       try {
-        endpoint.answer({ ...given, question: { ...given.question, options } }, resultOf(endpoint, given));
+        answerOf(endpoint, { ...given, question: { ...given.question, options } });
       } catch (error) {
         if (!(error instanceof Problem)) throw error;
       }
@@ -181,11 +181,11 @@ describe('answers', () => {
   });
 });
 
-/** What a worker calculates for an answer. */
-function resultOf(endpoint: ImageEndpoint, given: Analysed) {
-  const job = endpoint.work?.(given);
+/** The response, with what a worker calculates before it. */
+function answerOf(endpoint: ImageEndpoint, given: Analysed) {
+  const step = endpoint.persons?.(given);
   const cohortScores = (vectors: Float32Array) => new Float32Array(vectors.length / 2);
-  return job && comparePersons(job.input as PersonsJob, { cohortScores });
+  return step ? step.answer(given, comparePersons(step.input, { cohortScores })) : endpoint.answer(given);
 }
 
 test('the native side reads every option of an analysis', () => {

@@ -1,9 +1,9 @@
 import sharp, { type Sharp } from 'sharp';
 import { expect, test } from 'vitest';
 import { problemOf } from '../../src/endpoints/faults.ts';
-import { declaredSize } from '../../src/endpoints/image-size.ts';
 import type { NativeFailure } from '../../src/engine/addon.ts';
 import { kinds, tellText } from '../../src/engine/file-kind.ts';
+import { declaredSize } from '../../src/engine/image-size.ts';
 import { sample } from '../fixtures/images.ts';
 import { without } from '../support/without.mjs';
 

@@ -1,34 +1,33 @@
 import { describe, expect, test } from 'vitest';
-import { type Job, JobQueue, type Origin } from '../../src/engine/queue.ts';
+import { type Finish, JobQueue, type Origin } from '../../src/engine/queue.ts';
 import { Problem } from '../../src/errors.ts';
 
 /** test/server/workers.test.ts has what a client sees: a full queue, the deadline, stuck workers. */
 
-const nameOf = (job: Job) => ('module' in job ? job.module : '');
-const submitTo = (queue: JobQueue) => (names: readonly string[], origin?: Origin) =>
-  queue.submit(
-    names.map((module) => ({ module, input: undefined })),
-    origin,
-  );
+interface Held extends Partial<Record<'workers' | 'capacity' | 'deadline_ms' | 'stuck_ms', number>> {
+  /** What jobs take at least, by their names; 0 where it is absent. */
+  estimates?: Record<string, number>;
+  replace?(slot: number): boolean;
+}
 
-/** A queue whose jobs, known by their names, are done when the test says so. */
-function held(options: Partial<Record<'workers' | 'capacity' | 'deadline_ms' | 'stuck_ms', number>> = {}) {
+/** A queue whose jobs are names, and done when the test says so. */
+function held({ estimates = {}, ...options }: Held = {}) {
   const faults: string[] = [];
   const started: string[] = [];
   const cancelled: string[] = [];
   const slots = new Map<number, string>();
   let now_ms = 0;
   const ends = new Map<string, { resolve(value: undefined): void; reject(error: Error): void }>();
-  const queue = new JobQueue({
+  const queue = new JobQueue<string, string>({
     workers: 1,
     capacity: 9,
     // Some requests are never done; none may be overdue while other tests run.
     deadline_ms: 2 ** 31 - 1,
     stuck_ms: 5,
     now: () => now_ms,
+    estimate_ms: (name) => estimates[name] ?? 0,
     ...options,
-    run: (jobs, slot) => {
-      const names = jobs.map(nameOf);
+    run: (names, slot) => {
       const job = names.join('+');
       started.push(job);
       expect(slots.has(slot)).toBe(false);
@@ -37,18 +36,21 @@ function held(options: Partial<Record<'workers' | 'capacity' | 'deadline_ms' | '
         const leave =
           <T>(settle: (value: T) => void) =>
           (value: T) => {
-            slots.delete(slot);
+            if (slots.get(slot) === job) slots.delete(slot);
             settle(value);
           };
-        const outcomes = names.map((name) => ({ ok: true as const, result: `outcome of ${name}` }));
+        const outcomes = names.map((name) => `outcome of ${name}`);
         ends.set(job, { resolve: leave(() => resolve(outcomes)), reject: leave(reject) });
       });
     },
     cancel: (slot) => cancelled.push(slots.get(slot)!),
+    replace: (slot) => {
+      const isReplaced = options.replace?.(slot) ?? false;
+      if (isReplaced) slots.delete(slot);
+      return isReplaced;
+    },
     onJobFault: ({ kind, jobs, request_id, reason }) =>
-      faults.push(
-        [kind, ...jobs.map(nameOf), request_id, ...(reason ? [(reason as Error).message] : [])].join(' '),
-      ),
+      faults.push([kind, ...jobs, request_id, ...(reason ? [(reason as Error).message] : [])].join(' ')),
   });
   /** After so much time more; by default each image takes 1 ms. */
   const end = async (job: string, ms = job.split('+').length) => {
@@ -57,7 +59,12 @@ function held(options: Partial<Record<'workers' | 'capacity' | 'deadline_ms' | '
     await new Promise(setImmediate);
   };
   const breakDown = (job: string) => ends.get(job)!.reject(new Error(`${job} broke`));
-  return { queue, submit: submitTo(queue), started, cancelled, faults, end, breakDown };
+  const submit = (names: readonly string[], origin?: Origin, finish?: Finish<string, string>) =>
+    queue.submit(names, origin, finish);
+  const pass = (ms: number) => {
+    now_ms += ms;
+  };
+  return { queue, submit, started, cancelled, faults, end, breakDown, pass };
 }
 
 const from = (owner: string): Origin => ({ owner, request_id: '' });
@@ -90,9 +97,9 @@ describe('handing over', () => {
     ],
     [
       'without what a key has saved up while nothing of it waited',
-      2,
-      'old:o1 flood:a1 flood:b1 flood:c1 flood:d1 flood:e1 !a1@40 !b1@40 !c1@40 old:o2 old:o3 old:o4 old:o5 !d1@40 !o2@40 !o3@40 !e1@40',
-      'o1 a1 b1 c1 d1 o2 o3 e1 o4',
+      1,
+      'old:o1 flood:a1 flood:b1 flood:c1 flood:d1 flood:e1 flood:f1 !o1@40 !a1@40 !b1@40 !c1@40 old:o2 old:o3 old:o4 old:o5 !d1@40 !o2@40 !o3@40 !e1@40',
+      'o1 a1 b1 c1 d1 o2 o3 e1 f1',
     ],
     [
       'last to a key that had more than its share, although nothing of it waited for a while',
@@ -122,7 +129,7 @@ describe('handing over', () => {
     const [, asked] = [['a1', 'a2'], ['b1', 'b2', 'b3'], ['c']].map((request) => submit(request));
     for (const job of ['a1', 'a2', 'b3', 'c', 'b1+b2']) await end(job);
     const results = ['outcome of b1', 'outcome of b2', 'outcome of b3'];
-    expect((await asked!.done).outcomes).toEqual(results.map((result) => ({ ok: true, result })));
+    expect((await asked!.done).outcomes).toEqual(results);
     expect([queue.size, queue.running]).toEqual([0, 0]);
   });
 
@@ -147,7 +154,7 @@ describe('handing over', () => {
     const further = ['a2', 'c2'].map((name) => submit([name], { ...from('flood'), continues: true }));
     for (let at = 0; at < started.length; at++) await end(started[at]!);
     expect(started).toEqual(['a1', 'a2', 'x1+x2', 'c2', 'b1']);
-    expect((await further[0]!.done).outcomes).toEqual([{ ok: true, result: 'outcome of a2' }]);
+    expect((await further[0]!.done).outcomes).toEqual(['outcome of a2']);
   });
 
   test('takes a further step of a request when the queue is full, and evicts nobody', async () => {
@@ -175,25 +182,23 @@ describe('handing over', () => {
 async function share(workers: number, keys: Record<string, { image_ms: number; matches: number }>) {
   let now_ms = 0;
   const running: { owner: string; end_ms: number; resolve(): void }[] = [];
-  const queue = new JobQueue({
+  const queue = new JobQueue<string, string>({
     workers,
     capacity: 999,
     deadline_ms: 2 ** 31 - 1,
-    stuck_ms: 5,
     now: () => now_ms,
     run: (jobs) =>
       new Promise((resolve) => {
-        const owner = nameOf(jobs[0]!);
+        const owner = jobs[0]!;
         const end_ms = now_ms + keys[owner]!.image_ms * jobs.length;
-        const outcomes = jobs.map(() => ({ ok: true as const, result: undefined }));
-        running.push({ owner, end_ms, resolve: () => resolve(outcomes) });
+        running.push({ owner, end_ms, resolve: () => resolve(jobs) });
       }),
     cancel: () => {},
   });
   const waits = new Map(Object.keys(keys).map((owner) => [owner, [] as number[]]));
   const send = (owner: string) => {
     const sent_ms = now_ms;
-    void submitTo(queue)([owner, owner], { owner, request_id: '' }).done.then(() => {
+    void queue.submit([owner, owner], from(owner)).done.then(() => {
       waits.get(owner)!.push(now_ms - sent_ms);
       send(owner);
     });
@@ -232,6 +237,162 @@ test.each([
     large: flood(large_ms),
   });
   expect(one!.median_ms).toBeLessThanOrEqual(4 * small_ms + Math.max(large_ms, 40));
+});
+
+describe('the last free worker', () => {
+  const flood = (submit: ReturnType<typeof held>['submit']) => {
+    for (const name of ['a', 'b', 'c', 'd']) submit([`${name}1`, `${name}2`], from('flood'));
+  };
+
+  test('goes to a key that is alone', () => {
+    const { submit, started } = held({ workers: 3 });
+    flood(submit);
+    expect(started).toEqual(['a1', 'a2', 'b1']);
+  });
+
+  test('is kept free for another key that had a request within the last 10 s', async () => {
+    const { queue, submit, started, end, pass } = held({ workers: 3, capacity: 99 });
+    submit(['x'], from('other'));
+    await end('x');
+    flood(submit);
+    expect([queue.running, started]).toEqual([2, ['x', 'a1', 'a2']]);
+    await end('a1');
+    expect(queue.running).toBe(2);
+    submit(['y'], from('other'));
+    expect(started.at(-1)).toBe('y');
+    await end('y');
+    pass(9_990);
+    await end('a2');
+    expect(queue.running).toBe(2);
+    pass(10);
+    await end(started.at(-1)!);
+    expect(queue.running).toBe(3);
+  });
+
+  test('is kept free for another key whose body is still coming', async () => {
+    const { queue, submit, end, pass, started } = held({ workers: 2, capacity: 99 });
+    const responded = queue.arrived('other');
+    flood(submit);
+    pass(60_000);
+    await end('a1');
+    expect(queue.running).toBe(1);
+    responded();
+    pass(10_001);
+    await end(started.at(-1)!);
+    expect(queue.running).toBe(2);
+  });
+
+  test.each([
+    ['the only one', 1, []],
+    ['the only one that is up', 2, [1]],
+  ])('goes to any key where it is %s', (_what, workers, down) => {
+    const { queue, submit, started } = held({ workers });
+    for (const slot of down) queue.workerDown(slot);
+    queue.arrived('other');
+    flood(submit);
+    expect(started).toEqual(['a1']);
+  });
+});
+
+describe('a turn', () => {
+  const turns = async (estimates: Record<string, number>) => {
+    const { submit, started, end } = held({ capacity: 99, estimates: { x: 2000, ...estimates } });
+    submit(['x'], from('other'));
+    submit(['a1', 'a2'], from('key'));
+    submit(['y1', 'y2'], from('other'));
+    for (let at = 0; at < started.length; at++) await end(started[at]!);
+    return started.join(' ');
+  };
+
+  test('is two images of a request, or one where they are large by their pixels', async () => {
+    expect(await turns({ a1: 50, a2: 50 })).toBe('x a1+a2 y1 y2');
+    expect(await turns({ a1: 50, a2: 51 })).toBe('x a1 y1+y2 a2');
+    expect(await turns({ a1: 2000 })).toBe('x a1 y1+y2 a2');
+  });
+});
+
+describe('a job that follows the others of its request', () => {
+  test('runs on the worker that did the last one, before any other request', async () => {
+    const { queue, submit, started, end } = held({ workers: 2 });
+    const ticket = submit(['a1', 'a2'], from('key'), (outcomes) => outcomes.join());
+    submit(['x1', 'x2'], from('other'));
+    submit(['b'], from('key'));
+    await end('a2');
+    expect(started).toEqual(['a1', 'a2', 'x1+x2']);
+    await end('a1');
+    const last = 'outcome of a1,outcome of a2';
+    expect([started.at(-1), queue.running]).toEqual([last, 2]);
+    await end(last);
+    expect((await ticket.done).outcomes).toEqual(['outcome of a1', 'outcome of a2']);
+    expect(started.at(-1)).toBe('b');
+  });
+
+  test('is not run for a request that nobody waits for, or where there is nothing to do', async () => {
+    const { queue, submit, started, end } = held();
+    const left = submit(['a'], from('key'), () => 'never');
+    left.cancel(new Error('left'));
+    await expect(left.done).rejects.toThrow('left');
+    const ticket = submit(['b'], from('key'), () => undefined);
+    ticket.done.catch(() => {});
+    await end('a');
+    await end('b');
+    expect([started, queue.running]).toEqual([['a', 'b'], 0]);
+  });
+
+  test('ends its request when it fails', async () => {
+    const { queue, submit, faults, end, breakDown } = held();
+    const ticket = submit(['a'], from('key'), () => 'last');
+    await end('a');
+    breakDown('last');
+    await expect(ticket.done).rejects.toThrow('last broke');
+    await ticket.idle;
+    expect([faults, queue.running]).toEqual([['failed a  last broke'], 0]);
+  });
+});
+
+describe('a stuck job', () => {
+  const stick = async (replace: () => boolean) => {
+    const held_ = held({ stuck_ms: 1, replace });
+    const ticket = held_.submit(['a'], { owner: 'key', request_id: 'r1' });
+    held_.submit(['b'], from('key'));
+    ticket.cancel(new Error('left'));
+    await expect(ticket.done).rejects.toThrow('left');
+    await expect.poll(() => held_.faults).toEqual(['stuck a r1']);
+    return { ...held_, ticket };
+  };
+
+  test('gives its slot to another worker, and is counted until it ends', async () => {
+    const { queue, ticket, started, end, faults } = await stick(() => true);
+    expect([queue.stuck, queue.blocked, queue.running]).toEqual([1, 0, 0]);
+    queue.workerUp(0);
+    expect(started).toEqual(['a', 'b']);
+    expect(await isIdle(ticket)).toBe(false);
+    await end('a');
+    expect([queue.stuck, await isIdle(ticket), queue.running]).toEqual([0, true, 1]);
+    await end('b');
+    expect([queue.running, faults]).toEqual([0, ['stuck a r1']]);
+  });
+
+  test('blocks its worker where there is no other, until it ends', async () => {
+    const { queue, started, end } = await stick(() => false);
+    expect([queue.stuck, queue.blocked, queue.running]).toEqual([1, 1, 1]);
+    await end('a');
+    expect([queue.stuck, queue.blocked, started]).toEqual([0, 0, ['a', 'b']]);
+  });
+});
+
+test('gives a worker that is down no job, and one that comes up what waits', async () => {
+  const { queue, submit, started, breakDown } = held({ workers: 2 });
+  queue.workerDown(0);
+  const dying = submit(['a'], from('key'));
+  submit(['b'], from('key'));
+  expect(started).toEqual(['a']);
+  queue.workerDown(1);
+  breakDown('a');
+  await expect(dying.done).rejects.toThrow('a broke');
+  expect([started, queue.running]).toEqual([['a'], 0]);
+  queue.workerUp(0);
+  expect(started).toEqual(['a', 'b']);
 });
 
 describe('between keys', () => {
@@ -332,7 +493,7 @@ describe('cancelling', () => {
     const ticket = submit(['a']);
     await end('a');
     ticket.cancel(new Error('left'));
-    expect((await ticket.done).outcomes).toEqual([{ ok: true, result: 'outcome of a' }]);
+    expect((await ticket.done).outcomes).toEqual(['outcome of a']);
     expect(cancelled).toEqual([]);
   });
 });

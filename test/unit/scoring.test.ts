@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { timingsBody } from '../../src/endpoints/answer.ts';
-import { work } from '../../src/endpoints/compare-embeddings.ts';
+import { compareEmbeddings } from '../../src/endpoints/compare-embeddings.ts';
 import { type Comparison, compare } from '../../src/endpoints/comparison.ts';
 import { type ImageFault, problemOf } from '../../src/endpoints/faults.ts';
 import type { Analysis, Face, NativeFailure } from '../../src/engine/addon.ts';
@@ -276,7 +276,7 @@ test('ends at whichever step is next', () => {
   const count = () => {
     checks += 1;
   };
-  expect(work(job(10), { cohortScores, check: count }).candidates).toHaveLength(10);
+  expect(compareEmbeddings(job(10), { cohortScores, check: count }).candidates).toHaveLength(10);
   const all = checks;
   expect(all).toBeGreaterThan(10);
   for (let last = 1; last <= all; last++) {
@@ -285,7 +285,7 @@ test('ends at whichever step is next', () => {
       left -= 1;
       if (left === 0) throw new Error('left');
     };
-    expect(() => work(job(10), { cohortScores, check: leave })).toThrow('left');
+    expect(() => compareEmbeddings(job(10), { cohortScores, check: leave })).toThrow('left');
     expect(left).toBe(0);
   }
 });

@@ -1,10 +1,11 @@
 // The real addon, disturbed as a test asks, so that it needs neither a slow picture nor a sleep: while the file named by
 // GATE_FILE exists, calls of `analyse` wait; a worker thread whose first call comes while that named by DIE_FILE exists
-// dies of it; SIGUSR2 ends the one that was started first, as a crash would.
-const { existsSync } = require('node:fs');
+// dies of it; an image that ends with STUCK and a number waits in the kernel for a byte of STUCK_FIFO; SIGUSR2 ends the worker that was
+// started first, as a crash would.
+const { existsSync, openSync, readSync } = require('node:fs');
 const { isMainThread } = require('node:worker_threads');
 
-const { REAL_ADDON, GATE_FILE = '', DIE_FILE = '' } = process.env;
+const { REAL_ADDON, GATE_FILE = '', DIE_FILE = '', STUCK_FIFO = '' } = process.env;
 const addon = require(REAL_ADDON);
 const clock = new Int32Array(new SharedArrayBuffer(4));
 let called = isMainThread;
@@ -14,8 +15,14 @@ exports.analyse = (...call) => {
   if (!called && existsSync(DIE_FILE)) throw new Error('on purpose');
   called = true;
   while (existsSync(GATE_FILE)) Atomics.wait(clock, 0, 0, 2);
+  if (/STUCK \d$/.test(Buffer.from(call[1].slice(-8)).toString('latin1'))) stick();
   return addon.analyse(...call);
 };
+
+/** A read that ends when a byte was written. The number of threads in it is limited by nothing: this is not libuv's pool. */
+function stick() {
+  readSync(openSync(STUCK_FIFO, 'r+'), new Uint8Array(1));
+}
 
 if (isMainThread) {
   const workers = [];

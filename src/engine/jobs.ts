@@ -1,0 +1,52 @@
+import type { ErrorCode, ProblemExtras } from '../errors.ts';
+import type { AnalyseOptions, Analysis, NativeFailure } from './addon.ts';
+
+/** What crosses between the main thread and the worker threads. */
+
+/** Failures are plain data: structured clone drops an error's class and code. */
+export type Outcome = Analysis | NativeFailure;
+
+export interface AnalyseInput {
+  /** They lie in shared memory, so that nothing is copied, and must not change meanwhile. */
+  images: readonly Uint8Array[];
+  options: AnalyseOptions;
+}
+
+/** What a job gets besides its input. It throws a Problem for what is wrong with that. */
+export interface WorkerTools {
+  /** The cohort scores of vectors that follow each other in one array. */
+  cohortScores(embeddings: Float32Array): Float32Array;
+  /** Throws when nobody waits any more. */
+  check(): void;
+}
+
+/** Runs in a worker thread. Input and output are plain data, or shared memory. */
+// biome-ignore lint/suspicious/noExplicitAny: each job has an input of its own, which InputOf tells
+type Job = (input: any, tools: WorkerTools) => unknown;
+
+/** The calculations that worker threads do besides the analysis of images, by name. src/endpoints/worker-jobs.ts has them. */
+export type Jobs = Readonly<Record<string, Job>>;
+export type NameOf<J extends Jobs> = keyof J & string;
+export type InputOf<J extends Jobs, Name extends NameOf<J>> = Parameters<J[Name]>[0];
+export type OutputOf<J extends Jobs, Name extends NameOf<J>> = Awaited<ReturnType<J[Name]>>;
+
+/** To a worker. */
+export type Request = { analyse: AnalyseInput } | { name: string; input: unknown };
+
+/** From a worker, with the CPU time that the job took. */
+export type Response<Output> = { cpu_ms: number } & (
+  | { ok: true; output: Output }
+  /** The Problem that the job threw. */
+  | { ok: false; code: ErrorCode; extras: ProblemExtras }
+  /** Whatever else it threw. */
+  | { ok: false; error: unknown }
+);
+
+/** What a worker says first: it has loaded everything and done one real inference. */
+export const up = 'up';
+
+export interface WorkerData {
+  pack_directory: string;
+  /** One byte of shared memory: not 0 when the output is no longer needed. */
+  cancelled: Uint8Array;
+}

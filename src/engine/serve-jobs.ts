@@ -1,0 +1,63 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { Problem } from '../errors.ts';
+import type { Addon } from './addon.ts';
+import { tellText } from './file-kind.ts';
+import { type Jobs, type Outcome, type Request, type Response, up, type WorkerData } from './jobs.ts';
+import { loadAddon } from './load-addon.ts';
+
+/** A drawn face of 96 × 96 pixels (WebP). */
+const drawnFace = Buffer.from(
+  'UklGRiABAABXRUJQVlA4IBQBAACQDQCdASpgAGAAP3Gsy1i0rymjsBcZypAuCWUA02BRQ7Bl7CVV4O4ReFKW6ADAkSS++stZCsqacJK7uNxy' +
+    'LeaVvaP72ywCgMAOqgGoGTiyN/1WVz+Ad3oJ94/DtKbm4MMWA+5urRMSDI9Oomleys8k36/2lgAA/twQlgHKBRxR9lIO2YRGZeBp6av6' +
+    'Y8dSt+yAs6xqT5KX+D43WlFhGTkE6COlJj3FucyhmOQWV/K55EanRX471kX0J36Ztjsvm7uCnIYf+tYswahwEBv6nkPjsjvegKkbGuyf' +
+    'ML6XSdGRyZMt0ixfaHOmjcYlD9yzl8w7+tNYW4lhdo2Jy9Idff97HniH+Z1d4tPv7bh5Osh8AAAAAAA=',
+  'base64',
+);
+
+/** The program of a worker thread: it does one job at a time, images by a synchronous native call for each. */
+export function serveJobs(jobs: Jobs): void {
+  const { pack_directory, cancelled }: WorkerData = workerData;
+  const addon = loadAddon();
+  tryOnce(addon, pack_directory);
+  const check = () => {
+    // Nobody reads this.
+    if (Atomics.load(cancelled, 0) !== 0) throw new Problem('deadline_exceeded');
+  };
+  const cohortScores = (vectors: Float32Array) => addon.cohortScores(pack_directory, vectors, cancelled);
+  const run = (request: Request): unknown => {
+    if ('name' in request) {
+      check();
+      return jobs[request.name]!(request.input, { cohortScores, check });
+    }
+    const { images, options } = request.analyse;
+    return images.map(
+      (image): Outcome => tellText(addon.analyse(pack_directory, image, options, cancelled), image),
+    );
+  };
+  parentPort!.on('message', async (request: Request) => {
+    const began_ms = addon.threadCpu();
+    const answer = (response: Unpriced) =>
+      parentPort!.postMessage({ ...response, cpu_ms: addon.threadCpu() - began_ms });
+    try {
+      answer({ ok: true, output: await run(request) });
+    } catch (error) {
+      if (error instanceof Problem) answer({ ok: false, code: error.code, extras: error.extras });
+      else answer({ ok: false, error });
+    }
+  });
+  parentPort!.postMessage(up);
+}
+
+type Unpriced = Response<unknown> extends infer R ? (R extends unknown ? Omit<R, 'cpu_ms'> : never) : never;
+
+/** One real inference through every net: a pack that loads but does not run must fail here and not for a client. */
+function tryOnce(addon: Addon, pack_directory: string): void {
+  const first = addon.analyse(pack_directory, drawnFace, {
+    accuracy_mode: 'balance',
+    min_det_score: 0.5,
+    use_heuristic_fallback: false,
+    max_pixels: 96 * 96,
+    min_side: 1,
+  });
+  if (!first.ok) throw new Error(`The first inference failed: ${JSON.stringify(first)}`);
+}
