@@ -14,6 +14,9 @@ const unread_ms = 30_000;
 /** How often each is tried again: well under µWS's timeout of 10 s, which each try begins anew. */
 const look_ms = 2000;
 
+/** How many are looked at when room is needed: each look is a system call. */
+const maxLooks = 64;
+
 /** Most that may be held for clients which do not read: some hundreds of answers to a match, some tens of the largest. */
 const held_limit_bytes = 32 * 1024 * 1024;
 
@@ -38,10 +41,32 @@ export class UnreadAnswers {
     this.#answers.set(answer, { taken, at_ms: performance.now() });
     this.held_bytes += answer.held_bytes;
     this.#looks ??= setInterval(() => this.#look(), look_ms).unref();
+    this.#makeRoom();
+  }
+
+  /** Gives up answers of which nothing was taken since the last look, then the others, those that made progress longest ago first. */
+  #makeRoom(): void {
+    if (this.held_bytes <= this.#limit_bytes) return;
+    let looks = maxLooks;
+    for (const other of [...this.#answers.keys()]) {
+      if (this.held_bytes <= this.#limit_bytes || looks-- === 0) break;
+      if (other.held_bytes > 0 && !this.#progresses(other)) this.#giveUp(other);
+    }
     for (const other of this.#answers.keys()) {
       if (this.held_bytes <= this.#limit_bytes) break;
       if (other.held_bytes > 0) this.#giveUp(other);
     }
+  }
+
+  /** Whether its client took something since the last look, or all. */
+  #progresses(answer: UnreadAnswer): boolean {
+    const { taken } = this.#answers.get(answer)!;
+    const reached = answer.push();
+    if (!this.#answers.has(answer)) return true;
+    if (reached <= taken) return false;
+    this.#answers.delete(answer);
+    this.#answers.set(answer, { taken: reached, at_ms: performance.now() });
+    return true;
   }
 
   delete(answer: UnreadAnswer): void {
@@ -54,13 +79,8 @@ export class UnreadAnswers {
 
   #look(): void {
     const now_ms = performance.now();
-    for (const [answer, { taken, at_ms }] of [...this.#answers]) {
-      const reached = answer.push();
-      if (!this.#answers.has(answer)) continue;
-      if (reached > taken) {
-        this.#answers.delete(answer);
-        this.#answers.set(answer, { taken: reached, at_ms: now_ms });
-      } else if (now_ms - at_ms >= unread_ms) this.#giveUp(answer);
+    for (const [answer, { at_ms }] of [...this.#answers]) {
+      if (!this.#progresses(answer) && now_ms - at_ms >= unread_ms) this.#giveUp(answer);
     }
   }
 

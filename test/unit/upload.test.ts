@@ -185,9 +185,13 @@ describe('Uploads', () => {
 });
 
 class Answer implements UnreadAnswer {
-  readonly held_bytes = 0;
+  readonly held_bytes: number;
   taken = 0;
   given_up = false;
+
+  constructor(held_bytes = 0) {
+    this.held_bytes = held_bytes;
+  }
 
   push(): number {
     return this.taken;
@@ -212,4 +216,21 @@ test('an answer is given up when nothing of it was taken for 30 s, and no earlie
   vi.advanceTimersByTime(30_000);
   expect(read.given_up).toBe(true);
   expect(vi.getTimerCount()).toBe(0);
+});
+
+test('room is made by answers that nobody reads, though older ones have made progress since the last look', () => {
+  const unread = new UnreadAnswers(25);
+  const [read, neglected, another] = [new Answer(10), new Answer(10), new Answer(10)];
+  for (const answer of [read, neglected]) unread.add(answer, 0);
+  read.taken = 1;
+  unread.add(another, 0);
+  expect([read, neglected, another].map(({ given_up }) => given_up)).toEqual([false, true, false]);
+  // All of them are read: the one whose progress was seen longest ago goes.
+  read.taken = 2;
+  another.taken = 1;
+  const last = new Answer(10);
+  unread.add(last, 0);
+  expect([read, another, last].filter(({ given_up }) => given_up)).toHaveLength(1);
+  expect(unread.held_bytes).toBe(20);
+  for (const answer of [read, another, last]) unread.delete(answer);
 });
