@@ -68,6 +68,13 @@ export async function addPack(nameOrPath: string, options: AddOptions) {
     writeManifest(made, withDetector(manifest, detector));
     const draft = readManifest(made);
     const trial = await tryPack(made, draft);
+    if (detector !== undefined && trial.overlap < leastOverlap) {
+      throw new Error(
+        `${options.detector} finds none of the six faces of the sample photos, read as family ${detector.members.family}` +
+          `${options.family === undefined ? ', which its outputs fit by their shapes' : ''}. It is probably of another family: name ` +
+          'one with --family, or see docs/pack-models.md for the detectors that can be read.',
+      );
+    }
     const isOwnEmbedder = options.embedder !== undefined;
     return {
       pack,
@@ -196,6 +203,9 @@ function withDetector(manifest: Members, described: DescribedDetector | undefine
 function writeManifest(made: string, manifest: Members): void {
   writeFileSync(join(made, 'manifest.json'), `${jsonText(manifest)}\n`);
 }
+
+/** One of six faces that is found overlaps more than this, in the mean of all. */
+const leastOverlap = 0.05;
 
 /** Boxes of different detectors overlap at least so much, by intersection over union. */
 const clearOverlap = 0.4;

@@ -25,6 +25,7 @@ const none = [0, 0, 0] as const;
 writeFileSync(join(folder, 'two-classes.onnx'), livenessNet([[0.01, 0.01, 0.01], none]));
 writeFileSync(join(folder, 'four-classes.onnx'), livenessNet([none, none, none, none]));
 writeFileSync(join(folder, 'decoded.onnx'), decodedNet());
+writeFileSync(join(folder, 'blind.onnx'), decodedNet({ isBlind: true }));
 
 const packs = (line: string, env?: NodeJS.ProcessEnv) => facematch(`packs ${line}`, folder, env);
 const demo = projectPath('node_modules/@vladmandic/face-api/demo');
@@ -76,6 +77,11 @@ describe('facematch packs add', () => {
     ['./x --embedder brought.onnx --output fc2', 1, 'should have an output fc2, and has "fc1" 1×128'],
     ['./x --detector brought.onnx', 1, ', blazeface by its outputs: "fc1" 1×128'],
     ['./x --detector brought.onnx --family yunet', 1, 'of none of the families yunet'],
+    [
+      './x --detector blind.onnx',
+      1,
+      'finds none of the six faces of the sample photos, read as family rfb, which',
+    ],
     ['./x --landmarks brought.onnx', 1, 'should have one input of floats, 1×1×height×width'],
     ['./x --liveness one.onnx', 2, 'Expected FILE:SCALE'],
     ['./x --liveness one.onnx:1', 2, 'with a scale above 1'],
