@@ -19,7 +19,7 @@ COPY src/cli/system-requirements.mjs src/cli/
 ENV OPENCV_DIR=/opt/facematch/.cache/static
 RUN --mount=type=cache,target=/var/cache/apt,sharing=locked \
     --mount=type=cache,target=/var/lib/apt/lists,sharing=locked \
-    node scripts/setup.mjs --only debian,headers
+    node scripts/setup.mjs --only debian
 COPY package.json package-lock.json .npmrc ./
 RUN --mount=type=cache,target=/var/cache/apt,sharing=locked \
     --mount=type=cache,target=/var/lib/apt/lists,sharing=locked \

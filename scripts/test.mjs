@@ -126,7 +126,7 @@ if (unknown !== undefined) {
 
 const isSlow = full || files.some((file) => file.startsWith('test/slow/'));
 // Everything but vitest does without the addon of the release.
-const steps = isChosen('vitest') ? [] : ['--only', 'debian,npm,headers,program,pack'];
+const steps = isChosen('vitest') ? [] : ['--only', 'debian,npm,program,pack'];
 if (!show(process.execPath, 'scripts/setup.mjs', isSlow ? '--full' : '--dev', ...steps)) process.exit(1);
 for (const [name, check] of Object.entries(checks)) {
   if (!isChosen(name)) continue;

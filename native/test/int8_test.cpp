@@ -1,6 +1,5 @@
 // PReLU on bytes and unsigned weights: runtime/int8.
 #include <doctest/doctest.h>
-#include <onnxruntime_cxx_api.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +11,7 @@
 
 #include "../core/runtime/int8/byte_prelu.h"
 #include "../core/runtime/int8/unsigned_weights.h"
+#include "../core/runtime/onnx_runtime.h"
 #include "../core/runtime/session.h"
 #include "support.h"
 
@@ -53,19 +53,19 @@ std::string int8_net() { return project_root() / "models/packs/int8/embed.onnx";
 
 // The pack's net in a session of its own. `optimised`, where told, is a file for the graph as the
 // runtime runs it.
-Ort::Session open(OrtCustomOpDomain* operators, const std::string& optimised = {}) {
-  static const Ort::Env env(ORT_LOGGING_LEVEL_FATAL, "test");
-  Ort::SessionOptions options;
-  options.SetIntraOpNumThreads(1);
-  options.SetGraphOptimizationLevel(optimised.empty() ? ORT_ENABLE_ALL : ORT_ENABLE_EXTENDED);
-  if (!has_exact_byte_products()) options.AddConfigEntry("session.x64quantprecision", "1");
-  if (operators != nullptr) options.Add(operators);
-  if (!optimised.empty()) options.SetOptimizedModelFilePath(optimised.c_str());
+ort::Session open(ort::OperatorDomain* operators, const std::string& optimised = {}) {
+  ort::Options options;
+  options.set_threads(1, 1);
+  options.set_optimisation(optimised.empty() ? ort::Optimisation::kAll
+                                             : ort::Optimisation::kExtended);
+  if (!has_exact_byte_products()) options.set("session.x64quantprecision", "1");
+  if (operators != nullptr) options.add(operators);
+  if (!optimised.empty()) options.set_optimised_file(optimised);
   if (!has_exact_byte_products()) {
     const auto model = with_unsigned_weights(int8_net());
-    return {env, model.data(), model.size(), options};
+    return {environment(), model, options};
   }
-  return {env, int8_net().c_str(), options};
+  return {environment(), int8_net(), options};
 }
 
 size_t count(const std::string& text, const std::string& word) {
@@ -160,21 +160,18 @@ TEST_CASE(
   const Net net(int8_net(), "input", {1, 3, 112, 112}, {"output"});
   net.run(input, fast);
 
-  const std::vector<int64_t> shape = {1, 3, 112, 112};
-  const auto memory = Ort::MemoryInfo::CreateCpu(OrtArenaAllocator, OrtMemTypeDefault);
-  const auto value = Ort::Value::CreateTensor<float>(memory, input.data(), input.size(),
-                                                     shape.data(), shape.size());
-  const char* const from = "input";
+  const ort::Value value(input, {1, 3, 112, 112});
   const char* const to = "output";
-  const auto defined = open(nullptr).Run(Ort::RunOptions{nullptr}, &from, &value, 1, &to, 1);
-  const float* const numbers = defined[0].GetTensorData<float>();
+  ort::Value defined;
+  open(nullptr).run("input", value, {&to, 1}, {&defined, 1});
+  const float* const numbers = defined.floats();
   CHECK(std::equal(fast.begin(), fast.end(), numbers));
   CHECK(std::any_of(fast.begin(), fast.end(), [](float v) { return v != 0; }));
 }
 
 TEST_CASE("the runtime takes the operator, not what the file defines") {
   const TemporaryFolder folder;
-  const auto rounds = [&](OrtCustomOpDomain* operators) {
+  const auto rounds = [&](ort::OperatorDomain* operators) {
     const std::string file = folder.path() / "optimised.onnx";
     open(operators, file);
     const auto bytes = read_file(file);

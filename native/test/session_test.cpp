@@ -57,8 +57,8 @@ TEST_CASE("sides that stay open may differ from run to run, also for two threads
     std::vector<float> input(static_cast<size_t>(3 * height * width), 0.25f);
     const auto values = net.run(input, height, width);
     REQUIRE(values.size() == 2);
-    const auto count = values[0].GetTensorTypeAndShapeInfo().GetElementCount();
-    const float* first = values[0].GetTensorData<float>();
+    const auto count = values[0].type().count();
+    const float* first = values[0].floats();
     return std::vector<float>(first, first + count);
   };
   const auto whole = scores(240, 320), square = scores(240, 240), low = scores(64, 320);
@@ -101,7 +101,7 @@ TEST_CASE("a file whose channels come last is given them so") {
     std::vector<float> planes(size_t{3} * kHigh * kWide);
     planes[static_cast<size_t>((channel * kHigh + 1) * kWide + 3)] = 1;
     const auto values = last.run(planes, kHigh, kWide);
-    const float* at = values[0].GetTensorData<float>();
+    const float* at = values[0].floats();
     CHECK(std::vector<float>(at, at + 4) ==
           std::vector<float>{0, 1, 3, static_cast<float>(channel)});
   }

@@ -145,13 +145,13 @@ std::vector<Detection> Detector::detect(const View& view, float min_score) const
   const cv::Size frame = frame_for(bgr.size());
   input.resize(size_t{3} * static_cast<size_t>(frame.area()));
   letterbox(bgr, spec_.normalisation, size, frame, input);
-  std::vector<Ort::Value> values = net_.run(input, frame.height, frame.width);
+  std::vector<ort::Value> values = net_.run(input, frame.height, frame.width);
   std::vector<std::span<float>> outputs;
   std::vector<Shape> shapes;
-  for (Ort::Value& value : values) {
-    const auto info = value.GetTensorTypeAndShapeInfo();
-    shapes.push_back(info.GetShape());
-    outputs.emplace_back(value.GetTensorMutableData<float>(), info.GetElementCount());
+  for (const ort::Value& value : values) {
+    auto type = value.type();
+    outputs.emplace_back(value.floats(), type.count());
+    shapes.push_back(std::move(type.shape));
   }
   if (const auto reason = mismatch(family_.outputs(spec_, frame), shapes); !reason.empty()) {
     throw Error(ErrorCode::kInternalError, "the detector's outputs changed: " + reason);

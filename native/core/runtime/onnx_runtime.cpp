@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <memory>
 #include <mutex>
+#include <optional>
+#include <utility>
 
 #include "int8/byte_prelu.h"
 #include "session.h"
@@ -21,7 +22,7 @@ struct Choice {
   bool made = false;
   std::vector<std::string> providers = {kCpu};
   std::string library;
-  const OrtApiBase* base = OrtGetApiBase();
+  const ort::Base* base = ort::linked_library();
 };
 
 Choice& choice() {
@@ -34,11 +35,11 @@ Choice& choice() {
 }
 
 // Never closed: sessions live as long as the process.
-const OrtApiBase* load_library(const std::string& file) {
+const ort::Base* load_library(const std::string& file) {
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   // Called under the lock of use_onnx_runtime(). NOLINTNEXTLINE(concurrency-mt-unsafe)
   if (library == nullptr) refuse_library("FACEMATCH_ONNXRUNTIME: " + std::string(dlerror()));
-  const auto get = reinterpret_cast<const OrtApiBase* (*)()>(dlsym(library, "OrtGetApiBase"));
+  const auto get = reinterpret_cast<const ort::Base* (*)()>(dlsym(library, "OrtGetApiBase"));
   if (get == nullptr)
     refuse_library("FACEMATCH_ONNXRUNTIME: " + file + " is no build of ONNX Runtime");
   return get();
@@ -59,64 +60,46 @@ std::string word_of(std::string name) {
 }
 
 std::vector<std::string> available_words() {
-  std::vector<std::string> names = Ort::GetAvailableProviders();
+  std::vector<std::string> names = ort::available_providers();
   std::transform(names.begin(), names.end(), names.begin(), word_of);
   return names;
 }
 
-template <typename Options, typename Create, typename Release, typename Add>
-void with_options(Create create, Release release, Add add) {
-  Options* options = nullptr;
-  Ort::ThrowOnError(create(&options));
-  const std::unique_ptr<Options, Release> owner(options, release);
-  add(*options);
-}
-
 // Two providers have options of their own type; the others are added by name.
-void add_provider(Ort::SessionOptions& options, const std::string& word) {
-  const OrtApi& api = Ort::GetApi();
+void add_provider(ort::Options& options, const std::string& word) {
   if (word == "cuda") {
-    with_options<OrtCUDAProviderOptionsV2>(
-        api.CreateCUDAProviderOptions, api.ReleaseCUDAProviderOptions,
-        [&](const auto& cuda) { options.AppendExecutionProvider_CUDA_V2(cuda); });
+    options.add_cuda();
   } else if (word == "tensorrt") {
-    with_options<OrtTensorRTProviderOptionsV2>(
-        api.CreateTensorRTProviderOptions, api.ReleaseTensorRTProviderOptions,
-        [&](const auto& tensorrt) { options.AppendExecutionProvider_TensorRT_V2(tensorrt); });
+    options.add_tensor_rt();
   } else {
-    const auto names = Ort::GetAvailableProviders();
+    const auto names = ort::available_providers();
     const auto name = std::find_if(names.begin(), names.end(),
                                    [&](const auto& one) { return word_of(one) == word; });
-    options.AppendExecutionProvider(name == names.end() ? word : *name);
+    options.add_provider(name == names.end() ? word : *name);
   }
 }
 
-std::string type_word(ONNXTensorElementDataType type) {
-  if (type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT) return "float";
-  return type == ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16 ? "float16" : "other";
+std::string type_word(ort::Element type) {
+  if (type == ort::Element::kFloat) return "float";
+  return type == ort::Element::kFloat16 ? "float16" : "other";
 }
 
-TensorFacts facts_of(const std::string& name, const Ort::TypeInfo& type) {
-  if (type.GetONNXType() != ONNX_TYPE_TENSOR) return {name, "other", {}};
-  const auto info = type.GetTensorTypeAndShapeInfo();
-  return {name, type_word(info.GetElementType()), info.GetShape()};
+TensorFacts facts_of(const std::string& name, const std::optional<ort::DeclaredType>& type) {
+  if (!type) return {name, "other", {}};
+  return {name, type_word(type->element), type->shape};
 }
 
-void measure_outputs(Ort::Session& session, const std::vector<int64_t>& input_shape,
+void measure_outputs(const ort::Session& session, const std::vector<int64_t>& input_shape,
                      NetFacts& net) {
-  Ort::AllocatorWithDefaultOptions allocator;
-  auto zeros = Ort::Value::CreateTensor<float>(allocator, input_shape.data(), input_shape.size());
-  std::fill_n(zeros.GetTensorMutableData<float>(),
-              zeros.GetTensorTypeAndShapeInfo().GetElementCount(), 0.0f);
-  const char* input_name = net.inputs.front().name.c_str();
+  const auto zeros = ort::Value::zeros(input_shape);
   std::vector<const char*> names;
   for (const auto& output : net.outputs) names.push_back(output.name.c_str());
-  const auto results =
-      session.Run(Ort::RunOptions{nullptr}, &input_name, &zeros, 1, names.data(), names.size());
+  std::vector<ort::Value> results(names.size());
+  session.run(net.inputs.front().name.c_str(), zeros, names, results);
   for (size_t i = 0; i < results.size(); ++i) {
-    if (!results[i].IsTensor()) continue;
-    const auto info = results[i].GetTensorTypeAndShapeInfo();
-    net.outputs[i] = {net.outputs[i].name, type_word(info.GetElementType()), info.GetShape()};
+    if (!results[i].is_tensor()) continue;
+    auto [element, shape] = results[i].type();
+    net.outputs[i] = {net.outputs[i].name, type_word(element), std::move(shape)};
   }
 }
 
@@ -130,21 +113,18 @@ void use_onnx_runtime(const std::vector<std::string>& providers, const std::stri
     if (now.providers == providers && now.library == library) return;
     refuse_library("ONNX Runtime is in use already, with other providers or from another file");
   }
-  if (!library.empty()) {
-    now.base = load_library(library);
-    const OrtApi* api = now.base->GetApi(ORT_API_VERSION);
-    if (api == nullptr) {
-      refuse_library("FACEMATCH_ONNXRUNTIME: " + library + " is ONNX Runtime " +
-                     now.base->GetVersionString() + "; at least 1." +
-                     std::to_string(ORT_API_VERSION) + " is needed");
-    }
-    // All of the C++ API goes through this pointer, which by default is that of the linked library.
-    Ort::Global<void>::api_ = api;
+  if (!library.empty()) now.base = load_library(library);
+  const ort::Table table = now.base->table(ort::kVersion);
+  if (table == nullptr) {
+    refuse_library((library.empty() ? "" : "FACEMATCH_ONNXRUNTIME: " + library + " is ") +
+                   "ONNX Runtime " + now.base->version() + "; at least 1." +
+                   std::to_string(ort::kVersion) + " is needed");
   }
+  ort::use_table(table);
   const auto there = available_words();
   for (const auto& provider : providers) {
     if (std::find(there.begin(), there.end(), provider) != there.end()) continue;
-    refuse_library("FACEMATCH_PROVIDER: ONNX Runtime " + std::string(now.base->GetVersionString()) +
+    refuse_library("FACEMATCH_PROVIDER: ONNX Runtime " + std::string(now.base->version()) +
                    (library.empty() ? "" : " of " + library) + " has no provider " + provider +
                    "; it has " + list_of(there) + ". FACEMATCH_ONNXRUNTIME names another build.");
   }
@@ -155,14 +135,14 @@ void use_onnx_runtime(const std::vector<std::string>& providers, const std::stri
 
 OnnxRuntimeFacts onnx_runtime_facts() {
   const Choice& now = choice();
-  return {now.base->GetVersionString(), now.providers, available_words()};
+  return {now.base->version(), now.providers, available_words()};
 }
 
 // Never destroyed: ONNX Runtime's order of destruction at exit differs between versions, and the
 // end of the process frees the memory anyway. test/native/exit.test.ts checks that every way to
 // exit is clean.
-Ort::Env& environment() {
-  static auto* env = [] {
+const ort::EnvData* environment() {
+  static const auto* env = [] {
     // Without it ONNX Runtime 1.30 sends usage data to its vendor and writes files to the home and
     // temporary folders. Setting it here could crash a thread that reads the environment.
     // Nothing here writes it. NOLINTNEXTLINE(concurrency-mt-unsafe)
@@ -170,37 +150,29 @@ Ort::Env& environment() {
       refuse_library("ORT_DISABLE_TELEMETRY must be in the environment when the process starts");
     }
     // The core prints nothing; errors arrive as exceptions.
-    const auto silent = [](void*, OrtLoggingLevel, const char*, const char*, const char*,
-                           const char*) {};
-    return new Ort::Env(ORT_LOGGING_LEVEL_FATAL, "facematch", silent, nullptr);
+    return ort::make_environment("facematch", [](void*, ort::LogLevel, const char*, const char*,
+                                                 const char*, const char*) {});
   }();
-  return *env;
+  return env;
 }
 
-NetNames names_of(const Ort::Session& session) {
-  Ort::AllocatorWithDefaultOptions allocator;
-  NetNames names;
-  for (size_t i = 0; i < session.GetInputCount(); ++i)
-    names.inputs.emplace_back(session.GetInputNameAllocated(i, allocator).get());
-  for (size_t i = 0; i < session.GetOutputCount(); ++i)
-    names.outputs.emplace_back(session.GetOutputNameAllocated(i, allocator).get());
-  return names;
+NetNames names_of(const ort::Session& session) {
+  return {session.input_names(), session.output_names()};
 }
 
 namespace {
 
 // The worker threads provide the parallelism: a session never starts a thread of its own.
-Ort::SessionOptions options_for(const std::vector<std::string>& providers) {
+ort::Options options_for(const std::vector<std::string>& providers) {
   environment();  // providers log to it while they are added
-  Ort::SessionOptions options;
-  options.SetIntraOpNumThreads(1);
-  options.SetInterOpNumThreads(1);
-  options.SetExecutionMode(ORT_SEQUENTIAL);
-  options.SetGraphOptimizationLevel(ORT_ENABLE_ALL);
-  options.AddConfigEntry("session.intra_op.allow_spinning", "0");
-  options.Add(own_operators());
+  ort::Options options;
+  options.set_threads(1, 1);
+  options.set_sequential();
+  options.set_optimisation(ort::Optimisation::kAll);
+  options.set("session.intra_op.allow_spinning", "0");
+  options.add(own_operators());
   // Use slower instructions that do not saturate: scores must be the same on every processor.
-  if (!has_exact_byte_products()) options.AddConfigEntry("session.x64quantprecision", "1");
+  if (!has_exact_byte_products()) options.set("session.x64quantprecision", "1");
   for (const auto& provider : providers) {
     if (provider == kCpu) continue;
     as_errors("FACEMATCH_PROVIDER: " + provider + " cannot be used: ",
@@ -208,24 +180,24 @@ Ort::SessionOptions options_for(const std::vector<std::string>& providers) {
   }
   // ONNX Runtime would give what a provider cannot run to the processor and tell nobody.
   if (std::find(providers.begin(), providers.end(), kCpu) == providers.end()) {
-    options.AddConfigEntry("session.disable_cpu_ep_fallback", "1");
+    options.set("session.disable_cpu_ep_fallback", "1");
   }
   return options;
 }
 
 }  // namespace
 
-Ort::SessionOptions session_options() { return options_for(choice().providers); }
+ort::Options session_options() { return options_for(choice().providers); }
 
 NetFacts net_facts(const std::string& path, const std::vector<int64_t>& input_shape) {
   NetFacts net;
   as_errors("the net " + path + " cannot be used: ", [&] {
-    Ort::Session session(environment(), path.c_str(), options_for({kCpu}));
+    const ort::Session session(environment(), path, options_for({kCpu}));
     const auto [inputs, outputs] = names_of(session);
     for (size_t i = 0; i < inputs.size(); ++i)
-      net.inputs.push_back(facts_of(inputs[i], session.GetInputTypeInfo(i)));
+      net.inputs.push_back(facts_of(inputs[i], session.input_type(i)));
     for (size_t i = 0; i < outputs.size(); ++i)
-      net.outputs.push_back(facts_of(outputs[i], session.GetOutputTypeInfo(i)));
+      net.outputs.push_back(facts_of(outputs[i], session.output_type(i)));
     if (input_shape.empty()) return;
     if (inputs.empty()) throw Error(ErrorCode::kInternalError, "the net " + path + " has no input");
     measure_outputs(session, input_shape, net);

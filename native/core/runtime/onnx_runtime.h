@@ -2,13 +2,12 @@
 // and what a file of a net says of itself.
 #pragma once
 
-#include <onnxruntime_cxx_api.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "../error.h"
+#include "ort.h"
 
 namespace facematch {
 
@@ -28,7 +27,7 @@ struct OnnxRuntimeFacts {
 OnnxRuntimeFacts onnx_runtime_facts();
 
 // Never destroyed.
-Ort::Env& environment();
+const ort::EnvData* environment();
 
 // Does what calls ONNX Runtime; its exception becomes an Error kInternalError that begins with
 // `what`.
@@ -36,7 +35,7 @@ template <typename Act>
 void as_errors(const std::string& what, Act act) {
   try {
     act();
-  } catch (const Ort::Exception& error) {
+  } catch (const ort::Failure& error) {
     throw Error(ErrorCode::kInternalError, what + error.what());
   }
 }
@@ -45,10 +44,10 @@ struct NetNames {
   std::vector<std::string> inputs, outputs;
 };
 
-NetNames names_of(const Ort::Session& session);
+NetNames names_of(const ort::Session& session);
 
 // For the providers in use. Throws Error kInternalError when one cannot be used.
-Ort::SessionOptions session_options();
+ort::Options session_options();
 
 // An input or output of a net. Open sides are -1.
 struct TensorFacts {

@@ -14,24 +14,9 @@
 namespace facematch {
 namespace {
 
-// Never destroyed: a worker may still be in run() when the process exits.
-const Ort::MemoryInfo& cpu_memory() {
-  static const auto* memory =
-      new Ort::MemoryInfo(Ort::MemoryInfo::CreateCpu(OrtArenaAllocator, OrtMemTypeDefault));
-  return *memory;
-}
-
 size_t product(const std::vector<int64_t>& shape) {
   return static_cast<size_t>(
       std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>()));
-}
-
-// Values that the net is to allocate.
-std::vector<Ort::Value> empty(size_t count) {
-  std::vector<Ort::Value> values;
-  values.reserve(count);
-  for (size_t i = 0; i < count; ++i) values.emplace_back(nullptr);
-  return values;
 }
 
 // The position of `name`. Throws Error when it is missing.
@@ -53,41 +38,39 @@ constexpr size_t kHeight = 2;
 // Fixes the dynamic dimensions of an input (its batch, its height) to `shape`, except sides that
 // are to stay dynamic. ONNX Runtime then computes everything that depends on them once, at loading.
 // Returns whether there was any to fix.
-bool fix_dynamic_dimensions(const Ort::Session& session, size_t input,
-                            const std::vector<int64_t>& shape, Sides sides,
-                            Ort::SessionOptions& options) {
-  const auto type = session.GetInputTypeInfo(input);
-  if (type.GetONNXType() != ONNX_TYPE_TENSOR) return false;  // the first run fails
-  const auto info = type.GetTensorTypeAndShapeInfo();
-  std::vector<const char*> names(info.GetDimensionsCount());
-  info.GetSymbolicDimensions(names.data(), names.size());
+bool fix_dynamic_dimensions(const ort::Session& session, size_t input,
+                            const std::vector<int64_t>& shape, Sides sides, ort::Options& options) {
+  const auto type = session.input_type(input);
+  if (!type) return false;  // the first run fails
+  const auto& names = type->side_names;
   const size_t last = std::min(names.size(), sides == Sides::kDynamic ? kHeight : shape.size());
   // Some files call every open dimension "?": such a name cannot be fixed to two sizes.
-  const auto name_of = [&](size_t i) { return std::string_view(names[i] ? names[i] : ""); };
   const auto is_of_one_size = [&](size_t i) {
     for (size_t k = 0; k < names.size(); ++k) {
-      if (name_of(k) == name_of(i) && (k >= last || shape[k] != shape[i])) return false;
+      if (names[k] == names[i] && (k >= last || shape[k] != shape[i])) return false;
     }
     return true;
   };
   bool any = false;
   for (size_t i = 0; i < last; ++i) {
-    if (name_of(i).empty() || !is_of_one_size(i)) continue;
-    Ort::ThrowOnError(Ort::GetApi().AddFreeDimensionOverrideByName(options, names[i], shape[i]));
+    if (names[i].empty() || !is_of_one_size(i)) continue;
+    options.fix_side(names[i], shape[i]);
     any = true;
   }
   return any;
 }
 
-bool has_dynamic_sides(const Ort::Session& session, size_t input) {
-  const auto shape = session.GetInputTypeInfo(input).GetTensorTypeAndShapeInfo().GetShape();
+bool has_dynamic_sides(const ort::Session& session, size_t input) {
+  const auto type = session.input_type(input);
+  if (!type) return false;
+  const auto& shape = type->shape;
   return shape.size() == kRank && shape[kHeight] < 0 && shape[kHeight + 1] < 0;
 }
 
-bool has_channels_last(const Ort::Session& session, size_t input, int64_t channels) {
-  const auto type = session.GetInputTypeInfo(input);
-  if (type.GetONNXType() != ONNX_TYPE_TENSOR) return false;  // the first run fails
-  const auto shape = type.GetTensorTypeAndShapeInfo().GetShape();
+bool has_channels_last(const ort::Session& session, size_t input, int64_t channels) {
+  const auto type = session.input_type(input);
+  if (!type) return false;  // the first run fails
+  const auto& shape = type->shape;
   return shape.size() == kRank && shape.back() == channels && shape[kChannels] != channels;
 }
 
@@ -107,12 +90,12 @@ std::span<float> interleaved(std::span<const float> planes, size_t channels) {
 }
 
 // Where products of bytes saturate, the weights are read as unsigned ones.
-Ort::Session open_file(const std::string& path, const Ort::SessionOptions& options) {
+ort::Session open_file(const std::string& path, const ort::Options& options) {
   if (!has_exact_byte_products()) {
     const auto model = with_unsigned_weights(path);
-    if (!model.empty()) return {environment(), model.data(), model.size(), options};
+    if (!model.empty()) return {environment(), model, options};
   }
-  return {environment(), path.c_str(), options};
+  return {environment(), path, options};
 }
 
 }  // namespace
@@ -124,7 +107,7 @@ Net::Net(const std::string& path, std::string input, std::vector<int64_t> input_
       input_shape_(std::move(input_shape)) {
   const std::string net = "the net " + path;
   as_errors(net + " cannot be used: ", [&] {
-    Ort::SessionOptions options = session_options();
+    ort::Options options = session_options();
     session_ = open_file(path, options);
     const auto [inputs, names] = names_of(session_);
     const size_t position = find_name(inputs, input_name_, net + " has no input");
@@ -138,15 +121,15 @@ Net::Net(const std::string& path, std::string input, std::vector<int64_t> input_
     }
     // Declared output shapes cannot be trusted: one run on zeros measures them.
     std::vector<float> zeros(input_size());
-    std::vector<Ort::Value> results = empty(output_names_.size());
+    std::vector<ort::Value> results(output_names_.size());
     run_into(input_shape_, zeros, results);
     for (size_t i = 0; i < results.size(); ++i) {
-      const auto info = results[i].GetTensorTypeAndShapeInfo();
-      if (info.GetElementType() != ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT) {
+      auto type = results[i].type();
+      if (type.element != ort::Element::kFloat) {
         throw Error(ErrorCode::kInternalError,
                     "the output \"" + output_names_[i] + "\" of " + net + " has no floats");
       }
-      output_shapes_.push_back(info.GetShape());
+      output_shapes_.push_back(std::move(type.shape));
     }
     dynamic_ = sides == Sides::kDynamic && has_dynamic_sides(session_, position);
   });
@@ -157,39 +140,36 @@ size_t Net::output_size(size_t index) const { return product(output_shapes_[inde
 
 void Net::run(std::span<float> input, std::span<float> output) const {
   const auto results = run(input, input_shape_.at(kHeight), input_shape_.at(kHeight + 1));
-  const Ort::Value& first = results.front();
+  const ort::Value& first = results.front();
   // Of a file that makes as many as its input has of something.
-  if (first.GetTensorTypeAndShapeInfo().GetElementCount() != output.size()) {
+  if (first.type().count() != output.size()) {
     throw Error(ErrorCode::kInternalError, "a net answered with other sizes than at loading");
   }
-  std::copy_n(first.GetTensorData<float>(), output.size(), output.begin());
+  std::copy_n(first.floats(), output.size(), output.begin());
 }
 
-std::vector<Ort::Value> Net::run(std::span<float> input, int64_t height, int64_t width) const {
+std::vector<ort::Value> Net::run(std::span<float> input, int64_t height, int64_t width) const {
   std::vector<int64_t> shape = input_shape_;
   if (dynamic_) {
     shape[kHeight] = height;
     shape[kHeight + 1] = width;
   }
-  std::vector<Ort::Value> results = empty(output_names_.size());
+  std::vector<ort::Value> results(output_names_.size());
   as_errors("", [&] { run_into(shape, input, results); });
   return results;
 }
 
 void Net::run_into(std::vector<int64_t> shape, std::span<float> input,
-                   std::vector<Ort::Value>& results) const {
+                   std::vector<ort::Value>& results) const {
   if (channels_last_) {
     input = interleaved(input, static_cast<size_t>(shape[kChannels]));
     shape = with_channels_last(std::move(shape));
   }
-  const auto value = Ort::Value::CreateTensor<float>(cpu_memory(), input.data(), input.size(),
-                                                     shape.data(), shape.size());
+  const ort::Value value(input, shape);
   std::vector<const char*> names;
   names.reserve(output_names_.size());
   for (const auto& name : output_names_) names.push_back(name.c_str());
-  const char* input_name = input_name_.c_str();
-  session_.Run(Ort::RunOptions{nullptr}, &input_name, &value, 1, names.data(), results.data(),
-               results.size());
+  session_.run(input_name_.c_str(), value, names, results);
 }
 
 bool has_exact_byte_products() {

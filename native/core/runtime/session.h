@@ -1,11 +1,11 @@
 // Wraps ONNX Runtime: one environment for the process, one session for each net.
 #pragma once
 
-#include <onnxruntime_cxx_api.h>
-
 #include <span>
 #include <string>
 #include <vector>
+
+#include "ort.h"
 
 namespace facematch {
 
@@ -40,12 +40,12 @@ class Net {
 
   // Runs at this height and width, which are the loaded ones unless dynamic(). Returns the outputs;
   // the net determines their sizes.
-  std::vector<Ort::Value> run(std::span<float> input, int64_t height, int64_t width) const;
+  std::vector<ort::Value> run(std::span<float> input, int64_t height, int64_t width) const;
 
  private:
-  // Fills empty values with what the net allocates. Throws Ort::Exception.
+  // Fills empty values with what the net allocates. Throws ort::Failure.
   void run_into(std::vector<int64_t> shape, std::span<float> input,
-                std::vector<Ort::Value>& results) const;
+                std::vector<ort::Value>& results) const;
 
   std::string input_name_;
   std::vector<std::string> output_names_;
@@ -53,7 +53,7 @@ class Net {
   std::vector<std::vector<int64_t>> output_shapes_;
   bool dynamic_ = false;
   bool channels_last_ = false;
-  mutable Ort::Session session_{nullptr};
+  ort::Session session_;
 };
 
 // Whether sums of products of bytes are exact. A net quantised to 8 bits multiplies unsigned bytes

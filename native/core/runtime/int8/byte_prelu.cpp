@@ -1,13 +1,13 @@
 #include "byte_prelu.h"
 
-#include <onnxruntime_cxx_api.h>
-
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <limits>
 #include <memory>
 #include <stdexcept>
+
+#include "../ort.h"
 
 namespace facematch {
 namespace {
@@ -101,91 +101,97 @@ namespace {
 
 enum Input : size_t { kX, kXZero, kUp, kDown, kYZero, kInputs };
 
-// ONNX Runtime calls these from C: nothing may be thrown.
-class Kernel {
- public:
-  explicit Kernel(const OrtKernelInfo* info)
-      : prelu_(constant<uint8_t>(info, kXZero)[0], constant<float>(info, kUp)[0],
-               constant<float>(info, kDown), constant<uint8_t>(info, kYZero)[0]) {}
+template <typename T>
+std::span<const T> constant(const ort::KernelInfo* info, Input input) {
+  int is_constant = 0;
+  const ort::ValueData* value = nullptr;
+  ort::check(ort::api::KernelInfoGetConstantInput_tensor(info, input, &is_constant, &value));
+  const size_t size = is_constant != 0 ? ort::type_of(value).count() : 0;
+  if (size == 0) throw std::invalid_argument("an input of BytePRelu is not a constant");
+  return {ort::data_of<T>(value), size};
+}
 
-  OrtStatusPtr ComputeV2(OrtKernelContext* raw) noexcept try {
-    const Ort::KernelContext context(raw);
-    const auto x = context.GetInput(kX);
-    const auto shape = x.GetTensorTypeAndShapeInfo().GetShape();
-    const size_t size = x.GetTensorTypeAndShapeInfo().GetElementCount();
-    if (shape.empty() || static_cast<size_t>(shape.back()) != prelu_.channels()) {
-      throw std::invalid_argument("BytePRelu was given another number of channels");
+void run(const BytePRelu& prelu, ort::KernelContext* context) {
+  const ort::ValueData* x = nullptr;
+  ort::check(ort::api::KernelContext_GetInput(context, kX, &x));
+  const auto type = ort::type_of(x);
+  const auto& shape = type.shape;
+  if (shape.empty() || static_cast<size_t>(shape.back()) != prelu.channels()) {
+    throw std::invalid_argument("BytePRelu was given another number of channels");
+  }
+  ort::ValueData* y = nullptr;
+  ort::check(ort::api::KernelContext_GetOutput(context, 0, shape.data(), shape.size(), &y));
+  prelu.run({ort::data_of<uint8_t>(x), type.count()}, {ort::data_of<uint8_t>(y), type.count()});
+}
+
+// ONNX Runtime calls what this has from C: nothing may be thrown.
+ort::CustomOperator described() {
+  using ort::CustomOperator;
+  CustomOperator one;
+  one.name = [](const CustomOperator*) { return "BytePRelu"; };
+  one.provider = [](const CustomOperator*) -> const char* { return nullptr; };  // the processor
+  one.input_count = [](const CustomOperator*) -> size_t { return kInputs; };
+  one.input_type = [](const CustomOperator*, size_t input) {
+    return input == kUp || input == kDown ? ort::Element::kFloat : ort::Element::kUint8;
+  };
+  one.output_count = [](const CustomOperator*) -> size_t { return 1; };
+  one.output_type = [](const CustomOperator*, size_t) { return ort::Element::kUint8; };
+  one.input_presence = [](const CustomOperator*, size_t) { return ort::Presence::kRequired; };
+  one.output_presence = one.input_presence;
+  one.input_memory = [](const CustomOperator*, size_t) { return ort::MemoryKind::kDefault; };
+  one.variadic_input_minimum = [](const CustomOperator*) { return 1; };
+  one.variadic_input_alike = one.variadic_input_minimum;
+  one.variadic_output_minimum = one.variadic_input_minimum;
+  one.variadic_output_alike = one.variadic_input_minimum;
+  one.first_version = one.variadic_input_minimum;
+  one.last_version = [](const CustomOperator*) { return std::numeric_limits<int>::max(); };
+  one.create = [](const CustomOperator*, ort::Table, const ort::KernelInfo* info,
+                  void** kernel) noexcept -> ort::StatusData* {
+    try {
+      *kernel = std::make_unique<BytePRelu>(
+                    constant<uint8_t>(info, kXZero)[0], constant<float>(info, kUp)[0],
+                    constant<float>(info, kDown), constant<uint8_t>(info, kYZero)[0])
+                    .release();
+      return nullptr;
+    } catch (const std::exception& error) {
+      return ort::status_of(ort::ErrorKind::kInvalidGraph, error);
     }
-    auto y = context.GetOutput(0, shape);
-    prelu_.run({x.GetTensorData<uint8_t>(), size}, {y.GetTensorMutableData<uint8_t>(), size});
-    return nullptr;
-  } catch (const std::exception& error) {
-    return Ort::Status(error.what(), ORT_FAIL).release();
-  }
-
- private:
-  template <typename T>
-  static std::span<const T> constant(const OrtKernelInfo* info, Input input) {
-    int is_constant = 0;
-    const auto value = Ort::ConstKernelInfo(info).GetTensorConstantInput(input, &is_constant);
-    const size_t size = is_constant != 0 ? value.GetTensorTypeAndShapeInfo().GetElementCount() : 0;
-    if (size == 0) throw std::invalid_argument("an input of BytePRelu is not a constant");
-    return {value.template GetTensorData<T>(), size};
-  }
-
-  BytePRelu prelu_;
-};
-
-struct Operator : Ort::CustomOpBase<Operator, Kernel, true> {
-  Operator() {
-    // The output may take the place of x, which nobody else reads.
-    GetMayInplace = [](int** input, int** output) -> size_t {
-      *input = new int[1]{kX};
-      *output = new int[1]{0};
-      return 1;
-    };
-    ReleaseMayInplace = [](int* input, int* output) {
-      delete[] input;
-      delete[] output;
-    };
-  }
-
-  OrtStatusPtr CreateKernelV2(const OrtApi&, const OrtKernelInfo* info,
-                              void** kernel) const noexcept try {
-    *kernel = std::make_unique<Kernel>(info).release();
-    return nullptr;
-  } catch (const std::exception& error) {
-    return Ort::Status(error.what(), ORT_INVALID_GRAPH).release();
-  }
-
-  const char* GetName() const { return "BytePRelu"; }
-  size_t GetInputTypeCount() const { return kInputs; }
-  ONNXTensorElementDataType GetInputType(size_t input) const {
-    return input == kUp || input == kDown ? ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT
-                                          : ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8;
-  }
-  size_t GetOutputTypeCount() const { return 1; }
-  ONNXTensorElementDataType GetOutputType(size_t) const {
-    return ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8;
-  }
-
-  // Without it the runtime would not know the shapes behind, and optimise less.
-  static OrtStatusPtr InferOutputShape(Ort::ShapeInferContext& context) noexcept try {
-    return context.SetOutputShape(0, context.GetInputShape(kX), ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8)
-        .release();
-  } catch (const std::exception& error) {
-    return Ort::Status(error.what(), ORT_INVALID_GRAPH).release();
-  }
-};
+  };
+  one.compute = [](void* kernel, ort::KernelContext* context) noexcept -> ort::StatusData* {
+    try {
+      run(*static_cast<const BytePRelu*>(kernel), context);
+      return nullptr;
+    } catch (const std::exception& error) {
+      return ort::status_of(ort::ErrorKind::kFail, error);
+    }
+  };
+  one.destroy = [](void* kernel) { delete static_cast<BytePRelu*>(kernel); };
+  // The output has the type and shape of x. Without this the runtime would not know the shapes
+  // behind, and optimise less.
+  one.infer_shape = [](const CustomOperator*, ort::ShapeContext* context) -> ort::StatusData* {
+    ort::TensorTypeData* x = nullptr;
+    auto* status = ort::api::ShapeInferContext_GetInputTypeShape(context, kX, &x);
+    if (status != nullptr) return status;
+    return ort::api::ShapeInferContext_SetOutputTypeShape(context, 0, x);
+  };
+  // The output may take the place of x, which nobody else reads.
+  one.may_share = [](int** input, int** output) -> size_t {
+    *input = new int[1]{kX};
+    *output = new int[1]{0};
+    return 1;
+  };
+  one.release_may_share = [](int* input, int* output) {
+    delete[] input;
+    delete[] output;
+  };
+  return one;
+}
 
 }  // namespace
 
-OrtCustomOpDomain* own_operators() {
-  static OrtCustomOpDomain* const domain = [] {
-    Ort::CustomOpDomain made("facematch");
-    made.Add(new Operator);
-    return made.release();
-  }();
+ort::OperatorDomain* own_operators() {
+  static const ort::CustomOperator one = described();
+  static auto* const domain = ort::make_domain("facematch", one);
   return domain;
 }
 

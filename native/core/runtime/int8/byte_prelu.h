@@ -7,9 +7,10 @@
 #include <span>
 #include <vector>
 
-struct OrtCustomOpDomain;
-
 namespace facematch {
+namespace ort {
+struct OperatorDomain;
+}
 
 //   y = saturate(floor(f * (x - x_zero) + 1/2) + y_zero)
 //
@@ -42,6 +43,6 @@ class BytePRelu {
 
 // The domain "facematch" with the operator BytePRelu: inputs x, x_zero, up, down, y_zero; output y.
 // All but x are constants of the net. Lives as long as the process.
-OrtCustomOpDomain* own_operators();
+ort::OperatorDomain* own_operators();
 
 }  // namespace facematch
