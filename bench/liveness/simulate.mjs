@@ -43,7 +43,7 @@ const presentations = [
       pitch: 50,
     },
   ]),
-  { kind: 'live', motion: 'model of a head', surface: surfaces.head(), yaw: 24, pitch: 23 },
+  { kind: 'live', motion: 'model of a head', surface: surfaces.head(), yaw: 30, pitch: 23 },
 ];
 const challenges = ['left', 'right'].flatMap((across) =>
   ['up', 'down'].flatMap((along) => [

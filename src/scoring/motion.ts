@@ -31,6 +31,8 @@ export interface MotionFrame {
   box: { x: number; y: number; width: number; height: number };
   /** The same points in every frame. */
   points: readonly Point[];
+  /** By how much the face seems stretched along one axis, 1 or more, as `quality.stretch` of a response. */
+  stretch: number;
   /** Area of the second-largest face divided by that of the largest; 0 where there is none. */
   other_face: number;
 }
@@ -50,6 +52,12 @@ export const motionBars = {
   /** Minimum change of a step. Prints reach at most 9.3 and 5.6, still frames 7.5 and 9.7. */
   step_yaw: 25,
   step_pitch: 12,
+  /**
+   * Maximum stretch of a face that shows a step. A print that is bent about the vertical axis and tilted follows both axes, but its face is
+   * foreshortened: in simulation 1.16 to 1.53. Photos turned by 25 to 45 degrees have at most 1.16, photos of lifted or lowered heads 95 % at most
+   * 1.15, at most 1.24.
+   */
+  step_stretch: 1.2,
   /** From this multiple of the bar on, one frame is enough. */
   alone: 1.5,
   /** Maximum change of the other axis, as a share of that of the step, each in multiples of its bar: the larger one has to be clear. */
@@ -111,6 +119,8 @@ export interface MotionVerdict {
 interface Change {
   yaw: number;
   pitch: number;
+  /** Of the frame's face. */
+  stretch: number;
 }
 
 /** Frames that follow each other and show one step. */
@@ -121,6 +131,7 @@ interface Excursion {
 }
 
 interface FoundFace {
+  quality: { stretch: number };
   pose: MotionFrame['pose'];
   box: MotionFrame['box'];
   landmarks: Readonly<Record<string, Point>>;
@@ -134,6 +145,7 @@ export function motionFrame([first, second]: readonly FoundFace[]): MotionFrame 
     pose: first!.pose,
     box: first!.box,
     points: Object.values(first!.landmarks),
+    stretch: first!.quality.stretch,
     other_face: second === undefined ? 0 : areaOf(second) / areaOf(first!),
   };
 }
@@ -146,9 +158,10 @@ export function judgeMotion(
   bars: MotionBars = motionBars,
 ): MotionVerdict {
   const baseline = baselineOf(frames, bars);
-  const changes = frames.map(({ pose }) => ({
+  const changes = frames.map(({ pose, stretch }) => ({
     yaw: pose.yaw - baseline.yaw,
     pitch: pose.pitch - baseline.pitch,
+    stretch,
   }));
   const excursions = excursionsOf(changes, bars);
   const passes = matchSteps(asked, excursions);
@@ -178,14 +191,14 @@ export function judgeMotion(
 const isNeutral = ({ pose }: MotionFrame, { neutral_yaw, neutral_pitch }: MotionBars) =>
   Math.abs(pose.yaw) <= neutral_yaw && Math.abs(pose.pitch) <= neutral_pitch;
 
-const isStill = ({ yaw, pitch }: Change, { still_yaw, still_pitch }: MotionBars) =>
+const isStill = ({ yaw, pitch }: Pick<Change, 'yaw' | 'pitch'>, { still_yaw, still_pitch }: MotionBars) =>
   Math.abs(yaw) <= still_yaw && Math.abs(pitch) <= still_pitch;
 
 /** So many frames at the beginning are enough for it. */
 const baselineFrames = 3;
 
 /** The median pose of the first frames, as long as they keep to the first one. */
-function baselineOf(frames: readonly MotionFrame[], bars: MotionBars): Change {
+function baselineOf(frames: readonly MotionFrame[], bars: MotionBars): Pick<Change, 'yaw' | 'pitch'> {
   const poses = frames.slice(0, baselineFrames).map(({ pose }) => pose);
   const [first = { yaw: 0, pitch: 0 }] = poses;
   const moved = poses.findIndex(
@@ -202,11 +215,15 @@ function median(values: readonly number[]): number {
 }
 
 /** The step that a frame shows, and how far, in multiples of its bar. Undefined below the bar, or where both axes change. */
-function shownStep({ yaw, pitch }: Change, bars: MotionBars): { step: Step; strength: number } | undefined {
+function shownStep(
+  { yaw, pitch, stretch }: Change,
+  bars: MotionBars,
+): { step: Step; strength: number } | undefined {
   const across = Math.abs(yaw) / bars.step_yaw;
   const along = Math.abs(pitch) / bars.step_pitch;
   const strength = Math.max(across, along);
-  if (!(strength >= 1) || Math.min(across, along) > bars.other_axis * strength) return undefined;
+  if (!(strength >= 1) || !(stretch <= bars.step_stretch)) return undefined;
+  if (Math.min(across, along) > bars.other_axis * strength) return undefined;
   if (across > along) return { step: yaw > 0 ? 'left' : 'right', strength };
   return { step: pitch > 0 ? 'up' : 'down', strength };
 }

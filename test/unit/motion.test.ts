@@ -25,6 +25,7 @@ function frameOf([yaw, pitch]: readonly [number, number], index: number): Motion
     pose: { yaw, pitch },
     box: { x: 200 + yaw / 2, y: 100 + pitch / 2, width: 150, height: 180 },
     points: [0, 1, 2, 3, 4].map((i) => [230 + 20 * i + jitter(i), 150 + 15 * i + jitter(i + 5)]),
+    stretch: 1.05,
     other_face: 0,
   };
 }
@@ -110,6 +111,7 @@ describe('fails, with the reason', () => {
     ['one movement more', show(['left', 'up', 'right']), ['wrong_direction']],
     ['a step again', show(['left', 'up', 'left']), ['out_of_order']],
     ['no frame that looks straight', frames.slice(3), ['no_neutral_frame']],
+    ['a face that is foreshortened', frames.map((frame) => ({ ...frame, stretch: 1.3 })), ['step_missing']],
     ['a pose that is left out', frames.toSpliced(2, 1), ['motion_jump']],
     ['a face elsewhere', changed(4, box({ x: 400 })), ['motion_jump']],
     ['a face of another size', changed(4, box({ height: 90 })), ['motion_jump']],
