@@ -13,11 +13,11 @@ import { type Interval, PairRate } from './metrics.ts';
 import { byPerson, foldOf, type LabelledImage, type PeopleSet } from './people.ts';
 import { eachStrangers, numberPeople, tooAlike } from './strangers.ts';
 
-/** How often the strangers of a group reach a percent. */
+/** How often non-mated pairs of a group reach a percent. */
 export interface CalibrationCheck {
   group: string;
   percent: number;
-  /** The false-match rate that the percent states, and the one that was measured. */
+  /** The false match rate that the percent states, and the one that was measured. */
   stated_fmr: number;
   fmr: number;
   /** 95 % confidence interval of `observed`. */

@@ -56,7 +56,7 @@ there is one that cannot be read: its pairs are in no rate, it is named, and the
 If the pack's cohort was made of people of a set, its figures are biased. --held-out-cohort takes the first folder of an
 image's path for the person, and refits the cohort without the people of each pair.
 Groups come from people.tsv in a folder of --people, or beside it: a table with the columns image, person where one has several
-images, and any labels. Rates are in the terms of ISO/IEC 19795-10: strangers are two people of one group.
+images, and any labels. Rates are in the terms of ISO/IEC 19795-10: non-mated pairs are of two people of one group.
 --attacks measures the liveness nets of the pack, in the terms of ISO/IEC 30107-3: APCER, attacks taken for live people, of each type;
 BPCER, live people taken for attacks; APNRR and BPNRR, images without a face. The face is the one in the middle.
 The report holds copies of photos: protect it as you protect them. It opens without a network.`,
