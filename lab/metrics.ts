@@ -243,8 +243,8 @@ class Pairs {
 export const pairsOf = (people: number): number => (people * (people - 1)) / 2;
 
 /**
- * The square of the coefficient of variation of people's own false-match rates, where the trials do not show it: more than that of
- * development sets, down to 1 in 10,000.
+ * The square of the coefficient of variation of people's own false match rates, where the trials do not show it: an assumption, with which
+ * intervals cover the truth in simulations where people account for 40 % of the variance of scores.
  */
 const variation = 10;
 
