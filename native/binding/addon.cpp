@@ -19,7 +19,7 @@
 #include "../core/pipeline.h"
 #include "../core/runtime/onnx_runtime.h"
 #include "../core/system/base64.h"
-#include "../core/system/body_memory.h"
+#include "../core/system/pages.h"
 #include "../core/system/process.h"
 #include "values.h"
 
@@ -119,7 +119,7 @@ Number to_number(const Napi::Value& value, Number most) {
   return static_cast<Number>(number);
 }
 
-// See body_memory.h.
+// See pages.h.
 void UseHugePages(const Napi::CallbackInfo& info) {
   const auto memory = to_memory(info[0]);
   use_huge_pages(memory.data(), memory.size());

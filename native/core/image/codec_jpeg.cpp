@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../system/body_memory.h"
+#include "../system/pages.h"
 #include "exif.h"
 
 namespace facematch {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "../error.h"
-#include "../system/body_memory.h"
+#include "../system/pages.h"
 #include "codec.h"
 #include "exif.h"
 

@@ -1,4 +1,4 @@
-#include "body_memory.h"
+#include "pages.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

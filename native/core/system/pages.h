@@ -1,4 +1,4 @@
-// The pages of large buffers: bodies, which JavaScript allocated, and pixels.
+// The pages of memory of large buffers: request bodies, which JavaScript allocated, and pixels.
 #pragma once
 
 #include <cstddef>
