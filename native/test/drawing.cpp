@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include "coloured.h"
+
 namespace facematch::testing {
 namespace {
 
@@ -336,7 +338,11 @@ std::vector<Specimen> specimens() {
       {"jpeg, 4:1:0", encode_jpeg(image, {.luma = {4, 2}})},
       {"jpeg, restart markers", encode_jpeg(image, {.restart_rows = 1})},
       {"jpeg, ycck", encode_jpeg(inks, {.of_inks = JCS_YCCK})},
+      {"jpeg, with a profile", with_profile(encode_jpeg(image), icc_profile(), 2, {1, 2})},
       {"png", encode_png(image)},
+      {"png, with gamma", with_chunks(encode_png(image), {gama(1), prophoto()})},
+      {"png, with a profile", with_chunks(encode_png(bgra), {iccp(icc_profile())})},
+      {"png, with code points", with_chunks(encode_png(image), {cicp(9, 8)})},
       {"png, 16-bit rgba, interlaced",
        encode_png(rgba16_rows, {.width = 40,
                                 .height = 30,
@@ -353,6 +359,7 @@ std::vector<Specimen> specimens() {
       {"webp, lossless", encode_webp(image, {.exif = exif})},
       {"webp, lossy", encode_webp(image, {.lossless = false})},
       {"webp, lossy with alpha", encode_webp(bgra, {.lossless = false})},
+      {"webp, with a profile", with_iccp(encode_webp(bgra), icc_profile({.functions = true}))},
       {"webp, animated", encode_webp_frame(bgra, bgra.size(), {0, 0}, 0)},
       {"webp, a frame within its canvas", encode_webp_frame(image, {60, 50}, {8, 6}, 0)},
   };

@@ -39,6 +39,10 @@ export const kinds = {
     meaning: 'a lossless or hierarchical JPEG, or one of 12 bits a sample',
     advice: 'Save it again as an ordinary JPEG.',
   },
+  unsupported_colours: {
+    meaning: 'an image whose colours need an ICC profile with lookup tables, or HDR (PQ, HLG)',
+    advice: 'Convert it to sRGB.',
+  },
   video: {
     meaning: 'a film, such as MP4 or MOV',
     advice: 'Send one image of it: ffmpeg -i film.mp4 -frames:v 1 image.png writes the first.',

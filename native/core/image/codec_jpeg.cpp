@@ -160,6 +160,29 @@ boolean on_app1(j_decompress_ptr info) {
   return TRUE;
 }
 
+// Notes where the parts of an ICC profile lie (ICC.1:2022, annex B.4). The first of each number
+// counts, as in Chromium.
+boolean on_app2(j_decompress_ptr info) {
+  constexpr std::array<uint8_t, 12> kName = {'I', 'C', 'C', '_', 'P', 'R',
+                                             'O', 'F', 'I', 'L', 'E', 0};
+  constexpr size_t kHeader = 2 + kName.size() + 2;  // length, name, number, how many
+  const auto block = unread(*info);
+  const size_t length = block.size() < 2 ? 0 : static_cast<size_t>(block[0]) << 8 | block[1];
+  JpegClient& client = client_of(reinterpret_cast<j_common_ptr>(info));
+  if (length < 2 || length > block.size()) {
+    client.damage = "the APP2 segment is longer than the file";
+    leave(reinterpret_cast<j_common_ptr>(info));
+  }
+  if (length > kHeader && std::equal(kName.begin(), kName.end(), &block[2])) {
+    const size_t number = block[kHeader - 2], parts = block[kHeader - 1];
+    if (client.profile_parts == 0) client.profile_parts = parts;
+    auto& part = client.profile[number];
+    if (part.empty()) part = block.subspan(kHeader, length - kHeader);
+  }
+  on_skip(info, static_cast<long>(length));
+  return TRUE;
+}
+
 void ignore_text(j_common_ptr) {}
 
 // 255 is no ink, as Adobe writes it. Browsers and the other decoders read it so whether or not
@@ -227,6 +250,7 @@ bool JpegDecoder::read_header() {
   info_.mem->request_virt_barray = on_request;
   info_.mem->realize_virt_arrays = on_realize;
   jpeg_set_marker_processor(&info_, JPEG_APP0 + 1, on_app1);
+  jpeg_set_marker_processor(&info_, JPEG_APP0 + 2, on_app2);
   source_.init_source = do_nothing;
   source_.fill_input_buffer = on_empty;
   source_.skip_input_data = on_skip;
@@ -234,6 +258,18 @@ bool JpegDecoder::read_header() {
   source_.term_source = do_nothing;
   info_.src = &source_;
   return jpeg_read_header(&info_, TRUE) == JPEG_HEADER_OK;
+}
+
+void JpegDecoder::read_colours() {
+  // Profiles of inks are not applied.
+  if (info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK) return;
+  std::vector<uint8_t> profile;
+  for (size_t number = 1; number <= client_.profile_parts; ++number) {
+    const auto part = client_.profile[number];
+    if (part.empty()) return;
+    profile.insert(profile.end(), part.begin(), part.end());
+  }
+  if (const auto space = far_space(read_icc_profile(profile, false))) to_srgb_.emplace(*space, 255);
 }
 
 bool JpegDecoder::start(int min_side) {
@@ -335,10 +371,12 @@ RawImage decode_jpeg(std::span<const uint8_t> bytes, const ImageLimits& limits, 
   JpegDecoder decoder(bytes, budget);
   if (!decoder.read_header() || decoder.refused_kind() != nullptr) throw decoder.fault();
   check_dimensions(decoder.info().image_width, decoder.info().image_height, limits);
+  decoder.read_colours();
   if (!decoder.start(min_side)) throw decoder.fault();
   RawImage raw = decoder.facts();
   raw.bgr = new_pixels(decoder.size(), CV_8UC3);
   if (!decoder.read_rows(raw.bgr)) throw decoder.fault();
+  decoder.convert(raw.bgr);
   return raw;
 }
 

@@ -13,6 +13,7 @@
 
 #include "../error.h"
 #include "codec.h"
+#include "colour.h"
 #include "walk.h"
 
 namespace facematch {
@@ -39,6 +40,10 @@ struct JpegClient {
   std::array<Coefficients, MAX_COMPONENTS> coefficients = {};
   size_t arrays = 0;
   const char* damage = nullptr;  // of which libjpeg has no message
+
+  // The parts of an ICC profile, in the segments APP2, by their numbers, which begin at 1.
+  std::array<std::span<const uint8_t>, 256> profile = {};
+  size_t profile_parts = 0;  // how many there are to be
 };
 
 // Owns the decompressor, so that everything is destroyed after a longjmp out of libjpeg.
@@ -61,8 +66,17 @@ class JpegDecoder {
 
   bool skip_to(int row);
 
-  // The next rows, as many as `bgr` has.
+  // Prepares the conversion to sRGB, if the file's colours are far from that; after read_header().
+  // Throws Error kUnsupportedImageFormat.
+  void read_colours();
+
+  // The next rows, as many as `bgr` has, as they are stored: convert() follows.
   bool read_rows(cv::Mat& bgr);
+
+  // Throws what Budget::stop() throws.
+  void convert(cv::Mat& bgr) const {
+    if (to_srgb_) to_srgb_->convert(bgr, *client_.budget);
+  }
 
   const jpeg_decompress_struct& info() const { return info_; }
 
@@ -87,6 +101,7 @@ class JpegDecoder {
   JpegClient client_;
   bool is_cmyk_ = false;
   std::vector<uint8_t> cmyk_row_;
+  std::optional<ToSrgb> to_srgb_;
 };
 
 }  // namespace facematch

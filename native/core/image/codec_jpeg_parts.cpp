@@ -46,7 +46,9 @@ cv::Rect scaled(const cv::Rect& part, unsigned eighths, cv::Size whole) {
 std::vector<RawImage> decode_jpeg_parts(std::span<const uint8_t> bytes, int min_side,
                                         std::span<const cv::Rect> parts, const Budget& budget) {
   JpegDecoder decoder(bytes, budget);
-  if (!decoder.read_header() || !decoder.start(min_side)) throw decoder.fault();
+  if (!decoder.read_header()) throw decoder.fault();
+  decoder.read_colours();
+  if (!decoder.start(min_side)) throw decoder.fault();
   std::vector<cv::Rect> places;
   cv::Rect all;
   for (const cv::Rect& part : parts) {
@@ -61,6 +63,7 @@ std::vector<RawImage> decode_jpeg_parts(std::span<const uint8_t> bytes, int min_
     if (!decoder.skip_to(rows.start) || !decoder.read_rows(strip)) {
       throw decoder.fault();
     }
+    decoder.convert(strip);
     const cv::Rect place(left, rows.start, width, rows.size());
     for (size_t i = 0; i < places.size(); ++i) {
       if ((places[i] & place) != places[i]) continue;

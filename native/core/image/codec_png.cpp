@@ -4,15 +4,19 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <csetjmp>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "../error.h"
 #include "codec.h"
+#include "colour.h"
 #include "exif.h"
 #include "walk.h"
 
@@ -71,13 +75,16 @@ class Decoder {
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
 
+  // Rows are converted from that space to sRGB; before start().
+  void convert_from(const ColourSpace& space) { space_ = &space; }
+
   bool read_header() {
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
     info_ = png_create_info_struct(png_);
     if (info_ == nullptr) return false;
     png_set_read_fn(png_, &source_, read_bytes);
-    // Of the ancillary chunks only transparency and orientation are needed; others may be wrong, or
-    // decompression bombs.
+    // Of the ancillary chunks libpng reads only transparency and orientation; others may be wrong,
+    // or decompression bombs. For those of colours see read_colours().
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
     // Kept as it is: the handler of libpng 1.6.39 allocates what the chunk claims, up to 2 GiB, and
     // reads it byte by byte.
@@ -97,8 +104,17 @@ class Decoder {
 
   // After this every row is 8-bit BGR, or BGRA where there is transparency.
   bool start() {
+    passes_ = png_get_interlace_type(png_, info_) == PNG_INTERLACE_NONE ? 1 : 7;
+    // Dark or bright tones may lie in the second byte. An interlaced image would take eight bytes a
+    // pixel.
+    is_deep_ = space_ != nullptr && passes_ == 1 && png_get_bit_depth(png_, info_) == 16;
+    if (space_ != nullptr) to_srgb_.emplace(*space_, is_deep_ ? 65'535 : 255);
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
-    png_set_scale_16(png_);
+    if (is_deep_) {
+      png_set_swap(png_);  // to the order of bytes of this machine
+    } else {
+      png_set_scale_16(png_);
+    }
     png_set_expand(png_);
     png_set_gray_to_rgb(png_);
     png_set_bgr(png_);
@@ -107,17 +123,21 @@ class Decoder {
     const size_t channels = png_get_channels(png_, info_);
     has_alpha_ = channels == 4;
     return (channels == 3 || has_alpha_) &&
-           png_get_rowbytes(png_, info_) == channels * png_get_image_width(png_, info_);
+           png_get_rowbytes(png_, info_) ==
+               channels * (is_deep_ ? 2 : 1) * png_get_image_width(png_, info_);
   }
+
+  // Of what read_rows() needs as a buffer.
+  int buffer_type() const { return is_deep_ ? CV_16UC4 : CV_8UC4; }
 
   // How many rows of BGRA read_rows() needs: with transparency an interlaced image needs all rows
   // at once, another is read row by row, without a second copy of the whole image.
   int buffered_rows() const {
-    if (!has_alpha_) return 0;
+    if (!has_alpha_ && !is_deep_) return 0;
     return passes_ == 1 ? 1 : height();
   }
 
-  bool read_rows(cv::Mat& bgra, cv::Mat bgr) {
+  bool read_rows(cv::Mat& buffer, cv::Mat bgr) {
     const auto in_budget = [&](int y) {
       source_.budget_spent = y % kRowsBetweenChecks == 0 && source_.budget.spent();
       return !source_.budget_spent;
@@ -127,10 +147,10 @@ class Decoder {
     for (int pass = 0; pass < passes_; ++pass) {
       for (int y = 0; y < bgr.rows; ++y) {
         if (!in_budget(y)) return false;
-        uint8_t* row = has_alpha_ ? bgra.ptr(passes_ == 1 ? 0 : y) : bgr.ptr(y);
+        uint8_t* row = has_alpha_ || is_deep_ ? buffer.ptr(passes_ == 1 ? 0 : y) : bgr.ptr(y);
         png_read_row(png_, row, nullptr);
         has_row_ = true;
-        if (has_alpha_ && pass == passes_ - 1) flatten_onto_white(row, bgr.ptr(y), bgr.cols);
+        if (pass == passes_ - 1) finish_row(row, bgr.ptr(y), bgr.cols);
       }
     }
     has_pixels_ = true;
@@ -161,6 +181,17 @@ class Decoder {
   }
 
  private:
+  void finish_row(uint8_t* row, uint8_t* bgr, int width) const {
+    const int channels = has_alpha_ ? 4 : 3;
+    uint8_t* const out = has_alpha_ ? row : bgr;
+    if (is_deep_) {
+      to_srgb_->convert_row(reinterpret_cast<const uint16_t*>(row), out, width, channels);
+    } else if (to_srgb_) {
+      to_srgb_->convert_row(row, out, width, channels);
+    }
+    if (has_alpha_) flatten_onto_white(row, bgr, width);
+  }
+
   // Without memory libpng may drop the orientation with no more than a warning.
   bool is_complete() const { return has_pixels_ && !source_.budget_spent && !source_.no_memory; }
 
@@ -171,7 +202,10 @@ class Decoder {
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
   int passes_ = 1;
+  const ColourSpace* space_ = nullptr;
+  std::optional<ToSrgb> to_srgb_;
   bool has_alpha_ = false;
+  bool is_deep_ = false;  // 16 bits a sample, until they are converted
   bool has_row_ = false;
   bool has_pixels_ = false;  // all rows have been read, and the checksums of their chunks are right
 };
@@ -220,6 +254,86 @@ void append_chunk(Bytes& out, std::string_view name, std::span<const uint8_t> da
 }
 
 constexpr size_t kSignature = 8;
+
+// Inflates what is left of a chunk; empty where that is damaged, or longer than profiles are.
+Bytes inflated(std::span<const uint8_t> data, const Budget& budget) {
+  constexpr size_t kMost = size_t{4} << 20, kPiece = size_t{64} << 10;
+  z_stream stream = {};
+  if (inflateInit(&stream) != Z_OK) throw out_of_memory();
+  const std::unique_ptr<z_stream, decltype(&inflateEnd)> end(&stream, inflateEnd);
+  stream.next_in = const_cast<Bytef*>(data.data());
+  stream.avail_in = static_cast<uInt>(data.size());
+  Bytes out, piece(kPiece);
+  for (int status = Z_OK; status == Z_OK && out.size() < kMost;) {
+    if (budget.spent()) budget.stop();
+    stream.next_out = piece.data();
+    stream.avail_out = kPiece;
+    status = inflate(&stream, Z_NO_FLUSH);
+    out.insert(out.end(), piece.begin(), piece.end() - stream.avail_out);
+    if (status == Z_MEM_ERROR) throw out_of_memory();
+    if (status == Z_STREAM_END) return out;
+  }
+  return {};
+}
+
+Bytes profile_of(std::span<const uint8_t> data, const Budget& budget) {
+  constexpr size_t kLongestName = 79;
+  const auto name = data.first(std::min(data.size(), kLongestName + 1));
+  const auto end = static_cast<size_t>(std::find(name.begin(), name.end(), 0) - name.begin());
+  // A zero and the method of compression follow.
+  if (end == name.size() || data.size() < end + 2 || data[end + 1] != 0) return {};
+  return inflated(data.subspan(end + 2), budget);
+}
+
+// Of the gamma of sRGB, within which libpng and Chromium take another for the same.
+constexpr double kSameGamma = 0.05;
+
+std::optional<ColourSpace> space_of_gamma(double gamma, std::span<const uint8_t> chromaticities) {
+  ColourSpace space = gamma_space(gamma);
+  if (chromaticities.size() == 32) {
+    std::array<cv::Point2d, 4> xy;
+    for (size_t i = 0; i < 4; ++i) {
+      xy[i] = cv::Point2d(u32(chromaticities, 8 * i), u32(chromaticities, 8 * i + 4)) / 1e5;
+    }
+    if (const auto matrix = srgb_from_primaries(xy)) space.to_srgb = *matrix;
+  }
+  const bool differs = std::abs(gamma * 2.2 - 1) > kSameGamma;
+  if (!differs && space.levels_from_srgb() <= kNearSrgb) return {};
+  return space;
+}
+
+// The colour space of a PNG that is to be converted. Chunks override one another in this order:
+// cICP, iCCP, sRGB, gAMA with cHRM (PNG specification, third edition, section 4.3); one that is
+// damaged or unknown is passed over, as in Chromium.
+std::optional<ColourSpace> read_colours(std::span<const uint8_t> bytes, const Budget& budget) {
+  constexpr uint8_t kColour = 2;  // of the colour type
+  std::span<const uint8_t> header, code_points, profile, srgb, gamma, chromaticities;
+  const std::array<std::pair<std::string_view, std::span<const uint8_t>*>, 6> wanted = {
+      {{"IHDR", &header},
+       {"cICP", &code_points},
+       {"iCCP", &profile},
+       {"sRGB", &srgb},
+       {"gAMA", &gamma},
+       {"cHRM", &chromaticities}}};
+  Walk walk(bytes.subspan(kSignature), budget);
+  for (Chunk chunk; next_chunk(walk, chunk) && chunk.name() != "IDAT";) {
+    for (const auto& [name, data] : wanted) {
+      if (chunk.name() == name && data->empty() && chunk.is_intact()) *data = chunk.data();
+    }
+  }
+  if (code_points.size() == 4 && code_points[2] == 0) {
+    const Colours colours = h273_colours(code_points[0], code_points[1]);
+    if (colours.space || colours.is_unsupported) return far_space(colours);
+  }
+  if (header.size() == 13 && !profile.empty()) {
+    const bool grey = (header[9] & kColour) == 0;
+    const Colours colours = read_icc_profile(profile_of(profile, budget), grey);
+    if (colours.space || colours.is_unsupported) return far_space(colours);
+  }
+  const uint32_t gamma_times = gamma.size() == 4 ? u32(gamma, 0) : 0;
+  if (!srgb.empty() || gamma_times == 0 || gamma_times >> 31 != 0) return {};
+  return space_of_gamma(gamma_times / 1e5, chromaticities);
+}
 
 // Whether there is an animation to which the first image of the file does not belong: browsers show
 // only the animation (PNG specification, third edition, section 4.9).
@@ -319,12 +433,14 @@ std::optional<RawImage> decode_image(std::span<const uint8_t> bytes, const Frame
   raw.width = canvas.width;
   raw.height = canvas.height;
   check_dimensions(raw.width, raw.height, limits);
+  const auto space = read_colours(bytes, budget);
+  if (space) decoder.convert_from(*space);
   if (!decoder.start()) throw decoder.fault();
   raw.bgr = new_pixels(canvas, CV_8UC3);
   // White, as transparency.
   if (size != canvas) raw.bgr.setTo(cv::Scalar::all(255));
-  cv::Mat bgra = new_pixels({size.width, decoder.buffered_rows()}, CV_8UC4);
-  if (!decoder.read_rows(bgra, raw.bgr(cv::Rect(at, size)))) {
+  cv::Mat buffer = new_pixels({size.width, decoder.buffered_rows()}, decoder.buffer_type());
+  if (!decoder.read_rows(buffer, raw.bgr(cv::Rect(at, size)))) {
     const Error fault = decoder.fault();
     if (frame == nullptr || decoder.has_row() || fault.code != ErrorCode::kImageDecodeFailed) {
       throw fault;

@@ -11,6 +11,7 @@
 
 #include "../error.h"
 #include "codec.h"
+#include "colour.h"
 #include "exif.h"
 #include "walk.h"
 
@@ -95,6 +96,7 @@ struct Contents {
   cv::Size canvas;                 // empty: as large as the frame
   bool is_animation = false;
   std::optional<int> orientation;
+  std::span<const uint8_t> profile;
 };
 
 bool is_bitstream(const RiffChunk& chunk) {
@@ -130,6 +132,8 @@ Contents read_extended(const RiffChunk& header, RiffChunks& chunks) {
     const uint8_t* const end = std::exchange(frame_end, nullptr);
     if (name == "EXIF" && (flags & EXIF_FLAG) != 0 && !contents.orientation) {
       contents.orientation = exif_orientation(chunk.data());
+    } else if (name == "ICCP" && (flags & ICCP_FLAG) != 0 && contents.profile.empty()) {
+      if (!chunks.is_cut()) contents.profile = chunk.data();
     } else if (name == "ANIM") {
       if (chunk.length() < 6) throw damaged("the animation is damaged");
       has_parameters = true;
@@ -223,6 +227,10 @@ RawImage decode_webp(std::span<const uint8_t> bytes, const ImageLimits& limits,
   if (!contents.is_animation && size != canvas) throw damaged("the image has another size");
   const cv::Rect place(contents.at, size);
   if ((place & cv::Rect({}, canvas)) != place) throw damaged("the frame lies outside the canvas");
+  std::optional<ToSrgb> to_srgb;
+  if (const auto space = far_space(read_icc_profile(contents.profile, false))) {
+    to_srgb.emplace(*space, 255);
+  }
   RawImage raw;
   raw.width = canvas.width;
   raw.height = canvas.height;
@@ -240,9 +248,11 @@ RawImage decode_webp(std::span<const uint8_t> bytes, const ImageLimits& limits,
                           .stride = static_cast<int>(out.step),
                           .size = static_cast<size_t>(out.dataend - out.data)};
   decode_frame(frame, config, budget);
+  if (!alpha && to_srgb) to_srgb->convert(bgr, budget);
   if (!alpha) return raw;
   for (int y = 0; y < place.height; ++y) {
     if (y % kRowsBlended == 0 && budget.spent()) budget.stop();
+    if (to_srgb) to_srgb->convert_row(bgra.ptr(y), bgra.ptr(y), place.width, 4);
     flatten_onto_white(bgra.ptr(y), bgr.ptr(y), place.width);
   }
   return raw;

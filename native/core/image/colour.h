@@ -1,0 +1,89 @@
+// What the numbers of an image mean: tone curves and primaries, as an ICC profile or the chunks of
+// a PNG state them. docs/images.md says when they are applied.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <opencv2/core.hpp>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "../runtime/budget.h"
+
+namespace facematch {
+
+// How a stored value, 0..1, becomes light, 0..1: by points at equal distances, or without them by
+// (a x + b)^g + e from d on, c x + f below (ICC.1:2022, section 10.18).
+struct ToneCurve {
+  std::vector<float> points;
+  float g = 1;
+  float a = 1;
+  float b = 0;
+  float c = 0;
+  float d = 0;
+  float e = 0;
+  float f = 0;
+
+  float operator()(float value) const;
+};
+
+struct ColourSpace {
+  std::array<ToneCurve, 3> curves;           // red, green, blue
+  cv::Matx33f to_srgb = cv::Matx33f::eye();  // light of these primaries -> light of sRGB's
+
+  // The largest difference in brightness from the same numbers as sRGB, of 255 levels.
+  float levels_from_srgb() const;
+};
+
+// At most so many levels from sRGB, pixels are compared as they are stored: Display P3, Adobe RGB,
+// Rec. 2020 and gamma 1.8 are within.
+constexpr float kNearSrgb = 32;
+
+// `gamma` as the chunk gAMA has it: the exponent from light to the stored value.
+ColourSpace gamma_space(double gamma);
+
+// From the chromaticities of white, red, green and blue. None where they span no colours.
+std::optional<cv::Matx33f> srgb_from_primaries(const std::array<cv::Point2d, 4>& xy);
+
+// What an image says of its colours.
+struct Colours {
+  std::optional<ColourSpace> space;
+  bool is_unsupported =
+      false;  // made of tables of colours, or PQ or HLG, whose white is no maximum
+};
+
+// By the code points of ITU-T H.273 that the chunk cICP has. Neither where they are unknown.
+Colours h273_colours(int primaries, int transfer);
+
+// Reads an ICC profile (ICC.1:2022). Neither of a damaged one, nor of one of another kind of image:
+// browsers ignore these. Those for grey images are read where `allows_grey`.
+Colours read_icc_profile(std::span<const uint8_t> profile, bool allows_grey);
+
+// The space to which pixels are to be converted from, if they are not near sRGB. Throws Error
+// kUnsupportedImageFormat.
+std::optional<ColourSpace> far_space(Colours colours);
+
+// Converts pixels to sRGB.
+class ToSrgb {
+ public:
+  // `most`: the largest stored value, 255 or 65535.
+  ToSrgb(const ColourSpace& space, int most);
+
+  // 8-bit BGR, in place.
+  void convert(cv::Mat& bgr, const Budget& budget) const;
+
+  // A row of BGR or BGRA, to 8 bits; `to` may begin where `from` does.
+  void convert_row(const uint8_t* from, uint8_t* to, int width, int channels) const;
+  void convert_row(const uint16_t* from, uint8_t* to, int width, int channels) const;
+
+ private:
+  template <typename Value>
+  void convert_values(const Value* from, uint8_t* to, int width, int channels) const;
+
+  std::array<std::vector<float>, 3> light_;  // of each stored value: red, green, blue
+  cv::Matx33f matrix_;
+  std::vector<uint8_t> stored_;  // the sRGB value of a light
+};
+
+}  // namespace facematch
