@@ -197,6 +197,16 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a part outside the image is an error, never an empty image") {
+  const ByteVector file = encode_jpeg(gradient(400, 300));
+  const DecodedImage whole = decode(file, kAnySize, 400);
+  const cv::Rect inside(10, 10, 50, 50), outside(10, 900, 50, 50);
+  const cv::Rect both[] = {inside, outside};
+  CHECK(refuses_with(ErrorCode::kInternalError, [&] { decode_parts(file, whole, 400, both); }));
+  CHECK(decode_parts(file, whole, 400, {&inside, 1}).size() == 1);
+  CHECK(decode_parts(file, whole, 400, {}).empty());
+}
+
 TEST_CASE("a reduced decode has at least the wanted side and reports its scale") {
   const cv::Mat drawn = gradient(400, 240);
   const ByteVector file = encode_jpeg(drawn);

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <initializer_list>
+
 #include "drawing.h"
 #include "support.h"
 
@@ -27,11 +30,11 @@ TEST_CASE("a JPEG is decoded no finer than it is asked for, and never coarser ag
   CHECK(image.width() == 1600);
   CHECK(image.height() == 1200);
   image.shrink_whole(400);
-  CHECK(image.whole().longer_side() == 400);
+  CHECK(image.decode_part({kAll, 0.2f}).longer_side() == 400);
   image.shrink_whole(401);
-  CHECK(image.whole().longer_side() == 800);
+  CHECK(image.decode_part({kAll, 0.4f}).longer_side() == 800);
   image.shrink_whole(200);
-  CHECK(image.whole().longer_side() == 800);
+  CHECK(image.decode_part({kAll, 0.4f}).longer_side() == 800);
   CHECK(image.decode_part({kAll, 0.5f}).longer_side() == 800);
   CHECK(image.decode_part({kAll, 0.6f}).longer_side() == 1600);
   // Nothing has more.
@@ -40,6 +43,44 @@ TEST_CASE("a JPEG is decoded no finer than it is asked for, and never coarser ag
   // Once made, a level stays.
   CHECK(image.shrink_whole(400).longer_side() == 400);
   CHECK(image.shrink_whole(400).scale() == doctest::Approx(400.0 / 1600));
+}
+
+TEST_CASE("whole() is the same, whatever was decoded before") {
+  const ByteVector file = encode_jpeg(gradient(1600, 1200));
+  Image image(file, kAnySize, 200);
+  const View before = image.whole();
+  CHECK(before.longer_side() == 400);
+  image.decode_part({{10, 10, 100, 100}, 1});
+  image.shrink_whole(800);
+  image.decode_part({kAll, 1});
+  CHECK(image.whole().bgr.data == before.bgr.data);
+  CHECK(image.whole().scale() == before.scale());
+}
+
+TEST_CASE("a crop shows the same place in enough pixels, in whichever order parts are decoded") {
+  const ByteVector file = encode_jpeg(gradient(1600, 1200));
+  struct Wanted {
+    Point centre;
+    float side;
+  };
+  const Wanted wanted[] = {{{200, 300}, 100}, {{800, 600}, 1000}, {{1400, 900}, 200}};
+  constexpr int kSize = 100;
+  const auto crops = [&](std::initializer_list<size_t> order) {
+    Image image(file, kAnySize, 200);
+    std::array<cv::Mat, 3> found;
+    for (const size_t i : order) {
+      const Similarity crop = square_crop(wanted[i].centre, wanted[i].side, 0, kSize);
+      const Part part = part_of(crop, kSize);
+      const View view = image.decode_part(part);
+      CHECK(view.scale() >= part.scale * 0.999f);
+      view.crop(crop, kSize, found[i], Outside::kMean);
+    }
+    return found;
+  };
+  const auto first = crops({0, 1, 2});
+  for (const auto& other : {crops({2, 1, 0}), crops({1, 0, 2}), crops({0, 2, 1})}) {
+    for (size_t i = 0; i < first.size(); ++i) CHECK(largest_difference(first[i], other[i]) <= 4);
+  }
 }
 
 TEST_CASE("after some passes for parts the whole image is decoded") {

@@ -26,7 +26,8 @@ RawImage decode_jpeg(std::span<const uint8_t> bytes, const ImageLimits& limits, 
                      const Budget& budget);
 
 // Parts of a JPEG, given in pixels of the full image, not yet upright: each as decode_jpeg()
-// would give it, or a little more. Reads the file once, up to the last row that is needed.
+// would give it, or a little more. Reads the file once, up to the last row that is needed. A part
+// that lies outside the image is an Error kInternalError.
 std::vector<RawImage> decode_jpeg_parts(std::span<const uint8_t> bytes, int min_side,
                                         std::span<const cv::Rect> parts, const Budget& budget);
 RawImage decode_png(std::span<const uint8_t> bytes, const ImageLimits& limits,

@@ -45,6 +45,7 @@ cv::Rect scaled(const cv::Rect& part, unsigned eighths, cv::Size whole) {
 
 std::vector<RawImage> decode_jpeg_parts(std::span<const uint8_t> bytes, int min_side,
                                         std::span<const cv::Rect> parts, const Budget& budget) {
+  if (parts.empty()) return {};
   JpegDecoder decoder(bytes, budget);
   if (!decoder.read_header()) throw decoder.fault();
   decoder.read_colours();
@@ -56,7 +57,10 @@ std::vector<RawImage> decode_jpeg_parts(std::span<const uint8_t> bytes, int min_
     all |= places.back();
   }
   int left = all.x, width = all.width;
-  if (all.empty() || !decoder.crop(left, width)) throw decoder.fault();
+  if (std::any_of(places.begin(), places.end(), [](const cv::Rect& one) { return one.empty(); })) {
+    throw Error(ErrorCode::kInternalError, "a part lies outside the image");
+  }
+  if (!decoder.crop(left, width)) throw decoder.fault();
   std::vector<RawImage> found(places.size(), decoder.facts());
   for (const cv::Range& rows : rows_of(places, decoder.size().height)) {
     cv::Mat strip = new_pixels({width, rows.size()}, CV_8UC3);
@@ -70,6 +74,10 @@ std::vector<RawImage> decode_jpeg_parts(std::span<const uint8_t> bytes, int min_
       found[i].bgr = strip(places[i] - place.tl());
       found[i].at = places[i].tl();
     }
+  }
+  if (std::any_of(found.begin(), found.end(),
+                  [](const RawImage& one) { return one.bgr.empty(); })) {
+    throw Error(ErrorCode::kInternalError, "a part lies in no strip");
   }
   return found;
 }

@@ -70,12 +70,14 @@ Image::Image(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_
     : bytes_(bytes), limits_(limits), min_side_(min_side), budget_(budget) {
   const Timer timer(decode_ms_);
   decoded_ = decode(bytes_, limits_, min_side, budget_);
+  first_ = decoded_;
 }
 
 Image::Image(cv::Mat bgr, const Budget& budget) : budget_(budget) {
   decoded_.width = bgr.cols;
   decoded_.height = bgr.rows;
   decoded_.bgr = std::move(bgr);
+  first_ = decoded_;
 }
 
 template <typename Decode>
@@ -97,17 +99,15 @@ void Image::decode_whole(int min_side) {
   decode_in_time([&] { decoded_ = decode(bytes_, limits_, wanted, budget_); });
 }
 
-bool Image::is_huge() const { return decoded_.longer_side() >= 2 * kBase; }
+bool Image::is_huge(const View& view) { return view.longer_side() >= 2 * kBase; }
 
-View Image::whole() {
-  return is_huge() && min_side_ <= kBase ? shrink_whole(kBase) : View(decoded_);
-}
+View Image::whole() { return is_huge(first_) && min_side_ <= kBase ? shrink_whole(kBase) : first_; }
 
 View Image::shrink_whole(int max_side) {
   const auto known = levels_.find(max_side);
   if (known != levels_.end()) return known->second;
   decode_whole(max_side);
-  const View from = is_huge() && max_side < kBase ? shrink_whole(kBase) : View(decoded_);
+  const View from = is_huge(decoded_) && max_side < kBase ? shrink_whole(kBase) : View(decoded_);
   return levels_[max_side] = shrunk(from, max_side, budget_);
 }
 

@@ -29,6 +29,10 @@ Box around_face(const Box& box);
 // No other file knows at what scale something was decoded: whoever takes pixels gets a View, and
 // every coordinate outside is in pixels of the full, upright image. A JPEG is decoded no finer
 // than the stages ask for, a huge image is read once. For one thread. The bytes must outlive it.
+//
+// whole() is always the same. Other views are cut or shrunk from the best copy that there is by
+// then: each has at least the pixels that were asked for, and shows the same place, whatever was
+// decoded before; the last bits of its pixels may differ.
 class Image {
  public:
   // Decodes with a longer side of at least `min_side` pixels, where the file has as many. Throws
@@ -43,8 +47,8 @@ class Image {
   Format format() const { return decoded_.format; }
   int orientation() const { return decoded_.orientation; }  // EXIF, 1..8
 
-  // The whole image as it was decoded, a huge one shrunk where the constructor's `min_side`
-  // allows it. Decodes nothing.
+  // The whole image as the constructor decoded it, a huge one shrunk where its `min_side` allows
+  // it. Decodes nothing, and does not change when something finer is decoded.
   View whole();
 
   // The whole image with a longer side of `max_side` pixels, or as many as the file has. Is made
@@ -79,9 +83,9 @@ class Image {
 
  private:
   Image(DecodedImage decoded, const Budget& budget)
-      : budget_(budget), decoded_(std::move(decoded)) {}
+      : budget_(budget), decoded_(std::move(decoded)), first_(decoded_) {}
   void decode_whole(int min_side);
-  bool is_huge() const;
+  static bool is_huge(const View& view);
   template <typename Decode>
   void decode_in_time(Decode decode);
   const View* fine_enough(const Part& part) const;
@@ -91,6 +95,7 @@ class Image {
   int min_side_ = 0;
   Budget budget_;
   DecodedImage decoded_;        // the finest so far
+  View first_;                  // as the constructor decoded it
   std::map<int, View> levels_;  // by longer side
   std::deque<View> parts_;      // finer than decoded_
   int passes_ = 0;              // through the file, for parts
