@@ -1,4 +1,4 @@
-/** What a refusal has to do with, for metrics and audit. */
+/** Groups of error codes, for metrics and the audit log. */
 export const errorGroups = ['request', 'image', 'key', 'rate', 'load', 'lifecycle', 'fault'] as const;
 export type ErrorGroup = (typeof errorGroups)[number];
 
@@ -38,11 +38,11 @@ export type RequestKind = (typeof requestKinds)[number];
 export interface ErrorRow {
   status: number;
   title: string;
-  /** The default text; the code that refuses may give a more specific one. */
+  /** The default text; the code that rejects a request may give a more specific one. */
   detail: string;
   /** `request` where it is absent. */
   group?: ErrorGroup;
-  /** The detail of what is wrong with one image, with its name and numbers; others of the request may be at fault too. */
+  /** Detail for one image, with placeholders for its name and numbers. Several images of a request may have an error. */
   ofImage?: string;
   /** The requests that can get it. */
   requests: RequestKind;
@@ -50,7 +50,7 @@ export interface ErrorRow {
   members?: readonly string[];
 }
 
-/** A detail says so how long to wait, until an answer knows the seconds and says these. */
+/** Placeholder in a detail; it is replaced where the number of seconds is known. */
 export const waitWords = 'as long as Retry-After says';
 
 /** Every code that a client can see. A test compares the table with native/core/error.h and docs/api.md. */
@@ -65,7 +65,7 @@ export const errorTable = {
   invalid_json: {
     status: 400,
     title: 'The body is not well-formed JSON',
-    detail: 'Send JSON in UTF-8; "position" is the character at which something is wrong.',
+    detail: 'Send JSON in UTF-8; "position" is the offset of the first character that is wrong.',
     requests: 'json',
     members: ['position'],
   },
@@ -78,15 +78,15 @@ export const errorTable = {
   },
   invalid_field: {
     status: 400,
-    title: 'A field has a value of the wrong form or out of range',
-    detail: 'Correct the field named in "field"; "expected" says what it takes.',
+    title: 'A field has an invalid value',
+    detail: 'Correct the field named in "field"; "expected" says what it accepts.',
     requests: 'body',
     members: ['field', 'expected'],
   },
   too_many_images: {
     status: 400,
-    title: 'There are too many images',
-    detail: 'Send fewer images at once; "limit" is the most that can be compared with one by this key.',
+    title: 'Too many images',
+    detail: 'Send fewer images in one request; "limit" is the maximum.',
     requests: 'several',
     members: ['limit'],
   },
@@ -114,14 +114,14 @@ export const errorTable = {
   },
   missing_api_key: {
     status: 401,
-    title: 'No API key',
+    title: 'Missing API key',
     detail: 'Send your key in the x-api-key header, or as Authorization: Bearer.',
     group: 'key',
     requests: 'keyed',
   },
   invalid_api_key: {
     status: 401,
-    title: 'The API key is not valid',
+    title: 'Invalid API key',
     detail: 'The key is unknown, revoked or expired; ask the operator for a new one.',
     group: 'key',
     requests: 'keyed',
@@ -142,13 +142,13 @@ export const errorTable = {
   },
   endpoint_disabled: {
     status: 404,
-    title: 'This endpoint is switched off',
+    title: 'This endpoint is disabled',
     detail: 'The operator has disabled this endpoint on this server.',
     requests: 'any',
   },
   method_not_allowed: {
     status: 405,
-    title: 'This path takes another method',
+    title: 'Method not allowed',
     detail: 'Use a method listed in the Allow header.',
     requests: 'path',
   },
@@ -162,30 +162,30 @@ export const errorTable = {
     status: 413,
     title: 'The body is too large',
     detail:
-      'Send smaller or fewer images, or ask the operator for more (FACEMATCH_MAX_BODY_BYTES); "limit_bytes" is the most a body may have.',
+      'Send smaller or fewer images, or ask the operator to raise FACEMATCH_MAX_BODY_BYTES; "limit_bytes" is the maximum body size.',
     requests: 'body',
     members: ['limit_bytes'],
   },
   image_too_large: {
     status: 413,
     title: 'An image is too large',
-    detail: 'Send a smaller image; "limit_bytes" is the most an image may have.',
+    detail: 'Send a smaller image; "limit_bytes" is the maximum image size.',
     group: 'image',
     requests: 'images',
     members: ['limit_bytes', 'field'],
   },
   unsupported_media_type: {
     status: 415,
-    title: 'The body is of a type that this endpoint does not take',
+    title: 'Unsupported content type',
     detail:
       'Send the form as multipart/form-data with a boundary, or as application/json with the images in base64.',
     requests: 'body',
   },
   unsupported_image_format: {
     status: 415,
-    title: 'The image is of a format that is not supported',
+    title: 'Unsupported image format',
     detail:
-      'Send JPEG, PNG or WebP; "detected" says what this looks like. An iPhone converts HEIC itself for a file input with accept="image/jpeg"; on a server use heif-convert.',
+      'Send JPEG, PNG or WebP; "detected" says what the file looks like. An iPhone converts HEIC itself for a file input with accept="image/jpeg"; on a server use heif-convert.',
     group: 'image',
     ofImage: 'Send {image} as JPEG, PNG or WebP; this one {kind}',
     requests: 'images',
@@ -202,7 +202,7 @@ export const errorTable = {
     title: 'The image is damaged',
     detail: 'The image cannot be decoded; send an intact one.',
     group: 'image',
-    ofImage: 'Send {image} again: the image is damaged or cut short.',
+    ofImage: 'Send {image} again: the image is damaged or truncated.',
     requests: 'images',
     members: ['field'],
   },
@@ -210,25 +210,25 @@ export const errorTable = {
     status: 422,
     title: 'The width or height of the image is out of range',
     detail:
-      'Scale the image to fit within "limit_pixels", with at most 65535 pixels on a side and at least the shortest side allowed.',
+      'Scale the image to at most "limit_pixels" pixels in all and 65535 pixels on a side; the shorter side must not be below the minimum.',
     group: 'image',
     ofImage:
-      'Scale {image}: {width} × {height} pixels are out of range; at most {limit_pixels} pixels in all are taken, 65535 on a side, and a shortest side that still shows a face.',
+      'Scale {image}: {width} × {height} pixels are out of range. The maximum is {limit_pixels} pixels in all and 65535 on a side; the shorter side must be long enough to show a face.',
     requests: 'images',
     members: ['field', 'width', 'height', 'limit_pixels'],
   },
   image_too_complex: {
     status: 422,
     title: 'The image takes too long to decode',
-    detail: 'Save the image again, as an ordinary JPEG or with fewer pixels, and send that.',
+    detail: 'Save the image again as an ordinary JPEG or with fewer pixels, and send that.',
     group: 'image',
-    ofImage: 'Save {image} again, as an ordinary JPEG or with fewer pixels: decoding it takes too long.',
+    ofImage: 'Save {image} again as an ordinary JPEG or with fewer pixels: decoding it takes too long.',
     requests: 'images',
     members: ['field'],
   },
   no_face_found: {
     status: 422,
-    title: 'No face was found',
+    title: 'No face found',
     detail: '"errors" lists each image without a face; send an image in which the face is clearly visible.',
     group: 'image',
     ofImage: 'Send an image in which the face is clearly visible as {image}.',
@@ -238,50 +238,51 @@ export const errorTable = {
   face_index_out_of_range: {
     status: 422,
     title: 'There is no face with that index',
-    detail: '"faces_found" faces were found; indices start at 0, and -1 chooses automatically.',
+    detail: '"faces_found" faces were found. Indices start at 0; -1 selects a face automatically.',
     group: 'image',
     ofImage:
-      'Choose a face of {image} from 0 to {last}, or -1 for automatic choice; there is no face {index}.',
+      'Choose a face of {image} from 0 to {last}, or -1 for automatic selection; there is no face {index}.',
     requests: 'choice',
     members: ['field', 'faces_found'],
   },
   low_quality_face: {
     status: 422,
-    title: 'A compared face is too poor',
-    detail: '"errors" lists each image with such a face and the reasons; send a better image of it.',
+    title: 'Face quality is too low',
+    detail: '"errors" lists each image with a low-quality face and the reasons; send a better image.',
     group: 'image',
     requests: 'choice',
     members: ['errors'],
   },
   presentation_attack: {
     status: 422,
-    title: 'A face looks like one on a photo or a screen',
+    title: 'A face may be shown on a photo or a screen',
     detail:
-      '"errors" lists each such face with its live_score; take a new image of the person. It is a hint and often wrong: let a person decide.',
+      '"errors" lists each such face with its live_score; take a new image of the person. The score is a hint and often wrong: let a person decide.',
     group: 'image',
     requests: 'choice',
     members: ['errors'],
   },
   photos_disagree: {
     status: 422,
-    title: 'The photos of one side do not show one person',
+    title: 'The photos on one side may show different people',
     detail:
-      '"errors" lists each photo, or embedding, that does not agree with the others of its side; with two nobody can tell which is wrong. Send those of one person, or a lower min_agreement_percent.',
+      '"errors" lists each photo or embedding that does not agree with the others on its side; of two photos, either may be the wrong one. Send photos of one person, or lower min_agreement_percent.',
     group: 'image',
     requests: 'persons',
     members: ['errors'],
   },
   embedding_mismatch: {
     status: 422,
-    title: 'The embeddings are of another model pack',
-    detail: 'Embed the images again with "expected": embeddings of "given" cannot be compared with it.',
+    title: 'The embeddings come from another model pack',
+    detail:
+      'Embed the images again with the pack, version and mode in "expected"; embeddings of "given" cannot be compared with them.',
     requests: 'embeddings',
     members: ['expected', 'given'],
   },
   invalid_embedding: {
     status: 422,
-    title: 'An embedding is malformed',
-    detail: 'Send the embedding named in "field" as embed gave it.',
+    title: 'Malformed embedding',
+    detail: 'Send the embedding named in "field" exactly as the embed endpoint returned it.',
     requests: 'embeddings',
     members: ['field'],
   },
@@ -295,13 +296,13 @@ export const errorTable = {
   internal_error: {
     status: 500,
     title: 'Internal error',
-    detail: 'Something went wrong on our side; quote the request_id to the operator.',
+    detail: 'The server failed; give the request_id to the operator.',
     group: 'fault',
     requests: 'any',
   },
   overloaded: {
     status: 503,
-    title: 'The server is at its limit',
+    title: 'The server is overloaded',
     detail: `Wait ${waitWords}, then send again.`,
     group: 'load',
     requests: 'body',
@@ -322,8 +323,8 @@ export const errorTable = {
   },
   deadline_exceeded: {
     status: 504,
-    title: 'The deadline passed before there was an answer',
-    detail: 'The server was too busy to answer in time; send again later.',
+    title: 'Deadline exceeded',
+    detail: 'The server was too busy to respond in time; send the request again later.',
     group: 'load',
     requests: 'body',
   },
@@ -337,13 +338,13 @@ export type ErrorCode = keyof typeof errorTable;
 export const errorCodes = Object.keys(errorTable) as ErrorCode[];
 export const groupOf = (code: ErrorCode): ErrorGroup => (errorTable[code] as ErrorRow).group ?? 'request';
 
-/** A log line has other codes too, such as `client_left`. */
+/** True for codes of the table; log lines have others too, such as `client_left`. */
 export const isErrorCode = (code: string | undefined): code is ErrorCode =>
   code !== undefined && Object.hasOwn(errorTable, code);
 
-/** The codes of a single image; two images of a request may have one each. */
+/** Codes that concern one image; each image of a request may have one. */
 export type ImageErrorCode = Having<'ofImage'>;
-/** The codes of an image that was read. */
+/** Codes of an image that was decoded. */
 export type FaceErrorCode = 'no_face_found' | 'face_index_out_of_range';
 type Having<Member extends string> = {
   [Code in ErrorCode]: (typeof errorTable)[Code] extends Record<Member, unknown> ? Code : never;
@@ -361,11 +362,11 @@ export interface ProblemExtras extends Partial<Record<Member, unknown>> {
   errors?: readonly ({ field: string } & Readonly<Record<string, unknown>>)[];
 }
 
-/** A refusal with a code of the table. src/http/responses.ts serialises it. */
+/** A rejection with a code of the table. src/http/responses.ts serialises it. */
 export class Problem extends Error {
   readonly code: ErrorCode;
   readonly extras: ProblemExtras;
-  /** It is for the log, never for the client. */
+  /** For the log only, never sent to the client. */
   readonly reason: string | undefined;
 
   constructor(code: ErrorCode, extras: ProblemExtras = {}, reason?: string) {

@@ -9,7 +9,7 @@ import { RedisAddress } from './redis-address.ts';
  * docs/configuration.md is generated from it.
  */
 
-/** The endpoints that FACEMATCH_ENDPOINTS switches on and off, and whether each is on by default; src/endpoints has what they are. */
+/** The endpoints that FACEMATCH_ENDPOINTS enables, each with its default. src/endpoints defines them. */
 const endpoints = {
   match: true,
   match_advanced: true,
@@ -33,7 +33,7 @@ export type LogLevel = (typeof logLevels)[number];
 
 const transports = ['auto', 'uws', 'node'] as const;
 
-/** The only time for which µWebSockets.js keeps a connection. */
+/** The keep-alive timeout of µWebSockets.js in seconds; it cannot be changed. */
 export const uwsKeepAlive_s = 10;
 
 const MiB = 1024 * 1024;
@@ -42,152 +42,197 @@ const day_ms = 86_400_000;
 export const settings = {
   config: text(
     '',
-    'JSON file of settings, by the names of this table; a variable in the environment wins. Cannot be set in the file itself',
+    'JSON file with settings, named as in this table. Environment variables take precedence. Cannot be set in the file itself',
   ),
 
-  host: address('127.0.0.1', 'Address that the service listens on; 0.0.0.0 or :: for every interface'),
-  port: integer(0, 65_535, 8080, 'Port of the service; 0 takes a free one'),
+  host: address('127.0.0.1', 'Address that the service listens on; 0.0.0.0 or :: for all interfaces'),
+  port: integer(0, 65_535, 8080, 'Port of the service; 0 picks a free port'),
   admin_host: address('127.0.0.1', 'Address of the admin listener (health, readiness, metrics)'),
   admin_hosts: list(
     (item) => /^[\w.-]+$/.test(item),
     'a comma-separated list of names without ports, such as server,facematch-admin',
     [],
-    'Names by which the admin listener may be asked, besides any IP address, localhost and FACEMATCH_ADMIN_HOST: a request with another Host gets 403, so that no web page reads it by DNS rebinding',
+    'Host names accepted by the admin listener, besides IP addresses, localhost and FACEMATCH_ADMIN_HOST. Requests with any other Host header get 403, which prevents DNS rebinding',
   ),
-  admin_port: integer(0, 65_535, 9090, 'Port of the admin listener; 0 takes a free one'),
+  admin_port: integer(0, 65_535, 9090, 'Port of the admin listener; 0 picks a free port'),
   http: choice(
     transports,
     'auto',
-    'What speaks HTTP: uws (µWebSockets.js), node (node:http of Node, slower), or auto: uws, and node where no binary of it loads',
+    'HTTP server: `uws` (µWebSockets.js), `node` (node:http, slower), or `auto` (uws if its binary loads, otherwise node)',
   ),
   keep_alive_s: integer(
     1,
     3600,
     uwsKeepAlive_s,
-    `How long a connection is kept for its next request, in seconds; µWebSockets.js can only do ${uwsKeepAlive_s}`,
+    `Keep-alive timeout in seconds: how long an idle connection stays open. µWebSockets.js supports ${uwsKeepAlive_s} only`,
   ),
   tls_cert: text(
     '',
-    'PEM file of the certificate, followed by those that signed it: the service then speaks TLS and no plain HTTP. It is read at the start',
+    'PEM file with the certificate, followed by its issuers. The service then accepts TLS only. Read at startup',
   ),
-  tls_key: text('', "PEM file of the certificate's private key; both files or none"),
+  tls_key: text('', 'PEM file with the private key of the certificate. Set both files or neither'),
 
-  keys_file: text('./keys.json', 'File that holds the hashes of the API keys'),
-  pack: text('default', 'Model pack: a name under models/packs, or a directory'),
+  keys_file: text('./keys.json', 'File with the hashed API keys'),
+  pack: text('default', 'Model pack: the name of a folder in models/packs, or a path'),
   provider: list(
     (item) => /^[a-z][a-z0-9]*$/.test(item),
     'a comma-separated list of names such as cpu, cuda or cuda,cpu',
     ['cpu'],
-    'Execution providers of ONNX Runtime that run the nets: with `cuda` a net that it cannot run as a whole ends the start, with `cuda,cpu` the processor runs the rest',
+    'ONNX Runtime execution providers. `cuda`: startup fails if any model cannot run entirely on the GPU. `cuda,cpu`: unsupported operators run on the CPU',
   ),
   onnxruntime: text(
     '',
-    "File of another build of ONNX Runtime's library, such as the one for GPUs; the installed one when empty",
+    'Path of another build of the ONNX Runtime library, such as one with CUDA; empty uses the installed one',
   ),
   endpoints: list(
     (item) => (endpointIds as readonly string[]).includes(item),
     `a comma-separated list out of ${endpointIds.join(', ')}`,
     endpointIds.filter((id) => endpoints[id]),
-    'Endpoints that are switched on',
+    'Enabled endpoints',
   ) as Setting<readonly EndpointId[]>,
   cors_origins: list(
     (item) => item === '*' || (URL.canParse(item) && new URL(item).origin === item),
     'a comma-separated list of origins such as https://example.org, or *',
     [],
-    'Origins whose pages may call the service from a browser; none when empty',
+    'Origins whose web pages may call the service (CORS); empty allows none',
   ),
 
-  workers: integer(1, 256, cpuLimit, 'Worker threads; by default as many as the CPU quota allows'),
+  workers: integer(1, 256, cpuLimit, 'Number of worker threads; by default one for each CPU of the quota'),
   queue_capacity: integer(
     0,
     100_000,
     (config) => 8 * (config.workers as number),
-    'Matches, of two images each, that may wait for a worker; by default 8 for each worker',
+    'Maximum number of queued matches of two images each; by default 8 for each worker. Further requests get 503',
   ),
   embedding_cache_size: integer(
     0,
     100_000,
     0,
-    'Images whose faces and embeddings stay in memory (never on disk), so that a key that sends the same file again does not wait for its analysis; keys share no entries, the least recently used go first. 0 keeps none',
+    'Maximum number of images whose faces and embeddings are cached in memory, for each key apart; the least recently used are dropped first. Never written to disk. 0 disables the cache',
   ),
-  deadline_ms: integer(1, day_ms, 10_000, 'Longest time from the last byte of a request to its answer'),
-  upload_timeout_ms: integer(1, day_ms, 30_000, 'Longest time from the head of a request to its last byte'),
-  idle_timeout_s: integer(1, 960, 10, 'Longest pause within an upload, in seconds'),
-  shutdown_timeout_ms: integer(0, day_ms, 15_000, 'Longest time that a shutdown waits for running requests'),
+  deadline_ms: integer(
+    1,
+    day_ms,
+    10_000,
+    'Maximum time from the last byte of a request to its response, in ms. Later requests get 504',
+  ),
+  upload_timeout_ms: integer(
+    1,
+    day_ms,
+    30_000,
+    'Maximum time from the request headers to the last byte of the body, in ms. Slower uploads get 408',
+  ),
+  idle_timeout_s: integer(1, 960, 10, 'Maximum pause within an upload, in seconds. Longer pauses get 408'),
+  shutdown_timeout_ms: integer(
+    0,
+    day_ms,
+    15_000,
+    'Maximum time that a shutdown waits for in-flight requests, in ms',
+  ),
 
   max_body_bytes: integer(
     1024,
     900 * MiB,
     20 * MiB,
-    'Largest request body; of JSON with images a third more, and 64 KiB',
+    'Maximum body size in bytes; for JSON with base64 images 4/3 of it plus 64 KiB. Larger bodies get 413',
   ),
-  max_image_bytes: integer(1, 900 * MiB, 10 * MiB, 'Largest image'),
+  max_image_bytes: integer(
+    1,
+    900 * MiB,
+    10 * MiB,
+    'Maximum size of one image in bytes. Larger images get 413',
+  ),
   max_upload_bytes: integer(
     1024,
     Number.MAX_SAFE_INTEGER,
     (config) => Math.max(256 * MiB, config.max_body_bytes as number),
-    'Most memory that the bodies of unanswered requests may take together; those of one key may take half of it',
+    'Maximum memory for the bodies of in-flight requests, in bytes; one key may use at most half. Further requests get 503',
   ),
   max_parts: integer(
     2,
     1000,
     16,
-    'Most parts of a form, not counting further photos of a field that takes several',
+    'Maximum number of form parts, not counting repetitions of a field that may repeat',
   ),
-  max_part_header_bytes: integer(64, 65_536, 8192, "Most bytes of one part's headers"),
-  max_field_bytes: integer(1, 65_536, 1024, 'Most bytes of a text field'),
-  max_pixels: integer(256, 500_000_000, 64_000_000, 'Most pixels of an image, checked before decoding'),
+  max_part_header_bytes: integer(64, 65_536, 8192, 'Maximum size of the headers of one part, in bytes'),
+  max_field_bytes: integer(1, 65_536, 1024, 'Maximum size of a text field in bytes'),
+  max_pixels: integer(
+    256,
+    500_000_000,
+    64_000_000,
+    'Maximum number of pixels of an image (width × height), checked before decoding. Larger images get 422',
+  ),
   image_timeout_ms: integer(
     1,
     day_ms,
     2000,
-    'Most CPU time for decoding one image and finding its faces, in milliseconds',
+    'Maximum CPU time for decoding one image and finding its faces, in ms. Slower decoding gets 422; a slower search returns the faces found so far',
   ),
-  min_image_side: integer(1, 10_000, 16, "Least pixels of an image's shortest side"),
+  min_image_side: integer(
+    1,
+    10_000,
+    16,
+    'Minimum length of the shorter side of an image, in pixels. Smaller images get 422',
+  ),
 
-  trusted_hops: integer(0, 16, 0, 'Proxies in front of the service whose X-Forwarded-For is trusted'),
+  trusted_hops: integer(
+    0,
+    16,
+    0,
+    'Number of proxies in front of the service whose X-Forwarded-For header is trusted',
+  ),
   limiter: {
     parse: (value) => (value === 'local' ? value : RedisAddress.parse(value)),
     expected: 'local, or redis://[[user]:password@]host[:port][/db], or rediss:// for TLS',
     fallback: () => 'local',
     description:
-      'Where the rate limits of keys are counted: local in this process, or in a Redis that all replicas share',
+      'Where rate limits are counted: `local` (in this process) or the URL of a Redis that all replicas share',
     shown: String,
   } as Setting<'local' | RedisAddress>,
   challenge_steps: integer(
     1,
     4,
     2,
-    'Number of head movements that a liveness challenge asks for. With one, a strongly bent print passes more often',
+    'Number of head movements in a liveness challenge. With one, a strongly bent print passes more often',
   ),
   challenge_seconds: integer(
     10,
     3600,
     60,
-    'Time from a liveness challenge to its answer, in seconds. A later answer gets 400 `invalid_challenge`',
+    'Lifetime of a liveness challenge in seconds. A later check gets 400 `invalid_challenge`',
   ),
   challenge_secret_file: text(
     '',
-    'File of secrets that sign liveness challenges, one per line, at least 32 characters each: the first one signs, all are accepted. The server follows changes. Required when several replicas share a Redis; without it, each process draws its own secret at startup',
+    'File with the secrets that sign liveness challenges, one per line, at least 32 characters each: the first one signs, all are accepted. The server follows changes. Required if several replicas share a Redis; empty draws a random secret at startup',
   ),
   token_ms: integer(
     1,
     day_ms,
     250,
-    "CPU time in milliseconds that one token of a key's rate limit pays for: a request that took more costs more tokens, taken after its response",
+    'CPU time in ms that one rate limit token pays for. A request that takes more costs more tokens, which are taken after its response',
   ),
-  auth_failures_per_minute: integer(1, 60_000, 30, 'Failed key checks per minute that one address may make'),
-  auth_failure_burst: integer(1, 60_000, 20, 'Failed key checks that one address may make at once'),
+  auth_failures_per_minute: integer(
+    1,
+    60_000,
+    30,
+    'Maximum failed authentications per minute for one client address. Further ones get 429',
+  ),
+  auth_failure_burst: integer(
+    1,
+    60_000,
+    20,
+    'Maximum burst of failed authentications for one client address',
+  ),
   audit_log: text(
     '',
-    'File to which each decision is appended as a line of JSON; none when empty. After moving the file away, send SIGHUP to open a new one',
+    'Audit log: a file to which each decision is appended as a line of JSON; empty disables it. After moving the file, send SIGHUP to open a new one',
   ),
   log_client: choice(
     ['off', 'on'],
     'off',
-    "Whether the request log has the client's address: of IPv6 the /64, behind trusted proxies from X-Forwarded-For",
+    'Log the client address with each request: the /64 prefix for IPv6, taken from X-Forwarded-For behind trusted proxies',
   ),
-  log_level: choice(logLevels, 'info', 'Least severe level that is logged'),
+  log_level: choice(logLevels, 'info', 'Minimum log level'),
 };
 
 type Valued<S> = S extends Setting<infer T> ? T : never;
@@ -206,14 +251,14 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
 export type SettingSource = 'default' | 'environment' | 'file';
 
 export interface SettingsSurvey {
-  /** A wrong value is replaced by its default. */
+  /** An invalid value is replaced by its default. */
   config: Config;
-  /** One line for each fault, with the variable, what is expected and what was received. */
+  /** One line for each fault: the variable, what is expected and what was received. */
   faults: readonly string[];
   sources: Readonly<Record<SettingName, SettingSource>>;
 }
 
-/** Like readConfig, but returns all faults instead of throwing the first. */
+/** Reads every setting and returns all faults instead of throwing the first. */
 export function surveySettings(env: NodeJS.ProcessEnv = process.env): SettingsSurvey {
   const config: Record<string, unknown> = {};
   const sources: Record<string, SettingSource> = {};
@@ -230,7 +275,7 @@ export function surveySettings(env: NodeJS.ProcessEnv = process.env): SettingsSu
       if (!received) return undefined;
       const value = setting.parse(received);
       if (value === undefined) {
-        const shown = setting.shown ? 'a text that may hold a secret' : JSON.stringify(received);
+        const shown = setting.shown ? 'a value that may contain a secret' : JSON.stringify(received);
         faults.push(
           `${variable}: expected ${setting.expected} but received ${shown}${place}${linkCure(received)}`,
         );
@@ -247,10 +292,10 @@ export function surveySettings(env: NodeJS.ProcessEnv = process.env): SettingsSu
   return { config: filled, faults, sources: Object.freeze(sources) as SettingsSurvey['sources'] };
 }
 
-/** Kubernetes tells every pod the address of a Service called facematch in FACEMATCH_PORT. */
+/** Kubernetes sets FACEMATCH_PORT to the URL of a Service called facematch in every pod of its namespace. */
 function linkCure(received: string): string {
   if (!/^(tcp|udp):\/\//.test(received)) return '';
-  return ', which Kubernetes sets for a Service of this name. Say enableServiceLinks: false in the spec of the pod, or give the Service another name';
+  return ', which Kubernetes sets for a Service of this name. Set enableServiceLinks: false in the pod spec, or rename the Service';
 }
 
 function relationFaults(config: Config): string[] {
@@ -269,7 +314,7 @@ function relationFaults(config: Config): string[] {
   }
   if (provider.slice(0, -1).includes('cpu')) {
     faults.push(
-      `FACEMATCH_PROVIDER: expected cpu last, because it runs what is left, but received "${provider}"`,
+      `FACEMATCH_PROVIDER: expected cpu last, because it runs what the others cannot, but received "${provider}"`,
     );
   }
   if ((tls_cert === '') !== (tls_key === '')) {
@@ -284,7 +329,7 @@ export function shownValue(name: SettingName, value: Config[SettingName]): Confi
   return shown === undefined ? value : shown(value);
 }
 
-/** Variables that look like settings but are not: probably misspelt. */
+/** Variables that look like settings but are none, probably misspelt. */
 export function unknownVariables(env: NodeJS.ProcessEnv = process.env): string[] {
   const known = new Set(['FACEMATCH_ADDON', 'FACEMATCH_UWS', ...Object.keys(settings).map(variableOf)]);
   return Object.keys(env).filter(

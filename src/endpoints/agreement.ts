@@ -7,31 +7,31 @@ import { optionRules } from './options.ts';
 import { count, percent, text } from './schema.ts';
 import type { Warning } from './warnings.ts';
 
-/** Whether the photos of one person agree with each other. */
+/** Checks whether the photos of one side agree with each other. */
 
-/** The percent of each photo with the mean of the others, which are one fewer than `agreements`. */
+/** Percent of each photo with the mean of the others. */
 export function agreementPercents(agreements: readonly number[], calibration: Calibration): number[] {
   const shift = calibration.shift(1, Math.max(1, agreements.length - 1));
   return agreements.map((agreement) => round(calibration.assess(agreement - shift, 1).confidence_percent, 1));
 }
 
 const Disagreement = z.object({
-  field: text('Name of the form field; with embeddings, a pointer to the list (RFC 6901)'),
-  index: count.describe('The photo, or embedding, among those of its field'),
-  agreement_percent: percent.describe('With the mean of the others of its side'),
+  field: text('Name of the form field; with embeddings, a JSON pointer to the list (RFC 6901)'),
+  index: count.describe('Zero-based index of the photo or embedding within its field'),
+  agreement_percent: percent.describe('Percent with the mean of the others on its side'),
   face_index: count
-    .describe('A face of the photo that agrees better than its largest, which counts')
+    .describe('A face of the photo that agrees better than the largest, which is compared')
     .exactOptional(),
 });
 
-/** A photo that may be of somebody else. */
+/** A photo that may show someone else. */
 type Disagreement = z.infer<typeof Disagreement>;
 export const disagreements = z.array(Disagreement).min(1);
 
-/** The photos of one person: a field, the percents of its photos, null for one that is alone, and the face of each that agrees best. */
+/** One side: the field, the percent of each photo (null for a single photo), and the index of the face that agrees best. */
 type Side = readonly [field: string, percents: readonly (number | null)[], best_faces?: readonly number[]];
 
-/** Those that agree less than `least_percent`. Without a table no percent says what agrees. */
+/** Photos whose agreement is below `least_percent`. None without a calibration, because no percent is known to mean agreement. */
 function disagreeing(sides: readonly Side[], least_percent: number, { measured }: Calibration) {
   return sides.flatMap(([field, percents, best_faces]) =>
     percents.flatMap((agreement_percent, index): Disagreement[] => {
@@ -43,11 +43,12 @@ function disagreeing(sides: readonly Side[], least_percent: number, { measured }
 }
 
 function wordsOf({ field, index, agreement_percent, face_index }: Disagreement): string {
-  const better = face_index === undefined ? '' : ` (its face ${face_index}, which is not the largest, more)`;
-  return `${photoName(field, index)} agrees with the others at ${agreement_percent} percent${better}`;
+  const better =
+    face_index === undefined ? '' : ` (face ${face_index}, which is not the largest, agrees better)`;
+  return `${photoName(field, index)} has ${agreement_percent} % with the others${better}`;
 }
 
-/** The problem of photos that disagree; undefined where none do. */
+/** The problem if photos disagree, otherwise undefined. */
 export function disagreement(
   sides: readonly Side[],
   least_percent: number,
@@ -57,17 +58,17 @@ export function disagreement(
   if (errors.length === 0) return undefined;
   const fields = [...new Set(errors.map(({ field }) => field))].join(' and ');
   return new Problem('photos_disagree', {
-    detail: `Make sure that all photos of ${fields} show one person, alone or in front: ${errors.map(wordsOf).join(', ')}, below ${least_percent}.`,
+    detail: `Check that all photos of ${fields} show one person, alone or in front: ${errors.map(wordsOf).join(', ')}. The minimum is ${least_percent} %.`,
     errors,
   });
 }
 
-/** For photos that the client lets pass, and that are refused unless it says so. */
+/** Warnings for photos below the default minimum that the request accepted with a lower one. */
 export function disagreementWarnings(sides: readonly Side[], calibration: Calibration): Warning[] {
   return disagreeing(sides, optionRules.min_agreement_percent.default, calibration).map((one) => ({
     code: 'photos_disagree',
     field: one.field,
     index: one.index,
-    detail: `${wordsOf(one)}: it may show somebody else, and is a part of the mean all the same.`,
+    detail: `${wordsOf(one)}: it may show someone else, but is included in the mean.`,
   }));
 }

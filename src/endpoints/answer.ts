@@ -5,43 +5,43 @@ import type { MatchOptions } from './options.ts';
 import { milliseconds, object, percent, text } from './schema.ts';
 import { Warning } from './warnings.ts';
 
-/** What several answers have. */
+/** Members that several responses share. */
 
-/** What every answer about images is made from, whoever asked. */
+/** Context of a request about images, whether it came over HTTP or from the command line. */
 export interface Question {
   request_id: string;
   options: MatchOptions;
-  /** About the question itself. */
+  /** Warnings about the request itself. */
   warnings: readonly Warning[];
   model: { pack: string; version: string };
   queue_ms: number;
   total_ms: number;
 }
 
-export const request_id = text('The same as in the X-Request-Id header');
-export const threshold_percent = percent.describe('The threshold that was applied');
-export const accuracy_mode = z.enum(accuracyModes).describe('The mode that was used');
+export const request_id = text('Same value as the X-Request-Id header');
+export const threshold_percent = percent.describe('Threshold that was applied');
+export const accuracy_mode = z.enum(accuracyModes).describe('Accuracy mode that was used');
 
-/** The end of every answer about images. */
+/** Last members of every response about images. */
 export const rest = {
-  model: object('The model pack of the answer; see GET models', {
+  model: object('Model pack that was used; see GET models', {
     pack: text('Name of the model pack'),
-    version: text('Its version'),
+    version: text('Version of the pack'),
   }),
-  warnings: z.array(Warning).describe('Empty when there is nothing to say'),
-  timings_ms: object('Where the time went; in the Server-Timing header as well', {
+  warnings: z.array(Warning).describe('Warnings; empty if there are none'),
+  timings_ms: object('Time of each stage; also in the Server-Timing header', {
     queue: milliseconds('Waiting for a worker'),
     decode: milliseconds('Decoding the images'),
-    detect: milliseconds('Finding faces, with all detection steps'),
-    align: milliseconds('Finding landmarks, checking the faces, and aligning them'),
-    embed: milliseconds('Turning each face into a vector, and telling live ones where asked for'),
-    total: milliseconds('From the last byte of the request to the answer'),
+    detect: milliseconds('Detecting faces, all passes'),
+    align: milliseconds('Finding landmarks, checking and aligning the faces'),
+    embed: milliseconds('Computing embeddings, and liveness scores if requested'),
+    total: milliseconds('From the last byte of the request to the response'),
   }),
 };
 
 export type Timings = z.infer<typeof rest.timings_ms>;
 
-/** `images`: of each that was analysed; 0 for one that was in the embedding cache. */
+/** `images`: stage times of each image; all 0 for one from the embedding cache. */
 export function timingsBody(
   { queue_ms, total_ms }: Pick<Question, 'queue_ms' | 'total_ms'>,
   images: readonly { timings_ms: StageTimings }[],

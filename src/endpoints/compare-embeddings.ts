@@ -22,16 +22,16 @@ const number = (min: number, max: number, kind: 'a number' | 'a whole number') =
 };
 const base64 = z
   .string({ error: 'an embedding in base64' })
-  .describe('Numbers in the encoding that embed gives: little-endian 32-bit floats, in base64');
+  .describe('Embedding as returned by the embed endpoint: little-endian 32-bit floats in base64');
 const listOf = <Item extends z.ZodType>(item: Item, most: number, error: string) =>
   z.array(item, { error }).min(1, { error }).max(most, { error });
-/** One of them has to be there. */
+/** Exactly one of them is required. */
 const person = {
   embedding: base64.optional(),
   embeddings: listOf(base64, maxEmbeddings, `a list of 1 to ${maxEmbeddings} embeddings`)
     .optional()
     .describe(
-      'In place of `embedding`: those of several photos of one person, who is then compared as their mean',
+      'Alternative to `embedding`: embeddings of several photos of one person, compared by their mean',
     ),
 };
 const { threshold_percent, min_agreement_percent } = optionRules;
@@ -41,7 +41,7 @@ const candidatesExpected = `a list of 1 to ${maxCandidates} candidates`;
 const Candidate = z.object(
   {
     id: text(maxId_characters, `a text of up to ${maxId_characters} characters`).describe(
-      'Comes back with the result',
+      'Returned with the result',
     ),
     ...person,
   },
@@ -52,32 +52,40 @@ const Candidate = z.object(
 export const EmbeddingsRequest = z.object(
   {
     ...person,
-    candidates: listOf(Candidate, maxCandidates, candidatesExpected).describe('What it is compared with'),
-    pack: text(200, "the model pack's name, as embed answered").describe('The pack that all of them are of'),
-    version: text(200, "the model pack's version, as embed answered").describe('Its version'),
+    candidates: listOf(Candidate, maxCandidates, candidatesExpected).describe('Candidates to compare with'),
+    pack: text(200, 'the name of the model pack, as returned by embed').describe(
+      'Name of the model pack that made all embeddings',
+    ),
+    version: text(200, 'the version of the model pack, as returned by embed').describe(
+      'Version of that pack',
+    ),
     accuracy_mode: z
       .enum(accuracyModes, { error: `one of ${accuracyModes.join(', ')}` })
-      .describe('The mode that all of them were made in'),
+      .describe('Accuracy mode that all embeddings were made in'),
     threshold_percent: number(threshold_percent.min, threshold_percent.max, 'a number')
       .default(threshold_percent.default)
       .describe(threshold_percent.description),
     min_agreement_percent: number(min_agreement_percent.min, min_agreement_percent.max, 'a number')
       .default(min_agreement_percent.default)
       .describe(
-        'Embeddings of one person are not compared when one has a lower percent with the mean of the others; 0 lets all pass',
+        'Minimum percent of each embedding of one person with the mean of the others; below it they are not compared. 0 accepts all',
       ),
     searched: number(1, 1e12, 'a whole number')
       .optional()
       .describe(
-        'Among how many the candidates were found: each false_match_rate is multiplied by it. By default the number of candidates',
+        'Size of the gallery that the candidates were found in; each `false_match_rate` is multiplied by it. Default: the number of candidates',
       ),
-    min_percent: number(0, 100, 'a number').default(0).describe('Results below are left out'),
-    limit: number(1, maxCandidates, 'a whole number').default(100).describe('Most results'),
+    min_percent: number(0, 100, 'a number')
+      .default(0)
+      .describe('Minimum `confidence_percent` of returned results'),
+    limit: number(1, maxCandidates, 'a whole number')
+      .default(100)
+      .describe('Maximum number of returned results'),
   },
   { error: 'an object' },
 );
 
-/** One person against many: the request's body → similarities. Runs in a worker, because a thousand would hold the main thread up. */
+/** Parses the body and computes the similarities. Runs in a worker, because a thousand candidates would block the main thread. */
 
 /** How far the length of a unit vector may be from 1. */
 const lengthTolerance = 1e-3;

@@ -7,7 +7,7 @@ import { faultsOf, type ImageFault } from './faults.ts';
 import type { MatchOptions } from './options.ts';
 import { cosine, flag, percent, share, some } from './schema.ts';
 
-/** Two images that were compared, and what is said of the best of the pairs. */
+/** Compares the faces of two images and assesses the best pair. */
 
 export interface Comparison {
   analyses: readonly [Analysis, Analysis];
@@ -30,24 +30,24 @@ export function compare(
 }
 
 export const verdict = {
-  match: flag('Whether confidence_percent, before it is rounded, reaches threshold_percent'),
+  match: flag('True if `confidence_percent`, before rounding, is at least `threshold_percent`'),
   confidence_percent: percent.describe(
-    'Confidence that both are the same person. From 40 on: 30 + 10 × −log10 of the false-match rate, so that ten points ' +
-      'more are ten times fewer false matches',
+    'Log scale of the false match rate (FMR): 30 − 10 × log10(FMR) from 40 upwards, so 10 points more mean 10 times fewer ' +
+      'false matches. Not the probability that both images show the same person',
   ),
-  similarity: cosine.describe('Cosine of the two embeddings; not comparable between model packs'),
+  similarity: cosine.describe('Cosine similarity of the two embeddings; not comparable between model packs'),
   false_match_rate: share.describe(
-    'How often two different people score at least this high, corrected for the number of compared pairs; ' +
-      "for each pair never below the floor of the pack's table, see GET models; 1 when the pack has no table",
+    'Rate at which pairs of different people score at least this high, corrected for `pairs_compared`. ' +
+      'Never below the floor of the pack (see GET models) for one pair; 1 if the pack is not calibrated',
   ),
   extrapolated: flag(
-    "true when the score is beyond what the pack's people can show: false_match_rate is then an upper bound (the floor times the number of pairs), " +
-      'and confidence_percent is extrapolated. Always true when the pack is not calibrated',
+    'True if the score is beyond the measured range: `false_match_rate` is then an upper bound (the floor times the number of pairs), ' +
+      'and `confidence_percent` is extrapolated. Always true if the pack is not calibrated',
   ),
 };
 
 const { match, confidence_percent, ...measured } = verdict;
-/** What a match says first, of two images or of two persons. */
+/** First members of the response of a match, of two images or of two persons. */
 export const decision = { match, confidence_percent, threshold_percent, ...measured, accuracy_mode };
 
 export function decisionOf(
@@ -57,9 +57,9 @@ export function decisionOf(
   return { match, confidence_percent, threshold_percent, ...measured, accuracy_mode };
 }
 
-export const pairs_compared = some.describe('How many pairs of faces were compared');
+export const pairs_compared = some.describe('Number of face pairs that were compared');
 
-/** What the means of `photos` photos on each side have in common, as the table takes it. */
+/** Shifts the similarity of the means of `photos` photos on each side to the scale of single photos, as the table expects it. */
 export function shifted(
   { similarity, normalised_similarity }: Similarity,
   calibration: Calibration,
@@ -68,14 +68,14 @@ export function shifted(
   return { similarity, normalised_similarity: normalised_similarity - calibration.shift(...photos) };
 }
 
-/** What the answer says of the best of `pairs` pairs, rounded. */
+/** Verdict on the best of `pairs` pairs, rounded as in the response. */
 export function assessPair(
   { similarity, normalised_similarity }: Similarity,
   calibration: Calibration,
   pairs: number,
   threshold_percent: number,
 ) {
-  // Where nothing was measured, the percent is of the similarity that the answer has.
+  // Without a calibration the percent follows from the similarity that is returned.
   const verdict = calibration.assess(calibration.measured ? normalised_similarity : similarity, pairs);
   return {
     match: verdict.confidence_percent >= threshold_percent,

@@ -8,9 +8,9 @@ import { imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 import { object } from './schema.ts';
 import { incomplete } from './warnings.ts';
 
-/** The faces of one image. No face is an empty list. */
+/** Detects the faces of one image. An image without faces returns an empty list. */
 
-export const Detect = object('The faces of one image.', {
+export const Detect = object('Faces of one image.', {
   request_id,
   accuracy_mode,
   image: object('The image and its faces.', { ...image, faces: facesOf(DetectedFace) }),
@@ -38,7 +38,7 @@ export const detect = define({
   path: `${prefix}/face/detect/upload`,
   scope: 'detect',
   takes: 'images',
-  fields: { image: imageRule('The'), ...optionsOf('detect') },
+  fields: { image: imageRule('The image'), ...optionsOf('detect') },
   values: 'DetectValues',
   success: { description: 'The faces, if any', name: 'Detect', schema: Detect },
   errors: [],
@@ -46,7 +46,7 @@ export const detect = define({
     tag: 'faces',
     summary: 'Find the faces in one photo',
     description:
-      'Every face with its box, landmarks, pose and quality, as in a match, and its quality components. No face is an empty list, not an error.',
+      'Returns every face with box, landmarks, pose, quality and quality components. An image without faces returns an empty list, not an error.',
     curl: ['-F image=@one.jpg'],
   },
   answer({ question, outcomes: [outcome] }) {

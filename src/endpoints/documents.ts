@@ -1,6 +1,6 @@
 import { define, prefix } from './endpoint.ts';
 
-/** What the server says of itself; src/site makes these documents. */
+/** Endpoints of the API documents and the demo page, which src/site and src/demo generate. */
 
 const all = {
   method: 'GET',
@@ -28,7 +28,7 @@ export const openapi = define({
   docs: {
     ...about,
     summary: 'Get the OpenAPI document',
-    description: 'This interface in OpenAPI 3.1, with the limits and endpoints of this server.',
+    description: 'Describes this API in OpenAPI 3.1, with the limits and enabled endpoints of this server.',
   },
 });
 
@@ -41,8 +41,8 @@ export const docs = define({
     ...about,
     summary: 'Read the documentation',
     description:
-      'The same as a page: with search, samples for several languages, and a form that sends requests to this server. It loads ' +
-      'nothing from elsewhere.',
+      'The API reference as a page, with search, code samples in several languages, and a form that sends requests to this server. ' +
+      'It loads nothing from other hosts.',
   },
 });
 
@@ -55,7 +55,7 @@ export const demo = define({
     ...about,
     summary: 'Try it in a browser',
     description:
-      `[A page](${prefix}/demo) that takes two photos and a key, sends them to this server and shows the answer: faces, score, pairs, timings. ` +
-      'It loads nothing from elsewhere and keeps nothing.',
+      `[The demo page](${prefix}/demo) sends photos to this server and shows the response: faces, score, pairs, timings. ` +
+      'It loads nothing from other hosts and stores nothing.',
   },
 });

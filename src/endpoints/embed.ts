@@ -9,31 +9,31 @@ import { faultsOf } from './faults.ts';
 import { answerUnlessRefused, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 import { object, text } from './schema.ts';
 
-/** The faces of one image with their embeddings. No face is a refusal. */
+/** Computes the embeddings of the faces of one image. An image without faces is an error. */
 
 export const Embed = Detect.extend({
   image: object('The image and its faces.', { ...image, faces: facesOf(EmbeddedFace).min(1) }),
   embedding: object(
-    'What is needed to compare the embeddings: only those of the same pack, version and mode can be compared',
+    'Format of the embeddings. Only embeddings of the same pack, version and mode can be compared',
     {
       pack: text('Name of the model pack'),
-      version: text('Its version'),
-      accuracy_mode: z.enum(accuracyModes).describe('The mode that they were made in'),
-      dimensions: z.int().min(1).describe('How many numbers each has'),
+      version: text('Version of the pack'),
+      accuracy_mode: z.enum(accuracyModes).describe('Accuracy mode that they were made in'),
+      dimensions: z.int().min(1).describe('Length of each embedding'),
       encoding: z.literal('float32-le-base64').describe('Little-endian 32-bit floats, in base64'),
-      normalised: z.literal(true).describe('Each is of length 1'),
+      normalised: z.literal(true).describe('Each embedding has unit length'),
     },
   ),
-}).describe('The faces of one image, with embeddings.');
+}).describe('Faces of one image, with embeddings.');
 
 export type Embed = z.infer<typeof Embed>;
 
-/** Base64 of 32-bit floats; the processors that are supported are little-endian. */
+/** Base64 of 32-bit floats, little-endian like every supported CPU. */
 export function base64({ embedding: { buffer, byteOffset, byteLength } }: Pick<Face, 'embedding'>): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString('base64');
 }
 
-/** The same with embeddings. Faces that were not asked for get no embedding and no quality warnings. */
+/** Adds embeddings and quality warnings to the requested faces. */
 function embedAnswer(question: Question, analysis: Analysis): Embed {
   const body = detectAnswer(question, analysis);
   const { face_index, accuracy_mode } = question.options;
@@ -68,16 +68,16 @@ export const embed = define({
   sensitive: true,
   audited: true,
   takes: 'images',
-  fields: { image: imageRule('The'), ...optionsOf('embed') },
+  fields: { image: imageRule('The image'), ...optionsOf('embed') },
   values: 'EmbedValues',
-  success: { description: 'The faces were embedded', name: 'Embed', schema: Embed },
+  success: { description: 'Faces with embeddings', name: 'Embed', schema: Embed },
   errors: ['faces', 'choice'],
   docs: {
     tag: 'faces',
     summary: 'Get embeddings of the faces in one photo',
     description:
-      'Like detect, with an embedding for each face, or for the one that `face_index` names. An embedding is a biometric ' +
-      'template: it can be used to recognise the person. Off unless the operator switches it on.',
+      'Like detect, with an embedding for each face, or for the one selected by `face_index`. An embedding is a biometric ' +
+      'template: it can be used to recognise the person. Disabled by default.',
     curl: ['-F image=@one.jpg', '-F face_index=0', '-F reject_low_quality=true'],
   },
   answer({ question, outcomes: [outcome] }) {

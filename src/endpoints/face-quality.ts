@@ -3,13 +3,13 @@ import { Problem } from '../errors.ts';
 import { photoName } from './faults.ts';
 import type { MatchOptions } from './options.ts';
 
-/** Warnings of faces so poor that the same person is recognised less often. They never change the verdict. */
+/** Warnings about faces of such low quality that the same person is recognised less often. They never change the verdict. */
 
 interface LowQualityFace {
   code: 'low_quality_face';
   /** The image; the face is the one of its `face_index`. */
   field: string;
-  /** The place of the image among the photos of one person. */
+  /** Index of the image among the photos of one person. */
   index?: number;
   reason: QualityReason;
   /** The measured value and what to do about it. */
@@ -20,12 +20,12 @@ type MeasuredFace = Pick<Face, 'pose' | 'quality' | 'occlusion_score'>;
 
 interface QualityLimit {
   reason: string;
-  /** Such a face, to end a sentence with. */
+  /** Completes the sentence "the face is …". */
   words: string;
-  /** The measured member of a face, by its name in the answer. */
+  /** Name of the measured member of a face in the response. */
   member: string;
   measured(face: MeasuredFace): number;
-  /** The smallest or the largest value without a warning. */
+  /** Minimum or maximum value without a warning. */
   min?: number;
   max?: number;
   unit?: string;
@@ -43,7 +43,7 @@ const limits = [
     measured: ({ quality }) => quality.face_pixels,
     min: 36,
     unit: ' pixels',
-    cure: 'Send a larger image, or one taken from nearer',
+    cure: 'Send a larger image, or one taken from closer',
   },
   {
     reason: 'blurred',
@@ -51,7 +51,7 @@ const limits = [
     member: 'sharpness',
     measured: ({ quality }) => quality.sharpness,
     min: 0.55,
-    cure: 'Send an image that is in focus, not shaken, and not enlarged',
+    cure: 'Send an image that is in focus, without motion blur, and not enlarged',
   },
   {
     reason: 'bright',
@@ -80,7 +80,7 @@ const limits = [
   },
   {
     reason: 'printed',
-    words: 'printed with dots',
+    words: 'a print with visible dots',
     member: 'dot_pitch',
     measured: ({ quality }) => quality.dot_pitch,
     max: 0,
@@ -89,12 +89,12 @@ const limits = [
   },
   {
     reason: 'distorted',
-    words: 'squeezed or stretched',
+    words: 'distorted (squeezed or stretched)',
     member: 'stretch',
-    // Landmarks of faces that are turned further are too flat for it, and those are warned of anyway.
+    // The landmarks of faces turned further are too flat for this measure, and those faces have the warning `turned` anyway.
     measured: ({ pose, quality }) => (Math.abs(pose.yaw) > maxYaw ? 1 : quality.stretch),
     max: 1.25,
-    cure: 'Send the image with its own ratio of width to height',
+    cure: 'Send the image with its original aspect ratio',
   },
 ] as const satisfies readonly QualityLimit[];
 
@@ -102,7 +102,7 @@ export type QualityReason = (typeof limits)[number]['reason'];
 export const qualityLimits: readonly (QualityLimit & { reason: QualityReason })[] = limits;
 export const qualityReasonNames = qualityLimits.map(({ reason }) => reason);
 
-/** One warning for each row of the table, by the rounded numbers of the answer, so that a client can repeat it. */
+/** Returns one warning for each limit that is exceeded. It uses the rounded numbers of the response, so that a client can repeat it. */
 export function lowQuality(field: string, face: MeasuredFace, index?: number): LowQualityFace[] {
   return qualityLimits.flatMap(({ reason, words, member, measured, min, max, unit = '', cure }) => {
     const value = measured(face);
@@ -111,21 +111,21 @@ export function lowQuality(field: string, face: MeasuredFace, index?: number): L
     if (side === '') return [];
     const limit = `${side} ${min ?? max}${unit}`;
     const detail =
-      `The face compared in ${photoName(field, index)} is ${words}: its ${member} is ${value}, and ${limit} the same ` +
+      `The face compared in ${photoName(field, index)} is ${words}: its ${member} is ${value}; ${limit} the same ` +
       `person is recognised less often. ${cure}.`;
     return { code: 'low_quality_face', field, ...(index === undefined ? {} : { index }), reason, detail };
   });
 }
 
-/** A face that an answer is about, and the image that it is in. */
+/** A compared face and the image that it is in. */
 export interface AskedFace {
   field: string;
-  /** The place of the image among the photos of one person. */
+  /** Index of the image among the photos of one person. */
   photo?: number;
   face: { index: number; live_score?: number };
 }
 
-/** Refuses poor faces, then likely presentation attacks, where the client asked for that. undefined when there are none. */
+/** Rejects low-quality faces, then likely presentation attacks, if the client asked for that. Returns undefined if there are none. */
 export function refusalOfFaces(
   options: Pick<MatchOptions, 'reject_low_quality' | 'reject_presentation_attack' | 'live_threshold'>,
   warnings: readonly { code: string }[],
@@ -142,7 +142,7 @@ export function refusalOfFaces(
   if (!reject_presentation_attack || attacks.length === 0) return undefined;
   const fields = [...new Set(attacks.map(({ field }) => field))].join(' and ');
   return new Problem('presentation_attack', {
-    detail: `Take a new image of the person for ${fields}: a face looks like one on a photo or a screen, with a live_score below ${live_threshold}.`,
+    detail: `Take a new image of the person for ${fields}: a face may be shown on a photo or a screen; its live_score is below ${live_threshold}.`,
     errors: attacks,
   });
 }

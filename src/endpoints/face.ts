@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Face as Found, FoundBy, ImageFormat, ImageReport } from '../engine/addon.ts';
 import { count, listOf, object, optional, share, some, word } from './schema.ts';
 
-/** An image and its faces, as answers have them. */
+/** The image and face members of responses. */
 
 /** The limit in native/core/types.h. */
 export const maxFaces = 100;
@@ -10,77 +10,77 @@ export const maxFaces = 100;
 const formats: Record<ImageFormat, string> = { jpeg: 'JPEG', png: 'PNG', webp: 'WebP' };
 
 const foundBy: Record<FoundBy, string> = {
-  primary: 'the first one, on the whole image',
-  tiled: 'on overlapping tiles, for small faces',
-  rotated: 'on the rotated image',
-  padded: 'with a border around the image, for faces larger than the frame',
-  enhanced: 'with the contrast raised, or the dots of a print merged',
+  primary: 'the first pass, on the whole image',
+  tiled: 'overlapping tiles, for small faces',
+  rotated: 'the rotated image',
+  padded: 'the image with a border, for faces that extend beyond it',
+  enhanced: 'the image with more contrast, or with the dots of a print merged',
 };
 
 export const live_score = share.describe(
-  'How likely the face stands before the camera itself, rather than on a photo or a screen: a hint, never a verdict alone',
+  'Score of the liveness model: 1 for a live face, 0 for a face on a photo or a screen. A hint that is often wrong; never decide on it alone',
 );
 const degrees = z.number().min(-180).max(180);
 const point = (what: string) =>
   z.tuple([z.number().describe('x'), z.number().describe('y')]).describe(`${what}, pixels`);
 
 export const Face = object(
-  'A face. Coordinates are pixels of the upright image, that is after its EXIF orientation; the origin is top left.',
+  'A face. Coordinates are in pixels of the upright image (after EXIF orientation); the origin is top left.',
   {
-    index: count.describe('Position in the list; what a face index in the form counts'),
-    box: object('Where the face is, pixels', {
-      x: z.number().describe('Left edge; negative when the face begins outside the image'),
-      y: z.number().describe('Upper edge; negative when the face begins outside the image'),
+    index: count.describe(
+      'Zero-based position in `faces`; use it as `image1_face_index`, `image2_face_index` or `face_index`',
+    ),
+    box: object('Bounding box in pixels', {
+      x: z.number().describe('Left edge; negative if the face begins outside the image'),
+      y: z.number().describe('Upper edge; negative if the face begins outside the image'),
       width: z.number().positive().describe('Width'),
       height: z.number().positive().describe('Height'),
     }),
-    landmarks: object("Five points; left and right are the person's own", {
-      right_eye: point('Middle of the right eye'),
-      left_eye: point('Middle of the left eye'),
+    landmarks: object("Five facial landmarks; left and right are the person's own", {
+      right_eye: point('Centre of the right eye'),
+      left_eye: point('Centre of the left eye'),
       nose: point('Tip of the nose'),
       mouth_right: point('Right corner of the mouth'),
       mouth_left: point('Left corner of the mouth'),
     }),
     detection_score: share.describe(
-      'How sure the detector is that this is a face; for a face that the first detection step did not find, in an enlarged crop',
+      'Confidence of the detector that this is a face; of a face that the first pass did not find, measured in an enlarged crop',
     ),
-    found_by: word(foundBy, 'Which detection step found the face:'),
+    found_by: word(foundBy, 'Detection pass that found the face:'),
     human_score: optional(
       z.number(),
-      "How certainly this is a human face: faces below the pack's threshold are dropped, see `human.bar` in GET models",
+      'Score of the check for human faces. Faces below the threshold of the pack (`human.bar` in GET models) are dropped',
     ),
     occlusion_score: optional(
       z.number(),
-      'Above 0 nose and mouth are covered, as by a mask; absent when the pack cannot tell',
+      'Above 0: nose and mouth are covered, as by a mask. Absent if the pack has no occlusion model',
     ),
     live_score: live_score
       .describe(
-        `${live_score.description}. Only where \`detect_presentation_attack\` or \`reject_presentation_attack\` asks for it`,
+        `${live_score.description}. Present only with \`detect_presentation_attack\` or \`reject_presentation_attack\``,
       )
       .exactOptional(),
-    pose: object('How the head is turned, degrees; all zero is straight into the camera', {
+    pose: object('Head pose in degrees; all zero means looking straight into the camera', {
       yaw: degrees.describe('Positive: the person looks to their own left'),
-      pitch: degrees.describe('Positive: upwards'),
+      pitch: degrees.describe('Positive: the person looks up'),
       roll: degrees.describe('Positive: the head leans towards their own left shoulder'),
     }),
-    quality: object('Measured quality of the image of the face', {
+    quality: object('Measured quality of the face in the image', {
       sharpness: share.describe(
-        'How much detail a further blur would remove (Crete et al. 2007), independent of size, contrast and brightness: ' +
-          '0.6 to 0.7 is a sharp photo, below 0.5 is clearly blurred',
+        'Share of detail that a further blur would remove (Crete et al. 2007), independent of size, contrast and brightness: ' +
+          '0.6 to 0.7 for a sharp photo, below 0.5 for a clearly blurred one',
       ),
       brightness: share.describe('Mean luma of the face: 0 is black, 1 is white'),
-      face_pixels: count.describe('Side of the aligned face, in pixels of the image'),
+      face_pixels: count.describe('Side length of the aligned face, in pixels of the image'),
       dot_pitch: z
         .number()
         .min(0)
-        .describe(
-          'Of a print, fax or photocopy, pixels of the image from dot to dot, about; 0 for any other',
-        ),
+        .describe('Approximate distance of the dots of a print, fax or photocopy, in pixels; 0 otherwise'),
       stretch: z
         .number()
         .min(1)
         .describe(
-          'By how much the image seems stretched along one axis: 1 is not at all. Measured too large where the head is turned beyond 45 degrees',
+          'Estimated stretch of the image along one axis; 1 means none. Overestimated if the head is turned by more than 45 degrees',
         ),
     }),
   },
@@ -90,10 +90,10 @@ const component = (description: string) => z.int().min(0).max(100).describe(desc
 
 export const DetectedFace = Face.extend({
   quality_components: object(
-    'Quality by the names and mappings of ISO/IEC 29794-5 (OFIQ 1.0.3), 100 is best; not conformant, because OFIQ has other landmarks',
+    'Quality components with the names and mappings of ISO/IEC 29794-5 (OFIQ 1.0.3); 100 is best. Not conformant, because OFIQ uses other landmarks',
     {
       inter_eye_distance: component(
-        'Pixels between the eyes, as if the face looked straight: 50 at 70 pixels',
+        'From the distance of the eyes in pixels, corrected for yaw: 50 at 70 pixels',
       ),
       head_pose_yaw: component('cos² of the yaw: 50 at 45 degrees'),
       head_pose_roll: component('cos² of the roll: 50 at 45 degrees'),
@@ -104,17 +104,17 @@ export const DetectedFace = Face.extend({
 export const EmbeddedFace = DetectedFace.extend({
   embedding: optional(
     z.base64(),
-    'Only for the faces that were asked for: numbers in the form that `embedding` of the answer describes',
+    'Embedding in the encoding that the `embedding` member of the response describes; only for the requested faces',
   ),
 }).describe('A face with its embedding.');
 
 export const image = {
   width: some.describe('Width of the upright image, pixels'),
   height: some.describe('Height of the upright image, pixels'),
-  format: word(formats, 'As recognised by content.'),
-  orientation: z.int().min(1).max(8).describe('EXIF orientation of the file; 1 when it has none'),
+  format: word(formats, 'Format, detected from the content.'),
+  orientation: z.int().min(1).max(8).describe('EXIF orientation of the file; 1 if it has none'),
   min_detectable_face_px: some.describe(
-    'Faces were looked for in all of the image whose box has a longer side of at least as many pixels; of smaller ones only some are found',
+    'Search limit, not a measurement: the whole image was searched for faces whose longer box side is at least this many pixels. Smaller faces may be missed',
   ),
 };
 export const facesOf = <Shape extends z.ZodType>(face: Shape) =>
@@ -123,13 +123,13 @@ export const facesOf = <Shape extends z.ZodType>(face: Shape) =>
 export const Image = object('An image and its faces.', {
   ...image,
   faces: facesOf(Face).min(1),
-  face_index: count.describe('The face that the answer is about'),
+  face_index: count.describe('Index of the face that was compared'),
 });
 
 export type Face = z.infer<typeof Face>;
 export type Image = z.infer<typeof Image>;
 
-/** Decimals of the numbers in a face, by the member that they are, or are in. */
+/** Number of decimals by member; it also applies to the members inside. */
 const decimals: Readonly<Record<string, number>> = {
   index: 0,
   box: 1,
@@ -146,7 +146,7 @@ const decimals: Readonly<Record<string, number>> = {
   stretch: 2,
 };
 
-/** A value with all numbers in it rounded. */
+/** Rounds all numbers in a value. */
 export function rounded<T>(value: T, digits: number): T {
   if (typeof value === 'number') return round(value, digits) as T;
   if (Array.isArray(value)) return value.map((item) => rounded(item, digits)) as T;
@@ -158,7 +158,7 @@ export function rounded<T>(value: T, digits: number): T {
 
 const membersOfFace = Object.keys(Face.shape) as (keyof Face)[];
 
-/** The members that the schema has, rounded. */
+/** Returns the members of the schema, rounded. */
 function faceBody(face: Found): Face {
   const body: Record<string, unknown> = {};
   for (const name of membersOfFace) {
@@ -181,12 +181,12 @@ export function round(value: number, digits: number): number {
 type Measured = Pick<Found, 'landmarks' | 'pose'>;
 
 /**
- * Quality components of ISO/IEC 29794-5, 0 to 100, by the mappings of its reference implementation OFIQ 1.0.3. Not conformant: OFIQ has
- * other landmarks and pose. Why these of its 28: docs/images.md.
+ * Quality components of ISO/IEC 29794-5, 0 to 100, by the mappings of its reference implementation OFIQ 1.0.3. Not conformant: OFIQ uses
+ * other landmarks and poses. docs/images.md says why only these of its 28 components are here.
  */
 export function qualityComponents({ landmarks, pose }: Measured) {
   const [[x1, y1], [x2, y2]] = [landmarks.right_eye, landmarks.left_eye];
-  // A turned head foreshortens the distance; beyond some 85 degrees that says nothing any more.
+  // A turned head shortens the distance in the image. Beyond about 85 degrees the correction is meaningless.
   const distance = Math.hypot(x2 - x1, y2 - y1) / Math.max(0.1, Math.cos(radians(pose.yaw)));
   return {
     inter_eye_distance: Math.round(100 / (1 + Math.exp((70 - distance) / 20))),
@@ -201,5 +201,5 @@ export function withQualityComponents<F extends Measured>(faces: readonly F[]) {
 
 const radians = (degrees: number) => (degrees * Math.PI) / 180;
 
-/** OFIQ's cos² rises again beyond 90 degrees, to 100 for a face that is upside down; here it stays 0. */
+/** OFIQ's cos² rises again beyond 90 degrees, to 100 for an upside-down face; here it stays 0. */
 const straightness = (degrees: number) => Math.round(100 * Math.max(0, Math.cos(radians(degrees))) ** 2);

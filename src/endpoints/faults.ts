@@ -4,9 +4,9 @@ import { type Detected, kinds, kindWords } from '../engine/file-kind.ts';
 import { errorTable, Problem } from '../errors.ts';
 import { count, some, text, word } from './schema.ts';
 
-/** What is wrong with the images of a request. */
+/** Errors of the images of a request. */
 
-/** What a detail calls a photo: that of an index is one of several. `field`: a form's, or a pointer to a member (RFC 6901). */
+/** Name of a photo in messages. `field`: a form field, or a JSON pointer (RFC 6901); `index`: set for one of several photos. */
 export function photoName(field: string, index: number | undefined): string {
   if (index === undefined) return field;
   return field.startsWith('/') ? `${field}/${index}` : `${field}[${index}]`;
@@ -16,23 +16,23 @@ const meanings = Object.fromEntries(
   Object.entries(kinds).map(([name, { meaning }]) => [name, meaning]),
 ) as Record<Detected, string>;
 
-/** What a client is told of an image, besides its field and the code; `detail` or the log alone says the rest. */
+/** Members of an image error besides field and code; everything else is in `detail` or only in the log. */
 export const faultMembers = {
-  detected: word(meanings, 'What the bytes look like.'),
+  detected: word(meanings, 'What the file looks like.'),
   position: some.describe(
-    'With `unsupported_image_format` only: the byte at which a JPEG begins, counted from 0',
+    'With `unsupported_image_format` only: zero-based byte offset at which a JPEG begins',
   ),
-  width: count.describe('Width that the image declares, pixels'),
-  height: count.describe('Height that the image declares, pixels'),
-  limit_pixels: some.describe('The most pixels, width × height, that are accepted'),
-  limit_bytes: some.describe('The most bytes that are accepted'),
-  faces_found: count.describe('How many faces were found in the image'),
+  width: count.describe('Declared width in pixels'),
+  height: count.describe('Declared height in pixels'),
+  limit_pixels: some.describe('Maximum number of pixels (width × height)'),
+  limit_bytes: some.describe('Maximum size in bytes'),
+  faces_found: count.describe('Number of faces found in the image'),
 };
 
-/** What is wrong with one image of a request. */
+/** An error of one image of a request. */
 export type ImageFault = {
   field: string;
-  /** Among the photos of one person. */
+  /** Index among the photos of one person. */
   photo?: number;
 } & (
   | Exclude<Failure, { code: 'internal_error' }>
@@ -62,10 +62,10 @@ export function faultsOf(
   return [{ field, code: 'face_index_out_of_range', faces_found, index, last: faces_found - 1 }];
 }
 
-/** Checked in this order, after everything else that can be wrong with an image. */
+/** Codes that are checked last, in this order. */
 const stages: readonly ImageFault['code'][] = ['no_face_found', 'face_index_out_of_range'];
 
-/** Names every image with a fault. Code and members are those of the first image that fails at the earliest stage. */
+/** Builds the problem that lists every image with an error. Code and members are those of the first image that fails at the earliest stage. */
 export function problemOf(faults: readonly ImageFault[]): Problem {
   const stage = (fault: ImageFault) => stages.indexOf(fault.code);
   const [main] = faults.toSorted((a, b) => stage(a) - stage(b));
@@ -81,18 +81,18 @@ export function problemOf(faults: readonly ImageFault[]): Problem {
   return new Problem(code, { detail, ...members, ...(isOfSeveral ? { errors } : {}) }, reason);
 }
 
-/** What a result has in place of a comparison, like the problem of a request; its schema has a code and further members. */
+/** Members of a problem inside a result; its schema adds a code and further members. */
 export const problemMembers = {
-  status: z.int().describe('The HTTP status that stands for it'),
-  title: text('What is wrong, the same text each time'),
-  detail: text('What to do about it, for people'),
+  status: z.int().describe('HTTP status that the error would have as a response'),
+  title: text('Short summary, the same for every occurrence'),
+  detail: text('Explanation for people: what to do about it'),
 };
 
 export function problemBody({ code, status, message }: Problem) {
   return { code, status, title: errorTable[code].title, detail: message };
 }
 
-/** The log is told what is wrong with the image as a file, and nothing of what it shows. */
+/** Reason for the log. It describes the file, never what the image shows. */
 function reasonOf(fault: ImageFault): string | undefined {
   switch (fault.code) {
     case 'unsupported_image_format':
@@ -124,7 +124,9 @@ function detailsOf(faults: readonly ImageFault[]): string {
   const fields = faceless.map(nameOf).join(' and ');
   const cut = faceless.filter(({ search_timed_out }) => search_timed_out).map(nameOf);
   const short =
-    cut.length > 0 ? [`The search for faces in ${cut.join(' and ')} was stopped: it took too long.`] : [];
+    cut.length > 0
+      ? [`The search for faces in ${cut.join(' and ')} reached its time limit and was stopped.`]
+      : [];
   return [...others, detailOf(first, fields), ...short].join(' ');
 }
 

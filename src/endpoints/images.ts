@@ -7,27 +7,28 @@ import { type ImageFault, problemOf } from './faults.ts';
 import { type MatchOptions, optionEntries, type ValueRule } from './options.ts';
 import type { Warning } from './warnings.ts';
 
-/** What endpoints that take images have in common: their fields, and what is counted and refused. */
+/** Shared parts of the endpoints that take images: fields, counts and rejections. */
 
-export const imageRule = (which: string): ImageRule => ({
+/** `what`: a noun phrase that begins the description, such as "The first image". */
+export const imageRule = (what: string): ImageRule => ({
   kind: 'image',
-  description: `${which} image: JPEG, PNG or WebP, recognised by content`,
+  description: `${what}: JPEG, PNG or WebP, detected from the content`,
 });
 
 export const optionsOf = (id: EndpointId): Readonly<Record<string, ValueRule>> =>
   Object.fromEntries(optionEntries.filter(([, { endpoints }]) => endpoints.includes(id)));
 
-/** The rule of a field by its name; undefined when there is none. */
+/** Rule of a field, or undefined if the endpoint has no such field. */
 export function ruleOf(name: string, fields: Fields): FieldRule | undefined {
   return Object.hasOwn(fields, name) ? fields[name] : undefined;
 }
 
-/** The fields that have to be sent: images, and what the server itself issued. */
+/** Names of the required fields: images, and the challenge that the server issued. */
 export function requiredFields(fields: Fields): string[] {
   return Object.keys(fields).filter((name) => ['image', 'token'].includes(fields[name]!.kind));
 }
 
-/** The image fields, all required, in the order in which they are checked. */
+/** Names of the image fields, in the order in which they are checked. All are required. */
 export function imageFields(fields: Fields): string[] {
   return Object.keys(fields).filter((name) => fields[name]!.kind === 'image');
 }
@@ -42,18 +43,18 @@ export function imageCounts({ faces }: Pick<Image, 'faces'>): ImageCounts {
   return { faces: faces.length, found_by: faces[0]?.found_by ?? 'none' };
 }
 
-/** The face of an image that an answer is about. */
+/** The compared face of an image. */
 export function askedFace(field: string, { faces, face_index }: Image): AskedFace {
   return { field, face: faces[face_index]! };
 }
 
-/** Refuses faulty images. Those without a face are counted; nothing is known of the others. */
+/** Rejects images with errors. Only those without a face are counted, because the others were not searched. */
 export function refusalOf(faults: readonly ImageFault[]): Answered {
   const faceless = faults.filter(({ code }) => code === 'no_face_found');
   return { refusal: problemOf(faults), counts: faceless.map(() => imageCounts({ faces: [] })) };
 }
 
-/** The answer, or a refusal of its faces where the client asked for that: then no comparison counts, for the client gets none. */
+/** Returns the response, or the rejection of its faces if the client asked for that; then no comparison is counted. */
 export function answerUnlessRefused(
   body: { warnings: readonly Warning[]; timings_ms: Timings },
   options: MatchOptions,

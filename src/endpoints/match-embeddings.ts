@@ -11,11 +11,11 @@ import { problemBody, problemMembers } from './faults.ts';
 import { count, listOf, milliseconds, object, optional, percent, text } from './schema.ts';
 import { questionWarnings } from './warnings.ts';
 
-/** One person against many, by embeddings that a worker compared. */
+/** Compares the embeddings of one person with those of many, in a worker. */
 
 const agreement_percents = optional(
   z.array(percent).min(2).max(maxEmbeddings),
-  'Where several embeddings were sent, confidence_percent of each with the mean of the others',
+  'If several embeddings were sent: `confidence_percent` of each with the mean of the others',
 );
 
 export const ComparedCandidate = object('A candidate that was compared.', {
@@ -24,33 +24,38 @@ export const ComparedCandidate = object('A candidate that was compared.', {
   agreement_percents,
 });
 
-export const UncomparedCandidate = object('A candidate whose embeddings disagree.', {
-  id: text('As sent'),
-  problem: object('What is wrong with it, like the problem of a request', {
-    code: z.literal('photos_disagree').describe('For programs'),
-    ...problemMembers,
-    errors: disagreements.describe('One for each embedding that agrees less than `min_agreement_percent`'),
-  }),
-});
+export const UncomparedCandidate = object(
+  'A candidate that was not compared because its embeddings disagree.',
+  {
+    id: text('As sent'),
+    problem: object('The error, as in a problem response', {
+      code: z.literal('photos_disagree').describe('Machine-readable code'),
+      ...problemMembers,
+      errors: disagreements.describe(
+        'One for each embedding whose agreement is below `min_agreement_percent`',
+      ),
+    }),
+  },
+);
 
 type UncomparedCandidate = z.infer<typeof UncomparedCandidate>;
 
-const Embeddings = object('One person against many.', {
+const Embeddings = object('One person compared with many.', {
   request_id,
   threshold_percent,
   accuracy_mode,
   agreement_percents,
-  searched: z.int().min(1).describe('The number that each false_match_rate is multiplied by'),
+  searched: z.int().min(1).describe('Factor that each `false_match_rate` was multiplied by'),
   results: listOf(
     z.xor([ComparedCandidate, UncomparedCandidate]),
-    'Best first: at most `limit`, and none below `min_percent`; then all candidates with a `problem` in the order sent',
+    'Best first, at most `limit`, without those below `min_percent`; then all candidates with a `problem`, in the order sent',
   ).max(maxCandidates),
-  matches: count.describe('How many candidates match, including those that `limit` leaves out'),
+  matches: count.describe('Number of candidates that match, including those beyond `limit`'),
   model: rest.model,
   warnings: rest.warnings,
-  timings_ms: object('Where the time went; in the Server-Timing header as well', {
+  timings_ms: object('Time of each stage; also in the Server-Timing header', {
     queue: milliseconds('Waiting for a worker'),
-    total: milliseconds('From the last byte of the request to the answer'),
+    total: milliseconds('From the last byte of the request to the response'),
   }),
 });
 
@@ -59,7 +64,7 @@ export type Embeddings = z.infer<typeof Embeddings>;
 const several = (percents: number[]) => (percents.length === 0 ? {} : { agreement_percents: percents });
 const photosOf = (percents: readonly number[]) => Math.max(1, percents.length);
 
-/** The embeddings of the person who is looked for, and of each candidate: their agreement, and where a fault is told. */
+/** Agreement of the embeddings of the probe and of each candidate, with the JSON pointer for error messages. */
 function sidesOf({ compared: { agreements, candidates }, calibration }: AnalysedEmbeddings) {
   const sideOf = (field: string, own: readonly number[]) =>
     [field, agreementPercents(own, calibration)] as const;
@@ -119,7 +124,7 @@ const problemOf = (problem: Problem) =>
 const unknownMember = {
   code: 'unknown_field',
   field: '',
-  detail: 'The member was ignored: this endpoint does not know it. Look for a mistake in its name.',
+  detail: 'The member is unknown to this endpoint and was ignored. Check its name.',
 } as const;
 
 export const matchEmbeddings = define({
@@ -135,10 +140,10 @@ export const matchEmbeddings = define({
     tag: 'match',
     summary: 'Compare one embedding with many',
     description:
-      `Compares an embedding from the embed endpoint with up to ${maxCandidates.toLocaleString('en')} others, as if their ` +
-      `images had been compared; up to ${maxEmbeddings} of one person count as one, as in a match of persons. ` +
-      '`searched` says among how many the candidates were found: the most similar of a million strangers is more ' +
-      'similar than one stranger. Off unless the operator switches it on.',
+      `Compares an embedding from the embed endpoint with up to ${maxCandidates.toLocaleString('en')} others, with the same result as ` +
+      `comparing their images; up to ${maxEmbeddings} embeddings of one person count as one, as in a match of persons. ` +
+      'Set `searched` to the size of the gallery that the candidates were found in: the best match among a million different ' +
+      'people scores higher than that among a few. Disabled by default.',
     curl: ['-H "content-type: application/json"', '--data @embeddings.json'],
   },
   answer(given) {

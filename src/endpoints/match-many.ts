@@ -12,9 +12,9 @@ import { maxTargets } from './options.ts';
 import { count, listOf, object, optional, text } from './schema.ts';
 import { bestOfMany, incomplete, notTheLargest, questionWarnings, Warning } from './warnings.ts';
 
-/** One image against several. A fault of image1 refuses the request; a fault of a target is reported in its result. */
+/** Compares one image with several. An error in image1 rejects the request; an error in a target is reported in its result. */
 
-/** The problems that one of several images may have. */
+/** Error codes that a target may have. */
 const targetFaults = [
   'missing_field',
   'image_too_large',
@@ -24,14 +24,14 @@ const targetFaults = [
 ] as const;
 
 const target = {
-  index: count.describe('Its position among those sent'),
-  filename: text('Its name, as sent').exactOptional(),
+  index: count.describe('Zero-based position among the images sent'),
+  filename: text('File name, as sent').exactOptional(),
 };
 
 export const Compared = object('An image that was compared with image1.', {
   ...target,
   ...verdict,
-  image1_face_index: count.describe('The face of image1 that it is most similar to'),
+  image1_face_index: count.describe('Index of the most similar face of image1'),
   image2: Image,
   pairs_compared,
   warnings: listOf(Warning, 'Warnings about this image'),
@@ -40,27 +40,27 @@ export const Compared = object('An image that was compared with image1.', {
 const { shape: extras } = z.object(faultMembers).omit({ faces_found: true }).partial();
 export const Uncompared = object('An image that could not be compared.', {
   ...target,
-  problem: object('What is wrong with it, like the problem of a match', {
-    code: z.enum(targetFaults).describe('For programs'),
+  problem: object('The error, as in the problem response of a match', {
+    code: z.enum(targetFaults).describe('Machine-readable code'),
     ...problemMembers,
     ...extras,
-    reasons: optional(z.array(z.enum(qualityReasonNames)), 'With `low_quality_face` only, what the face is'),
-    face_index: count.describe('With `presentation_attack` only, the face').exactOptional(),
+    reasons: optional(z.array(z.enum(qualityReasonNames)), 'With `low_quality_face` only: the reasons'),
+    face_index: count.describe('With `presentation_attack` only: index of the face').exactOptional(),
     live_score: live_score.exactOptional(),
   }),
 });
 
 export const Many = object(
-  'One image against several. `face_index` of image1 names the face of the best result.',
+  'One image compared with several. `face_index` of image1 is the face of the best result.',
   {
     request_id,
     threshold_percent,
     accuracy_mode,
     image1: Image,
-    results: listOf(z.xor([Compared, Uncompared]), 'One for each image2, in the order sent')
+    results: listOf(z.xor([Compared, Uncompared]), 'One result for each image2, in the order sent')
       .min(1)
       .max(maxTargets),
-    matches: count.describe('How many of them match'),
+    matches: count.describe('Number of results that match'),
     ...rest,
   },
 );
@@ -69,7 +69,7 @@ export type Many = z.infer<typeof Many>;
 export type Compared = z.infer<typeof Compared>;
 export type Uncompared = z.infer<typeof Uncompared>;
 
-/** One image against several → the answer of the contract. Each target gets a result of its own. */
+/** Builds the response body. Each target has a result of its own. */
 function bodyOf(analysed: Analysed): Many {
   const { question, targets, outcomes, calibration } = analysed;
   const { request_id, options, model } = question;
@@ -111,7 +111,7 @@ function bodyOf(analysed: Analysed): Many {
   };
 }
 
-/** The result of a target, or its problem. */
+/** Result of a target, or its problem. */
 function resultOf(analysed: Analysed, target: Target) {
   try {
     return comparedTarget(analysed, target);
@@ -153,7 +153,7 @@ function comparedTarget(
   };
 }
 
-/** Like the problem of a request, without the field, which is clear from its place. */
+/** A problem without its field, which is clear from its place in the response. */
 function problemIn(problem: Problem): Uncompared['problem'] {
   const { errors, ...sent } = problem.extras;
   const members = Object.entries(sent).filter(([name]) => Object.hasOwn(extras, name));
@@ -193,13 +193,13 @@ export const matchMany = define({
   audited: true,
   takes: 'images',
   fields: {
-    image1: imageRule('First'),
-    image2: { ...imageRule('Second'), most: maxTargets, targets: true },
+    image1: imageRule('The image to compare'),
+    image2: { ...imageRule('An image to compare it with'), most: maxTargets, targets: true },
     ...optionsOf('match_many'),
   },
   values: 'ManyValues',
   success: {
-    description: 'The image was compared with those that could be compared',
+    description: 'The images were compared; each result has a comparison or a problem',
     name: 'Many',
     schema: Many,
   },
@@ -213,10 +213,10 @@ export const matchMany = define({
     tag: 'match',
     summary: 'Compare one photo with several',
     description:
-      `Compares \`image1\` with each \`image2\`, of which there may be up to ${maxTargets}. Each has a result or a problem of ` +
-      'its own. A fault of `image1` is the problem of the request. If you take only the best of several results, consider ' +
-      'their number: there were several chances of a false match.',
-    further: ' For each `image2` but the first it takes one more.',
+      `Compares \`image1\` with up to ${maxTargets} images sent as \`image2\`. Each \`image2\` has its own result or problem; an error in ` +
+      '`image1` rejects the request. If you use only the best of several results, multiply its `false_match_rate` by their ' +
+      'number, because each comparison is a chance of a false match.',
+    further: ' Each `image2` beyond the first takes one more.',
     curl: ['-F image1=@one.jpg', '-F image2=@two.jpg', '-F image2=@three.jpg', '-F accuracy_mode=fast'],
   },
   answer(analysed) {

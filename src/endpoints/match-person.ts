@@ -13,33 +13,35 @@ import { answerUnlessRefused, imageCounts, imageRule, optionsOf, refusalOf } fro
 import { count, object, percent, text } from './schema.ts';
 import { incomplete, notInFront, questionWarnings, type Warning } from './warnings.ts';
 
-/** Photos of one person against photos of one person: one decision. */
+/** Compares photos of one person with photos of one person, as one decision. */
 
-/** Most photos of each side: frames of a check-in, and a reference. */
+/** Maximum number of photos on each side: frames of a check-in, and references. */
 export const mostPhotos = { image1: 4, image2: 16 } as const;
 
 export const PersonPhoto = Image.extend({
-  index: count.describe('Its position among those sent'),
-  filename: text('Its name, as sent').exactOptional(),
+  index: count.describe('Zero-based position among the photos of its field'),
+  filename: text('File name, as sent').exactOptional(),
   agreement_percent: percent
     .nullable()
     .describe(
-      'confidence_percent of the photo with the mean of the others of its side; null where it is alone',
+      '`confidence_percent` of the photo with the mean of the other photos on its side; null for a single photo',
     ),
-}).describe('A photo of one side, and its faces; the largest counts.');
+}).describe('A photo of one side and its faces; the largest face is compared.');
 
 const Person = object('Whether the photos of both sides show the same person.', {
   request_id,
   ...decision,
-  similarity: verdict.similarity.describe('Cosine of the two means; not comparable between model packs'),
+  similarity: verdict.similarity.describe(
+    'Cosine similarity of the two mean embeddings; not comparable between model packs',
+  ),
   false_match_rate: verdict.false_match_rate.describe(
-    "How often two different people score at least this high with as many photos; never below the floor of the pack's table; 1 when the pack has no table",
+    'Rate at which different people score at least this high with the same numbers of photos. Never below the floor of the pack; 1 if the pack is not calibrated',
   ),
   image1: z.array(PersonPhoto).min(1).max(mostPhotos.image1).describe('In the order sent'),
   image2: z.array(PersonPhoto).min(1).max(mostPhotos.image2).describe('In the order sent'),
-  photos_compared: object('How many photos each side is the mean of', {
-    image1: z.int().min(1).max(mostPhotos.image1).describe('Photos of image1'),
-    image2: z.int().min(1).max(mostPhotos.image2).describe('Photos of image2'),
+  photos_compared: object('Number of photos compared on each side', {
+    image1: z.int().min(1).max(mostPhotos.image1).describe('Number of photos of image1'),
+    image2: z.int().min(1).max(mostPhotos.image2).describe('Number of photos of image2'),
   }),
   ...rest,
 });
@@ -182,10 +184,10 @@ export const matchPerson = define({
     tag: 'match',
     summary: 'Compare several photos of two people',
     description:
-      `\`image1\` is up to ${mostPhotos.image1} photos of one person, \`image2\` up to ${mostPhotos.image2} photos of one person: is it the same ` +
-      'person? The largest face of each photo counts, and each side is the mean of its embeddings: that misses far ' +
-      'fewer people than one photo. A photo of somebody else is told by its agreement with the others of its side.',
-    further: ' For each photo beyond the second it takes one more.',
+      `Compares up to ${mostPhotos.image1} photos of one person (\`image1\`) with up to ${mostPhotos.image2} photos of one person (\`image2\`). ` +
+      'The largest face of each photo is used, and each side is compared by the mean of its embeddings, which rejects far ' +
+      'fewer genuine pairs than single photos. `agreement_percent` reveals a photo of someone else.',
+    further: ' Each photo beyond the second takes one more.',
     curl: ['-F image1=@frame.jpg', '-F image2=@one.jpg', '-F image2=@two.jpg', '-F accuracy_mode=fast'],
   },
   persons(found) {

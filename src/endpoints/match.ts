@@ -9,31 +9,28 @@ import { answerUnlessRefused, askedFace, imageCounts, imageRule, optionsOf, refu
 import { cosine, count, object, percent } from './schema.ts';
 import { comparedFace, incomplete, questionWarnings } from './warnings.ts';
 
-/** Two images against each other: with the threshold alone, and with all controls. */
+/** Compares two images: the basic endpoint with a threshold only, the advanced one with all options. */
 
 export const Pair = object('Two faces that were compared.', {
-  image1_face_index: count.describe('A face of image1'),
-  image2_face_index: count.describe('A face of image2'),
+  image1_face_index: count.describe('Index of the face of image1'),
+  image2_face_index: count.describe('Index of the face of image2'),
   similarity: cosine.describe('As in the answer, for this pair'),
   confidence_percent: percent.describe('As in the answer, for this pair'),
 });
 
-export const Match = object(
-  'Whether the two images show the same person. A non-match is an answer like any other, not an error.',
-  {
-    request_id,
-    ...decision,
-    image1: Image,
-    image2: Image,
-    pairs_compared,
-    pairs: z.array(Pair).min(1).describe('Every pair that was compared, best first'),
-    ...rest,
-  },
-);
+export const Match = object('Result of a comparison. A non-match is a result, not an error.', {
+  request_id,
+  ...decision,
+  image1: Image,
+  image2: Image,
+  pairs_compared,
+  pairs: z.array(Pair).min(1).describe('All compared pairs, best first'),
+  ...rest,
+});
 
 export type Match = z.infer<typeof Match>;
 
-/** A comparison → the answer of the contract. Matching uses exact numbers; they are rounded afterwards. */
+/** Builds the response body. Decisions use exact numbers; only the returned ones are rounded. */
 function matchAnswer(question: Question, { analyses, pairs }: Comparison, calibration: Calibration): Match {
   const { request_id, options, model } = question;
   const [first, second] = analyses;
@@ -73,7 +70,7 @@ const success: Success = {
 };
 
 const photos = ['-F image1=@one.jpg', '-F image2=@two.jpg'] as const;
-const images = { image1: imageRule('First'), image2: imageRule('Second') };
+const images = { image1: imageRule('The first image'), image2: imageRule('The second image') };
 const advanced = { ...images, ...optionsOf('match_advanced') };
 
 function answer({ question, outcomes, calibration }: Analysed): Answered {
@@ -106,8 +103,8 @@ export const match = define({
     tag: 'match',
     summary: 'Compare two photos',
     description:
-      'Finds every face in both images, compares each face of the first with each of the second, and answers for the most ' +
-      'similar pair. The same as the advanced endpoint with all defaults.',
+      'Detects the faces in both images, compares each face of the first with each of the second, and returns the result of the ' +
+      'most similar pair. Equivalent to the advanced endpoint with all defaults.',
     curl: photos,
   },
   answer,
@@ -126,11 +123,11 @@ export const matchAdvanced = define({
   errors: ['faces', 'choice'],
   docs: {
     tag: 'match',
-    summary: 'Compare two photos, with every field',
+    summary: 'Compare two photos, with all options',
     description:
-      'Like the basic endpoint, and lets you choose faces, trade accuracy for speed, set the detection score, and refuse poor faces. ' +
-      'With one face index, that face is compared with all faces of the other image; with both, those two are; with none, ' +
-      '`auto_pair_best` decides.',
+      'Like the basic endpoint, with options to select faces, trade accuracy for speed, set the minimum detection score, and reject ' +
+      'low-quality faces. With one face index, that face is compared with all faces of the other image; with two, the two faces are ' +
+      'compared; with none, `auto_pair_best` decides.',
     curl: [...photos, '-F threshold_percent=80', '-F image1_face_index=0', '-F accuracy_mode=fast'],
   },
   answer,

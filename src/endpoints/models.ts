@@ -5,17 +5,17 @@ import type { PackFile } from '../engine/pack-files.ts';
 import { define, prefix } from './endpoint.ts';
 import { listOf, object, share, text, word } from './schema.ts';
 
-/** The loaded pack, so that a client can tell when it changes. */
+/** Describes the loaded pack, so that a client notices when it changes. */
 
 const roles: Record<PackFile['role'], string> = {
   detector: 'finds faces',
   close_detector: 'finds faces that fill the image',
   landmarks: 'finds eyes, nose and mouth',
-  embedder: 'turns a face into a vector',
-  cohort: 'normalises similarities, so that one threshold serves different groups of people',
-  human: 'tells human faces from those of animals',
-  occlusion: 'tells faces whose nose and mouth are covered',
-  liveness: 'gives hints at photos and screens before the camera, to requests that ask',
+  embedder: 'computes the embedding of a face',
+  cohort: 'normalises similarities, so that one threshold suits different groups of people',
+  human: 'distinguishes human faces from those of animals',
+  occlusion: 'detects faces whose nose and mouth are covered',
+  liveness: 'hints at photos and screens held to the camera, on request',
 };
 
 const sources: Record<Manifest['source']['kind'], string> = {
@@ -25,25 +25,20 @@ const sources: Record<Manifest['source']['kind'], string> = {
 
 const rate = z.number().positive();
 
-export const Calibration = object('The table from similarity to false-match rate.', {
-  fitted_on: text('The pairs of images that the table was made from'),
+export const Calibration = object('Calibration table: similarity to false match rate.', {
+  fitted_on: text('Pairs of images that the table was fitted on'),
   points: listOf(
     z
-      .tuple([
-        z.number().describe('Similarity, normalised as the model pack does it'),
-        rate.max(1).describe('False-match rate'),
-      ])
-      .describe('A similarity, and how often two different people score at least this high'),
-    'Rising similarities, falling rates; between points the logarithm of the rate is linear',
+      .tuple([z.number().describe('Normalised similarity'), rate.max(1).describe('False match rate')])
+      .describe('A normalised similarity and the rate at which different people reach it'),
+    'Points in order of rising similarity; the logarithm of the rate is interpolated linearly',
   ).min(2),
   floor: rate
     .max(0.1)
-    .describe(
-      'The lowest false-match rate that the people of the fit can show; below it an answer is `extrapolated`',
-    ),
+    .describe('Lowest false match rate that was measured; results beyond it are `extrapolated`'),
   photos: listOf(
     share,
-    'By how much strangers are more similar when a side is the mean of 1, 2 … photos of a person; absent where nobody measured it',
+    'Increase of the similarity of different people if a side is the mean of 1, 2, … photos; absent if not measured',
   )
     .min(2)
     .exactOptional(),
@@ -52,42 +47,42 @@ export const Calibration = object('The table from similarity to false-match rate
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const Models = object('The model pack that is loaded.', {
   pack: text('Name of the model pack'),
-  version: text('Its version; answers may differ between versions'),
-  description: text('What it consists of'),
-  source: object("The origin of the pack's own nets", {
-    kind: word(sources, 'What it is.'),
-    name: text('Its name'),
-    version: text('Its version or commit'),
-    licence: text('Its licence, as stated by it'),
+  version: text('Version; results may differ between versions'),
+  description: text('Contents of the pack'),
+  source: object('Origin of the models of the pack', {
+    kind: word(sources, 'Kind of source.'),
+    name: text('Name'),
+    version: text('Version or commit'),
+    licence: text('Licence, as stated by the source'),
   }),
-  runtime: object('What runs the nets', {
+  runtime: object('Inference runtime', {
     onnxruntime: text('Version of ONNX Runtime'),
     providers: listOf(
       z.string(),
-      'Its execution providers, in order of preference: `cpu` alone unless FACEMATCH_PROVIDER says otherwise',
+      'Execution providers in order of preference (FACEMATCH_PROVIDER); default `cpu`',
     ).min(1),
   }),
   files: listOf(
     z.object({
-      role: word(roles, 'What the net is for.'),
-      file: text('Name of the file'),
-      pack: text('The model pack that it belongs to: this one, or the one that it was taken over from'),
-      licence: text('Its licence'),
-      sha256: sha256.describe('SHA-256 of the file that is loaded'),
+      role: word(roles, 'Purpose of the model.'),
+      file: text('File name'),
+      pack: text('Model pack that the file belongs to: this one, or the one that it is shared from'),
+      licence: text('Licence'),
+      sha256: sha256.describe('SHA-256 of the loaded file'),
       source_sha256: sha256.describe('SHA-256 of the file as its authors published it'),
     }),
-    'The nets in the order in which they process an image, then the other files',
+    'Models in the order of processing, then the other files',
   ),
   min_det_score: share.describe('Default of the form field `min_det_score`'),
-  human: object('The check for human faces; absent when the pack takes every face', {
-    bar: z.number().describe('The threshold: faces with a lower `human_score` are dropped'),
-    fitted_on: text('The images that it was made from'),
+  human: object('Check for human faces; absent if the pack has none', {
+    bar: z.number().describe('Threshold: faces with a lower `human_score` are dropped'),
+    fitted_on: text('Images that the check was fitted on'),
   }).exactOptional(),
-  liveness: object('The hint at presentation attacks; absent when the pack has none', {
+  liveness: object('Single-image liveness hint; absent if the pack has none', {
     live_threshold: share.describe('Default of the form field `live_threshold`'),
   }).exactOptional(),
   calibration: object(
-    'One table for each accuracy mode; absent when the pack is not calibrated: its answers then have the warning `uncalibrated`',
+    'One table for each accuracy mode; absent if the pack is not calibrated, in which case responses have the warning `uncalibrated`',
     { fast: Calibration, balance: Calibration },
   ).exactOptional(),
 });
@@ -124,7 +119,7 @@ export const models = define({
     tag: 'about',
     summary: 'Show the model pack',
     description:
-      'Names the loaded model pack, the origin, licence and checksum of each net, and its calibration.',
+      'Returns the loaded model pack: name, version, origin, licence and checksum of each model, and the calibration.',
     curl: [],
   },
   answer: ({ manifest, files, runtime }) => ({ body: bodyOf(manifest, files(), runtime()) }),

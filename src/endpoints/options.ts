@@ -5,15 +5,15 @@ import { sentWords } from '../engine/sent-words.ts';
 import { Problem } from '../errors.ts';
 
 /**
- * What a caller may choose. A field of the endpoints is a line of `optionRules`, from which types, forms, JSON, documents, the demo and the
- * command line follow.
+ * The options of requests. Each is an entry of `optionRules`, from which types, forms, JSON, the API documents, the demo page and the
+ * command line are derived.
  */
 
 export interface NumberRule {
   kind: 'decimal' | 'integer';
   min: number;
   max: number;
-  /** undefined stands for the model pack's own. */
+  /** Undefined if the model pack has its own default. */
   default: number | undefined;
   description: string;
 }
@@ -30,26 +30,26 @@ interface SwitchRule {
 }
 export type ValueRule = NumberRule | ChoiceRule | SwitchRule;
 
-/** What the options depend on in a pack. */
+/** The members of a pack that options depend on. */
 export type PackDefaults = Pick<Manifest, 'min_det_score' | 'liveness'>;
 
 type OptionRule = ValueRule & {
   endpoints: readonly EndpointId[];
-  /** The default, where it is the pack's own. */
+  /** Reads the default from the pack, if the pack defines it. */
   ofPack?: (pack: PackDefaults) => number;
-  /** It changes what is found in an image, so the workers are told. */
+  /** It changes the analysis of an image, so it is passed to the workers. */
   analysis?: true;
-  /** It only has a meaning with a pack that has liveness nets. */
+  /** It only has a meaning for packs with liveness models. */
   liveness?: true;
 };
 
-/** An image is compared with at most so many at once. */
+/** Maximum number of target images that one image is compared with in a request. */
 export const maxTargets = 16;
 
 const anyImage = ['match_advanced', 'match_many', 'match_person', 'match_live', 'detect', 'embed'] as const;
 const refusing = ['match_advanced', 'match_many', 'match_person', 'match_live', 'embed'] as const;
 
-/** The largest index of the addon's 32-bit integer; whether the image has so many faces is checked later. */
+/** The maximum is that of the addon's 32-bit integer; whether the image has that face is checked later. */
 const faceIndex = { kind: 'integer', min: -1, max: 2 ** 31 - 1, default: -1 } as const;
 
 /** The options, in the order in which documents list them. */
@@ -59,7 +59,7 @@ export const optionRules = {
     min: 0,
     max: 100,
     default: 70,
-    description: 'The answer is a match from this confidence_percent on',
+    description: 'Minimum `confidence_percent` of a match',
     endpoints: ['match', 'match_advanced', 'match_many', 'match_person', 'match_live'],
   },
   min_agreement_percent: {
@@ -68,36 +68,37 @@ export const optionRules = {
     max: 100,
     default: 40,
     description:
-      'Photos of one side are refused (422 `photos_disagree`) when one has a lower percent with the mean of the others of its side; 0 refuses none',
+      'Minimum percent of each photo with the mean of the other photos on its side; below it the request is rejected (422 `photos_disagree`). 0 rejects none',
     endpoints: ['match_person', 'match_live'],
   },
   image1_face_index: {
     ...faceIndex,
-    description: 'Which face of image1, counted from 0, largest first; -1 chooses automatically',
+    description: 'Index of the face of image1 to compare; 0 is the largest, -1 selects automatically',
     endpoints: ['match_advanced', 'match_many'],
   },
   image2_face_index: {
     ...faceIndex,
-    description: 'Which face of image2, counted from 0, largest first; -1 chooses automatically',
+    description: 'Index of the face of image2 to compare; 0 is the largest, -1 selects automatically',
     endpoints: ['match_advanced'],
   },
   face_index: {
     ...faceIndex,
-    description: 'Which face gets an embedding, counted from 0, largest first; -1 for all',
+    description: 'Index of the face to embed; 0 is the largest, -1 embeds all',
     endpoints: ['embed'],
   },
   accuracy_mode: {
     kind: 'choice',
     values: accuracyModes,
     default: 'balance',
-    description: 'balance for accuracy, fast for lower latency',
+    description: '`balance` for accuracy, `fast` for lower latency',
     endpoints: anyImage,
     analysis: true,
   },
   use_heuristic_fallback: {
     kind: 'boolean',
     default: true,
-    description: 'Whether to try further detection steps when no face was found',
+    description:
+      'Run extra detection passes: for small or rotated faces beside those found, and, if none was found, for rotated, dark, printed or cropped ones. Slower',
     endpoints: anyImage,
     analysis: true,
   },
@@ -107,7 +108,7 @@ export const optionRules = {
     max: 1,
     default: undefined,
     ofPack: ({ min_det_score }) => min_det_score,
-    description: "Least detection score of a face; by default the model pack's own",
+    description: 'Minimum detection score of a face; the default depends on the model pack',
     endpoints: anyImage,
     analysis: true,
   },
@@ -115,20 +116,20 @@ export const optionRules = {
     kind: 'boolean',
     default: true,
     description:
-      'Whether automatic choice takes the best pair of all faces, or the largest face of each image',
+      'Automatic selection: `true` compares all faces and takes the best pair, `false` compares the largest face of each image',
     endpoints: ['match_advanced', 'match_many'],
   },
   reject_low_quality: {
     kind: 'boolean',
     default: false,
-    description: 'Whether a poor face is refused (422 `low_quality_face`) instead of answered with a warning',
+    description: 'Reject low-quality faces (422 `low_quality_face`) instead of returning a warning',
     endpoints: refusing,
   },
   detect_presentation_attack: {
     kind: 'boolean',
     default: false,
     description:
-      'Whether each face gets a `live_score`; only with a model pack that has liveness nets. A hint, never a verdict alone',
+      'Return a `live_score` for each face; only with a model pack that has liveness models. A hint; never decide on it alone',
     endpoints: anyImage,
     analysis: true,
     liveness: true,
@@ -137,7 +138,7 @@ export const optionRules = {
     kind: 'boolean',
     default: false,
     description:
-      'Whether a face whose `live_score` is below `live_threshold` is refused (422 `presentation_attack`); includes `detect_presentation_attack`',
+      'Reject faces whose `live_score` is below `live_threshold` (422 `presentation_attack`); includes `detect_presentation_attack`',
     endpoints: refusing,
     liveness: true,
   },
@@ -148,7 +149,7 @@ export const optionRules = {
     default: undefined,
     ofPack: ({ liveness }) => liveness?.live_threshold ?? 0.5,
     description:
-      "Least `live_score` that `reject_presentation_attack` lets pass; by default the model pack's own",
+      'Minimum `live_score` that passes `reject_presentation_attack`; the default depends on the model pack',
     endpoints: refusing,
     liveness: true,
   },
@@ -171,28 +172,28 @@ export const optionEntries = Object.entries<OptionRule>(optionRules) as readonly
   OptionRule,
 ])[];
 
-/** What is chosen unless the caller says otherwise, but for what is the pack's own. */
+/** Default values, except those that the pack defines. */
 export const defaults = Object.fromEntries(
   optionEntries.flatMap(([name, rule]) => (rule.ofPack ? [] : [[name, rule.default]])),
 ) as Omit<MatchOptions, NamesWith<'ofPack'>>;
 
 const ofPack = optionEntries.flatMap(([name, rule]) => (rule.ofPack ? [[name, rule.ofPack] as const] : []));
 const analysis = optionEntries.flatMap(([name, rule]) => (rule.analysis ? [name] : []));
-/** Asked of a pack without liveness nets, these are refused. */
+/** Options that are rejected if the pack has no liveness models. */
 const needingNets = optionEntries.flatMap(([name, { liveness, kind }]) =>
   liveness && kind === 'boolean' ? [name] : [],
 );
 
-/** All options, where a caller has given some. Throws Problem invalid_field when the pack cannot do what was asked. */
+/** Fills in the defaults. Throws Problem invalid_field if the pack does not support an option. */
 export function completeOptions(given: Partial<MatchOptions>, pack: PackDefaults): MatchOptions {
   const own = Object.fromEntries(ofPack.map(([name, read]) => [name, read(pack)]));
   const options = { ...defaults, ...own, ...given } as MatchOptions;
   const field = needingNets.find((name) => options[name]);
   if (field !== undefined && pack.liveness === undefined) {
     throw new Problem('invalid_field', {
-      detail: `Send false as ${field}, or leave it out: the model pack of this server has no liveness nets.`,
+      detail: `Send false as ${field}, or omit it: the model pack of this server has no liveness models.`,
       field,
-      expected: 'false, because the model pack has no liveness nets',
+      expected: 'false, because the model pack has no liveness models',
     });
   }
   options.detect_presentation_attack = field !== undefined;
@@ -224,7 +225,7 @@ export function expectation(rule: ValueRule): string {
 /** Numbers in text are JSON's (RFC 8259 section 6) without exponents and -0; Number() would take "", " 1" and "0x10". */
 const grammar = { decimal: /^(?:0|[1-9]\d*)(?:\.\d+)?$/, integer: /^(?:0|-?[1-9]\d*)$/ } as const;
 
-/** Booleans as the languages of clients write them, in lower case. */
+/** Booleans as client languages write them, in lower case. */
 const booleans: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['false', false],
@@ -234,10 +235,10 @@ const booleans: ReadonlyMap<string, boolean> = new Map([
 
 export type OptionValue = number | string | boolean;
 
-/** An option as it comes: the text of a form, or a value of JSON, of which a list or an object is undefined. */
+/** A received option: the text of a form field, or a JSON value (undefined for a list or an object). */
 type SentValue = OptionValue | null | undefined;
 
-/** Its value; undefined where it was left empty, which means its default. Throws Problem invalid_field. */
+/** Returns the value, or undefined if it is empty, which means the default. Throws Problem invalid_field. */
 export function readOption(name: string, rule: ValueRule, sent: SentValue): OptionValue | undefined {
   if (sent === '' || sent === null) return undefined;
   const value = parseOption(rule, sent);
@@ -245,7 +246,7 @@ export function readOption(name: string, rule: ValueRule, sent: SentValue): Opti
   return value;
 }
 
-/** The value that was sent; undefined for what the option does not take. */
+/** Returns the parsed value, or undefined if it is invalid. */
 export function parseOption(rule: ValueRule, sent: SentValue): OptionValue | undefined {
   switch (rule.kind) {
     case 'choice':
@@ -267,10 +268,10 @@ export function invalidOption(name: string, rule: ValueRule, sent: SentValue): P
   return new Problem('invalid_field', { detail, field: name, expected });
 }
 
-/** What is said of a compared face that is not the largest one of its image, to people who do not write requests. */
+/** Text for people who do not write requests: the compared face is not the largest of its image. */
 export function largestWords(image: string): string {
   return (
-    `The face compared in ${image} is not the largest one there: make sure that it is the person you mean, ` +
-    'and not somebody behind them or on an image that they hold.'
+    `The face compared in ${image} is not the largest one: check that it is the person you mean, ` +
+    'and not someone behind them or on a photo that they hold.'
   );
 }

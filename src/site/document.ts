@@ -17,14 +17,14 @@ import { examples } from './examples.ts';
 import { type Header, headers, type Operation, operationOf, requestIdPattern } from './operations.ts';
 import { type ComponentKind, jsonSchemas, problemSchemas, ref } from './schemas.ts';
 
-/** The OpenAPI 3.1 document, built from the tables that the server itself uses. */
+/** Builds the OpenAPI 3.1 document from the tables that the server itself uses. */
 
 export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 
-/** The version of the interface, not of the program: it changes with /API/v1.0. */
+/** Version of the API, not of the program. */
 const version = '1.0';
 
-/** Describes the endpoints that are switched on, with the configured limits. */
+/** Describes the enabled endpoints, with the configured limits. */
 export function openApiDocument(config: Config) {
   const open = endpoints.filter(({ id }) => config.endpoints.includes(id));
   const paths: Record<string, { get?: Operation; post?: Operation }> = {};
@@ -42,7 +42,7 @@ export function openApiDocument(config: Config) {
       description: introduction(config),
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: '/', description: 'The server that this document came from' }],
+    servers: [{ url: '/', description: 'The server that returned this document' }],
     tags: Object.entries(tags)
       .filter(([name]) => used.some((tag) => tag === name))
       .map(([name, description]) => ({ name, description })),
@@ -53,7 +53,7 @@ export function openApiDocument(config: Config) {
           type: 'apiKey',
           in: 'header',
           name: 'x-api-key',
-          description: 'A key that the operator has made for you',
+          description: 'API key, issued by the operator',
         },
         bearer: { type: 'http', scheme: 'bearer', description: 'The same key, as Authorization: Bearer' },
       },
@@ -62,7 +62,7 @@ export function openApiDocument(config: Config) {
           name: 'X-Request-Id',
           in: 'header',
           required: false,
-          description: 'Your own id for the request; one of another form is replaced',
+          description: 'Request id chosen by the client; an invalid one is replaced',
           schema: { type: 'string', pattern: requestIdPattern },
         },
       },
@@ -73,12 +73,12 @@ export function openApiDocument(config: Config) {
   };
 }
 
-/** What the endpoints answer in JSON. */
+/** The successful JSON responses. */
 function successes(): Success[] {
   return endpoints.flatMap((endpoint) => ('success' in endpoint ? [endpoint.success] : []));
 }
 
-/** Schemas that several answers have, by the names of their components. */
+/** Schemas that several responses share, by component name. */
 const shared = {
   Compared,
   Uncompared,
@@ -95,13 +95,13 @@ const shared = {
   Calibration,
 };
 
-/** All schemas by the names of their components. */
+/** All schemas by component name. */
 function answerSchemas(): Record<string, z.ZodType> {
   const own = successes().map(({ name, schema }) => [name, schema] as const);
   return { ...Object.fromEntries(own), EmbeddingsRequest, ...shared };
 }
 
-/** The components that `from` refers to, directly or not. Those of endpoints that are off are left out. */
+/** The components that `from` refers to, directly or indirectly; those of disabled endpoints are left out. */
 function reached<T>(kind: ComponentKind, components: Record<string, T>, from: unknown): Record<string, T> {
   const found = new Set<string>();
   const follow = (text: string): void => {
@@ -120,9 +120,9 @@ interface Example {
   value: object;
 }
 
-/** By the names of components and by codes. One that is new has no example until `npm run docs` records it. */
+/** Examples by component name and by error code. A new one is empty until `npm run docs` records it. */
 function recorded(): Record<string, Example> {
-  const answers = successes().map(({ name }) => [name, 'An answer; long lists are cut short'] as const);
+  const answers = successes().map(({ name }) => [name, 'A response; long lists are shortened'] as const);
   const problems = errorCodes.map((code) => [code, errorTable[code].title] as const);
   return Object.fromEntries(
     [...answers, ...problems].map(([name, summary]) => [name, { summary, value: examples[name] ?? {} }]),
@@ -132,34 +132,32 @@ function recorded(): Record<string, Example> {
 /** The introduction of the document, in Markdown, with the limits of this server. */
 function introduction(config: Config): string {
   return [
-    'Tells whether two photos show the same person, and how sure that is. Send both in one form. Images are processed in ' +
-      'memory, and nothing is kept.',
+    'Compares the faces in two photos and returns a calibrated score. Images are processed in memory and not stored.',
     ...(config.endpoints.includes(demo.id) ? [`[${demo.docs.summary}](${demo.path})`] : []),
-    '## What the percentage means',
-    '`confidence_percent` says how rarely two different people look this similar, for every model pack and mode. ' +
-      'Ten points more are ten times fewer false matches:',
+    '## Confidence',
+    '`confidence_percent` is a log scale of the false match rate (FMR), the rate at which different people score at least as high. ' +
+      'It has the same meaning for every model pack and accuracy mode: 10 points more mean 10 times fewer false matches. It is not the ' +
+      'probability that both photos show the same person.',
     ...falseMatches.map(([percent, rate]) => `- ${percent} %: ${rate}`),
-    'Below 40 the scale goes down to 0. With several pairs of faces there are several chances of a false match, and ' +
-      '`confidence_percent` takes that into account. `match` is true from `threshold_percent` on.',
+    'Below 40 the scale runs linearly down to 0. If several pairs of faces are compared, `confidence_percent` is corrected for their ' +
+      'number. `match` is true if `confidence_percent` is at least `threshold_percent`.',
     '## Keys and quotas',
-    'Send your key in the `x-api-key` header, or as `Authorization: Bearer`; a request with two different keys is refused. Beside `x-api-key`, a ' +
-      'Bearer token without the form of a key, such as that of a gateway, is ignored. A key has scopes, which say what it may ' +
-      'be used for, and a quota: a bucket of tokens that refills steadily. `RateLimit-Policy` and `RateLimit` describe it. A request that takes much CPU time takes further tokens after its response, so ' +
-      'that the bucket may become negative. Without enough tokens the response is ' +
-      '429, and `Retry-After` says how long to wait.',
+    'Send your key in the `x-api-key` header or as `Authorization: Bearer`. A request with two different keys is rejected. Beside `x-api-key`, a ' +
+      'Bearer token that does not have the form of a key, such as that of a gateway, is ignored. A key has scopes, which are the endpoints that it ' +
+      'may use, and a quota: a token bucket that refills at a constant rate, described by `RateLimit-Policy` and `RateLimit`. ' +
+      'A request that takes much CPU time takes more tokens after its response, so the bucket may become negative. ' +
+      'Without enough tokens the server returns 429 with `Retry-After`.',
     '## Errors',
-    'Every error is `application/problem+json` (RFC 9457). `code` is for programs and never changes its meaning; `detail` ' +
-      'says what to do, and names the image or the field. New members and new codes may be added, so ignore those that ' +
-      'you do not know.',
+    'Every error is `application/problem+json` (RFC 9457). `code` is machine-readable and never changes its meaning; `detail` ' +
+      'says what to do and names the image or the field. Ignore unknown members and codes, because new ones may be added.',
     '## Warnings',
-    'An answer may have `warnings`: a field that was ignored, or a compared face so poor that the same person is ' +
-      'recognised less often. `code` and `reason` are for programs, `detail` says what to send instead. They do not ' +
-      'change the verdict.',
+    'A response may have `warnings`, such as an ignored field or a compared face of low quality. `code` and `reason` are ' +
+      'machine-readable; `detail` says what to send instead. Warnings never change the verdict.',
     '## Requests',
-    'Paths are exact and case-sensitive. HEAD works wherever GET does. An `X-Request-Id` of your own comes back, and is in ' +
-      "the server's log. After 408, 429, 503 and 504 the same request may succeed later; after any other 4xx it will not.",
+    'Paths are exact and case-sensitive. HEAD works wherever GET does. The server returns your `X-Request-Id` and logs ' +
+      'it. After 408, 429, 503 and 504 the same request may succeed later; after any other 4xx it will not.',
     '## Limits',
-    'The operator chose these:',
+    'Limits of this server:',
     ...limits(config).map(([what, most]) => `- ${what}: ${most}`),
   ]
     .join('\n\n')
@@ -176,16 +174,16 @@ const falseMatches = [
 
 function limits(config: Config): [what: string, most: string][] {
   return [
-    ['Body', bytes(config.max_body_bytes)],
-    ['Image', bytes(config.max_image_bytes)],
-    ['Pixels of an image, width × height', grouped(config.max_pixels)],
-    ['Shortest side of an image', `at least ${grouped(config.min_image_side)} pixels`],
+    ['Body size', bytes(config.max_body_bytes)],
+    ['Image size', bytes(config.max_image_bytes)],
+    ['Pixels of an image (width × height)', grouped(config.max_pixels)],
+    ['Shorter side of an image', `at least ${grouped(config.min_image_side)} pixels`],
     ['Parts of a form', grouped(config.max_parts)],
-    ['Headers of a part', bytes(config.max_part_header_bytes)],
+    ['Headers of a form part', bytes(config.max_part_header_bytes)],
     ['Text field', bytes(config.max_field_bytes)],
-    ['Time to upload', seconds(config.upload_timeout_ms)],
+    ['Upload time', seconds(config.upload_timeout_ms)],
     ['Pause within an upload', seconds(config.idle_timeout_s * 1000)],
-    ['Time from the last byte to the answer', seconds(config.deadline_ms)],
+    ['Time from the last byte of the request to the response', seconds(config.deadline_ms)],
   ];
 }
 

@@ -27,7 +27,7 @@ export function operationOf(endpoint: Listed) {
   const { description, content } = successOf(endpoint);
   const responses: Record<string, Response> = { [status]: { description, headers, content } };
   if ('document' in endpoint)
-    responses[304] = { description: 'The document is still the one named in If-None-Match', headers };
+    responses[304] = { description: 'The document has not changed since the version in If-None-Match', headers };
   const codes = codesOf(endpoint);
   for (const status of new Set(codes.map((code) => errorTable[code].status))) {
     const behind = codes.filter((code) => errorTable[code].status === status);
@@ -85,7 +85,7 @@ function codesOf(endpoint: Listed): ErrorCode[] {
   return errorCodes.filter((code) => applies[errorTable[code].requests]);
 }
 
-/** The answer of one status, for the codes that have it. */
+/** The error response of one status, with all its codes. */
 function problemResponse(codes: readonly ErrorCode[], endpoint: Listed): Response {
   const { status } = errorTable[codes[0]!];
   const schemas = codes.map((code) => ref('schemas', problemName(code)));
@@ -120,7 +120,7 @@ function bodyOf(endpoint: Listed): { requestBody?: RequestBody } {
     case 'embeddings': {
       const schema = ref('schemas', 'EmbeddingsRequest');
       const description =
-        'JSON of at most 4 MiB, 32 levels and 100,000 values. A member that is not known is ignored and named in `warnings`; an optional one that is null is absent.';
+        'JSON of at most 4 MiB, 32 levels and 100,000 values. Unknown members are ignored and reported in `warnings`; optional members may be null.';
       return { requestBody: { description, required: true, content: { 'application/json': { schema } } } };
     }
   }
@@ -143,12 +143,12 @@ function formBody({ fields }: ImageEndpoint): RequestBody {
   });
   return {
     description:
-      'A form as multipart/form-data (RFC 7578), with its parts in any order and each field at most once' +
-      `${several.length === 0 ? '' : `, except ${several.join(' and ')}`}. Booleans are true and false in any case, or 1 and 0; a field ` +
-      'that is empty, or null in JSON, has its default. Or the same as JSON: images are base64 (RFC 4648 section 4, alone or as a data: address, with or ' +
-      'without padding), numbers and booleans are those of JSON or the texts of a form, and limits count the bytes of an image, ' +
-      'not its characters. A field that the endpoint does not know is ignored and named in `warnings`, as is one that stands in ' +
-      'the query of the address.',
+      'A form as multipart/form-data (RFC 7578). Parts may come in any order, and each field at most once' +
+      `${several.length === 0 ? '' : `, except ${several.join(' and ')}`}. Booleans are true and false in any case, or 1 and 0. ` +
+      'Empty fields, and null in JSON, have their default. ' +
+      'Alternatively JSON with the same members: images are base64 (RFC 4648 section 4, with or without padding, or as a data: URL), ' +
+      'numbers and booleans are JSON values or strings as in a form. Limits apply to the decoded bytes of an image. ' +
+      'Unknown fields and query parameters are ignored and reported in `warnings`.',
     required: true,
     content: {
       'multipart/form-data': {
@@ -163,7 +163,7 @@ function formBody({ fields }: ImageEndpoint): RequestBody {
   };
 }
 
-/** `image` says how an image is sent. */
+/** `image`: schema of an image in this body format. */
 function fieldSchema(rule: FieldRule, image: Schema): Schema {
   const { description } = rule;
   switch (rule.kind) {
@@ -184,14 +184,14 @@ function fieldSchema(rule: FieldRule, image: Schema): Schema {
   }
 }
 
-/** The images that may be sent several times. */
+/** Names of the image fields that may repeat. */
 const severalIn = (fields: Fields) => imageFields(fields).filter((name) => mostOf(fields[name]) > 1);
 
 function bounds({ min, max, default: fallback }: NumberRule): Schema {
   return { minimum: min, maximum: max, ...(fallback === undefined ? {} : { default: fallback }) };
 }
 
-/** The headers of answers, and which answers have them. */
+/** Response headers, and which responses have them. */
 
 export interface Header {
   description: string;
@@ -199,7 +199,7 @@ export interface Header {
   schema: Schema;
 }
 
-/** For ids of the client and of the server: src/http/request.ts. */
+/** Form of request ids of clients and of the server; see src/http/request.ts. */
 export const requestIdPattern = '^[A-Za-z0-9._-]{1,128}$';
 
 const string: Schema = { type: 'string' };
@@ -207,52 +207,53 @@ const seconds: Schema = { type: 'integer', minimum: 1 };
 
 export const headers = {
   'X-Request-Id': {
-    description: "Names the request in the answer and in the server's log: the client's own, or a new one",
+    description:
+      'Id of the request in the response and in the server log: the one of the client, or a new one',
     required: true,
     schema: { ...string, pattern: requestIdPattern },
   },
   'Cache-Control': {
-    description: 'no-store for answers; documents may be kept for a while',
+    description: 'no-store for results; documents may be cached',
     required: true,
     schema: string,
   },
   'X-Content-Type-Options': {
-    description: 'A browser must not take the answer for something else than its Content-Type says',
+    description: 'Tells browsers to trust the Content-Type',
     schema: { ...string, const: 'nosniff' },
   },
   ETag: {
-    description: 'Names this version of the document (RFC 9110 section 8.8.3)',
+    description: 'Version of the document (RFC 9110 section 8.8.3)',
     required: true,
     schema: string,
   },
   'Server-Timing': {
-    description: 'The stages of timings_ms, as W3C Server Timing: `decode;dur=3.1, …`, milliseconds',
+    description: 'Stages of timings_ms in milliseconds, as W3C Server Timing: `decode;dur=3.1, …`',
     required: true,
     schema: string,
   },
   'RateLimit-Policy': {
     description:
-      "The key's quota (draft-ietf-httpapi-ratelimit-headers-11): q tokens at most, w seconds to fill from empty",
+      'Quota of the key (draft-ietf-httpapi-ratelimit-headers-11): q is the maximum number of tokens, w the seconds to fill from empty',
     schema: { ...string, pattern: '^"default";q=\\d+;w=\\d+$' },
   },
   RateLimit: {
     description:
-      'What is left of the quota: r tokens; t seconds until it is full, or, after a 429, until the next try',
+      'Remaining quota: r tokens; t seconds until it is full, or, after a 429, until the next attempt',
     schema: { ...string, pattern: '^"default";r=\\d+;t=\\d+$' },
   },
   'Retry-After': {
-    description: 'Seconds to wait before the next try (RFC 9110 section 10.2.3)',
+    description: 'Seconds to wait before the next attempt (RFC 9110 section 10.2.3)',
     required: true,
     schema: seconds,
   },
   'WWW-Authenticate': {
     description:
-      'The schemes that are taken (RFC 9110 section 11.6.1): a key in the x-api-key header, or as Bearer in Authorization',
+      'Accepted schemes (RFC 9110 section 11.6.1): the key in the x-api-key header, or as Authorization: Bearer',
     required: true,
     schema: { ...string, const: 'ApiKey, Bearer' },
   },
   Allow: {
-    description: 'The methods that the path takes (RFC 9110 section 10.2.1)',
+    description: 'Methods that the path allows (RFC 9110 section 10.2.1)',
     required: true,
     schema: string,
   },
@@ -260,7 +261,7 @@ export const headers = {
 
 type HeaderName = keyof typeof headers;
 
-/** The headers of a problem, by its status. */
+/** Additional headers of an error response, by status. */
 const problemHeaders: Readonly<Record<number, readonly HeaderName[]>> = {
   401: ['WWW-Authenticate'],
   405: ['Allow'],
@@ -268,10 +269,10 @@ const problemHeaders: Readonly<Record<number, readonly HeaderName[]>> = {
   503: ['Retry-After'],
 };
 
-/** Decided before the rate limit, so these answers have no rate headers. */
+/** Statuses that are decided before the rate limit is checked, so these responses have no rate limit headers. */
 const beforeRateLimit: readonly number[] = [401, 403, 404, 405];
 
-/** References to the headers of an endpoint's answers with this status. */
+/** References to the headers of the responses with this status. */
 function headersOf(status: number, endpoint: Listed): Record<string, { $ref: string }> {
   const names: HeaderName[] = ['X-Request-Id', 'Cache-Control', 'X-Content-Type-Options'];
   if (status < 400 && 'document' in endpoint) names.push('ETag');

@@ -30,17 +30,17 @@ export function ref(kind: ComponentKind, name: string): { $ref: string } {
   return { $ref: `#/components/${kind}/${name}` };
 }
 
-/** zod schemas by the names of their components → JSON Schemas. They refer to each other by those names. */
+/** Converts zod schemas, by component name, to JSON Schemas that refer to each other by those names. */
 export function jsonSchemas(schemas: Readonly<Record<string, z.ZodType>>): Record<string, Schema> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(schemas)) registry.add(schema, { id });
   const made = z.toJSONSchema(registry, {
     uri: (id) => ref('schemas', id).$ref,
-    // An input schema allows further members, which clients are told to ignore.
+    // An input schema allows further members, which clients must ignore.
     io: 'input',
     override: ({ jsonSchema }) => {
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
-      // Some tools ask every list for `items`; here `maxItems` leaves none for it.
+      // Some tools require `items` in every list; with `maxItems` it never applies here.
       if (jsonSchema.prefixItems) jsonSchema.items = {};
     },
   });
@@ -51,7 +51,7 @@ export function jsonSchemas(schemas: Readonly<Record<string, z.ZodType>>): Recor
   return made.schemas as Record<string, Schema>;
 }
 
-/** The name of its schema: `missing_field` → `MissingFieldProblem`. */
+/** Schema name of an error code: `missing_field` becomes `MissingFieldProblem`. */
 export function problemName(code: ErrorCode): string {
   return `${code.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())}Problem`;
 }
@@ -61,13 +61,13 @@ const fieldNames = [...new Set(endpoints.flatMap((one) => ('fields' in one ? Obj
 const field = (names: string[]) => z.enum(names).describe('Name of the form field');
 
 const place = {
-  field: z.enum(images).describe('The image'),
+  field: z.enum(images).describe('Field of the image'),
   index: count
-    .describe('In a match of persons and a liveness check, the photo among those of its field')
+    .describe('In a match of persons or a liveness check: zero-based index of the photo within its field')
     .optional(),
 };
 
-/** A list with an item for each faulty image. */
+/** A list with an item for each image with an error. */
 const imageList = (fault: z.ZodRawShape, description: string) =>
   listOf(z.object({ ...place, ...fault }), description)
     .min(1)
@@ -75,83 +75,82 @@ const imageList = (fault: z.ZodRawShape, description: string) =>
 
 const faultList = imageList(
   {
-    code: z.enum(imageErrorCodes).describe('What is wrong with it'),
+    code: z.enum(imageErrorCodes).describe('Error code of the image'),
     ...z.object(faultMembers).omit({ limit_bytes: true }).partial().shape,
   },
-  'One for each faulty image, in the order of the form; absent when `field` names the only one',
+  'One for each image with an error, in form order; absent if `field` names the only one',
 );
 
-/** Schemas of members by their names. */
+/** Schemas of problem members, by name. */
 const schemas = {
   ...faultMembers,
   field: field(images),
-  expected: z.string().describe('What the field takes'),
-  position: z.int().min(0).describe('The character at which the JSON is wrong, counted from 0'),
-  reason: z.enum(challengeFaults).describe('What is wrong with the challenge'),
-  given: z.string().describe('What was sent'),
-  required_scope: z.string().describe('The scope that the key lacks'),
-  limit: z.int().min(1).describe('The most images that are accepted'),
+  expected: z.string().describe('Accepted values'),
+  position: z.int().min(0).describe('Zero-based offset of the character at which the JSON is wrong'),
+  reason: z.enum(challengeFaults).describe('Reason why the challenge was rejected'),
+  given: z.string().describe('Pack and version of the embeddings in the request'),
+  required_scope: z.string().describe('Scope that the key needs'),
+  limit: z.int().min(1).describe('Maximum number of images'),
 };
 
-/** Those that differ for one code. */
+/** Schemas that differ for one error code. */
 const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
   invalid_field: {
-    field: z.string().describe('Name of the form field; with embeddings, a pointer to the member (RFC 6901)'),
+    field: z
+      .string()
+      .describe('Name of the form field; with embeddings, a JSON pointer to the member (RFC 6901)'),
     position: schemas.position
-      .describe('In an image in base64, the character of the body that is wrong')
+      .describe('With a base64 image: offset of the invalid character in the body')
       .optional(),
   },
   unsupported_image_format: { position: faultMembers.position.optional() },
   embedding_mismatch: { expected: z.string().describe('Pack and version of this server') },
-  invalid_embedding: { field: z.string().describe('A pointer to the embedding (RFC 6901)') },
+  invalid_embedding: { field: z.string().describe('JSON pointer to the embedding (RFC 6901)') },
   duplicate_field: { field: field(fieldNames) },
   unknown_file: { field: z.string().describe('The name under which the file was sent') },
   no_face_found: {
-    errors: faultList.describe('One for each faulty image, in the order of the form'),
+    errors: faultList.describe('One for each image with an error, in form order'),
   },
   low_quality_face: {
     errors: imageList(
       {
-        reasons: listOf(
-          z.enum(qualityReasonNames),
-          'Why the face is too poor, as in the `reason` of a warning',
-        )
+        reasons: listOf(z.enum(qualityReasonNames), 'Reasons, as in the `reason` of a warning')
           .min(1)
           .max(qualityReasonNames.length),
       },
-      'One for each image whose compared face is too poor',
+      'One for each image whose compared face has low quality',
     ),
   },
   photos_disagree: {
-    errors: disagreements.describe('One for each photo that agrees less than `min_agreement_percent`'),
+    errors: disagreements.describe('One for each photo whose agreement is below `min_agreement_percent`'),
   },
   presentation_attack: {
     errors: listOf(
       z.object({
         ...place,
-        face_index: count.describe('The face, counted from 0, largest first'),
+        face_index: count.describe('Index of the face; 0 is the largest'),
         live_score: live_score.describe('Below `live_threshold`'),
       }),
-      'One for each face that was compared, or would be embedded, and looks like an attack',
+      'One for each compared or embedded face whose `live_score` is below `live_threshold`',
     )
       .min(1)
       .max(maxFaces),
   },
 };
 
-/** RFC 9457 section 3.1, with the further members. */
+/** Problem details of RFC 9457 section 3.1, with the extension members of the code. */
 function problemSchema(code: ErrorCode): z.ZodType {
   const { status, title, detail, members = [] }: ErrorRow = errorTable[code];
   return z
     .object({
       type: z
         .literal(problemTypes + code)
-        .meta({ format: 'uri-reference', description: 'Where the problem is explained' }),
-      title: z.literal(title).describe('What is wrong, the same text each time'),
-      status: z.literal(status).meta({ type: 'integer', description: 'The HTTP status' }),
-      detail: z.string().describe('What to do about it, for people'),
-      code: z.literal(code).describe('What is wrong, for programs'),
-      request_id: z.string().describe('The same as in the X-Request-Id header; quote it to the operator'),
+        .meta({ format: 'uri-reference', description: 'Link to the explanation of the error' }),
+      title: z.literal(title).describe('Short summary, the same for every occurrence'),
+      status: z.literal(status).meta({ type: 'integer', description: 'HTTP status' }),
+      detail: z.string().describe('Explanation for people: what to do about it'),
+      code: z.literal(code).describe('Machine-readable code'),
+      request_id: z.string().describe('Same value as the X-Request-Id header; give it to the operator'),
       ...(imageErrorCodes.some((fault) => fault === code) ? { errors: faultList.optional() } : {}),
       ...Object.fromEntries(members.map((name) => [name, schemas[name as keyof typeof schemas]])),
       ...ownSchemas[code],
@@ -159,7 +158,7 @@ function problemSchema(code: ErrorCode): z.ZodType {
     .describe(`${title}. ${detail}`);
 }
 
-/** The schemas by the names of their components. */
+/** Problem schemas by component name. */
 export function problemSchemas(): Record<string, Schema> {
   return jsonSchemas(Object.fromEntries(errorCodes.map((code) => [problemName(code), problemSchema(code)])));
 }

@@ -3,11 +3,11 @@ import { accuracyModes, foundBy, stages } from '../engine/addon.ts';
 import { errorGroups } from '../errors.ts';
 import { liveReasons } from '../scoring/motion.ts';
 
-/** Names without `facematch_`. Label values come from tables, never from a client. docs/monitoring.md is generated from it. */
+/** Metric names lack the prefix `facematch_`. Label values come from tables, never from a client. docs/monitoring.md is generated from this file. */
 interface Row {
   help: string;
   /**
-   * Label name → all of its values, or a description of them. With all listed, the series exist from the start: Prometheus sees no increase
+   * Label name → all of its values, or a description of them. If all are listed, the series exist from startup: Prometheus sees no increase
    * in a series that begins with 1.
    */
   labels?: Readonly<Record<string, readonly string[] | string>>;
@@ -18,38 +18,38 @@ interface Row {
 const routes = [...endpointIds, 'none'];
 export const timedStages = ['queue', ...stages, 'total'] as const;
 
-/** Bucket bounds in seconds: from a refusal without a body to the longest deadline. */
+/** Bucket bounds in seconds: from a rejection without a body to the longest deadline. */
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Bucket bounds in seconds: from a Redis on the same machine to the longest wait for one. */
+/** Bucket bounds in seconds: from a Redis on the same machine to the timeout of the Redis client. */
 const roundTrips = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25];
 
 /** Updated with each request. */
 export const counters = {
   requests_total: {
-    help: 'Requests by endpoint, status and code; status 499: the client closed the connection',
-    labels: { route: routes, status: 'the HTTP status', code: 'an error code, `ok`, or `client_left`' },
+    help: 'Requests by endpoint, HTTP status and code; status 499 means that the client closed the connection',
+    labels: { route: routes, status: 'HTTP status', code: 'error code, `ok`, or `client_left`' },
   },
   request_duration_seconds: {
-    help: 'From the head of a request to its answer',
+    help: 'Time from the request headers to the response',
     labels: { route: routes },
     buckets: seconds,
   },
   stage_duration_seconds: {
-    help: 'Time of each stage of a match; the stage queue is the wait for a worker, also of refused images',
+    help: 'Time of each stage of a request; the stage `queue` is the wait for a worker and includes rejected images',
     labels: { stage: timedStages },
     buckets: seconds,
   },
-  request_bytes_total: { help: 'Bytes of request bodies' },
+  request_bytes_total: { help: 'Bytes received in request bodies' },
   rejections_total: {
-    help: 'Requests that got a problem instead of a result, by code; reason groups the codes',
+    help: 'Requests answered with an error, by code; `reason` groups the codes',
     labels: {
       reason: errorGroups,
-      code: 'an error code',
+      code: 'error code',
     },
   },
   comparisons_total: {
-    help: 'Answered matches by result, at the requested threshold',
+    help: 'Completed comparisons by result, at the requested threshold',
     labels: { accuracy_mode: accuracyModes, result: ['match', 'no_match'] },
   },
   liveness_total: {
@@ -57,92 +57,90 @@ export const counters = {
     labels: { result: ['live', 'not_live'], reason: ['none', ...liveReasons] },
   },
   confidence_percent: {
-    help: 'Confidence of answered matches',
+    help: '`confidence_percent` of completed comparisons',
     labels: { accuracy_mode: accuracyModes },
     buckets: [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100],
   },
   images_total: {
-    help: 'Images of answered matches, and images without a face, by the detection step that found the largest face',
+    help: 'Analysed images by the detection pass that found the largest face; `none` for images without a face',
     labels: { found_by: [...foundBy, 'none'] },
   },
   image_faces: {
-    help: 'Faces in each of these images',
+    help: 'Number of faces in each analysed image',
     buckets: [0, 1, 2, 3, 5, 10, 20],
   },
   key_requests_total: {
-    help: 'Requests of a key whose scope and rate were right, whatever came of them',
-    labels: { key: "a key's name" },
+    help: 'Requests of a key that passed the scope and rate limit checks, whatever their result',
+    labels: { key: 'name of the key' },
   },
   key_images_total: {
-    help: 'Images that were analysed for a key',
-    labels: { key: "a key's name" },
+    help: 'Images analysed for a key',
+    labels: { key: 'name of the key' },
   },
   key_comparisons_total: {
-    help: 'Verdicts that a key got: on two images, or on two embeddings',
-    labels: { key: "a key's name" },
+    help: 'Comparison results returned to a key, of images or of embeddings',
+    labels: { key: 'name of the key' },
   },
   limiter_fallbacks_total: {
-    help: 'Requests whose rate limit this process decided alone because Redis was not reachable',
+    help: 'Requests whose rate limit was checked in this process alone because Redis was unreachable',
   },
   limiter_duration_seconds: {
-    help: 'Time that Redis took to answer a rate limit query',
+    help: 'Round-trip time of rate limit checks in Redis',
     buckets: roundTrips,
   },
 } as const satisfies Record<string, Row>;
 
-/** Read at each scrape; with their help. */
+/** Gauges are read at each scrape. The value is the help text. */
 export const gauges = {
-  queue_depth: 'Matches, of two images each, that wait for a worker',
-  queue_capacity: 'Matches, of two images each, that may wait for a worker',
+  queue_depth: 'Matches of two images each that are waiting for a worker',
+  queue_capacity: 'Maximum number of matches of two images each that may wait for a worker',
   workers: 'Worker threads',
-  workers_busy: 'Worker threads that are busy',
+  workers_busy: 'Worker threads that are running a job',
   workers_stuck: 'Native calls that have not ended long after their job was cancelled; each keeps a thread',
   worker_busy_seconds_total:
-    'Busy time of all workers together: its rate divided by workers is the share that is busy',
-  worker_replacements_total: 'Worker threads that died or are stuck; each was replaced',
-  upload_bytes: 'Memory that bodies of unanswered requests take',
-  upload_pool_bytes:
-    'Memory that is kept for later request bodies; it makes way for them, and is given back when idle',
-  upload_capacity_bytes: 'Most memory that these bodies may take; more is refused as overloaded',
-  response_backlog_bytes: 'Memory that answers take which their clients have not read yet',
-  requests_in_flight: 'Requests that wait for their answer',
-  connections: 'Connections of clients',
-  connections_refused_total:
-    'Connections that were closed at once, because the limit of open files left no room for more',
+    'Busy time of all workers together; its rate divided by `workers` is the utilisation',
+  worker_replacements_total: 'Worker threads that died or got stuck and were replaced',
+  upload_bytes: 'Memory used by the bodies of in-flight requests',
+  upload_pool_bytes: 'Memory kept for later request bodies; it is released when idle',
+  upload_capacity_bytes: 'Maximum memory for the bodies of in-flight requests; further requests get 503',
+  response_backlog_bytes: 'Memory used by responses that clients have not read yet',
+  requests_in_flight: 'Requests in flight',
+  connections: 'Open client connections',
+  connections_refused_total: 'Connections closed at once because the limit of open files was reached',
   connections_silent_total:
-    'Connections that ended before a request of theirs was read: the head was malformed, was dropped, or did not come',
-  embedding_cache_hits_total: 'Images that were found in the embedding cache',
-  embedding_cache_misses_total: 'Images that were not in the embedding cache',
+    'Connections that ended before a complete request was read: the headers were malformed, incomplete or missing',
+  embedding_cache_hits_total: 'Images found in the embedding cache',
+  embedding_cache_misses_total: 'Images not found in the embedding cache',
   embedding_cache_images: 'Images in the embedding cache',
   limiter_up:
-    '1 when rate limits are shared, 0 while Redis is not reachable and this process counts alone; absent without `FACEMATCH_LIMITER`',
+    '1 while rate limits are shared, 0 while Redis is unreachable and this process counts alone; absent without `FACEMATCH_LIMITER`',
   challenges_used: 'Used liveness challenges in memory, kept until they have expired',
   keys_stale:
-    '1 when the key file cannot be taken over as it is: a revocation in it is not in force; 0 otherwise',
+    '1 while the key file cannot be read, so that its latest changes (such as revocations) are not in force; 0 otherwise',
   tls_certificate_not_after_seconds:
-    'When the certificate in use expires, in seconds since 1970; absent without `FACEMATCH_TLS_CERT`',
-  ready: '1 when requests are served, 0 while starting and draining',
-  event_loop_active_seconds_total: 'Busy time of the main thread: its rate is the share of one core',
-  log_lines_dropped_total: 'Log lines that were dropped because nothing read standard error fast enough',
+    'Expiry of the certificate in use, in seconds since 1970; absent without `FACEMATCH_TLS_CERT`',
+  ready: '1 while requests are served, 0 during startup and shutdown',
+  event_loop_active_seconds_total: 'Busy time of the main thread; its rate is the utilisation of one core',
+  log_lines_dropped_total: 'Log lines dropped because standard error was not read fast enough',
   audit_lines_dropped_total:
-    'Lines of the audit log that were dropped because the disk was full or too slow, or lost at shutdown',
+    'Audit log lines lost because the disk was full or too slow, or because the server stopped before they were written',
   audit_lines_waiting:
-    'Lines of the audit log that wait to be written: they are lost if the process ends before; absent without `FACEMATCH_AUDIT_LOG`',
-  memory_limit_bytes: "The process's memory limit, or else the machine's memory",
+    'Audit log lines waiting to be written; they are lost if the process ends. Absent without `FACEMATCH_AUDIT_LOG`',
+  memory_limit_bytes: 'Memory limit of the process, or the memory of the machine if there is no limit',
 } as const;
 
-/** Always 1; the information is in its labels. */
+/** The value is always 1; the information is in the labels. */
 export const build = {
   build_info: {
-    help: 'Versions of what runs',
+    help: 'Versions in use',
     labels: {
-      version: 'of facematch',
-      node: 'of Node',
-      http: 'what speaks HTTP: `uws` or `node`',
-      uws: 'of µWebSockets.js; empty where `node` speaks HTTP',
-      pack: "the model pack's name",
-      pack_version: 'its version',
-      provider: 'execution providers of ONNX Runtime, with commas between',
+      version: 'version of facematch',
+      node: 'version of Node',
+      http: 'HTTP server: `uws` or `node`',
+      uws: 'version of µWebSockets.js; empty with the HTTP server `node`',
+      pack: 'name of the model pack',
+      pack_version: 'version of the model pack',
+      provider: 'ONNX Runtime execution providers, separated by commas',
     },
   },
 } as const satisfies Record<string, Row>;

@@ -227,7 +227,7 @@ describe('the address of a Redis', () => {
   test('that is wrong is named without its password', () => {
     const read = () => readConfig({ FACEMATCH_LIMITER: 'redis://app:hunter2@localhost:x' });
     expect(read).toThrow(
-      /^FACEMATCH_LIMITER: expected local, or redis:.* but received a text that may hold a secret$/,
+      /^FACEMATCH_LIMITER: expected local, or redis:.* but received a value that may contain a secret$/,
     );
   });
 });
