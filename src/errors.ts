@@ -129,7 +129,7 @@ export const errorTable = {
   forbidden_scope: {
     status: 403,
     title: 'The key may not use this endpoint',
-    detail: 'Ask the operator for a key with the scope named in "required_scope".',
+    detail: 'Ask the operator for a key with the scope in "required_scope".',
     group: 'key',
     requests: 'scoped',
     members: ['required_scope'],

@@ -42,7 +42,15 @@ const refusals = {
     }),
   ),
   scope: Object.fromEntries(
-    scopes.map((scope) => [scope, fixed(new Problem('forbidden_scope', { required_scope: scope }))]),
+    scopes.map((scope) => [
+      scope,
+      fixed(
+        new Problem('forbidden_scope', {
+          required_scope: scope,
+          detail: `Ask the operator for a key with the scope ${scope}.`,
+        }),
+      ),
+    ]),
   ) as Record<Scope, Problem>,
 };
 

@@ -18,15 +18,15 @@ interface ConfigOptions {
 export function registerConfig(program: Command): void {
   const command = program
     .command('config')
-    .description('show every setting in force and where it comes from, without secrets')
-    .option('--check', 'show only what is wrong')
-    .option('--json', 'print settings, faults and warnings as JSON')
+    .description('show all settings in effect and their source, without secrets')
+    .option('--check', 'show errors only')
+    .option('--json', 'print settings, errors and warnings as JSON')
     .action(config);
   addHelp(command, {
     notes: `Settings come from the environment, then from the JSON file that FACEMATCH_CONFIG names, then from the defaults.
-A wrong setting is shown with its default, and the fault goes to standard error.
+An invalid setting is shown with its default, and the error is printed to standard error.
 
-Exit codes: ${exitCodes.success} a server would accept all settings; ${exitCodes.failure} it would not.`,
+Exit codes: ${exitCodes.success} all settings are valid; ${exitCodes.failure} a server would not start.`,
     examples: [
       'facematch config',
       'FACEMATCH_CONFIG=./facematch.json facematch config --check',
@@ -50,7 +50,7 @@ function config({ check, json }: ConfigOptions): void {
   if (!ok) process.exitCode = exitCodes.failure;
 }
 
-/** The settings in force by variable, in the order of the table, without secrets. */
+/** Settings in effect by variable, in the order of the table, without secrets. */
 function effectiveSettings({ config, sources }: SettingsSurvey) {
   const names = Object.keys(config) as SettingName[];
   return Object.fromEntries(
@@ -58,7 +58,7 @@ function effectiveSettings({ config, sources }: SettingsSurvey) {
   );
 }
 
-/** One line each: variable, value, where it comes from. */
+/** One line for each setting: variable, value, source. */
 function settingTable(settings: ReturnType<typeof effectiveSettings>): string {
   const rows = Object.entries(settings).map(([variable, { value, from }]) => {
     return [variable, printable(String(value)) || '-', from];

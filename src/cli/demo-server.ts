@@ -12,25 +12,26 @@ export type DemoServer = Awaited<ReturnType<typeof startDemoServer>>;
 
 const startLimit_ms = 30_000;
 const stopLimit_ms = 15_000;
-/** How many lines of the server's output a failure shows. */
+/** Number of lines of the server's output that an error message shows. */
 const tailLength = 15;
 
 /**
- * A real server in a process of its own, on a free port, with one key in a temporary folder. `stop` ends it, removes the folder and
- * resolves to what went wrong, if anything did.
+ * Starts a server in a process of its own, on a free port, with one key in a temporary folder. `stop` ends it, removes the folder and
+ * resolves to an error message if something failed; `ended` resolves when the server exits or `signal` aborts.
  */
 export async function startDemoServer(signal: AbortSignal) {
   const folder = await mkdtemp(join(tmpdir(), 'facematch-demo-'));
   let child: ChildProcess | undefined;
   try {
     const keysFile = join(folder, 'keys.json');
-    const settings = { name: 'demo', scopes: ['match:basic'] as const, rate: 50, burst: 100 };
+    const scopes = ['match:basic', 'match:advanced', 'match:many', 'match:person', 'detect'] as const;
+    const settings = { name: 'demo', scopes, rate: 50, burst: 100 };
     const { key } = editKeyFile(keysFile, (records) => create(records, settings, Date.now()));
     child = spawn(process.execPath, [projectPath('dist/src/cli/index.js'), 'serve'], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...process.env,
-        // A settings file could ask for what the demo does not do, such as TLS, and an empty variable does not override it.
+        // A settings file could enable what the demo does not support, such as TLS, and an empty variable does not override it.
         FACEMATCH_CONFIG: '',
         FACEMATCH_TLS_CERT: '',
         FACEMATCH_TLS_KEY: '',
@@ -43,7 +44,12 @@ export async function startDemoServer(signal: AbortSignal) {
     });
     const origin = await listening(child, signal);
     const running = child;
-    return { origin, key, stop: () => stop(running, folder) };
+    return {
+      origin,
+      key,
+      ended: (until: AbortSignal) => ended(running, until),
+      stop: () => stop(running, folder),
+    };
   } catch (error) {
     child?.kill('SIGKILL');
     await rm(folder, { recursive: true, force: true });
@@ -51,7 +57,7 @@ export async function startDemoServer(signal: AbortSignal) {
   }
 }
 
-/** Waits for the one line that says where the server listens. */
+/** Waits for the line with the URL of the server. */
 async function listening(child: ChildProcess, signal: AbortSignal): Promise<string> {
   const tail: string[] = [];
   let timer: NodeJS.Timeout | undefined;
@@ -75,6 +81,13 @@ async function listening(child: ChildProcess, signal: AbortSignal): Promise<stri
     }
   });
   return await origin.finally(() => clearTimeout(timer));
+}
+
+async function ended(child: ChildProcess, signal: AbortSignal): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  await once(child, 'exit', { signal }).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
 }
 
 async function stop(child: ChildProcess, folder: string): Promise<string | undefined> {

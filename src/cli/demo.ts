@@ -2,37 +2,50 @@ import type { Command } from 'commander';
 import type { FacematchError } from 'facematch/client';
 import { samples } from '../config/paths.ts';
 import type { ImageField } from '../scoring/similarity.ts';
-import type { MatchAnswer } from './demo-answer.ts';
 import type { DemoServer } from './demo-server.ts';
+import type { MatchAnswer } from './describe-match.ts';
 import { type ImageFile, readImage } from './files.ts';
-import { addHelp } from './help.ts';
+import { addHelp, commandLine } from './help.ts';
 import { activity, coloursFor } from './terminal.ts';
 
 /** Signals that end the demo. It then stops its server and removes its folder. */
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
+interface DemoOptions {
+  open?: true;
+  json?: true;
+}
+
 export function registerDemo(program: Command): void {
   const command = program
     .command('demo')
-    .description('start a server with a key of its own, send it two photos, show the answer, stop it')
-    .argument('[image1]', 'a JPEG, PNG or WebP file; two sample photos when absent')
-    .argument('[image2]', 'the other one')
-    .option('--json', 'print the answer alone, as the server gave it')
-    .action(async (image1: string | undefined, image2: string | undefined, { json }: { json?: true }) => {
+    .description('start a temporary server, compare two photos, print the result, stop the server')
+    .argument('[image1]', 'a JPEG, PNG or WebP file; default: two sample photos')
+    .argument('[image2]', 'the photo to compare it with')
+    .option('--open', 'keep the server running and open its demo page in a browser')
+    .option('--json', 'print the response as JSON')
+    .action(async (image1: string | undefined, image2: string | undefined, options: DemoOptions) => {
       if (image1 !== undefined && image2 === undefined) {
         command.error('error: expected two images, or none for the samples, but received one');
       }
+      if (options.open && (image1 !== undefined || options.json)) {
+        command.error('error: --open shows the sample photos on a page; use it without images and --json');
+      }
       const [sample1, sample2] = samples;
-      await demo(image1 ?? sample1, image2 ?? sample2, json === true);
+      await demo(image1 ?? sample1, image2 ?? sample2, options);
     });
   addHelp(command, {
-    examples: ['facematch demo', 'facematch demo alice.jpg bob.png', 'facematch demo --json'],
+    examples: [
+      'facematch demo',
+      'facematch demo --open                   # the same in a browser, until Ctrl-C',
+      'facematch demo alice.jpg bob.png',
+      'facematch demo --json',
+    ],
   });
 }
 
-async function demo(file1: string, file2: string, json: boolean): Promise<void> {
+async function demo(file1: string, file2: string, { open, json }: DemoOptions): Promise<void> {
   const { startDemoServer } = await import('./demo-server.ts');
-  const { describeAnswer } = await import('./demo-answer.ts');
 
   // Before the server, so that a missing file fails at once.
   const images = { image1: await readImage(file1), image2: await readImage(file2) };
@@ -43,16 +56,17 @@ async function demo(file1: string, file2: string, json: boolean): Promise<void> 
     interruption.abort(new Error('The demo was interrupted.'));
   };
   for (const name of endings) process.once(name, interrupt);
-  const done = activity('A server starts and compares the photos');
+  const done = activity(open ? 'Starting a server' : 'Starting a server and comparing two photos');
   try {
     const server = await startDemoServer(interruption.signal);
     let fault: string | undefined;
     try {
-      const { body, elapsed_ms } = await sendPair(server, images, interruption.signal);
-      done();
-      const names = { image1: images.image1.name, image2: images.image2.name };
-      if (!json) console.log(describeAnswer(body, names, elapsed_ms, coloursFor('stdout')));
-      console.log(JSON.stringify(body, null, 2));
+      if (open) {
+        done();
+        const { showPage } = await import('./demo-page.ts');
+        await showPage(server);
+        await server.ended(interruption.signal);
+      } else await showPair(server, images, interruption.signal, done, json === true);
     } finally {
       fault = await server.stop();
     }
@@ -65,9 +79,36 @@ async function demo(file1: string, file2: string, json: boolean): Promise<void> 
   }
 }
 
+/** Compares the pair and prints the result, last what to do next. */
+async function showPair(
+  server: DemoServer,
+  images: Record<ImageField, ImageFile>,
+  signal: AbortSignal,
+  done: () => void,
+  json: boolean,
+): Promise<void> {
+  const { describeAnswer } = await import('./describe-match.ts');
+  const { body, elapsed_ms } = await sendPair(server, images, signal);
+  done();
+  if (json) {
+    console.log(JSON.stringify(body, null, 2));
+    return;
+  }
+  const names = { image1: images.image1.name, image2: images.image2.name };
+  console.log(describeAnswer(body, names, elapsed_ms, coloursFor('stdout')));
+  console.log(
+    [
+      'Next:',
+      `  ${commandLine('demo --open')}   shows this comparison in a browser`,
+      `  ${commandLine('demo --json')}   prints the whole response`,
+      `  ${commandLine('keys create --name my-app')} && ${commandLine('serve')}   starts a server for your program`,
+    ].join('\n'),
+  );
+}
+
 const answerLimit_ms = 60_000;
 
-/** Sends the pair with the client of this project, and times it. Throws an Error with a message for people. */
+/** Sends the pair with the client of this project and times it. Throws an Error with a message for people. */
 async function sendPair(
   { origin, key }: Pick<DemoServer, 'origin' | 'key'>,
   { image1, image2 }: Record<ImageField, ImageFile>,
@@ -87,8 +128,8 @@ async function sendPair(
 
 /** A problem in one line, with the fields that it lists. */
 function describeError({ problem, status, message }: FacematchError): string {
-  if (problem === undefined) return `${status === undefined ? 'gave' : 'answered'} ${message}`;
+  if (problem === undefined) return `${status === undefined ? 'failed:' : 'returned'} ${message}`;
   const { title, detail, code } = problem;
   const fields = 'errors' in problem ? ` (${problem.errors.map(({ field }) => field).join(', ')})` : '';
-  return `answered ${problem.status}: ${title}${fields}. ${detail} [${code}]`;
+  return `returned ${problem.status}: ${title}${fields}. ${detail} [${code}]`;
 }

@@ -14,21 +14,21 @@ type ImageBody = ReturnType<typeof imageBody> & { warnings: readonly Warning[] }
 export function registerDetect(program: Command): void {
   const command = program
     .command('detect')
-    .description('find the faces of images, and draw them')
-    .argument('<image...>', 'JPEG, PNG or WebP files; - is the photo on standard input')
+    .description('detect the faces in images and optionally draw them')
+    .argument('<image...>', 'JPEG, PNG or WebP files; - reads standard input')
     .option(
       '--draw <out>',
-      'also write an SVG with the faces drawn over the image; with several images a folder of them',
+      'also write an SVG with the faces drawn over the image; for several images a folder',
     )
     .addOption(matchFlag('accuracy_mode'))
     .addOption(matchFlag('use_heuristic_fallback'))
     .addOption(matchFlag('min_det_score'))
     .addOption(matchFlag('detect_presentation_attack'))
-    .option('--json', 'print a list with the faces of each image as the server would give them')
+    .option('--json', 'print the faces of each image as JSON, as the server returns them')
     .action(detect);
   addHelp(command, {
-    notes: `Coordinates are pixels of the upright image. An image without a face is not a failure. One that cannot be read is,
-but only after the others are done.`,
+    notes: `Coordinates are in pixels of the upright image. An image without a face is not a failure. If an image cannot be read,
+the others are processed first, and the exit code is 1.`,
     examples: [
       'facematch detect group.jpg',
       'facematch detect group.jpg --draw group-faces.svg',
@@ -43,7 +43,7 @@ async function detect(files: string[], options: { draw?: string; json?: true }):
   const { analyseFiles } = await import('./image-files.ts');
   const { draw, json = false } = options;
   const drawings = draw === undefined ? [] : drawingFiles(files, draw);
-  // On a terminal the printed lines show the progress, and a bar would mix with them.
+  // On a terminal the printed lines show the progress; a bar would interfere with them.
   const quiet = json || !process.stdout.isTTY;
   const bar = files.length > 1 && quiet ? await progressBar('images', files.length) : undefined;
   const outcomes: object[] = [];
@@ -68,7 +68,7 @@ async function detect(files: string[], options: { draw?: string; json?: true }):
   complain(complaints);
 }
 
-/** A line for the image, and one for each face. */
+/** One line for the image, and one for each face. */
 function describeFaces(
   file: string,
   { width, height, format, faces, min_detectable_face_px, warnings }: ImageBody,
@@ -78,7 +78,7 @@ function describeFaces(
   const found = faces.length === 0 ? 'no face' : count(faces.length, 'face');
   const drawn = drawing === undefined ? '' : `, drawn to ${printable(drawing)}`;
   return [
-    `${colours.bold(printable(file))}  ${width}×${height} ${format}, ${found} from ${min_detectable_face_px} px on${drawn}`,
+    `${colours.bold(printable(file))}  ${width}×${height} ${format}, ${found} of at least ${min_detectable_face_px} px${drawn}`,
     ...warnings.map(({ detail }) => `  ${colours.yellow('warning')}  ${detail}`),
     ...faces.map((face) => describeFace(face, colours)),
   ].join('\n');
@@ -142,7 +142,7 @@ async function embed(files: string[], { out, ...options }: { out?: string }): Pr
         continue;
       }
       const { faces, min_detectable_face_px, warnings } = body;
-      if (faces.length === 0) noted.push(`${file}: no face from ${min_detectable_face_px} px on`);
+      if (faces.length === 0) noted.push(`${file}: no face of at least ${min_detectable_face_px} px`);
       noted.push(...warnings.map(({ detail }) => `${file}: ${detail}`));
       for (const [index, face] of faces.entries()) {
         const known = { ...model, min_detectable_face_px, warnings };

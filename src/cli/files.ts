@@ -3,12 +3,12 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 
-/** Files, some of whose names are no UTF-8, as older systems and archives leave them: Node gives and takes names as text. */
+/** File access that also handles names that are not UTF-8, as older systems and archives leave them: Node returns and accepts names as text. */
 
-/** As text that no other name has, where it is no UTF-8. */
+/** Text of a name; Latin-1 if it is not UTF-8, so that it stays unique. */
 const nameText = (name: Buffer): string => name.toString(isUtf8(name) ? 'utf8' : 'latin1');
 
-/** The paths of all files below a folder, relative to it, with slashes. Throws an Error with a message for people. */
+/** Returns the paths of all files below a folder, relative to it, with slashes. Throws an Error with a message for people. */
 export function namesBelow(folder: string): string[] {
   try {
     return [...walk(Buffer.from(openable(folder)), '')];
@@ -17,7 +17,7 @@ export function namesBelow(folder: string): string[] {
   }
 }
 
-/** The code of an error of the file system, for people; other errors' message. */
+/** Returns the code of a file system error, or the message of any other error. */
 export function codeOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   return code ?? message;
@@ -31,7 +31,7 @@ function* walk(folder: Buffer, prefix: string): Generator<string> {
   }
 }
 
-/** Or a link to one; a link to nowhere is a file that cannot be read. */
+/** True for folders and links to folders. A broken link counts as a file that cannot be read. */
 function isFolder(path: Buffer): boolean {
   try {
     return statSync(path).isDirectory();
@@ -41,12 +41,12 @@ function isFolder(path: Buffer): boolean {
 }
 
 /**
- * The path of a file as the system takes it. Where no file has this name, the one in its folder whose name is no UTF-8 and reads like
- * that: with replaced characters, as an argument of the command line has it, or as Latin-1. Throws an Error with a message for
- * people when several read alike.
+ * Returns the path of a file as the system expects it. If no file has this name, looks for one in its folder whose name is not UTF-8 and
+ * reads the same, either with replaced characters, as in a command-line argument, or as Latin-1. Throws an Error with a message for
+ * people if several files read the same.
  */
 export function openable(path: string): string | Buffer {
-  // Such a name has bytes beyond ASCII.
+  // Only names with bytes beyond ASCII can differ.
   return /^[\0-\x7f]*$/.test(path) ? path : (find(path) ?? path);
 }
 
@@ -60,7 +60,7 @@ function find(path: string): Buffer | undefined {
   );
   if (alike.length > 1) {
     throw new Error(
-      `The names of ${alike.length} files are no UTF-8 and read alike: ${path}. Give them other names.`,
+      `${alike.length} files have names that are not UTF-8 and read the same: ${path}. Rename them.`,
     );
   }
   return alike[0] && join(parent, alike[0]);

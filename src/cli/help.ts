@@ -3,50 +3,53 @@ import type { Command } from 'commander';
 /** The exit codes of every command. After a signal the shell reports 128 + its number, as for any program. */
 export const exitCodes = { success: 0, failure: 1, usage: 2 } as const;
 
-/** Help and docs say what they mean in these words. */
+/** Meanings of the exit codes, for help and docs. */
 export const exitCodeWords: readonly (readonly [code: number, meaning: string])[] = [
   [exitCodes.success, 'success'],
   [exitCodes.failure, 'failure'],
   [exitCodes.usage, 'wrong usage'],
 ];
 
-/** The end of a command's help, below its options. Docs and tests use it too. */
+/** Text below the options in the help of a command. Docs and tests use it too. */
 interface HelpText {
-  /** Paragraphs, as they are printed. */
+  /** Paragraphs, printed unchanged. */
   notes?: string;
   /** Command lines; text after a # is an explanation. */
   examples: readonly string[];
 }
 
-/** On the command itself: the laboratory's commands may have been defined by another copy of this file. */
+/** A global symbol, because the laboratory may load another copy of this file. */
 const key = Symbol.for('facematch.help');
 
-type Told = Command & { [key]?: HelpText };
+type WithHelp = Command & { [key]?: HelpText };
 
-/** Puts notes and examples below the help of `command`, which is returned. */
+/** Adds notes and examples to the help of `command` and returns it. */
 export function addHelp(command: Command, text: HelpText): Command {
-  (command as Told)[key] = text;
+  (command as WithHelp)[key] = text;
   const { notes, examples } = text;
   const heading = examples.length === 1 ? 'Example:' : 'Examples:';
   const listed = [heading, ...examples.map((line) => `  ${line}`)].join('\n');
   return command.addHelpText('after', `\n${notes === undefined ? '' : `${notes}\n\n`}${listed}`);
 }
 
-/** The text that addHelp set; throws an Error when there is none. */
+/** Returns the text that addHelp set. Throws an Error if there is none. */
 export function helpOf(command: Command): HelpText {
-  const text = (command as Told)[key];
+  const text = (command as WithHelp)[key];
   if (text === undefined) throw new Error(`The command ${command.name()} has no examples: give it addHelp()`);
   return text;
 }
 
-/** The command and all visible commands below it, in help's order, each with its path, such as "facematch keys create". */
+/** Returns the command and all visible commands below it, in the order of the help, each with its path, such as "facematch keys create". */
 export function everyCommand(command: Command, path = command.name()): { path: string; command: Command }[] {
   const children = subcommands(command);
   return [{ path, command }, ...children.flatMap((child) => everyCommand(child, `${path} ${child.name()}`))];
 }
 
-/** The visible subcommands, without `help`. */
+/** Returns the visible subcommands, without `help`. */
 export function subcommands(command: Command): Command[] {
   const shown = command.createHelp().visibleCommands(command);
   return command.commands.filter((child) => shown.includes(child));
 }
+
+/** A command line as a person types it here: in a clone and in a package folder the program is started through npx. */
+export const commandLine = (command: string): string => `npx --no facematch ${command}`;

@@ -17,12 +17,12 @@ import { comparePersons } from '../scoring/persons.ts';
 import type { ImageField } from '../scoring/similarity.ts';
 import { readImage } from './files.ts';
 
-// match, detect and embed for files, in this process, without a server.
+// Runs match, detect and embed on files in this process, without a server.
 
 /** The files of each form field. */
 export type Files = Readonly<Record<ImageField, readonly string[]>>;
 
-/** Compares files on this thread; the answer is the endpoint's own. Throws an Error with a message for people, which names the files. */
+/** Compares files on this thread and returns the response of the endpoint. Throws an Error with a message for people, which names the files. */
 export async function compareFiles<Body>(
   endpoint: ImageEndpoint,
   files: Files,
@@ -61,7 +61,7 @@ export async function compareFiles<Body>(
   return answered.body as Body;
 }
 
-/** The text with the names of the files in place of the form's fields. */
+/** Replaces the names of form fields in a text by file names. */
 export function withNames(text: string, files: Files): string {
   return text.replaceAll(/\b(image[12])\b(?:\[(\d+)\])?/g, (words, field: ImageField, index?: string) => {
     const isClear = index !== undefined || files[field].length === 1;
@@ -69,13 +69,13 @@ export function withNames(text: string, files: Files): string {
   });
 }
 
-/** The configured pack, verified. Rejects with an Error with a message for people. */
+/** Opens the configured pack and verifies it. Rejects with an Error with a message for people. */
 async function openPack(given: Partial<MatchOptions>) {
   const { pack, max_pixels, min_image_side: min_side, image_timeout_ms } = readConfig();
   const directory = packDirectory(pack);
   const manifest = readManifest(directory);
   if (given.detect_presentation_attack && manifest.liveness === undefined) {
-    throw new Error(`The pack ${manifest.name} has no liveness nets; facematch packs add takes them.`);
+    throw new Error(`The pack ${manifest.name} has no liveness models; facematch packs add takes them.`);
   }
   await verifyPack(directory, manifest);
   const addon = loadPack(directory, manifest);
@@ -91,8 +91,8 @@ async function openPack(given: Partial<MatchOptions>) {
 }
 
 /**
- * Analyses one image after the other, on this thread. A faulty one does not stop the others: its `code` is the contract's, or the
- * file system's for a file that cannot be read. Throws an Error with a message for people when the pack cannot be used.
+ * Analyses one image after the other, on this thread. An error in one does not stop the others: its `code` is that of the API, or that
+ * of the file system for a file that cannot be read. Throws an Error with a message for people if the pack cannot be used.
  */
 export async function* analyseFiles(files: readonly string[], given: Partial<MatchOptions>) {
   const { model, options, analyse } = await openPack(given);

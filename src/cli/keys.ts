@@ -29,7 +29,7 @@ export function registerKeys(program: Command): void {
   registerRevoke(keys);
   registerRotate(keys);
   addHelp(keys, {
-    notes: 'A running server picks up every change by itself.',
+    notes: 'A running server applies every change within seconds.',
     examples: ['facematch keys create --name my-app', 'facematch keys list'],
   });
 }
@@ -37,22 +37,18 @@ export function registerKeys(program: Command): void {
 function registerCreate(keys: Command): void {
   const command = keys
     .command('create')
-    .description('make a key and print it, once: the file keeps only its SHA-256')
-    .requiredOption('--name <name>', 'who or what uses the key', parseName)
+    .description('create a key and print it once; the file keeps only its SHA-256')
+    .requiredOption('--name <name>', 'name of the key, such as that of the application', parseName)
     .addOption(
-      new Option('--scopes <list>', 'what it may be used for, with commas between')
+      new Option('--scopes <list>', 'comma-separated list of scopes')
         .argParser(parseScopes)
         .default([...defaultScopes], defaultScopes.join(',')),
     )
-    .option('--rate <number>', 'requests per second that it may go on making', parseRate, 50)
-    .option('--burst <number>', 'requests that it may make at once', parseBurst, 100)
-    .option('--concurrent <number>', 'requests that may run at once; any number when absent', parseConcurrent)
-    .option(
-      '--expires <duration>',
-      'refuse it after this long (1h, 90d, 52w); never when absent',
-      parseDuration,
-    )
-    .option('--note <text>', 'anything worth remembering about it', parseNote)
+    .option('--rate <number>', 'sustained requests per second', parseRate, 50)
+    .option('--burst <number>', 'maximum burst of requests', parseBurst, 100)
+    .option('--concurrent <number>', 'maximum concurrent requests; default: unlimited', parseConcurrent)
+    .option('--expires <duration>', 'lifetime of the key (1h, 90d, 52w); default: unlimited', parseDuration)
+    .option('--note <text>', 'free-form note', parseNote)
     .option('--json', 'print the key and its settings as JSON')
     .addOption(fileOption())
     .action(async ({ file: _, json, expires, ...chosen }: CreateOptions) => {
@@ -60,11 +56,11 @@ function registerCreate(keys: Command): void {
       const file = fileOf(command);
       const settings = expires === undefined ? chosen : { ...chosen, expires_in_ms: expires };
       const { key, record } = editKeyFile(file, (records) => create(records, settings, Date.now()));
-      console.error(`Made the key ${describeKey(record)} in ${file}.`);
+      console.error(`Created the key ${describeKey(record)} in ${file}.`);
       printKey(key, json ? { key, ...shown(record) } : undefined);
     });
   addHelp(command, {
-    notes: 'The key goes to standard output alone, everything else to standard error.',
+    notes: 'Only the key is printed to standard output; messages go to standard error.',
     examples: [
       'facematch keys create --name my-app',
       'facematch keys create --name trial --scopes match:basic --rate 2 --burst 5 --expires 90d',
@@ -76,7 +72,7 @@ function registerCreate(keys: Command): void {
 function registerList(keys: Command): void {
   const command = keys
     .command('list')
-    .description('show every key of the file, never its secret')
+    .description('list the keys of the file, without their secrets')
     .option('--json', 'print the keys as JSON')
     .addOption(fileOption())
     .action(async ({ json }: { json?: true }) => {
@@ -91,8 +87,8 @@ function registerList(keys: Command): void {
 function registerScopes(keys: Command): void {
   const command = keys
     .command('scopes')
-    .description('add scopes to a key or remove them; a running server notices by itself')
-    .argument('<key>', 'its name, or the 12 characters after fm_, as keys list shows them')
+    .description('add scopes to a key or remove them; a running server applies the change')
+    .argument('<key>', 'name of the key, or the 12 characters after fm_ that keys list shows')
     .option('--add <list>', 'scopes to add, separated by commas', parseScopes)
     .option('--remove <list>', 'scopes to remove, separated by commas', parseScopes)
     .option('--json', 'print the changed key as JSON')
@@ -111,7 +107,7 @@ function registerScopes(keys: Command): void {
       if (json) printJson(shown(record));
     });
   addHelp(command, {
-    notes: 'The key itself stays the same: its owner has nothing to change.',
+    notes: 'The key itself stays the same, so clients need no change.',
     examples: [
       'facematch keys scopes my-app --add match:person',
       'facematch keys scopes 4fQ0ZtXy81Ab --add detect --remove match:many',
@@ -122,15 +118,15 @@ function registerScopes(keys: Command): void {
 function registerRevoke(keys: Command): void {
   const command = keys
     .command('revoke')
-    .description('refuse a key from now on; a running server notices by itself')
-    .argument('<key>', 'its name, or the 12 characters after fm_, as keys list shows them')
+    .description('revoke a key; a running server applies the change')
+    .argument('<key>', 'name of the key, or the 12 characters after fm_ that keys list shows')
     .option('--json', 'print the revoked key as JSON')
     .addOption(fileOption())
     .action(async (id: string, { json }: { json?: true }) => {
       checkNoKey(id, command);
       const { editKeyFile, revoke } = await import('./key-edits.ts');
       const { record } = editKeyFile(fileOf(command), (records) => revoke(records, id, Date.now()));
-      console.error(`The key ${describeKey(record)} is revoked since ${record.revoked_at}.`);
+      console.error(`The key ${describeKey(record)} was revoked at ${record.revoked_at}.`);
       if (json) printJson(shown(record));
     });
   addHelp(command, { examples: ['facematch keys revoke 4fQ0ZtXy81Ab', 'facematch keys revoke my-app'] });
@@ -139,9 +135,9 @@ function registerRevoke(keys: Command): void {
 function registerRotate(keys: Command): void {
   const command = keys
     .command('rotate')
-    .description('make a new key with the settings of an old one, and revoke the old one')
-    .argument('<key>', 'the old key: its name, or the 12 characters after fm_')
-    .option('--grace <duration>', 'let the old key work for this long (1h, 7d)', parseDuration, 0)
+    .description('create a key with the settings of an old one and revoke the old one')
+    .argument('<key>', 'name of the old key, or the 12 characters after fm_')
+    .option('--grace <duration>', 'how long the old key stays valid (1h, 7d)', parseDuration, 0)
     .option('--json', 'print the new key and its settings as JSON, and the old key as "retired"')
     .addOption(fileOption())
     .action(async (id: string, { grace, json }: { grace: number; json?: true }) => {
@@ -149,7 +145,7 @@ function registerRotate(keys: Command): void {
       const { editKeyFile, rotate } = await import('./key-edits.ts');
       const file = fileOf(command);
       const { key, record, retired } = editKeyFile(file, (records) => rotate(records, id, Date.now(), grace));
-      console.error(`Made the key ${describeKey(record)} in ${file}.`);
+      console.error(`Created the key ${describeKey(record)} in ${file}.`);
       const verb = grace > 0 ? 'works until' : 'is revoked since';
       console.error(`The old key ${describeKey(retired)} ${verb} ${retired.revoked_at}.`);
       printKey(key, json ? { key, ...shown(record), retired: shown(retired) } : undefined);
@@ -184,7 +180,7 @@ function checkNoKey(text: string, command: Command): void {
 /** Prints the key, or the JSON that holds it, to standard output, and what to do with it to standard error. */
 function printKey(key: string, json: object | undefined): void {
   console.error(
-    'Keep it now, it is not shown again. Send it in the x-api-key header, or as Authorization: Bearer.',
+    'Store the key now: it is not shown again. Send it in the x-api-key header, or as Authorization: Bearer.',
   );
   if (json === undefined) console.log(key);
   else printJson(json);
@@ -215,7 +211,7 @@ const columns = [
   'note',
 ] as const satisfies readonly (keyof ShownKey)[];
 
-/** Columns that no key uses are left out. */
+/** Omits columns that no key uses. */
 function keyTable(rows: readonly ShownKey[]): string {
   if (rows.length === 0) return 'There are no keys.';
   const cells = rows.map((row) => columns.map((column) => String(row[column] ?? '')));
@@ -252,7 +248,7 @@ function parseScopes(text: string): Scope[] {
   if (names.some((name) => !scopes.some((scope) => scope === name))) {
     throw new InvalidArgumentError(`Expected one or more of ${scopes.join(',')}.`);
   }
-  // They are kept in the table's order, each once.
+  // Stored in the order of the table, without duplicates.
   return scopes.filter((scope) => names.includes(scope));
 }
 
@@ -265,7 +261,7 @@ function parseRate(text: string): number {
 const units = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 } as const;
 const longestDays = 36_500;
 
-/** `90d` → milliseconds. */
+/** Parses a duration such as `90d` into milliseconds. */
 function parseDuration(text: string): number {
   const [, count, unit] = /^(\d{1,12})([smhdw])$/.exec(text) ?? [];
   const seconds = Number(count) * units[unit as keyof typeof units];

@@ -1,15 +1,18 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { type MatchOptions, optionRules, parseOption, type ValueRule } from '../endpoints/options.ts';
 
-/** The options of a match as flags of commands. Type, default and rule are the option's own. */
+/** Command-line flags of the request options. Types, defaults and rules come from the options table. */
 const flags = {
   accuracy_mode: ['--mode <mode>', 'accuracy mode'],
-  threshold_percent: ['--threshold <percent>', 'confidence from which it is a match'],
-  use_heuristic_fallback: ['--no-fallback', 'do not use the fallback where no face was found'],
-  min_det_score: ['--min-det-score <score>', "least detection score; by default the pack's own"],
+  threshold_percent: ['--threshold <percent>', 'minimum confidence_percent of a match'],
+  use_heuristic_fallback: [
+    '--no-fallback',
+    'skip the extra detection passes (faster; finds fewer small and rotated faces)',
+  ],
+  min_det_score: ['--min-det-score <score>', 'minimum detection score; the default depends on the pack'],
   detect_presentation_attack: [
     '--live-score',
-    'also tell how likely each face is live; needs a pack with liveness nets',
+    'also print a live score for each face; requires a pack with liveness models',
   ],
 } as const satisfies Partial<Record<keyof MatchOptions, readonly [flags: string, description: string]>>;
 
@@ -31,7 +34,7 @@ export function matchFlag(name: FlagName): Option {
   return rule.default === undefined ? option : option.default(rule.default);
 }
 
-/** What a command was given of these flags. */
+/** Returns the options that were given as flags. */
 export function givenOptions(values: object): Partial<MatchOptions> {
   const given: Record<string, unknown> = { ...values };
   return Object.fromEntries(

@@ -15,16 +15,16 @@ interface MatchCommandOptions {
 export function registerMatch(program: Command): void {
   const command = program
     .command('match')
-    .description('compare a file with one or several others in this process, without a server')
-    .argument('<reference>', 'a JPEG, PNG or WebP file; - is the photo on standard input')
-    .argument('<candidate...>', 'the other one, or several, each compared by itself')
-    .option('--person', 'the candidates are photos of one person, which are judged together')
+    .description('compare an image file with one or more others, without a server')
+    .argument('<reference>', 'a JPEG, PNG or WebP file; - reads standard input')
+    .argument('<candidate...>', 'one or more files, each compared separately')
+    .option('--person', 'treat all candidates as photos of one person and compare them as a set')
     .option(
       '--with <file>',
-      'another photo of the person of the reference, up to three; goes with --person',
+      'another photo of the person in the reference, up to three; implies --person',
       collect,
     )
-    .option('--json', 'print the answer as the server would')
+    .option('--json', 'print the response of the server as JSON')
     .addOption(matchFlag('accuracy_mode'))
     .addOption(matchFlag('threshold_percent'))
     .action((reference: string, candidates: string[], options: MatchCommandOptions) =>
@@ -36,8 +36,8 @@ export function registerMatch(program: Command): void {
     );
   addHelp(command, {
     notes:
-      'A photo of somebody else is a result, not a failure: the exit code is 0, and "match" in the JSON is false. A candidate that ' +
-      'cannot be compared is a failure, but only after the others were compared.',
+      'A non-match is a result, not a failure: the exit code is 0, and "match" in the JSON is false. If a candidate cannot be ' +
+      'compared, the others are compared first, and the exit code is 1.',
     examples: [
       'facematch match alice.jpg bob.png',
       'facematch match --json --mode fast a.jpg b.jpg',
@@ -61,14 +61,14 @@ async function matchTwo(file1: string, file2: string, options: MatchCommandOptio
   );
 }
 
-/** As JSON, or in the words of demo-answer.ts, which is loaded for them. */
+/** Prints JSON, or a description from describe-match.ts, which is only then loaded. */
 async function print(
   { json }: MatchCommandOptions,
   answer: object,
-  describe: (words: typeof import('./demo-answer.ts'), colours: Colours) => string,
+  describe: (words: typeof import('./describe-match.ts'), colours: Colours) => string,
 ): Promise<void> {
   if (json) console.log(JSON.stringify(answer, null, 2));
-  else console.log(describe(await import('./demo-answer.ts'), coloursFor('stdout')));
+  else console.log(describe(await import('./describe-match.ts'), coloursFor('stdout')));
 }
 
 const collect = (file: string, before: string[] = []) => [...before, file];

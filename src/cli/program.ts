@@ -12,7 +12,7 @@ import { registerMatch } from './match.ts';
 import { registerPacks } from './packs/index.ts';
 import { coloursFor } from './terminal.ts';
 
-/** In the order of `--help`. Each file imports what its command needs only when the command runs, so that help is fast. */
+/** Commands in the order of `--help`. Each file imports what its command needs only when the command runs, so that help is fast. */
 const commands: readonly ((program: Command, lab: LabCommands | undefined) => void)[] = [
   registerServe,
   registerDemo,
@@ -28,28 +28,28 @@ const commands: readonly ((program: Command, lab: LabCommands | undefined) => vo
   registerDoctor,
 ];
 
-/** The definitions of all commands, for running, help and docs; `lab` has those of the laboratory, where it is installed. */
+/** Defines all commands, for running, help and docs. `lab`: the commands of the laboratory, if it is installed. */
 export function buildProgram(lab: LabCommands | undefined): Command {
-  // Before the commands, which inherit these settings when they are made.
+  // Set before the commands are created, because they inherit these settings.
   const program = new Command('facematch')
     .description('Do these two photos show the same person?')
     .version(version())
     .exitOverride()
-    .showHelpAfterError('(add --help for the options and examples)')
+    .showHelpAfterError('(run with --help for options and examples)')
     .configureOutput({
       outputError: (text, write) => write(text.replace(/^error:/, coloursFor('stderr').red('error:'))),
     });
   for (const register of commands) register(program, lab);
   const codes = exitCodeWords.map(([code, meaning]) => `${code} ${meaning}`).join(', ');
   return addHelp(program, {
-    notes: `Exit codes: ${codes}. Results go to standard output, all else to standard error.`,
+    notes: `Exit codes: ${codes}. Results go to standard output, messages to standard error.`,
     examples: [
-      'facematch doctor                        # what is installed, and what is not',
-      'facematch demo                          # see it work on two photos that are here already',
-      'facematch keys create --name my-app     # make a key; the server needs at least one',
-      'facematch serve                         # answer over HTTP until stopped',
+      'facematch doctor                        # check the installation',
+      'facematch demo                          # compare two sample photos',
+      'facematch keys create --name my-app     # create an API key; the server needs at least one',
+      'facematch serve                         # start the HTTP server',
       'facematch match alice.jpg bob.png       # compare two files without a server',
-      'facematch detect group.jpg              # find the faces of an image',
+      'facematch detect group.jpg              # detect the faces in an image',
     ],
   });
 }
@@ -57,7 +57,7 @@ export function buildProgram(lab: LabCommands | undefined): Command {
 function registerServe(program: Command): void {
   const command = program
     .command('serve')
-    .description('answer over HTTP until stopped')
+    .description('start the HTTP server')
     .action(async () => {
       const { unmetRequirement } = await import('./system-requirements.mjs');
       const unfit = unmetRequirement();
@@ -66,27 +66,27 @@ function registerServe(program: Command): void {
       await main();
     });
   addHelp(command, {
-    notes: `Configured through the environment or a file (facematch config shows all); the most common:
-  FACEMATCH_HOST, FACEMATCH_PORT   where it listens (127.0.0.1, 8080)
+    notes: `Settings come from the environment or a file (facematch config lists all). The most common:
+  FACEMATCH_HOST, FACEMATCH_PORT   address and port (127.0.0.1, 8080)
   FACEMATCH_ADMIN_PORT             health, readiness and metrics (9090)
   FACEMATCH_KEYS_FILE              API keys (./keys.json)
   FACEMATCH_WORKERS                worker threads (CPU quota)
   FACEMATCH_PACK                   model pack (default)
   FACEMATCH_TLS_CERT, …_TLS_KEY    PEM files, for HTTPS
-  FACEMATCH_CONFIG                 JSON file of such settings
+  FACEMATCH_CONFIG                 JSON file with settings
 
-The log goes to standard error, one JSON object a line; standard output says where it listens.
-SIGTERM or SIGINT lets running requests finish; another one, a second later or more, ends it at once.`,
+The log goes to standard error, one JSON object per line; the URL is printed to standard output.
+SIGTERM or SIGINT lets in-flight requests finish. A second signal, at least 1 s later, ends the process at once.`,
     examples: ['facematch serve', 'FACEMATCH_HOST=0.0.0.0 FACEMATCH_WORKERS=4 facematch serve'],
   });
 }
 
-/** Commands that have nothing of the laboratory. */
+/** Commands that never use the laboratory. */
 const withoutLab = new Set(['serve', 'demo', 'match', 'detect', 'embed', 'keys', 'config', 'doctor']);
 
 /** Runs a command line; resolves to the exit code. */
 export async function run(argv: readonly string[]): Promise<number> {
-  // For ONNX Runtime, and before other threads start: they may read the environment.
+  // Set for ONNX Runtime before other threads start, because they may read the environment.
   process.env.ORT_DISABLE_TELEMETRY ??= '1';
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -95,7 +95,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     });
   }
   try {
-    // The others do not wait for what they never run.
+    // Commands without the laboratory do not wait for it to load.
     const lab = withoutLab.has(argv[2] ?? '') ? undefined : await openLab();
     await buildProgram(lab).parseAsync(argv);
     return Number(process.exitCode ?? exitCodes.success);

@@ -3,10 +3,10 @@ import picocolors from 'picocolors';
 
 export type Colours = ReturnType<typeof picocolors.createColors>;
 
-/** Commander's rule for colours, so that the whole program uses one: NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, the terminal. */
+/** Uses the colour rules of commander for the whole program: NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, the terminal. */
 const outputs = new Command().configureOutput();
 
-/** Colours for one stream: none for a pipe or a file, unless FORCE_COLOR is set. */
+/** Returns the colours for one stream: none for a pipe or a file, unless FORCE_COLOR is set. */
 export function coloursFor(stream: 'stdout' | 'stderr'): Colours {
   const asked = stream === 'stdout' ? outputs.getOutHasColors : outputs.getErrHasColors;
   return coloursWhen(asked?.() === true);
@@ -14,14 +14,14 @@ export function coloursFor(stream: 'stdout' | 'stderr'): Colours {
 
 export const coloursWhen = (shown: boolean): Colours => picocolors.createColors(shown);
 
-/** Prints a line for each of several things that failed, after the others are done, and makes the command fail. */
+/** Prints one error line for each detail and sets the exit code to 1. */
 export function complain(details: readonly string[]): void {
   const { red } = coloursFor('stderr');
   for (const detail of details) console.error(`${red('error:')} ${printable(detail)}`);
   if (details.length > 0) process.exitCode = 1;
 }
 
-/** Prints a line for each of several things that are to be known, and are no failure. */
+/** Prints one warning line for each detail. */
 export function warn(details: readonly string[]): void {
   const { yellow } = coloursFor('stderr');
   for (const detail of details) console.error(`${yellow('warning:')} ${printable(detail)}`);
@@ -30,10 +30,10 @@ export function warn(details: readonly string[]): void {
 /** `1 face`, `2 faces`. */
 export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
 
-/** Text such as a file's name, without control characters, which could control the terminal. */
+/** Replaces control characters in a text such as a file name, because they could control the terminal. */
 export const printable = (text: string): string => text.replace(/\p{Cc}/gu, '\ufffd');
 
-/** A line for each row, with each column as wide as needed. */
+/** Formats rows as lines with aligned columns. */
 export function aligned(rows: readonly (readonly string[])[]): string[] {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   return rows.map((row) =>
@@ -44,15 +44,15 @@ export function aligned(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** Lines of a table, indented; none without rows. */
+/** Formats a table as indented lines; none without rows. */
 export function columns(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   if (rows.length === 0) return [];
   return aligned([head, ...rows].map((row) => row.map(printable))).map((line) => `  ${line}`);
 }
 
 /**
- * A bar on standard error for a known number of steps: on a terminal only. `advance` tells that one more is done, `reach` how many
- * are; `stop` removes it.
+ * Shows a progress bar on standard error, on a terminal only. `advance` adds one step, `reach` sets the number of completed steps,
+ * `stop` removes the bar.
  */
 export async function progressBar(title: string, total: number) {
   if (!process.stderr.isTTY) return { advance: () => {}, reach: (_count: number) => {}, stop: () => {} };
@@ -76,7 +76,7 @@ export async function progressBar(title: string, total: number) {
   };
 }
 
-/** Shows the bar during `work`, which calls `advance` after each step. */
+/** Shows a progress bar during `work`, which calls `advance` after each step. */
 export async function withBar<T>(
   title: string,
   total: number,
@@ -92,7 +92,7 @@ export async function withBar<T>(
 
 const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
-/** A spinner for one step of unknown length. Returns a function that removes it: call it in a `finally`. */
+/** Shows a spinner for a step of unknown length. Returns a function that removes it; call it in a `finally`. */
 export function activity(title: string): () => void {
   if (!process.stderr.isTTY) return () => {};
   const start_ms = performance.now();

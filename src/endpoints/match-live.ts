@@ -22,7 +22,7 @@ import { faultsOf, type ImageFault } from './faults.ts';
 import { answerUnlessRefused, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 import { facesOf, mostPhotos, PersonPhoto, photosBody } from './match-person.ts';
 import { count, flag, object, percent, word } from './schema.ts';
-import { incomplete, notInFront, questionWarnings, type Warning } from './warnings.ts';
+import { betterFace, incomplete, questionWarnings, type Warning } from './warnings.ts';
 
 /** The second half of a liveness check: frames of a head that moves, and reference photos of one person. */
 
@@ -176,12 +176,12 @@ function bodyOf({ question, calibration }: Analysed, check: Check, compared: Com
       ...questionWarnings(question, options.threshold_percent, calibration, most),
       ...frames.flatMap(({ analysis }, i) => incomplete('frame', analysis.image, i)),
       ...looking.flatMap(({ photo: { index } }, i) => [
-        ...notInFront('frame', index, agreeing![i]!.best_face),
+        ...betterFace('frame', index, agreeing![i]!.best_face),
         ...lowQuality('frame', framesBody[index]!.faces[0]!, index),
       ]),
       ...references.flatMap(({ analysis }, i): Warning[] => [
         ...incomplete('image2', analysis.image, i),
-        ...notInFront('image2', i, referring![i]!.best_face),
+        ...betterFace('image2', i, referring![i]!.best_face),
         ...lowQuality('image2', image2[i]!.faces[0]!, i),
       ]),
     ],

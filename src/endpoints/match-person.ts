@@ -11,7 +11,7 @@ import { lowQuality } from './face-quality.ts';
 import { faultsOf, type ImageFault } from './faults.ts';
 import { answerUnlessRefused, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 import { count, object, percent, text } from './schema.ts';
-import { incomplete, notInFront, questionWarnings, type Warning } from './warnings.ts';
+import { betterFace, incomplete, questionWarnings, type Warning } from './warnings.ts';
 
 /** Compares photos of one person with photos of one person, as one decision. */
 
@@ -140,7 +140,7 @@ function warningsOf(
 ): Warning[] {
   return photos.flatMap(({ analysis }, index) => [
     ...incomplete(name, analysis.image, index),
-    ...notInFront(name, index, agreements[index]!.best_face),
+    ...betterFace(name, index, agreements[index]!.best_face),
     ...lowQuality(name, bodies[index]!.faces[0]!, index),
   ]);
 }

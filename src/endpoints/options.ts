@@ -267,11 +267,3 @@ export function invalidOption(name: string, rule: ValueRule, sent: SentValue): P
   const detail = `Send ${expected} as ${name}, not ${sentWords(sent)}.`;
   return new Problem('invalid_field', { detail, field: name, expected });
 }
-
-/** Text for people who do not write requests: the compared face is not the largest of its image. */
-export function largestWords(image: string): string {
-  return (
-    `The face compared in ${image} is not the largest one: check that it is the person you mean, ` +
-    'and not someone behind them or on a photo that they hold.'
-  );
-}

@@ -2,10 +2,10 @@ import type { z } from 'zod';
 import type { ImageReport } from '../engine/addon.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import type { ImageField } from '../scoring/similarity.ts';
+import { betterFaceText, notLargestText } from '../words/faces.ts';
 import { type Face, type Image, maxFaces, round } from './face.ts';
 import { lowQuality, type QualityReason, qualityLimits } from './face-quality.ts';
 import { photoName } from './faults.ts';
-import { largestWords } from './options.ts';
 import { count, object, some, text, word } from './schema.ts';
 
 /** Warnings: the request was accepted, but may not be what the client meant. */
@@ -127,16 +127,14 @@ const area = ({ box }: Face) => box.width * box.height;
 export function notTheLargest(field: ImageField, { faces, face_index }: Image, chosen: number): Warning[] {
   const compared = area(faces[face_index]!);
   if (chosen >= 0 || faces.every((face) => area(face) <= compared)) return [];
-  const detail = `${largestWords(field)} To compare only the largest face of each image, send auto_pair_best=false to the advanced endpoint.`;
+  const detail = `${notLargestText(field)} To compare only the largest face of each image, send auto_pair_best=false to the advanced endpoint.`;
   return [{ code: 'not_the_largest_face', field, face_index, detail }];
 }
 
 /** A warning if another face of a photo agrees better than the largest, which is the one compared in a match of persons. */
-export function notInFront(field: string, index: number, best_face: number): Warning[] {
+export function betterFace(field: string, index: number, best_face: number): Warning[] {
   if (best_face === 0) return [];
-  const detail =
-    `The largest face of ${photoName(field, index)} was compared, but face ${best_face} agrees better: the person you mean may ` +
-    'be behind someone else. Send a photo that shows them alone or in front.';
+  const detail = betterFaceText(photoName(field, index), `face ${best_face}`);
   return [{ code: 'not_the_largest_face', field, index, face_index: best_face, detail }];
 }
 

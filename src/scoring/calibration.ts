@@ -17,14 +17,6 @@ const kneePercent = 40;
 /** The false-match rate that a percent of `kneePercent` or more stands for. */
 export const promisedRate = (confidencePercent: number): number => 10 ** ((30 - confidencePercent) / 10);
 
-/** The percent of an answer up to which rates were measured; 100 for one below, and where nothing was measured. */
-export function measuredUpTo({
-  false_match_rate,
-  extrapolated,
-}: Pick<Assessment, 'false_match_rate' | 'extrapolated'>): number {
-  return extrapolated && false_match_rate <= 0.5 ? 30 - 10 * Math.log10(false_match_rate) : 100;
-}
-
 /**
  * Similarity → false-match rate (FMR), the share of pairs of different people that score at least this high, from a table of measured pairs
  * → confidence percent, which depends on the FMR only: it means the same for every pack and mode. NaN counts as the worst.

@@ -27,7 +27,10 @@ export function operationOf(endpoint: Listed) {
   const { description, content } = successOf(endpoint);
   const responses: Record<string, Response> = { [status]: { description, headers, content } };
   if ('document' in endpoint)
-    responses[304] = { description: 'The document has not changed since the version in If-None-Match', headers };
+    responses[304] = {
+      description: 'The document has not changed since the version in If-None-Match',
+      headers,
+    };
   const codes = codesOf(endpoint);
   for (const status of new Set(codes.map((code) => errorTable[code].status))) {
     const behind = codes.filter((code) => errorTable[code].status === status);

@@ -102,7 +102,7 @@ test('a name in Latin-1 is opened like any other, and no other file in its place
   expect(JSON.parse((await detect()).stdout)[0].faces).toHaveLength(3);
   expect(imagesBelow(odd)).toEqual(['été/Müller.jpg']);
   writeFileSync(latin1('\xe9t\xe9/M\xe4ller.jpg'), sample(1));
-  expect((await detect()).stderr).toContain('The names of 2 files are no UTF-8 and read alike');
+  expect((await detect()).stderr).toContain('2 files have names that are not UTF-8 and read the same');
 });
 
 describe('facematch embed', () => {
@@ -110,7 +110,7 @@ describe('facematch embed', () => {
 
   test('prints a line for each face, with the embedding of the image', async () => {
     const { code, stdout, stderr } = await embed('--mode fast 1.jpg blank.webp notes.jpg 2.jpg');
-    const noFace = 'warning: blank.webp: no face from 14 px on';
+    const noFace = 'warning: blank.webp: no face of at least 14 px';
     expect({ code, stderr }).toEqual({ code: 1, stderr: `${noFace}\n${noImage}\n` });
     const lines = stdout.trimEnd().split('\n');
     const faces = lines.map((line) => JSON.parse(line));
@@ -151,11 +151,11 @@ describe('facematch detect', () => {
     const lines = stdout.trimEnd().split('\n');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(lines).toHaveLength(5);
-    expect(lines[0]).toBe('1.jpg  1920×1280 jpeg, 3 faces from 72 px on');
+    expect(lines[0]).toBe('1.jpg  1920×1280 jpeg, 3 faces of at least 72 px');
     expect(lines[1]).toMatch(
       /^ {3}0 {2}\d+×\d+ at \(\d+, \d+\) +score \d\.\d{3} {2}primary +human +-?\d+\.\d +covered +-?\d+\.\d +yaw +-?\d+° pitch +-?\d+° roll +-?\d+° {2}sharpness \d\.\d\d brightness \d\.\d\d face \d+ px stretch \d\.\d\d$/,
     );
-    expect(lines[4]).toBe('blank.webp  80×60 webp, no face from 14 px on');
+    expect(lines[4]).toBe('blank.webp  80×60 webp, no face of at least 14 px');
   });
 
   test('with --json prints what the server answers', async () => {
@@ -233,7 +233,7 @@ describe('facematch detect', () => {
   test('shows no control character of a name', async () => {
     copyFileSync(join(folder, 'blank.webp'), join(folder, 'red\u001b[31m.webp'));
     const { stdout, stderr } = await detect('red\u001b[31m.webp none\u0007.jpg');
-    expect(stdout).toBe('red\ufffd[31m.webp  80×60 webp, no face from 14 px on\n');
+    expect(stdout).toBe('red\ufffd[31m.webp  80×60 webp, no face of at least 14 px\n');
     expect(stderr).toContain('none\ufffd.jpg cannot be read');
   });
 });

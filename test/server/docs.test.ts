@@ -144,7 +144,7 @@ test('a server with its own limits tells them, and only of what is switched on, 
   const own = await TestServer.forTest({ env, until: 'listening' });
   for (const path of [openapi, docs]) {
     const text = await (await fetch(own.url(path))).text();
-    expect(text).toContain('Body: 3 MiB');
+    expect(text).toContain('Body size: 3 MiB');
     expect(text).toContain(paths.match);
     for (const off of [paths.advanced, paths.models, demo]) expect(text).not.toContain(off);
   }

@@ -40,7 +40,7 @@ describe('a compared face', () => {
     expect([status, reasonsOf(body, 'image1')]).toEqual([200, []]);
     const { detail } = body.warnings.find((warning: Json) => warning.reason === 'blurred');
     const { sharpness } = body.image2.faces[body.image2.face_index].quality;
-    expect(detail).toContain(` ${sharpness}, `);
+    expect(detail).toContain(` ${sharpness}; `);
   });
 
   test('is the one that was chosen: a poor bystander is not warned of', async () => {
@@ -136,7 +136,7 @@ describe('a live score', () => {
       facematch('detect --live-score live.png', folder, { FACEMATCH_PACK });
     const stdout = expect.stringMatching(/ live 0\.\d{3} /);
     expect(await print(FACEMATCH_PACK)).toEqual({ code: 0, stderr: '', stdout });
-    expectFailure(await print('default'), 1, 'The pack default has no liveness nets');
+    expectFailure(await print('default'), 1, 'The pack default has no liveness models');
   });
 });
 

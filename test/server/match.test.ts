@@ -206,7 +206,7 @@ describe('an uncalibrated pack', async () => {
     expect(of('calibration')).toMatchObject({ status: 'warning', value });
     const { code, stdout } = await facematch(`match ${photos}`, folder, env);
     expect(code).toBe(0);
-    expect(stdout).toContain('how often strangers score this high is not known');
+    expect(stdout).toContain('its false match rate is unknown');
     expect(stdout).toContain('warning     The pack uncalibrated is not calibrated');
   });
 });

@@ -144,7 +144,7 @@ test('who stands behind somebody else is told of', async () => {
   expect(told.face_index).toBe(alone.body.image2.face_index);
   const { face_index } = told;
   expect(refused.body).toMatchObject({ code: 'photos_disagree', errors: [{ index: 2, face_index }] });
-  expect(refused.body.detail).toContain(`its face ${face_index}, which is not the largest`);
+  expect(refused.body.detail).toContain(`face ${face_index}, which is not the largest`);
 });
 
 /** The same by match/embeddings, whose body has a list for each person. */

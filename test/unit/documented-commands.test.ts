@@ -138,6 +138,7 @@ const floors = [
   ['http'],
   ['auth', 'telemetry'],
   ['endpoints'],
+  ['words'],
   ['scoring'],
   ['engine'],
   ['config'],

@@ -327,11 +327,11 @@ describe('fields', () => {
   });
 
   test.each(['detect_presentation_attack', 'reject_presentation_attack'])(
-    '%s is refused where the pack has no liveness nets',
+    '%s is refused where the pack has no liveness models',
     (field) => {
       const advanced = takers.find(({ id }) => id === 'match_advanced')!;
       const ask = (sent: string) => formOf(advanced, { [field]: sent }, { min_det_score: 0.7 });
-      const expected = 'false, because the model pack has no liveness nets';
+      const expected = 'false, because the model pack has no liveness models';
       const extras = { field, expected, detail: expect.stringContaining(`Send false as ${field}`) };
       expect(() => ask('true')).toThrow(expect.objectContaining({ code: 'invalid_field', extras }));
       expect(ask('false').options).toEqual({ ...defaults, min_det_score: 0.7, live_threshold: 0.5 });

@@ -69,7 +69,7 @@ describe('a face', () => {
       field: 'image2',
       reason: 'small',
       detail: expect.stringMatching(
-        /^The face compared in image2 is too small: its face_pixels is 31, and below \d+ pixels .*\. Send a larger image.*\.$/,
+        /^The face compared in image2 is too small: its face_pixels is 31; below \d+ pixels .*\. Send a larger image.*\.$/,
       ),
     });
   });

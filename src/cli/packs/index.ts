@@ -3,13 +3,14 @@ import { addHelp, exitCodes } from '../help.ts';
 import { type LabCommands, labCommand } from '../laboratory.ts';
 
 export function registerPacks(program: Command, lab: LabCommands | undefined): void {
-  const packs = program.command('packs').description('list, add, pull and check packs of nets');
+  const packs = program.command('packs').description('list, add, pull and check model packs');
   registerList(packs);
   labCommand('add')(packs, lab);
   labCommand('pull')(packs, lab);
   registerCheck(packs);
   addHelp(packs, {
-    notes: 'A server loads the pack that FACEMATCH_PACK names. docs/packs.md has recipes for published nets.',
+    notes:
+      'A server loads the pack that FACEMATCH_PACK names. docs/packs.md has recipes for published models.',
     examples: [
       'facematch packs list',
       'facematch packs add mine --embedder net.onnx',
@@ -26,8 +27,8 @@ interface JsonOption {
 function registerList(packs: Command): void {
   const command = packs
     .command('list')
-    .description('the packs that are here: nets, licences, hashes, and whom they are calibrated for')
-    .option('--json', 'print them as JSON, with whole hashes')
+    .description('list the installed packs: models, licences, hashes and calibration')
+    .option('--json', 'print JSON with full hashes')
     .action(async ({ json }: JsonOption) => {
       const { describeListed, listPacks } = await import('./list.ts');
       const { coloursFor } = await import('../terminal.ts');
@@ -44,8 +45,8 @@ function registerCheck(packs: Command): void {
     .description(
       'load a pack, run the sample photos, time it beside the default pack, and tell what is missing',
     )
-    .argument('<name>', 'its name, or a path such as ./mine')
-    .option('--json', 'print the findings as JSON')
+    .argument('<name>', 'name of the pack, or a path such as ./mine')
+    .option('--json', 'print the results as JSON')
     .action(async (name: string, { json }: JsonOption) => {
       const { checkPack } = await import('./check.ts');
       const { describeFinding } = await import('../doctor/finding.ts');

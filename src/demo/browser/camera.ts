@@ -1,11 +1,11 @@
-import { byId, find, tell } from './dom.ts';
+import { byId, find, notOnDisk, tell } from './dom.ts';
 
 /** The dialog that takes a photo. */
 
-/** What getUserMedia's errors mean (Media Capture and Streams section 10.2), and what to do. */
+/** Errors of getUserMedia (Media Capture and Streams section 10.2), and what to do about them. */
 const faults: Readonly<Record<string, string>> = {
   NotAllowedError:
-    'The browser does not let this page use the camera. Allow it in the address bar, or choose a file.',
+    'The browser blocks the camera for this page. Allow it in the address bar, or choose a file.',
   NotFoundError: 'No camera was found. Choose a file instead.',
   NotReadableError: 'Another program uses the camera. Close it there, or choose a file.',
 };
@@ -79,6 +79,6 @@ async function snap(): Promise<void> {
   const canvas = new OffscreenCanvas(videoWidth, videoHeight);
   canvas.getContext('2d')?.drawImage(video, 0, 0);
   const photo = await canvas.convertToBlob({ type: 'image/jpeg', quality: jpegQuality });
-  give(new File([photo], 'camera.jpg', { type: photo.type }));
+  give(notOnDisk(new File([photo], 'camera.jpg', { type: photo.type })));
   dialog.close();
 }

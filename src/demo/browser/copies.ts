@@ -1,14 +1,14 @@
 import { element, settings } from './dom.ts';
 import { bytesText } from './words.ts';
 
-/** Copies of photos: upright ones to show, and smaller ones to send. */
+/** Copies of photos: upright ones to show and smaller ones to send. Files that are no photos are recognised here too. */
 
 /**
  * Upright previews. The server applies the EXIF orientation of all three formats. Every browser does so for JPEG, but not for PNG
  * and WebP (Chromium ignores it in WebP). If this browser does not, the preview is redrawn.
  */
 
-/** Longest side of a preview that is drawn here: no screen shows more of it. */
+/** Maximum side length of a preview in pixels: no screen shows more. */
 const maxPixels = 2048;
 
 /** Two black pixels side by side with orientation 6: above each other if the browser applies it. */
@@ -30,6 +30,19 @@ const turns: Readonly<Record<number, Transform>> = {
   8: [0, -1, 1, 0, 0, 1],
 };
 
+/** The signatures of JPEG, PNG and WebP, as Latin-1. */
+const signatures = [/^\xff\xd8\xff/, /^\x89PNG/, /^RIFF.{4}WEBP/s];
+
+/** Returns what is wrong with a file that is no JPEG, PNG or WebP; undefined for one that is. */
+export async function notPhoto(file: File): Promise<string | undefined> {
+  const head = String.fromCharCode(...new Uint8Array(await file.slice(0, 16).arrayBuffer()));
+  if (signatures.some((signature) => signature.test(head))) return undefined;
+  const advice = /^.{4}ftyp(?:hei|hev|mif|msf)/s.test(head)
+    ? 'It is a HEIC photo, as iPhones take them: share or export it as JPEG.'
+    : 'Choose another file.';
+  return `${file.name} is not a JPEG, PNG or WebP photo. ${advice}`;
+}
+
 /** The file itself, or a small upright copy for display. The file that is sent is never changed. */
 export async function previewOf(file: Blob): Promise<Blob> {
   try {
@@ -42,7 +55,7 @@ export async function previewOf(file: Blob): Promise<Blob> {
   }
 }
 
-/** A preview for a list; empty while there is none. */
+/** A preview for a list; empty until it is loaded. */
 export function previewImage(file: Blob): HTMLImageElement {
   const image = element('img', { alt: '' });
   // Shows a grey box instead of the browser's icon for a broken image.
@@ -113,18 +126,18 @@ function word(bytes: DataView, at: number): string {
   return String.fromCharCode(...[0, 1, 2, 3].map((i) => bytes.getUint8(at + i)));
 }
 
-/** Longest side of a photo that is made smaller here: faces keep more pixels than the nets see. */
+/** Maximum side length of a photo that is scaled down here, in pixels: faces keep more pixels than the models use. */
 const longestSide = 4096;
 const quality = 0.92;
 
-/** Stands behind the name of a photo that is not as it was chosen. */
+/** Note behind the name of a photo that was scaled down. */
 export function smallerNote(): string {
   const { max_image_bytes, max_pixels } = settings.limits;
   const limits = `${bytesText(max_image_bytes)} and ${Math.round(max_pixels / 1e6)} megapixels`;
-  return ` (made smaller here: the server takes up to ${limits})`;
+  return ` (scaled down here: the maximum is ${limits})`;
 }
 
-/** The file itself, or a smaller JPEG of a photo that is more than the server takes. One that this browser cannot draw is left. */
+/** Returns the file itself, or a smaller JPEG if it exceeds a limit of the server and this browser can draw it. */
 export async function fitted(file: File): Promise<File> {
   const { max_image_bytes, max_pixels } = settings.limits;
   try {

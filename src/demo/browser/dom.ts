@@ -1,6 +1,6 @@
 import type { Settings } from './types.ts';
 
-/** Finding and making elements. All text is set as text: nothing in this page is parsed as HTML. */
+/** Finds and makes elements. All text is set as text: nothing in this page is parsed as HTML. */
 
 /** Throws an Error when there is no such element, or one of another kind. */
 export function find<T extends Element>(parent: ParentNode, selector: string, kind: new () => T): T {
@@ -26,13 +26,13 @@ export function place(target: HTMLElement, values: Readonly<Record<string, numbe
   for (const [name, value] of Object.entries(values)) target.style.setProperty(`--${name}`, String(value));
 }
 
-/** Shows a text, or hides its element when there is none. */
+/** Shows a text, or hides its element if there is none. */
 export function tell(target: HTMLElement, text: string | undefined): void {
   target.textContent = text ?? '';
   target.hidden = text === undefined;
 }
 
-/** What is wrong with a control: a line of text, and a mark on its section. */
+/** The error of a control: a line of text and a mark on its section. */
 export class Fault {
   readonly #section: HTMLElement;
   readonly #control: HTMLElement;
@@ -44,7 +44,7 @@ export class Fault {
     this.#line = line;
   }
 
-  /** It has no words where they stand elsewhere. */
+  /** Without `words` only the mark is shown, because the text is elsewhere. */
   show(words?: string): void {
     tell(this.#line, words);
     this.#mark(true);
@@ -68,6 +68,16 @@ export class Fault {
     this.#control.ariaInvalid = String(faulty);
   }
 }
+
+const pageFiles = new WeakSet<File>();
+
+/** Marks a photo that this page made, such as a sample or one from the camera: the shown request needs it as a file. */
+export function notOnDisk(file: File): File {
+  pageFiles.add(file);
+  return file;
+}
+
+export const isOnDisk = (file: File): boolean => !pageFiles.has(file);
 
 export function makeCopyButtons(): void {
   for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copies]')) makeCopyButton(button);
@@ -94,10 +104,10 @@ function makeCopyButton(button: HTMLButtonElement): void {
 
 const written: Settings = JSON.parse(byId('settings').textContent ?? '');
 const own = written.paths.demo ?? '';
-/** Where a proxy serves this page below a path of its own, what stands before the server's paths. */
+/** The path prefix under which a proxy serves this page. */
 const prefix = location.pathname.endsWith(own) ? location.pathname.slice(0, -own.length) : '';
 
-/** What the server wrote into the page: enabled endpoints, fields, limits. The paths are as this page can ask for them. */
+/** Data that the server wrote into the page: enabled endpoints, fields, limits. Paths include the prefix of a proxy. */
 export const settings: Settings = {
   ...written,
   paths: Object.fromEntries(Object.entries(written.paths).map(([id, path]) => [id, prefix + path])),

@@ -1,9 +1,9 @@
-import { byId, element, tell } from './dom.ts';
+import { byId, element, isOnDisk, tell } from './dom.ts';
 import { programs } from './programs.ts';
 import type { Plan } from './types.ts';
 import type { Photos } from './words.ts';
 
-/** Shows the request in the language that is chosen; the first one until another is. */
+/** Shows the request in the selected language, with links to the photos that this page made, so that its files exist. */
 export function showPrograms(plan: Plan, photos: Photos): void {
   const write = (language: string) => programs[language]!(location.origin, plan, photos);
   const chosen = document.querySelector<HTMLInputElement>('[name="language"]:checked')?.value ?? 'curl';
@@ -14,4 +14,16 @@ export function showPrograms(plan: Plan, photos: Photos): void {
   });
   byId('languages').replaceChildren(...radios);
   tell(byId('program'), write(chosen));
+  showDownloads(photos);
+}
+
+function showDownloads(photos: Photos): void {
+  const target = byId('downloads');
+  for (const link of target.querySelectorAll('a')) URL.revokeObjectURL(link.href);
+  const links = photos.flatMap(({ file }) => {
+    if (file === undefined || isOnDisk(file)) return [];
+    return [' ', element('a', { href: URL.createObjectURL(file), download: file.name }, file.name)];
+  });
+  target.hidden = links.length === 0;
+  target.replaceChildren('Download the photos that this command reads:', ...links);
 }

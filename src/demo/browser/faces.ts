@@ -1,28 +1,28 @@
+import { count } from '../../words/score.ts';
 import { element, find, place } from './dom.ts';
 import type { PhotoSlot } from './photos.ts';
 import type { Face, FoundImage } from './types.ts';
-import { count } from './words.ts';
 
-/** The faces of one photo: buttons over its preview, in the answer's order. */
+/** The faces of one photo, as buttons over its preview, in the order of the response. */
 export class Faces {
   readonly #slot: PhotoSlot;
   readonly #onChoose: (index: number) => void;
   readonly #layer: HTMLElement;
   #buttons: HTMLButtonElement[] = [];
 
-  /** @param onChoose a face was clicked */
+  /** @param onChoose called when a face is clicked */
   constructor(slot: PhotoSlot, onChoose: (index: number) => void) {
     this.#slot = slot;
     this.#onChoose = onChoose;
     this.#layer = find(slot.section, '.faces', HTMLElement);
   }
 
-  /** @param image with a `face_index` of -1 where no face was compared */
+  /** @param found has a `face_index` of -1 if no face was compared */
   show(found: FoundImage): void {
     const { width, height, faces, face_index, min_detectable_face_px } = found;
-    // A click sends a new request, whose answer replaces the buttons: keep the focus on the same face.
+    // A click sends a new request, and its response replaces the buttons: keep the focus on the same face.
     const focused = this.#buttons.indexOf(document.activeElement as HTMLButtonElement);
-    const caption = `${this.#slot.label}, ${width} × ${height}, ${count(faces.length, 'face')} from ${min_detectable_face_px} px on`;
+    const caption = `${this.#slot.label}, ${width} × ${height}, ${count(faces.length, 'face')} of at least ${min_detectable_face_px} px`;
     this.#buttons = faces.map((face) => this.#button(face, found, caption));
     this.#layer.replaceChildren(...this.#buttons);
     this.#buttons[focused]?.focus({ preventScroll: true });
@@ -35,7 +35,7 @@ export class Faces {
     this.#layer.replaceChildren();
   }
 
-  /** @param index none when -1 */
+  /** @param index -1 for none */
   press(index: number): void {
     for (const [i, button] of this.#buttons.entries()) button.ariaPressed = String(i === index);
   }
@@ -80,7 +80,7 @@ export function detailsOf({ detection_score, found_by, pose, quality }: Face): s
   const { yaw, pitch, roll } = pose;
   return [
     `score ${detection_score.toFixed(2)}`,
-    found_by === 'primary' ? '' : `found by the fallback: ${found_by}`,
+    found_by === 'primary' ? '' : `found by the pass: ${found_by}`,
     `${quality.face_pixels} px`,
     `sharpness ${quality.sharpness.toFixed(2)}`,
     `brightness ${quality.brightness.toFixed(2)}`,

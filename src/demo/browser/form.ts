@@ -1,9 +1,10 @@
 import type { ValueRule } from '../../endpoints/options.ts';
+import { percentText, thresholdText } from '../../words/score.ts';
 import { byId, element, find, settings } from './dom.ts';
 import type { Fields } from './types.ts';
-import { capital, percentText, thresholdWords } from './words.ts';
+import { capital, plainText } from './words.ts';
 
-/** The settings that are sent with the photos, with the rules and descriptions of the server's table of fields. */
+/** The options that are sent with the photos, with the rules and descriptions of the API. */
 
 export const form = find(document, '#form', HTMLFormElement);
 
@@ -14,12 +15,12 @@ const rules: Readonly<Record<string, ValueRule>> = {
   ...(advanced ? { accuracy_mode: settings.accuracy_mode, ...settings.options } : {}),
 };
 
-/** What a box says when it is ticked, or a field asks for. */
-const titles: Readonly<Record<string, string>> = {
-  use_heuristic_fallback: 'Look harder where no face is found',
-  min_det_score: 'How certain a face must be, from 0 to 1',
+/** Labels of the options. The description of the API stands below each. */
+const labels: Readonly<Record<string, string>> = {
+  use_heuristic_fallback: 'Extra detection passes',
+  min_det_score: 'Minimum detection score',
   auto_pair_best: 'Compare every face with every face',
-  reject_low_quality: 'Refuse a blurred, dark or small face',
+  reject_low_quality: 'Reject low-quality faces',
 };
 
 /** Fills the form. `onChange` is called when a value changes. */
@@ -33,10 +34,7 @@ export function showForm(onChange: () => void): void {
   });
 }
 
-/**
- * The values of the form as texts for a request: the threshold, and everything that differs from its default. An empty number
- * stands for the default.
- */
+/** Returns the values of the form for a request: the threshold, and every option that differs from its default. */
 export function chosenFields(): Fields {
   const data = new FormData(form);
   const chosen = Object.entries(rules).flatMap(([name, rule]) => {
@@ -53,7 +51,7 @@ function showThreshold(): void {
   Object.assign(slider, { min, max, defaultValue: value });
   const describe = () => {
     const percent = percentText(Number(slider.value));
-    const words = thresholdWords(Number(slider.value));
+    const words = thresholdText(Number(slider.value));
     byId('threshold-value').textContent = percent;
     byId('threshold-hint').textContent = capital(words);
     slider.setAttribute('aria-valuetext', `${percent}: ${words}`);
@@ -62,11 +60,11 @@ function showThreshold(): void {
   describe();
 }
 
-/** The default first: it suits most people. */
+/** Shows the modes, the default first. */
 function showModes(): void {
   const { values, default: usual, description } = settings.accuracy_mode;
   byId('mode-field').hidden = !advanced;
-  byId('mode-hint').textContent = capital(description);
+  byId('mode-hint').textContent = capital(plainText(description));
   for (const value of [usual, ...values.filter((other) => other !== usual)]) {
     const radio = { type: 'radio', name: 'accuracy_mode', value, defaultChecked: value === usual };
     byId('modes').append(element('label', {}, element('input', radio), element('span', {}, capital(value))));
@@ -75,9 +73,20 @@ function showModes(): void {
 
 function optionView(name: string, rule: ValueRule): HTMLElement {
   const control = controlOf(rule);
+  const hint = element(
+    'p',
+    { className: 'hint', id: `${name}-hint` },
+    `${capital(plainText(rule.description))}.`,
+  );
   control.setAttribute('name', name);
-  const title = element('span', {}, titles[name] ?? rule.description);
-  return element('div', { className: 'field' }, element('label', { className: rule.kind }, control, title));
+  control.setAttribute('aria-describedby', hint.id);
+  const title = element('span', {}, labels[name] ?? name);
+  return element(
+    'div',
+    { className: 'field' },
+    element('label', { className: rule.kind }, control, title),
+    hint,
+  );
 }
 
 function controlOf(rule: ValueRule): HTMLElement {
@@ -91,7 +100,7 @@ function controlOf(rule: ValueRule): HTMLElement {
       return element('input', {
         type: 'text',
         inputMode: 'decimal',
-        placeholder: rule.default === undefined ? "the model pack's own" : String(rule.default),
+        placeholder: rule.default === undefined ? 'default of the model pack' : String(rule.default),
       });
   }
 }

@@ -1,4 +1,4 @@
-import { byId, element, Fault, find, makeCopyButtons, settings, tell } from './dom.ts';
+import { byId, element, Fault, find, makeCopyButtons, notOnDisk, settings, tell } from './dom.ts';
 import { showPrograms } from './exchange.ts';
 import { Faces } from './faces.ts';
 import { chosenFields, form, showForm } from './form.ts';
@@ -10,7 +10,7 @@ import { announcement, firstPhotos, showFaces, showMany, showResult } from './re
 import type { Choice, DetectAnswer, Fields, LiveAnswer, ManyAnswer, Received, Task } from './types.ts';
 import { bytesText } from './words.ts';
 
-/** The page: its events, and its state between requests. Nothing is stored beyond the page. */
+/** Events and state of the page. Nothing is stored beyond the page. */
 
 const key = find(document, '#key', HTMLInputElement);
 const keyFault = new Fault(byId('key-field'), key, byId('key-fault'));
@@ -21,10 +21,10 @@ const faces = [
   new Faces(slots[1], (index) => choose([chosen[0], index], 1)),
 ] as const;
 
-/** The faces that were clicked. */
+/** The faces that were selected by a click. */
 let chosen: Choice = [-1, -1];
 let task: Task = 'match';
-/** Endpoints that the server refused for this key. */
+/** Endpoints that this key may not use. */
 const refused = new Set<string>();
 let running: AbortController | undefined;
 
@@ -43,7 +43,7 @@ for (const radio of document.querySelectorAll<HTMLInputElement>('[name="task"]')
   radio.addEventListener('change', () => take(endpoint));
 }
 take('match');
-showForm(() => tell(byId('stale'), 'You changed something since: compare again for an answer to that.'));
+showForm(() => tell(byId('stale'), 'The options have changed: compare again.'));
 makeCopyButtons();
 for (const [id, title] of [['docs', 'Documentation'] as const, ['openapi', 'OpenAPI'] as const]) {
   const href = settings.paths[id];
@@ -55,7 +55,12 @@ byId('show-key').addEventListener('click', () => {
   byId('show-key').ariaPressed = String(key.type === 'text');
 });
 byId('samples').hidden = !settings.samples;
-byId('try-samples').addEventListener('click', showSamples);
+byId('try-samples').addEventListener('click', () => void compareSamples());
+void offerSamples();
+// On a phone the result and its reason come first; everything else is folded.
+const isWide = matchMedia('(width > 40rem)').matches;
+for (const card of document.querySelectorAll<HTMLDetailsElement>('details.folds')) card.open = isWide;
+void followFragment();
 key.addEventListener('input', () => keyFault.clear());
 byId('cancel').addEventListener('click', () => running?.abort());
 byId('unchoose').addEventListener('click', () => {
@@ -68,7 +73,7 @@ form.addEventListener('submit', async (event) => {
   if (await compare()) reveal(byId('result'));
 });
 
-/** Sends the form and shows the outcome; true for an answer. Cancels a running request. */
+/** Sends the form and shows the outcome; returns true for a result. Cancels a running request. */
 async function compare(): Promise<boolean> {
   running?.abort();
   clearFaults();
@@ -145,21 +150,21 @@ function succeedWithList(answer: ManyAnswer | DetectAnswer): true {
   return true;
 }
 
-/** Whether photos and key are there and not too large; else says what is not, and goes there. */
+/** Returns whether photos and key are present and within the limits. Otherwise shows what is wrong and focuses it. */
 function isReady(): boolean {
   const { max_body_bytes, max_image_bytes } = settings.limits;
   const places = placesOf();
   for (const { files, fault } of places) {
     if (files.length === 0) fault.show('Choose a photo first.');
     else if (files.some(({ size }) => size > max_image_bytes)) {
-      fault.show(`The server takes photos of up to ${bytesText(max_image_bytes)}. Choose a smaller one.`);
+      fault.show(`The maximum is ${bytesText(max_image_bytes)} for a photo. Choose a smaller one.`);
     }
   }
   const sizes = places.flatMap(({ files }) => files.map(({ size }) => size));
   const tooMuch = sizes.reduce((sum, size) => sum + size, 0) > max_body_bytes;
   if (tooMuch && places.every(({ fault }) => !fault.shown)) {
     const limit = bytesText(max_body_bytes);
-    places.at(-1)!.fault.show(`The server takes up to ${limit} at once. Choose smaller photos.`);
+    places.at(-1)!.fault.show(`The maximum is ${limit} for all photos together. Choose smaller ones.`);
   }
   if (key.value.trim() === '') keyFault.show('Enter the API key first.');
   const faults = [...places.map(({ fault }) => fault), keyFault].filter(({ shown }) => shown);
@@ -167,13 +172,13 @@ function isReady(): boolean {
   return faults.length === 0;
 }
 
-/** Where the photos of the chosen tab are. */
+/** The places of the photos in the current tab. */
 function placesOf() {
   if (task === 'match') return slots;
   return task === 'match_many' ? [slots[0], others] : [slots[0]];
 }
 
-/** The photos that the server has for this. */
+/** Puts the sample photos of the server into the form. */
 async function showSamples(): Promise<void> {
   const files = await Promise.all([1, 2].map(sampleFile));
   void slots[0].show(files[0]!);
@@ -181,9 +186,35 @@ async function showSamples(): Promise<void> {
   else void slots[1].show(files[1]!);
 }
 
+/** Without a key the samples are only shown. */
+async function compareSamples(): Promise<void> {
+  await showSamples();
+  if (key.value.trim() === '') key.focus();
+  else if (await compare()) reveal(byId('result'));
+}
+
+/** Shows the sample photos in the empty frames, each as a button. */
+async function offerSamples(): Promise<void> {
+  if (!settings.samples) return;
+  for (const slot of slots) slot.offer(await sampleFile(slot.number));
+}
+
+/**
+ * Takes the key from the fragment of the URL (`#key=…`), which `facematch demo --open` sets because a browser never sends it, and removes
+ * it from the history. With `&samples` it compares the sample photos.
+ */
+async function followFragment(): Promise<void> {
+  const given = new URLSearchParams(location.hash.slice(1));
+  const found = given.get('key');
+  if (found === null) return;
+  history.replaceState(null, '', location.pathname + location.search);
+  key.value = found;
+  if (given.has('samples') && settings.samples) await compareSamples();
+}
+
 async function sampleFile(number: number): Promise<File> {
   const response = await fetch(`${settings.paths.demo}?sample=${number}`);
-  return new File([await response.blob()], `sample ${number}.jpg`, { type: 'image/jpeg' });
+  return notOnDisk(new File([await response.blob()], `sample${number}.jpg`, { type: 'image/jpeg' }));
 }
 
 /** The photos of the request, by form field. */
@@ -196,7 +227,7 @@ function photosOf(): Photo[] {
   return [first, ...others.files.map((file) => ({ name: others.name, file }))];
 }
 
-/** Changes the tab: hides what does not belong to it, and clears the results. */
+/** Changes the tab: hides what does not belong to it and clears the results. */
 function take(wanted: Task): void {
   task = wanted;
   slots[1].section.hidden = task !== 'match';
@@ -209,7 +240,7 @@ function take(wanted: Task): void {
   forget();
 }
 
-/** Several photos of a person make it a comparison of persons. */
+/** With several photos of a person, persons are compared. */
 function taskOf(): Task | 'match_person' {
   return task === 'match' && slots.some(({ files }) => files.length > 1) ? 'match_person' : task;
 }
@@ -243,8 +274,8 @@ function fail({ problem, retry_after_s }: Extract<Received, { problem: unknown }
 
 const allOff = {
   code: 'endpoint_disabled',
-  title: 'This endpoint is switched off',
-  detail: 'The operator has switched it off on this server.',
+  title: 'This endpoint is disabled',
+  detail: 'The operator has disabled it on this server.',
 };
 
 /** Clears the results, because a photo has changed. */
@@ -272,7 +303,7 @@ function clearFaults(): void {
     control.removeAttribute('aria-invalid');
 }
 
-/** Chooses or releases a clicked face of photo 0 or 1. With one chosen in each photo, these two are compared. */
+/** Selects or deselects a clicked face of photo 0 or 1. With one selected in each photo, these two are compared. */
 function choose(wanted: Choice, photo: 0 | 1): void {
   if (settings.paths.match_advanced === undefined || taskOf() !== 'match') return;
   const again = wanted[photo] === chosen[photo];
@@ -286,8 +317,8 @@ function setChosen(wanted: Choice): void {
   for (const [i, overlay] of faces.entries()) overlay.press(chosen[i]!);
   const words = chosen.flatMap((index, i) => (index === -1 ? [] : [`face ${index + 1} of photo ${i + 1}`]));
   byId('chosen').hidden = words.length === 0;
-  const rest = words.length === 1 ? ` Choose one in photo ${chosen[0] === -1 ? 1 : 2} as well.` : '';
-  byId('chosen-text').textContent = `Chosen: ${words.join(' and ')}.${rest}`;
+  const rest = words.length === 1 ? ` Select one in photo ${chosen[0] === -1 ? 1 : 2} as well.` : '';
+  byId('chosen-text').textContent = `Selected: ${words.join(' and ')}.${rest}`;
   if (rest !== '') say(byId('chosen-text').textContent);
 }
 

@@ -1,31 +1,34 @@
-import { fitted, previewImage, smallerNote } from './copies.ts';
+import { fitted, notPhoto, previewImage, smallerNote } from './copies.ts';
 import { byId, element, find } from './dom.ts';
 import { bytesText } from './words.ts';
 
-/** Photos, each with a preview and a way to take it away. */
+/** A list of photos, each with a preview and a button that removes it. */
 export class PhotoList {
   readonly input: HTMLInputElement;
   readonly #list: HTMLElement;
   readonly #most: number;
   readonly #removal: (at: number) => string;
   readonly #onChange: () => void;
+  readonly #onFault: (text: string) => void;
   readonly rows: { file: File; name: string; image: HTMLImageElement; words: HTMLElement }[] = [];
-  /** Resolves when the files are those that may be sent. */
+  /** Resolves when the files are ready to be sent. */
   ready: Promise<unknown> = Promise.resolve();
 
-  /** @param removal names the button of a photo that takes it away; @param onChange called when the list changes */
+  /** @param removal label of the button that removes a photo; @param onChange called when the list changes; @param onFault called with the error of a file that is no photo */
   constructor(
     list: string,
     input: string,
     most: number,
     removal: (at: number) => string,
     onChange: () => void,
+    onFault: (text: string) => void,
   ) {
     this.#list = byId(list);
     this.input = find(document, `#${input}`, HTMLInputElement);
     this.#most = most;
     this.#removal = removal;
     this.#onChange = onChange;
+    this.#onFault = onFault;
     this.input.addEventListener('change', () => {
       this.add([...(this.input.files ?? [])]);
       // The same file may be chosen again after it was removed.
@@ -37,15 +40,20 @@ export class PhotoList {
     return this.rows.map(({ file }) => file);
   }
 
-  /** Adds as many as fit. */
+  /** Adds files up to the maximum. */
   add(files: readonly File[]): void {
     for (const file of files.slice(0, this.#most - this.rows.length)) {
       const title = `${file.name}, ${bytesText(file.size)}`;
       const words = element('span', { title }, file.name);
       const row = { file, name: file.name, image: previewImage(file), words };
       this.rows.push(row);
-      const fit = fitted(file).then((small) => {
-        if (small === file) return;
+      const fit = Promise.all([fitted(file), notPhoto(file)]).then(([small, fault]) => {
+        if (fault !== undefined && this.rows.includes(row)) {
+          this.remove(this.rows.indexOf(row));
+          this.#onChange();
+          this.#onFault(fault);
+        }
+        if (fault !== undefined || small === file) return;
         row.file = small;
         row.name = file.name + smallerNote();
         words.textContent = row.name;
@@ -56,14 +64,14 @@ export class PhotoList {
     this.#onChange();
   }
 
-  /** Takes one out, which is returned. */
+  /** Removes a photo and returns it. */
   remove(at: number): File | undefined {
     const [removed] = this.rows.splice(at, 1);
     if (removed) URL.revokeObjectURL(removed.image.src);
     return removed?.file;
   }
 
-  /** `open`: whether the list counts. */
+  /** `open`: whether the list is in use. */
   draw(open: boolean): void {
     const items = this.rows.map(({ image, words }, at) => {
       const button = element(

@@ -1,10 +1,11 @@
+import { count } from '../../words/score.ts';
 import { hasCamera, openCamera } from './camera.ts';
-import { fitted, previewOf, smallerNote } from './copies.ts';
+import { fitted, notPhoto, previewOf, smallerNote } from './copies.ts';
 import { byId, Fault, find, settings, tell } from './dom.ts';
 import { PhotoList } from './photo-list.ts';
-import { agreementWords, bytesText, count } from './words.ts';
+import { agreementText, bytesText } from './words.ts';
 
-/** One of the two photos: the file, its preview, its caption and faults, and further photos of the same person. */
+/** One of the two photos: the file, its preview, caption and error, and more photos of the same person. */
 export class PhotoSlot {
   readonly number: 1 | 2;
   /** The form field. */
@@ -32,7 +33,7 @@ export class PhotoSlot {
     this.name = `image${number}`;
     this.#onChange = onChange;
     this.section = byId(`slot${number}`);
-    this.image = find(this.section, 'img', HTMLImageElement);
+    this.image = find(this.section, '.stage img', HTMLImageElement);
     this.image.alt = `Photo ${number}`;
     this.caption = find(this.section, '.caption', HTMLElement);
     this.#input = find(this.section, '.tools input', HTMLInputElement);
@@ -47,11 +48,20 @@ export class PhotoSlot {
       settings.limits.photos - 1,
       (at) => `Remove photo ${at + 2} of person ${number}`,
       () => this.#changed(),
+      (text) => this.fault.show(text),
     );
     this.#listen();
   }
 
-  /** Sets or removes the photo. The preview may come later or not at all: the page also sends files that it cannot show. */
+  /** Offers a sample photo in the empty frame. */
+  offer(sample: File): void {
+    const button = find(this.section, '.sample', HTMLButtonElement);
+    find(button, 'img', HTMLImageElement).src = URL.createObjectURL(sample);
+    button.addEventListener('click', () => void this.show(sample));
+    button.hidden = false;
+  }
+
+  /** Sets or removes the photo. The preview may come later or not at all: the page also sends photos that it cannot show. */
   async show(file: File | undefined): Promise<void> {
     this.file = file;
     this.#chosen = file;
@@ -71,43 +81,48 @@ export class PhotoSlot {
   }
 
   async #fit(chosen: File): Promise<void> {
-    const file = await fitted(chosen);
-    if (this.#chosen !== chosen || file === chosen) return;
+    const [file, fault] = await Promise.all([fitted(chosen), notPhoto(chosen)]);
+    if (this.#chosen !== chosen) return;
+    if (fault !== undefined) {
+      void this.show(undefined);
+      this.fault.show(fault);
+    }
+    if (fault !== undefined || file === chosen) return;
     this.file = file;
     this.caption.textContent = this.label;
   }
 
-  /** Resolves when the files are those that may be sent: photos above the server's limits are made smaller first. */
+  /** Resolves when the files are ready to be sent: photos above the limits of the server are scaled down first. */
   get ready(): Promise<unknown> {
     return Promise.all([this.#ready, this.more.ready]);
   }
 
-  /** The first photo, and where they count the further ones. */
+  /** The first photo, followed by more photos of the person if several are accepted. */
   get files(): readonly File[] {
     if (this.file === undefined) return [];
     return this.#takesSeveral ? [this.file, ...this.more.files] : [this.file];
   }
 
-  /** Whether further photos of the person count. */
+  /** Sets whether several photos of the person are accepted. */
   takeSeveral(does: boolean): void {
     this.#takesSeveral = does;
     this.#draw();
   }
 
-  /** Name and size, and whether it is as it was chosen. */
+  /** Name and size, with a note if the photo was scaled down. */
   get label(): string {
     if (this.file === undefined) return '';
     const note = this.file === this.#chosen ? '' : smallerNote();
     return `${this.file.name}, ${bytesText(this.file.size)}${note}`;
   }
 
-  /** How well each photo fits the others of the person; null and undefined where it is not known. */
+  /** Shows the agreement of each photo with the others of the person; null and undefined if it is unknown. */
   showAgreements([first, ...others]: readonly (number | null | undefined)[]): void {
     showAgreement(byId(`agreement${this.number}`), first);
     for (const [at, { words, name }] of this.more.rows.entries()) showAgreement(words, others[at], name);
   }
 
-  /** Marks the photos that a problem is about. */
+  /** Marks the photos that a problem names. */
   showFaults(errors: readonly { index?: number; agreement_percent?: number }[]): void {
     const percents: (number | undefined)[] = [];
     for (const { index = 0, agreement_percent } of errors) percents[index] = agreement_percent;
@@ -151,20 +166,20 @@ export class PhotoSlot {
       this.#stage.hidden = false;
     });
     this.image.addEventListener('error', () => {
-      tell(this.#unseen, 'This browser cannot show the file. It is sent as it is.');
+      tell(this.#unseen, 'This browser cannot show the photo. It is sent unchanged.');
     });
   }
 }
 
 function showAgreement(target: HTMLElement, percent: number | null | undefined, otherwise?: string): void {
-  const words = percent === null || percent === undefined ? undefined : agreementWords(percent);
-  tell(target, words?.text ?? otherwise);
-  target.classList.toggle('odd', words?.isOdd ?? false);
+  const agreement = percent === null || percent === undefined ? undefined : agreementText(percent);
+  tell(target, agreement?.text ?? otherwise);
+  target.classList.toggle('odd', agreement?.isOdd ?? false);
 }
 
 /**
- * Handles photos that are dropped or pasted anywhere on the page. The first goes where it was dropped, or to the first empty
- * slot; a second one to the other slot. If `takes` returns true, it has handled them.
+ * Handles photos that are dropped or pasted anywhere on the page. The first goes to the slot it was dropped on, or to the first empty
+ * one; a second photo goes to the other slot. If `takes` returns true, it has handled them.
  */
 export function takeDroppedAndPasted(
   slots: readonly PhotoSlot[],
@@ -199,7 +214,7 @@ export function takeDroppedAndPasted(
   });
 }
 
-/** The photos that the first one is compared with; how many there may be, the server says. */
+/** The photos that the first one is compared with. The server limits their number. */
 export class Others {
   /** The form field that each of them is sent as. */
   readonly name = 'image2';
@@ -210,11 +225,18 @@ export class Others {
   /** @param onChange called when the list changes */
   constructor(onChange: () => void) {
     const removal = (at: number) => `Remove photo ${at + 1} to compare with`;
-    this.list = new PhotoList('others-list', 'image2s', Number.POSITIVE_INFINITY, removal, () => {
-      this.#draw();
-      this.fault.clear();
-      onChange();
-    });
+    this.list = new PhotoList(
+      'others-list',
+      'image2s',
+      Number.POSITIVE_INFINITY,
+      removal,
+      () => {
+        this.#draw();
+        this.fault.clear();
+        onChange();
+      },
+      (text) => this.fault.show(text),
+    );
     this.fault = new Fault(this.section, this.list.input, byId('others-fault'));
     this.#draw();
   }

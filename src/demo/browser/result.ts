@@ -1,19 +1,19 @@
-import { measuredUpTo } from '../../scoring/calibration.ts';
-import { byId, element, place } from './dom.ts';
-import { detailsOf } from './faces.ts';
-import { plainWords } from './problem.ts';
-import type { Answer, DetectAnswer, FoundImage, ManyAnswer, Pair, PersonAnswer, Warning } from './types.ts';
 import {
-  capital,
+  comparedText,
   count,
   percentText,
-  scoreText,
-  strangersAlike,
-  thresholdWords,
-  warningText,
-} from './words.ts';
+  rangeNote,
+  type Scored,
+  shareOfPairs,
+  thresholdText,
+  verdictText,
+} from '../../words/score.ts';
+import { byId, element, place } from './dom.ts';
+import { detailsOf } from './faces.ts';
+import type { Answer, DetectAnswer, FoundImage, ManyAnswer, Pair, PersonAnswer, Warning } from './types.ts';
+import { capital, plainText, warningText } from './words.ts';
 
-/** Shows an answer. `images` are the previews, `round_trip_ms` the time that the browser waited. */
+/** Shows the response of a match. `images`: the previews; `round_trip_ms`: the time that the browser waited. */
 export function showResult(
   answer: Answer | PersonAnswer,
   round_trip_ms: number,
@@ -21,86 +21,82 @@ export function showResult(
 ): void {
   const { match, warnings } = answer;
   const [image1, image2] = 'pairs' in answer ? [answer.image1, answer.image2] : firstPhotos(answer);
-  byId('verdict').textContent = verdict(match);
-  byId('percent').textContent = scoreText(answer);
+  byId('verdict').textContent = verdictText(match);
+  byId('percent').textContent = percentText(answer.confidence_percent);
+  byId('summary').textContent = `${summaryOf(answer)}.`;
   byId('result').classList.toggle('match', match);
   byId('face1').replaceChildren(thumbnail(images[0], image1, image1.face_index));
   byId('face2').replaceChildren(thumbnail(images[1], image2, image2.face_index));
   showGauge(answer);
-  byId('meaning').replaceChildren(...meaning(answer));
+  byId('meaning').textContent = meaning(answer);
   byId('warnings').replaceChildren(...warnings.map((warning) => element('li', {}, warningText(warning))));
   byId('pairs-card').hidden = !('pairs' in answer);
   byId('pairs').replaceChildren(...('pairs' in answer ? pairTable(answer, images) : []));
-  byId('timings').replaceChildren(timingTable({ ...answer.timings_ms, 'round trip': round_trip_ms }));
+  byId('timings').replaceChildren(timingTable(answer.timings_ms, round_trip_ms));
   byId('result').hidden = false;
 }
 
 /** The first photo of each person, which is the large one on the page. */
 export const firstPhotos = ({ image1, image2 }: PersonAnswer) => [image1[0]!, image2[0]!] as const;
 
-/** The answer in a sentence, for screen readers. */
+/** Announces the response to screen readers. */
 export function announcement(answer: Answer | PersonAnswer): string {
-  const strangers = `${strangersAlike(answer)} strangers look this alike`;
   const what = 'pairs' in answer ? count(answer.pairs_compared, 'pair') : photosOf(answer);
-  return `${verdict(answer.match)}. ${scoreText(answer)}: ${strangers}. ${capital(what)} compared.`;
+  return `${verdictText(answer.match)} (${comparedText(answer)}). ${summaryOf(answer)}. ${capital(what)} compared.`;
+}
+
+/** The score in one sentence without its full stop. */
+function summaryOf(scored: Scored): string {
+  const note = rangeNote(scored);
+  return `${capital(shareOfPairs(scored))} look this alike${note && ` (${note})`}`;
 }
 
 const photosOf = ({ photos_compared: { image1, image2 } }: PersonAnswer) =>
   `${count(image1, 'photo')} of person 1 and ${image2} of person 2`;
-
-const verdict = (match: boolean) => (match ? 'Match' : 'No match');
 
 /** The percentage on a scale with the threshold. */
 function showGauge(answer: Answer | PersonAnswer): void {
   const { confidence_percent, threshold_percent } = answer;
   const threshold = percentText(threshold_percent);
   byId('threshold-label').textContent = `threshold ${threshold}`;
-  place(byId('gauge'), {
-    value: Math.min(confidence_percent, measuredUpTo(answer)) / 100,
-    threshold: threshold_percent / 100,
-  });
+  place(byId('gauge'), { value: confidence_percent / 100, threshold: threshold_percent / 100 });
   Object.assign(byId('gauge'), {
     role: 'meter',
     ariaLabel: 'Confidence',
     ariaValueMin: '0',
     ariaValueMax: '100',
     ariaValueNow: String(confidence_percent),
-    ariaValueText: `${scoreText(answer)}, ${strangersAlike(answer)} strangers; the threshold is ${threshold}`,
+    ariaValueText: `${comparedText(answer)}. ${summaryOf(answer)}`,
   });
 }
 
-function meaning(answer: Answer | PersonAnswer): (Node | string)[] {
+/** Explains the percent, for readers who unfold "Why?". */
+function meaning(answer: Answer | PersonAnswer): string {
   const { threshold_percent, accuracy_mode } = answer;
-  const share = element('strong', {}, `${capital(strangersAlike(answer))} strangers look this alike.`);
-  const threshold = ` At the threshold of ${percentText(threshold_percent)}, ${thresholdWords(threshold_percent)}.`;
-  const basis = 'pairs' in answer ? triesOf(answer) : ` One decision for ${photosOf(answer)}.`;
-  const beyond =
-    measuredUpTo(answer) < answer.confidence_percent
-      ? ` Rarer was not measured: the ${percentText(answer.confidence_percent)} of the API's answer are calculated beyond that.`
-      : '';
-  return [share, `${beyond}${threshold}${basis} Accuracy mode: ${accuracy_mode}.`];
+  const basis =
+    'pairs' in answer
+      ? ` ${count(answer.pairs_compared, 'pair')} of faces compared${answer.pairs_compared > 1 ? '; the percent is corrected for their number' : ''}.`
+      : ` One decision for ${photosOf(answer)}.`;
+  return (
+    'The percent is a log scale of the false match rate: 10 points more mean 10 times fewer false matches. It is not the ' +
+    `probability that both photos show the same person. At the threshold of ${percentText(threshold_percent)}, ` +
+    `${thresholdText(threshold_percent)}.${basis} Accuracy mode: ${accuracy_mode}.`
+  );
 }
-
-const triesOf = ({ pairs_compared }: Answer) =>
-  pairs_compared === 1 ? '' : ` This is the best of ${pairs_compared} pairs, and allows for so many tries.`;
 
 /** Rows that are shown at first: two photos of a hundred faces have 10,000 pairs. */
 const rowsAtFirst = 6;
 
 /** The compared pairs, best first as in the answer. */
 function pairTable(answer: Answer, [one, two]: readonly [HTMLImageElement, HTMLImageElement]): HTMLElement[] {
-  const { image1, image2, pairs, pairs_compared } = answer;
-  // What holds for the best of all pairs, for one pair.
-  const false_match_rate = 1 - (1 - answer.false_match_rate) ** (1 / pairs_compared);
-  const { extrapolated } = answer;
+  const { image1, image2, pairs } = answer;
   const cellOf = (image: HTMLImageElement, found: FoundImage, index: number) => {
     const face = [thumbnail(image, found, index), `Face ${index + 1}`];
     return element('td', {}, element('div', { className: 'cell' }, ...face));
   };
   const rowOf = ({ image1_face_index, image2_face_index, similarity, confidence_percent }: Pair) => {
     const faces = [cellOf(one, image1, image1_face_index), cellOf(two, image2, image2_face_index)];
-    const percent = scoreText({ confidence_percent, false_match_rate, extrapolated });
-    const digits = [similarity.toFixed(4), percent].map((text) =>
+    const digits = [similarity.toFixed(4), percentText(confidence_percent)].map((text) =>
       element('td', { className: 'digits' }, text),
     );
     return element('tr', {}, ...faces, ...digits);
@@ -118,16 +114,29 @@ function pairTable(answer: Answer, [one, two]: readonly [HTMLImageElement, HTMLI
   return [table, more];
 }
 
-/** The stages of both photos together. They may run in parallel, so their sum can exceed the total. */
-function timingTable(stages_ms: Readonly<Record<string, number>>): HTMLElement {
+/** Shows the times of the stages, of both photos together, and apart from them the two totals. Stages of two photos run in parallel. */
+function timingTable(
+  { total, ...stages_ms }: Readonly<Record<string, number>> & { total: number },
+  round_trip_ms: number,
+): HTMLElement {
   const longest = Math.max(...Object.values(stages_ms));
   const rows = Object.entries(stages_ms).map(([stage, ms]) => {
     const bar = element('td', { className: 'bar' });
-    place(bar, { value: ms / longest });
+    place(bar, { value: longest > 0 ? ms / longest : 0 });
     const name = element('th', { scope: 'row' }, capital(stage));
     return element('tr', {}, name, element('td', { className: 'digits' }, `${ms.toFixed(1)} ms`), bar);
   });
-  return element('table', {}, element('tbody', {}, ...rows));
+  const totals = { 'Server, last byte to response': total, 'Browser, request to response': round_trip_ms };
+  const totalRows = Object.entries(totals).map(([name, ms]) => {
+    const time = element('td', { className: 'digits', colSpan: 2 }, `${ms.toFixed(1)} ms`);
+    return element('tr', {}, element('th', { scope: 'row' }, name), time);
+  });
+  return element(
+    'table',
+    {},
+    element('tbody', {}, ...rows),
+    element('tbody', { className: 'totals' }, ...totalRows),
+  );
 }
 
 /** The margin around a face, as a share of its box. */
@@ -154,9 +163,7 @@ export function thumbnail(
   return canvas;
 }
 
-/** Answers that are a list: one against many, and the faces of a photo. */
-
-/** `targets`: with their previews. The best result is first. Returns the text to announce. */
+/** Shows the results of one photo against many, best first. `targets`: their previews. Returns the text to announce. */
 export function showMany(answer: ManyAnswer, targets: readonly { image: HTMLImageElement }[]): string {
   const { results, matches, warnings } = answer;
   const percentOf = (result: ManyAnswer['results'][number]) =>
@@ -167,24 +174,32 @@ export function showMany(answer: ManyAnswer, targets: readonly { image: HTMLImag
       const name = element('th', { scope: 'row' }, result.filename ?? `Photo ${result.index + 1}`);
       if ('problem' in result) {
         const { title, detail } = result.problem;
-        const words = plainWords(`${title}. ${detail}`);
-        return rowOf(undefined, name, element('td', {}, '–'), element('td', {}, words));
+        return rowOf(
+          undefined,
+          name,
+          element('td', {}, '–'),
+          unfolded(`${title}.`, [capital(plainText(detail))]),
+        );
       }
       const { image2, match, warnings } = result;
       const target = targets[result.index];
       const face = target && thumbnail(target.image, image2, image2.face_index);
-      const words = `${verdict(match)}: ${strangersAlike(result)} strangers look this alike`;
-      const about = warnings.map((one) =>
-        element('p', { className: 'hint' }, warningText(one, 'this photo')),
-      );
-      const percent = element('td', { className: 'digits' }, scoreText(result));
-      const row = rowOf(face, name, percent, element('td', {}, words, ...about));
+      const percent = element('td', { className: 'digits' }, percentText(result.confidence_percent));
+      const details = [`${summaryOf(result)}.`, ...warnings.map((one) => warningText(one, 'this photo'))];
+      const row = rowOf(face, name, percent, unfolded(verdictText(match), details, warnings.length));
       row.classList.toggle('match', match);
       return row;
     });
   const title = `${matches} of ${count(results.length, 'photo')} match`;
-  show(title, warnings, ['Face', 'Photo', 'Confidence', 'What it means'], rows);
+  show(title, warnings, ['Face', 'Photo', 'Confidence', 'Result'], rows);
   return `${title}.`;
+}
+
+/** A cell with one line, and the rest of it folded. */
+function unfolded(line: string, details: readonly string[], warnings = 0): HTMLElement {
+  const title = warnings === 0 ? line : `${line} (${count(warnings, 'warning')})`;
+  const text = details.map((one) => element('p', { className: 'hint' }, one));
+  return element('td', {}, element('details', {}, element('summary', {}, title), ...text));
 }
 
 /** `image`: the photo's preview. Returns the text to announce. */

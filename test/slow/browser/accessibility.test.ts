@@ -19,7 +19,7 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
     yield 'a refusal';
     await demo.key.fill(session.server.key);
     await demo.compare();
-    await demo.page.getByText('The whole answer').click();
+    await demo.page.getByText('Response', { exact: true }).click();
     await demo.faces(1).nth(1).click();
     yield 'an answer';
     await demo.addMore(1, Array(3).fill(photos[0]));

@@ -103,13 +103,17 @@ describe.skipIf(chromiumFile === undefined)('a photo', () => {
     await demo.preview(2).waitFor();
   });
 
-  test('is one of the samples where nobody has one at hand', async () => {
+  test('is a sample photo, offered in the empty frame, and the shown request has a link to it', async () => {
     const demo = await session.open();
-    await demo.page.getByRole('button', { name: 'Try two sample photos' }).click();
+    await demo.page.getByRole('button', { name: 'Use this sample photo as photo 1' }).click();
     await demo.preview(1).waitFor();
+    await demo.page.getByRole('button', { name: 'Use this sample photo as photo 2' }).click();
     await demo.preview(2).waitFor();
     expect(await demo.compare()).toMatchObject({ match: true, extrapolated: true, pairs_compared: 9 });
-    expect(await demo.page.locator('#percent').textContent()).toMatch(/^≥\s/);
+    expect(await demo.page.locator('#summary').textContent()).toContain('(beyond the measured range)');
+    const download = demo.page.waitForEvent('download');
+    await demo.page.getByRole('link', { name: 'sample2.jpg' }).click();
+    expect((await download).suggestedFilename()).toBe('sample2.jpg');
   });
 
   test('is sent as it is, to the last byte, with its EXIF', async () => {

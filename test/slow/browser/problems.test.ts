@@ -15,14 +15,14 @@ const isInvalid = (demo: DemoPage, label: string) =>
 describe.skipIf(chromiumFile === undefined)('a refusal', () => {
   const session = new Session({ env: { FACEMATCH_MAX_IMAGE_BYTES: '1000000' } });
 
-  const large = 'The server takes photos of up to 1.0 MB. Choose a smaller one.';
+  const large = 'The maximum is 1.0 MB for a photo. Choose a smaller one.';
   test.each([
     ['without photos and key', '', [...Array(2).fill('Choose a photo first.'), 'Enter the API key first.']],
     ['with too large a photo', 'fm_x', [large]],
   ])('is not waited for %s: the page says what is missing, and sends nothing', async (_what, key, words) => {
     const demo = await session.open({ key });
     if (key !== '') {
-      await demo.give(1, jpeg(Buffer.alloc(1_000_001)));
+      await demo.give(1, jpeg(Buffer.alloc(1_000_001, Buffer.from([0xff, 0xd8, 0xff]))));
       await demo.give(2, jpeg(samples.three));
     }
     await demo.page.getByRole('button', { name: 'Compare', exact: true }).click();
@@ -34,13 +34,13 @@ describe.skipIf(chromiumFile === undefined)('a refusal', () => {
     expect(demo.addresses.filter((address) => address.includes('/face/'))).toEqual([]);
   });
 
-  test('of a photo above the limit is spared: it is made smaller, and the page says so', async () => {
+  test('of a photo above the limit is avoided: the page scales it down and says so', async () => {
     const demo = await session.open();
     const large = await sharp(samples.one).resize(3500).jpeg({ quality: 100 }).toBuffer();
     expect(large.length).toBeGreaterThan(1_000_000);
     await demo.givePhotos(large, samples.three);
     expect(await demo.compare()).toMatchObject({ match: true });
-    const told = /made smaller here: the server takes up to 1\.0 MB/;
+    const told = /scaled down here: the maximum is 1\.0 MB/;
     expect(await demo.slot(1).innerText()).toMatch(told);
     await demo.addMore(2, [jpeg(large, 'further.jpg')]);
     expect((await demo.compare()).photos_compared).toEqual({ image1: 1, image2: 2 });
@@ -48,14 +48,13 @@ describe.skipIf(chromiumFile === undefined)('a refusal', () => {
   });
 
   test.each([
-    ['a HEIC photo', '\0\0\0\x18ftypheic\0\0\0\0mif1heic', 'Photo 2 is a HEIC photo, as iPhones take them.'],
-    ['a text', 'Dear Sir or Madam,\n'.repeat(9), 'Photo 2 is text and not a photo.'],
-  ])('of %s is in words for people', async (_what, bytes, words) => {
+    ['a HEIC photo', '\0\0\0\x18ftypheic\0\0\0\0mif1heic', 'It is a HEIC photo, as iPhones take them'],
+    ['a text', 'Dear Sir or Madam,\n'.repeat(9), 'Choose another file.'],
+  ])('of %s is shown as soon as it is chosen', async (_what, bytes, advice) => {
     const demo = await session.open();
-    await demo.give(1, jpeg(samples.one));
-    await demo.give(2, jpeg(Buffer.from(bytes, 'latin1')));
-    expect(await demo.compare()).toMatchObject({ code: 'unsupported_image_format' });
-    expect(await demo.problem.innerText()).toContain(words);
+    await demo.give(2, jpeg(Buffer.from(bytes, 'latin1'), 'x.jpg'));
+    await demo.slot(2).getByText(`x.jpg is not a JPEG, PNG or WebP photo. ${advice}`).waitFor();
+    expect(await demo.slot(2).getByRole('button', { name: 'Remove photo 2' }).isVisible()).toBe(false);
   });
 
   test('with a key that is unknown points to the key', async () => {
@@ -90,7 +89,9 @@ describe.skipIf(chromiumFile === undefined)('a refusal', () => {
     expect((await demo.compare()).match).toBe(true);
     await demo.page.getByLabel('Fast').check();
     expect(await demo.compare()).toMatchObject({ status: 403, code: 'forbidden_scope' });
-    expect(await demo.problem.innerText()).toContain('The key lacks the scope match:advanced.');
+    expect(await demo.problem.innerText()).toContain(
+      'Ask the operator for a key with the scope match:advanced.',
+    );
     await demo.page.getByLabel('Balance').check();
     expect((await demo.compare()).match).toBe(true);
   });

@@ -33,7 +33,7 @@ export class DemoPage {
     this.status = page.getByRole('status');
     this.verdict = page.getByRole('heading', { name: /^(Match|No match)$/ });
     this.problem = page.getByRole('alert');
-    this.curl = page.getByRole('region', { name: 'The same request' }).locator('pre');
+    this.curl = page.getByRole('group', { name: 'Request', exact: true }).locator('pre');
     page.on('crash', () => this.faults.push('Chromium itself failed: the process of the page ended'));
     page.on('pageerror', ({ message }) => this.faults.push(`error: ${message}`));
     page.on('console', (message) => {

@@ -1,36 +1,41 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
-import { describeAnswer, type MatchAnswer } from '../../src/cli/demo-answer.ts';
+import { describeAnswer, type MatchAnswer } from '../../src/cli/describe-match.ts';
 import { coloursWhen } from '../../src/cli/terminal.ts';
 import { programs } from '../../src/demo/browser/programs.ts';
-import {
-  curlLine,
-  disagreementWords,
-  strangersAlike,
-  thresholdWords,
-  warningText,
-} from '../../src/demo/browser/words.ts';
+import { curlLine, plainText, warningText } from '../../src/demo/browser/words.ts';
 import { examples } from '../../src/site/examples.ts';
+import { rangeNote, shareOfPairs, thresholdText } from '../../src/words/score.ts';
 
-/** What the demo page says: numbers as words, and a request as a command. */
+/** Texts for people, on the demo page and the command line. */
 
-test('a warning about the largest face names the photo, and what to do on the page', () => {
-  const warning = { code: 'not_the_largest_face', field: 'image2', detail: 'auto_pair_best' } as const;
-  expect(warningText(warning)).toMatch(/^The face compared in photo 2 is not .*Tick “Compare every face/);
+describe('warningText', () => {
+  test('names the photo that a warning about the largest face is about, and gives no advice for programs', () => {
+    const warning = { code: 'not_the_largest_face', field: 'image2', detail: 'auto_pair_best' } as const;
+    expect(warningText(warning)).toMatch(/^The face compared in photo 2 is not the largest one: .*hold\.$/);
+  });
+
+  test('counts the photos and faces of a person from 1', () => {
+    const place = { field: 'image2', index: 0, face_index: 1 } as const;
+    const behind = { code: 'not_the_largest_face', ...place, detail: '' } as const;
+    expect(warningText(behind)).toMatch(/^The largest face of photo 1 of person 2 was .*, but face 2 agrees/);
+    const poor = {
+      code: 'low_quality_face',
+      field: 'image1',
+      index: 1,
+      detail: 'image1[1] is blurred.',
+    } as const;
+    expect(warningText(poor)).toBe('Photo 2 of person 1 is blurred.');
+  });
+
+  test('replaces the names of request fields', () => {
+    expect(plainText('Check that all photos of image2 agree: `false_match_rate` of image1.')).toBe(
+      'Check that all photos of person 2 agree: false match rate of photo 1.',
+    );
+  });
 });
 
-test('photos of a person are counted as people count, from 1 on', () => {
-  const place = { field: 'image2', index: 0, face_index: 1 } as const;
-  const behind = { code: 'not_the_largest_face', ...place, detail: '' } as const;
-  expect(warningText(behind)).toMatch(/^Photo 1 of person 2: the largest face .*, but face 2 fits better/);
-  const poor = { code: 'low_quality_face', field: 'image1', index: 1, detail: 'image1[1] is dark.' } as const;
-  expect(warningText(poor)).toBe('photo 2 of person 1 is dark.');
-  const of = (field: string, index: number) => ({ field, index });
-  const errors = [of('image1', 0), of('image1', 1), of('image2', 3)];
-  expect(disagreementWords(errors)).toContain('photo 1 and photo 2 of person 1 and on photo 4 of person 2.');
-});
-
-describe('a false-match rate in words', () => {
+describe('shareOfPairs', () => {
   test.each([
     [1, false, 'most'],
     [0.5, false, '5 in 10'],
@@ -39,19 +44,34 @@ describe('a false-match rate in words', () => {
     [0, false, 'fewer than 1 in 10 million'],
     [1e-5, true, 'fewer than 1 in 100,000'],
     [1e-7, true, 'fewer than 1 in 10 million'],
-    [1, true, 'an unknown number of'],
-  ])('of an answer of %d (extrapolated: %j) is %s', (false_match_rate, extrapolated, words) => {
-    expect(strangersAlike({ false_match_rate, extrapolated })).toBe(words);
+    [1, true, 'an unknown share of'],
+  ])('describes a rate of %d (extrapolated: %j) as %s', (false_match_rate, extrapolated, share) => {
+    expect(shareOfPairs({ false_match_rate, extrapolated })).toBe(`${share} pairs of different people`);
   });
+});
 
+describe('thresholdText', () => {
   test.each([
-    [70, '1 in 10,000 strangers would pass'],
-    [40, '1 in 10 strangers would pass'],
-    [0, 'more than 1 in 10 strangers would pass'],
-    [100, 'fewer than 1 in 10 million strangers would pass'],
-  ])('a threshold of %d means that %s', (percent, words) => {
-    expect(thresholdWords(percent)).toBe(words);
+    [70, '1 in 10,000'],
+    [40, '1 in 10'],
+    [0, 'more than 1 in 10'],
+    [100, 'fewer than 1 in 10 million'],
+  ])('describes a threshold of %d as %s', (percent, share) => {
+    expect(thresholdText(percent)).toBe(`${share} pairs of different people would match`);
   });
+});
+
+describe('rangeNote', () => {
+  test.each([
+    [1e-6, true, 'beyond the measured range'],
+    [1e-6, false, ''],
+    [1, true, ''],
+  ])(
+    'notes an extrapolated rate of a calibrated pack: %d (%j) gets "%s"',
+    (false_match_rate, extrapolated, note) => {
+      expect(rangeNote({ false_match_rate, extrapolated })).toBe(note);
+    },
+  );
 });
 
 const photo = (name: string, filename: string) => ({ name, file: new File([], filename) });
@@ -120,7 +140,7 @@ describe('the curl line', () => {
   });
 });
 
-describe('an answer in words', () => {
+describe('describeAnswer', () => {
   const recorded = (examples.Match as unknown as MatchAnswer).image1.faces[0]!;
   const face = { ...recorded, index: 1, box: { x: 712.4, y: 233, width: 181.2, height: 214.9 } };
   const image = {
@@ -149,33 +169,35 @@ describe('an answer in words', () => {
   const words = (changes: Partial<MatchAnswer> = {}) =>
     describeAnswer({ ...answer, ...changes }, names, 25.55, coloursWhen(false));
 
-  test('says all that a person asks', () => {
+  test('has verdict, score, faces, pairs and times', () => {
     expect(words().split('\n')).toEqual([
-      'Match: the same person',
-      '  confidence  78.0 % (the threshold is 70 %): 1 in 63,000 pairs of strangers score this high',
-      '  image1      a.jpg, 1920×1280, 2 faces from 9 px on: the one of 181×215 pixels at (712, 233)',
-      '  image2      b.jpg, 1920×1280, 1 face from 9 px on: the one of 181×215 pixels at (712, 233)',
+      'Match (78\u00a0% ≥ 70\u00a0%)',
+      '  score       78\u00a0%: 1 in 63,000 pairs of different people score this high',
+      '  image1      a.jpg, 1920×1280 px, 2 faces of at least 9 px; compared: 181×215 px at (712, 233)',
+      '  image2      b.jpg, 1920×1280 px, 1 face of at least 9 px; compared: 181×215 px at (712, 233)',
       '  compared    2 pairs of faces, accuracy mode balance',
-      '  time        25.6 ms in all; queue 0.0 · decode 3.1 · detect 8.0 · align 2.0 · embed 4.9 · total 18.0',
+      '  time        25.6 ms; of the server: queue 0.0 · decode 3.1 · detect 8.0 · align 2.0 · embed 4.9 · total 18.0',
       '',
     ]);
   });
 
-  test('says of a percent beyond what was measured only that it is as much at least', () => {
-    const beyond = words({ confidence_percent: 93.9, false_match_rate: 1e-5, extrapolated: true });
-    expect(beyond).toContain(
-      '≥ 80.0 % (the API says 93.9 %, calculated beyond what was measured; the threshold is 70 %): fewer than 1 in 100,000 pairs',
-    );
-    expect(words({ false_match_rate: 1, extrapolated: true, confidence_percent: 24 })).toContain(' 24.0 %');
+  test('compares the percent of a non-match with the threshold, and never says that people differ', () => {
+    const [verdict] = words({ match: false, confidence_percent: 24.1 }).split('\n');
+    expect(verdict).toBe('No match (24.1\u00a0% is below the threshold of 70\u00a0%)');
   });
 
-  test('names the files that its warnings are about, and not the fields of a request', () => {
+  test('shows the percent of the API beyond the measured range, with a note', () => {
+    const beyond = words({ confidence_percent: 93.9, false_match_rate: 1e-5, extrapolated: true });
+    expect(beyond).toContain('93.9\u00a0% (beyond the measured range): fewer than 1 in 100,000 pairs');
+  });
+
+  test('names files, not request fields, in warnings', () => {
     const largest = { code: 'not_the_largest_face', field: 'image1', detail: 'send auto_pair_best' } as const;
     const poor = { code: 'low_quality_face', field: 'image2', detail: 'In image2 it is blurred.' } as const;
     const [first, second] = words({ warnings: [largest, poor] })
       .split('\n')
       .slice(5);
-    expect(first).toMatch(/^ {2}warning {5}The face compared in a\.jpg is not the largest one there: make/);
+    expect(first).toMatch(/^ {2}warning {5}The face compared in a\.jpg is not the largest one: check/);
     expect(second).toBe('  warning     In b.jpg it is blurred.');
   });
 });

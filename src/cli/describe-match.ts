@@ -1,17 +1,24 @@
-import { strangersAlike } from '../demo/browser/words.ts';
 import type { Match } from '../endpoints/match.ts';
 import type { Many } from '../endpoints/match-many.ts';
 import type { Person } from '../endpoints/match-person.ts';
-import { largestWords } from '../endpoints/options.ts';
 import type { Warning } from '../endpoints/warnings.ts';
-import { measuredUpTo } from '../scoring/calibration.ts';
 import type { ImageField } from '../scoring/similarity.ts';
-import { type Colours, count, printable } from './terminal.ts';
+import { notLargestText } from '../words/faces.ts';
+import {
+  comparedText,
+  count,
+  percentText,
+  rangeNote,
+  type Scored,
+  shareOfPairs,
+  verdictText,
+} from '../words/score.ts';
+import { type Colours, printable } from './terminal.ts';
 
-/** The part of a 200 answer that is described in words; the JSON below it has the rest. */
+/** The part of a response that is described in words; the JSON has the rest. */
 export type MatchAnswer = Omit<Match, 'request_id' | 'similarity' | 'pairs' | 'model'>;
 
-/** The answer for people, in several lines. `elapsed_ms`: the time that the caller measured. */
+/** Describes the response in several lines. `elapsed_ms`: the time that the caller measured. */
 export function describeAnswer(
   answer: MatchAnswer,
   names: Record<ImageField, string>,
@@ -26,7 +33,7 @@ export function describeAnswer(
     `  image2      ${describeImage(answer.image2, names.image2)}`,
     `  compared    ${count(answer.pairs_compared, 'pair')} of faces, accuracy mode ${answer.accuracy_mode}`,
     ...warnings,
-    `  time        ${elapsed_ms.toFixed(1)} ms in all; ${stages.join(' · ')}`,
+    `  time        ${elapsed_ms.toFixed(1)} ms; of the server: ${stages.join(' · ')}`,
     '',
   ].join('\n');
 }
@@ -35,16 +42,14 @@ function describeVerdict(
   answer: Pick<MatchAnswer, 'match' | 'threshold_percent'> & Scored,
   colours: Colours,
 ) {
-  const verdict = answer.match
-    ? colours.green('Match: the same person')
-    : colours.yellow('No match: different people');
+  const verdict = `${verdictText(answer.match)} (${comparedText(answer)})`;
   return [
-    colours.bold(verdict),
-    `  confidence  ${describePercent(answer)} (${beyond(answer)}the threshold is ${answer.threshold_percent} %): ${describeRate(answer)}`,
+    colours.bold(answer.match ? colours.green(verdict) : colours.yellow(verdict)),
+    `  score       ${describePercent(answer)}: ${describeRate(answer)}`,
   ];
 }
 
-/** One against several, best first, without those that could not be compared. */
+/** Describes the results of one image against several, best first, without those that could not be compared. */
 export function describeResults(
   { results, matches, threshold_percent, warnings }: Many,
   reference: string,
@@ -54,17 +59,19 @@ export function describeResults(
     .filter((result) => 'match' in result)
     .toSorted((a, b) => b.confidence_percent - a.confidence_percent);
   const lines = compared.flatMap((result) => {
-    const percent = describePercent(result).padStart(8);
+    const percent = percentText(result.confidence_percent).padStart(7);
     const verdict = result.match ? colours.green('match   ') : colours.yellow('no match');
     const name = result.filename ?? '';
     const about = result.warnings.map(
       (warning) => `  warning  ${describeWarning(warning, { image1: reference, image2: name })}`,
     );
-    return [`  ${percent}  ${verdict}  ${printable(name)}: ${describeRate(result)}`, ...about];
+    const note = rangeNote(result);
+    const rate = `${describeRate(result)}${note && ` (${note})`}`;
+    return [`  ${percent}  ${verdict}  ${printable(name)}: ${rate}`, ...about];
   });
   return [
     colours.bold(
-      `${matches} of ${count(compared.length, 'image')} match ${printable(reference)} (the threshold is ${threshold_percent} %)`,
+      `${matches} of ${count(compared.length, 'image')} match ${printable(reference)} (threshold ${threshold_percent} %)`,
     ),
     ...lines,
     ...warnings.map((warning) => `  warning  ${describeWarning(warning, { image1: reference, image2: '' })}`),
@@ -72,7 +79,7 @@ export function describeResults(
   ].join('\n');
 }
 
-/** Photos of two people, with how each agrees with the others of its side. */
+/** Describes the comparison of two persons, with the agreement of each photo with the others on its side. */
 export function describePersons(answer: Person, colours: Colours): string {
   const photos = (field: ImageField) =>
     answer[field].map(({ filename = '', agreement_percent }) => {
@@ -93,37 +100,28 @@ export function describePersons(answer: Person, colours: Colours): string {
   ].join('\n');
 }
 
-/** A warning with the names of the files. */
+/** Describes a warning with file names in place of field names. */
 function describeWarning(
   { code, field, detail }: MatchAnswer['warnings'][number],
   names: Record<ImageField, string>,
 ): string {
-  const words = code === 'not_the_largest_face' ? largestWords(field) : detail;
+  const words = code === 'not_the_largest_face' ? notLargestText(field) : detail;
   return words.replaceAll(/\bimage[12]\b/g, (image) => printable(names[image as ImageField]));
 }
 
-type Scored = Pick<MatchAnswer, 'confidence_percent' | 'false_match_rate' | 'extrapolated'>;
-
-/** Beyond what was measured it only says that it is as much at least. */
+/** The API's own percent, with a note if it is beyond the measured range. */
 function describePercent(answer: Scored): string {
-  const [floor, percent] = [measuredUpTo(answer), answer.confidence_percent];
-  return floor < percent ? `≥ ${floor.toFixed(1)} %` : `${percent.toFixed(1)} %`;
+  const note = rangeNote(answer);
+  return `${percentText(answer.confidence_percent)}${note && ` (${note})`}`;
 }
 
-/** The API's own number, where the one before it is what was measured. */
-const beyond = (answer: Scored): string =>
-  measuredUpTo(answer) < answer.confidence_percent
-    ? `the API says ${answer.confidence_percent} %, calculated beyond what was measured; `
-    : '';
-
-/** How often strangers score as high. */
-const describeRate = (answer: Scored): string =>
-  `${strangersAlike(answer)} pairs of strangers score this high`;
+const describeRate = (answer: Scored): string => `${shareOfPairs(answer)} score this high`;
 
 function describeImage(image: MatchAnswer['image1'], name: string): string {
   const { width, height, faces, face_index, min_detectable_face_px } = image;
   const { box } = faces.find(({ index }) => index === face_index)!;
   const [left, top, wide, high] = [box.x, box.y, box.width, box.height].map(Math.round);
-  const place = `${wide}×${high} pixels at (${left}, ${top})`;
-  return `${name}, ${width}×${height}, ${count(faces.length, 'face')} from ${min_detectable_face_px} px on: the one of ${place}`;
+  const place = `${wide}×${high} px at (${left}, ${top})`;
+  const found = `${count(faces.length, 'face')} of at least ${min_detectable_face_px} px`;
+  return `${name}, ${width}×${height} px, ${found}; compared: ${place}`;
 }
