@@ -133,9 +133,9 @@ Napi::Value from_analysis(Napi::Env env, const Analysis& analysis) {
   image.Set("format", kFormats[static_cast<size_t>(analysis.format)]);
   image.Set("orientation", analysis.orientation);
   image.Set("faces", faces);
-  image.Set("min_detectable_face_px", analysis.min_detectable_face_px);
+  image.Set("min_detectable_face_px", analysis.min_detectable_face_px());
   if (analysis.faces_omitted > 0) image.Set("faces_omitted", analysis.faces_omitted);
-  if (analysis.search_timed_out) image.Set("search_timed_out", true);
+  if (analysis.coverage.timed_out) image.Set("search_timed_out", true);
   auto object = Napi::Object::New(env);
   object.Set("ok", true);
   object.Set("image", image);

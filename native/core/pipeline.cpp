@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include "embed/quality.h"
@@ -33,72 +34,89 @@ class Analyser {
   // some out.
   Analysis run() {
     Finder finder(engine_, image_, options_);
-    faces_ = find(image_, finder);
-    smallest_side_ = finder.smallest_side();
+    Found found = find(image_, finder);
     const float pitch = image_.two_tone_pitch();
-    for (FoundFace& found : faces_) found.dot_pitch = std::max(found.dot_pitch, pitch);
-    if (options_.use_heuristic_fallback) find_in_print(pitch);
-    add_doubtful(finder, pitch);
-    std::erase_if(faces_, [&](const FoundFace& found) {
-      return found.face.detection_score < options_.min_det_score;
-    });
-    if (options_.detect_presentation_attack) liveness_stage();
-    return report();
+    for (FoundFace& face : found.faces) face.dot_pitch = std::max(face.dot_pitch, pitch);
+    if (options_.use_heuristic_fallback) found = find_in_print(std::move(found), pitch);
+    found = add_doubtful(finder, std::move(found), pitch);
+    const auto is_below = [&](const FoundFace& face) {
+      return face.detection.score < options_.min_det_score;
+    };
+    std::erase_if(found.faces, is_below);
+    std::erase_if(found.omitted, is_below);
+    if (options_.detect_presentation_attack) liveness_stage(found.faces);
+    return report(std::move(found));
   }
 
  private:
-  // The faces of an image, embedded.
-  std::vector<FoundFace> find(Image& image, Finder& finder) {
+  // The faces of an image: those that are listed, embedded, and those beyond kMaxFaces, which are
+  // not. Each stage returns its own; nothing of it is kept in members.
+  struct Found {
     std::vector<FoundFace> faces;
+    std::vector<FoundFace> omitted;
+    Coverage coverage;
+  };
+
+  Found find(Image& image, Finder& finder) {
+    Found found;
     const auto passes = detection_passes(options_.use_heuristic_fallback);
     for (const DetectionPass pass : passes) {
-      run_pass(pass, finder, faces, timings_);
+      run_pass(pass, finder, found.faces, timings_);
       const bool last = pass == passes.back() || finder.cut_short();
       // Faces that do not end the search are embedded only when there is no further pass.
-      if (!last && !ends_search(pass, faces)) continue;
-      order(faces);
-      align_stage(image, faces);
-      faces_omitted_ = embed_stage(faces, kMaxFaces);
-      if (last || ends_search(pass, faces)) break;
+      if (!last && !ends_search(pass, found.faces)) continue;
+      order(found.faces);
+      found = embed_stage(image, std::move(found.faces), kMaxFaces);
+      if (last || ends_search(pass, found.faces)) break;
     }
-    search_timed_out_ = search_timed_out_ || finder.was_cut_short();
-    return faces;
+    found.coverage.add(finder.coverage());
+    return found;
   }
 
-  // Looks again with the dots merged where an image without a face, or a face, is printed with
+  // Searches again with the dots merged where an image without a face, or a face, is printed with
   // them. `pitch`: of two tones.
-  void find_in_print(float pitch) {
-    if (search_timed_out_) return;
-    if (faces_.empty() || pitch > 0) pitch = std::max(pitch, pitch_of_image());
-    for (const FoundFace& found : faces_) pitch = std::max(pitch, found.dot_pitch);
-    if (!(pitch > 0)) return;
+  Found find_in_print(Found found, float pitch) {
+    if (found.coverage.timed_out) return found;
+    if (found.faces.empty() || pitch > 0) pitch = std::max(pitch, pitch_of_image());
+    for (const FoundFace& face : found.faces) pitch = std::max(pitch, face.dot_pitch);
+    if (!(pitch > 0)) return found;
     Image merged = image_.without_dots(pitch);
     Finder finder(engine_, merged, options_);
-    for (FoundFace& found : find(merged, finder)) {
-      found.face.found_by = FoundBy::kEnhanced;
-      found.face.quality.dot_pitch = pitch;
-      faces_.push_back(std::move(found));
+    Found more = find(merged, finder);
+    for (FoundFace& face : more.faces) {
+      face.face.found_by = FoundBy::kEnhanced;
+      face.face.quality.dot_pitch = pitch;
+      found.faces.push_back(std::move(face));
     }
-    keep_one_of_each(faces_, [](const FoundFace& found) { return found.dot_pitch; });
-    order(faces_);
-    if (faces_.size() > kMaxFaces) {
-      faces_omitted_ += static_cast<int>(faces_.size()) - kMaxFaces;
-      faces_.resize(kMaxFaces);
+    keep_one_of_each(found.faces, [](const FoundFace& face) { return face.dot_pitch; });
+    order(found.faces);
+    found.omitted = without_known(std::move(found.omitted), found.faces);
+    append_new(found.omitted, without_known(std::move(more.omitted), found.faces));
+    if (found.faces.size() > kMaxFaces) {
+      const auto end = found.faces.begin() + kMaxFaces;
+      std::move(end, found.faces.end(), std::back_inserter(found.omitted));
+      found.faces.erase(end, found.faces.end());
     }
+    found.coverage.timed_out = found.coverage.timed_out || more.coverage.timed_out;
+    return found;
   }
 
-  void add_doubtful(Finder& finder, float pitch) {
-    if (search_timed_out_) return;
-    std::vector<FoundFace> all = faces_;
-    find_doubtful(finder, options_.min_det_score, all, timings_);
-    std::vector<FoundFace> more(std::make_move_iterator(all.begin() + std::ssize(faces_)),
-                                std::make_move_iterator(all.end()));
-    if (more.empty()) return;
-    align_stage(image_, more);
-    for (FoundFace& found : more) found.dot_pitch = std::max(found.dot_pitch, pitch);
-    faces_omitted_ = embed_stage(more, static_cast<size_t>(kMaxFaces) - faces_.size());
-    std::move(more.begin(), more.end(), std::back_inserter(faces_));
-    order(faces_);
+  Found add_doubtful(Finder& finder, Found found, float pitch) {
+    if (found.coverage.timed_out) return found;
+    std::vector<FoundFace> known = found.faces;
+    known.insert(known.end(), found.omitted.begin(), found.omitted.end());
+    std::vector<FoundFace> doubtful =
+        find_doubtful(finder, options_.min_det_score, std::move(known), timings_);
+    found.coverage.add(finder.coverage());
+    Found more = embed_stage(image_, std::move(doubtful), kMaxFaces - found.faces.size());
+    for (FoundFace& face : more.faces) {
+      face.dot_pitch = std::max(face.dot_pitch, pitch);
+      found.faces.push_back(std::move(face));
+    }
+    order(found.faces);
+    std::move(more.omitted.begin(), more.omitted.end(), std::back_inserter(found.omitted));
+    found.coverage.add(more.coverage);
+    return found;
   }
 
   float pitch_of_image() {
@@ -106,17 +124,8 @@ class Analyser {
     return image_.dot_pitch();
   }
 
-  void align_stage(Image& image, std::vector<FoundFace>& faces) {
-    const Timer timer(timings_.align, image.decode_ms());
-    std::vector<Part> parts;
-    for (const FoundFace& found : faces) {
-      parts.push_back(engine_.embedder.part_for(found.detection.box));
-    }
-    image.decode_parts(parts);
-    for (FoundFace& found : faces) align(image, found);
-  }
-
   void align(Image& image, FoundFace& found) {
+    const Timer timer(timings_.align, image.decode_ms());
     const Landmarks five = five_points(found.points);
     const Similarity alignment = engine_.embedder.align(five);
     engine_.embedder.chip(image.decode_part(part_of(alignment, engine_.embedder.chip_size())),
@@ -138,30 +147,44 @@ class Analyser {
     found.chip = stretch_contrast(found.chip, kMinRange);
   }
 
-  // Embeds the faces in their order, because the human check needs the embedding, and drops what is
-  // not human, until `most` are human or the time is used up. Returns how many faces are left.
-  int embed_stage(std::vector<FoundFace>& faces, size_t most) {
-    const Timer timer(timings_.embed);
-    const bool mirror = options_.accuracy_mode == AccuracyMode::kBalance;
-    size_t human = 0, next = 0;
-    for (; next < faces.size() && human < most; ++next) {
+  // Aligns and embeds the faces in their order, because the human check needs the embedding, and
+  // drops what is not human, until `most` are human or the time is used up. One face is embedded in
+  // any case.
+  Found embed_stage(Image& image, std::vector<FoundFace> faces, size_t most) {
+    Found found;
+    if (most > 0) decode_for_chips(image, std::span(faces).first(std::min(most, faces.size())));
+    auto next = faces.begin();
+    for (; next != faces.end() && found.faces.size() < most; ++next) {
       image_.budget().check_cancelled();
-      if (human > 0 && image_.budget().spent()) {
-        search_timed_out_ = true;
+      if (next != faces.begin() && image_.budget().spent()) {
+        found.coverage.timed_out = true;
         break;
       }
-      FoundFace& found = faces[next];
-      Face& face = found.face;
-      face.embedding = engine_.embedder.embed(found.chip, mirror);
-      face.cohort_score = engine_.cohort.score(face.embedding);
-      face.human_score = engine_.human.score(face.embedding);
-      face.occlusion_score = engine_.occlusion.score(face.embedding);
-      if (is_human(found)) ++human;
+      align(image, *next);
+      embed(*next);
+      if (is_human(*next)) found.faces.push_back(std::move(*next));
     }
-    const int left = static_cast<int>(faces.size() - next);
-    faces.resize(next);
-    std::erase_if(faces, [&](const FoundFace& found) { return !is_human(found); });
-    return left;
+    std::move(next, faces.end(), std::back_inserter(found.omitted));
+    return found;
+  }
+
+  void decode_for_chips(Image& image, std::span<const FoundFace> faces) {
+    const Timer timer(timings_.align, image.decode_ms());
+    std::vector<Part> parts;
+    for (const FoundFace& face : faces) {
+      parts.push_back(engine_.embedder.part_for(face.detection.box));
+    }
+    image.decode_parts(parts);
+  }
+
+  void embed(FoundFace& found) {
+    const Timer timer(timings_.embed);
+    Face& face = found.face;
+    face.embedding =
+        engine_.embedder.embed(found.chip, options_.accuracy_mode == AccuracyMode::kBalance);
+    face.cohort_score = engine_.cohort.score(face.embedding);
+    face.human_score = engine_.human.score(face.embedding);
+    face.occlusion_score = engine_.occlusion.score(face.embedding);
   }
 
   bool is_human(const FoundFace& found) const {
@@ -169,49 +192,50 @@ class Analyser {
     return !score || *score >= engine_.pack.human->bar;
   }
 
-  // Of the faces that are left. Its time counts as embedding, that of a finer decoding as decoding.
-  void liveness_stage() {
+  // Its time counts as embedding, that of a finer decoding as decoding.
+  void liveness_stage(std::vector<FoundFace>& faces) {
     const Timer timer(timings_.embed, image_.decode_ms());
-    for (FoundFace& found : faces_) {
+    for (FoundFace& found : faces) {
       found.face.live_score = engine_.liveness.score(image_, found.face.box);
     }
   }
 
-  Analysis report() {
+  Analysis report(Found found) {
     timings_.decode = image_.decode_ms();
+    found.coverage.timed_out = found.coverage.timed_out || image_.was_cut_short();
     Analysis analysis{.width = image_.width(),
                       .height = image_.height(),
                       .format = image_.format(),
                       .orientation = image_.orientation(),
                       .faces = {},
-                      .faces_omitted = faces_omitted_,
-                      .search_timed_out = search_timed_out_ || image_.was_cut_short(),
-                      .min_detectable_face_px = min_detectable_face_px(),
+                      .faces_omitted = static_cast<int>(found.omitted.size()),
+                      .coverage = found.coverage,
                       .timings_ms = timings_};
-    for (FoundFace& found : faces_) {
-      Quality& quality = found.face.quality;
-      quality.dot_pitch = std::max(quality.dot_pitch, found.dot_pitch);
-      analysis.faces.push_back(std::move(found.face));
+    for (FoundFace& face : found.faces) {
+      Quality& quality = face.face.quality;
+      quality.dot_pitch = std::max(quality.dot_pitch, face.dot_pitch);
+      analysis.faces.push_back(std::move(face.face));
     }
     return analysis;
-  }
-
-  int min_detectable_face_px() const {
-    const auto longer = static_cast<float>(std::max(image_.width(), image_.height()));
-    return static_cast<int>(std::ceil(std::min(std::max(smallest_side_, kMinFaceSide), longer)));
   }
 
   const Engine& engine_;
   const AnalyseOptions& options_;
   Image image_;
-  std::vector<FoundFace> faces_;
-  int faces_omitted_ = 0;
-  float smallest_side_ = 0;
-  bool search_timed_out_ = false;
   StageTimings timings_;
 };
 
 }  // namespace
+
+int Analysis::min_detectable_face_px() const {
+  const auto longer = static_cast<float>(std::max(width, height));
+  float side = 0;
+  for (const float one : coverage.min_side) {
+    if (one < Coverage::kNotSearched) side = std::max(side, one);
+  }
+  if (side == 0) side = longer;
+  return static_cast<int>(std::ceil(std::min(std::max(side, kMinFaceSide), longer)));
+}
 
 Analysis analyse(const Engine& engine, Bytes bytes, const AnalyseOptions& options) {
   return Analyser(engine, bytes, options).run();

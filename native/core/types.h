@@ -119,18 +119,43 @@ struct AnalyseOptions {
   const std::atomic<uint8_t>* cancelled = nullptr;
 };
 
+// What a search for faces covered.
+struct Coverage {
+  static constexpr float kNotSearched = std::numeric_limits<float>::infinity();
+
+  // For each rotation of a face, in quarters clockwise: the longer side of a face, pixels, from
+  // which the whole image was searched.
+  std::array<float, 4> min_side = {kNotSearched, kNotSearched, kNotSearched, kNotSearched};
+  // The time, or the detector's runs, were used up before the search was complete.
+  bool timed_out = false;
+
+  void searched(size_t quarters, float side) {
+    min_side.at(quarters) = std::min(min_side.at(quarters), side);
+  }
+
+  // Adds what another search of the same image covered.
+  void add(const Coverage& other) {
+    for (size_t quarters = 0; quarters < min_side.size(); ++quarters) {
+      searched(quarters, other.min_side.at(quarters));
+    }
+    timed_out = timed_out || other.timed_out;
+  }
+};
+
 // The result for one image.
 struct Analysis {
   int width = 0;  // of the upright image, pixels
   int height = 0;
   Format format = Format::kJpeg;
-  int orientation = 1;          // EXIF, 1..8
-  std::vector<Face> faces;      // largest first (box area x detection score)
-  int faces_omitted = 0;       // beyond kMaxFaces
-  bool search_timed_out = false;  // the time was used up before the search was complete
-  // Longer side of a face, pixels, from which faces were looked for in all of the image.
-  int min_detectable_face_px = 0;
+  int orientation = 1;      // EXIF, 1..8
+  std::vector<Face> faces;  // largest first (box area x detection score)
+  int faces_omitted = 0;    // beyond kMaxFaces
+  Coverage coverage;
   StageTimings timings_ms;
+
+  // Longer side of a face, pixels, from which faces were searched for in all of the image: in every
+  // rotation that was searched at all.
+  int min_detectable_face_px() const;
 };
 
 // Most faces an image; the largest are kept.

@@ -112,7 +112,7 @@ TEST_CASE("the search ends when the budget is used up") {
   Image hurried(photo, kSpent);
   Finder finder(default_engine(), hurried, options);
   CHECK_FALSE(finder.was_cut_short());
-  CHECK_FALSE(finder.confirm(found.front()));
+  CHECK_FALSE(finder.confirm(found.front(), false));
   CHECK(finder.was_cut_short());
   for (const DetectionPass pass : detection_passes(true)) {
     std::vector<FoundFace> faces;
@@ -123,14 +123,14 @@ TEST_CASE("the search ends when the budget is used up") {
   CHECK(finder.detector_runs() == 0);
   Image unhurried(photo, Budget(1e9));
   Finder patient(default_engine(), unhurried, options);
-  CHECK(patient.confirm(found.front()));
+  CHECK(patient.confirm(found.front(), false));
   CHECK_FALSE(patient.was_cut_short());
 }
 
 TEST_CASE("an analysis reports that its search was cut short") {
   AnalyseOptions options;
   options.min_det_score = 0.7f;
-  CHECK_FALSE(analyse(default_engine(), sample(1), options).search_timed_out);
+  CHECK_FALSE(analyse(default_engine(), sample(1), options).coverage.timed_out);
   options.image_timeout_ms = 1e-6;
   CHECK(refuses_with(ErrorCode::kImageTooComplex,
                      [&] { analyse(default_engine(), sample(1), options); }));

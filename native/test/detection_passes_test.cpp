@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <opencv2/imgproc.hpp>
 
+#include "../core/find/same_face.h"
 #include "../core/image/decode.h"
 #include "drawing.h"
 #include "support.h"
@@ -86,10 +87,12 @@ TEST_CASE("beside an upright face an unclear one costs one run, and a false dete
   Finder& finder = search.finder;
   const auto detections = search.detect();
   REQUIRE_FALSE(detections.empty());
-  REQUIRE(finder.confirm(detections.front()));
+  const auto confirmed = finder.confirm(detections.front(), false);
+  REQUIRE(confirmed);
+  CHECK(confirmed->upright);
   const int before = finder.detector_runs();
   const Box empty{2, 2, 120, 120};
-  CHECK_FALSE(finder.confirm({.box = empty, .score = 0.9f}));
+  CHECK_FALSE(finder.confirm({.box = empty, .score = 0.9f}, true));
   CHECK(finder.detector_runs() == before + 1);
 }
 
@@ -101,10 +104,48 @@ TEST_CASE(
   const auto detections = search.detect();
   for (int i = 0; i < kMaxRunsToConfirm; ++i) finder.detect(default_engine().detector, image, 1);
   CHECK_FALSE(finder.was_cut_short());
-  CHECK(finder.confirm(detections.front()));  // by its landmarks
+  CHECK(finder.confirm(detections.front(), true));  // by its landmarks
   CHECK_FALSE(finder.was_cut_short());
-  CHECK_FALSE(finder.confirm({.box = {2, 2, 120, 120}, .score = 0.9f}));
+  CHECK_FALSE(finder.confirm({.box = {2, 2, 120, 120}, .score = 0.9f}, true));
   CHECK(finder.was_cut_short());
+}
+
+TEST_CASE("confirms a face in the same way whatever was confirmed before it") {
+  cv::Mat both;
+  cv::hconcat(portrait(1, 500), rotated(View(portrait(3, 500)), 2).bgr, both);
+  const Detection upright{.box = middle_of(500), .score = 0.99f};
+  Detection turned = upright;
+  turned.box.x += 500;
+  Search first(both), second(both);
+  REQUIRE(first.finder.confirm(upright, false));
+  const auto after = first.finder.confirm(turned, false);
+  const auto alone = second.finder.confirm(turned, false);
+  REQUIRE(after);
+  REQUIRE(alone);
+  CHECK(after->face.detection.found_by == FoundBy::kRotated);
+  CHECK(after->face.points == alone->face.points);
+}
+
+TEST_CASE("takes back a second look that found the landmarks of the neighbour, in any order") {
+  const auto face_at = [](float x) {
+    FoundFace face;
+    face.detection = {.box = {x, 0, 100, 120}, .score = 1};
+    for (size_t i = 0; i < face.points.size(); ++i) {
+      face.points.at(i) = {x + 30 + static_cast<float>(i % 8) * 5,
+                           40 + static_cast<float>(i / 8) * 5};
+    }
+    return face;
+  };
+  const FoundFace sure = face_at(100);
+  FoundFace misled = face_at(0);
+  misled.first_points = misled.points;
+  misled.points = sure.points;
+  for (std::vector<FoundFace> faces : {std::vector{sure, misled}, std::vector{misled, sure}}) {
+    undo_looks_at_neighbours(faces);
+    keep_one_of_each(faces, off_centre);
+    REQUIRE(faces.size() == 2);
+    CHECK(faces[0].points != faces[1].points);
+  }
 }
 
 TEST_CASE("verify rotates a face upright and returns it in pixels of the image") {

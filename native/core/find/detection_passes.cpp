@@ -125,8 +125,10 @@ void find_in_views(DetectionPass pass, Finder& finder, std::vector<FoundFace>& f
   const bool hints = is_large(finder.image()) &&
                      (found_by == FoundBy::kRotated || pass == DetectionPass::kLargeTiles);
   std::vector<Unstable> unstable;
-  for (const Proposal& proposal :
-       proposals_of(finder, detector, views, hints ? Hints::kEnlarged : Hints::kIgnored)) {
+  const auto proposals =
+      proposals_of(finder, detector, views, hints ? Hints::kEnlarged : Hints::kIgnored);
+  if (pass == DetectionPass::kRotated) searched_turned(finder, hints ? kHintSide : kSureSide);
+  for (const Proposal& proposal : proposals) {
     if (finder.cut_short()) break;
     const auto& [detection, roll] = proposal;
     std::optional<FoundFace> seen;

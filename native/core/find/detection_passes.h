@@ -25,10 +25,10 @@ void run_pass(DetectionPass pass, Finder& finder, std::vector<FoundFace>& faces,
 // face was found, rotated ones.
 void find_in_whole(Finder& finder, std::vector<FoundFace>& faces, StageTimings& timings_ms);
 
-// Appends faces of the whole image with a score from `min_score` up to the pack's min_det_score.
-// The best come first and nothing that is known changes, so that a lower score only adds.
-void find_doubtful(Finder& finder, float min_score, std::vector<FoundFace>& faces,
-                   StageTimings& timings_ms);
+// Faces of the whole image with a score from `min_score` up to the pack's min_det_score, the best
+// first, that are not among `known`: a lower score only adds.
+std::vector<FoundFace> find_doubtful(Finder& finder, float min_score, std::vector<FoundFace> known,
+                                     StageTimings& timings_ms);
 
 // Whether no further pass is needed: the first must have found an upright face, of several one that
 // is nearly upright; the others any.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "../image/contrast.h"
+#include "same_face.h"
 
 namespace facematch {
 namespace {
@@ -60,10 +61,16 @@ std::vector<Detection> Finder::detect(const Detector& detector, const View& view
 
 std::optional<Detection> Finder::redetect(const Detector& detector, const View& view,
                                           const Box& expected) {
+  // Not the first that overlaps, which may be the neighbour, cheek to cheek.
+  std::optional<Detection> closest;
+  float most = kMinIou;
   for (const Detection& seen : detect(detector, view, detector.spec().second_look_score)) {
-    if (intersection_over_union(seen.box.square(), expected.square()) >= kMinIou) return seen;
+    const float iou = intersection_over_union(seen.box.square(), expected.square());
+    if (iou < most) continue;
+    most = iou;
+    closest = seen;
   }
-  return std::nullopt;
+  return closest;
 }
 
 std::optional<Detection> Finder::redetect_close(const Box& expected, float roll) {
@@ -92,9 +99,8 @@ struct Finder::Test {
   bool (Finder::*accepts)(FoundFace& face);
   int landmark_runs;
   int detector_runs;
-  // Only until a face was accepted by a test that tells upright faces from others: rotated ones are
-  // rare beside them.
-  bool only_at_first;
+  // Only where no face of the image is known to be upright: rotated ones are rare beside them.
+  bool not_beside_upright;
   bool tells_upright;
 };
 
@@ -107,7 +113,7 @@ const std::array<Finder::Test, 5> Finder::kTests = {{
     {&Finder::is_seen_again, 0, 1, false, false},
 }};
 
-std::optional<FoundFace> Finder::confirm(const Detection& detection) {
+std::optional<Confirmed> Finder::confirm(const Detection& detection, bool beside_upright) {
   if (cut_short()) return std::nullopt;
   FoundFace face;
   face.detection = detection;
@@ -115,13 +121,12 @@ std::optional<FoundFace> Finder::confirm(const Detection& detection) {
       options_.refine_landmarks || options_.accuracy_mode == AccuracyMode::kBalance;
   face.points = engine_.landmarker.find(pixels_of(detection.box), detection.box, refine);
   for (const Test& test : kTests) {
-    if (test.only_at_first && upright_seen_) continue;
+    if (test.not_beside_upright && beside_upright) continue;
     if (test.detector_runs > 0 && !may_confirm_by_detector()) return std::nullopt;
     if (!(this->*test.accepts)(face)) continue;
-    if (face.detection.found_by == FoundBy::kRotated) return face;
-    upright_seen_ = upright_seen_ || test.tells_upright;
+    if (face.detection.found_by == FoundBy::kRotated) return Confirmed{std::move(face), false};
     predict_landmarks_again(face, 0);
-    return face;
+    return Confirmed{std::move(face), test.tells_upright};
   }
   return std::nullopt;
 }
@@ -159,7 +164,13 @@ void Finder::predict_landmarks_again(FoundFace& face, float roll) {
   if (!engine_.close_detector) return;
   if (misfit(face) <= engine_.pack.landmarks.clear_template_error) return;
   const auto seen = redetect_close(face.detection.box, roll);
-  if (seen) face.points = engine_.landmarker.find(pixels_of(seen->box), seen->box, false, roll);
+  if (!seen) return;
+  FoundFace again = face;
+  again.points = engine_.landmarker.find(pixels_of(seen->box), seen->box, false, roll);
+  // Far from the first points, and further from the middle of the box, they are the neighbour's.
+  if (!landmarks_coincide(face, again) && off_centre(again) > off_centre(face)) return;
+  again.first_points = face.points;
+  face = std::move(again);
 }
 
 // Tries the rolls whose landmarks are most stable. Of an upright face box and score stay, of

@@ -18,10 +18,18 @@ namespace facematch {
 struct FoundFace {
   Detection detection;
   Points68 points;
+  std::optional<Points68>
+      first_points;                  // before the close detector's second look, where it had one
   std::optional<float> instability;  // see landmark_check.h; where it was measured thoroughly
   cv::Mat chip;                      // set by alignment
   float dot_pitch = 0;               // the same: of dots it is printed with, pixels of the image
   Face face;                         // set by alignment and embedding
+};
+
+// A face of the first pass, and whether the test that accepted it tells upright faces from others.
+struct Confirmed {
+  FoundFace face;
+  bool upright = false;
 };
 
 // Shortest longer side of the box, pixels: smaller faces cannot be compared, and noise passes for
@@ -45,9 +53,10 @@ class Finder {
   // used up.
   std::vector<Detection> detect(const Detector& detector, const View& view, float min_score);
 
-  // Confirms a face of the first pass; call it for the largest first. The face is returned as it
-  // is, rotated (found_by `rotated`), or not at all.
-  std::optional<FoundFace> confirm(const Detection& detection);
+  // Confirms a face of the first pass: it is returned as it is, rotated (found_by `rotated`), or
+  // not at all. `beside_upright`: a face of the image is known to be upright, so that this one is
+  // not tried in other rotations. Depends on nothing else that was confirmed before.
+  std::optional<Confirmed> confirm(const Detection& detection, bool beside_upright);
 
   // Detects the face again in a close-up, rotated upright by `roll`, and requires landmarks that
   // are plausible and stable. Box, score and points of the result are those of the close-up.
@@ -62,12 +71,21 @@ class Finder {
 
   const Engine& engine() const { return engine_; }
   Image& image() { return image_; }
+  const Image& image() const { return image_; }
   const AnalyseOptions& options() const { return options_; }
   int detector_runs() const { return detector_runs_; }
 
-  // The whole image has been looked at for faces whose longer side is at least that many pixels.
-  void looked_for(float side) { smallest_side_ = std::min(smallest_side_, side); }
-  float smallest_side() const { return smallest_side_; }
+  // Notes that the whole image was searched for faces of that rotation (quarters, clockwise) whose
+  // longer side is at least that many pixels. Ignored when the search was cut short.
+  void searched(size_t quarters, float side) {
+    if (!cut_short()) coverage_.searched(quarters, side);
+  }
+  // What all passes of this finder covered together.
+  Coverage coverage() const {
+    Coverage coverage = coverage_;
+    coverage.timed_out = was_cut_short();
+    return coverage;
+  }
 
   // Checks the budget: when it is used up, the search ends.
   bool cut_short();
@@ -100,8 +118,7 @@ class Finder {
   bool cut_short_ = false;
   bool runs_used_up_ = false;
   int detector_runs_ = 0;
-  float smallest_side_ = std::numeric_limits<float>::infinity();
-  bool upright_seen_ = false;
+  Coverage coverage_;
 };
 
 }  // namespace facematch

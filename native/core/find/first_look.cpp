@@ -2,6 +2,7 @@
 // large image or where faces are small, so that one face that is found does not hide others.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <span>
 
@@ -12,12 +13,6 @@
 
 namespace facematch {
 namespace {
-
-// Shortest longer side of a face in the detector's frame, pixels, from which the detector is sure
-// of it, and from which it gives at least a hint. The rows "beside a larger one" of
-// bench/hard-images.mjs say how many of each side are found.
-constexpr float kSureSide = 18;
-constexpr float kHintSide = 12;
 
 // Where a face is smaller than this in the frame, others may be too small for it: a finer look
 // follows. With 9, of 146 people pasted into large images 7 fewer are found; with 17, 11 more, but
@@ -53,15 +48,7 @@ float smallest_of(std::span<const FoundFace> faces) {
 }
 
 bool is_rotated(const FoundFace& face) { return face.detection.found_by == FoundBy::kRotated; }
-
-// Pixels of the frame for one of the image, where the whole image is shown in it.
-float scale_in_frame(const Detector& detector, const Image& image) {
-  const auto share = [](int side, int of) {
-    return static_cast<float>(side) / static_cast<float>(of);
-  };
-  return std::min(share(detector.spec().width, image.width()),
-                  share(detector.spec().height, image.height()));
-}
+bool is_primary(const FoundFace& face) { return face.detection.found_by == FoundBy::kPrimary; }
 
 // Where frames of that side begin, so that they cover the whole length.
 std::vector<int> starts(int length, int side, int shared) {
@@ -107,7 +94,7 @@ void look_finer(Finder& finder, float scale, float decoded, std::vector<FoundFac
     verify_new(finder, proposals, FoundBy::kTiled, faces);
     scale = next;
     next = std::min(kFiner * scale, most);
-    if (!finder.cut_short()) finder.looked_for(kHintSide / scale);
+    finder.searched(0, kHintSide / scale);
   }
 }
 
@@ -138,7 +125,23 @@ std::vector<Hint> turned_hints(Finder& finder, const View& whole,
       if (!overlaps_any(sure, one.box)) hints.push_back({{one, view.roll()}, &whole});
     }
   }
+  searched_turned(finder, kHintSide);
   return hints;
+}
+
+// Those of the detections that are confirmed. Without the fallback rotated faces are dropped:
+// unrotated, they cannot be compared.
+std::vector<FoundFace> confirm_all(Finder& finder, const std::vector<Detection>& detections,
+                                   bool beside_upright) {
+  std::vector<FoundFace> faces;
+  for (const Detection& detection : detections) {
+    auto confirmed = finder.confirm(detection, beside_upright);
+    if (!confirmed) continue;
+    beside_upright = beside_upright || confirmed->upright;
+    if (is_rotated(confirmed->face) && !finder.options().use_heuristic_fallback) continue;
+    faces.push_back(std::move(confirmed->face));
+  }
+  return faces;
 }
 
 }  // namespace
@@ -148,7 +151,7 @@ void find_in_whole(Finder& finder, std::vector<FoundFace>& faces, StageTimings& 
   const bool fallback = finder.options().use_heuristic_fallback;
   const bool complete = fallback && is_large(image);
   const float bar = finder.engine().pack.min_det_score;
-  const float scale = scale_in_frame(finder.engine().detector, image);
+  const float scale = scale_in_frame(finder, 0);
   // As decoded now: later it may be finer.
   const View whole = image.whole();
   std::vector<Detection> sure;
@@ -179,15 +182,13 @@ void find_in_whole(Finder& finder, std::vector<FoundFace>& faces, StageTimings& 
     for (const Proposal& one : small) all.push_back(one.detection);
     for (const Proposal& one : turned) all.push_back(one.detection);
     decode_parts_for(finder, all);
-    for (const Detection& detection : sure) {
-      auto face = finder.confirm(detection);
-      // Without the fallback rotated faces are dropped: unrotated, they cannot be compared.
-      if (face && (fallback || !is_rotated(*face))) faces.push_back(std::move(*face));
-    }
+    // The largest first: it decides whether the others are tried in other rotations.
+    for (FoundFace& face : confirm_all(finder, sure, false)) faces.push_back(std::move(face));
+    undo_looks_at_neighbours(faces);
     // Cheek to cheek a box may lie between two faces, and landmarks be found in one of them. The
     // box in whose middle they are is right.
     keep_one_of_each(faces, off_centre);
-    if (!finder.cut_short()) finder.looked_for((complete ? kHintSide : kSureSide) / scale);
+    finder.searched(0, (complete ? kHintSide : kSureSide) / scale);
   }
   if (!fallback) return;
   const Timer timer(timings_ms.detect, image.decode_ms());
@@ -199,10 +200,10 @@ void find_in_whole(Finder& finder, std::vector<FoundFace>& faces, StageTimings& 
   }
 }
 
-void find_doubtful(Finder& finder, float min_score, std::vector<FoundFace>& faces,
-                   StageTimings& timings_ms) {
+std::vector<FoundFace> find_doubtful(Finder& finder, float min_score, std::vector<FoundFace> known,
+                                     StageTimings& timings_ms) {
   const float bar = finder.engine().pack.min_det_score;
-  if (min_score >= bar) return;
+  if (min_score >= bar) return {};
   Image& image = finder.image();
   std::vector<Detection> detections;
   {
@@ -210,15 +211,13 @@ void find_doubtful(Finder& finder, float min_score, std::vector<FoundFace>& face
     detections = detect_in_whole(finder, image.whole(), min_score);
   }
   std::erase_if(detections,
-                [&](const Detection& one) { return one.score >= bar || is_known(faces, one.box); });
+                [&](const Detection& one) { return one.score >= bar || is_known(known, one.box); });
   const Timer timer(timings_ms.align, image.decode_ms());
   decode_parts_for(finder, detections);
-  for (const Detection& detection : detections) {
-    if (finder.was_cut_short()) break;
-    auto face = finder.confirm(detection);
-    if (!face || (is_rotated(*face) && !finder.options().use_heuristic_fallback)) continue;
-    append_new(faces, {std::move(*face)});
-  }
+  const bool upright = std::any_of(known.begin(), known.end(), is_primary);
+  const auto count = std::ssize(known);
+  append_new(known, confirm_all(finder, detections, upright));
+  return {std::make_move_iterator(known.begin() + count), std::make_move_iterator(known.end())};
 }
 
 }  // namespace facematch

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <utility>
 
 #include "same_face.h"
 
@@ -66,6 +67,20 @@ std::vector<std::vector<Detection>> detect_enlarged(Finder& finder, const Detect
 }
 
 }  // namespace
+
+float scale_in_frame(const Finder& finder, size_t quarters) {
+  const DetectorSpec& frame = finder.engine().detector.spec();
+  int width = finder.image().width(), height = finder.image().height();
+  if (quarters % 2 == 1) std::swap(width, height);
+  return std::min(static_cast<float>(frame.width) / static_cast<float>(width),
+                  static_cast<float>(frame.height) / static_cast<float>(height));
+}
+
+void searched_turned(Finder& finder, float side_in_frame) {
+  for (size_t quarters = 1; quarters < 4; ++quarters) {
+    finder.searched(quarters, side_in_frame / scale_in_frame(finder, quarters));
+  }
+}
 
 bool is_known(const std::vector<FoundFace>& faces, const Box& box) {
   return std::any_of(faces.begin(), faces.end(),

@@ -15,6 +15,20 @@ inline bool is_large(const Image& image) {
   return std::max(image.width(), image.height()) > kLarge;
 }
 
+// Shortest longer side of a face in the detector's frame, pixels, from which the detector is sure
+// of it, and from which it gives at least a hint. The rows "beside a larger one" of
+// bench/hard-images.mjs say how many of each side are found.
+constexpr float kSureSide = 18;
+constexpr float kHintSide = 12;
+
+// Pixels of the frame for one of the image, where the whole image is shown in it, rotated by that
+// many quarters.
+float scale_in_frame(const Finder& finder, size_t quarters);
+
+// Notes that the whole image was searched in the three rotations that are not upright, each filling
+// the frame, for faces of that longer side in the frame.
+void searched_turned(Finder& finder, float side_in_frame);
+
 struct Proposal {
   Detection detection;
   float roll;  // of an upright face in the view, degrees

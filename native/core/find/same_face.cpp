@@ -22,18 +22,23 @@ Point middle_of(const FoundFace& face) {
   return sum / static_cast<float>(face.points.size());
 }
 
-bool landmarks_coincide(const FoundFace& a, const FoundFace& b) {
-  const auto of_a = five_points(a.points).points(), of_b = five_points(b.points).points();
-  const float side = std::min(a.detection.box.longer_side(), b.detection.box.longer_side());
-  return rms_distance(of_a, of_b) < kCoincide * side;
-}
-
 bool is_same_face(const FoundFace& a, const FoundFace& b) {
   return intersection_over_union(a.detection.box, b.detection.box) > kSameFace ||
          landmarks_coincide(a, b);
 }
 
+bool is_among(const std::vector<FoundFace>& faces, const FoundFace& one) {
+  return std::any_of(faces.begin(), faces.end(),
+                     [&](const FoundFace& face) { return is_same_face(face, one); });
+}
+
 }  // namespace
+
+bool landmarks_coincide(const FoundFace& a, const FoundFace& b) {
+  const auto of_a = five_points(a.points).points(), of_b = five_points(b.points).points();
+  const float side = std::min(a.detection.box.longer_side(), b.detection.box.longer_side());
+  return rms_distance(of_a, of_b) < kCoincide * side;
+}
 
 float off_centre(const FoundFace& face) {
   return static_cast<float>(cv::norm(middle_of(face) - face.detection.box.centre())) /
@@ -63,13 +68,28 @@ void keep_one_of_each(std::vector<FoundFace>& faces, float (*badness)(const Foun
   faces = std::move(kept);
 }
 
+void undo_looks_at_neighbours(std::vector<FoundFace>& faces) {
+  for (FoundFace& face : faces) {
+    if (!face.first_points) continue;
+    FoundFace before = face;
+    before.points = *face.first_points;
+    const bool lost = std::any_of(faces.begin(), faces.end(), [&](const FoundFace& other) {
+      return &other != &face && is_same_face(other, face) && !is_same_face(other, before);
+    });
+    if (lost) face.points = before.points;
+  }
+}
+
 void append_new(std::vector<FoundFace>& faces, std::vector<FoundFace> more) {
   for (FoundFace& face : more) {
-    const bool known = std::any_of(faces.begin(), faces.end(), [&](const FoundFace& other) {
-      return is_same_face(other, face);
-    });
-    if (!known) faces.push_back(std::move(face));
+    if (!is_among(faces, face)) faces.push_back(std::move(face));
   }
+}
+
+std::vector<FoundFace> without_known(std::vector<FoundFace> faces,
+                                     const std::vector<FoundFace>& known) {
+  std::erase_if(faces, [&](const FoundFace& face) { return is_among(known, face); });
+  return faces;
 }
 
 }  // namespace facematch
