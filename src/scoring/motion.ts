@@ -58,8 +58,6 @@ export const motionBars = {
    * 1.15, at most 1.24.
    */
   step_stretch: 1.2,
-  /** Beyond this change of yaw the landmarks are too flat for it. */
-  stretch_yaw: 45,
   /** From this multiple of the bar on, one frame is enough. */
   alone: 1.5,
   /** Maximum change of the other axis, as a share of that of the step, each in multiples of its bar: the larger one has to be clear. */
@@ -224,8 +222,7 @@ function shownStep(
   const across = Math.abs(yaw) / bars.step_yaw;
   const along = Math.abs(pitch) / bars.step_pitch;
   const strength = Math.max(across, along);
-  if (!(strength >= 1)) return undefined;
-  if (!(stretch <= bars.step_stretch) && Math.abs(yaw) <= bars.stretch_yaw) return undefined;
+  if (!(strength >= 1) || !(stretch <= bars.step_stretch)) return undefined;
   if (Math.min(across, along) > bars.other_axis * strength) return undefined;
   if (across > along) return { step: yaw > 0 ? 'left' : 'right', strength };
   return { step: pitch > 0 ? 'up' : 'down', strength };
