@@ -102,13 +102,15 @@ describe.each([
     await vi.waitUntil(() => unread.held_bytes === 0);
   });
 
-  test('beyond the limit of all together, the one that was not read for longest is given up', async () => {
+  test('gives up one unread answer beyond the limit of all together, and no document', async () => {
     const first = await ask('/own');
     const document = await ask('/document');
-    const others = await readsNothingOf(3, '/own');
+    const own = [first, ...(await readsNothingOf(3, '/own'))];
     expect(unread.held_bytes).toBe(3 * size);
-    expect((await read(first)).length).toBeLessThan(size);
-    for (const socket of [document, ...others]) expect((await read(socket)).length).toBe(size);
+    // Which one it is depends on what the kernel's buffers took since the last look; test/unit/upload.test.ts has the order.
+    const lengths = await Promise.all(own.map(async (socket) => (await read(socket)).length));
+    expect(lengths.filter((length) => length < size)).toHaveLength(1);
+    expect((await read(document)).length).toBe(size);
   });
 
   test('a pipeline of unread answers ends the connection', async () => {
