@@ -1,4 +1,4 @@
 import { serveJobs } from '../engine/serve-jobs.ts';
 import { workerJobs } from './worker-jobs.ts';
 
-serveJobs(workerJobs);
+export default serveJobs(workerJobs);

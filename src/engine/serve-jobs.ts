@@ -14,8 +14,8 @@ const drawnFace = Buffer.from(
   'base64',
 );
 
-/** The program of a worker thread: it does one job at a time, images by a synchronous native call for each. */
-export function serveJobs(jobs: Jobs): void {
+/** Makes the function that piscina calls for each job of a worker thread: images by a synchronous native call for each. */
+export function serveJobs(jobs: Jobs): (request: Request) => Promise<Response<unknown>> {
   const { pack_directory, cancelled }: WorkerData = workerData;
   const addon = loadAddon();
   tryOnce(addon, pack_directory);
@@ -34,18 +34,17 @@ export function serveJobs(jobs: Jobs): void {
       (image): Outcome => tellText(addon.analyse(pack_directory, image, options, cancelled), image),
     );
   };
-  parentPort!.on('message', async (request: Request) => {
-    const began_ms = addon.threadCpu();
-    const answer = (response: Unpriced) =>
-      parentPort!.postMessage({ ...response, cpu_ms: addon.threadCpu() - began_ms });
-    try {
-      answer({ ok: true, output: await run(request) });
-    } catch (error) {
-      if (error instanceof Problem) answer({ ok: false, code: error.code, extras: error.extras });
-      else answer({ ok: false, error });
-    }
-  });
   parentPort!.postMessage(up);
+  return async (request) => {
+    const began_ms = addon.threadCpu();
+    const answer = (response: Unpriced) => ({ ...response, cpu_ms: addon.threadCpu() - began_ms });
+    try {
+      return answer({ ok: true, output: await run(request) });
+    } catch (error) {
+      if (error instanceof Problem) return answer({ ok: false, code: error.code, extras: error.extras });
+      return answer({ ok: false, error });
+    }
+  };
 }
 
 type Unpriced = Response<unknown> extends infer R ? (R extends unknown ? Omit<R, 'cpu_ms'> : never) : never;

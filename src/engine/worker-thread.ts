@@ -1,4 +1,5 @@
-import { Worker } from 'node:worker_threads';
+import { fileURLToPath } from 'node:url';
+import { Piscina } from 'piscina';
 import { type Request, type Response, up, type WorkerData } from './jobs.ts';
 
 /**
@@ -11,11 +12,6 @@ export const threadOptions = {
   execArgv: ['--no-experimental-require-module'],
 };
 
-interface Waiting {
-  resolve(response: Response<never>): void;
-  reject(error: Error): void;
-}
-
 interface ThreadOptions {
   /** What it runs; it calls serveJobs. */
   program: URL;
@@ -26,13 +22,16 @@ interface ThreadOptions {
   onEnd(reason: Error, hadJob: boolean): void;
 }
 
-/** One worker thread, which does one job at a time. */
+/**
+ * One worker thread, which does one job at a time: a piscina pool of one. Each slot has a pool of its own, because a pool of several
+ * replaces a thread only where none died while it started, and cannot leave one alone that a native call keeps.
+ */
 export class WorkerThread {
-  readonly #worker: Worker;
+  readonly #piscina: Piscina;
   readonly #cancelled = new Uint8Array(new SharedArrayBuffer(1));
-  #waiting: Waiting | undefined;
-  /** What it threw. */
+  /** What the thread threw. */
   #fault: Error | undefined;
+  #hasJob = false;
   isUp = false;
   /** Resolves when the job that runs has ended. Never rejects. */
   idle: Promise<unknown> = Promise.resolve();
@@ -42,40 +41,62 @@ export class WorkerThread {
   readonly ended: Promise<void>;
 
   constructor({ program, pack_directory, onUp, onEnd }: ThreadOptions) {
-    const workerData: WorkerData = { pack_directory, cancelled: this.#cancelled };
-    const worker = new Worker(program, { workerData, ...threadOptions });
-    this.#worker = worker;
+    const piscina = new Piscina({
+      filename: fileURLToPath(program),
+      workerData: { pack_directory, cancelled: this.#cancelled } satisfies WorkerData,
+      minThreads: 1,
+      maxThreads: 1,
+      // With atomics a worker blocks in a wait that only piscina can end.
+      atomics: 'disabled',
+      recordTiming: false,
+      ...threadOptions,
+    });
+    this.#piscina = piscina;
+    // A closing pool starts no other thread in the place of one that died: Pool decides when it is replaced.
+    piscina.on('workerDestroy', () => void piscina.close().catch(() => {}));
+    // The thread's own events tell it.
+    piscina.on('error', () => {});
+    const worker = piscina.threads[0]!;
     worker.on('error', (error) => {
       this.#fault = error instanceof Error ? error : new Error(String(error));
     });
     this.started = new Promise((resolve, reject) => {
-      worker.on('message', (message: Response<never> | typeof up) => {
-        if (message !== up) return this.#settle()?.resolve(message);
+      piscina.on('message', (message: unknown) => {
+        if (message !== up) return;
         this.isUp = true;
         onUp();
         resolve();
       });
       worker.on('exit', (code) => {
         this.isUp = false;
-        const reason = this.#fault ?? new Error(`The worker thread exited with code ${code}`);
-        onEnd(reason, this.#waiting !== undefined);
-        this.#settle()?.reject(reason);
-        reject(reason);
+        this.#fault ??= new Error(`The worker thread exited with code ${code}`);
+        onEnd(this.#fault, this.#hasJob);
+        reject(this.#fault);
       });
     });
     this.started.catch(() => {});
     this.ended = new Promise((resolve) => worker.once('exit', () => resolve()));
   }
 
-  /** Rejects when the thread ends before it responds. */
+  /** Rejects when the thread has ended before it responded: nothing reads the request then. */
   run<Output>(request: Request): Promise<Response<Output>> {
-    const response = new Promise<Response<Output>>((resolve, reject) => {
-      Atomics.store(this.#cancelled, 0, 0);
-      this.#waiting = { resolve, reject };
-      this.#worker.postMessage(request);
-    });
+    Atomics.store(this.#cancelled, 0, 0);
+    const response = this.#run<Output>(request);
     this.idle = response.catch(() => {});
     return response;
+  }
+
+  async #run<Output>(request: Request): Promise<Response<Output>> {
+    this.#hasJob = true;
+    try {
+      return await this.#piscina.run(request);
+    } catch (error) {
+      // Piscina rejects at once, and the thread may still read the images.
+      await this.ended;
+      throw this.#fault ?? error;
+    } finally {
+      this.#hasJob = false;
+    }
   }
 
   /** Makes its job end soon, with any output. */
@@ -86,13 +107,7 @@ export class WorkerThread {
   /** Ends the thread as soon as no native call keeps it. Resolves when it is gone. */
   terminate(): Promise<void> {
     this.cancel();
-    void this.#worker.terminate();
+    void this.#piscina.destroy();
     return this.ended;
-  }
-
-  #settle(): Waiting | undefined {
-    const waiting = this.#waiting;
-    this.#waiting = undefined;
-    return waiting;
   }
 }
