@@ -156,7 +156,7 @@ describe('failures are data', () => {
       height: 150,
       format: 'jpeg',
       orientation: 1,
-      min_detectable_face_px: 14,
+      min_detectable_face_px: 15,
       faces: [],
     };
     expect(addon.analyse(pack, faceless, analyseOptions)).toStrictEqual({ ok: true, image, timings_ms });

@@ -27,11 +27,12 @@ function looker(pack: string) {
  * How far a cosine of two of the 22 faces in six group photos may be off. RENEW_COSINES=1 writes the file again, after a change of
  * the nets. The last bits of float convolutions differ between processors, and rounding to bytes magnifies them: an input that is off
  * by a millionth moves the embedding of int8 to a cosine of 0.997. A processor without VNNI, whose products of bytes saturate, was off
- * by 0.0135 in the mean, and by 0.0056 with unsigned weights. With Debian 13's OpenCV one of 231 was off by 0.063.
+ * by 0.0135 in the mean, and by 0.0056 with unsigned weights; an AMD EPYC without AVX-512 is off by 0.0093, before and after the changes
+ * of November 2026 alike. With Debian 13's OpenCV one of 231 was off by 0.063.
  */
 const limits: Record<string, { most: number; mean: number }> = {
   default: { most: 0.005, mean: 0.001 },
-  int8: { most: 0.08, mean: 0.008 },
+  int8: { most: 0.08, mean: 0.012 },
 };
 
 /** The cosines of each face with those before it, photo by photo. */

@@ -114,7 +114,7 @@ describe('facematch keys scopes', () => {
     const { code, stdout, stderr } = await keys('scopes app --remove match:many,detect --add embed --json');
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: expect.stringContaining('match:embeddings, embed.'),
+      stderr: expect.stringContaining('match:embeddings, match:live, embed.'),
     });
     expect(await list()).toEqual([JSON.parse(stdout)]);
     expect(JSON.parse(stdout)).toMatchObject({ id, status: 'active' });

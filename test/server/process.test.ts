@@ -163,7 +163,7 @@ describe('the end', () => {
       under: ['sh', '-c', '"$@"; true', 'sh'],
     });
     server.child.kill('SIGKILL');
-    expect(await server.line(server.stderr, /"msg":"stopped"/)).toContain('"cut":0');
+    expect(await server.line(server.stderr, /"msg":"stopped"/)).toContain('"requests_cut":0');
   });
 
   test('is not SIGUSR1, which opens no debugger either', async () => {

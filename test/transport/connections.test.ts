@@ -86,7 +86,7 @@ test('at a shutdown uploads that are under way are answered, and what comes afte
   expect([status, headers.get('connection')]).toEqual([200, 'close']);
   await expect(server.getModels()).rejects.toThrow('fetch failed');
   expect(await server.ended).toEqual({ code: 0, signal: null });
-  expect(await server.line(server.stderr, /"msg":"stopped"/)).toContain('"cut":0');
+  expect(await server.line(server.stderr, /"msg":"stopped"/)).toContain('"requests_cut":0');
 });
 
 describe('a body that does not come', async () => {

@@ -143,6 +143,6 @@ test('looking that takes too long ends, and the answer says so', async () => {
   const impatient = await TestServer.forTest({ env: { FACEMATCH_IMAGE_TIMEOUT_MS: '30' } });
   const image1 = await blank(900, 900, 'png');
   const answer = await impatient.match({ image1, image2: image1 });
-  const detail = expect.stringMatching(/The search for faces in image1 and image2 was stopped/);
+  const detail = expect.stringMatching(/The search for faces in image1 and image2 reached its time limit/);
   expectProblem(answer, 'no_face_found', { detail });
 });

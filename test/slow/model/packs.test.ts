@@ -68,7 +68,7 @@ describe.each(packs)('the pack %s', (name) => {
     const { stdout, stderr, code } = await run(program, args, folder, env);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const evaluation = JSON.parse(stdout);
-    expect(evaluation.pairs.same + evaluation.pairs.different).toBe(slice.length);
+    expect(evaluation.pairs.mated + evaluation.pairs.non_mated).toBe(slice.length);
     expect(slice.length).toBeGreaterThan(100);
     expect(evaluation.without_face).toEqual([]);
     // These people are in the packs' cohort, which costs their own pairs some points: four of 150 may be wrong.
