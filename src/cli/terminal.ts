@@ -103,8 +103,11 @@ export function activity(title: string): () => void {
   };
   draw();
   const timer = setInterval(draw, 100).unref();
+  let isShown = true;
   return () => {
     clearInterval(timer);
-    process.stderr.write('\r\x1b[2K');
+    // A second call would clear a line that something else has written.
+    if (isShown) process.stderr.write('\r\x1b[2K');
+    isShown = false;
   };
 }

@@ -132,7 +132,7 @@ describe.skipIf(!hasTerminals)('on a terminal', () => {
     mkdirSync(join(folder, 'temporary'));
     const env = { TMPDIR: join(folder, 'temporary') };
     const terminal = new Terminal(`exec ${command} demo a.jpg b.png`, folder, env);
-    await terminal.shows('A server starts');
+    await terminal.shows('Starting a server');
     terminal.type('\u0003');
     expect((await terminal.end()).code).toBe(130);
     expect(readdirSync(env.TMPDIR)).toEqual([]);
