@@ -42,7 +42,9 @@ describe('facematch match with several candidates', () => {
     const [head, ...lines] = stdout.trimEnd().split('\n');
     expect(head).toBe('1 of 2 images match 1.jpg (threshold 70 %)');
     expect(lines).toEqual([
-      expect.stringMatching(/^ +[\d.]+\s% {2}match {5}3\.jpg: fewer than 1 in [\d,]+ pairs .* \(beyond the measured range\)$/),
+      expect.stringMatching(
+        /^ +[\d.]+\s% {2}match {5}3\.jpg: fewer than 1 in [\d,]+ pairs .* \(beyond the measured range\)$/,
+      ),
       expect.stringMatching(/^ +[\d.]+\s% {2}no match {2}2\.jpg: /),
       expect.stringMatching(/^ {2}warning {2}The face compared in 2\.jpg is turned /),
     ]);

@@ -63,8 +63,8 @@ function headersOf(key: string): Headers | undefined {
 
 const unsendableKey: ProblemAnswer = {
   code: 'invalid_api_key',
-  title: 'The API key is not valid',
-  detail: 'The key has a character that no key can have. Copy it again.',
+  title: 'Invalid API key',
+  detail: 'The key contains an invalid character. Copy it again.',
 };
 
 /** The server's problem; a proxy in front of it may send something else. */
@@ -79,7 +79,7 @@ function problemOf({ status, statusText }: Response, text: string): ProblemAnswe
     status,
     code: 'no_problem_json',
     title: `HTTP ${status} ${statusText}`.trim(),
-    detail: 'This answer is not from facematch; a proxy may have sent it.',
+    detail: 'This response is not from facematch; a proxy may have sent it.',
   };
 }
 
@@ -92,5 +92,5 @@ function unreachable(photos: readonly Photo[], { message }: Error): ProblemAnswe
     return { code, title: 'The photos are too large', detail, limit_bytes };
   }
   const detail = `Check that the server runs and the photos are still where they were (the browser says: ${message}).`;
-  return { code, title: 'No answer from the server', detail };
+  return { code, title: 'No response from the server', detail };
 }
