@@ -33,7 +33,7 @@ the others are processed first, and the exit code is 1.`,
       'facematch detect group.jpg',
       'facematch detect group.jpg --draw group-faces.svg',
       'facematch detect photos/*.jpg --draw drawn --mode fast',
-      'curl -s https://example.com/group.jpg | facematch detect -',
+      'facematch detect - < group.jpg',
       'facematch detect --json --min-det-score 0.9 a.jpg b.webp',
     ],
   });

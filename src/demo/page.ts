@@ -8,7 +8,7 @@ import type { Headers } from '../http/exchange.ts';
 import { hashOf, policyOf } from '../http/responses.ts';
 import type { Settings } from './browser/types.ts';
 
-/** The demo page: HTML, style and script in one document, which needs no further request. */
+/** The demo page: HTML, style and script in one document. Only the sample photos are further requests. */
 
 /** Throws an Error when the bundle is not built; `npm run setup` builds it. */
 export function demoPage(config: Config): { html: string; headers: Headers } {

@@ -85,7 +85,7 @@ describe.skipIf(chromiumFile === undefined)('a photo', () => {
     const fault = demo.page.getByRole('dialog').getByRole('alert');
     await fault.waitFor();
     expect(await fault.textContent()).toContain('Allow it in the address bar, or choose a file.');
-    expect(await demo.page.locator('video').isVisible()).toBe(false);
+    expect(await demo.page.locator('#viewfinder').isVisible()).toBe(false);
     await demo.page.keyboard.press('Escape');
     expect(await demo.page.getByRole('dialog').isVisible()).toBe(false);
     expect(await demo.focused()).toBe('Camera for photo 1');

@@ -128,6 +128,17 @@ describe.skipIf(!hasTerminals)('on a terminal', () => {
     expect(readdirSync(packs)).toEqual([]);
   });
 
+  test('demo --open prints the page with the key in its fragment, and runs until Ctrl-C', async () => {
+    const temporary = newFolder();
+    const env = { TMPDIR: temporary, BROWSER: 'true' };
+    const terminal = new Terminal(`exec ${command} demo --open`, folder, env);
+    await terminal.shows('/API/v1.0/demo#key=fm_');
+    await terminal.shows('Press Ctrl-C to stop.');
+    terminal.type('\u0003');
+    expect((await terminal.end()).code).toBe(130);
+    expect(readdirSync(temporary)).toEqual([]);
+  });
+
   test('Ctrl-C ends a demo with 130, after its server and its folder', async () => {
     mkdirSync(join(folder, 'temporary'));
     const env = { TMPDIR: join(folder, 'temporary') };

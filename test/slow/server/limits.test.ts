@@ -33,7 +33,7 @@ const smallest: Record<string, Outcome> = {
   max_pixels: ['image_dimensions'],
   image_timeout_ms: ['image_too_complex', 'no_face_found'],
 };
-const largest: Record<string, Outcome> = { min_side: ['image_dimensions'] };
+const largest: Record<string, Outcome> = { min_image_side: ['image_dimensions'] };
 
 /** The numbers of the table of settings, with the ends of their ranges. */
 const ranges = Object.entries(settings).flatMap(([name, { expected }]) => {
@@ -53,7 +53,7 @@ async function answerWith(env: Record<string, string>): Promise<200 | string> {
 }
 
 /** Those that change what the others are tested by, and 256 threads. */
-const apart = ['min_side', 'keep_alive_s', 'workers'];
+const apart = ['min_image_side', 'keep_alive_s', 'workers'];
 
 const ends = ranges.flatMap(({ name, least, most }) => [
   {
