@@ -243,6 +243,8 @@ export class Engine<J extends Jobs> {
   }
 
   #report({ kind, jobs, request_id, reason }: JobFault<Work<J>>): void {
+    // A fault of the client, such as a malformed embedding: its response says so, and its text belongs in no log.
+    if (reason instanceof Problem) return;
     const pictures = jobs.flatMap(({ image }) => image ?? []);
     const images = pictures.map(noteOf);
     const fault = reason === undefined ? undefined : String(reason);
