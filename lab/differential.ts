@@ -134,7 +134,7 @@ function rateOf({ rate, interval, trials, effect }: PersonRate | PairRate): Rate
 /** A group of which fewer errors are expected, at the rate of all compared groups together, shows too little of a rate. */
 const leastExpected = 30;
 
-/** For each measure that at least two groups show; `percent` is undefined for failure to acquire, which does not depend on the threshold. */
+/** One entry for each measure that at least two groups show; `percent` is undefined for failure to acquire, which does not depend on the threshold. */
 function worstOverBest(groups: readonly GroupFigures[], percents: readonly number[]) {
   const compare = (measure: Measure, percent: number | undefined, of: (figures: GroupFigures) => Rate) => {
     const ends = highestOverLowest(groups.map((figures) => ({ group: figures.group, ...of(figures) })));

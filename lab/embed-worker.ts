@@ -7,7 +7,7 @@ export interface EmbedTask {
   mode: AccuracyMode;
   minDetScore: number;
   liveScores?: true;
-  /** As for the liveness challenge, which follows the pose from frame to frame. */
+  /** Refines the landmarks as the liveness challenge does, which follows the pose from frame to frame. */
   refineLandmarks?: true;
 }
 

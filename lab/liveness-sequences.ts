@@ -13,12 +13,12 @@ import {
 /** Sequences of frames as the liveness check judges them, and sequences that are put together from one person's photos. */
 
 export interface Sequence {
-  /** For messages: a folder, or how it was made. */
+  /** Name of the sequence in messages: a folder, or how it was made. */
   name: string;
   person: string;
   /** The attack instrument species; undefined for a bona fide presentation. */
   species: string | undefined;
-  /** What the person, or the attacker, was asked for; undefined where nobody was. */
+  /** Steps that the person or the attacker was asked for; undefined if none were asked for. */
   asked: readonly Step[] | undefined;
   frames: readonly Frame[];
 }
@@ -62,7 +62,7 @@ export class Dice {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** Of a normal distribution with this deviation. */
+  /** Rate under a normal distribution with this deviation. */
   noise(deviation: number): number {
     return deviation * Math.sqrt(-2 * Math.log(1 - this.next())) * Math.cos(2 * Math.PI * this.next());
   }

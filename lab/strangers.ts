@@ -27,7 +27,7 @@ type Visit = (first: number, second: number, cosine: number) => void;
 export type IsOnePerson = (first: LabelledImage, second: LabelledImage, cosine: number) => boolean;
 
 interface StrangersOptions {
-  /** As a cosine, those above it are; Infinity turns this off. */
+  /** Cosine above which they are; Infinity disables the check. */
   samePersonAbove: number | IsOnePerson;
   /** About how many pairs to visit, when there are more; each image is in as many of them. */
   most?: number;

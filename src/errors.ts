@@ -330,7 +330,7 @@ export const errorTable = {
   },
 } as const satisfies Record<string, ErrorRow>;
 
-/** What may be wrong with the challenge of a liveness check. */
+/** Reasons why a challenge is rejected. */
 export const challengeFaults = ['malformed', 'expired', 'used', 'other_key'] as const;
 export type ChallengeFault = (typeof challengeFaults)[number];
 

@@ -119,7 +119,7 @@ struct AnalyseOptions {
   const std::atomic<uint8_t>* cancelled = nullptr;
 };
 
-// What a search for faces covered.
+// The coverage of a search for faces.
 struct Coverage {
   static constexpr float kNotSearched = std::numeric_limits<float>::infinity();
 

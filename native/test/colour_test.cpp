@@ -47,7 +47,7 @@ void check_halves(const ByteVector& file, const Rgb& grey, const Rgb& red, int t
   near(kHalf + kHalf / 2, red);
 }
 
-// What Chromium shows of numbers that are proportional to light.
+// Values that Chromium shows for numbers that are proportional to light.
 constexpr Rgb kLinearGrey = {137, 137, 137}, kLinearRed = {229, 133, 110};
 
 }  // namespace

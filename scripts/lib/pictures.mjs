@@ -252,7 +252,7 @@ function photo(x, y, side, image, name) {
   ];
 }
 
-/** What the demo page shows for two photos: the numbers are those of a real response. */
+/** Draws the result of the demo page for two photos, with the numbers of a real response. */
 function result({ match, confidence_percent, threshold_percent, extrapolated, image1, image2 }) {
   const { parts, place } = scale(40, 330, 640);
   const sign = match ? '≥' : '<';

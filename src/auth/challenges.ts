@@ -36,7 +36,7 @@ export interface Redeemed {
   expires_ms: number;
 }
 
-/** Where used challenges are remembered for all replicas. */
+/** Store of used challenges that all replicas share. */
 export interface SharedClaims {
   /** True for the first claim of an identifier within `ttl_ms`. Rejects when the store does not answer. */
   claim(id: string, ttl_ms: number): Promise<boolean>;
@@ -189,10 +189,10 @@ export function allSequences(length: number): Step[][] {
 class UsedChallenges {
   readonly #lifetime_ms: number;
   readonly #capacity: number;
-  /** In the order of their use. */
+  /** Entries are in the order of their use. */
   readonly #uses = new Map<string, { expires_ms: number; used_ms: number }>();
 
-  /** By default about 18 MB. */
+  /** The default capacity takes about 18 MB. */
   constructor(lifetime_ms: number, capacity = 131_072) {
     this.#lifetime_ms = lifetime_ms;
     this.#capacity = capacity;

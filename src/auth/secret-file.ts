@@ -7,7 +7,7 @@ import { readPrivate } from './key-file.ts';
 const what = 'The file of challenge secrets';
 const howToCreate = 'Make one with: (umask 077; openssl rand -base64 48 > challenge-secrets.txt)';
 
-/** Where changes of the file are reported. */
+/** Log that reports changes of the file. */
 interface Log {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;

@@ -19,7 +19,7 @@ export const stepName = z.enum(steps).describe(
     .join('; '),
 );
 
-/** What every page and response says about the check. */
+/** The statement about the check in pages and responses. */
 export const limitWords =
   'It raises the cost of holding a photo or a still screen to the camera. It does not detect masks, injected video or deepfakes, and no laboratory ' +
   'has evaluated it.';

@@ -120,7 +120,7 @@ export interface Analysed {
   /** They are in the order of the images. */
   outcomes: readonly Outcome[];
   calibration: Calibration;
-  /** What the challenge of the request asked for, where its endpoint redeems one. */
+  /** The challenge of the request, if its endpoint redeems one. */
   steps?: readonly Step[];
 }
 
@@ -128,7 +128,7 @@ export interface ImageRule {
   kind: 'image';
   /** How often it may be sent; once where it is absent. */
   most?: number;
-  /** How often it has to be sent; once where it is absent. */
+  /** Minimum number of times that it must be sent; default 1. */
   least?: number;
   /** Each is a target with a result of its own: a fault of one does not affect the others. */
   targets?: true;
@@ -137,7 +137,7 @@ export interface ImageRule {
 /** A required text that the server itself issued. */
 export interface TokenRule {
   kind: 'token';
-  /** In characters. A longer one is malformed. */
+  /** Maximum length in characters; a longer value is malformed. */
   max: number;
   description: string;
 }

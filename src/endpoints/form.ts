@@ -176,7 +176,7 @@ export class SentFields {
     if (value !== undefined) this.#options[name] = value;
   }
 
-  /** Whether it is genuine is checked later. */
+  /** Only the form is checked here; the signature is checked later. */
   setToken(name: string, text: string): void {
     if (text !== '') this.#tokens.set(name, text);
   }

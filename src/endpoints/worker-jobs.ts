@@ -2,7 +2,7 @@ import type { WorkerTools } from '../engine/jobs.ts';
 import { comparePersons } from '../scoring/persons.ts';
 import type { EmbeddingsInput } from './compare-embeddings.ts';
 
-/** What worker threads calculate besides the analysis of images. `engine.work('embeddings', input)` on the main thread runs it there. */
+/** Jobs of the worker threads besides the analysis of images. `engine.work('embeddings', input)` on the main thread runs one there. */
 export const workerJobs = {
   persons: comparePersons,
   /** Loaded when it is needed: its packages take some MB in each worker. */

@@ -5,7 +5,7 @@ import { Heap } from './heap.ts';
 interface Waiting {
   /** The id of the key that sent it. */
   readonly owner: string;
-  /** How many of its images wait. */
+  /** Number of its images that are waiting. */
   readonly waiting: number;
   /** None of its images was given to a worker yet. */
   readonly untouched: boolean;
@@ -46,7 +46,7 @@ interface Owner<R> {
   turn: number;
 }
 
-/** What `FairQueue.next` needs to know of the workers. */
+/** State of the workers that `FairQueue.next` needs. */
 export interface Workers {
   /** Those that are up, busy or not. */
   readonly up: number;
@@ -55,7 +55,7 @@ export interface Workers {
 
 export interface Next<R> {
   request: R;
-  /** How many of its images may be taken now. */
+  /** Number of its images that may be taken now. */
   allowed: number;
 }
 
@@ -65,7 +65,7 @@ const quantum = 2;
 /** Together the images of a turn take at most so long by estimate, unless one alone takes longer: nobody waits for two long ones. */
 const turn_ms = 100;
 
-/** As long as another key was active within this time, a worker stays free for it. */
+/** A worker stays free for another key for this long after its last activity. */
 const active_ms = 10_000;
 
 /** Owners that are asked at most for a request to drop; those that hold most come first. */
@@ -99,7 +99,7 @@ export class FairQueue<R extends Waiting> {
   readonly #droppable = new Heap<Owner<R>>((a, b) => a.held - a.pledged > b.held - b.pledged);
   /** Owners without anything that had more than their share: the one that had least too much first. */
   readonly #idle = new Heap<Owner<R>>((a, b) => a.served_ms < b.served_ms);
-  /** How many owners hold something. */
+  /** Number of owners with entries. */
   #active = 0;
   /** What each key that had always something waiting would have had of the workers' time. */
   #virtual_ms = 0;

@@ -1,7 +1,7 @@
 import type { ErrorCode, ProblemExtras } from '../errors.ts';
 import type { AnalyseOptions, Analysis, NativeFailure } from './addon.ts';
 
-/** What crosses between the main thread and the worker threads. */
+/** Messages between the main thread and the worker threads. */
 
 /** Failures are plain data: structured clone drops an error's class and code. */
 export type Outcome = Analysis | NativeFailure;
@@ -12,7 +12,7 @@ export interface AnalyseInput {
   options: AnalyseOptions;
 }
 
-/** What a job gets besides its input. It throws a Problem for what is wrong with that. */
+/** Tools that a job gets besides its input. A job throws a Problem if its input is invalid. */
 export interface WorkerTools {
   /** The cohort scores of vectors that follow each other in one array. */
   cohortScores(embeddings: Float32Array): Float32Array;
@@ -30,10 +30,10 @@ export type NameOf<J extends Jobs> = keyof J & string;
 export type InputOf<J extends Jobs, Name extends NameOf<J>> = Parameters<J[Name]>[0];
 export type OutputOf<J extends Jobs, Name extends NameOf<J>> = Awaited<ReturnType<J[Name]>>;
 
-/** To a worker. */
+/** A message to a worker. */
 export type Request = { analyse: AnalyseInput } | { name: string; input: unknown };
 
-/** From a worker, with the CPU time that the job took. */
+/** A response of a worker, with the CPU time that the job took. */
 export type Response<Output> = { cpu_ms: number } & (
   | { ok: true; output: Output }
   /** The Problem that the job threw. */
@@ -42,7 +42,7 @@ export type Response<Output> = { cpu_ms: number } & (
   | { ok: false; error: unknown }
 );
 
-/** What a worker says first: it has loaded everything and done one real inference. */
+/** First message of a worker: it has loaded everything and done one real inference. */
 export const up = 'up';
 
 export interface WorkerData {

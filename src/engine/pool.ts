@@ -67,7 +67,7 @@ export class Pool<J extends Jobs> {
     return this.#run(slot, { analyse });
   }
 
-  /** As above, for a calculation. */
+  /** Runs a calculation; otherwise as `analyse`. */
   run<Name extends NameOf<J>>(
     slot: number,
     name: Name,

@@ -86,7 +86,7 @@ const nowhere: Origin = { owner: '', request_id: '' };
 
 const defaultStuck_ms = 60_000;
 
-/** What one worker does at a time. */
+/** The job that one worker runs at a time. */
 interface Run<Job> {
   readonly slot: number;
   readonly jobs: readonly Job[];

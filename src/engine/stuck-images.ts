@@ -26,7 +26,7 @@ export class StuckImages {
   }
 }
 
-/** In hexadecimal digits. */
+/** Length in hexadecimal digits. */
 export function sha256(image: Uint8Array): string {
   // A copy, because hash() takes no shared memory.
   const bytes = Buffer.from(image);

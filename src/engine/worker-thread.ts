@@ -13,7 +13,7 @@ export const threadOptions = {
 };
 
 interface ThreadOptions {
-  /** What it runs; it calls serveJobs. */
+  /** The program of the thread; it calls serveJobs. */
   program: URL;
   pack_directory: string;
   /** It takes jobs. */
@@ -29,7 +29,7 @@ interface ThreadOptions {
 export class WorkerThread {
   readonly #piscina: Piscina;
   readonly #cancelled = new Uint8Array(new SharedArrayBuffer(1));
-  /** What the thread threw. */
+  /** The error that the thread threw. */
   #fault: Error | undefined;
   #hasJob = false;
   isUp = false;

@@ -14,7 +14,7 @@ const unread_ms = 30_000;
 /** How often each is tried again: well under µWS's timeout of 10 s, which each try begins anew. */
 const look_ms = 2000;
 
-/** How many are looked at when room is needed: each look is a system call. */
+/** Maximum number of entries that are checked when room is needed: each check is a system call. */
 const maxLooks = 64;
 
 /** Most that may be held for clients which do not read: some hundreds of answers to a match, some tens of the largest. */
@@ -58,7 +58,7 @@ export class UnreadAnswers {
     }
   }
 
-  /** Whether its client took something since the last look, or all. */
+  /** True if its client read something since the last check, or everything. */
   #progresses(answer: UnreadAnswer): boolean {
     const { taken } = this.#answers.get(answer)!;
     const reached = answer.push();

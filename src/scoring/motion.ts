@@ -25,13 +25,13 @@ export const frameLimits = { min: 6, max: 16 } as const;
 
 type Point = readonly [x: number, y: number];
 
-/** What was found in one frame. Angles in degrees, as in a response; coordinates in pixels. */
+/** Measurements of one frame. Angles in degrees, as in a response; coordinates in pixels. */
 export interface MotionFrame {
   pose: { yaw: number; pitch: number };
   box: { x: number; y: number; width: number; height: number };
   /** The same points in every frame. */
   points: readonly Point[];
-  /** By how much the face seems stretched along one axis, 1 or more, as `quality.stretch` of a response. */
+  /** Estimated stretch of the face along one axis, at least 1, as `quality.stretch` of a response. */
   stretch: number;
   /** Area of the second-largest face divided by that of the largest; 0 where there is none. */
   other_face: number;
@@ -58,7 +58,7 @@ export const motionBars = {
    * 1.15, at most 1.24.
    */
   step_stretch: 1.2,
-  /** From this multiple of the bar on, one frame is enough. */
+  /** Multiple of the bar from which one frame is enough. */
   alone: 1.5,
   /** Maximum change of the other axis, as a share of that of the step, each in multiples of its bar: the larger one has to be clear. */
   other_axis: 0.8,
@@ -88,7 +88,7 @@ export const motionBars = {
 };
 export type MotionBars = typeof motionBars;
 
-/** How two frames compare. */
+/** Comparison of two frames. */
 export interface FramePair {
   /** 0..100 */
   percent: number;
@@ -119,7 +119,7 @@ export interface MotionVerdict {
 interface Change {
   yaw: number;
   pitch: number;
-  /** Of the frame's face. */
+  /** Embedding of the face in the frame. */
   stretch: number;
 }
 
@@ -194,7 +194,7 @@ const isNeutral = ({ pose }: MotionFrame, { neutral_yaw, neutral_pitch }: Motion
 const isStill = ({ yaw, pitch }: Pick<Change, 'yaw' | 'pitch'>, { still_yaw, still_pitch }: MotionBars) =>
   Math.abs(yaw) <= still_yaw && Math.abs(pitch) <= still_pitch;
 
-/** So many frames at the beginning are enough for it. */
+/** Number of frames at the beginning that are enough for it. */
 const baselineFrames = 3;
 
 /** The median pose of the first frames, as long as they keep to the first one. */
@@ -277,7 +277,7 @@ function orderFaults(
   ];
 }
 
-/** Where a step was not shown, the frame that came nearest to it. */
+/** The frame that came closest to a step that was not shown. */
 function stepOf(step: Step, passed: Excursion | undefined, changes: readonly Change[]): MotionStep {
   const towards = ({ yaw, pitch }: Change) => ({ left: yaw, right: -yaw, up: pitch, down: -pitch })[step];
   const best = changes.reduce((best, change, i) => (towards(change) > towards(changes[best]!) ? i : best), 0);

@@ -135,7 +135,7 @@ function openServices(
   };
 }
 
-/** What signs challenges. Throws an Error with a message for people. */
+/** Opens the secrets that sign challenges. Throws an Error with a message for people. */
 function openSecrets({ challenge_secret_file: file }: Config, { logger }: Log, opened: Opened): Secrets {
   if (file === '') return randomSecrets();
   const secrets = new SecretFile(file, logger);

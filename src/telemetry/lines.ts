@@ -26,7 +26,7 @@ const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (con
 
 const newline = 10;
 
-/** How many lines end in a text, or in its bytes. */
+/** Counts the lines that end in a text, or in its bytes. */
 function linesIn(text: string | Buffer): number {
   let count = 0;
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) count += 1;

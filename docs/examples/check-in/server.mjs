@@ -1,7 +1,7 @@
 // Check-in with a camera: the page takes three pictures, and this server compares them with the visitor's photos on file.
 //   FACEMATCH_KEY=… node server.mjs visitors
 // The photos of a visitor are visitors/NAME/*.jpg. The key needs the scope `match:person`. Browsers give a camera only to pages
-// of localhost or over HTTPS. It does not notice a photo that is held before the camera: somebody should watch.
+// of localhost or over HTTPS. It does not notice a photo that is held before the camera: someone should watch.
 import { openAsBlob } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';

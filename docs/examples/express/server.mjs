@@ -41,7 +41,7 @@ app.post('/users/:id/verify', async (request, response) => {
     const advice = result.warnings.map(({ detail }) => detail);
     return response.json({ verified: result.match, advice });
   }
-  // What the user can change about the photo; anything else is a matter of this server.
+  // These statuses are about the photo, which the user can change; all others concern this server.
   const isAboutImage = [413, 415, 422].includes(answer.status);
   if (!isAboutImage) console.error(answer.status, result.code, result.request_id);
   return response

@@ -54,7 +54,7 @@ const server = createServer(async (request, response) => {
   try {
     const answer = route === 'POST /challenge' ? await ask('challenge') : await check(request);
     const body = await answer.json();
-    // What the page shows, and no more: no faces, no scores.
+    // The response has only what the page shows, without faces and scores.
     const { challenge, steps, frames, verified, live, live_reasons, detail } = body;
     const shown =
       route === 'POST /challenge' ? { challenge, steps, frames } : { verified, live, live_reasons };

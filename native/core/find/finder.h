@@ -80,7 +80,7 @@ class Finder {
   void searched(size_t quarters, float side) {
     if (!cut_short()) coverage_.searched(quarters, side);
   }
-  // What all passes of this finder covered together.
+  // The union of what all passes of this finder covered.
   Coverage coverage() const {
     Coverage coverage = coverage_;
     coverage.timed_out = was_cut_short();

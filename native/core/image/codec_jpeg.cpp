@@ -119,7 +119,7 @@ boolean on_empty(j_decompress_ptr info) {
   const auto rest = client_of(reinterpret_cast<j_common_ptr>(info)).walk.rest();
   const auto next = rest.first(std::min(kPiece, rest.size()));
   if (next.empty()) {
-    // As the source of jpeg_mem_src().
+    // The source of jpeg_mem_src() does the same.
     info->err->msg_code = JWRN_JPEG_EOF;
     info->err->emit_message(reinterpret_cast<j_common_ptr>(info), -1);
     info->src->next_input_byte = kEnd.data();

@@ -83,7 +83,7 @@ class Decoder {
     info_ = png_create_info_struct(png_);
     if (info_ == nullptr) return false;
     png_set_read_fn(png_, &source_, read_bytes);
-    // Of the ancillary chunks libpng reads only transparency and orientation; others may be wrong,
+    // libpng reads only transparency and orientation of the ancillary chunks; others may be wrong,
     // or decompression bombs. For those of colours see read_colours().
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
     // Kept as it is: the handler of libpng 1.6.39 allocates what the chunk claims, up to 2 GiB, and
@@ -127,7 +127,7 @@ class Decoder {
                channels * (is_deep_ ? 2 : 1) * png_get_image_width(png_, info_);
   }
 
-  // Of what read_rows() needs as a buffer.
+  // The size of the buffer that read_rows() needs.
   int buffer_type() const { return is_deep_ ? CV_16UC4 : CV_8UC4; }
 
   // How many rows of BGRA read_rows() needs: with transparency an interlaced image needs all rows
@@ -285,7 +285,7 @@ Bytes profile_of(std::span<const uint8_t> data, const Budget& budget) {
   return inflated(data.subspan(end + 2), budget);
 }
 
-// Of the gamma of sRGB, within which libpng and Chromium take another for the same.
+// Deviation from the gamma of sRGB within which libpng and Chromium treat another gamma as equal.
 constexpr double kSameGamma = 0.05;
 
 std::optional<ColourSpace> space_of_gamma(double gamma, std::span<const uint8_t> chromaticities) {

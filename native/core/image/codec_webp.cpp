@@ -76,7 +76,7 @@ class RiffChunks {
     return true;
   }
 
-  // Whether the last chunk, or what follows it, is cut short.
+  // True if the last chunk, or the data after it, is truncated.
   bool is_cut() const { return is_cut_; }
 
  private:
@@ -87,9 +87,10 @@ class RiffChunks {
   bool is_cut_ = false;
 };
 
-// What is read of a file. RFC 9649, section 2.7; where that leaves a choice, as libwebp's demuxer,
-// which browsers use. It is not used here, because it keeps a list of all chunks and goes through
-// that from the start for each: a file of 10 MB with a million empty chunks took an hour.
+// The parts of a file that are read. RFC 9649, section 2.7; where that leaves a choice, as
+// libwebp's demuxer, which browsers use. It is not used here, because it keeps a list of all chunks
+// and goes through that from the start for each: a file of 10 MB with a million empty chunks took
+// an hour.
 struct Contents {
   std::span<const uint8_t> frame;  // the first: chunks ALPH and VP8, or VP8L
   cv::Point at;                    // of the frame, on the canvas

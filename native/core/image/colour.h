@@ -46,7 +46,7 @@ ColourSpace gamma_space(double gamma);
 // From the chromaticities of white, red, green and blue. None where they span no colours.
 std::optional<cv::Matx33f> srgb_from_primaries(const std::array<cv::Point2d, 4>& xy);
 
-// What an image says of its colours.
+// The colour information of an image.
 struct Colours {
   std::optional<ColourSpace> space;
   bool is_unsupported =

@@ -22,7 +22,7 @@ class Failure : public std::runtime_error {
 // Throws Failure for a status that is not null, which it releases.
 void check(StatusData* status);
 
-// What the library is told of an error in a function that it called.
+// The error that the library receives from a function that it called.
 StatusData* status_of(ErrorKind kind, const std::exception& error);
 
 // The library that this program is linked to.
@@ -51,7 +51,7 @@ struct TensorType {
   size_t count() const;  // of a shape without open sides
 };
 
-// What a file declares of an input or output that is a tensor.
+// The declaration of a tensor input or output in a file.
 struct DeclaredType : TensorType {
   std::vector<std::string> side_names;  // empty strings for sides without a name
 };

@@ -23,7 +23,7 @@ export interface BodyBuffer {
 const minCapacity_bytes = 64 * 1024;
 const maxKeptBuffer_bytes = 32 * 1024 * 1024;
 
-/** As much is wiped in one turn of the event loop: some milliseconds, whatever the size of the body. */
+/** Bytes that are wiped in one turn of the event loop, which takes some milliseconds whatever the size of the body. */
 const wipedAtOnce_bytes = 8 * 1024 * 1024;
 
 /** Below this size memory comes from the heap and is written at once; above, its pages take memory when they are written. */

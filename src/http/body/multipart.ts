@@ -20,7 +20,7 @@ const MAX_PADDING = 1000;
 /** Node searches longer needles, of at least so many bytes, in far fewer steps than there are bytes, whatever the body. */
 const FAST_NEEDLE = 8;
 
-/** As much of a body is searched in one turn of the event loop: some milliseconds. */
+/** Bytes of a body that are searched in one turn of the event loop, which takes some milliseconds. */
 const turn_bytes = 1024 * 1024;
 
 const HTAB = 0x09;
