@@ -1,4 +1,5 @@
 import { createHash, createHmac, hash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
+import { maxChallenge_characters } from '../endpoints/challenge.ts';
 import { type ChallengeFault, Problem } from '../errors.ts';
 import { type Step, steps as stepNames } from '../scoring/motion.ts';
 
@@ -14,9 +15,6 @@ const owner_bytes = 8;
 const expiry_bytes = 6;
 const mac_bytes = 32;
 const head_bytes = 1 + id_bytes + owner_bytes + expiry_bytes;
-
-/** The contract's limit; tokens have at most 91 characters. */
-export const maxToken_characters = 512;
 
 /** Clocks of replicas may differ by this much. */
 const skew_ms = 5000;
@@ -107,7 +105,7 @@ export class Challenges {
 
   /** The signed part of a genuine token. */
   #payloadOf(token: string): Buffer | undefined {
-    if (token.length > maxToken_characters || !/^[\w-]+$/.test(token)) return undefined;
+    if (token.length > maxChallenge_characters || !/^[\w-]+$/.test(token)) return undefined;
     const bytes = Buffer.from(token, 'base64url');
     const payload = bytes.subarray(0, -mac_bytes);
     // Each token has one spelling: unused bits of base64url would give another one the same bytes.

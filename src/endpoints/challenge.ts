@@ -4,7 +4,10 @@ import { request_id } from './answer.ts';
 import { define, prefix } from './endpoint.ts';
 import { object, text } from './schema.ts';
 
-/** The first half of a liveness check: which head movements the server wants to see. */
+/** First half of a liveness check: the head movements that the server asks for. */
+
+/** Maximum length of a challenge; those that are issued have at most 91 characters. */
+export const maxChallenge_characters = 512;
 
 const movements = {
   left: 'the person turns the head to their own left',
@@ -24,15 +27,17 @@ export const limitWords =
   'It raises the cost of holding a photo or a still screen to the camera. It does not detect masks, injected video or deepfakes, and no laboratory ' +
   'has evaluated it.';
 
-const Challenge = object('Head movements that a liveness check has to show.', {
+const Challenge = object('Head movements that the frames of a liveness check must show.', {
   request_id,
-  challenge: text('Opaque, at most 512 characters. Send it back once, with the same API key'),
+  challenge: text(
+    `Opaque token of at most ${maxChallenge_characters} characters. Send it back once, with the same API key`,
+  ),
   steps: z
     .array(stepName)
     .min(1)
     .max(4)
-    .describe('In this order. Between them the head returns to the middle'),
-  expires_at: z.iso.datetime().describe('Time by which the frames have to be received (RFC 3339)'),
+    .describe('Movements in their order. Between them the head returns to the middle'),
+  expires_at: z.iso.datetime().describe('Time by which the frames must be received (RFC 3339)'),
   frames: object('Number of frames that match/upload/live accepts', {
     min: z.int().min(1).describe('Minimum'),
     max: z.int().min(1).describe('Maximum'),
@@ -53,7 +58,7 @@ export const challenge = define({
     summary: 'Get a liveness challenge',
     description:
       'Returns head movements, drawn at random, and a token that `match/upload/live` accepts once. The request has no body. ' +
-      `${limitWords} Off unless the operator enables it.`,
+      `${limitWords} Disabled by default.`,
     curl: ['-X POST'],
   },
   answer: ({ request_id, newChallenge }) => ({

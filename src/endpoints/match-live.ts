@@ -13,7 +13,7 @@ import type { ComparedPersons } from '../scoring/persons.ts';
 import { similarityOf } from '../scoring/similarity.ts';
 import { disagreement, disagreementWarnings } from './agreement.ts';
 import { request_id, rest, timingsBody } from './answer.ts';
-import { limitWords, stepName } from './challenge.ts';
+import { limitWords, maxChallenge_characters, stepName } from './challenge.ts';
 import { assessPair, decision, decisionOf, shifted } from './comparison.ts';
 import { type Analysed, type Answered, define, type Found, type Photo, prefix } from './endpoint.ts';
 import { imageBody, round } from './face.ts';
@@ -24,10 +24,7 @@ import { facesOf, mostPhotos, PersonPhoto, photosBody } from './match-person.ts'
 import { count, flag, object, percent, word } from './schema.ts';
 import { betterFace, incomplete, questionWarnings, type Warning } from './warnings.ts';
 
-/** The second half of a liveness check: frames of a head that moves, and reference photos of one person. */
-
-/** The contract's limit; tokens are far shorter. */
-const maxChallenge_characters = 512;
+/** Second half of a liveness check: takes frames of a moving head, and reference photos of one person. */
 
 const reasons: Record<LiveReason, string> = {
   no_neutral_frame: 'the first frame does not look straight into the camera',
@@ -45,44 +42,48 @@ const pose = (what: string) => z.number().min(-180).max(180).describe(`${what}, 
 
 const LiveStep = object('A step of the challenge.', {
   step: stepName,
-  passed: flag('Whether the frames show it, in its place'),
-  frame: count.nullable().describe('The frame that shows it best; null where none does'),
+  passed: flag('True if the frames show the step in its place'),
+  frame: count.nullable().describe('Index of the frame that shows it best; null if none does'),
   yaw_change: degrees(
-    "Change of the yaw from the first frames in that frame; positive to the person's own left",
+    "Change of the yaw in that frame from the first frames; positive to the person's own left",
   ),
-  pitch_change: degrees('Change of the pitch; positive upwards'),
+  pitch_change: degrees('Change of the pitch in that frame from the first frames; positive upwards'),
 });
 
 export const LiveFrame = PersonPhoto.extend({
-  index: count.describe('Its position among those sent'),
+  index: count.describe('Zero-based position among the frames'),
   yaw: pose('Yaw of the largest face'),
   pitch: pose('Pitch of the largest face'),
   agreement_percent: percent
     .nullable()
     .describe(
-      'Lowest confidence_percent of the frame with another frame that looks into the camera; null where there is none',
+      'Lowest `confidence_percent` of the frame with another frame that looks into the camera; null if there is none',
     ),
-  looks_straight: flag('Whether it looks into the camera, and is compared with the reference photos'),
-}).describe('A frame, and its faces; the largest counts.');
+  looks_straight: flag(
+    'True if the person looks into the camera; such frames are compared with the reference photos',
+  ),
+}).describe('A frame and its faces; the largest face is used.');
 
 const photos = z.int().min(1);
 
 const Live = object(
-  `Whether a live person is before the camera, and the person of the reference photos. ${limitWords}`,
+  `Result of a liveness check and of the comparison with the reference photos. ${limitWords}`,
   {
     request_id,
-    verified: flag('`match` and `live`'),
+    verified: flag('True if `match` and `live` are true'),
     ...decision,
-    live: flag('Whether the frames show the steps of the challenge, in continuous movement of one person'),
+    live: flag('True if the frames show the steps of the challenge in continuous movement of one person'),
     steps: z.array(LiveStep).min(1).max(4).describe('In the order of the challenge'),
     live_reasons: z
-      .array(word(reasons, 'Why the frames are not live.'))
-      .describe('Empty when `live` is true'),
+      .array(word(reasons, 'Reason why the frames are not live.'))
+      .describe('Reasons; empty if `live` is true'),
     frames: z.array(LiveFrame).min(1).max(frameLimits.max).describe('In the order sent'),
     image2: z.array(PersonPhoto).min(1).max(mostPhotos.image2).describe('In the order sent'),
-    photos_compared: object('How many photos each side is the mean of', {
-      frames: photos.max(frameLimits.max).describe('Frames that look into the camera'),
-      image2: photos.max(mostPhotos.image2).describe('Reference photos'),
+    photos_compared: object('Number of photos compared on each side', {
+      frames: photos
+        .max(frameLimits.max)
+        .describe('Number of frames in which the person looks into the camera'),
+      image2: photos.max(mostPhotos.image2).describe('Number of reference photos'),
     }),
     ...rest,
   },
@@ -229,7 +230,7 @@ export const matchLive = define({
     },
     frame: {
       ...imageRule(
-        'A frame of the person before the camera, in capture order, the first one looking straight into it; an',
+        'A camera frame, in capture order; in the first one the person looks straight into the camera',
       ),
       least: frameLimits.min,
       most: frameLimits.max,
@@ -239,7 +240,7 @@ export const matchLive = define({
   },
   values: 'LiveValues',
   success: {
-    description: 'The frames were judged, whether they are live or not',
+    description: 'The frames were checked, whether they are live or not',
     name: 'Live',
     schema: Live,
   },
@@ -253,10 +254,10 @@ export const matchLive = define({
     tag: 'live',
     summary: 'Check that a person is live, and compare them with photos',
     description:
-      `\`frame\` is ${frameLimits.min} to ${frameLimits.max} frames of a head that moves as the challenge asks, \`image2\` up to ${mostPhotos.image2} photos of one ` +
-      'person. `verified` is true when the movement is that of a live head and the person is the same. ' +
-      `${limitWords} Off unless the operator enables it.`,
-    further: ' For each image beyond the second it takes one more.',
+      `Takes ${frameLimits.min} to ${frameLimits.max} frames (\`frame\`) of a head that moves as the challenge asks, and up to ${mostPhotos.image2} photos of one ` +
+      'person (`image2`). `verified` is true if the movement is that of a live head and the person matches. ' +
+      `${limitWords} Disabled by default.`,
+    further: ' Each image beyond the second takes one more.',
     curl: [
       '-F challenge=CHALLENGE',
       ...[0, 1, 2, 3, 4, 5].map((frame) => `-F frame=@frame${frame}.jpg`),

@@ -2,11 +2,11 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   allSequences,
   Challenges,
-  maxToken_characters,
   randomSecrets,
   type SharedClaims,
   secretsOf,
 } from '../../src/auth/challenges.ts';
+import { maxChallenge_characters } from '../../src/endpoints/challenge.ts';
 import { Problem } from '../../src/errors.ts';
 import { steps } from '../../src/scoring/motion.ts';
 
@@ -38,7 +38,7 @@ describe('a token', () => {
   });
 
   test('is at most as long as the contract says, with the maximum number of steps', () => {
-    expect(make({ steps: 4 }).issue(key).challenge.length).toBeLessThanOrEqual(maxToken_characters);
+    expect(make({ steps: 4 }).issue(key).challenge.length).toBeLessThanOrEqual(maxChallenge_characters);
   });
 
   test('is rejected with any bit changed, any character missing, and in another spelling', () => {
