@@ -117,8 +117,7 @@ std::optional<Confirmed> Finder::confirm(const Detection& detection, bool beside
   if (cut_short()) return std::nullopt;
   FoundFace face;
   face.detection = detection;
-  const bool refine =
-      options_.refine_landmarks || options_.accuracy_mode == AccuracyMode::kBalance;
+  const bool refine = options_.refine_landmarks || options_.accuracy_mode == AccuracyMode::kBalance;
   face.points = engine_.landmarker.find(pixels_of(detection.box), detection.box, refine);
   for (const Test& test : kTests) {
     if (test.not_beside_upright && beside_upright) continue;
