@@ -3,34 +3,34 @@ export const errorGroups = ['request', 'image', 'key', 'rate', 'load', 'lifecycl
 export type ErrorGroup = (typeof errorGroups)[number];
 
 /** Kinds of requests, by which src/site/operations.ts lists the errors of an endpoint. */
-export const requestKinds = [
-  /** To a path that this server does not have, such as one of another version. */
+const requestKinds = [
+  /** Requests to a path that this server does not have, such as one of another version. */
   'path',
-  /** To any endpoint. */
+  /** Requests to any endpoint. */
   'any',
-  /** To an endpoint that needs a key. */
+  /** Requests to an endpoint that needs a key. */
   'keyed',
-  /** To one that needs a scope. */
+  /** Requests to one that needs a scope. */
   'scoped',
-  /** With images. */
+  /** Requests with images. */
   'images',
-  /** With images, of which a face is needed. */
+  /** Requests with images, of which a face is needed. */
   'faces',
-  /** With images, of which the client may choose a face. */
+  /** Requests with images, of which the client may choose a face. */
   'choice',
-  /** With several images of one name. */
+  /** Requests with several images of one name. */
   'several',
-  /** As a form. */
+  /** Requests as a form. */
   'form',
-  /** As JSON. */
+  /** Requests as JSON. */
   'json',
-  /** As a form or as JSON. */
+  /** Requests as a form or as JSON. */
   'body',
-  /** With several photos, or embeddings, of one person. */
+  /** Requests with several photos, or embeddings, of one person. */
   'persons',
-  /** With embeddings. */
+  /** Requests with embeddings. */
   'embeddings',
-  /** With the challenge of a liveness check. */
+  /** Requests with the challenge of a liveness check. */
   'challenge',
 ] as const;
 export type RequestKind = (typeof requestKinds)[number];
@@ -40,7 +40,7 @@ export interface ErrorRow {
   title: string;
   /** The default text; the code that rejects a request may give a more specific one. */
   detail: string;
-  /** `request` where it is absent. */
+  /** Default: `request`. */
   group?: ErrorGroup;
   /** Detail for one image, with placeholders for its name and numbers. Several images of a request may have an error. */
   ofImage?: string;

@@ -18,24 +18,24 @@ export type Endpoint = ImageEndpoint | EmbeddingsEndpoint | PlainEndpoint | Docu
 export const prefix = '/API/v1.0';
 
 interface Common {
-  /** Settings, metrics, logs and the OpenAPI document name it so. */
+  /** Name in settings, metrics, logs and the OpenAPI document. */
   id: EndpointId;
   method: 'GET' | 'POST';
   /** Exact and case-sensitive. */
   path: string;
   /** The scope that a key needs; 'any' for any valid key, 'none' when no key is needed. */
   scope: string;
-  /** The scope of a key has to be asked for, and what was found in its images is not cached. */
+  /** New keys have its scope only on request, and analyses of its images are not cached. */
   sensitive?: true;
-  /** Its decisions, or that it gave templates out, are lines of the audit log. */
+  /** Its decisions, or the templates that it returned, are lines of the audit log. */
   audited?: true;
   docs: {
     tag: keyof typeof tags;
     summary: string;
     description: string;
-    /** Added to the sentence about the price. */
+    /** Follows the sentence about the tokens that a request takes. */
     further?: string;
-    /** Arguments of curl after the address and the key, one a line; with -F it sends a POST. */
+    /** Arguments of curl after URL and key, one per line; with -F it sends a POST. */
     curl: readonly string[];
   };
 }
@@ -48,76 +48,76 @@ export const tags = {
   documents: 'This documentation',
 } as const;
 
-/** The answer to a request that succeeded, in JSON. */
+/** The successful response, in JSON. */
 export interface Success {
-  /** 200 where it is absent. */
+  /** Default: 200. */
   status?: 201;
   description: string;
-  /** Its component is called so; the clients' type of it ends with `Answer`. */
+  /** Name of its component; the type of the clients ends with `Answer`. */
   name: string;
   schema: z.ZodType;
 }
 
-/** What a handler gives: an answer, or a refusal. Both are counted. */
+/** Result of a handler: a response or a rejection. Both are counted. */
 export type Answered =
   | { body: Answer; counts?: readonly ImageCounts[]; decisions?: readonly Decision[] }
   | { refusal: Problem; counts?: readonly ImageCounts[]; timings_ms?: Answer['timings_ms'] };
 
-/** What the metrics count of an image in which faces were looked for. */
+/** Counts of a searched image, for the metrics. */
 export interface ImageCounts {
   faces: number;
   found_by: FoundBy | 'none';
 }
 
-/** One comparison's result, or why there is none: a line of the audit log. Refused answers have none. */
+/** Result of one comparison, or why there is none: a line of the audit log. Rejected requests have none. */
 export interface Decision {
   accuracy_mode?: string;
   threshold_percent?: number;
-  /** One against many has the index of the target. */
+  /** Only for one against many: index of the target. */
   target?: number;
-  /** In a match of embeddings one line stands for all: it says how many were compared, and how many match. */
+  /** Only for embeddings, where one line stands for all candidates: how many were compared, and how many match. */
   candidates?: number;
   matches?: number;
-  /** The best one's. */
+  /** Of embeddings, that of the best candidate. */
   confidence_percent?: number;
   match?: boolean;
-  /** Embed says how many faces' embeddings were given out. */
+  /** Only for embed: number of embeddings that were returned. */
   faces?: number;
-  /** A liveness check says what was asked for, its verdict, and whether the person was verified: live, and a match. */
+  /** Only for liveness checks: the steps, the verdict, and whether the person was verified, that is, live and a match. */
   steps?: readonly Step[];
   live?: boolean;
   live_reasons?: readonly LiveReason[];
   verified?: boolean;
-  /** Code of the problem that was answered instead. */
+  /** Code of the problem that was returned instead. */
   refused?: string;
 }
 
 type Answer = object & { timings_ms?: Readonly<Record<string, number>> };
 
 export interface Target {
-  /** It is only a label, as it was sent. */
+  /** File name as sent; only a label. */
   filename: string | undefined;
-  /** Its index among the images, or why it is not there. */
+  /** Index among the images, or the reason why there is none. */
   image: number | Problem;
 }
 
-/** Where an image of the form came from. */
+/** Origin of an image of the form. */
 export interface Photo {
   field: string;
   /** Its position among those of its field. */
   index: number;
-  /** The name as it was sent, which is only a label. */
+  /** File name as sent; only a label. */
   filename: string | undefined;
 }
 
-/** Images with their faces, as they were asked for. */
+/** Analysed images of a request. */
 export interface Analysed {
   question: Question;
   /** One for each image, in their order. */
   photos: readonly Photo[];
   /** The images of a field of targets, in the order sent. */
   targets: readonly Target[];
-  /** They are in the order of the images. */
+  /** Results in the order of the images. */
   outcomes: readonly Outcome[];
   calibration: Calibration;
   /** The challenge of the request, if its endpoint redeems one. */
@@ -126,15 +126,15 @@ export interface Analysed {
 
 export interface ImageRule {
   kind: 'image';
-  /** How often it may be sent; once where it is absent. */
+  /** Maximum number of times that it may be sent; default 1. */
   most?: number;
   /** Minimum number of times that it must be sent; default 1. */
   least?: number;
-  /** Each is a target with a result of its own: a fault of one does not affect the others. */
+  /** Each image is a target with a result of its own: an error in one does not affect the others. */
   targets?: true;
   description: string;
 }
-/** A required text that the server itself issued. */
+/** A required token that the server issued. */
 export interface TokenRule {
   kind: 'token';
   /** Maximum length in characters; a longer value is malformed. */
@@ -148,28 +148,28 @@ export type Fields = Readonly<Record<string, FieldRule>>;
 export interface ImageEndpoint extends Common {
   takes: 'images';
   fields: Fields;
-  /** Fields that another endpoint takes, of which a warning says so. */
+  /** Fields of another endpoint; a warning names that endpoint. */
   advanced?: Fields;
-  /** Name of the clients' type of its fields without the images. */
+  /** Name of the type of its fields without the images, for clients. */
   values: string;
   success: Success;
-  /** Problems that its fields do not tell: that a face is lacking, that the client chose one, that photos of one person disagree. */
+  /** Error groups that do not follow from its fields: missing faces, selected faces, photos of one person that disagree. */
   errors: readonly Extract<RequestKind, 'faces' | 'choice' | 'persons'>[];
   /** The field whose value is a challenge, which the request uses up. */
   redeems?: string;
-  /** Options of the analysis that no client chooses. */
+  /** Analysis options that clients cannot set. */
   analysis?: Pick<AnalyseOptions, 'refine_landmarks'>;
   /** Tokens beyond the first, for as many images and targets. */
   furtherPrice?(images: number, targets: number): number;
-  /** What a request of more images is told than the tokens pay for that a key can have at once. */
+  /** Limit and detail for a request whose images cost more tokens than the burst of its key. */
   tooManyFor?(burst: number): { limit: number; detail: string };
-  /** Where a worker compares the faces as those of two people before the response. Undefined for faulty images, which `answer` rejects. */
+  /** Input of the comparison of two people, which a worker runs before the response. Undefined for images with errors, which `answer` rejects. */
   persons?(found: Found): PersonsStep | undefined;
-  /** Returns the refusal of faulty images, or throws it. */
+  /** Builds the response. Returns or throws the problem of images with errors. */
   answer(analysed: Analysed): Answered;
 }
 
-/** What is known once the images are analysed, before the question's times are. */
+/** Results of the analysis, before the times of the request are known. */
 export type Found = Omit<Analysed, 'question' | 'targets'>;
 
 /** A comparison of two people, and the response to its result. */
@@ -198,7 +198,7 @@ interface PlainEndpoint extends Common {
   answer(asked: PlainQuestion): Answered;
 }
 
-/** What an endpoint may use that takes nothing. */
+/** Context of an endpoint without a body. */
 export interface PlainQuestion {
   request_id: string;
   manifest: Manifest;

@@ -30,7 +30,7 @@ export interface Form {
   photos: Photo[];
   /** The images of a field of targets, in the order sent. */
   targets: Target[];
-  /** What the server itself issued, by field. */
+  /** Tokens that the server issued, by field. */
   tokens: ReadonlyMap<string, string>;
   options: MatchOptions;
   warnings: Warning[];
@@ -44,7 +44,7 @@ export class FormRules {
   readonly advanced: Fields;
   /** The images, in the order in which they are checked. */
   readonly images: readonly (readonly [name: string, rule: ImageRule])[];
-  /** The fields that hold what the server itself issued. */
+  /** Fields that hold a token that the server issued. */
   readonly tokens: readonly string[];
   /** Every field, also those of the advanced endpoint. */
   readonly names: readonly string[];
@@ -128,7 +128,7 @@ export class SentFields {
     this.#limits = limits;
   }
 
-  /** The field of a name that was read, and its rule; undefined where the endpoint does not know it. Throws Problem. */
+  /** Finds the field of a received name and its rule; the rule is undefined if the endpoint does not know it. Throws Problem. */
   claim(sent: string): { name: string; rule: FieldRule | undefined } {
     const name = this.#fieldOf(sent);
     const rule = ruleOf(name, this.#rules.fields);

@@ -158,7 +158,7 @@ export class Pipeline {
 /** Unlike other answers, a document may be cached: it changes only when the server restarts. */
 const cacheable = 'public, max-age=300';
 
-/** What was refused, by our names: these may have any that a client chose, which is not logged. */
+/** Field of a rejection, for the log. With these two codes the client chose the name, so it is not logged. */
 function fieldOf({ code, extras: { field, errors } }: Problem): string | undefined {
   if (code === 'duplicate_field' || code === 'unknown_file') return undefined;
   return field ?? errors?.map((one) => one.field).join(', ');
