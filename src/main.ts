@@ -3,7 +3,7 @@ import { readConfig, unknownVariables } from './config/config.ts';
 import { loadAddon } from './engine/load-addon.ts';
 import { onEndSignals } from './server/signals.ts';
 import { type Server, startServer } from './server/start.ts';
-import { Lines } from './telemetry/lines.ts';
+import { LineWriter } from './telemetry/lines.ts';
 import { openLog } from './telemetry/telemetry.ts';
 
 /** The process: config → server → signals → exit code. One line goes to standard output, everything else to the log. */
@@ -11,7 +11,7 @@ export async function main(): Promise<void> {
   const config = readConfig();
   const log = openLog(config.log_level);
   // Not process.stdout, which would block for a reader that stands still, and throw at a full disk.
-  const out = new Lines({ dest: 1, onDropped: () => {} });
+  const out = new LineWriter({ dest: 1, onDropped: () => {} });
   for (const variable of unknownVariables()) {
     log.logger.warn({ variable }, 'this variable is not a setting and is ignored');
   }

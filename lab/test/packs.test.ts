@@ -196,7 +196,7 @@ describe('facematch packs check', () => {
     appendFileSync(join(pack, 'embed.onnx'), '.');
     const { code, stdout } = await packs('check ./changed');
     expect(code).toBe(1);
-    expect(stdout).toMatch(/wrong\s+pack\s+The model file .*embed\.onnx is not the one/);
+    expect(stdout).toMatch(/fail\s+pack\s+The model file .*embed\.onnx is not the one/);
     expect((await packs('check ./none')).code).toBe(1);
   });
 });

@@ -77,7 +77,7 @@ export class Gate {
   }
 
   /** Counts a wrong key for its sender. The seconds to wait when there were too many; undefined otherwise. */
-  guess({ peer, headers }: Sender, now_ms: number): number | undefined {
+  recordFailedAuth({ peer, headers }: Sender, now_ms: number): number | undefined {
     const address = clientAddress(peer, headers.get('x-forwarded-for'), this.#trustedHops);
     const { admitted, rate } = this.#failures.take(address, this.#failureQuota, 1, now_ms);
     return admitted ? undefined : rate.reset_seconds;
@@ -106,7 +106,7 @@ type Refused = Problem | undefined;
  * What one request costs its key: its tokens, and its place among the key's running requests. On admission it pays by the number of its
  * photos or comparisons, at least one token; what its CPU time is worth beyond that is taken when it is known.
  */
-export class Charge {
+export class QuotaUse {
   readonly #gate: Gate;
   readonly #sender: Sender;
   /** Known once the key is verified. */
@@ -141,7 +141,7 @@ export class Charge {
     // Valid keys are checked before the failures of their address, so that nobody behind the same proxy can lock out their owner.
     const key = keys.verify(presented, now_ms);
     if (key === undefined) {
-      this.retry_s = this.#gate.guess(this.#sender, now_ms);
+      this.retry_s = this.#gate.recordFailedAuth(this.#sender, now_ms);
       return this.retry_s === undefined ? refusals.invalid : refusals.guessing;
     }
     this.key_id = key.id;

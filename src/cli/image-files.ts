@@ -51,8 +51,8 @@ export async function compareFiles<Body>(
     }
   }
   const total_ms = performance.now() - start;
-  const question = { ...known, request_id: randomUUID(), warnings: [], queue_ms: 0, total_ms };
-  const analysed = { question, photos, targets, outcomes, calibration };
+  const context = { ...known, request_id: randomUUID(), warnings: [], queue_ms: 0, total_ms };
+  const analysed = { context, photos, targets, outcomes, calibration };
   const step = endpoint.persons?.(analysed);
   const answered = step
     ? step.answer(analysed, comparePersons(step.input, { cohortScores }))

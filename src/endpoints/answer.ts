@@ -8,7 +8,7 @@ import { Warning } from './warnings.ts';
 /** Members that several responses share. */
 
 /** Context of a request about images, whether it came over HTTP or from the command line. */
-export interface Question {
+export interface RequestContext {
   request_id: string;
   options: MatchOptions;
   /** Warnings about the request itself. */
@@ -43,7 +43,7 @@ export type Timings = z.infer<typeof rest.timings_ms>;
 
 /** `images`: stage times of each image; all 0 for one from the embedding cache. */
 export function timingsBody(
-  { queue_ms, total_ms }: Pick<Question, 'queue_ms' | 'total_ms'>,
+  { queue_ms, total_ms }: Pick<RequestContext, 'queue_ms' | 'total_ms'>,
   images: readonly { timings_ms: StageTimings }[],
 ): Timings {
   const sums = stages.map((stage) => [

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Analysis } from '../engine/addon.ts';
-import { accuracy_mode, type Question, request_id, rest, timingsBody } from './answer.ts';
+import { accuracy_mode, type RequestContext, request_id, rest, timingsBody } from './answer.ts';
 import { define, prefix } from './endpoint.ts';
 import { DetectedFace, facesOf, image, imageBody, withQualityComponents } from './face.ts';
 import { faultsOf } from './faults.ts';
@@ -19,8 +19,8 @@ export const Detect = object('Faces of one image.', {
 
 export type Detect = z.infer<typeof Detect>;
 
-export function detectAnswer(question: Question, analysis: Analysis): Detect {
-  const { request_id, options, warnings, model } = question;
+export function detectAnswer(context: RequestContext, analysis: Analysis): Detect {
+  const { request_id, options, warnings, model } = context;
   const image = imageBody(analysis.image);
   return {
     request_id,
@@ -28,7 +28,7 @@ export function detectAnswer(question: Question, analysis: Analysis): Detect {
     image: { ...image, faces: withQualityComponents(image.faces) },
     model,
     warnings: [...warnings, ...incomplete('image', analysis.image)],
-    timings_ms: timingsBody(question, [analysis]),
+    timings_ms: timingsBody(context, [analysis]),
   };
 }
 
@@ -49,10 +49,10 @@ export const detect = define({
       'Returns every face with box, landmarks, pose, quality and quality components. An image without faces returns an empty list, not an error.',
     curl: ['-F image=@one.jpg'],
   },
-  answer({ question, outcomes: [outcome] }) {
+  answer({ context, outcomes: [outcome] }) {
     const [fault] = faultsOf('image', outcome!, -1);
     if (fault && fault.code !== 'no_face_found') return refusalOf([fault]);
-    const body = detectAnswer(question, outcome as Analysis);
+    const body = detectAnswer(context, outcome as Analysis);
     return { body, counts: [imageCounts(body.image)] };
   },
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Analysis, accuracyModes, type Face } from '../engine/addon.ts';
-import type { Question } from './answer.ts';
+import type { RequestContext } from './answer.ts';
 import { Detect, detectAnswer } from './detect.ts';
 import { define, prefix } from './endpoint.ts';
 import { EmbeddedFace, facesOf, image } from './face.ts';
@@ -34,9 +34,9 @@ export function base64({ embedding: { buffer, byteOffset, byteLength } }: Pick<F
 }
 
 /** Adds embeddings and quality warnings to the requested faces. */
-function embedAnswer(question: Question, analysis: Analysis): Embed {
-  const body = detectAnswer(question, analysis);
-  const { face_index, accuracy_mode } = question.options;
+function embedAnswer(context: RequestContext, analysis: Analysis): Embed {
+  const body = detectAnswer(context, analysis);
+  const { face_index, accuracy_mode } = context.options;
   const wanted = (index: number) => face_index < 0 || index === face_index;
   return {
     ...body,
@@ -47,7 +47,7 @@ function embedAnswer(question: Question, analysis: Analysis): Embed {
       ),
     },
     embedding: {
-      ...question.model,
+      ...context.model,
       accuracy_mode,
       dimensions: analysis.image.faces[0]!.embedding.length,
       encoding: 'float32-le-base64',
@@ -80,11 +80,11 @@ export const embed = define({
       'template: it can be used to recognise the person. Disabled by default.',
     curl: ['-F image=@one.jpg', '-F face_index=0', '-F reject_low_quality=true'],
   },
-  answer({ question, outcomes: [outcome] }) {
-    const { options } = question;
+  answer({ context, outcomes: [outcome] }) {
+    const { options } = context;
     const faults = faultsOf('image', outcome!, options.face_index);
     if (faults.length > 0) return refusalOf(faults);
-    const body = embedAnswer(question, outcome as Analysis);
+    const body = embedAnswer(context, outcome as Analysis);
     const given = body.image.faces.filter((face) => 'embedding' in face);
     return answerUnlessRefused(
       body,

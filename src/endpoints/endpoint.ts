@@ -8,7 +8,7 @@ import type { Problem, RequestKind } from '../errors.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import type { LiveReason, Step } from '../scoring/motion.ts';
 import type { ComparedPersons, PersonsInput } from '../scoring/persons.ts';
-import type { Question } from './answer.ts';
+import type { RequestContext } from './answer.ts';
 import type { ComparedEmbeddings } from './compare-embeddings.ts';
 import type { ValueRule } from './options.ts';
 
@@ -112,7 +112,7 @@ export interface Photo {
 
 /** Analysed images of a request. */
 export interface Analysed {
-  question: Question;
+  context: RequestContext;
   /** One for each image, in their order. */
   photos: readonly Photo[];
   /** The images of a field of targets, in the order sent. */
@@ -170,7 +170,7 @@ export interface ImageEndpoint extends Common {
 }
 
 /** Results of the analysis, before the times of the request are known. */
-export type Found = Omit<Analysed, 'question' | 'targets'>;
+export type Found = Omit<Analysed, 'context' | 'targets'>;
 
 /** A comparison of two people, and the response to its result. */
 export interface PersonsStep {
@@ -179,7 +179,7 @@ export interface PersonsStep {
 }
 
 export interface AnalysedEmbeddings {
-  question: Omit<Question, 'options'>;
+  context: Omit<RequestContext, 'options'>;
   compared: ComparedEmbeddings;
   calibration: Calibration;
 }
@@ -195,11 +195,11 @@ interface EmbeddingsEndpoint extends Common {
 interface PlainEndpoint extends Common {
   takes: 'nothing';
   success: Success;
-  answer(asked: PlainQuestion): Answered;
+  answer(asked: PlainContext): Answered;
 }
 
 /** Context of an endpoint without a body. */
-export interface PlainQuestion {
+export interface PlainContext {
   request_id: string;
   manifest: Manifest;
   files(): PackFile[];

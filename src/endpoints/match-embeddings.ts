@@ -9,7 +9,7 @@ import { type AnalysedEmbeddings, define, prefix } from './endpoint.ts';
 import { round } from './face.ts';
 import { problemBody, problemMembers } from './faults.ts';
 import { count, listOf, milliseconds, object, optional, percent, text } from './schema.ts';
-import { questionWarnings } from './warnings.ts';
+import { requestWarnings } from './warnings.ts';
 
 /** Compares the embeddings of one person with those of many, in a worker. */
 
@@ -75,8 +75,8 @@ function sidesOf({ compared: { agreements, candidates }, calibration }: Analysed
 }
 
 function bodyOf(given: AnalysedEmbeddings, { query, candidates }: ReturnType<typeof sidesOf>): Embeddings {
-  const { question, compared, calibration } = given;
-  const { request_id, model, queue_ms, total_ms } = question;
+  const { context, compared, calibration } = given;
+  const { request_id, model, queue_ms, total_ms } = context;
   const { threshold_percent, min_agreement_percent, accuracy_mode, searched, min_percent, limit } =
     compared.values;
   const judged = compared.candidates.map((candidate, at) => {
@@ -95,7 +95,7 @@ function bodyOf(given: AnalysedEmbeddings, { query, candidates }: ReturnType<typ
     }))
     .filter(({ confidence_percent }) => confidence_percent >= min_percent);
   const unknown = compared.unknown.map((name) => ({ ...unknownMember, field: shortName(`/${name}`) }));
-  const warnings = [...question.warnings, ...unknown];
+  const warnings = [...context.warnings, ...unknown];
   const photos = [query, ...candidates].map(([, percents]) => photosOf(percents));
   const passed = candidates.filter((_side, at) => judged[at]!.problem === undefined);
   return {
@@ -111,7 +111,7 @@ function bodyOf(given: AnalysedEmbeddings, { query, candidates }: ReturnType<typ
     matches: results.filter(({ match }) => match).length,
     model,
     warnings: [
-      ...questionWarnings({ warnings, model }, threshold_percent, calibration, Math.max(...photos)),
+      ...requestWarnings({ warnings, model }, threshold_percent, calibration, Math.max(...photos)),
       ...disagreementWarnings([query, ...passed], calibration),
     ],
     timings_ms: { queue: round(queue_ms, 1), total: round(total_ms, 1) },

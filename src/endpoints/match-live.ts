@@ -22,7 +22,7 @@ import { faultsOf, type ImageFault } from './faults.ts';
 import { answerUnlessRefused, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 import { facesOf, mostPhotos, PersonPhoto, photosBody } from './match-person.ts';
 import { count, flag, object, percent, word } from './schema.ts';
-import { betterFace, incomplete, questionWarnings, type Warning } from './warnings.ts';
+import { betterFace, incomplete, requestWarnings, type Warning } from './warnings.ts';
 
 /** Second half of a liveness check: takes frames of a moving head, and reference photos of one person. */
 
@@ -140,8 +140,8 @@ function judgeFrames(frames: readonly Seen[], steps: Analysed['steps'] & {}, cal
 const sidesOf = ({ frames, references, verdict }: Check) =>
   [verdict.neutral.map((i) => frames[i]!), references] as const;
 
-function bodyOf({ question, calibration }: Analysed, check: Check, compared: ComparedPersons): Live {
-  const { request_id, options, model } = question;
+function bodyOf({ context, calibration }: Analysed, check: Check, compared: ComparedPersons): Live {
+  const { request_id, options, model } = context;
   const { frames, references, verdict } = check;
   const [looking, image2Side] = sidesOf(check);
   const [agreeing, referring] = compared.sides;
@@ -174,7 +174,7 @@ function bodyOf({ question, calibration }: Analysed, check: Check, compared: Com
     photos_compared,
     model,
     warnings: [
-      ...questionWarnings(question, options.threshold_percent, calibration, most),
+      ...requestWarnings(context, options.threshold_percent, calibration, most),
       ...frames.flatMap(({ analysis }, i) => incomplete('frame', analysis.image, i)),
       ...looking.flatMap(({ photo: { index } }, i) => [
         ...betterFace('frame', index, agreeing![i]!.best_face),
@@ -187,7 +187,7 @@ function bodyOf({ question, calibration }: Analysed, check: Check, compared: Com
       ]),
     ],
     timings_ms: timingsBody(
-      question,
+      context,
       [...frames, ...references].map(({ analysis }) => analysis),
     ),
   };
@@ -277,8 +277,8 @@ export const matchLive = define({
 });
 
 function checkedAnswer(analysed: Analysed, check: Check, compared: ComparedPersons): Answered {
-  const { question, calibration, steps } = analysed;
-  const { options } = question;
+  const { context, calibration, steps } = analysed;
+  const { options } = context;
   const body = bodyOf(analysed, check, compared);
   const counts = [...body.frames, ...body.image2].map(imageCounts);
   const percents = body.image2.map(({ agreement_percent }) => agreement_percent);

@@ -10,7 +10,7 @@ import { faultMembers, faultsOf, problemBody, problemMembers, problemOf } from '
 import { answerUnlessRefused, askedFace, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 import { maxTargets } from './options.ts';
 import { count, listOf, object, optional, text } from './schema.ts';
-import { bestOfMany, incomplete, notTheLargest, questionWarnings, Warning } from './warnings.ts';
+import { bestOfMany, incomplete, notTheLargest, requestWarnings, Warning } from './warnings.ts';
 
 /** Compares one image with several. An error in image1 rejects the request; an error in a target is reported in its result. */
 
@@ -71,8 +71,8 @@ export type Uncompared = z.infer<typeof Uncompared>;
 
 /** Builds the response body. Each target has a result of its own. */
 function bodyOf(analysed: Analysed): Many {
-  const { question, targets, outcomes, calibration } = analysed;
-  const { request_id, options, model } = question;
+  const { context, targets, outcomes, calibration } = analysed;
+  const { request_id, options, model } = context;
   const first = (outcomes[0] as Analysis).image;
   const { threshold_percent, accuracy_mode, image1_face_index } = options;
   const results = targets.map((target, index) => ({
@@ -97,7 +97,7 @@ function bodyOf(analysed: Analysed): Many {
     matches,
     model,
     warnings: [
-      ...questionWarnings(question, threshold_percent, calibration),
+      ...requestWarnings(context, threshold_percent, calibration),
       ...incomplete('image1', first),
       // Where nothing was compared, no face was chosen.
       ...(best === undefined ? [] : notTheLargest('image1', image1, image1_face_index)),
@@ -105,7 +105,7 @@ function bodyOf(analysed: Analysed): Many {
       ...(matches > 1 ? [bestOfMany(targets.length)] : []),
     ],
     timings_ms: timingsBody(
-      question,
+      context,
       outcomes.filter((outcome) => outcome.ok),
     ),
   };
@@ -122,7 +122,7 @@ function resultOf(analysed: Analysed, target: Target) {
 }
 
 function comparedTarget(
-  { question: { options }, outcomes, calibration }: Analysed,
+  { context: { options }, outcomes, calibration }: Analysed,
   { image }: Target,
 ): Omit<Compared, 'index' | 'filename'> {
   if (image instanceof Problem) throw image;
@@ -220,7 +220,7 @@ export const matchMany = define({
     curl: ['-F image1=@one.jpg', '-F image2=@two.jpg', '-F image2=@three.jpg', '-F accuracy_mode=fast'],
   },
   answer(analysed) {
-    const { options } = analysed.question;
+    const { options } = analysed.context;
     const faults = faultsOf('image1', analysed.outcomes[0]!, options.image1_face_index);
     if (faults.length > 0) return refusalOf(faults);
     const body = bodyOf(analysed);

@@ -3,7 +3,7 @@ import type { Analysis } from '../engine/addon.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import type { ComparedPersons, PersonsInput, PhotoAgreement } from '../scoring/persons.ts';
 import { agreementPercents, disagreement, disagreementWarnings } from './agreement.ts';
-import { type Question, request_id, rest, timingsBody } from './answer.ts';
+import { type RequestContext, request_id, rest, timingsBody } from './answer.ts';
 import { assessPair, decision, decisionOf, shifted, verdict } from './comparison.ts';
 import { type Analysed, type Answered, define, type Found, type Photo, prefix } from './endpoint.ts';
 import { Image, imageBody } from './face.ts';
@@ -11,7 +11,7 @@ import { lowQuality } from './face-quality.ts';
 import { faultsOf, type ImageFault } from './faults.ts';
 import { answerUnlessRefused, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 import { count, object, percent, text } from './schema.ts';
-import { betterFace, incomplete, questionWarnings, type Warning } from './warnings.ts';
+import { betterFace, incomplete, requestWarnings, type Warning } from './warnings.ts';
 
 /** Compares photos of one person with photos of one person, as one decision. */
 
@@ -77,12 +77,12 @@ export const facesOf = ({ photos }: Pick<Side, 'photos'>): PersonsInput[number] 
 
 /** `compared`: what comparePersons found in the faces of these sides. */
 function personAnswer(
-  question: Question,
+  context: RequestContext,
   sides: readonly Side[],
   compared: ComparedPersons,
   calibration: Calibration,
 ): Person {
-  const { request_id, options, model } = question;
+  const { request_id, options, model } = context;
   const [image1, image2] = sides.map((side, i) => photosBody(side, compared.sides[i]!, calibration)) as [
     PersonPhoto[],
     PersonPhoto[],
@@ -103,15 +103,15 @@ function personAnswer(
     photos_compared,
     model,
     warnings: [
-      ...questionWarnings(
-        question,
+      ...requestWarnings(
+        context,
         options.threshold_percent,
         calibration,
         Math.max(image1.length, image2.length),
       ),
       ...sides.flatMap((side, i) => warningsOf(side, [image1, image2][i]!, compared.sides[i]!)),
     ],
-    timings_ms: timingsBody(question, analysed),
+    timings_ms: timingsBody(context, analysed),
   };
 }
 
@@ -202,12 +202,12 @@ export const matchPerson = define({
 });
 
 function comparedAnswer(
-  { question, photos, calibration }: Analysed,
+  { context, photos, calibration }: Analysed,
   sides: readonly Side[],
   compared: ComparedPersons,
 ): Answered {
-  const { options } = question;
-  const body = personAnswer(question, sides, compared, calibration);
+  const { options } = context;
+  const body = personAnswer(context, sides, compared, calibration);
   const all = [...body.image1, ...body.image2];
   const counts = all.map(imageCounts);
   const agreements = agreementsOf(body, compared);

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { Outcome } from '../engine/jobs.ts';
 import type { Calibration } from '../scoring/calibration.ts';
-import { type Question, request_id, rest, timingsBody } from './answer.ts';
+import { type RequestContext, request_id, rest, timingsBody } from './answer.ts';
 import { assessPair, type Comparison, compare, decision, decisionOf, pairs_compared } from './comparison.ts';
 import { type Analysed, type Answered, define, prefix, type Success } from './endpoint.ts';
 import { Image, imageBody } from './face.ts';
 import { answerUnlessRefused, askedFace, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
 import { cosine, count, object, percent } from './schema.ts';
-import { comparedFace, incomplete, questionWarnings } from './warnings.ts';
+import { comparedFace, incomplete, requestWarnings } from './warnings.ts';
 
 /** Compares two images: the basic endpoint with a threshold only, the advanced one with all options. */
 
@@ -31,8 +31,12 @@ export const Match = object('Result of a comparison. A non-match is a result, no
 export type Match = z.infer<typeof Match>;
 
 /** Builds the response body. Decisions use exact numbers; only the returned ones are rounded. */
-function matchAnswer(question: Question, { analyses, pairs }: Comparison, calibration: Calibration): Match {
-  const { request_id, options, model } = question;
+function matchAnswer(
+  context: RequestContext,
+  { analyses, pairs }: Comparison,
+  calibration: Calibration,
+): Match {
+  const { request_id, options, model } = context;
   const [first, second] = analyses;
   const judged = pairs.map((pair) => {
     const { image1_face_index, image2_face_index } = pair;
@@ -53,13 +57,13 @@ function matchAnswer(question: Question, { analyses, pairs }: Comparison, calibr
     }),
     model,
     warnings: [
-      ...questionWarnings(question, options.threshold_percent, calibration),
+      ...requestWarnings(context, options.threshold_percent, calibration),
       ...incomplete('image1', first.image),
       ...incomplete('image2', second.image),
       ...comparedFace('image1', image1, options.image1_face_index),
       ...comparedFace('image2', image2, options.image2_face_index),
     ],
-    timings_ms: timingsBody(question, analyses),
+    timings_ms: timingsBody(context, analyses),
   };
 }
 
@@ -73,14 +77,14 @@ const photos = ['-F image1=@one.jpg', '-F image2=@two.jpg'] as const;
 const images = { image1: imageRule('The first image'), image2: imageRule('The second image') };
 const advanced = { ...images, ...optionsOf('match_advanced') };
 
-function answer({ question, outcomes, calibration }: Analysed): Answered {
-  const result = compare(outcomes as [Outcome, Outcome], question.options);
+function answer({ context, outcomes, calibration }: Analysed): Answered {
+  const result = compare(outcomes as [Outcome, Outcome], context.options);
   if (Array.isArray(result)) return refusalOf(result);
-  const body = matchAnswer(question, result, calibration);
+  const body = matchAnswer(context, result, calibration);
   const { accuracy_mode, threshold_percent, confidence_percent, match } = body;
   return answerUnlessRefused(
     body,
-    question.options,
+    context.options,
     [askedFace('image1', body.image1), askedFace('image2', body.image2)],
     [imageCounts(body.image1), imageCounts(body.image2)],
     [{ accuracy_mode, threshold_percent, confidence_percent, match }],

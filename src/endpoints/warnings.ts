@@ -63,7 +63,7 @@ export const Warning = object(
 export type Warning = z.infer<typeof Warning>;
 
 /** Warnings that do not depend on the faces. `photos`: number of photos of the larger side. */
-export function questionWarnings(
+export function requestWarnings(
   { warnings, model }: { warnings: readonly Warning[]; model: { pack: string } },
   threshold_percent: number,
   calibration: Calibration,

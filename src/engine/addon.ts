@@ -1,7 +1,7 @@
 /** The native addon: every native signature. Names are the same from the C++ struct to the JSON answer. */
 
 import type { FaceErrorCode, ImageErrorCode } from '../errors.ts';
-import type { Told } from './file-kind.ts';
+import type { Sniffed } from './file-kind.ts';
 import type { Manifest } from './manifest.ts';
 
 export type ImageFormat = 'jpeg' | 'png' | 'webp';
@@ -96,7 +96,7 @@ export type NativeFailure = { ok: false } & Failure;
 
 /** Why an image has no analysis. */
 export type Failure =
-  | ({ code: 'unsupported_image_format' } & Told)
+  | ({ code: 'unsupported_image_format' } & Sniffed)
   /** `reason`: what its decoder says; for the log, never for the client. */
   | { code: 'image_decode_failed'; reason?: string }
   | { code: 'image_dimensions'; width: number; height: number; limit_pixels: number }

@@ -106,7 +106,7 @@ const objectAdvice =
   'A program wrote an object as text: give it a Blob, a File or a Buffer, or in React Native an object with uri, type and name.';
 
 /** Ends "Send … as JPEG, PNG or WebP; this one …". */
-export function kindWords({ detected, beginning = '', position }: Told): string {
+export function kindWords({ detected, beginning = '', position }: Sniffed): string {
   const { meaning, is = `is ${meaning}`, quoted, advice }: Kind = kinds[detected];
   const words = quoted && beginning !== '' ? `${is}, ${excerpt(beginning, '"')}.` : `${is}.`;
   if (position !== undefined) {
@@ -119,7 +119,7 @@ export function kindWords({ detected, beginning = '', position }: Told): string 
 
 /** Tells what bytes are that no decoder knows, where they are text: clients send that in place of an image. */
 
-export interface Told {
+export interface Sniffed {
   detected: Detected;
   /** How it begins, where it is text. */
   beginning?: string;
@@ -164,7 +164,7 @@ function jpegAt(bytes: Uint8Array): number | undefined {
 }
 
 /** What a text is that was sent in place of an image. */
-export function kindOfText(text: string): Told {
+export function kindOfText(text: string): Sniffed {
   const beginning = text.trim();
   const [detected = 'text'] = textKinds.find(([, matches]) => matches(beginning)) ?? [];
   return { detected, beginning };

@@ -1,6 +1,6 @@
 import type { Challenges, Redeemed } from '../auth/challenges.ts';
 import { clientAddress } from '../auth/client-address.ts';
-import type { Charge, Gate } from '../auth/gate.ts';
+import type { Gate, QuotaUse } from '../auth/gate.ts';
 import type { Config, EndpointId } from '../config/config.ts';
 import type { Decision, ImageCounts } from '../endpoints/endpoint.ts';
 import type { Listed } from '../endpoints/index.ts';
@@ -49,7 +49,7 @@ export class Context {
   readonly headers: (readonly [name: string, value: string])[];
   endpoint: Listed | undefined;
   /** What the request costs its key, where its endpoint needs one. */
-  charge: Charge | undefined;
+  charge: QuotaUse | undefined;
   upload: Upload | undefined;
   /** Resolves when the workers no longer read the body. Never rejects. */
   idle: Promise<void> = Promise.resolve();

@@ -22,7 +22,7 @@ export interface ExchangeLimits {
 }
 
 /** How an answer goes out, by what is still to come of its request. */
-export type Way =
+export type ReplyMode =
   /** Nothing, and the connection is kept. */
   | 'keep'
   /** Nothing, and the connection ends. */
@@ -39,9 +39,9 @@ export interface Wire {
   /** Whether the connection ends with this exchange, whatever its client asks for. */
   readonly isLast: boolean;
   /** The ways in which the rest of a body still comes to `data` behind the answer, until `finish`. */
-  readonly discards: readonly Way[];
+  readonly discards: readonly ReplyMode[];
   /** Sends the answer. When it throws, nothing more can be sent. */
-  send(reply: Reply, way: Way): void;
+  send(reply: Reply, mode: ReplyMode): void;
   /** Nothing more is discarded; `whole`: the body has ended. */
   finish(whole: boolean): void;
   /** Ends the connection at once. */
@@ -141,11 +141,11 @@ export class Exchange {
   /** Sends the answer; false when the client has left. `close` ends the connection after it. When it throws, the connection has ended. */
   reply({ status, headers, body }: Reply, further: Headers = [], close = false): boolean {
     if (!this.open) return false;
-    const way = this.#wayOf(close || this.#wire.isLast || this.request.closes);
-    if (this.#wire.discards.includes(way)) this.#discard();
+    const mode = this.#modeOf(close || this.#wire.isLast || this.request.closes);
+    if (this.#wire.discards.includes(mode)) this.#discard();
     else this.#enter({ name: 'over' });
     try {
-      this.#wire.send({ status, headers: [...headers, ...further], body }, way);
+      this.#wire.send({ status, headers: [...headers, ...further], body }, mode);
     } catch (error) {
       this.#enter({ name: 'over' });
       this.#wire.cut();
@@ -154,7 +154,7 @@ export class Exchange {
     return true;
   }
 
-  #wayOf(last: boolean): Way {
+  #modeOf(last: boolean): ReplyMode {
     if (this.#rest === 'unclear') return 'cut';
     if (this.#rest === 'whole') return last ? 'close' : 'keep';
     const { content_length } = this.request;

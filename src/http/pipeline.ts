@@ -1,4 +1,4 @@
-import { Charge } from '../auth/gate.ts';
+import { QuotaUse } from '../auth/gate.ts';
 import type { Answered, PersonsStep } from '../endpoints/endpoint.ts';
 import type { Form } from '../endpoints/form.ts';
 import { analysisOptions } from '../endpoints/options.ts';
@@ -77,7 +77,7 @@ export class Pipeline {
     if (expect.toLowerCase() !== '100-continue') throw new Problem('expectation_failed');
     const { scope } = route.endpoint;
     if (scope === 'none') return serve(context, route);
-    context.charge = new Charge(this.#services.gate, request);
+    context.charge = new QuotaUse(this.#services.gate, request);
     const admission = context.charge.admit(scope, 1);
     if (admission instanceof Problem) return admission;
     if (admission === undefined) return serve(context, route);
@@ -310,7 +310,7 @@ async function analyse(
   const ignored = ignoredQuery(exchange.request.query, rules.names);
   const total_ms = performance.now() - arrived;
   const analysed = {
-    question: { request_id, options, warnings: [...ignored, ...warnings], model, queue_ms, total_ms },
+    context: { request_id, options, warnings: [...ignored, ...warnings], model, queue_ms, total_ms },
     targets,
     outcomes,
     ...known,
@@ -332,7 +332,7 @@ async function compare(
   );
   const warnings = ignoredQuery(exchange.request.query, endpoint.members);
   const answered = endpoint.answer({
-    question: { request_id, warnings, model, queue_ms, total_ms: performance.now() - arrived },
+    context: { request_id, warnings, model, queue_ms, total_ms: performance.now() - arrived },
     compared,
     calibration: calibrations[compared.values.accuracy_mode],
   });

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Decision } from '../endpoints/endpoint.ts';
 import { endpoints } from '../endpoints/index.ts';
 import { type ErrorGroup, groupOf, isErrorCode } from '../errors.ts';
-import { Lines } from './lines.ts';
+import { LineWriter } from './lines.ts';
 import type { RequestRecord } from './metrics.ts';
 
 /** The endpoints that decide something, and the one that gives templates out. */
@@ -15,7 +15,7 @@ const groups: readonly ErrorGroup[] = ['request', 'image'];
  * client gave. A disk error is logged and fails no request.
  */
 export class AuditLog {
-  readonly lines: Lines;
+  readonly lines: LineWriter;
   readonly #pack: string;
   readonly #logger: Logger;
 
@@ -24,7 +24,7 @@ export class AuditLog {
     this.#pack = pack;
     this.#logger = logger;
     try {
-      this.lines = new Lines({
+      this.lines = new LineWriter({
         dest: path,
         mode: 0o600,
         onError: ({ message }) => logger.error({ fault: message }, 'the audit log cannot be written'),

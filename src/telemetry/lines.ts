@@ -7,7 +7,7 @@ interface LinesOptions {
   mode?: number;
   /** How long lines wait for others, to be written together. 0: each is written at once. */
   gather_ms?: number;
-  /** Lines cannot be written. Called once, until they can be again; they are tried again in any case. */
+  /** LineWriter cannot be written. Called once, until they can be again; they are tried again in any case. */
   onError?(error: Error): void;
   /** So many lines were dropped since the last call; now they flow again. */
   onDropped(lines: number): void;
@@ -34,10 +34,10 @@ function linesIn(text: string | Buffer): number {
 }
 
 /**
- * Lines that a libuv thread writes, so that nothing slow blocks the main thread. Those that do not fit are dropped and counted. Not pino's own
+ * LineWriter that a libuv thread writes, so that nothing slow blocks the main thread. Those that do not fit are dropped and counted. Not pino's own
  * destination: on a full disk that retries for ever at the end of the process, and reopening leaves it with wrong descriptors.
  */
-export class Lines {
+export class LineWriter {
   readonly #options: LinesOptions;
   #file: number;
   /** Opened again, for after the write in progress. */
@@ -126,7 +126,7 @@ export class Lines {
     return !this.#writing;
   }
 
-  /** Call it after `flush`. Lines that still wait are lost, and count as dropped; returns how many there are. */
+  /** Call it after `flush`. LineWriter that still wait are lost, and count as dropped; returns how many there are. */
   end(): number {
     if (this.#ended) return 0;
     this.#ended = true;

@@ -1,18 +1,18 @@
 import { type Logger, pino, stdTimeFunctions } from 'pino';
 import type { LogLevel } from '../config/config.ts';
 import type { AuditLog } from './audit.ts';
-import { Lines } from './lines.ts';
+import { LineWriter } from './lines.ts';
 import type { RequestRecord } from './metrics.ts';
 import { type BuildInfo, Metrics } from './metrics.ts';
 
 /** JSON lines on standard error. */
 export interface Log {
   readonly logger: Logger;
-  readonly lines: Lines;
+  readonly lines: LineWriter;
 }
 
 export function openLog(level: LogLevel): Log {
-  const lines = new Lines({
+  const lines = new LineWriter({
     dest: 2,
     gather_ms: 50,
     onDropped: (dropped) => logger.warn({ dropped }, 'log lines were dropped: standard error was not read'),

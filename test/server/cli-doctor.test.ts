@@ -27,7 +27,7 @@ describe('facematch doctor', () => {
     const { code, ok, findings, stderr } = await diagnose(folder);
     expect({ code, ok, stderr }).toEqual({ code: 0, ok: true, stderr: '' });
     expect(findings.map(({ what }) => what)).toEqual(everything);
-    expect(findings.filter(({ status }) => status === 'wrong')).toEqual([]);
+    expect(findings.filter(({ status }) => status === 'fail')).toEqual([]);
   });
 
   test('in words has one line for each, and a verdict', async () => {
@@ -36,7 +36,7 @@ describe('facematch doctor', () => {
     const { code, stdout, stderr } = await facematch('doctor', folder, env);
     const [verdict, empty, ...lines] = stdout.trimEnd().split('\n').reverse();
     expect({ code, stderr, empty }).toEqual({ code: 0, stderr: '', empty: '' });
-    expect(verdict).toMatch(/^(All is well|0 wrong, \d+ warnings?)\.$/);
+    expect(verdict).toMatch(/^(All is well|0 failed, \d+ warnings?)\.$/);
     expect(lines.reverse().map((line) => line.slice(9, 25).trim())).toEqual(everything);
     expect(lines.find((line) => line.includes('settings'))).toBe(
       'ok       settings        valid; set: FACEMATCH_PORT, FACEMATCH_ADMIN_PORT',
@@ -72,7 +72,7 @@ describe('the key file', () => {
 describe.skipIf(!hasOpenssl)('TLS', () => {
   test.each([
     ['its key is well, and says until when', 'one', 'ok', /one\.crt and its key, valid until 2/],
-    ['the key of another is wrong', 'two', 'wrong', /key of another certificate/],
+    ['the key of another is wrong', 'two', 'fail', /key of another certificate/],
   ])('with a certificate and %s', async (_what, whose, status, value) => {
     const [{ cert }, { key }] = [makePair(folder, 'one'), makePair(folder, whose)];
     const { code, of } = await diagnose(folder, { FACEMATCH_TLS_CERT: cert, FACEMATCH_TLS_KEY: key });
@@ -87,7 +87,7 @@ test('settings that are wrong have a line each, and the rest is looked at all th
   expect(code).toBe(1);
   const queue = 'FACEMATCH_QUEUE_CAPACITY: expected a whole number from 0 to 100000 but received "many"';
   expect(findings.filter(({ what }) => what === 'settings')).toMatchObject([
-    { status: 'wrong', value: queue },
+    { status: 'fail', value: queue },
     { status: 'warning', value: 'FACEMATCH_PROT is not a setting and is ignored' },
   ]);
   expect(findings.slice(2).map(({ what }) => what)).toEqual(everything.slice(1));
@@ -112,10 +112,10 @@ test('a pack with files that are damaged or missing is wrong in their lines alon
   const cure = expect.stringMatching(/npm run setup|git checkout -- models/);
   for (const [role, file, , what] of damage) {
     const value = expect.stringContaining(`${file} ${what}`);
-    expect(of(role)).toMatchObject({ status: 'wrong', value, cure });
+    expect(of(role)).toMatchObject({ status: 'fail', value, cure });
   }
   expect(of('nets').status).toBe('unknown');
-  expect(findings.filter(({ status }) => status === 'wrong')).toHaveLength(damage.length);
+  expect(findings.filter(({ status }) => status === 'fail')).toHaveLength(damage.length);
 });
 
 describe.skipIf(!redisInstalled)('the limiter', () => {

@@ -44,7 +44,7 @@ describe('where no µWebSockets.js loads', () => {
     const { of } = await diagnose(newFolder(), { ...env, FACEMATCH_HTTP: 'auto' });
     expect(of('HTTP')).toMatchObject({ status: 'warning', value: expect.stringContaining('no binary') });
     const asked = await diagnose(newFolder(), { ...env, FACEMATCH_HTTP: 'uws' });
-    expect(asked.of('HTTP')).toMatchObject({ status: 'wrong', cure: 'Set FACEMATCH_HTTP=auto' });
+    expect(asked.of('HTTP')).toMatchObject({ status: 'fail', cure: 'Set FACEMATCH_HTTP=auto' });
   });
 
   test('asked for, it ends the start', async () => {
@@ -75,7 +75,7 @@ describe('how long a connection is kept', () => {
     const env = { FACEMATCH_HTTP: 'uws', FACEMATCH_KEEP_ALIVE_S: '60' };
     await expect(TestServer.start({ env })).rejects.toThrow(/KEEP_ALIVE_S: .*10 s.*FACEMATCH_HTTP=node/);
     const { of } = await diagnose(newFolder(), env);
-    expect(of('HTTP')).toMatchObject({ status: 'wrong', value: expect.stringContaining('10 s only') });
+    expect(of('HTTP')).toMatchObject({ status: 'fail', value: expect.stringContaining('10 s only') });
     expect((await run(program, ['config'], newFolder(), env)).stdout).toContain('FACEMATCH_KEEP_ALIVE_S');
   });
 });
@@ -98,7 +98,7 @@ describe('the provider', () => {
     expect(await failingStart({ FACEMATCH_PROVIDER: 'abacus' })).toContain(message);
     const { of } = await diagnose(folder, { FACEMATCH_PROVIDER: 'abacus' });
     expect(of('native addon')).toMatchObject({
-      status: 'wrong',
+      status: 'fail',
       value: expect.stringContaining(message),
       cure: 'Correct or unset FACEMATCH_PROVIDER; see docs/packs.md',
     });
@@ -111,7 +111,7 @@ describe('the provider', () => {
       const message = 'FACEMATCH_PROVIDER: cuda cannot be used: ';
       expect(await failingStart({ FACEMATCH_PROVIDER: provider })).toContain(message);
       const { of } = await diagnose(folder, { FACEMATCH_PROVIDER: provider });
-      expect(of('nets')).toMatchObject({ status: 'wrong', value: expect.stringContaining(message) });
+      expect(of('nets')).toMatchObject({ status: 'fail', value: expect.stringContaining(message) });
     },
   );
 });

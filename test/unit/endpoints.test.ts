@@ -107,13 +107,13 @@ describe('answers', () => {
       const missing = { filename: undefined, image: new Problem('missing_field', { field: 'image2' }) };
       const targets = outcomes.slice(1).map((_item, at) => ({ filename: `${at}.png`, image: at + 1 }));
       const model = { pack: 'default', version: '1' };
-      const question = { request_id: 'r', options, warnings: [], queue_ms: 0.123, total_ms: 9.876, model };
+      const context = { request_id: 'r', options, warnings: [], queue_ms: 0.123, total_ms: 9.876, model };
       const photos = outcomes.map((_, at) => ({
         field: at === 0 ? 'image1' : 'image2',
         index: Math.max(0, at - 1),
         filename: undefined,
       }));
-      return { question, photos, targets: [...targets, missing], outcomes, calibration };
+      return { context, photos, targets: [...targets, missing], outcomes, calibration };
     });
 
   test.each(takers)('$id: an answer of its schema, or a problem of the table', (endpoint) => {
@@ -154,10 +154,10 @@ describe('answers', () => {
     );
     for (const made of fc.sample(analysed, 200)) {
       const given = endpoint.redeems === undefined ? made : withFrames(made);
-      const options = watched(given.question.options);
+      const options = watched(given.context.options);
       analysisOptions(options);
       try {
-        answerOf(endpoint, { ...given, question: { ...given.question, options } });
+        answerOf(endpoint, { ...given, context: { ...given.context, options } });
       } catch (error) {
         if (!(error instanceof Problem)) throw error;
       }
@@ -174,7 +174,7 @@ describe('answers', () => {
         const { match, pairs_compared, confidence_percent } = answered.body as Match;
         const [a, b] = given.outcomes as [Analysis, Analysis];
         expect(pairs_compared).toBeLessThanOrEqual(a.image.faces.length * b.image.faces.length);
-        const distance = confidence_percent - given.question.options.threshold_percent;
+        const distance = confidence_percent - given.context.options.threshold_percent;
         if (Math.abs(distance) > 0.05) expect(match).toBe(distance > 0);
       }),
     );

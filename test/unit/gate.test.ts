@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { clientAddress } from '../../src/auth/client-address.ts';
-import { Charge, Gate } from '../../src/auth/gate.ts';
+import { Gate, QuotaUse } from '../../src/auth/gate.ts';
 import { KeyStore } from '../../src/auth/key-store.ts';
 import type { Scope } from '../../src/auth/keys.ts';
 import { Limiter, type RateLimiter } from '../../src/auth/limiter.ts';
@@ -48,7 +48,7 @@ interface Sent {
 
 /** The code of a refusal, or undefined, with Retry-After where there is one; a request by itself. */
 function ask(gate: Gate, key: string, { scope, after_ms = 0 }: Sent = {}) {
-  const charge = new Charge(gate, { peer: '192.0.2.1', headers: new Map([['x-api-key', key]]) });
+  const charge = new QuotaUse(gate, { peer: '192.0.2.1', headers: new Map([['x-api-key', key]]) });
   const refusal = charge.admit(scope ?? 'match:basic', 1, now_ms + after_ms) as Problem | undefined;
   const code = refusal?.code;
   const [, seconds] = charge.release().find(([name]) => name === 'Retry-After') ?? [];
@@ -75,8 +75,8 @@ describe('a key', () => {
   });
 
   const chargeOf = (gate: Gate, key: string) =>
-    new Charge(gate, { peer: '192.0.2.1', headers: new Map([['x-api-key', key]]) });
-  const told = (charge: Charge) => Object.fromEntries(charge.release()).RateLimit;
+    new QuotaUse(gate, { peer: '192.0.2.1', headers: new Map([['x-api-key', key]]) });
+  const told = (charge: QuotaUse) => Object.fromEntries(charge.release()).RateLimit;
 
   test.each([
     { paid: 1, spent: [250], left: 9 },
@@ -120,17 +120,17 @@ describe('a key', () => {
     const take: RateLimiter['take'] = async (...asked) => local.take(...asked);
     const gate = openGate({ callers: { take, settle: (...asked) => local.settle(...asked) } });
     const sender = { peer: '192.0.2.1', headers: new Map([['x-api-key', key]]) };
-    const charges = [new Charge(gate, sender), new Charge(gate, sender)];
+    const charges = [new QuotaUse(gate, sender), new QuotaUse(gate, sender)];
     const [first, second] = await Promise.all(charges.map((one) => one.admit('match:basic', 2, now_ms)));
     expect([first, second?.code]).toEqual([undefined, 'rate_limit_exceeded']);
     charges[0]!.release();
     const told = Object.fromEntries(charges[1]!.release());
     expect(told).toMatchObject({ 'Retry-After': '1', RateLimit: expect.stringContaining('r=3;') });
-    const answered = new Charge(gate, sender);
+    const answered = new QuotaUse(gate, sender);
     const late = answered.admit('match:basic', 0, now_ms);
     answered.release();
     await late;
-    expect(await new Charge(gate, sender).admit('match:basic', 1, now_ms)).toBe(undefined);
+    expect(await new QuotaUse(gate, sender).admit('match:basic', 1, now_ms)).toBe(undefined);
   });
 });
 

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { describeFinding, examine, ok, wrong } from '../../src/cli/doctor/finding.ts';
+import { describeFinding, examine, fail, ok } from '../../src/cli/doctor/finding.ts';
 import { addonCure, judgeCpu } from '../../src/cli/doctor/machine.ts';
 import {
   judge,
@@ -146,12 +146,12 @@ test('a check that breaks is a finding of its own, and the others go on', async 
   const findings = [];
   for await (const finding of examine({ one: breaks, two: async () => [ok('two', '2')] }))
     findings.push(finding);
-  expect(findings).toEqual([wrong('one', 'lacking', 'rm -r node_modules && npm run setup'), ok('two', '2')]);
+  expect(findings).toEqual([fail('one', 'lacking', 'rm -r node_modules && npm run setup'), ok('two', '2')]);
 });
 
 test('a line is one line, whatever it quotes', () => {
-  const line = describeFinding(wrong('settings', 'received "a\n\u001b[2J"', 'do\nthis'), coloursWhen(false));
-  expect(line).toBe('wrong    settings        received "a\ufffd\ufffd[2J"  → do\ufffdthis');
+  const line = describeFinding(fail('settings', 'received "a\n\u001b[2J"', 'do\nthis'), coloursWhen(false));
+  expect(line).toBe('fail     settings        received "a\ufffd\ufffd[2J"  → do\ufffdthis');
 });
 
 const { privateConfiguration, waitForLock } = await import(projectPath('scripts/lib/debian.mjs'));

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { errorTable } from '../../src/errors.ts';
-import { Lines } from '../../src/telemetry/lines.ts';
+import { LineWriter } from '../../src/telemetry/lines.ts';
 import { gauges } from '../../src/telemetry/metric-table.ts';
 import { type Gauges, Metrics } from '../../src/telemetry/metrics.ts';
 import { namedPipe, newFolder } from '../support/folder.ts';
@@ -75,7 +75,7 @@ test.each([
     const onDropped = (count: number) => {
       told += count;
     };
-    const lines = new Lines({ dest: blocks ? held.fd : pipe, gather_ms, onDropped });
+    const lines = new LineWriter({ dest: blocks ? held.fd : pipe, gather_ms, onDropped });
     for (let written = 0; written < sent; written++) lines.write(line);
     // A busy machine may look in the middle of a write.
     await expect.poll(() => lines.flush(), { timeout: 20_000 }).toBe(!blocks);
@@ -99,7 +99,7 @@ describe('lines that cannot be written', () => {
   test('are told once, take a bounded memory, and hold up no end', async () => {
     const faults: string[] = [];
     const onError = ({ code }: NodeJS.ErrnoException) => faults.push(code!);
-    const lines = new Lines({ dest: '/dev/full', onError, onDropped: () => {} });
+    const lines = new LineWriter({ dest: '/dev/full', onError, onDropped: () => {} });
     for (let written = 0; written < sent; written++) lines.write(line);
     expect(await lines.flush()).toBe(true);
     expect(await lines.flush()).toBe(true);
@@ -114,7 +114,7 @@ describe('lines that cannot be written', () => {
   test('go whole into the file that is opened next', async () => {
     const pipe = namedPipe();
     const held = await open(pipe, 'r+');
-    const lines = new Lines({ dest: pipe, onDropped: () => {} });
+    const lines = new LineWriter({ dest: pipe, onDropped: () => {} });
     // The pipe takes the first of them and a part of another.
     const many = Array.from({ length: 100 }, (_item, at) => `${String(at).padEnd(998, '.')}\n`);
     lines.write(many.join(''));
@@ -139,7 +139,7 @@ test('a path that cannot be opened again costs no descriptor, and the file befor
   const onError = () => {
     faults += 1;
   };
-  const lines = new Lines({ dest, onError, onDropped: () => {} });
+  const lines = new LineWriter({ dest, onError, onDropped: () => {} });
   const descriptors = () => readdirSync('/proc/self/fd').length;
   const before = descriptors();
   renameSync(dirname(dest), moved);

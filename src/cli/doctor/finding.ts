@@ -2,7 +2,7 @@ import { repair } from '../../config/installation.mjs';
 import { type Colours, printable } from '../terminal.ts';
 
 /** The result of a check. `unknown`: it was not possible, for a reason that another finding gives. */
-export type Status = 'ok' | 'warning' | 'wrong' | 'unknown';
+export type Status = 'ok' | 'warning' | 'fail' | 'unknown';
 
 export interface Finding {
   /** What was checked, such as "key file". */
@@ -24,7 +24,7 @@ const bad = (status: Status) => (what: string, value: string, cure: string) => (
 export const ok = good('ok');
 export const unknown = good('unknown');
 export const warning = bad('warning');
-export const wrong = bad('wrong');
+export const fail = bad('fail');
 
 /**
  * Checks by name. The name is used for the finding when a check itself throws, as when a package that it imports is missing;
@@ -38,7 +38,7 @@ export async function* examine(checks: Checks): AsyncGenerator<Finding> {
     try {
       return await check();
     } catch (error) {
-      return [wrong(what, firstLine(error), repair('packages'))];
+      return [fail(what, firstLine(error), repair('packages'))];
     }
   });
   for (const findings of running) yield* await findings;
@@ -47,14 +47,14 @@ export async function* examine(checks: Checks): AsyncGenerator<Finding> {
 /** `strict`: warnings count as well. */
 export function verdictOf(findings: readonly Finding[], strict: boolean) {
   const count = (wanted: Status) => findings.filter(({ status }) => status === wanted).length;
-  const counts = { wrong: count('wrong'), warning: count('warning') };
-  return { ok: counts.wrong === 0 && (!strict || counts.warning === 0), ...counts };
+  const counts = { fail: count('fail'), warning: count('warning') };
+  return { ok: counts.fail === 0 && (!strict || counts.warning === 0), ...counts };
 }
 
 /** One line: status, what, value, and the cure. */
 export function describeFinding({ what, status, value, cure }: Finding, colours: Colours): string {
   const { green, yellow, red, dim, bold } = colours;
-  const colour = { ok: green, warning: yellow, wrong: red, unknown: dim }[status];
+  const colour = { ok: green, warning: yellow, fail: red, unknown: dim }[status];
   const marked = colour(status.padEnd('warning'.length));
   const cured = cure === undefined ? '' : `  ${bold('→')} ${printable(cure)}`;
   return `${marked}  ${what.padEnd('µWebSockets.js'.length)}  ${printable(value)}${cured}`;

@@ -14,11 +14,11 @@ export function registerDoctor(program: Command): void {
     .option('--json', 'print the findings as JSON')
     .action(doctor);
   addHelp(command, {
-    notes: `Each line is one finding: ok, warning (a server would start, or needs only its first key), wrong (it would not start, or
+    notes: `Each line is one finding: ok, warning (a server would start, or needs only its first key), fail (it would not start, or
 not work well), or unknown (not checked, because of another finding).
 It changes nothing, and reads settings from the environment as a server would.
 
-Exit codes: ${exitCodes.success} all is well, or there are only warnings; ${exitCodes.failure} something is wrong, or --strict and a warning.`,
+Exit codes: ${exitCodes.success} all is well, or there are only warnings; ${exitCodes.failure} something failed, or --strict and a warning.`,
     examples: ['facematch doctor', 'facematch doctor --strict --json', 'FACEMATCH_PORT=80 facematch doctor'],
   });
 }
@@ -34,8 +34,8 @@ async function doctor({ json, strict }: DoctorOptions): Promise<void> {
     findings.push(finding);
     if (!json) console.log(describeFinding(finding, colours));
   }
-  const { ok, wrong, warning } = verdictOf(findings, strict === true);
-  const summary = wrong + warning === 0 ? 'All is well.' : `${wrong} wrong, ${count(warning, 'warning')}.`;
+  const { ok, fail, warning } = verdictOf(findings, strict === true);
+  const summary = fail + warning === 0 ? 'All is well.' : `${fail} failed, ${count(warning, 'warning')}.`;
   console.log(json ? JSON.stringify({ ok, findings }, null, 2) : `\n${summary}`);
   if (!ok) process.exitCode = exitCodes.failure;
 }

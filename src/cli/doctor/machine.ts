@@ -12,7 +12,7 @@ import { addonFile, projectPath, uwsFolder } from '../../config/paths.ts';
 import { connectionsThatFit, fewConnections } from '../../server/listeners.ts';
 import { judge, thisMachine } from '../system-requirements.mjs';
 import { count } from '../terminal.ts';
-import { type Checks, type Finding, firstLine, ok, unknown, warning, wrong } from './finding.ts';
+import { type Checks, type Finding, fail, firstLine, ok, unknown, warning } from './finding.ts';
 import type { Answer, Probes } from './probe.ts';
 
 /** Checks of the machine, the packages and the settings. */
@@ -22,7 +22,7 @@ export const machineChecks: Checks = {
     const machine = thisMachine();
     const { platform, arch, node, glibc } = machine;
     const unfit = judge(machine);
-    if (unfit !== undefined) return [wrong('machine', unfit.fault, unfit.cure)];
+    if (unfit !== undefined) return [fail('machine', unfit.fault, unfit.cure)];
     return [ok('machine', `Node ${node} on ${platform} ${arch}, glibc ${glibc}`)];
   },
 
@@ -37,7 +37,7 @@ export const machineChecks: Checks = {
       return [ok('settings', set.length === 0 ? 'all defaults' : `valid; set: ${set.join(', ')}`)];
     }
     return [
-      ...faults.map((fault) => wrong('settings', fault, page)),
+      ...faults.map((fault) => fail('settings', fault, page)),
       ...unused.map((what) => warning('settings', what, page)),
     ];
   },
@@ -51,8 +51,7 @@ export const machineChecks: Checks = {
       found: installedVersion(name),
     }));
     const absent = versions.filter(({ found }) => found === undefined).map(({ name }) => name);
-    if (absent.length > 0)
-      return [wrong('npm packages', `missing: ${absent.join(', ')}`, repair('packages'))];
+    if (absent.length > 0) return [fail('npm packages', `missing: ${absent.join(', ')}`, repair('packages'))];
     const others = versions
       .filter(({ wanted, found }) => wanted !== found)
       .map(({ name, wanted, found }) => `${name} ${found} instead of ${wanted}`);
@@ -72,7 +71,7 @@ export const machineChecks: Checks = {
       const value = `µWebSockets.js ${version}, its native binary`;
       if (keep_alive_s !== uwsKeepAlive_s) {
         const cure = 'Unset FACEMATCH_KEEP_ALIVE_S, or set FACEMATCH_HTTP=node';
-        return [wrong('HTTP', `${value}, which keeps connections for ${uwsKeepAlive_s} s only`, cure)];
+        return [fail('HTTP', `${value}, which keeps connections for ${uwsKeepAlive_s} s only`, cure)];
       }
       if (own === undefined) return [ok('HTTP', value)];
       const [reason] = passedOver;
@@ -81,7 +80,7 @@ export const machineChecks: Checks = {
     } catch (error) {
       const [, ...reasons] = (error as Error).message.split('\n');
       const fault = `no µWebSockets.js loads: ${reasons.join('; ') || firstLine(error)}`;
-      if (http === 'uws') return [wrong('HTTP', fault, 'Set FACEMATCH_HTTP=auto')];
+      if (http === 'uws') return [fail('HTTP', fault, 'Set FACEMATCH_HTTP=auto')];
       const cure = 'For µWebSockets.js see docs/uws-lifecycle.md; FACEMATCH_HTTP=node accepts it as it is';
       return [warning('HTTP', `node:http, because ${fault}`, own === undefined ? cure : correct)];
     }
@@ -105,7 +104,7 @@ export const machineChecks: Checks = {
       const own = file === undefined ? addonCure(complaint) : 'Correct or unset FACEMATCH_ADDON';
       const notKnown = 'not known: the native addon did not load';
       return [
-        wrong('native addon', complaint, settingCure(complaint) ?? own),
+        fail('native addon', complaint, settingCure(complaint) ?? own),
         unknown('ONNX Runtime', notKnown),
         unknown('OpenCV', notKnown),
       ];
@@ -134,7 +133,7 @@ export const machineChecks: Checks = {
     const fitting = connectionsThatFit(surveySettings().config.workers);
     if (fitting >= fewConnections) return [ok('open files', 'their limit leaves room for connections')];
     const value = `their limit leaves room for ${Math.max(0, fitting)} connections`;
-    return [(fitting < 1 ? wrong : warning)('open files', value, `It is too low; ${moreFiles}`)];
+    return [(fitting < 1 ? fail : warning)('open files', value, `It is too low; ${moreFiles}`)];
   },
 };
 

@@ -9,7 +9,7 @@ import { repair } from '../../config/installation.mjs';
 import type { PackFile } from '../../engine/pack-files.ts';
 import { listenError, localAddress } from '../../http/listening.ts';
 import { reachable } from '../../server/health.ts';
-import { type Checks, type Finding, firstLine, ok, unknown, warning, wrong } from './finding.ts';
+import { type Checks, type Finding, fail, firstLine, ok, unknown, warning } from './finding.ts';
 import { probe, settingCure } from './machine.ts';
 
 /** Checks of what the settings name: files, Redis and ports. */
@@ -26,7 +26,7 @@ export const serviceChecks: Checks = {
       const [first = '', ...members] = (error as Error).message.split('\n').map((line) => line.trim());
       const value = [first, members.join('; ')].filter(Boolean).join(' ');
       return [
-        wrong('model pack', value, `Correct FACEMATCH_PACK, or repair the pack: ${repair('pack files')}`),
+        fail('model pack', value, `Correct FACEMATCH_PACK, or repair the pack: ${repair('pack files')}`),
       ];
     }
     const judge = async (one: PackFile) => {
@@ -35,7 +35,7 @@ export const serviceChecks: Checks = {
         await verifyFile(directory, manifest, one);
         return ok(role, `${file} has the SHA-256 of the manifest`);
       } catch (error) {
-        if (error instanceof UnusableFile) return wrong(role, `${file} ${error.reason}`, error.cure);
+        if (error instanceof UnusableFile) return fail(role, `${file} ${error.reason}`, error.cure);
         throw error;
       }
     };
@@ -72,7 +72,7 @@ export const serviceChecks: Checks = {
     } catch (error) {
       if (!(error instanceof UnusableFile)) throw error;
       const value = `${file} ${error.reason}`;
-      return [error.missing ? warning('key file', value, create) : wrong('key file', value, error.cure)];
+      return [error.missing ? warning('key file', value, create) : fail('key file', value, error.cure)];
     }
   },
 
@@ -106,7 +106,7 @@ export const serviceChecks: Checks = {
       return [ok('TLS', `${files.cert} and its key, valid until ${end}`)];
     } catch (error) {
       if (!(error instanceof UnusableFile)) throw error;
-      return [wrong('TLS', error.message, 'See docs/proxies.md')];
+      return [fail('TLS', error.message, 'See docs/proxies.md')];
     }
   },
 
@@ -117,7 +117,7 @@ export const serviceChecks: Checks = {
     const shared = host === admin_host || [host, admin_host].some((one) => reachable(one) !== one);
     if (port !== 0 && port === admin_port && shared) {
       const value = `${admin_host}:${admin_port} is the service's own`;
-      return [front, wrong('admin port', value, 'Set FACEMATCH_ADMIN_PORT to another one')];
+      return [front, fail('admin port', value, 'Set FACEMATCH_ADMIN_PORT to another one')];
     }
     const admin = { tls: false, prefix: 'FACEMATCH_ADMIN_' };
     return [front, await listening('admin port', admin_host, admin_port, admin)];
@@ -133,7 +133,7 @@ async function netsOf(directory: string): Promise<Finding> {
     const loads = await probe('addon').catch(() => undefined);
     if (loads === undefined) return unknown('nets', 'the native addon did not load');
     const complaint = firstLine(error);
-    return wrong('nets', complaint, settingCure(complaint) ?? `Prepare the nets again: ${repair('nets')}`);
+    return fail('nets', complaint, settingCure(complaint) ?? `Prepare the nets again: ${repair('nets')}`);
   }
 }
 
@@ -174,7 +174,7 @@ async function listening(
       return warning(what, `${place} is used by a running facematch`, cure);
     }
     const find = `who it is: ss -ltnp 'sport = :${port}'`;
-    return wrong(what, `${place} is used by another program`, `${cure}; ${find}`);
+    return fail(what, `${place} is used by another program`, `${cure}; ${find}`);
   }
   const [fault, cure] = {
     EACCES: ['needs more rights', `Set ${prefix}PORT to 1024 or more`],
@@ -186,7 +186,7 @@ async function listening(
     `cannot be listened on (${code})`,
     `Set ${prefix}HOST to an address, such as 127.0.0.1, and ${prefix}PORT`,
   ];
-  return wrong(what, `${place} ${fault}`, cure!);
+  return fail(what, `${place} ${fault}`, cure!);
 }
 
 const answerLimit_ms = 2_000;

@@ -1,7 +1,7 @@
 import type { StageTimings } from '../../engine/addon.ts';
 import { type Manifest, packDirectory, readCalibratedManifest, readManifest } from '../../engine/manifest.ts';
 import { verifyPack } from '../../engine/pack-files.ts';
-import { type Finding, firstLine, ok, unknown, warning, wrong } from '../doctor/finding.ts';
+import { type Finding, fail, firstLine, ok, unknown, warning } from '../doctor/finding.ts';
 import { betterFeeding, enoughFaces, type Feeding, margin, type Trial, timePacks, tryPack } from './trial.ts';
 
 /** Whether a pack does what its manifest says, and what is missing. Never throws. */
@@ -17,7 +17,7 @@ export async function* checkPack(nameOrPath: string): AsyncGenerator<Finding> {
     trial = await tryPack(directory, draft);
     yield ok('nets', 'load, and have the shapes that the manifest says');
   } catch (error) {
-    yield wrong('pack', (error as Error).message.replaceAll(/\s*\n\s*/g, ' '), 'See docs/packs.md');
+    yield fail('pack', (error as Error).message.replaceAll(/\s*\n\s*/g, ' '), 'See docs/packs.md');
     return;
   }
   yield* judgeTrial(trial);
@@ -36,7 +36,7 @@ export function* judgeTrial(trial: Trial): Generator<Finding> {
   const found = `${faces.join(' and ')}, of 3 in each of the two sample photos`;
   yield enoughFaces(trial)
     ? ok('faces', found)
-    : wrong('faces', found, "Correct the detector's members: family, mean, scale, channels, min_det_score");
+    : fail('faces', found, "Correct the detector's members: family, mean, scale, channels, min_det_score");
   if (same === undefined || strangers === undefined) {
     yield unknown('likeness', 'the woman who is in both photos was not found');
     return;
@@ -44,7 +44,7 @@ export function* judgeTrial(trial: Trial): Generator<Finding> {
   const likeness = `the woman in both photos ${same.toFixed(2)}, the others ${strangers.toFixed(2)} at most (cosines)`;
   yield margin(trial) > 0
     ? ok('likeness', likeness)
-    : wrong('likeness', likeness, "Correct the embedder's members: mean, scale, channels, template, output");
+    : fail('likeness', likeness, "Correct the embedder's members: mean, scale, channels, template, output");
 }
 
 /** Both sample photos show people, not photos of photos: nets that are fed or read wrongly call most of them attacks. */

@@ -57,11 +57,11 @@ function registerCheck(packs: Command): void {
         if (!json) console.log(describeFinding(finding, coloursFor('stdout')));
       }
       if (json) console.log(JSON.stringify({ findings }, null, 2));
-      if (findings.some(({ status }) => status === 'wrong')) process.exitCode = exitCodes.failure;
+      if (findings.some(({ status }) => status === 'fail')) process.exitCode = exitCodes.failure;
     });
   addHelp(command, {
     notes:
-      'Exit code 1 when something is wrong: a file, a net, or what it says of the photos. What is only missing is a warning.',
+      'Exit code 1 when a file, a model or its result on the photos failed the check. Missing parts are warnings.',
     examples: ['facematch packs check yunet', 'facematch packs check ./mine --json'],
   });
 }

@@ -15,7 +15,7 @@ export class Uploads {
   /** Most memory for those of one owner, a key or an address: half of it, and at least one body. */
   readonly #share_bytes: number;
   readonly #owned = new Map<string, number>();
-  /** What is kept there for later bodies makes way for bodies. */
+  /** What is kept there for later bodies makes mode for bodies. */
   readonly buffers: BodyBuffers;
   /** Bytes that are charged for all bodies in memory. */
   used_bytes = 0;

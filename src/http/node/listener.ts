@@ -57,7 +57,7 @@ export class NodeListener implements Listening {
     return new NodeListener(server, options);
   }
 
-  /** Past the `close` of node:http, which would end idle connections although their next request may be on its way. */
+  /** Past the `close` of node:http, which would end idle connections although their next request may be on its mode. */
   stopListening(): void {
     if (this.#server.listening) NetServer.prototype.close.call(this.#server);
   }

@@ -1,6 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { Exchange, type ExchangeLimits, isBodiless, type Reply, type Way, type Wire } from '../exchange.ts';
+import {
+  Exchange,
+  type ExchangeLimits,
+  isBodiless,
+  type Reply,
+  type ReplyMode,
+  type Wire,
+} from '../exchange.ts';
 import { framingOf, HeaderFields, type Request, requestOf } from '../request.ts';
 import { piece_bytes, type UnreadAnswer, type UnreadAnswers } from '../unread.ts';
 
@@ -39,15 +46,21 @@ export class NodeWire implements Wire {
   }
 
   /** Where more is to come, the response stays open: ended now, Node would close the connection. */
-  send(reply: Reply, way: Way): void {
+  send(reply: Reply, mode: ReplyMode): void {
     const { status, headers, body } = reply;
-    this.#isKept = way === 'keep' || way === 'skip';
+    this.#isKept = mode === 'keep' || mode === 'skip';
     const head = headers.flat();
     if (!isBodiless(status)) head.push('Content-Length', String(Buffer.byteLength(body)));
     if (!this.#isKept) head.push('Connection', 'close');
     this.#res.writeHead(status, head);
     const sent = this.exchange.request.method === 'HEAD' || isBodiless(status) ? '' : body;
-    this.#sending = new Sending(this.#res, this.#socket, sent, this.#unread, this.#isKept || way === 'close');
+    this.#sending = new Sending(
+      this.#res,
+      this.#socket,
+      sent,
+      this.#unread,
+      this.#isKept || mode === 'close',
+    );
   }
 
   finish(whole: boolean): void {
@@ -63,7 +76,7 @@ export class NodeWire implements Wire {
   rearm(): void {}
 }
 
-/** A body on its way to its client, a long one in pieces: TLS would copy all of it. */
+/** A body on its mode to its client, a long one in pieces: TLS would copy all of it. */
 class Sending implements UnreadAnswer {
   readonly held_bytes: number;
   readonly #res: ServerResponse;

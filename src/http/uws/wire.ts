@@ -1,5 +1,12 @@
 import { STATUS_CODES } from 'node:http';
-import { Exchange, type ExchangeLimits, isBodiless, type Reply, type Way, type Wire } from '../exchange.ts';
+import {
+  Exchange,
+  type ExchangeLimits,
+  isBodiless,
+  type Reply,
+  type ReplyMode,
+  type Wire,
+} from '../exchange.ts';
 import { framingOf, HeaderFields, type Request, requestOf } from '../request.ts';
 import { piece_bytes, type UnreadAnswer, type UnreadAnswers } from '../unread.ts';
 import type { HttpRequest, HttpResponse } from './uws.ts';
@@ -56,18 +63,18 @@ export class UwsWire implements Wire {
     if (this.exchange.open && this.#waitsForContinue()) this.#continue(res);
   }
 
-  send(reply: Reply, way: Way): void {
+  send(reply: Reply, mode: ReplyMode): void {
     const res = this.#res!;
     const hasBody = this.exchange.request.method !== 'HEAD' && !isBodiless(reply.status);
     const size = Buffer.byteLength(reply.body);
-    if (way === 'cut') this.#sendAndCut(res, reply, hasBody);
-    else if (way === 'drain') this.#sendOpen(res, reply, hasBody, size);
+    if (mode === 'cut') this.#sendAndCut(res, reply, hasBody);
+    else if (mode === 'drain') this.#sendOpen(res, reply, hasBody, size);
     // µWS ends no connection behind a head alone, nor behind a body that does not go out at once. A document cannot be padded.
-    else if (way === 'close' && (!hasBody || size > piece_bytes || typeof reply.body !== 'string')) {
+    else if (mode === 'close' && (!hasBody || size > piece_bytes || typeof reply.body !== 'string')) {
       this.#toCome = 1;
       this.#sendOpen(res, reply, hasBody, size);
-    } else this.#sendWhole(res, reply, hasBody, size, way === 'close');
-    if (way !== 'drain') this.#res = undefined;
+    } else this.#sendWhole(res, reply, hasBody, size, mode === 'close');
+    if (mode !== 'drain') this.#res = undefined;
   }
 
   finish(): void {
@@ -212,7 +219,7 @@ function closeSoon(res: HttpResponse): void {
   });
 }
 
-/** A body on its way to its client, in pieces: µWS copies nothing of it. */
+/** A body on its mode to its client, in pieces: µWS copies nothing of it. */
 class Sending implements UnreadAnswer {
   readonly held_bytes: number;
   readonly #body: Buffer;

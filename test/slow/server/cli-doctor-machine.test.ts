@@ -31,7 +31,7 @@ describe('a port', () => {
     expect(code).toBe(1);
     expect(of('port')).toEqual({
       what: 'port',
-      status: 'wrong',
+      status: 'fail',
       value: `127.0.0.1:${port} is used by another program`,
       cure: `Stop it, or set FACEMATCH_PORT; who it is: ss -ltnp 'sport = :${port}'`,
     });
@@ -56,7 +56,7 @@ describe('a port', () => {
     const { code, of } = await diagnose(folder, env);
     expect(code).toBe(1);
     const cure = 'Set FACEMATCH_ADMIN_PORT to another one';
-    expect(of('admin port')).toMatchObject({ status: 'wrong', cure });
+    expect(of('admin port')).toMatchObject({ status: 'fail', cure });
   });
 });
 
@@ -69,7 +69,7 @@ test.each([
   expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
   const value = expect.stringContaining(words);
   const cure = 'Correct or unset FACEMATCH_ADDON';
-  expect(of('native addon')).toMatchObject({ status: 'wrong', value, cure });
+  expect(of('native addon')).toMatchObject({ status: 'fail', value, cure });
   for (const what of ['ONNX Runtime', 'OpenCV', 'nets']) expect(of(what).status).toBe('unknown');
   expect(stdout).not.toMatch(/\\n|\bat .*:\d+:\d+/);
 });
@@ -79,9 +79,9 @@ describe('a copy of the program', () => {
     const script = copyProgram(folder, []);
     const { code, of, findings } = await diagnose(folder, {}, { script });
     expect(code).toBe(1);
-    expect(of('native addon')).toMatchObject({ status: 'wrong', cure: 'npm run setup' });
+    expect(of('native addon')).toMatchObject({ status: 'fail', cure: 'npm run setup' });
     expect(of('nets')).toMatchObject({ status: 'unknown', value: 'the native addon did not load' });
-    expect(findings.filter(({ status }) => status === 'wrong')).toHaveLength(1);
+    expect(findings.filter(({ status }) => status === 'fail')).toHaveLength(1);
   });
 
   test('takes a µWebSockets.js of one’s own, and warns of one that it cannot take', async () => {
