@@ -57,7 +57,7 @@ describe.each(packs)('the pack %s', (name) => {
     expect(body).toMatchObject({ match: true, model: { pack: name, version: manifest.version } });
   });
 
-  test.skipIf(!shared)('judges pairs of labelled people as well as any', async () => {
+  test.skipIf(!shared)('judges pairs of labelled people as well as any', { timeout: 300_000 }, async () => {
     const images = join(shared!, 'data/lfw-dev/images');
     const [header, ...lines] = readFileSync(join(shared!, 'data/lfw-dev/pairs.tsv'), 'utf8').split('\n');
     const slice = lines.filter((line, i) => line !== '' && i % 16 === 0);
