@@ -40,8 +40,9 @@ export default defineConfig({
     pool: 'forks',
     // Most tests wait for programs that they start: twice as many as two cores.
     maxWorkers: 4,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // A test that waits does so on what it started; the limit only ends one that hangs, also on a machine with much other load.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     globalSetup: 'test/support/folder.ts',
     // `npm test` runs fast and unit. They run in the order of their names: what is short fills the end.
     projects: [
