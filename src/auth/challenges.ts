@@ -16,17 +16,17 @@ const expiry_bytes = 6;
 const mac_bytes = 32;
 const head_bytes = 1 + id_bytes + owner_bytes + expiry_bytes;
 
-/** Clocks of replicas may differ by this much. */
+/** Maximum difference between the clocks of replicas. */
 const skew_ms = 5000;
 
-/** A challenge as the client gets it. */
+/** A challenge as the client receives it. */
 export interface Issued {
   challenge: string;
   steps: readonly Step[];
   expires_at: string;
 }
 
-/** A challenge that a client has sent back, and that is genuine. */
+/** A genuine challenge that a client has sent back. */
 export interface Redeemed {
   id: string;
   steps: readonly Step[];
@@ -34,15 +34,18 @@ export interface Redeemed {
   expires_ms: number;
 }
 
-/** Store of used challenges that all replicas share. */
+/** Store of used challenges, shared by all replicas. */
 export interface SharedClaims {
-  /** True for the first claim of an identifier within `ttl_ms`. Rejects when the store does not answer. */
+  /**
+   * Resolves to true for the first claim of an identifier within `ttl_ms`. Rejects when the store does not
+   * respond.
+   */
   claim(id: string, ttl_ms: number): Promise<boolean>;
   /** Forgets a claim. Never rejects. */
   unclaim(id: string): void;
 }
 
-/** The secrets that sign and verify: the first one signs. */
+/** The first secret signs; all of them verify. */
 export interface Secrets {
   readonly current: readonly Buffer[];
 }
@@ -52,7 +55,7 @@ interface ChallengeOptions {
   steps: number;
   lifetime_s: number;
   secrets: Secrets;
-  /** Absent with one process. */
+  /** Absent when there is only one process. */
   shared?: SharedClaims | undefined;
   /** Maximum number of used challenges in memory. */
   capacity?: number;
@@ -69,7 +72,7 @@ export class Challenges {
     this.#used = new UsedChallenges(1000 * options.lifetime_s, options.capacity);
   }
 
-  /** A new challenge for one API key. */
+  /** Issues a new challenge for one API key. */
   issue(key_id: string, now_ms = Date.now()): Issued {
     const { lifetime_s, secrets } = this.#options;
     const steps = this.#drawn[randomInt(this.#drawn.length)]!;
@@ -95,7 +98,8 @@ export class Challenges {
     const owner = payload.subarray(1 + id_bytes, 1 + id_bytes + owner_bytes);
     if (!timingSafeEqual(owner, ownerOf(key_id))) throw invalidChallenge('other_key');
     const expires_ms = payload.readUIntBE(head_bytes - expiry_bytes, expiry_bytes);
-    // One that is valid for longer than any was issued by a clock that has been set back since.
+    // Rejects a token that is valid for longer than any new one: the clock that issued it has been set back
+    // since.
     const left_ms = expires_ms - now_ms;
     if (left_ms <= 0 || left_ms > 1000 * this.#options.lifetime_s + skew_ms)
       throw invalidChallenge('expired');
@@ -103,12 +107,12 @@ export class Challenges {
     return { id: payload.subarray(1, 1 + id_bytes).toString('base64url'), steps, expires_ms };
   }
 
-  /** The signed part of a genuine token. */
+  /** Returns the signed part of a genuine token. */
   #payloadOf(token: string): Buffer | undefined {
     if (token.length > maxChallenge_characters || !/^[\w-]+$/.test(token)) return undefined;
     const bytes = Buffer.from(token, 'base64url');
     const payload = bytes.subarray(0, -mac_bytes);
-    // Each token has one spelling: unused bits of base64url would give another one the same bytes.
+    // Unused bits of base64url could spell one token in several ways, so the spelling is compared too.
     if (payload.length <= head_bytes || bytes.toString('base64url') !== token) return undefined;
     const mac = bytes.subarray(-mac_bytes);
     const matching = this.#options.secrets.current.filter((secret) =>
@@ -126,7 +130,7 @@ export class Challenges {
     try {
       isFirst = await shared.claim(id, 1000 * lifetime_s + 2 * skew_ms);
     } catch {
-      // Accepting it could accept it twice.
+      // Without the store, the challenge could be accepted twice.
       this.#used.remove(id);
       throw new Problem('not_ready', {
         detail:
@@ -136,13 +140,13 @@ export class Challenges {
     if (!isFirst) throw invalidChallenge('used');
   }
 
-  /** Makes a challenge valid again whose frames the server was too busy to look at. */
+  /** Makes a challenge valid again if the server was too busy to analyse its frames. */
   giveBack({ id }: Redeemed): void {
     this.#used.remove(id);
     this.#options.shared?.unclaim(id);
   }
 
-  /** Used challenges in memory. */
+  /** Number of used challenges in memory. */
   get used(): number {
     return this.#used.size;
   }
@@ -168,7 +172,7 @@ function macOf(payload: Buffer, secret: Buffer): Buffer {
 
 const horizontal = (step: Step) => step === 'left' || step === 'right';
 
-/** Every sequence of a length in which no step follows itself, and two steps or more have both axes. */
+/** All sequences of one length in which no step follows itself. Those of two or more steps use both axes. */
 export function allSequences(length: number): Step[][] {
   let sequences: Step[][] = [[]];
   for (let i = 0; i < length; i++) {
@@ -181,13 +185,13 @@ export function allSequences(length: number): Step[][] {
 }
 
 /**
- * Identifiers of used challenges. Each is kept until its token has expired by the wall clock, and for a token's lifetime by a clock that
- * never jumps: whichever way the wall clock is set, no token is accepted twice.
+ * Identifiers of used challenges. Each is kept until its token has expired by the wall clock and by a clock
+ * that never jumps, so that no change of the wall clock makes a token valid twice.
  */
 class UsedChallenges {
   readonly #lifetime_ms: number;
   readonly #capacity: number;
-  /** Entries are in the order of their use. */
+  /** A Map keeps insertion order, so the oldest claim comes first. */
   readonly #uses = new Map<string, { expires_ms: number; used_ms: number }>();
 
   /** The default capacity takes about 18 MB. */
@@ -200,7 +204,7 @@ class UsedChallenges {
     return this.#uses.size;
   }
 
-  /** False when it was used before. Throws Problem overloaded when too many are kept. */
+  /** Returns false if it was used before. Throws Problem overloaded when too many are kept. */
   add(id: string, expires_ms: number): boolean {
     if (this.#uses.has(id)) return false;
     const used_ms = performance.now();
@@ -214,7 +218,7 @@ class UsedChallenges {
     this.#uses.delete(id);
   }
 
-  /** The oldest ones, up to the first that has to be kept. */
+  /** Removes the oldest identifiers, up to the first that must be kept. */
   #dropExpired(now_ms: number): void {
     const wall_ms = Date.now();
     for (const [id, { expires_ms, used_ms }] of this.#uses) {
@@ -224,15 +228,18 @@ class UsedChallenges {
   }
 }
 
-/** A secret of its own for each process. */
+/** Creates a random secret for this process. */
 export const randomSecrets = (): Secrets => ({ current: [randomBytes(32)] });
 
 /** Minimum number of characters in a secret. */
 export const minSecret_characters = 32;
-/** Two are enough for a rotation. */
+/** Two secrets are enough for a rotation. */
 const maxSecrets = 8;
 
-/** The secrets in the lines of a file; undefined where it has none, too many, or one that is too short. */
+/**
+ * Parses the lines of a file into secrets. Returns undefined if there are none, too many, or one that is too
+ * short.
+ */
 export function secretsOf(text: string): Buffer[] | undefined {
   const lines = text.split(/\r?\n/).map((line) => line.trim());
   const given = lines.filter((line) => line !== '' && !line.startsWith('#'));

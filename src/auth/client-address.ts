@@ -1,16 +1,17 @@
 import { isIP, isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** The address of a peer without an IP address, such as a Unix socket: all of those share one bucket. */
+/** Stands for every peer without an IP address, such as a Unix socket: all of those share one bucket. */
 const unknownAddress = 'unknown';
 
-/** More than the longest text of an IP address: IPv4-mapped IPv6 with brackets, port and zone. */
+/** Longer than any IP address in text form: IPv4-mapped IPv6 with brackets, port and zone. */
 const maxEntry_characters = 80;
 
 /**
- * The address that a request is charged to: IPv4 as it is, IPv6 as its /64, of which one subscriber has all (RFC 6177). Of
- * X-Forwarded-For (all its lines, joined by commas) the last `trustedHops` entries were appended by proxies; the others come from the
- * client. They are read from right to left, up to the first one that is not an address.
+ * Returns the IP address whose bucket a request uses: IPv4 unchanged, IPv6 as its /64, because one subscriber
+ * has a whole /64 (RFC 6177). Proxies appended the last `trustedHops` entries of X-Forwarded-For (all its
+ * lines, joined by commas); the client may have sent the others. They are read from right to left, up to the
+ * first one that is not an IP address.
  */
 export function clientAddress(peer: string, forwardedFor: string | undefined, trustedHops: number): string {
   let address = normalise(peer) ?? unknownAddress;
@@ -28,7 +29,7 @@ function normalise(text: string): string | undefined {
   if (isIPv4(text)) return text;
   if (text.length > maxEntry_characters) return undefined;
   const host = withoutPort(text.trim());
-  // Checked by Node first: ipaddr.js also accepts octal and short forms, and rejects some zones.
+  // Node checks first, because ipaddr.js also accepts octal and short forms, and rejects some zones.
   if (isIP(host) === 0) return undefined;
   const address = ipaddr.process(host.replace(/%.*/, ''));
   if (address instanceof ipaddr.IPv4) return address.toString();

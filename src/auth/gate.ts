@@ -17,7 +17,7 @@ type GateSettings = Pick<
   'auth_failures_per_minute' | 'auth_failure_burst' | 'trusted_hops' | 'token_ms'
 >;
 
-/** The head of a request, as far as it says who sends it. */
+/** The parts of a request's headers that identify its sender. */
 interface Sender {
   /** The socket's remote address as text. */
   readonly peer: string;
@@ -25,13 +25,16 @@ interface Sender {
   readonly headers: ReadonlyMap<string, string>;
 }
 
-/** About 10 MB of buckets, however many addresses send requests. */
+/** Bounds memory to about 10 MB of buckets, however many IP addresses send requests. */
 export const maxBuckets = 65_536;
 
-/** When a request of the key will have been answered is not known. */
+/** Retry-After when a key has too many running requests: nobody knows when one will end. */
 const busyRetry_s = 1;
 
-/** Made once and shared by all requests: collecting the stack of a new Error would cost more than the rest of a refusal. */
+/**
+ * Created once and shared by all requests, because collecting the stack of a new Error would cost more than
+ * the rest of a rejection.
+ */
 const refusals = {
   missing: fixed(new Problem('missing_api_key')),
   invalid: fixed(new Problem('invalid_api_key')),
@@ -54,7 +57,7 @@ const refusals = {
   ) as Record<Scope, Problem>,
 };
 
-/** The keys, their limits, and how many requests of each are running. */
+/** Holds the keys, their limits and the number of running requests of each. */
 export class Gate {
   readonly keys: KeyStore;
   readonly callers: RateLimiter;
@@ -62,12 +65,18 @@ export class Gate {
   readonly token_ms: number;
   readonly #trustedHops: number;
   readonly #failureQuota: Quota;
-  /** Running requests of each key in this process, also of keys without a limit: they may get one meanwhile. */
+  /**
+   * Running requests of each key in this process. Keys without a limit are counted too, because they may get
+   * one meanwhile.
+   */
   readonly #running = new Map<string, number>();
-  /** Always local: client addresses do not leave the process, and more replicas do not make guessing feasible. */
+  /**
+   * Always local: client addresses must not leave the process, and more replicas do not make guessing
+   * feasible.
+   */
   readonly #failures = new Limiter(maxBuckets);
 
-  /** `callers` limits the keys; by default in this process only. */
+  /** `callers` limits the keys; by default only within this process. */
   constructor(keys: KeyStore, settings: GateSettings, callers: RateLimiter = new Limiter(maxBuckets)) {
     this.keys = keys;
     this.callers = callers;
@@ -76,7 +85,10 @@ export class Gate {
     this.#failureQuota = { rate: settings.auth_failures_per_minute / 60, burst: settings.auth_failure_burst };
   }
 
-  /** Counts a wrong key for its sender. The seconds to wait when there were too many; undefined otherwise. */
+  /**
+   * Counts a failed authentication of this sender. Returns the seconds to wait after too many of them,
+   * otherwise undefined.
+   */
   recordFailedAuth({ peer, headers }: Sender, now_ms: number): number | undefined {
     const address = clientAddress(peer, headers.get('x-forwarded-for'), this.#trustedHops);
     const { admitted, rate } = this.#failures.take(address, this.#failureQuota, 1, now_ms);
@@ -87,7 +99,7 @@ export class Gate {
     return (this.#running.get(id) ?? 0) < concurrent;
   }
 
-  /** Counts a request of the key as running until `leave`. */
+  /** Counts a request of the key as running until `leave` is called. */
   enter({ id }: ApiKey): void {
     this.#running.set(id, (this.#running.get(id) ?? 0) + 1);
   }
@@ -99,19 +111,19 @@ export class Gate {
   }
 }
 
-/** Why a request is not admitted; undefined where it is. */
+/** Reason for not admitting a request; undefined if it is admitted. */
 type Refused = Problem | undefined;
 
 /**
- * What one request costs its key: its tokens, and its place among the key's running requests. On admission it pays by the number of its
- * photos or comparisons, at least one token; what its CPU time is worth beyond that is taken when it is known.
+ * What one request costs its key: tokens, and one of the key's running requests. On admission it takes a
+ * token for each photo or comparison, at least one. CPU time beyond that is charged when it is known.
  */
 export class QuotaUse {
   readonly #gate: Gate;
   readonly #sender: Sender;
-  /** Known once the key is verified. */
+  /** Set once the key is verified. */
   key_id: string | undefined;
-  /** Known once the request is admitted. */
+  /** Set once the request is admitted. */
   key: ApiKey | undefined;
   /** Tokens taken so far. */
   #paid = 0;
@@ -120,7 +132,7 @@ export class QuotaUse {
   #running = false;
   #ended = false;
   #rate: RateState | undefined;
-  /** The seconds until the same request may be admitted, after a refusal. */
+  /** Seconds to wait before the rejected request may be sent again. */
   retry_s: number | undefined;
 
   constructor(gate: Gate, sender: Sender) {
@@ -129,16 +141,18 @@ export class QuotaUse {
   }
 
   /**
-   * Checks key, scope and rate limit, in this order, and takes tokens (0 are never limited), the first time also a place until `release`.
-   * Returns the Problem of a refusal: V8 walks the stack for a throw, which costs a tenth of a refusal. A promise only when a shared limiter
-   * asks Redis.
+   * Checks key, scope and rate limit, in this order, and takes tokens (0 are never limited). The first call
+   * also counts the request as running until `release`. Returns the Problem instead of throwing it, because
+   * walking the stack would cost a tenth of a rejection. Returns a promise only when a shared limiter asks
+   * Redis.
    */
   admit(scope: Scope | 'any', tokens: number, now_ms = Date.now()): Refused | Promise<Refused> {
     const { keys, callers } = this.#gate;
     const presented = presentedKey(this.#sender.headers);
-    // A request without a key is not a guess, so it is not limited.
+    // A request without a key is not a guess, so failed authentications do not limit it.
     if (presented === undefined) return refusals.missing;
-    // Valid keys are checked before the failures of their address, so that nobody behind the same proxy can lock out their owner.
+    // Valid keys are checked before the failures of their IP address, so that other clients behind the same
+    // proxy cannot lock the owner out.
     const key = keys.verify(presented, now_ms);
     if (key === undefined) {
       this.retry_s = this.#gate.recordFailedAuth(this.#sender, now_ms);
@@ -147,7 +161,7 @@ export class QuotaUse {
     this.key_id = key.id;
     if (scope !== 'any' && !key.scopes.includes(scope)) return refusals.scope[scope];
     const price = this.#paid + tokens;
-    // No wait would help.
+    // The request can never be admitted, so no Retry-After is sent.
     if (price > key.burst) return new Problem('too_many_images', { limit: key.burst });
     if (this.key === undefined && !this.#gate.hasRoom(key)) {
       this.#rate = callers.settle(key.id, key, 0, now_ms);
@@ -167,7 +181,7 @@ export class QuotaUse {
       return new Problem('rate_limit_exceeded', { detail });
     }
     this.#paid = price;
-    // It may have been answered meanwhile.
+    // The request may have been released meanwhile.
     if (this.key !== undefined || this.#ended) return undefined;
     this.key = key;
     if (this.#gate.hasRoom(key)) {
@@ -175,28 +189,28 @@ export class QuotaUse {
       this.#running = true;
       return undefined;
     }
-    // Others came in between, while a shared limiter was asked.
+    // Other requests may have been admitted while the shared limiter was asked.
     this.giveBack();
     this.key = undefined;
     return this.#tooMany(key);
   }
 
-  /** Gives the tokens of a request back that the server was too busy to serve. */
+  /** Returns the tokens of a request that the server was too busy to serve. */
   giveBack(now_ms = Date.now()): void {
     if (this.key === undefined || this.#paid === 0) return;
     this.#rate = this.#gate.callers.settle(this.key.id, this.key, -this.#paid, now_ms);
     this.#paid = 0;
-    // Nothing of it is charged later either.
+    // Later CPU time of this request is not charged either.
     this.#spent_ms = Number.NEGATIVE_INFINITY;
   }
 
-  /** Adds CPU time of a job of the request. What ends after the response is charged then. */
+  /** Adds CPU time of a job of the request. Jobs that end after the response are charged then. */
   spend(cpu_ms: number): void {
     this.#spent_ms += cpu_ms;
     if (this.#ended) this.#charge();
   }
 
-  /** Takes the tokens that the request cost more than it was admitted for. */
+  /** Takes the tokens for CPU time beyond those paid on admission. */
   #charge(now_ms = Date.now()): void {
     const { callers, token_ms } = this.#gate;
     const further = this.#spent_ms / token_ms - this.#paid;
@@ -205,10 +219,7 @@ export class QuotaUse {
     this.#rate = callers.settle(this.key.id, this.key, further, now_ms);
   }
 
-  /**
-   * Charges what it cost, gives the place back, and takes none any more. Call it when the response is there; returns its headers that say
-   * what is left, and how long to wait.
-   */
+  /** Charges the request and ends it. Call it when the response is ready. Returns the RateLimit headers. */
   release(): [string, string][] {
     this.#ended = true;
     this.#charge();
@@ -231,13 +242,14 @@ function fixed(problem: Problem): Problem {
   return Object.freeze(problem);
 }
 
-/** No text that could be a key: it is refused as one that is wrong. */
+/** Stands for text that cannot be a key. It is rejected like a wrong key. */
 const contradictory = 'two keys';
 
 /**
- * The key that a request presents: `x-api-key`, or the token of `Authorization: Bearer` (RFC 6750 section 2.1), whose scheme is
- * written in any case. Beside `x-api-key`, a token without the form of a key belongs to somebody else, such as a gateway, and is
- * ignored; one that could be another key makes none of both. Undefined where there is no key.
+ * Returns the key that a request presents: `x-api-key`, or the token of `Authorization: Bearer` (RFC 6750
+ * section 2.1, case-insensitive scheme). If both are sent, a token that does not look like a key is ignored,
+ * because it is meant for a gateway; one that could be another key makes both invalid. Returns undefined if
+ * there is no key.
  */
 function presentedKey(headers: ReadonlyMap<string, string>): string | undefined {
   const key = headers.get('x-api-key') || undefined;

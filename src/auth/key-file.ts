@@ -15,7 +15,7 @@ const keyRecord = z.strictObject({
   /** Tokens per second. */
   rate: z.number().positive().max(keyLimits.rate),
   burst: z.int().min(1).max(keyLimits.burst),
-  /** Requests that may run at once in one process; any number when absent. */
+  /** Maximum number of running requests in one process; unlimited if absent. */
   concurrent: z.exactOptional(z.int().min(1).max(keyLimits.concurrent)),
   created_at: moment,
   expires_at: z.exactOptional(moment),
@@ -42,22 +42,28 @@ export const keyFileFault = (file: string, reason: string, cure = howToCreate) =
 /** Throws UnusableFile. */
 export const readKeyFile = (file: string): KeyRecord[] => recordsOf(file, readPrivate(file).text);
 
-/** The text of a file of secrets, and its state of the same moment. `kind` and `cure` are for messages. Throws UnusableFile. */
+/**
+ * Reads a file of secrets, with its state at the same moment. `kind` and `cure` are for messages. Throws
+ * UnusableFile.
+ */
 export function readPrivate(
   file: string,
   kind: string = what,
   cure: string = howToCreate,
 ): { text: string; stats: Stats } {
   const read = readRegular(kind, file, cure);
-  // The group may read: Kubernetes and systemd give secrets to processes other than root that way.
-  // Windows has no such bits: Node reports 0o666 for every file there.
+  // The group may read it, because Kubernetes and systemd give secrets to non-root processes that way.
+  // Windows has no mode bits: Node reports 0o666 for every file there.
   if (process.platform !== 'win32' && (read.stats.mode & 0o037) !== 0 && !isOnReadOnlyMount(file)) {
     throw new UnusableFile(kind, file, 'is open to other users', `Close it with: chmod 600 ${quote(file)}`);
   }
   return read;
 }
 
-/** Secrets of Docker and Kubernetes are mounted so, by default open to all users of the container, and nobody there can close them. */
+/**
+ * Docker and Kubernetes mount secrets there, open to all users of the container by default, and the mode
+ * cannot be changed.
+ */
 function isOnReadOnlyMount(file: string): boolean {
   try {
     accessSync(file, constants.W_OK);
@@ -74,7 +80,7 @@ export function recordsOf(file: string, text: string): KeyRecord[] {
   try {
     json = JSON.parse(withoutMark(text));
   } catch {
-    // Without V8's own message: it quotes the text, and hashes do not belong in a log.
+    // V8's own message is omitted, because it quotes the text, and hashes do not belong in a log.
     throw keyFileFault(file, 'is not valid JSON', cure);
   }
   const result = keyFile.safeParse(json);
@@ -84,7 +90,7 @@ export function recordsOf(file: string, text: string): KeyRecord[] {
   throw keyFileFault(file, `is not a key file: at ${where}, ${issue?.message}`, cure);
 }
 
-/** Single quotes for a POSIX shell, where the path needs them. */
+/** Quotes a path for a POSIX shell where needed. */
 export function quote(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

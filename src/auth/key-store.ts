@@ -14,30 +14,36 @@ interface Entry {
   end_ms: number;
 }
 
-/** An unknown id is compared with this, so that it takes as long as a known one. No text with this SHA-256 is known. */
+/**
+ * Unknown ids are compared with this hash, so that they take as long as known ones. No text with this SHA-256
+ * is known.
+ */
 const dummyHash = Buffer.alloc(32);
 
-/** Where changes of the file are told. */
+/** Log that reports changes of the file. */
 interface Log {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
 }
 
-/** Most polls until a change is tried, or tried again, whatever the file does meanwhile. */
+/** Maximum number of polls before a change is read, or read again, even if the file keeps changing. */
 const max_polls = 20;
 
-/** The keys in use: those of the last version of the file that could be read. */
+/** The keys in use, from the last readable version of the file. */
 export class KeyStore {
   readonly #file: string;
   readonly #log: Log;
   #entries: ReadonlyMap<string, Entry>;
-  /** State of the file that was read last. */
+  /** State of the file when it was last read. */
   #loaded: string;
-  /** The file cannot be taken over as it is: a revocation in it is not in force. */
+  /** True if the changed file could not be read, so that a revocation in it is not in force. */
   stale = false;
   #closed = false;
 
-  /** Throws UnusableFile when the file is missing, open to other users, broken, or without any usable key. */
+  /**
+   * Throws UnusableFile when the file is missing, readable by other users, malformed, or without any usable
+   * key.
+   */
   constructor(file: string, log: Log, interval_ms = 500) {
     this.#file = file;
     this.#log = log;
@@ -50,13 +56,16 @@ export class KeyStore {
     void this.#follow(interval_ms);
   }
 
-  /** Keys that are neither revoked nor expired at this moment. */
+  /** Returns the keys that are neither revoked nor expired at this moment. */
   get size(): number {
     const now_ms = Date.now();
     return [...this.#entries.values()].filter(({ end_ms }) => now_ms < end_ms).length;
   }
 
-  /** Undefined when it is unknown, revoked or expired. Text without the form of a key, which is not secret, is not hashed. */
+  /**
+   * Returns undefined if the key is unknown, revoked or expired. Text without the form of a key is not
+   * secret, so it is not hashed.
+   */
   verify(presented: string, now_ms: number): ApiKey | undefined {
     const id = keyId(presented);
     if (id === undefined) return undefined;
@@ -70,13 +79,14 @@ export class KeyStore {
   }
 
   /**
-   * Polls, because file events are missing on network mounts and for replaced links and folders. A change is read when it is stable for two
-   * polls, so that its writer has finished, and again, at growing intervals, until that works. Does not keep the process alive.
+   * Polls, because file events are missing on network mounts and for replaced links and folders. A change is
+   * read when it is stable for two polls, so that its writer has finished. If that fails, reading is retried
+   * at growing intervals. Does not keep the process alive.
    */
   async #follow(interval_ms: number): Promise<void> {
     let seen = this.#loaded;
     let reported: string | undefined;
-    /** Polls since the change or the last try, and how many there have to be for the next one. */
+    /** Polls since the change or the last attempt, and the number of them before the next attempt. */
     let waited = 0;
     let wanted = 0;
     for (;;) {
@@ -104,7 +114,7 @@ export class KeyStore {
     }
   }
 
-  /** Returns why the file cannot be taken over; undefined when it was. */
+  /** Reads the file again. Returns the error message if it cannot be used, otherwise undefined. */
   #reload(): string | undefined {
     try {
       const { text, stats } = readPrivate(this.#file);
@@ -113,14 +123,17 @@ export class KeyStore {
     } catch (error) {
       return error instanceof UnusableFile ? error.reason : 'cannot be read';
     }
-    // A file without a usable key takes effect too: revoking the last key must work.
+    // A file without a usable key also takes effect, so that the last key can be revoked.
     if (this.size === 0) this.#log.warn({ keys: 0 }, 'the key file was reloaded; no usable key is left');
     else this.#log.info({ keys: this.size }, 'the key file was reloaded');
     return undefined;
   }
 }
 
-/** ctime, not mtime: it also changes with the mode and with a rename, and no tool can set it back. */
+/**
+ * Compares ctime instead of mtime: it also changes with the mode and on a rename, and no tool can set it
+ * back.
+ */
 const identity = ({ dev, ino, size, ctimeMs }: Stats) => [dev, ino, size, ctimeMs].join(':');
 
 function entriesOf(records: readonly KeyRecord[]): Map<string, Entry> {

@@ -5,19 +5,19 @@ export type { Scope };
 
 const isScope = (scope: Scope | 'any' | 'none'): scope is Scope => scope !== 'any' && scope !== 'none';
 
-/** What a key may be used for; each endpoint needs one of them, and two may need the same. */
+/** Scopes of a key. Each endpoint requires one of them; two endpoints may require the same. */
 export const scopes: readonly Scope[] = [...new Set(endpoints.map(({ scope }) => scope).filter(isScope))];
 
-/** The scopes of a new key unless others are given; those of sensitive endpoints have to be asked for. */
+/** Default scopes of a new key. Scopes of sensitive endpoints must be requested. */
 export const defaultScopes: readonly Scope[] = scopes.filter(
   (scope) => !endpoints.some((endpoint) => endpoint.scope === scope && endpoint.sensitive),
 );
 
 export const keyLimits = {
-  /** Characters. */
+  /** Maximum length of a name in characters. */
   name: 100,
   note: 500,
-  /** Tokens per second; more than any server of this kind reaches. */
+  /** Maximum rate in tokens per second, more than one server of this kind can reach. */
   rate: 1_000_000,
   burst: 1_000_000,
   concurrent: 100_000,
@@ -30,11 +30,11 @@ export type KeyStatus = 'active' | 'retiring' | 'revoked' | 'expired';
 
 interface Ends {
   expires_at?: string;
-  /** May be in the future: a key that was rotated with a grace period. */
+  /** May be in the future for a key that was rotated with a grace period. */
   revoked_at?: string;
 }
 
-/** When the key stops working, in milliseconds since 1970; Infinity when never. */
+/** Returns when the key stops working, in milliseconds since 1970, or Infinity. */
 export function endOf({ expires_at, revoked_at }: Ends): number {
   return Math.min(momentOf(expires_at), momentOf(revoked_at));
 }
@@ -49,8 +49,9 @@ const momentOf = (time: string | undefined) =>
   time === undefined ? Number.POSITIVE_INFINITY : Date.parse(time);
 
 /**
- * A key is `fm_<id>_<secret>`. The id is public. Letters and digits only: a double click selects all of it, and no shell, URL or
- * header has to quote it. The prefix lets secret scanners find leaked keys.
+ * A key is `fm_<id>_<secret>`, with a public id. It has only letters, digits and underscores: a double click
+ * selects all of it, and shells, URLs and headers need no quotes. The prefix lets secret scanners find leaked
+ * keys.
  */
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const idLength = 12;
@@ -61,20 +62,25 @@ const keyPattern = new RegExp(`^fm_([0-9A-Za-z]{${idLength}})_[0-9A-Za-z]{${secr
 const idPattern = new RegExp(`^[0-9A-Za-z]{${idLength}}$`);
 const keyLength = 'fm_'.length + idLength + '_'.length + secretLength;
 
-/** A new key. Only its hash is stored. */
+/** Creates a key. Only its hash is stored. */
 export function createKey(): { id: string; key: string } {
   const id = randomText(idLength);
   return { id, key: `fm_${id}_${randomText(secretLength)}` };
 }
 
-/** The id in a key; undefined for text without the form of a key. The length is checked first, as headers may be long. */
+/**
+ * Returns the id in a key, or undefined for text without the form of a key. The length is checked first,
+ * because headers may be long.
+ */
 export function keyId(presented: string): string | undefined {
   return presented.length === keyLength ? keyPattern.exec(presented)?.[1] : undefined;
 }
 
 export const isKeyId = (text: string) => idPattern.test(text);
 
-/** SHA-256 of the whole key, hexadecimal. A fast hash is enough for a secret of 256 random bits. */
+/**
+ * Returns the SHA-256 of the whole key in hexadecimal. A fast hash is enough for a secret of 256 random bits.
+ */
 export const keyHash = (key: string) => hash('sha256', key);
 
 function randomText(length: number): string {

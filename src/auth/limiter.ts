@@ -1,17 +1,18 @@
 export interface Quota {
-  /** Tokens per second, > 0; may be a fraction. */
+  /** Tokens per second, above 0; may be a fraction. */
   readonly rate: number;
-  /** Most tokens in the bucket, >= 1. */
+  /** Maximum number of tokens in the bucket, at least 1. */
   readonly burst: number;
 }
 
-/** Tolerance for rounding: a caller that waited exactly as long as it was told must be admitted. */
+/** Tolerance for rounding: a caller that waited exactly the requested time must be admitted. */
 const epsilon = 1e-9;
 
 /**
- * A token bucket: it starts full, fills at `rate`, and admits at most `burst + rate × t` tokens in any window of t seconds. What a request
- * cost more than it was admitted for is taken afterwards, by which the bucket may become negative. When the clock steps back, it keeps its
- * tokens and counts on from there: the latest time seen would lock callers out.
+ * A token bucket: it starts full, fills at `rate`, and admits at most `burst + rate × t` tokens in any window
+ * of t seconds. Cost beyond the admission price is taken afterwards and may make the bucket negative. When
+ * the clock steps back, the bucket keeps its tokens and continues from there, because waiting for the latest
+ * time seen would lock callers out.
  */
 export class TokenBucket {
   #quota: Quota;
@@ -24,7 +25,7 @@ export class TokenBucket {
     this.#updated_ms = now_ms;
   }
 
-  /** Takes `cost` tokens if there are enough, and returns whether it did. A cost of 0 always passes. */
+  /** Takes `cost` tokens if there are enough, and returns whether it did. A cost of 0 is always admitted. */
   take(cost: number, now_ms: number): boolean {
     const tokens = this.tokens(now_ms);
     if (cost <= 0) return true;
@@ -33,12 +34,12 @@ export class TokenBucket {
     return true;
   }
 
-  /** Takes `cost` tokens, whatever there is; below 0 it gives tokens back. */
+  /** Takes `cost` tokens without a check; a negative cost returns tokens. */
   settle(cost: number, now_ms: number): void {
     this.#tokens = Math.min(this.#quota.burst, this.tokens(now_ms) - cost);
   }
 
-  /** Tokens now, at most `burst`; below 0 after requests that cost more than there was. */
+  /** Returns the current tokens, at most `burst`; negative after requests that cost more than there was. */
   tokens(now_ms: number): number {
     const elapsed_ms = now_ms - this.#updated_ms;
     if (elapsed_ms > 0) {
@@ -48,7 +49,7 @@ export class TokenBucket {
     return this.#tokens;
   }
 
-  /** Seconds until there are `target` tokens; 0 when there are, Infinity when there never will be. */
+  /** Returns the seconds until there are `target` tokens: 0 if there are, Infinity if there never will be. */
   secondsUntil(target: number, now_ms: number): number {
     if (target > this.#quota.burst) return Number.POSITIVE_INFINITY;
     const missing = target - this.tokens(now_ms);
@@ -59,10 +60,13 @@ export class TokenBucket {
     return this.secondsUntil(this.#quota.burst, now_ms) === 0;
   }
 
-  /** `refused_cost`: what a refused request needs when it is sent again; undefined for an admitted one. */
+  /**
+   * Returns the state for the client. `refused_cost`: tokens that a rejected request needs when it is sent
+   * again; undefined for an admitted one.
+   */
   state(now_ms: number, refused_cost?: number): RateState {
     const { rate, burst } = this.#quota;
-    // If Retry-After and RateLimit both occur, they should name one moment (draft, "Server Behavior").
+    // Retry-After and RateLimit should name the same moment (draft, "Server Behavior").
     const wait =
       refused_cost === undefined
         ? this.secondsUntil(burst, now_ms)
@@ -75,15 +79,16 @@ export class TokenBucket {
     };
   }
 
-  /** Sets the tokens to those of another bucket of the same quota at that time. */
+  /** Sets the tokens to those that another bucket of the same quota has at that time. */
   follow(tokens: number, now_ms: number): void {
     this.#tokens = Math.min(this.#quota.burst, tokens);
     this.#updated_ms = now_ms;
   }
 
   /**
-   * Changes the quota of a bucket in use. Its tokens never grow by that, and the time since it was last asked counts at the slower
-   * rate: whoever makes the quota flip, as replicas with different key files do, gains by neither.
+   * Changes the quota of a bucket in use. Its tokens never grow, and the time since the last call counts at
+   * the slower rate, so that a flipping quota, as with replicas that have different key files, gives no
+   * advantage.
    */
   requota(quota: Quota, now_ms: number): void {
     const { rate, burst } = this.#quota;
@@ -94,14 +99,17 @@ export class TokenBucket {
   }
 }
 
-/** The state of a bucket for the client, in whole tokens and whole seconds. */
+/** State of a bucket for the client, in whole tokens and whole seconds. */
 export interface RateState {
   /** Tokens of a full bucket. */
   limit: number;
   remaining: number;
-  /** After an admitted request: until the bucket is full again. After a refused one: the same as Retry-After. */
+  /**
+   * After an admitted request: seconds until the bucket is full. After a rejected one: the same as
+   * Retry-After.
+   */
   reset_seconds: number;
-  /** How long an empty bucket takes to fill; at least 1, because `w` is an integer. */
+  /** Seconds that an empty bucket takes to fill, at least 1, because `w` is an integer. */
   window_seconds: number;
 }
 
@@ -116,9 +124,12 @@ export interface BucketDecision {
   tokens: number;
 }
 
-/** What the gate asks: a local limiter answers at once, a shared one with a promise. */
+/** Interface of the gate's limiters: a local one returns a result, a shared one a promise. */
 export interface RateLimiter {
-  /** `paid`: what the same request has paid before; sent again it pays both, which decides the wait after a refusal. */
+  /**
+   * `paid`: tokens that the request has paid before. A client that sends it again pays both, so both
+   * determine the wait after a rejection.
+   */
   take(
     caller: string,
     quota: Quota,
@@ -127,16 +138,21 @@ export interface RateLimiter {
     paid?: number,
   ): Admission | Promise<Admission>;
   /**
-   * Takes what a request cost more than it was admitted for, whatever there is, or gives back (below 0) the tokens of one that was not served.
-   * Returns the state of the bucket as far as this process knows it.
+   * Takes cost beyond the admission price without a check, or returns (negative) the tokens of a request that
+   * was not served. Returns the state of the bucket as far as this process knows it.
    */
   settle(caller: string, quota: Quota, cost: number, now_ms: number): RateState;
 }
 
-/** How many of the least recently used buckets are searched for a full one; keeps eviction O(1). */
+/**
+ * Maximum number of least recently used buckets that are searched for a full one, which keeps eviction O(1).
+ */
 const evictionScan = 16;
 
-/** One token bucket for each caller, at most `capacity` of them. Evicts a full one, by which nothing is lost, or else the oldest. */
+/**
+ * One token bucket per caller, at most `capacity` of them. Evicts a full one, which loses nothing, or else
+ * the oldest.
+ */
 export class Limiter implements RateLimiter {
   readonly #capacity: number;
   /** Least recently used first: a Map iterates in the order of insertion. */
@@ -162,7 +178,9 @@ export class Limiter implements RateLimiter {
     return bucket.state(now_ms);
   }
 
-  /** Copies the decision and the remaining tokens of another limiter, and returns it like a decision of its own. */
+  /**
+   * Applies the decision and the remaining tokens of another limiter, and returns it like a local decision.
+   */
   follow(
     caller: string,
     quota: Quota,

@@ -5,9 +5,10 @@ import type { RedisAddress } from '../config/redis-address.ts';
 import type { BucketDecision, Quota } from './limiter.ts';
 
 /**
- * TokenBucket of limiter.ts as a Redis script, with the same steps. A bucket is one string, "tokens at_ms rate burst", each with the 17
- * digits that a double needs. A missing one counts as full, so it is kept until it is full, for a day at least and a century at most:
- * a replica with another key file may find a larger burst or a slower rate there.
+ * TokenBucket of limiter.ts as a Redis script, with the same steps. A bucket is one string, "tokens at_ms
+ * rate burst", each with the 17 digits that a double needs. A missing bucket counts as full, so each is kept
+ * until it is full, for at least a day and at most a century: a replica with another key file may use a
+ * larger burst or a slower rate.
  */
 export const bucketFunction = `
 local epsilon = 1e-9
@@ -43,7 +44,7 @@ local function take(key, now_ms, rate, burst, cost, settles)
 end
 `;
 
-/** Uses the clock of Redis: those of the replicas differ, and each difference would add tokens. */
+/** Uses the clock of Redis, because the replicas' clocks differ and each difference would add tokens. */
 export const bucketScript = `${bucketFunction}
 local seconds, microseconds = unpack(redis.call('TIME'))
 return take(KEYS[1], seconds * 1000 + microseconds / 1000, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == 'settle')
@@ -53,22 +54,25 @@ const scriptSha1 = createHash('sha1').update(bucketScript).digest('hex');
 
 export const bucketKey = (caller: string): string => `facematch:bucket:${caller}`;
 
-/** A used challenge of a liveness check. */
+/** Marks a used challenge of a liveness check. */
 export const challengeKey = (id: string): string => `facematch:challenge:${id}`;
 
-/** Longest time to connect, log in and run the script once. */
+/** Maximum time to connect, log in and run the script once. */
 export const connectLimit_ms = 1000;
-/** Longest time that a request waits for an answer. */
+/** Maximum time that a request waits for a reply. */
 export const answerLimit_ms = 200;
 
-/** No key has this id: theirs are longer. */
+/** No key has this id, because key ids are longer. */
 const probeCaller = 'probe';
 
-/** One connection to Redis, until its first fault: its owner opens a new one, which logs in and writes within one time limit. */
+/**
+ * One connection to Redis, used until its first error. The owner then opens a new one, which logs in and
+ * writes within one time limit.
+ */
 export class RedisClient {
   readonly #redis: Redis;
   readonly #password: string | undefined;
-  /** The connection ended, not because of this process or of an answer. */
+  /** True if Redis or the network closed the connection, not this process or an error reply. */
   dropped = false;
   #closed = false;
   #close: (fault: Error) => void = () => {};
@@ -85,18 +89,18 @@ export class RedisClient {
   }
 
   /**
-   * Connects, logs in, and runs the script on a test bucket: Redis may be loading, read-only or full, or this user lack rights. Rejects
-   * with an Error of one line without a password.
+   * Connects, logs in, and runs the script on a test bucket, because Redis may be loading, read-only or full,
+   * or the user may lack rights. Rejects with a one-line Error without a password.
    */
   static async open(address: RedisAddress, limit_ms = connectLimit_ms): Promise<RedisClient> {
     const { host, port, db, tls, username, password } = address;
-    // Imported here, so that a server without a shared limiter does not load it.
+    // Imported here so that a server without a shared limiter does not load it.
     const { Redis } = await import('ioredis');
     const redis = new Redis({
       host,
       port,
       ...(tls ? { tls: isIP(host) === 0 ? { servername: host } : {} } : {}),
-      // This class itself logs in, retries, and waits until Redis is ready.
+      // Options that turn off what this class does itself: log in, retry and wait until Redis is ready.
       lazyConnect: true,
       retryStrategy: null,
       enableOfflineQueue: false,
@@ -120,28 +124,28 @@ export class RedisClient {
     return client.#within(limit_ms, Promise.race([start(), failed]));
   }
 
-  /** Rejects when Redis does not answer in time or as it should, and closes the client. */
+  /** Rejects when Redis does not reply in time or replies with an error, and closes the client. */
   take(caller: string, quota: Quota, cost: number): Promise<BucketDecision> {
     return this.#within(answerLimit_ms, this.#run(caller, quota, cost, 'take'));
   }
 
-  /** Takes the cost whatever there is; below 0 it gives tokens back. Rejects as above. */
+  /** Takes the cost without a check; a negative cost returns tokens. Rejects like `take`. */
   settle(caller: string, quota: Quota, cost: number): Promise<BucketDecision> {
     return this.#within(answerLimit_ms, this.#run(caller, quota, cost, 'settle'));
   }
 
-  /** True for the first claim of an identifier within `ttl_ms`. Rejects as `take` does. */
+  /** Resolves to true for the first claim of an identifier within `ttl_ms`. Rejects like `take`. */
   async claim(id: string, ttl_ms: number): Promise<boolean> {
     const claimed = this.#redis.set(challengeKey(id), '1', 'PX', ttl_ms, 'NX');
     return (await this.#within(answerLimit_ms, claimed)) === 'OK';
   }
 
-  /** Forgets a claim. By SET, because the user of a server needs no right to delete. Rejects as `take` does. */
+  /** Forgets a claim with SET, because the server's user needs no right to delete. Rejects like `take`. */
   async unclaim(id: string): Promise<void> {
     await this.#within(answerLimit_ms, this.#redis.set(challengeKey(id), '0', 'PX', 1));
   }
 
-  /** Redis's version, such as "7.0.15"; undefined when it does not tell. */
+  /** Returns the version of Redis, such as "7.0.15", or undefined if it is not reported. */
   async version(): Promise<string | undefined> {
     const info = await this.#redis.info('server').catch(() => '');
     return /^redis_version:(\S+)/m.exec(info)?.[1];
@@ -159,7 +163,7 @@ export class RedisClient {
   ): Promise<BucketDecision> {
     const values = [bucketKey(caller), rate, burst, cost, how] as const;
     const reply = await this.#redis.evalsha(scriptSha1, 1, ...values).catch((error: Error) => {
-      // Redis was restarted, or its scripts were flushed.
+      // Redis was restarted, or its scripts were flushed, so the script is sent again.
       if (!error.message.startsWith('NOSCRIPT')) throw error;
       return this.#redis.eval(bucketScript, 1, ...values);
     });
@@ -171,12 +175,13 @@ export class RedisClient {
     return { admitted: admitted === 1, tokens };
   }
 
-  /** Limits the time of `work`. Any fault closes the client; rejects with its first fault. */
+  /** Limits the time of `work`. Any error closes the client. Rejects with its first error. */
   async #within<T>(limit_ms: number, work: Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {
       const fault = new Error(`no answer within ${limit_ms} ms`);
-      // If this process was suspended, the answer may be waiting: sockets are read between timers and immediates.
+      // If this process was suspended, the reply may be waiting: sockets are read between timers and
+      // immediates.
       timer = setTimeout(() => setImmediate(reject, fault), limit_ms);
     });
     try {
@@ -189,17 +194,18 @@ export class RedisClient {
     }
   }
 
-  /** Only the first fault counts: later ones are its consequences. */
+  /** Only the first error counts, because later ones are its consequences. */
   #fail({ message }: Error, dropped = false): void {
     if (!this.#closed) this.dropped = dropped || this.#redis.status !== 'ready';
     this.#closed = true;
     this.#close(new Error(this.#presentable(message)));
-    // ioredis hears only the first error of its socket; TLS may report another after the end, which would end the process.
+    // ioredis listens only for the first error of its socket, but TLS may report another after the end, which
+    // would end the process.
     this.#redis.stream?.on('error', () => {});
     this.#redis.disconnect();
   }
 
-  /** The password is left out, because Redis repeats the arguments of unknown commands. */
+  /** Removes the password, because Redis repeats the arguments of unknown commands. */
   #presentable(message: string): string {
     const line = message.replaceAll(/\s+/g, ' ').slice(0, 200);
     return this.#password === undefined ? line : line.replaceAll(this.#password, '***');

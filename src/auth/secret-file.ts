@@ -13,14 +13,14 @@ interface Log {
   warn(fields: object, message: string): void;
 }
 
-/** The secrets of a file: those of its last version that could be read. */
+/** Secrets of a file, from its last readable version. */
 export class SecretFile implements Secrets {
   readonly #file: string;
   readonly #log: Log;
   #current: readonly Buffer[];
   #closed = false;
 
-  /** Throws UnusableFile when the file is missing, open to other users, or has no usable secrets. */
+  /** Throws UnusableFile when the file is missing, readable by other users, or has no usable secrets. */
   constructor(file: string, log: Log, interval_ms = 1000) {
     this.#file = file;
     this.#log = log;
@@ -45,7 +45,7 @@ export class SecretFile implements Secrets {
       await pause(interval_ms, undefined, { ref: false });
       const now = await stat(this.#file).then(stateOf, ({ code = 'missing' }) => code);
       if (this.#closed) return;
-      // Stable for two polls, so its writer has finished.
+      // The file is stable for two polls, so its writer has finished.
       const isStable = now === seen;
       seen = now;
       if (!isStable || now === tried) continue;

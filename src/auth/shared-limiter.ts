@@ -12,18 +12,21 @@ import { answerLimit_ms, connectLimit_ms, RedisClient } from './redis-client.ts'
 
 interface SharedLimiterOptions {
   address: RedisAddress;
-  /** Most callers that are remembered here. */
+  /** Maximum number of callers that this process remembers. */
   capacity: number;
-  /** From now on Redis decides. */
+  /** Called when Redis decides again. */
   onUp(): void;
-  /** From now on this process decides alone; `reason` is one line without a password. Called once for each change. */
+  /**
+   * Called when this process starts to decide alone; `reason` is one line without a password. Called once for
+   * each change.
+   */
   onDown(reason: string): void;
-  /** This process decided one request alone. */
+  /** Called when this process decided one request alone. */
   onFallback(): void;
   onDecision(seconds: number): void;
 }
 
-/** A connection that was closed sooner is not opened again at once: something refuses it. */
+/** A connection that was closed sooner is not reopened at once, because the server probably rejects it. */
 const minLife_ms = 500;
 
 /** The pause before a new connection is random, so that replicas that lost Redis together do not reconnect together. */
@@ -31,22 +34,25 @@ const minPause_ms = 100;
 const maxPause_ms = 1000;
 
 /**
- * Token buckets that several processes share in Redis. Each has a local mirror with the last state that Redis reported. What the mirror
- * refuses, Redis would refuse too: others only take tokens. So it is not asked. When it is not reachable, the mirror decides from its
- * last state, not with a fresh burst; no request waits, and new connections are tried in the background.
+ * Token buckets that several processes share in Redis. Each process mirrors the last state that Redis
+ * reported. If the mirror rejects a request, Redis would reject it too, because other processes only take
+ * tokens, so Redis is not asked. While Redis is unreachable, the mirror decides from its last state, without
+ * a fresh burst. No request waits, and new connections are tried in the background.
  */
 export class SharedLimiter implements RateLimiter {
   readonly #options: SharedLimiterOptions;
   readonly #mirrors: Limiter;
-  /** undefined while Redis is not reachable, or is reached anew. */
+  /** undefined while Redis is unreachable or being reconnected. */
   #client: RedisClient | undefined;
-  /** Set while a connection that Redis closed, as it does with idle ones, is opened again: requests wait for it. */
+  /**
+   * Set while a connection that Redis closed, as it does with idle ones, is reopened: requests wait for it.
+   */
   #reopening: Promise<RedisClient> | undefined;
-  /** onDown was called, so that it is called once for each outage. */
+  /** True after onDown was called, so that it is called once for each outage. */
   #down = false;
   #ended = false;
 
-  /** Returns at once; the first connection is tried in the background. */
+  /** Returns at once and tries the first connection in the background. */
   constructor(options: SharedLimiterOptions) {
     this.#options = options;
     this.#mirrors = new Limiter(options.capacity);
@@ -68,7 +74,7 @@ export class SharedLimiter implements RateLimiter {
     return this.#ask(caller, quota, cost).then(
       (decision) => {
         this.#options.onDecision((performance.now() - asked) / 1000);
-        // The time is that of the question: a mirror slightly ahead of the shared bucket refuses nobody wrongly.
+        // Uses the time of the call: a mirror slightly ahead of the shared bucket rejects no request wrongly.
         return this.#mirrors.follow(caller, quota, paid + cost, now_ms, decision);
       },
       () => {
@@ -78,7 +84,7 @@ export class SharedLimiter implements RateLimiter {
     );
   }
 
-  /** Rejects when Redis does not answer. */
+  /** Rejects when Redis does not reply. */
   async #ask(caller: string, quota: Quota, cost: number): Promise<BucketDecision> {
     const client = this.#client ?? (await this.#reopening);
     if (client === undefined) throw new Error('Redis is not reachable');
@@ -86,19 +92,25 @@ export class SharedLimiter implements RateLimiter {
   }
 
   settle(caller: string, quota: Quota, cost: number, now_ms: number): RateState {
-    // Nobody waits for Redis here. Without it the mirror alone knows.
+    // No request waits for Redis here. While it is unreachable, only the mirror is updated.
     if (cost !== 0) this.#client?.settle(caller, quota, cost).catch(() => {});
     return this.#mirrors.settle(caller, quota, cost, now_ms);
   }
 
-  /** True for the first claim of a used challenge within `ttl_ms`. Rejects when Redis does not answer. */
+  /**
+   * Resolves to true for the first claim of a used challenge within `ttl_ms`. Rejects when Redis does not
+   * reply.
+   */
   async claim(id: string, ttl_ms: number): Promise<boolean> {
     const client = this.#client ?? (await this.#reopening);
     if (client === undefined) throw new Error('Redis is not reachable');
     return client.claim(id, ttl_ms);
   }
 
-  /** Forgets a claim. Nobody waits for Redis here; without it the claim stays until it ends. */
+  /**
+   * Forgets a claim. No request waits for Redis here; while it is unreachable, the claim stays until it
+   * expires.
+   */
   unclaim(id: string): void {
     this.#client?.unclaim(id).catch(() => {});
   }
@@ -113,7 +125,7 @@ export class SharedLimiter implements RateLimiter {
     while (!this.#ended) {
       const { reason, life_ms } = await this.#useConnection(again);
       if (this.#ended) return;
-      // The first one after another is allowed a short life.
+      // The first connection after another may be short-lived.
       again = life_ms > (again ? minLife_ms : 0);
       if (again) continue;
       if (!this.#down) this.#options.onDown(reason.message);
@@ -124,8 +136,8 @@ export class SharedLimiter implements RateLimiter {
   }
 
   /**
-   * Opens a connection and uses it until it ends. Resolves to the reason, and to how long it worked until Redis closed it; 0 where
-   * it ended otherwise. `again`: in place of one that Redis closed.
+   * Opens a connection and uses it until it ends. Resolves to the reason, and to how long it worked before
+   * Redis closed it; 0 if it ended otherwise. `again`: replaces a connection that Redis closed.
    */
   async #useConnection(again: boolean): Promise<{ reason: Error; life_ms: number }> {
     try {

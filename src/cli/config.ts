@@ -58,7 +58,7 @@ function effectiveSettings({ config, sources }: SettingsSurvey) {
   );
 }
 
-/** One line for each setting: variable, value, source. */
+/** One line per setting: variable, value, source. */
 function settingTable(settings: ReturnType<typeof effectiveSettings>): string {
   const rows = Object.entries(settings).map(([variable, { value, from }]) => {
     return [variable, printable(String(value)) || '-', from];

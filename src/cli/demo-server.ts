@@ -16,8 +16,9 @@ const stopLimit_ms = 15_000;
 const tailLength = 15;
 
 /**
- * Starts a server in a process of its own, on a free port, with one key in a temporary folder. `stop` ends it, removes the folder and
- * resolves to an error message if something failed; `ended` resolves when the server exits or `signal` aborts.
+ * Starts a server in a child process, on a free port, with one key in a temporary folder. `stop` ends it,
+ * removes the folder and resolves to an error message if something failed; `ended` resolves when the server
+ * exits or `signal` aborts.
  */
 export async function startDemoServer(signal: AbortSignal) {
   const folder = await mkdtemp(join(tmpdir(), 'facematch-demo-'));
@@ -68,10 +69,10 @@ async function listening(child: ChildProcess, signal: AbortSignal): Promise<stri
     signal.throwIfAborted();
     signal.addEventListener('abort', () => reject(signal.reason));
     child.once('error', ({ message }) => reject(new Error(`The server could not be started: ${message}`)));
-    // `close`, not `exit`: all of its output has been read by then.
+    // Waits for `close` instead of `exit`, because all output has been read by then.
     child.once('close', () => fail(`The server exited while starting (${endOf(child)}).`));
     for (const stream of [child.stdout, child.stderr]) {
-      // Read as long as the server runs: a full pipe would block its log.
+      // Reads as long as the server runs, because a full pipe would block its log.
       createInterface({ input: stream! }).on('line', (line) => {
         tail.push(line);
         if (tail.length > tailLength) tail.shift();

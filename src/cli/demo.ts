@@ -47,7 +47,7 @@ export function registerDemo(program: Command): void {
 async function demo(file1: string, file2: string, { open, json }: DemoOptions): Promise<void> {
   const { startDemoServer } = await import('./demo-server.ts');
 
-  // Before the server, so that a missing file fails at once.
+  // Checked before the server starts, so that a missing file fails at once.
   const images = { image1: await readImage(file1), image2: await readImage(file2) };
   const interruption = new AbortController();
   let interruptedBy: NodeJS.Signals | undefined;
@@ -74,12 +74,12 @@ async function demo(file1: string, file2: string, { open, json }: DemoOptions): 
   } finally {
     done();
     for (const name of endings) process.off(name, interrupt);
-    // Everything is cleaned up: let the signal end the process.
+    // Everything is cleaned up, so the signal may end the process.
     if (interruptedBy !== undefined) process.kill(process.pid, interruptedBy);
   }
 }
 
-/** Compares the pair and prints the result, last what to do next. */
+/** Compares the pair and prints the result, then the next steps. */
 async function showPair(
   server: DemoServer,
   images: Record<ImageField, ImageFile>,
@@ -108,7 +108,7 @@ async function showPair(
 
 const answerLimit_ms = 60_000;
 
-/** Sends the pair with the client of this project and times it. Throws an Error with a message for people. */
+/** Sends the pair with this project's client and times it. Throws an Error with a message for people. */
 async function sendPair(
   { origin, key }: Pick<DemoServer, 'origin' | 'key'>,
   { image1, image2 }: Record<ImageField, ImageFile>,
@@ -126,7 +126,7 @@ async function sendPair(
   }
 }
 
-/** A problem in one line, with the fields that it lists. */
+/** Returns a problem as one line, with the fields that it lists. */
 function describeError({ problem, status, message }: FacematchError): string {
   if (problem === undefined) return `${status === undefined ? 'failed:' : 'returned'} ${message}`;
   const { title, detail, code } = problem;

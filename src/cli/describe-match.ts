@@ -15,7 +15,7 @@ import {
 } from '../words/score.ts';
 import { type Colours, printable } from './terminal.ts';
 
-/** The part of a response that is described in words; the JSON has the rest. */
+/** Parts of a response that are described in words; the JSON has the rest. */
 export type MatchAnswer = Omit<Match, 'request_id' | 'similarity' | 'pairs' | 'model'>;
 
 /** Describes the response in several lines. `elapsed_ms`: the time that the caller measured. */
@@ -109,7 +109,7 @@ function describeWarning(
   return words.replaceAll(/\bimage[12]\b/g, (image) => printable(names[image as ImageField]));
 }
 
-/** The API's own percent, with a note if it is beyond the measured range. */
+/** Returns the API's own percent, with a note if it is beyond the measured range. */
 function describePercent(answer: Scored): string {
   const note = rangeNote(answer);
   return `${percentText(answer.confidence_percent)}${note && ` (${note})`}`;

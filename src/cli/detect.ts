@@ -68,7 +68,7 @@ async function detect(files: string[], options: { draw?: string; json?: true }):
   complain(complaints);
 }
 
-/** One line for the image, and one for each face. */
+/** Returns one line for the image and one for each face. */
 function describeFaces(
   file: string,
   { width, height, format, faces, min_detectable_face_px, warnings }: ImageBody,
@@ -128,7 +128,7 @@ used to recognise the person. An image that cannot be read is a failure, but onl
 async function embed(files: string[], { out, ...options }: { out?: string }): Promise<void> {
   const { analyseFiles } = await import('./image-files.ts');
   const { base64 } = await import('../endpoints/embed.ts');
-  // Opened before the work begins. An existing file is not overwritten.
+  // Opened before the work begins, so that an existing file fails at once instead of being overwritten.
   const target = out === undefined ? process.stdout : createWriteStream(out, { flags: 'wx', mode: 0o600 });
   if (out !== undefined) await once(target, 'open');
   const bar = files.length > 1 && out !== undefined ? await progressBar('images', files.length) : undefined;

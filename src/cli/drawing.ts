@@ -3,10 +3,10 @@ import { basename, dirname, extname, join, resolve } from 'node:path';
 import type { Face, FoundBy, ImageReport } from '../engine/addon.ts';
 import { codeOf } from './files.ts';
 
-/** The diagonal in pixels of an image whose lines are one pixel wide. Widths grow with the diagonal. */
+/** Diagonal in pixels of an image whose lines are one pixel wide. Line widths grow with the diagonal. */
 const diagonalOfOneLine = 800;
 
-/** Easy to tell from each other and from skin. */
+/** Colours that are easy to tell from each other and from skin. */
 const colours: Record<FoundBy, string> = {
   primary: '#3cdc5a',
   tiled: '#28aaff',
@@ -16,8 +16,8 @@ const colours: Record<FoundBy, string> = {
 };
 
 /**
- * By EXIF orientation, the SVG matrix from the stored pixels to the upright image of that width and height (EXIF 2.32, 4.6.4).
- * Of those from 5 on the stored width is the upright height.
+ * SVG matrix for each EXIF orientation, from the stored pixels to the upright image of that width and height
+ * (EXIF 2.32, 4.6.4). From orientation 5 on, the stored width is the upright height.
  */
 const matrices: Record<number, (width: number, height: number) => number[]> = {
   2: (width) => [-1, 0, 0, 1, width, 0],
@@ -30,9 +30,9 @@ const matrices: Record<number, (width: number, height: number) => number[]> = {
 };
 
 /**
- * An SVG of the upright image's size: the file itself, embedded, and over it box, landmarks and label (index, detection score,
- * found_by) of each face. Viewers that obey the EXIF orientation are told not to, and the SVG turns the image: every viewer shows
- * it upright.
+ * Returns an SVG of the upright image's size: the embedded file, and over it the box, landmarks and label
+ * (index, detection score, found_by) of each face. `image-orientation: none` and a transform make every
+ * viewer show the image upright.
  */
 export function drawFaces(file: Uint8Array, image: ImageReport): string {
   const { width, height, format, orientation, faces } = image;
@@ -45,17 +45,17 @@ export function drawFaces(file: Uint8Array, image: ImageReport): string {
       matrix === undefined ? '' : ` transform="matrix(${matrix.join(' ')})"`
     } href="data:image/${format};base64,${Buffer.from(file).toString('base64')}"/>`,
     ...faces.map((face) => outline(face, line)),
-    // Last, so that no other box covers a label.
+    // Labels are drawn last, so that no box covers them.
     ...faces.map((face) => label(face, line, image)),
     '</svg>\n',
   ].join('\n');
 }
 
-/** Box and landmarks. A dark rim makes them visible on a background of their own colour. */
+/** Draws box and landmarks. A dark rim keeps them visible on a background of their own colour. */
 function outline({ box, landmarks, found_by }: Face, line: number): string {
   const { x, y, width, height } = box;
   const rectangle = `<rect x="${x}" y="${y}" width="${width}" height="${height}"`;
-  // A point names the centre of a pixel.
+  // Coordinates name pixel centres, so half a pixel is added.
   const dots = (radius: number) =>
     Object.values(landmarks).map(([px, py]) => `<circle cx="${px + 0.5}" cy="${py + 0.5}" r="${radius}"/>`);
   return [
@@ -66,11 +66,11 @@ function outline({ box, landmarks, found_by }: Face, line: number): string {
   ].join('\n');
 }
 
-/** Above the box if there is room, otherwise below it or inside; never beyond the sides. */
+/** Places the label above the box if there is room, otherwise below or inside; never beyond the sides. */
 function label({ index, box, detection_score, found_by }: Face, line: number, image: ImageReport): string {
   const text = `${index} ${detection_score.toFixed(3)} ${found_by}`;
   const [letters, margin] = [12 * line, 2 * line];
-  // textLength gives the text that length in any font.
+  // textLength makes the text equally long in every font.
   const textLength = 0.6 * letters * text.length;
   const [width, height] = [textLength + 2 * margin, letters + 2 * margin];
   const below = box.y + box.height + line;
@@ -85,9 +85,9 @@ function label({ index, box, detection_score, found_by }: Face, line: number, im
 }
 
 /**
- * The path of each image's drawing. With several images, or if `out` is a folder, they go into that folder, which is made if
- * missing; else `out` is the file. Throws an Error with a message for people when that is not possible, or when a drawing
- * would overwrite one of the images.
+ * Returns the path of each image's drawing. With several images, or if `out` is a folder, drawings go into
+ * that folder, which is created if missing; otherwise `out` is the file. Throws an Error with a message for
+ * people if that is impossible, or if a drawing would overwrite one of the images.
  */
 export function drawingFiles(images: readonly string[], out: string): string[] {
   const asFolder = images.length > 1 || isFolder(out);
@@ -107,7 +107,7 @@ export function drawingFiles(images: readonly string[], out: string): string[] {
   return drawings;
 }
 
-/** The image's name with .svg; with a number when images of different folders have the same name. */
+/** Name of the image with .svg, and with a number when images of different folders have the same name. */
 function freeName(image: string, taken: Set<string>): string {
   const stem = basename(image, extname(image));
   let name = `${stem}.svg`;
@@ -118,7 +118,7 @@ function freeName(image: string, taken: Set<string>): string {
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 
-/** The real path of a file, so that links to it compare equal. */
+/** Resolves a path, so that links to one file compare equal. */
 function identity(path: string): string {
   try {
     return realpathSync(path);

@@ -5,7 +5,7 @@ import { basename, dirname } from 'node:path';
 
 /** File access that also handles names that are not UTF-8, as older systems and archives leave them: Node returns and accepts names as text. */
 
-/** Text of a name; Latin-1 if it is not UTF-8, so that it stays unique. */
+/** Decodes a name; as Latin-1 if it is not UTF-8, so that it stays unique. */
 const nameText = (name: Buffer): string => name.toString(isUtf8(name) ? 'utf8' : 'latin1');
 
 /** Returns the paths of all files below a folder, relative to it, with slashes. Throws an Error with a message for people. */
@@ -31,7 +31,7 @@ function* walk(folder: Buffer, prefix: string): Generator<string> {
   }
 }
 
-/** True for folders and links to folders. A broken link counts as a file that cannot be read. */
+/** Returns true for folders and links to folders. A broken link counts as a file that cannot be read. */
 function isFolder(path: Buffer): boolean {
   try {
     return statSync(path).isDirectory();
@@ -73,13 +73,18 @@ export interface ImageFile {
   bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** The name that stands for the photo on standard input. */
+/** The name for the photo on standard input. */
 const standardInput = '-';
-/** Most bytes that are read from it: a pipe may never end. A file of that name is `./-`. */
+/**
+ * Maximum number of bytes read from standard input, because a pipe may never end. A file named `-` is `./-`.
+ */
 const mostPiped_bytes = 64 * 1024 * 1024;
 let piped: Promise<Uint8Array<ArrayBuffer>> | undefined;
 
-/** Reads to the end, or throws an Error with a message for people when there is too much, or a terminal, or nothing. */
+/**
+ * Reads standard input to the end. Throws an Error with a message for people if it is too large, empty or a
+ * terminal.
+ */
 async function readStandardInput(): Promise<Uint8Array<ArrayBuffer>> {
   if (process.stdin.isTTY)
     throw new Error(
@@ -98,8 +103,8 @@ async function readStandardInput(): Promise<Uint8Array<ArrayBuffer>> {
 }
 
 /**
- * `-` is the photo on standard input, which is read once, however often it is named. Throws an Error with a message for people; its
- * cause is the file system's error.
+ * Reads a photo. `-` is standard input, which is read once, even if it is named several times. Throws an
+ * Error with a message for people; its cause is the file system's error.
  */
 export async function readImage(file: string): Promise<ImageFile> {
   if (file === standardInput) {

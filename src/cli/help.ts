@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** The exit codes of every command. After a signal the shell reports 128 + its number, as for any program. */
+/** Exit codes of every command. After a signal the shell reports 128 + its number, as for any program. */
 export const exitCodes = { success: 0, failure: 1, usage: 2 } as const;
 
 /** Meanings of the exit codes, for help and docs. */
@@ -10,11 +10,11 @@ export const exitCodeWords: readonly (readonly [code: number, meaning: string])[
   [exitCodes.usage, 'wrong usage'],
 ];
 
-/** Text below the options in the help of a command. Docs and tests use it too. */
+/** Text below the options in a command's help. Docs and tests use it too. */
 interface HelpText {
   /** Paragraphs, printed unchanged. */
   notes?: string;
-  /** Command lines; text after a # is an explanation. */
+  /** Command lines; text after a # explains them. */
   examples: readonly string[];
 }
 
@@ -51,5 +51,7 @@ export function subcommands(command: Command): Command[] {
   return command.commands.filter((child) => shown.includes(child));
 }
 
-/** A command line as a person types it here: in a clone and in a package folder the program is started through npx. */
+/**
+ * Returns a command line as typed here: in a clone or a package folder the program is started through npx.
+ */
 export const commandLine = (command: string): string => `npx --no facematch ${command}`;

@@ -19,10 +19,13 @@ import { readImage } from './files.ts';
 
 // Runs match, detect and embed on files in this process, without a server.
 
-/** The files of each form field. */
+/** Files by form field. */
 export type Files = Readonly<Record<ImageField, readonly string[]>>;
 
-/** Compares files on this thread and returns the response of the endpoint. Throws an Error with a message for people, which names the files. */
+/**
+ * Compares files on this thread and returns the response of the endpoint. Throws an Error with a message for
+ * people that names the files.
+ */
 export async function compareFiles<Body>(
   endpoint: ImageEndpoint,
   files: Files,
@@ -41,7 +44,7 @@ export async function compareFiles<Body>(
     }
     for (const [index, filename] of files[field].entries()) {
       const read = await readImage(filename).catch((error: Error) => {
-        // One of several targets does not stop the others.
+        // A failed target does not stop the others.
         if (rule.targets) return new Problem('missing_field', { detail: error.message });
         throw error;
       });
@@ -69,7 +72,7 @@ export function withNames(text: string, files: Files): string {
   });
 }
 
-/** Opens the configured pack and verifies it. Rejects with an Error with a message for people. */
+/** Opens and verifies the configured pack. Rejects with an Error with a message for people. */
 async function openPack(given: Partial<MatchOptions>) {
   const { pack, max_pixels, min_image_side: min_side, image_timeout_ms } = readConfig();
   const directory = packDirectory(pack);
@@ -91,8 +94,9 @@ async function openPack(given: Partial<MatchOptions>) {
 }
 
 /**
- * Analyses one image after the other, on this thread. An error in one does not stop the others: its `code` is that of the API, or that
- * of the file system for a file that cannot be read. Throws an Error with a message for people if the pack cannot be used.
+ * Analyses the images in order on this thread. An error in one does not stop the others: its `code` is that
+ * of the API, or that of the file system for a file that cannot be read. Throws an Error with a message for
+ * people if the pack cannot be used.
  */
 export async function* analyseFiles(files: readonly string[], given: Partial<MatchOptions>) {
   const { model, options, analyse } = await openPack(given);
@@ -113,7 +117,7 @@ export async function* analyseFiles(files: readonly string[], given: Partial<Mat
       const body = { ...imageBody(image), warnings: incomplete('image', image) };
       yield { file, bytes, image, body, model: { ...model, accuracy_mode } };
     } else {
-      // The file stands for the form's field.
+      // Names the file in place of the form field.
       const { code, message, extras } = problemOf(faultsOf(file, result, -1));
       const { field: _, ...rest } = extras;
       yield { file, error: { code, ...rest, detail: message } };

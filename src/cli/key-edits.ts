@@ -15,9 +15,12 @@ import {
 import { type KeyRecord, keyFileFault, quote, readPrivate, recordsOf } from '../auth/key-file.ts';
 import { createKey, keyHash, type Scope, scopes, statusOf } from '../auth/keys.ts';
 
-/** What the command line does to a key file. Each edit returns the new list, and the record that it changed or made. */
+/**
+ * Edits of a key file by the command line. Each returns the new list, and the record that it changed or
+ * created.
+ */
 
-/** What the operator chooses for a key. */
+/** Properties of a key that the operator chooses. */
 export interface KeySettings {
   name: string;
   scopes: readonly Scope[];
@@ -56,8 +59,8 @@ export function revoke(records: readonly KeyRecord[], idOrName: string, now_ms: 
 }
 
 /**
- * A new key with the settings of an old one, which is revoked `grace_ms` from now. A key that expires gets its full lifetime
- * again, from now. Throws an Error for an unknown key or one that is not active.
+ * Creates a key with the settings of an old one, which is revoked `grace_ms` from now. A key that expires
+ * gets its full lifetime again from now. Throws an Error for an unknown key or one that is not active.
  */
 export function rotate(records: readonly KeyRecord[], idOrName: string, now_ms: number, grace_ms: number) {
   const old = find(records, idOrName, now_ms);
@@ -79,7 +82,10 @@ export interface ScopeChange {
   remove: readonly Scope[];
 }
 
-/** Changes what a key may be used for. Throws an Error for an unknown key, one that is not active, or if no scope is left. */
+/**
+ * Changes the scopes of a key. Throws an Error for an unknown key, one that is not active, or if no scope is
+ * left.
+ */
 export function changeScopes(
   records: readonly KeyRecord[],
   idOrName: string,
@@ -100,7 +106,7 @@ export function changeScopes(
   return { records: records.map((other) => (other === old ? record : other)), record };
 }
 
-/** By its id, or by its name where no other key that still works has it. Throws an Error. */
+/** Finds a key by its id, or by its name if no other working key has it. Throws an Error. */
 function find(records: readonly KeyRecord[], idOrName: string, now_ms: number): KeyRecord {
   const byId = records.find(({ id }) => id === idOrName);
   if (byId !== undefined) return byId;
@@ -123,9 +129,10 @@ function end(records: readonly KeyRecord[], record: KeyRecord, at_ms: number) {
 const iso = (at_ms: number): string => new Date(at_ms).toISOString();
 
 /**
- * Replaces the records of the key file by those that `edit` returns (it gets [] when there is no file yet), and returns its result.
- * The new content goes to `<file>.lock`, which only one writer can create, and is renamed into place; a link stays a link. Owner,
- * group and mode stay, so that a server of another account can read it. Throws UnusableFile, and whatever `edit` throws.
+ * Replaces the records of the key file by those that `edit` returns, and returns its result. `edit` gets []
+ * when there is no file yet. The new content goes to `<file>.lock`, which only one writer can create, and is
+ * renamed into place; a link stays a link. Owner, group and mode are kept, so that a server of another
+ * account can read it. Throws UnusableFile, and whatever `edit` throws.
  */
 export function editKeyFile<T extends { records: KeyRecord[] }>(
   file: string,
@@ -161,7 +168,10 @@ function moveInto(file: string, lock: string, target: string): void {
   }
 }
 
-/** Gives the new file the owner of the old one. Throws UnusableFile when it may not: then the server could not read the file. */
+/**
+ * Gives the new file the owner of the old one. Throws UnusableFile if that is not permitted, because the
+ * server could not read the file.
+ */
 function keepOwner(file: string, descriptor: number, old: Stats): void {
   const { uid, gid } = fstatSync(descriptor);
   if (uid === old.uid && gid === old.gid) return;

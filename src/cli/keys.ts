@@ -161,7 +161,7 @@ function fileOption(): Option {
   return new Option('--file <path>', 'the key file').env('FACEMATCH_KEYS_FILE').default(defaultFile);
 }
 
-/** An empty variable counts as unset, as it does for the server; an empty option is a mistake. */
+/** An empty variable counts as unset, as for the server; an empty option is an error. */
 function fileOf(command: Command): string {
   const { file } = command.opts<{ file: string }>();
   if (file.trim() !== '') return file;
@@ -177,7 +177,7 @@ function checkNoKey(text: string, command: Command): void {
     );
 }
 
-/** Prints the key, or the JSON that holds it, to standard output, and what to do with it to standard error. */
+/** Prints the key, or the JSON that holds it, to standard output, and instructions to standard error. */
 function printKey(key: string, json: object | undefined): void {
   console.error(
     'Store the key now: it is not shown again. Send it in the x-api-key header, or as Authorization: Bearer.',
@@ -186,7 +186,7 @@ function printKey(key: string, json: object | undefined): void {
   else printJson(json);
 }
 
-/** A key without the hash of its secret. */
+/** Returns a key record without the hash of its secret. */
 type ShownKey = Omit<KeyRecord, 'sha256'> & { status: KeyStatus };
 
 function shown({ sha256: _, ...record }: KeyRecord): ShownKey {
@@ -222,8 +222,8 @@ function keyTable(rows: readonly ShownKey[]): string {
 const describeKey = ({ id, name }: Pick<KeyRecord, 'id' | 'name'>): string => `${id} ("${name}")`;
 
 /**
- * Parsers of the options of the key commands. Each throws InvalidArgumentError; commander adds the option's name and the text
- * in front of its message.
+ * Option parsers of the key commands. Each throws InvalidArgumentError; commander puts the option's name and
+ * the text in front of its message.
  */
 
 const lineUpTo = (most: number) => (text: string) => {

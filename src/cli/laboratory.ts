@@ -5,16 +5,16 @@ import type { Command } from 'commander';
 import { repair } from '../config/installation.mjs';
 import { projectPath } from '../config/paths.ts';
 
-/** Commands of the laboratory, which is a package of its own: the program runs without it. */
+/** Commands of the laboratory, a separate package: the program runs without it. */
 
 const packageName = '@facematch/lab';
 
 type Register = (parent: Command) => void;
 
-/** The commands that the laboratory's door exports, each by its name. `add` and `pull` belong below `packs`. */
+/** Commands that the laboratory exports, by name. `add` and `pull` are subcommands of `packs`. */
 export type LabCommands = Readonly<Record<'eval' | 'eval-liveness' | 'calibrate' | 'add' | 'pull', Register>>;
 
-/** Resolves to undefined where the laboratory is not installed. */
+/** Resolves to undefined if the laboratory is not installed. */
 export async function openLab(): Promise<LabCommands | undefined> {
   const door = labDoor();
   if (door === undefined) return undefined;
@@ -22,7 +22,7 @@ export async function openLab(): Promise<LabCommands | undefined> {
   return commands;
 }
 
-/** In a checkout it is compiled beside the program. */
+/** In a checkout it is compiled into the same folder as the program. */
 function labDoor(): string | undefined {
   const own = projectPath('dist/lab/index.js');
   if (existsSync(own)) return own;
@@ -33,7 +33,7 @@ function labDoor(): string | undefined {
   }
 }
 
-/** A command of the laboratory, or in its place one that says how to get it. */
+/** Returns a command of the laboratory, or one that explains how to install it. */
 export function labCommand(name: keyof LabCommands) {
   return (parent: Command, lab: LabCommands | undefined): void => {
     if (lab === undefined) registerAbsent(parent, name);

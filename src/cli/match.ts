@@ -61,7 +61,7 @@ async function matchTwo(file1: string, file2: string, options: MatchCommandOptio
   );
 }
 
-/** Prints JSON, or a description from describe-match.ts, which is only then loaded. */
+/** Prints JSON, or a description from describe-match.ts, which is loaded only then. */
 async function print(
   { json }: MatchCommandOptions,
   answer: object,

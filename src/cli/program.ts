@@ -12,7 +12,10 @@ import { registerMatch } from './match.ts';
 import { registerPacks } from './packs/index.ts';
 import { coloursFor } from './terminal.ts';
 
-/** Commands in the order of `--help`. Each file imports what its command needs only when the command runs, so that help is fast. */
+/**
+ * Commands in the order of `--help`. Each file imports its dependencies only when the command runs, so that
+ * help is fast.
+ */
 const commands: readonly ((program: Command, lab: LabCommands | undefined) => void)[] = [
   registerServe,
   registerDemo,
@@ -86,7 +89,7 @@ const withoutLab = new Set(['serve', 'demo', 'match', 'detect', 'embed', 'keys',
 
 /** Runs a command line; resolves to the exit code. */
 export async function run(argv: readonly string[]): Promise<number> {
-  // Set for ONNX Runtime before other threads start, because they may read the environment.
+  // ONNX Runtime reads this variable, so it is set before other threads start.
   process.env.ORT_DISABLE_TELEMETRY ??= '1';
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {

@@ -8,7 +8,10 @@ import type {
   Warning,
 } from 'facematch/client-types';
 
-/** The end of `facematch/client-types`, behind what set-up makes of the OpenAPI document: names for parts of the answers. */
+/**
+ * The end of `facematch/client-types`, appended to the types generated from the OpenAPI document: names for
+ * parts of the responses.
+ */
 
 export type FieldName = keyof AdvancedMatchFields;
 export type ImageField = Exclude<FieldName, keyof AdvancedMatchValues>;
@@ -24,20 +27,20 @@ export type Quality = Face['quality'];
 export type WarningCode = Warning['code'];
 export type QualityReason = NonNullable<Warning['reason']>;
 
-/** What is wrong, for programs. New codes may come. */
+/** Error code for programs. New codes may be added. */
 export type ErrorCode = AnyProblem['code'];
 
-/** What every problem has (RFC 9457). */
+/** Members of every problem (RFC 9457). */
 export interface ProblemBase {
-  /** Where the problem is explained */
+  /** URL of the explanation */
   type: string;
-  /** What is wrong, the same text each time */
+  /** Short description, the same text each time */
   title: string;
-  /** What to do about it, for people */
+  /** How to fix it, for people */
   detail: string;
-  /** The same as in the X-Request-Id header; quote it to the operator */
+  /** The same as in the X-Request-Id header; give it to the operator */
   request_id: string;
 }
 
-/** Every answer that is not 200: `application/problem+json`. `code` tells which members it has. */
+/** Every response that is not 200: `application/problem+json`. `code` determines which members it has. */
 export type Problem<Code extends ErrorCode = ErrorCode> = ProblemBase & Extract<AnyProblem, { code: Code }>;

@@ -251,14 +251,14 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
 export type SettingSource = 'default' | 'environment' | 'file';
 
 export interface SettingsSurvey {
-  /** An invalid value is replaced by its default. */
+  /** Invalid values are replaced by their defaults. */
   config: Config;
-  /** One line for each fault: the variable, what is expected and what was received. */
+  /** One line per invalid setting: the variable, what is expected and what was received. */
   faults: readonly string[];
   sources: Readonly<Record<SettingName, SettingSource>>;
 }
 
-/** Reads every setting and returns all faults instead of throwing the first. */
+/** Reads every setting and returns all errors instead of throwing the first. */
 export function surveySettings(env: NodeJS.ProcessEnv = process.env): SettingsSurvey {
   const config: Record<string, unknown> = {};
   const sources: Record<string, SettingSource> = {};
@@ -329,7 +329,7 @@ export function shownValue(name: SettingName, value: Config[SettingName]): Confi
   return shown === undefined ? value : shown(value);
 }
 
-/** Variables that look like settings but are none, probably misspelt. */
+/** Returns variables that look like settings but are unknown, probably misspelt. */
 export function unknownVariables(env: NodeJS.ProcessEnv = process.env): string[] {
   const known = new Set(['FACEMATCH_ADDON', 'FACEMATCH_UWS', ...Object.keys(settings).map(variableOf)]);
   return Object.keys(env).filter(

@@ -5,13 +5,13 @@ import { renamedSetting } from './old-names.ts';
 export interface SettingsFile {
   /** Values by variable, as text as in the environment. */
   values: ReadonlyMap<string, string>;
-  /** One line each, for people, without values of the file: one may be a password. */
+  /** One line each, for people, without values of the file, because one may be a password. */
   faults: readonly string[];
 }
 
 const variable = 'FACEMATCH_CONFIG';
 
-/** `file`: '' for none. `known`: the variables that it may contain. Never throws. */
+/** `file`: '' for no file. `known`: allowed variables. Never throws. */
 export function readSettingsFile(file: string, known: readonly string[]): SettingsFile {
   const values = new Map<string, string>();
   const faults: string[] = [];
@@ -37,7 +37,7 @@ export function readSettingsFile(file: string, known: readonly string[]): Settin
   return { values, faults };
 }
 
-/** Throws a SyntaxError that quotes nothing of the text, as V8's own would: it may hold a password. */
+/** Throws a SyntaxError that quotes nothing of the text, unlike V8's own, because it may hold a password. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(withoutMark(text));
@@ -49,7 +49,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Undefined for a value that cannot be written as a variable. */
+/** Returns undefined for a value that cannot be written as a variable. */
 function textOf(value: unknown): string | undefined {
   if (['string', 'number', 'boolean'].includes(typeof value)) return String(value);
   if (!Array.isArray(value)) return undefined;
@@ -57,15 +57,15 @@ function textOf(value: unknown): string | undefined {
   return items.length > 0 && items.every((item) => item && !item.includes(',')) ? items.join(',') : undefined;
 }
 
-/** A file that cannot be used. The message is for people; `reason` is for the log as well, which holds no paths. */
+/** A file that cannot be used. The message is for people; `reason` goes to the log and contains no paths. */
 export class UnusableFile extends Error {
   readonly reason: string;
-  /** What to do about it, for people. */
+  /** How to fix it, for people. */
   readonly cure: string;
-  /** True when there is no file at all. */
+  /** True if the file does not exist. */
   readonly missing: boolean;
 
-  /** The message is `what`, such as "The key file", its path, the reason and the cure. */
+  /** The message consists of `what` (such as "The key file"), its path, the reason and the fix. */
   constructor(what: string, file: string, reason: string, cure: string, missing = false) {
     super(`${what} ${file} ${reason}. ${cure}`);
     this.name = 'UnusableFile';
@@ -76,8 +76,8 @@ export class UnusableFile extends Error {
 }
 
 /**
- * Text of a file and its state, of the same moment. Throws UnusableFile, also for what is no regular file: a named pipe would keep its
- * reader waiting, a device has no end. `cure`: where it is not there.
+ * Reads a file and its state at the same moment. Throws UnusableFile, also if it is not a regular file: a
+ * named pipe would block its reader, and a device has no end. `cure`: how to fix a missing file.
  */
 export function readRegular(what: string, file: string, cure: string): { text: string; stats: Stats } {
   try {

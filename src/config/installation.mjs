@@ -1,10 +1,11 @@
-// How facematch was installed, and the command that mends a part of it. Every message that tells a person what to do about a missing
-// or damaged part asks here. Node's built-ins only, and JavaScript: scripts/facematch.mjs asks before anything is built.
+// Detects how facematch was installed, and knows the command that repairs each part of it. Every message
+// about a missing or damaged part uses it. It is JavaScript and imports only Node's built-ins, because
+// scripts/facematch.mjs runs it before anything is built.
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The folder with package.json: the same whether this file runs from `src/` or from `dist/src/`. */
+/** The folder with package.json, whether this file runs from `src/` or from `dist/src/`. */
 export const root = findRoot();
 
 function findRoot() {
@@ -43,7 +44,7 @@ export function installation(folder = root) {
  * @typedef {'program' | 'addon' | 'foreign addon' | 'packages' | 'nets' | 'pack files' | 'lab'} Part
  */
 
-/** Set-up keeps a file that is there, so a damaged one is removed first. */
+/** Set-up keeps an existing file, so a damaged one is removed first. */
 const inClone = {
   program: 'npm run setup',
   addon: 'npm run setup',

@@ -1,16 +1,19 @@
 import { isIP } from 'node:net';
 
-/** The kinds of settings: how the text of a variable becomes a value. */
+/** Kinds of settings: how the text of a variable becomes a value. */
 
 export interface Setting<T> {
-  /** Text of the variable → value, or undefined when the text is not of the expected form. */
+  /** Converts the text of the variable; returns undefined if it does not have the expected form. */
   parse(text: string): T | undefined;
   /** Completes "expected …". */
   expected: string;
-  /** Its default. It may use the settings that are above it in the table. */
+  /** Its default. It may use the settings above it in the table. */
   fallback: (config: Readonly<Record<string, unknown>>) => T;
   description: string;
-  /** For a value that holds a secret: the value without it. Text that cannot be parsed is then never shown. */
+  /**
+   * For a value that holds a secret: returns the value without it. Text that cannot be parsed is then never
+   * shown.
+   */
   shown?(value: T): string;
 }
 

@@ -2,18 +2,24 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** What the system allows this process. */
+/** Limits that the system sets for this process. */
 
-/** Text of a file, or undefined when it is not there. A parameter, so that tests can stand for other machines. */
+/**
+ * Returns the text of a file, or undefined if it does not exist. A parameter, so that tests can describe
+ * other machines.
+ */
 type ReadText = (file: string) => string | undefined;
 
-/** CPUs that it may use: its affinity, which libuv knows, and the quota of its cgroup, which libuv does not. */
+/**
+ * Returns the number of available CPUs: the affinity, which libuv knows, limited by the cgroup's quota, which
+ * libuv does not know.
+ */
 export function cpuLimit(): number {
   const quota = cgroupQuota(readText);
   return Math.max(1, Math.min(availableParallelism(), Math.ceil(quota)));
 }
 
-/** CPUs that the cgroup and its ancestors allow; Infinity when there is no quota. */
+/** Returns the CPU quota of the cgroup and its ancestors; Infinity if there is none. */
 export function cgroupQuota(read: ReadText): number {
   let quota = Number.POSITIVE_INFINITY;
   for (const line of (read('/proc/self/cgroup') ?? '').split('\n')) {
@@ -24,7 +30,7 @@ export function cgroupQuota(read: ReadText): number {
     if (!isVersion2 && !controllers!.split(',').includes('cpu')) continue;
     // Inside a container the path may be the host's, so the root is always included.
     for (let folder = path; ; folder = dirname(folder)) {
-      // Microseconds; instead of a quota there is "max", or -1.
+      // In microseconds. Without a quota it is "max" or -1.
       const [used, period] = isVersion2
         ? (read(join(`/sys/fs/cgroup${folder}`, 'cpu.max')) ?? '').split(' ')
         : ['quota', 'period'].map((one) => read(join(`/sys/fs/cgroup/cpu${folder}`, `cpu.cfs_${one}_us`)));
@@ -44,18 +50,18 @@ function readText(file: string): string | undefined {
   }
 }
 
-/** Where limits are raised that are too low. */
+/** How to raise each limit. */
 export const moreFiles = 'raise it: ulimit -n, LimitNOFILE of systemd, --ulimit nofile of a container';
 const moreThreads =
   'raise it: ulimit -u, TasksMax of systemd, --pids-limit of a container; a server has 12 threads and its workers';
 
-/** By the codes of errors of the system, whose messages do not say what to do. */
+/** System errors by code, because their messages do not say how to fix them. */
 const cures: Readonly<Record<string, string>> = {
   EMFILE: `Too few files may be open; ${moreFiles}.`,
   ERR_WORKER_INIT_FAILED: `No further thread may be started; ${moreThreads}.`,
 };
 
-/** What to add to an error's message; undefined where no limit is too low. */
+/** Returns advice for an error's message; undefined if no limit caused it. */
 export function cureOf(error: unknown): string | undefined {
   return cures[(error as NodeJS.ErrnoException).code ?? ''];
 }

@@ -1,4 +1,7 @@
-/** Settings that were renamed before the first release. One that is still set stops the startup, so that no value is ignored in silence. */
+/**
+ * Settings that were renamed before the first release. One that is still set stops the startup, because
+ * ignoring it silently would be worse.
+ */
 const newNames: Readonly<Record<string, string>> = {
   FACEMATCH_PICTURE_MS: 'FACEMATCH_IMAGE_TIMEOUT_MS',
   FACEMATCH_SHUTDOWN_MS: 'FACEMATCH_SHUTDOWN_TIMEOUT_MS',
@@ -7,13 +10,13 @@ const newNames: Readonly<Record<string, string>> = {
   FACEMATCH_MIN_SIDE: 'FACEMATCH_MIN_IMAGE_SIDE',
 };
 
-/** Tells the new name of a renamed setting; undefined for all others. */
+/** Returns the new name of a renamed setting; undefined for all others. */
 export function renamedSetting(variable: string): string | undefined {
   if (!Object.hasOwn(newNames, variable)) return undefined;
   return `was renamed to ${newNames[variable]}; use the new name`;
 }
 
-/** One fault for each renamed setting in the environment. */
+/** Returns one error for each renamed setting in the environment. */
 export const renamedFaults = (env: NodeJS.ProcessEnv): string[] =>
   Object.keys(newNames)
     .filter((variable) => Boolean(env[variable]))

@@ -3,14 +3,14 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { root } from './installation.mjs';
 
-/** Absolute path of a file given relative to the project's root. */
+/** Returns the absolute path of a file given relative to the project's root. */
 export const projectPath = (relative: string): string => join(root, relative);
 
 export function version(): string {
   return (JSON.parse(readFileSync(projectPath('package.json'), 'utf8')) as { version: string }).version;
 }
 
-/** The same for what is built: an installation from npm has it in the package of its platform. */
+/** Returns the path of a build product: an installation from npm has it in the package of its platform. */
 export function productPath(relative: string): string {
   const own = projectPath(relative);
   if (existsSync(own)) return own;
@@ -27,13 +27,22 @@ function platformFolder(): string | undefined {
   }
 }
 
-/** FACEMATCH_ADDON: a native addon to load instead of the one that was built here. For tests and sanitizers, so not a setting. */
+/**
+ * FACEMATCH_ADDON: a native addon to load instead of the one that was built here. It is for tests and
+ * sanitizers, so it is not a setting.
+ */
 export const addonFile = (): string | undefined => process.env.FACEMATCH_ADDON || undefined;
 
-/** FACEMATCH_UWS: the folder of a µWebSockets.js to try first. Not a setting: it names code to load, as FACEMATCH_ADDON does. */
+/**
+ * FACEMATCH_UWS: folder of a µWebSockets.js to try first. It names code to load, like FACEMATCH_ADDON, so it
+ * is not a setting.
+ */
 export const uwsFolder = (): string | undefined => process.env.FACEMATCH_UWS || undefined;
 
-/** Two photos of three people each, of face-api, a development dependency; the npm package includes them. One woman is in both. */
+/**
+ * Two photos of three people each, from face-api, a development dependency; the npm package includes them.
+ * One woman is in both.
+ */
 export const samples = [sample('sample1.jpg'), sample('sample3.jpg')] as const;
 
 function sample(name: string): string {

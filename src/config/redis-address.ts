@@ -1,7 +1,10 @@
 const defaultPort = 6379;
 const schemes: Readonly<Record<string, boolean>> = { 'redis:': false, 'rediss:': true };
 
-/** Where a Redis is and how to log in. The password is private: printing or serialising shows `***` instead. */
+/**
+ * Address of a Redis server and its credentials. The password is private: printing or serialising shows `***`
+ * instead.
+ */
 export class RedisAddress {
   readonly host: string;
   readonly port: number;
@@ -21,9 +24,12 @@ export class RedisAddress {
     this.#password = decodeURIComponent(url.password) || undefined;
   }
 
-  /** `redis://[[user]:password@]host[:port][/db]`, `rediss://` for TLS. Undefined when `text` is not of this form. */
+  /**
+   * Parses `redis://[[user]:password@]host[:port][/db]`; `rediss://` for TLS. Returns undefined if `text`
+   * does not have this form.
+   */
   static parse(text: string): RedisAddress | undefined {
-    // URL would accept spaces around it and line breaks inside.
+    // URL would accept surrounding spaces and line breaks inside.
     if (/[\s\0]/.test(text) || !URL.canParse(text)) return undefined;
     const url = new URL(text);
     const tls = schemes[url.protocol];
@@ -43,12 +49,12 @@ export class RedisAddress {
     }
   }
 
-  /** undefined when none is needed. */
+  /** undefined if no password is needed. */
   get password(): string | undefined {
     return this.#password;
   }
 
-  /** Safe to print: `***` stands for the password. */
+  /** Safe to print: shows `***` instead of the password. */
   toString(): string {
     const login = this.#password === undefined ? '' : `${encodeURIComponent(this.username ?? '')}:***@`;
     const host = this.host.includes(':') ? `[${this.host}]` : this.host;

@@ -8,7 +8,7 @@ import type { Headers } from '../http/exchange.ts';
 import { hashOf, policyOf } from '../http/responses.ts';
 import type { Settings } from './browser/types.ts';
 
-/** The demo page: HTML, style and script in one document. Only the sample photos are further requests. */
+/** The demo page: HTML, style and script in one document. Only the sample photos need further requests. */
 
 /** Throws an Error when the bundle is not built; `npm run setup` builds it. */
 export function demoPage(config: Config): { html: string; headers: Headers } {
@@ -34,9 +34,9 @@ export function demoPage(config: Config): { html: string; headers: Headers } {
         policyOf(
           `script-src ${hashOf(script)}`,
           `style-src ${hashOf(style)}`,
-          // Previews are blobs of the page.
+          // Previews are blobs of the page, so blob: is allowed.
           'img-src blob: data:',
-          // The script writes no markup.
+          // The script writes no markup, so no HTML is trusted.
           "require-trusted-types-for 'script'",
           "trusted-types 'none'",
         ),
@@ -49,7 +49,7 @@ export function demoPage(config: Config): { html: string; headers: Headers } {
 
 function settingsOf(config: Config): Settings {
   const { threshold_percent, accuracy_mode } = optionRules;
-  // Face indices are chosen by a click, and few packs can tell what is live.
+  // A click chooses face indices, and few packs can detect presentation attacks.
   const shown = optionEntries.filter(
     ([name, { endpoints, liveness }]) =>
       endpoints.includes('match_advanced') &&

@@ -1,7 +1,7 @@
 import { repair } from '../../config/installation.mjs';
 import { type Colours, printable } from '../terminal.ts';
 
-/** The result of a check. `unknown`: it was not possible, for a reason that another finding gives. */
+/** The result of a check. `unknown`: the check was impossible, for a reason that another finding gives. */
 export type Status = 'ok' | 'warning' | 'fail' | 'unknown';
 
 export interface Finding {
@@ -10,7 +10,7 @@ export interface Finding {
   status: Status;
   /** The result, on one line. */
   value: string;
-  /** What to do about it: a command where there is one. */
+  /** How to fix it: a command if there is one. */
   cure?: string;
 }
 
@@ -27,8 +27,8 @@ export const warning = bad('warning');
 export const fail = bad('fail');
 
 /**
- * Checks by name. The name is used for the finding when a check itself throws, as when a package that it imports is missing;
- * the others go on.
+ * Checks by name. If a check throws, as when a package that it imports is missing, its name is used for the
+ * finding and the others continue.
  */
 export type Checks = Readonly<Record<string, () => Finding[] | Promise<Finding[]>>>;
 
@@ -51,7 +51,7 @@ export function verdictOf(findings: readonly Finding[], strict: boolean) {
   return { ok: counts.fail === 0 && (!strict || counts.warning === 0), ...counts };
 }
 
-/** One line: status, what, value, and the cure. */
+/** Returns one line: status, subject, value and fix. */
 export function describeFinding({ what, status, value, cure }: Finding, colours: Colours): string {
   const { green, yellow, red, dim, bold } = colours;
   const colour = { ok: green, warning: yellow, fail: red, unknown: dim }[status];
@@ -60,7 +60,7 @@ export function describeFinding({ what, status, value, cure }: Finding, colours:
   return `${marked}  ${what.padEnd('µWebSockets.js'.length)}  ${printable(value)}${cured}`;
 }
 
-/** The first line of a message with text. */
+/** Returns the first non-empty line of a message. */
 export function firstLine(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return /\S.*/.exec(message)?.[0].trim() ?? 'no reason was given';

@@ -17,7 +17,7 @@ import type { Answer, Probes } from './probe.ts';
 
 /** Checks of the machine, the packages and the settings. */
 export const machineChecks: Checks = {
-  /** Node's version, the processor and the C library together decide what runs. */
+  /** Node's version, the CPU and the C library together decide which binaries run. */
   machine() {
     const machine = thisMachine();
     const { platform, arch, node, glibc } = machine;
@@ -42,7 +42,7 @@ export const machineChecks: Checks = {
     ];
   },
 
-  /** Whether the packages that a server needs are installed, in the versions of package.json. */
+  /** Checks that the packages that a server needs are installed in the versions of package.json. */
   'npm packages'() {
     const versions = Object.entries(packageJson(projectPath('.')).dependencies).map(([name, spec]) => ({
       name,
@@ -60,7 +60,7 @@ export const machineChecks: Checks = {
     return [ok('npm packages', value)];
   },
 
-  /** What will speak HTTP. */
+  /** Checks which HTTP server will be used. */
   async HTTP() {
     const { http, keep_alive_s } = surveySettings().config;
     if (http === 'node') return [ok('HTTP', 'node:http (FACEMATCH_HTTP)')];
@@ -86,7 +86,7 @@ export const machineChecks: Checks = {
     }
   },
 
-  /** The addon and the libraries that it loads; their versions are known only through it. */
+  /** Checks the addon and the libraries that it loads; only it knows their versions. */
   async 'native addon'() {
     const file = addonFile();
     try {
@@ -111,7 +111,7 @@ export const machineChecks: Checks = {
     }
   },
 
-  /** The CPU instructions that make the nets fast. */
+  /** Checks the CPU instructions that make the models fast. */
   CPU() {
     const model = cpus()[0]?.model.trim() || 'unnamed processor';
     const text = process.platform === 'linux' ? readFileSync('/proc/cpuinfo', 'utf8') : '';
@@ -128,7 +128,7 @@ export const machineChecks: Checks = {
     return [warning('workers', `${value}: more workers than CPUs`, cure)];
   },
 
-  /** Each connection takes one. */
+  /** Checks the limit of open files, because each connection takes one. */
   'open files'() {
     const fitting = connectionsThatFit(surveySettings().config.workers);
     if (fitting >= fewConnections) return [ok('open files', 'their limit leaves room for connections')];
@@ -137,7 +137,7 @@ export const machineChecks: Checks = {
   },
 };
 
-/** The package.json of a folder. */
+/** Reads the package.json of a folder. */
 function packageJson(folder: string) {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
     version: string;
@@ -145,34 +145,40 @@ function packageJson(folder: string) {
   };
 }
 
-/** Undefined when the package is missing. In an installation from npm it is beside this program, not below it. */
+/**
+ * Returns undefined when the package is missing. In an installation from npm it is in the parent's
+ * node_modules, not below this package.
+ */
 function installedVersion(name: string): string | undefined {
   const folders = createRequire(projectPath('package.json')).resolve.paths(name) ?? [];
   const found = folders.find((folder) => existsSync(join(folder, name, 'package.json')));
   return found && packageJson(join(found, name)).version;
 }
 
-/** What to do about a complaint that names its setting, such as one about a provider. */
+/** How to fix an error that names its setting, such as one about a provider. */
 export function settingCure(complaint: string): string | undefined {
   const [, variable] = /^(FACEMATCH_\w+): /.exec(complaint) ?? [];
   return variable && `Correct or unset ${variable}; see docs/packs.md`;
 }
 
-/** An error message of the dynamic linker → how to fix the addon. */
+/** Maps an error message of the dynamic linker to its fix. */
 export function addonCure(complaint: string): string {
   if (complaint.includes('libonnxruntime')) return repair('packages');
-  // Built for another system or processor, or incomplete.
+  // The addon was built for another system or CPU, or is incomplete.
   const foreign = /GLIBC|ELF|too short|undefined symbol|was ended by SIG/.test(complaint);
   return repair(foreign ? 'foreign addon' : 'addon');
 }
 
-/** By architecture: names of instruction sets and their flags in /proc/cpuinfo; without the first the nets are slow. */
+/**
+ * Names of instruction sets by architecture, with their flags in /proc/cpuinfo. Without the first one, models
+ * run slowly.
+ */
 const instructions: Partial<Record<NodeJS.Architecture, Record<string, string>>> = {
   x64: { AVX2: 'avx2', 'AVX-512': 'avx512f', VNNI: 'avx512_vnni', 'AVX-VNNI': 'avx_vnni' },
   arm64: { NEON: 'asimd', 'dot product': 'asimddp', I8MM: 'i8mm' },
 };
 
-/** `cpuinfo`: the text of /proc/cpuinfo, of which the first processor is checked; empty when there is none. */
+/** `cpuinfo`: text of /proc/cpuinfo, of which the first CPU is checked; empty if there is none. */
 export function judgeCpu(model: string, arch: NodeJS.Architecture, cpuinfo: string): Finding {
   const known = instructions[arch];
   const [, words] = /^(?:flags|Features)\s*:\s*(.+)$/m.exec(cpuinfo) ?? [];
@@ -194,8 +200,8 @@ export function judgeCpu(model: string, arch: NodeJS.Architecture, cpuinfo: stri
 const probeLimit_ms = 60_000;
 
 /**
- * Runs a probe of probe.ts in a process of its own, because native code may end it. Rejects with an Error that has the first
- * line of its output, or what ended it.
+ * Runs a probe of probe.ts in a child process, because native code may end it. Rejects with an Error that has
+ * the first line of its output, or the signal or code that ended it.
  */
 export async function probe<Name extends keyof Probes>(name: Name, argument = ''): Promise<Probes[Name]> {
   const file = fileURLToPath(new URL('./probe.js', import.meta.url));

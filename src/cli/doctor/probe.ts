@@ -1,15 +1,15 @@
 import type { Addon, OnnxRuntime } from '../../engine/addon.ts';
 import type { Uws } from '../../http/uws/uws.ts';
 
-// Loads native code in a process of its own, because it may print to standard output or end the process. Started by probe() of
-// machine.ts with the name of a probe and its argument; sends the answer to its parent.
+// Loads native code in a child process, because it may print to standard output or end the process. Started
+// by probe() of machine.ts with the name of a probe and its argument; sends the result to its parent.
 
-/** What each probe answers with. */
+/** Result of each probe. */
 export interface Probes {
   /** Loads µWebSockets.js. */
   uws: Pick<Uws, 'version' | 'passedOver'>;
   addon: { versions: ReturnType<Addon['versions']>; runtime: OnnxRuntime };
-  /** Loads the nets of a pack; the argument is its directory. */
+  /** Loads the models of a pack; the argument is its directory. */
   pack: undefined;
 }
 

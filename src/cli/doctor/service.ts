@@ -12,9 +12,9 @@ import { reachable } from '../../server/health.ts';
 import { type Checks, type Finding, fail, firstLine, ok, unknown, warning } from './finding.ts';
 import { probe, settingCure } from './machine.ts';
 
-/** Checks of what the settings name: files, Redis and ports. */
+/** Checks of the files, Redis server and ports that the settings name. */
 export const serviceChecks: Checks = {
-  /** The manifest, each file, and whether the nets load. */
+  /** Checks the manifest, each file, and that the models load. */
   async 'model pack'() {
     const { packDirectory, readManifest } = await import('../../engine/manifest.ts');
     const { packFiles, verifyFile } = await import('../../engine/pack-files.ts');
@@ -55,7 +55,7 @@ export const serviceChecks: Checks = {
     ];
   },
 
-  /** Its path, mode and number of keys; never a key or an id. */
+  /** Reports path, mode and number of keys; never a key or an id. */
   async 'key file'() {
     const { readKeyFile } = await import('../../auth/key-file.ts');
     const { statusOf } = await import('../../auth/keys.ts');
@@ -76,7 +76,10 @@ export const serviceChecks: Checks = {
     }
   },
 
-  /** Whether the shared Redis can be used. Only a warning if not: a server would start and count locally. */
+  /**
+   * Checks that the shared Redis can be used. A failure is only a warning, because a server would start and
+   * count locally.
+   */
   async limiter() {
     const address = surveySettings().config.limiter;
     if (address === 'local') return [ok('limiter', 'local to each server')];
@@ -93,7 +96,7 @@ export const serviceChecks: Checks = {
     }
   },
 
-  /** Whether the service would speak TLS, with which certificate, and until when it is valid. */
+  /** Checks TLS: the certificate, and until when it is valid. */
   async TLS() {
     const { certificateFiles, readCertificate } = await import('../../server/certificate.ts');
     const { tls_cert, tls_key } = surveySettings().config;
@@ -110,7 +113,7 @@ export const serviceChecks: Checks = {
     }
   },
 
-  /** Whether a server could listen on its addresses. */
+  /** Checks that a server could listen on its addresses. */
   async ports() {
     const { host, port, admin_host, admin_port, tls_cert } = surveySettings().config;
     const front = await listening('port', host, port, { tls: tls_cert !== '', prefix: 'FACEMATCH_' });
@@ -129,7 +132,7 @@ async function netsOf(directory: string): Promise<Finding> {
     await probe('pack', directory);
     return ok('nets', 'load');
   } catch (error) {
-    // An addon that does not load has a finding of its own.
+    // An addon that does not load is reported by another check.
     const loads = await probe('addon').catch(() => undefined);
     if (loads === undefined) return unknown('nets', 'the native addon did not load');
     const complaint = firstLine(error);
@@ -139,7 +142,7 @@ async function netsOf(directory: string): Promise<Finding> {
 
 const correct = 'Correct FACEMATCH_LIMITER';
 
-/** An error of Redis or of the connection → how to fix it. */
+/** Maps an error of Redis or of the connection to its fix. */
 const redisCures: readonly (readonly [complaint: RegExp, cure: string])[] = [
   [/^(WRONGPASS|NOAUTH|ERR AUTH|ERR invalid password)/, `${correct}: its user and password`],
   [/^ERR DB index/, `${correct}: the number of its database`],
@@ -158,7 +161,7 @@ const redisCures: readonly (readonly [complaint: RegExp, cure: string])[] = [
   ],
 ];
 
-/** `prefix`: that of the variables HOST and PORT of this listener. */
+/** `prefix`: prefix of the variables HOST and PORT of this listener. */
 async function listening(
   what: string,
   host: string,
@@ -191,7 +194,7 @@ async function listening(
 
 const answerLimit_ms = 2_000;
 
-/** The service answers this path with a problem of its own type, the admin listener with its stage. */
+/** The service responds to this path with a problem of its own type, the admin listener with its stage. */
 async function isFacematch(host: string, port: number, tls: boolean): Promise<boolean> {
   const { problemTypes } = await import('../../http/responses.ts');
   try {
@@ -206,11 +209,11 @@ async function isFacematch(host: string, port: number, tls: boolean): Promise<bo
   }
 }
 
-/** Without fetch: when a server closes at once, it (undici 6) waits with nothing that keeps the process alive. */
+/** fetch is not used: when a server closes at once, undici 6 waits without keeping the process alive. */
 function answerOf(host: string, port: number, tls: boolean): Promise<string> {
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(answerLimit_ms);
-    // The certificate need not be trusted: no secret is sent.
+    // The certificate need not be trusted, because no secret is sent.
     const options = { host, port, path: '/readyz', agent: false, signal, rejectUnauthorized: false } as const;
     const ask = tls ? getByTls : get;
     ask(options, (response) => {

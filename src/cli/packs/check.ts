@@ -4,7 +4,7 @@ import { verifyPack } from '../../engine/pack-files.ts';
 import { type Finding, fail, firstLine, ok, unknown, warning } from '../doctor/finding.ts';
 import { betterFeeding, enoughFaces, type Feeding, margin, type Trial, timePacks, tryPack } from './trial.ts';
 
-/** Whether a pack does what its manifest says, and what is missing. Never throws. */
+/** Checks that a pack does what its manifest says, and lists what is missing. Never throws. */
 export async function* checkPack(nameOrPath: string): AsyncGenerator<Finding> {
   const directory = packDirectory(nameOrPath);
   let draft: Manifest;
@@ -30,7 +30,7 @@ export async function* checkPack(nameOrPath: string): AsyncGenerator<Finding> {
   yield* missing(draft);
 }
 
-/** What the sample photos show. */
+/** Results on the sample photos. */
 export function* judgeTrial(trial: Trial): Generator<Finding> {
   const { faces, same, strangers } = trial;
   const found = `${faces.join(' and ')}, of 3 in each of the two sample photos`;
@@ -47,7 +47,10 @@ export function* judgeTrial(trial: Trial): Generator<Finding> {
     : fail('likeness', likeness, "Correct the embedder's members: mean, scale, channels, template, output");
 }
 
-/** Both sample photos show people, not photos of photos: nets that are fed or read wrongly call most of them attacks. */
+/**
+ * Both sample photos show people, not photos of photos. Models with wrong input or misread output call most
+ * of them attacks.
+ */
 export function livenessFinding(
   { nets, live_threshold }: NonNullable<Manifest['liveness']>,
   { live_scores }: Trial,
@@ -96,7 +99,7 @@ const total = (stages: StageTimings) => Object.values(stages).reduce((sum, ms) =
 
 const calibrateIt = 'FACEMATCH_PACK=… facematch calibrate NAME=FOLDER --write; see docs/packs.md';
 
-/** What the pack does without. */
+/** Lists the features that the pack lacks. */
 function* missing(draft: Manifest): Generator<Finding> {
   const { calibration, source } = draft;
   yield calibration === undefined

@@ -9,9 +9,9 @@ import type { Colours } from '../terminal.ts';
 /** An installed pack, as --json prints it. */
 type ListedPack = Awaited<ReturnType<typeof listed>>;
 
-/** Every pack beside the default one, and the configured one wherever it is. */
+/** Lists every pack in the default pack's folder, and the configured one wherever it is. */
 export async function listPacks(): Promise<ListedPack[]> {
-  // Of an installation from npm these are two.
+  // An installation from npm has two such folders.
   const homes = new Set([dirname(packDirectory('default')), projectPath('models/packs')]);
   const configured = packDirectory(readConfig().pack);
   const all = new Set([...[...homes].filter(existsSync).flatMap(packsIn), configured]);
@@ -30,7 +30,7 @@ async function listed(directory: string, configured: boolean) {
   try {
     draft = readManifest(directory);
   } catch (error) {
-    // It cannot be used at all.
+    // The pack cannot be used.
     return { name: basename(directory), directory, configured, fault: (error as Error).message };
   }
   const { name, version, description, source, calibration } = draft;
@@ -48,7 +48,7 @@ async function listed(directory: string, configured: boolean) {
     files: packFiles(draft).map(({ role, file, pack, licence, sha256 }) => {
       return { role, file, pack, licence, sha256 };
     }),
-    // The people of its tables.
+    // Number of people behind the pack's tables.
     ...(calibration && {
       calibrated_for: { fast: calibration.fast.fitted_on, balance: calibration.balance.fitted_on },
     }),

@@ -8,9 +8,9 @@ import { loadAddon, loadPack } from '../../engine/load-addon.ts';
 import type { Manifest } from '../../engine/manifest.ts';
 import { cosine } from '../../scoring/similarity.ts';
 
-/** A pack on the sample photos. */
+/** Results of a pack on the sample photos. */
 
-/** Where the default pack sees the people of each photo, in pixels; first the woman who is in both. */
+/** Where the default pack finds the people of each photo, in pixels; first the woman who is in both. */
 const people: readonly (readonly Box[])[] = [
   [
     { x: 1454, y: 222, width: 236, height: 213 },
@@ -29,10 +29,10 @@ type Box = Face['box'];
 export type Trial = Awaited<ReturnType<typeof tryPack>>;
 
 /**
- * The faces found in each photo, how well their boxes overlap those that are known (the mean of the best intersection over union of
- * each person), the cosine of the woman with herself (undefined when she was not found), the highest one of two different people, and
- * the live scores of all faces, lowest first. Rejects with an Error when the pack does not load or run. Signals are heard between the
- * photos.
+ * Returns the faces found in each photo, how well their boxes overlap the known ones (mean over people of the
+ * best intersection over union), the cosine of the woman's mated pair (undefined if she was not found), the
+ * highest non-mated cosine, and the live scores of all faces, lowest first. Rejects with an Error when the
+ * pack does not load or run. Signals are handled between the photos.
  */
 export async function tryPack(directory: string, draft: Manifest) {
   loadPack(directory, draft);
@@ -64,19 +64,19 @@ export async function tryPack(directory: string, draft: Manifest) {
 
 export const enoughFaces = ({ faces }: Trial) => faces.every((found, i) => found === people[i]!.length);
 
-/** By how much the woman is more like herself than any two strangers are alike; -2 when nothing can be said. */
+/** Margin of the mated cosine above the highest non-mated one; -2 if unknown. */
 export function margin({ same, strangers }: Trial): number {
   return same === undefined || strangers === undefined ? -2 : same - strangers;
 }
 
 export interface Fed {
   channels: 'rgb' | 'bgr';
-  /** May be one for each channel. */
+  /** One value, or one per channel. */
   mean: number | readonly number[];
   scale: number;
 }
 
-/** How embedders of the family arcface are fed, by who publishes such nets. */
+/** Input scalings of arcface embedders, by publisher. */
 export const feedings = {
   insightface: { channels: 'rgb', mean: 127.5, scale: 1 / 127.5 },
   sface: { channels: 'rgb', mean: 0, scale: 1 },
@@ -85,10 +85,13 @@ export const feedings = {
 
 export type Feeding = keyof typeof feedings;
 
-/** Nine pairs show no less. */
+/** Skips the attempts if the margin is already this clear. */
 const clearly = 0.15;
 
-/** Another way to feed the embedder by which the people of the photos are told apart much better; undefined for none. */
+/**
+ * Returns another input scaling for the embedder that separates the people of the photos much better;
+ * undefined if there is none.
+ */
 export async function betterFeeding(
   directory: string,
   draft: Manifest,
@@ -104,16 +107,16 @@ export async function betterFeeding(
   return best.gain > clearly ? best.name : undefined;
 }
 
-/** The pack's nets, without what was made for its embeddings or does not change them. */
+/** Returns the pack's models without calibration and without those that do not change embeddings. */
 export function netsAlone<Pack extends Manifest>(pack: Pack): Pack {
   const alone = { ...pack };
   for (const member of ['cohort', 'human', 'occlusion', 'liveness'] as const) delete alone[member];
   return alone;
 }
 
-/** The pack with nothing but the nets of another manifest. */
+/** Returns a copy of the pack with only the models of another manifest. */
 export async function tryAs(directory: string, draft: Manifest): Promise<Trial> {
-  // The addon keeps what it has loaded of a directory: another name makes it another pack.
+  // The addon caches loaded packs by directory, so another name makes it another pack.
   const folder = mkdtempSync(join(tmpdir(), 'facematch-pack-'));
   const link = join(folder, 'pack');
   try {
@@ -126,7 +129,10 @@ export async function tryAs(directory: string, draft: Manifest): Promise<Trial> 
 
 const timedRounds = 9;
 
-/** Medians of each stage of the first photo, in milliseconds, mode balance; the packs take turns. */
+/**
+ * Returns median times of each stage on the first photo, in milliseconds, in mode balance; the packs
+ * alternate.
+ */
 export function timePacks(packs: readonly { directory: string; draft: Manifest }[]): StageTimings[] {
   for (const { directory, draft } of packs) loadPack(directory, draft);
   const photo = readFileSync(samples[0]);
@@ -155,7 +161,7 @@ function analysed(directory: string, { min_det_score, liveness }: Manifest, phot
   throw new Error(outcome.code === 'internal_error' ? outcome.message : `A sample photo: ${outcome.code}`);
 }
 
-/** Whether the middle of the other box lies in it. */
+/** Returns true if the centre of the other box is inside. */
 function contains({ x, y, width, height }: Box, other: Box): boolean {
   const [across, down] = [other.x + other.width / 2, other.y + other.height / 2];
   return across >= x && across <= x + width && down >= y && down <= y + height;

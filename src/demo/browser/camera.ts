@@ -1,8 +1,8 @@
 import { byId, find, notOnDisk, tell } from './dom.ts';
 
-/** The dialog that takes a photo. */
+/** Dialog that takes a photo. */
 
-/** Errors of getUserMedia (Media Capture and Streams section 10.2), and what to do about them. */
+/** Messages for the errors of getUserMedia (Media Capture and Streams section 10.2). */
 const faults: Readonly<Record<string, string>> = {
   NotAllowedError:
     'The browser blocks the camera for this page. Allow it in the address bar, or choose a file.',
@@ -16,7 +16,7 @@ const video = find(document, '#viewfinder', HTMLVideoElement);
 const turn = byId('turn');
 
 let stream: MediaStream | undefined;
-/** The front camera first. */
+/** Prefers the front camera. */
 let facing: 'user' | 'environment' = 'user';
 let give: (photo: File) => void = () => {};
 
@@ -26,7 +26,7 @@ turn.addEventListener('click', () => {
   facing = facing === 'user' ? 'environment' : 'user';
   void start();
 });
-// Also when Escape closes it: the camera must be switched off.
+// Runs also when Escape closes the dialog, because the camera must be switched off.
 dialog.addEventListener('close', stop);
 
 /** Browsers allow cameras only on secure origins: HTTPS or localhost. */
@@ -47,7 +47,7 @@ async function start(): Promise<void> {
     stream = await navigator.mediaDevices.getUserMedia({
       video: { facingMode: facing, width: { ideal: 1920 }, height: { ideal: 1080 } },
     });
-    // Closed while the browser was asking for permission.
+    // The dialog was closed while the browser was asking for permission.
     if (!dialog.open) return stop();
     video.srcObject = stream;
     video.classList.toggle('mirrored', facing === 'user');
@@ -72,7 +72,7 @@ function stop(): void {
   video.srcObject = null;
 }
 
-/** The image as the camera gave it; only the viewfinder is mirrored. */
+/** The image is stored as the camera gave it; only the viewfinder is mirrored. */
 async function snap(): Promise<void> {
   const { videoWidth, videoHeight } = video;
   if (stream === undefined || videoWidth === 0) return;

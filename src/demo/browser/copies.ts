@@ -1,7 +1,10 @@
 import { element, settings } from './dom.ts';
 import { bytesText } from './words.ts';
 
-/** Copies of photos: upright ones to show and smaller ones to send. Files that are no photos are recognised here too. */
+/**
+ * Copies of photos: upright ones to show and smaller ones to send. Files that are no photos are also detected
+ * here.
+ */
 
 /**
  * Upright previews. The server applies the EXIF orientation of all three formats. Every browser does so for JPEG, but not for PNG
@@ -33,7 +36,7 @@ const turns: Readonly<Record<number, Transform>> = {
 /** The signatures of JPEG, PNG and WebP, as Latin-1. */
 const signatures = [/^\xff\xd8\xff/, /^\x89PNG/, /^RIFF.{4}WEBP/s];
 
-/** Returns what is wrong with a file that is no JPEG, PNG or WebP; undefined for one that is. */
+/** Returns an error for a file that is not a JPEG, PNG or WebP; undefined otherwise. */
 export async function notPhoto(file: File): Promise<string | undefined> {
   const head = String.fromCharCode(...new Uint8Array(await file.slice(0, 16).arrayBuffer()));
   if (signatures.some((signature) => signature.test(head))) return undefined;
@@ -43,14 +46,14 @@ export async function notPhoto(file: File): Promise<string | undefined> {
   return `${file.name} is not a JPEG, PNG or WebP photo. ${advice}`;
 }
 
-/** The file itself, or a small upright copy for display. The file that is sent is never changed. */
+/** Returns the file itself, or a small upright copy for display. The file that is sent is never changed. */
 export async function previewOf(file: Blob): Promise<Blob> {
   try {
     const found = orientationOf(new DataView(await file.arrayBuffer()));
     const turn = found && turns[found.orientation];
     return turn && !(await turnsBySelf(found.format)) ? await turned(file, turn) : file;
   } catch {
-    // Not an image, or one that this browser cannot draw: the server reports it.
+    // The file is not an image, or this browser cannot draw it: the server reports the error.
     return file;
   }
 }
@@ -121,12 +124,15 @@ function tiffOrientation(exif: DataView): number {
   return 1;
 }
 
-/** Four bytes as Latin-1. */
+/** Decodes four bytes as Latin-1. */
 function word(bytes: DataView, at: number): string {
   return String.fromCharCode(...[0, 1, 2, 3].map((i) => bytes.getUint8(at + i)));
 }
 
-/** Maximum side length of a photo that is scaled down here, in pixels: faces keep more pixels than the models use. */
+/**
+ * Maximum side length of a photo that is scaled down here, in pixels. Faces keep more pixels than the models
+ * use.
+ */
 const longestSide = 4096;
 const quality = 0.92;
 

@@ -2,7 +2,7 @@ import type { Settings } from './types.ts';
 
 /** Finds and makes elements. All text is set as text: nothing in this page is parsed as HTML. */
 
-/** Throws an Error when there is no such element, or one of another kind. */
+/** Throws an Error if the element is missing or of another kind. */
 export function find<T extends Element>(parent: ParentNode, selector: string, kind: new () => T): T {
   const found = parent.querySelector(selector);
   if (!(found instanceof kind)) throw new Error(`The page has no ${kind.name} ${selector}`);
@@ -32,7 +32,7 @@ export function tell(target: HTMLElement, text: string | undefined): void {
   target.hidden = text === undefined;
 }
 
-/** The error of a control: a line of text and a mark on its section. */
+/** Error of a control: a line of text and a mark on its section. */
 export class Fault {
   readonly #section: HTMLElement;
   readonly #control: HTMLElement;
@@ -71,7 +71,10 @@ export class Fault {
 
 const pageFiles = new WeakSet<File>();
 
-/** Marks a photo that this page made, such as a sample or one from the camera: the shown request needs it as a file. */
+/**
+ * Marks a photo that this page made, such as a sample or one from the camera: the sample request needs it as
+ * a file.
+ */
 export function notOnDisk(file: File): File {
   pageFiles.add(file);
   return file;
@@ -104,7 +107,7 @@ function makeCopyButton(button: HTMLButtonElement): void {
 
 const written: Settings = JSON.parse(byId('settings').textContent ?? '');
 const own = written.paths.demo ?? '';
-/** The path prefix under which a proxy serves this page. */
+/** Path prefix under which a proxy serves this page. */
 const prefix = location.pathname.endsWith(own) ? location.pathname.slice(0, -own.length) : '';
 
 /** Data that the server wrote into the page: enabled endpoints, fields, limits. Paths include the prefix of a proxy. */

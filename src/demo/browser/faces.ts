@@ -40,7 +40,7 @@ export class Faces {
     for (const [i, button] of this.#buttons.entries()) button.ariaPressed = String(i === index);
   }
 
-  /** @param caption shown below the photo unless a face is pointed at */
+  /** @param caption shown below the photo unless the pointer is over a face */
   #button(face: Face, { width, height, faces, face_index }: FoundImage, caption: string): HTMLButtonElement {
     const { index, box, landmarks } = face;
     const which = faces.length === 1 ? 'the only face' : `face ${index + 1} of ${faces.length}`;

@@ -15,7 +15,7 @@ const rules: Readonly<Record<string, ValueRule>> = {
   ...(advanced ? { accuracy_mode: settings.accuracy_mode, ...settings.options } : {}),
 };
 
-/** Labels of the options. The description of the API stands below each. */
+/** Labels of the options. The API's description is shown below each. */
 const labels: Readonly<Record<string, string>> = {
   use_heuristic_fallback: 'Extra detection passes',
   min_det_score: 'Minimum detection score',
@@ -60,7 +60,7 @@ function showThreshold(): void {
   describe();
 }
 
-/** Shows the modes, the default first. */
+/** Shows the modes, with the default first. */
 function showModes(): void {
   const { values, default: usual, description } = settings.accuracy_mode;
   byId('mode-field').hidden = !advanced;
@@ -96,7 +96,7 @@ function controlOf(rule: ValueRule): HTMLElement {
     case 'choice':
       return element('select', {}, ...rule.values.map((value) => element('option', { value }, value)));
     default:
-      // Not a number input: it would hide text that it cannot read, and the server says what it expects.
+      // Not a number input: it would hide text that it cannot parse, and the server explains what it expects.
       return element('input', {
         type: 'text',
         inputMode: 'decimal',

@@ -1,16 +1,17 @@
 /**
- * Frames of a camera for a liveness check. This file uses nothing else of the page: docs/examples/live-check-in builds on the same steps.
+ * Captures camera frames for a liveness check. It depends on nothing else in the page:
+ * docs/examples/live-check-in builds on the same steps.
  */
 
 export type Step = 'left' | 'right' | 'up' | 'down';
 
-/** One thing that the person is asked for. */
+/** One instruction to the person. */
 export interface Phase {
   step: Step | 'straight' | 'middle';
   ms: number;
 }
 
-/** Straight, then each step and back to the middle. */
+/** Returns the instructions: look straight, then each step and back to the middle. */
 export const phasesOf = (steps: readonly Step[]): Phase[] => [
   { step: 'straight', ms: 1000 },
   ...steps.flatMap((step): Phase[] => [
@@ -19,15 +20,15 @@ export const phasesOf = (steps: readonly Step[]): Phase[] => [
   ]),
 ];
 
-/** Frames per second: 4 to 6 follow a head that turns slowly. */
+/** Frames per second. Four to six follow a head that turns slowly. */
 const rate = 5;
-/** Longer side of a frame, in pixels. */
+/** Longer side of a frame in pixels. */
 const side = 480;
 const jpegQuality = 0.85;
 
 export interface Frame {
   image: Blob;
-  /** How much it differs from the frame before it; its unit does not matter. */
+  /** Difference from the previous frame; its unit does not matter. */
   change: number;
 }
 
@@ -66,7 +67,7 @@ function draw(video: HTMLVideoElement) {
   return { canvas, small: context?.getImageData(0, 0, 32, 24).data ?? new Uint8ClampedArray() };
 }
 
-/** Mean difference of two thumbnails. */
+/** Returns the mean difference of two thumbnails. */
 function difference(a: Uint8ClampedArray, b: Uint8ClampedArray): number {
   let sum = 0;
   for (let i = 0; i < a.length; i++) sum += Math.abs(a[i]! - b[i]!);
@@ -74,14 +75,14 @@ function difference(a: Uint8ClampedArray, b: Uint8ClampedArray): number {
 }
 
 /**
- * At most `max` frames: the first two, and of the others those between which the picture changes by about as much. So a quick movement keeps
- * its frames, and a rest loses most of its own.
+ * Selects at most `max` frames: the first two, then frames between which the image changes by about the same
+ * amount. A quick movement keeps its frames, and a still phase loses most of them.
  */
 export function select(frames: readonly Frame[], max: number): Blob[] {
   if (frames.length <= max) return frames.map(({ image }) => image);
   const [first, second, ...others] = frames;
   const mean = others.reduce((sum, { change }) => sum + change, 0) / others.length;
-  // Half by time, half by change.
+  // Weights time and change equally.
   let sum = 0;
   const positions = others.map(({ change }) => {
     sum += change + mean;

@@ -3,7 +3,7 @@ import { capture, type Phase, phasesOf, type Step, select, sleep } from './live-
 import { send } from './request.ts';
 import type { Fields, LiveAnswer, ProblemAnswer, Received } from './types.ts';
 
-/** The tab that checks whether a live person is before the camera: its dialog, and its result. */
+/** The tab that checks that a live person is in front of the camera: its dialog and its result. */
 
 const prompts: Readonly<Record<Phase['step'], { arrow: string; words: string }>> = {
   straight: { arrow: '•', words: 'Look straight into the camera' },
@@ -35,7 +35,7 @@ const advice: Readonly<Record<LiveAnswer['live_reasons'][number], string>> = {
 const limits =
   'This raises the cost of holding a photo or a still screen to the camera. It does not detect masks, injected video or deepfakes.';
 
-/** What getUserMedia's errors mean (Media Capture and Streams section 10.2), and what to do. */
+/** Messages for the errors of getUserMedia (Media Capture and Streams section 10.2). */
 const faults: Readonly<Record<string, string>> = {
   NotAllowedError: 'The browser does not let this page use the camera. Allow it in the address bar.',
   NotFoundError: 'No camera was found.',
@@ -79,14 +79,14 @@ byId('outcome').append(result);
 
 let check = new AbortController();
 cancel.addEventListener('click', () => dialog.close());
-// Also when Escape closes it: the camera must be switched off.
+// Runs also when Escape closes the dialog, because the camera must be switched off.
 dialog.addEventListener('close', () => check.abort());
 
 export function hideLive(): void {
   result.hidden = true;
 }
 
-/** Runs a check in the dialog. Undefined when it was cancelled. */
+/** Runs a check in the dialog. Returns undefined if it was cancelled. */
 export async function runLive(
   key: string,
   references: readonly File[],
@@ -196,7 +196,7 @@ async function getChallenge(
   return 'answer' in received ? (received.answer as unknown as Challenge) : received;
 }
 
-/** The steps with the frames that show them, and what to do differently. */
+/** Shows the steps with their frames, and advice for the next attempt. */
 function showLive(answer: LiveAnswer, frames: readonly Blob[]): void {
   heading.textContent = titleOf(answer);
   reasons.replaceChildren(...answer.live_reasons.map((reason) => element('li', {}, advice[reason])));
@@ -221,7 +221,7 @@ function showLive(answer: LiveAnswer, frames: readonly Blob[]): void {
   result.hidden = false;
 }
 
-/** Also what screen readers announce. */
+/** Screen readers announce this text too. */
 export function titleOf({ verified, live, match, confidence_percent }: LiveAnswer): string {
   if (verified) return `Verified: live, and a match (${confidence_percent} %)`;
   if (live) return `Not verified: live, but no match (${confidence_percent} %)`;

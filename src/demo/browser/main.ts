@@ -57,7 +57,7 @@ byId('show-key').addEventListener('click', () => {
 byId('samples').hidden = !settings.samples;
 byId('try-samples').addEventListener('click', () => void compareSamples());
 void offerSamples();
-// On a phone the result and its reason come first; everything else is folded.
+// On a phone the result and its reason come first, and everything else is folded.
 const isWide = matchMedia('(width > 40rem)').matches;
 for (const card of document.querySelectorAll<HTMLDetailsElement>('details.folds')) card.open = isWide;
 void followFragment();
@@ -96,7 +96,7 @@ async function compare(): Promise<boolean> {
     return false;
   }
   if ('problem' in outcome && outcome.problem.code === 'forbidden_scope' && !refused.has(plan.endpoint)) {
-    // The other endpoint may be allowed.
+    // The key may be allowed to use the other endpoint.
     refused.add(plan.endpoint);
     if (planOf(taskOf(), plan.fields, refused)?.endpoint !== plan.endpoint) return compare();
   }
@@ -106,7 +106,7 @@ async function compare(): Promise<boolean> {
   return 'answer' in outcome ? succeed(outcome) : fail(outcome);
 }
 
-/** The camera shows the person of photo 1, live or not. */
+/** Takes photo 1 with the camera, as a photo or by a liveness check. */
 async function checkLive(fields: Fields): Promise<boolean> {
   hideResults();
   byId('exchange').hidden = true;
@@ -122,7 +122,7 @@ async function checkLive(fields: Fields): Promise<boolean> {
 }
 
 function succeed({ answer, round_trip_ms }: Extract<Received, { answer: unknown }>): true {
-  // The answer of a live check is shown by live.ts.
+  // live.ts shows the response of a liveness check.
   if ('verified' in answer) return true;
   if (!('match' in answer)) return succeedWithList(answer);
   showResult(answer, round_trip_ms, [slots[0].image, slots[1].image]);
@@ -150,7 +150,10 @@ function succeedWithList(answer: ManyAnswer | DetectAnswer): true {
   return true;
 }
 
-/** Returns whether photos and key are present and within the limits. Otherwise shows what is wrong and focuses it. */
+/**
+ * Checks that photos and key are present and within the limits. Otherwise shows the error, focuses its
+ * control and returns false.
+ */
 function isReady(): boolean {
   const { max_body_bytes, max_image_bytes } = settings.limits;
   const places = placesOf();
@@ -172,7 +175,7 @@ function isReady(): boolean {
   return faults.length === 0;
 }
 
-/** The places of the photos in the current tab. */
+/** Returns the photo slots of the current tab. */
 function placesOf() {
   if (task === 'match') return slots;
   return task === 'match_many' ? [slots[0], others] : [slots[0]];
@@ -253,11 +256,11 @@ function verb(): string {
 function fail({ problem, retry_after_s }: Extract<Received, { problem: unknown }>): false {
   hideResults();
   showProblem(problem, retry_after_s, () => void compare());
-  // The photo of a detect request, `image`, is the first one here.
+  // The first slot holds the photo of a detect request, `image`.
   const names = fieldsOf(problem).map((name) => (name === 'image' ? slots[0].name : name));
   const faultsOf = (name: string) => (problem.errors ?? []).filter(({ field }) => field === name);
   for (const { name, fault } of placesOf()) {
-    // Not where further photos of a person alone are at fault.
+    // Skipped if only further photos of a person have errors.
     const first = faultsOf(name).some(({ index = 0 }) => index === 0) || faultsOf(name).length === 0;
     if (first && names.includes(name)) fault.show();
   }
@@ -331,7 +334,7 @@ function chosenFaces(): Fields {
 }
 
 function showBusy(now: boolean): void {
-  // Not disabled: that would lose the focus of keyboard users.
+  // The button is not disabled, because that would lose the focus of keyboard users.
   byId('compare').ariaDisabled = String(now);
   byId('compare').textContent = now ? 'Working…' : verb();
   byId('cancel').hidden = !now;

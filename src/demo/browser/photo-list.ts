@@ -14,7 +14,10 @@ export class PhotoList {
   /** Resolves when the files are ready to be sent. */
   ready: Promise<unknown> = Promise.resolve();
 
-  /** @param removal label of the button that removes a photo; @param onChange called when the list changes; @param onFault called with the error of a file that is no photo */
+  /**
+   * @param removal label of the button that removes a photo; @param onChange called when the list changes;
+   * @param onFault called with the error of a file that is no photo
+   */
   constructor(
     list: string,
     input: string,

@@ -5,10 +5,10 @@ import { byId, Fault, find, settings, tell } from './dom.ts';
 import { PhotoList } from './photo-list.ts';
 import { agreementText, bytesText } from './words.ts';
 
-/** One of the two photos: the file, its preview, caption and error, and more photos of the same person. */
+/** One of the two photos: file, preview, caption and error, and more photos of the same person. */
 export class PhotoSlot {
   readonly number: 1 | 2;
-  /** The form field. */
+  /** Name of the form field. */
   readonly name: 'image1' | 'image2';
   file: File | undefined;
   readonly section: HTMLElement;
@@ -201,7 +201,7 @@ export function takeDroppedAndPasted(
   addEventListener('paste', ({ clipboardData, target }) =>
     put([...(clipboardData?.files ?? [])], slotAt(target)),
   );
-  // On the whole page, because a browser would otherwise leave it to show the file.
+  // Handled on the whole page, because a browser would otherwise leave it to show the file.
   addEventListener('dragover', (event) => {
     event.preventDefault();
     highlight(slotAt(event.target));
@@ -214,9 +214,9 @@ export function takeDroppedAndPasted(
   });
 }
 
-/** The photos that the first one is compared with. The server limits their number. */
+/** The photos to compare the first one with. The server limits their number. */
 export class Others {
-  /** The form field that each of them is sent as. */
+  /** Form field that each of them is sent as. */
   readonly name = 'image2';
   readonly section = byId('others');
   readonly list: PhotoList;

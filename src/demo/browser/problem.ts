@@ -3,7 +3,7 @@ import { byId, element, settings } from './dom.ts';
 import type { ProblemAnswer } from './types.ts';
 import { bytesText, capital, plainText } from './words.ts';
 
-/** Text of further members of a problem. */
+/** Formats further members of a problem as text. */
 // biome-ignore lint/suspicious/noExplicitAny: each member has a type of its own
 const extras: Readonly<Record<string, (value: any) => string>> = {
   limit_bytes: (limit) => `The limit is ${bytesText(limit)}.`,
@@ -43,13 +43,13 @@ export function clearProblem(): void {
   byId('problem-actions').replaceChildren();
 }
 
-/** Names of the controls that the problem is about. */
+/** Names of the controls that the problem concerns. */
 export function fieldsOf({ code, field, errors = [] }: ProblemAnswer): string[] {
   if (['missing_api_key', 'invalid_api_key', 'forbidden_scope'].includes(code)) return ['x-api-key'];
   return field === undefined ? errors.map((error) => error.field) : [field];
 }
 
-/** Status, code, request id and a link to the explanation of the code, for developers and operators. */
+/** Shows status, code, request id and a link to the explanation of the code, for developers and operators. */
 function sourceOf({ status, code, request_id, type }: ProblemAnswer): HTMLElement {
   const line = element('p', { className: 'source' });
   line.append(status === undefined ? '' : `HTTP ${status} `, element('code', {}, code));

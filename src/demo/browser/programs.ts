@@ -1,7 +1,7 @@
 import type { Plan } from './types.ts';
 import { curlLine, type Photos, shellWord } from './words.ts';
 
-/** The request as programs write it, with the key left to the environment. */
+/** Shows the request as code in several languages, with the key left to the environment. */
 export const programs: Readonly<Record<string, (origin: string, plan: Plan, photos: Photos) => string>> = {
   curl: curlLine,
   JSON: curlWithJson,
@@ -34,7 +34,7 @@ export const programs: Readonly<Record<string, (origin: string, plan: Plan, phot
   },
 };
 
-/** Images go through base64 on their way, because the system limits the length of an argument. */
+/** Images are passed through base64 files, because the system limits the length of an argument. */
 function curlWithJson(origin: string, plan: Plan, photos: Photos): string {
   const base64 = (file: string) => `printf '"'; base64 < ${shellWord(file)} | tr -d '\\n'; printf '"'`;
   const members = groupsOf(plan, photos).map(({ name, files, list }) => {
@@ -47,13 +47,13 @@ function curlWithJson(origin: string, plan: Plan, photos: Photos): string {
   return `{ printf '{'\n  ${body}\n  printf '}'; } |\n  curl ${head} --data-binary @- ${shellWord(origin + plan.path)}`;
 }
 
-/** The method of both client libraries. */
+/** Name of the method in both client libraries. */
 function methodOf({ endpoint }: Plan): string {
   const methods = { match_person: 'person', match_many: 'many', detect: 'detect' } as const;
   return endpoint in methods ? methods[endpoint as keyof typeof methods] : 'match';
 }
 
-/** Texts of the form as values of JSON. */
+/** Converts form texts to JSON values. */
 function valuesOf({ fields }: Plan): [name: string, value: string | number | boolean][] {
   return Object.entries(fields).map(([name, text]) => {
     if (text === 'true' || text === 'false') return [name, text === 'true'];
@@ -61,7 +61,7 @@ function valuesOf({ fields }: Plan): [name: string, value: string | number | boo
   });
 }
 
-/** The names of the files by field; one field of several images takes a list. */
+/** Returns file names by field; a field with several images gets a list. */
 function groupsOf({ endpoint }: Plan, photos: Photos) {
   return [...new Set(photos.map(({ name }) => name))].map((name) => {
     const files = photos.flatMap(({ name: of, file }) => (of === name && file ? [file.name] : []));

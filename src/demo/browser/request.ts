@@ -7,8 +7,9 @@ export interface Photo {
 }
 
 /**
- * The endpoint and fields of a request. Two photos go to the basic endpoint if all other fields are defaults, so that its scope
- * is enough. `refused`: endpoints that the key may not use. undefined when no endpoint is switched on.
+ * Chooses the endpoint and fields of a request. Two photos go to the basic endpoint if all other fields are
+ * defaults, so that its scope is enough. `refused`: endpoints that the key may not use. Returns undefined if
+ * no endpoint is enabled.
  */
 export function planOf(
   task: Task | 'match_person',
@@ -27,7 +28,7 @@ export function planOf(
   return endpoint && { endpoint, path: settings.paths[endpoint]!, fields: all };
 }
 
-/** Sends the photos unchanged. Never rejects: resolves to an answer or a problem. */
+/** Sends the photos unchanged. Never rejects: resolves to a response or a problem. */
 export async function send(
   { path, fields }: Plan,
   key: string,
@@ -52,7 +53,10 @@ export async function send(
   }
 }
 
-/** undefined for a key that cannot be sent: headers have no line breaks (RFC 9110 section 5.5), and fetch only sends Latin-1. */
+/**
+ * Returns undefined for a key that cannot be sent: headers have no line breaks (RFC 9110 section 5.5), and
+ * fetch only sends Latin-1.
+ */
 function headersOf(key: string): Headers | undefined {
   try {
     return new Headers(key === '' ? {} : { 'x-api-key': key });
@@ -67,13 +71,13 @@ const unsendableKey: ProblemAnswer = {
   detail: 'The key contains an invalid character. Copy it again.',
 };
 
-/** The server's problem; a proxy in front of it may send something else. */
+/** Usually the server's problem, but a proxy in front of it may send something else. */
 function problemOf({ status, statusText }: Response, text: string): ProblemAnswer {
   try {
     const problem = JSON.parse(text);
     if (typeof problem.detail === 'string') return problem;
   } catch {
-    // What is no JSON is not of this service.
+    // A response that is not JSON does not come from this service.
   }
   return {
     status,
@@ -83,7 +87,10 @@ function problemOf({ status, statusText }: Response, text: string): ProblemAnswe
   };
 }
 
-/** A browser does not say why. The server closes the connection on a body far beyond its limit, so that is the likeliest cause. */
+/**
+ * A browser does not report the reason. The server closes the connection on a body far beyond its limit, so
+ * that is the likeliest cause.
+ */
 function unreachable(photos: readonly Photo[], { message }: Error): ProblemAnswer {
   const code = 'unreachable';
   const { max_body_bytes: limit_bytes } = settings.limits;

@@ -36,7 +36,7 @@ export function showResult(
   byId('result').hidden = false;
 }
 
-/** The first photo of each person, which is the large one on the page. */
+/** The first photo of each person, which is large on the page. */
 export const firstPhotos = ({ image1, image2 }: PersonAnswer) => [image1[0]!, image2[0]!] as const;
 
 /** Announces the response to screen readers. */
@@ -45,7 +45,7 @@ export function announcement(answer: Answer | PersonAnswer): string {
   return `${verdictText(answer.match)} (${comparedText(answer)}). ${summaryOf(answer)}. ${capital(what)} compared.`;
 }
 
-/** The score in one sentence without its full stop. */
+/** Returns the score as one sentence without its full stop. */
 function summaryOf(scored: Scored): string {
   const note = rangeNote(scored);
   return `${capital(shareOfPairs(scored))} look this alike${note && ` (${note})`}`;
@@ -54,7 +54,7 @@ function summaryOf(scored: Scored): string {
 const photosOf = ({ photos_compared: { image1, image2 } }: PersonAnswer) =>
   `${count(image1, 'photo')} of person 1 and ${image2} of person 2`;
 
-/** The percentage on a scale with the threshold. */
+/** Shows the percentage on a scale with the threshold. */
 function showGauge(answer: Answer | PersonAnswer): void {
   const { confidence_percent, threshold_percent } = answer;
   const threshold = percentText(threshold_percent);
@@ -70,7 +70,7 @@ function showGauge(answer: Answer | PersonAnswer): void {
   });
 }
 
-/** Explains the percent, for readers who unfold "Why?". */
+/** Explains the percentage when the reader unfolds "Why?". */
 function meaning(answer: Answer | PersonAnswer): string {
   const { threshold_percent, accuracy_mode } = answer;
   const basis =
@@ -84,10 +84,10 @@ function meaning(answer: Answer | PersonAnswer): string {
   );
 }
 
-/** Rows that are shown at first: two photos of a hundred faces have 10,000 pairs. */
+/** Number of rows shown at first: two photos of a hundred faces have 10,000 pairs. */
 const rowsAtFirst = 6;
 
-/** The compared pairs, best first as in the answer. */
+/** Lists the compared pairs, best first as in the response. */
 function pairTable(answer: Answer, [one, two]: readonly [HTMLImageElement, HTMLImageElement]): HTMLElement[] {
   const { image1, image2, pairs } = answer;
   const cellOf = (image: HTMLImageElement, found: FoundImage, index: number) => {
@@ -114,7 +114,10 @@ function pairTable(answer: Answer, [one, two]: readonly [HTMLImageElement, HTMLI
   return [table, more];
 }
 
-/** Shows the times of the stages, of both photos together, and apart from them the two totals. Stages of two photos run in parallel. */
+/**
+ * Shows the times of the stages for both photos together, and separately the two totals. Stages of two photos
+ * run in parallel.
+ */
 function timingTable(
   { total, ...stages_ms }: Readonly<Record<string, number>> & { total: number },
   round_trip_ms: number,
@@ -139,12 +142,12 @@ function timingTable(
   );
 }
 
-/** The margin around a face, as a share of its box. */
+/** Margin around a face as a share of its box. */
 const margin = 0.2;
 /** Side of the canvas: twice the size on the page, for high-resolution screens. */
 const sidePixels = 128;
 
-/** A square crop of a preview around a face; empty when there is no preview. */
+/** Returns a square crop of a preview around a face; empty if there is no preview. */
 export function thumbnail(
   image: HTMLImageElement,
   { width, height, faces }: Omit<FoundImage, 'face_index'>,
@@ -195,7 +198,7 @@ export function showMany(answer: ManyAnswer, targets: readonly { image: HTMLImag
   return `${title}.`;
 }
 
-/** A cell with one line, and the rest of it folded. */
+/** Returns a cell with one line, and the rest folded. */
 function unfolded(line: string, details: readonly string[], warnings = 0): HTMLElement {
   const title = warnings === 0 ? line : `${line} (${count(warnings, 'warning')})`;
   const text = details.map((one) => element('p', { className: 'hint' }, one));

@@ -8,17 +8,20 @@ import type { ChoiceRule, MatchOptions, NumberRule, ValueRule } from '../../endp
 
 /** Types that server and page share. */
 
-/** What the server writes into the page. */
+/** Data that the server writes into the page. */
 export interface Settings {
-  /** Paths of the endpoints that are switched on. */
+  /** Paths of the enabled endpoints. */
   paths: Partial<Record<EndpointId, string>>;
-  /** The names of their fields. */
+  /** Names of their fields. */
   fields: Partial<Record<EndpointId, readonly string[]>>;
-  /** The form's fields without images and face indices: the two most used, and the rest in the table's order. */
+  /**
+   * The form's fields without images and face indices: the two most used first, the rest in the table's
+   * order.
+   */
   threshold_percent: NumberRule;
   accuracy_mode: ChoiceRule;
   options: Readonly<Record<string, ValueRule>>;
-  /** `photos`: of each person. */
+  /** `photos`: maximum number of each person. */
   limits: {
     max_body_bytes: number;
     max_image_bytes: number;
@@ -26,14 +29,14 @@ export interface Settings {
     targets: number;
     photos: number;
   };
-  /** Whether the server has sample photos. */
+  /** True if the server has sample photos. */
   samples: boolean;
 }
 
-/** The chosen tab, named after its endpoint. */
+/** The selected tab, named after its endpoint. */
 export type Task = 'match' | 'match_many' | 'detect' | 'match_live';
 
-/** A 200 answer. */
+/** The body of a 200 response. */
 export type Answer = Match;
 export type PersonAnswer = Person;
 export type ManyAnswer = Many;
@@ -43,10 +46,10 @@ export type Warning = Answer['warnings'][number];
 export type FoundImage = Answer['image1'];
 export type Face = FoundImage['faces'][number];
 export type Pair = Answer['pairs'][number];
-/** The index of a face in each image; -1 when the server chooses. */
+/** Index of a face in each image; -1 if the server chooses. */
 export type Choice = [image1: number, image2: number];
 
-/** A problem+json, or a fault that the page itself reports in the same form. */
+/** A problem+json, or an error that the page itself reports in the same form. */
 export interface ProblemAnswer {
   status?: number;
   code: string;

@@ -3,7 +3,7 @@ import { betterFaceText, notLargestText } from '../../words/faces.ts';
 import { count, percentText } from '../../words/score.ts';
 import type { Plan, Warning } from './types.ts';
 
-/** Texts of the page that only the page needs; src/words has those that it shares with the command line. */
+/** Texts that only the page needs; src/words has those that it shares with the command line. */
 
 const minAgreement_percent = optionRules.min_agreement_percent.default;
 
@@ -16,20 +16,26 @@ export const photoNames = (text: string) =>
     (_, person, index) => `photo ${Number(index) + 1} of person ${person}`,
   );
 
-/** Agreement of a photo with the others of its person. `isOdd`: the server would reject it by default. */
+/**
+ * Describes the agreement of a photo with the others of its person. `isOdd`: the server would reject it by
+ * default.
+ */
 export function agreementText(percent: number): { text: string; isOdd: boolean } {
   const isOdd = percent < minAgreement_percent;
   return { text: `${isOdd ? 'Does not fit' : 'Fits'} the others: ${percentText(percent)}`, isOdd };
 }
 
-/** The text of a warning, with photos and faces named as on the page. `image2`: name of the second photo. */
+/**
+ * Returns the text of a warning, with photos and faces named as on the page. `image2`: name of the second
+ * photo.
+ */
 export function warningText({ code, field, index, face_index, detail }: Warning, image2 = 'photo 2'): string {
   if (code !== 'not_the_largest_face') return capital(plainText(detail));
   if (index === undefined) return notLargestText(field === 'image2' ? image2 : 'photo 1');
   return betterFaceText(photoNames(`${field}[${index}]`), `face ${face_index! + 1}`);
 }
 
-/** A text of the API without the names of request fields and the marks around them. */
+/** Returns an API text without the names of request fields and the marks around them. */
 export function plainText(text: string): string {
   return photoNames(text)
     .replaceAll('`', '')
@@ -38,7 +44,7 @@ export function plainText(text: string): string {
     .replaceAll(/\b[a-z]+(?:_[a-z0-9]+)+\b/g, (name) => name.replaceAll('_', ' '));
 }
 
-/** 10 MiB, 3.4 MB: powers of two when it is a whole number of them, as limits are. */
+/** Formats a size: 10 MiB if it is a whole number of them, as limits are, otherwise 3.4 MB. */
 export function bytesText(bytes: number): string {
   const MiB = 1024 * 1024;
   if (bytes >= MiB && bytes % MiB === 0) return `${bytes / MiB} MiB`;
@@ -48,7 +54,7 @@ export function bytesText(bytes: number): string {
 
 export type Photos = readonly { name: string; file: File | undefined }[];
 
-/** The request as a command, without the key, because a shell keeps a history. */
+/** Returns the request as a shell command, without the key, because a shell keeps a history. */
 export function curlLine(origin: string, { path, fields }: Plan, photos: Photos): string {
   const files = photos.flatMap(({ name, file }) => (file ? [`${name}=@${formFile(file.name)}`] : []));
   const texts = Object.entries(fields).map(([name, text]) => `${name}=${text}`);
@@ -56,12 +62,12 @@ export function curlLine(origin: string, { path, fields }: Plan, photos: Photos)
   return ['curl -H "x-api-key: $FACEMATCH_KEY"', ...parts, shellWord(origin + path)].join(' \\\n  ');
 }
 
-/** curl(1), --form: a name with a comma or semicolon is put in double quotes. */
+/** curl(1), --form: a name with a comma or semicolon must be in double quotes. */
 function formFile(name: string): string {
   return /[,;"\\]/.test(name) ? `"${name.replaceAll(/["\\]/g, '\\$&')}"` : name;
 }
 
-/** POSIX shell, section 2.2.2: between single quotes, everything but a single quote is itself. */
+/** POSIX shell, section 2.2.2: single quotes protect every character but the single quote. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
