@@ -4,21 +4,21 @@ export type ErrorGroup = (typeof errorGroups)[number];
 
 /** Kinds of requests, by which src/site/operations.ts lists the errors of an endpoint. */
 const requestKinds = [
-  /** Requests to a path that this server does not have, such as one of another version. */
+  /** Requests to an unknown path, such as one of another version. */
   'path',
   /** Requests to any endpoint. */
   'any',
-  /** Requests to an endpoint that needs a key. */
+  /** Requests to an endpoint that requires a key. */
   'keyed',
-  /** Requests to one that needs a scope. */
+  /** Requests to an endpoint that requires a scope. */
   'scoped',
   /** Requests with images. */
   'images',
-  /** Requests with images, of which a face is needed. */
+  /** Requests with images that need a face. */
   'faces',
-  /** Requests with images, of which the client may choose a face. */
+  /** Requests with images whose face the client may choose. */
   'choice',
-  /** Requests with several images of one name. */
+  /** Requests with several images in one field. */
   'several',
   /** Requests as a form. */
   'form',
@@ -42,15 +42,18 @@ export interface ErrorRow {
   detail: string;
   /** Default: `request`. */
   group?: ErrorGroup;
-  /** Detail for one image, with placeholders for its name and numbers. Several images of a request may have an error. */
+  /**
+   * Detail for one image, with placeholders for its name and numbers. Several images of a request may have an
+   * error.
+   */
   ofImage?: string;
-  /** The requests that can get it. */
+  /** Kinds of requests that can get it. */
   requests: RequestKind;
   /** Further members that the problem always has. */
   members?: readonly string[];
 }
 
-/** Placeholder in a detail; it is replaced where the number of seconds is known. */
+/** Placeholder in a detail for the number of seconds. */
 export const waitWords = 'as long as Retry-After says';
 
 /** Every code that a client can see. A test compares the table with native/core/error.h and docs/api.md. */
@@ -344,7 +347,7 @@ export const isErrorCode = (code: string | undefined): code is ErrorCode =>
 
 /** Codes that concern one image; each image of a request may have one. */
 export type ImageErrorCode = Having<'ofImage'>;
-/** Codes of an image that was decoded. */
+/** Codes of images that were decoded. */
 export type FaceErrorCode = 'no_face_found' | 'face_index_out_of_range';
 type Having<Member extends string> = {
   [Code in ErrorCode]: (typeof errorTable)[Code] extends Record<Member, unknown> ? Code : never;
@@ -355,7 +358,7 @@ export const imageErrorCodes = errorCodes.filter(
 
 type Member = (typeof errorTable)[Having<'members'>]['members'][number];
 
-/** Members of a problem besides the standard ones; src/site/schemas.ts says what each is. */
+/** Members of a problem besides the standard ones; src/site/schemas.ts describes them. */
 export interface ProblemExtras extends Partial<Record<Member, unknown>> {
   detail?: string;
   field?: string;

@@ -1,4 +1,4 @@
-/** What the laboratory, the package @facematch/lab, may use of facematch: its one door. */
+/** Exports for the laboratory, the package @facematch/lab, which imports nothing else of this package. */
 
 export { describeFinding } from './cli/doctor/finding.ts';
 export { drawFaces } from './cli/drawing.ts';

@@ -10,17 +10,17 @@ import { openLog } from './telemetry/telemetry.ts';
 export async function main(): Promise<void> {
   const config = readConfig();
   const log = openLog(config.log_level);
-  // Not process.stdout, which would block for a reader that stands still, and throw at a full disk.
+  // Avoids process.stdout, which would block on a reader that has stopped, and throw on a full disk.
   const out = new LineWriter({ dest: 1, onDropped: () => {} });
   for (const variable of unknownVariables()) {
     log.logger.warn({ variable }, 'this variable is not a setting and is ignored');
   }
   const addon = loadAddon();
   let server: Server | undefined;
-  /** Resolves to whether no thread is stuck in a write. */
+  /** Resolves to true if no thread is stuck in a write. */
   const flush = async (): Promise<boolean> => {
     const audit = server?.audit;
-    // It is the first, because it logs what it lost.
+    // Closed first, because it logs what it lost.
     await audit?.close();
     const written = await Promise.all([log.lines.flush(), out.flush(), audit?.lines.flush() ?? true]);
     return written.every(Boolean);
@@ -36,7 +36,7 @@ export async function main(): Promise<void> {
   });
   onEndSignals(
     async () => {
-      // npx may end before this does.
+      // npx may end before this process.
       addon.endWithParent(0);
       const isClosed = (await server?.close()) ?? true;
       await end(isClosed ? 0 : 1, !isClosed);
@@ -44,11 +44,12 @@ export async function main(): Promise<void> {
     (signal) => {
       process.removeAllListeners(signal);
       process.kill(process.pid, signal);
-      // Only reached by PID 1 of a container, for which the kernel ignores signals without a handler (pid_namespaces(7)).
+      // Reached only by PID 1 of a container, for which the kernel ignores signals without a handler
+      // (pid_namespaces(7)).
       addon.endNow(128 + constants.signals[signal]);
     },
   );
-  // npx does not pass every signal on, and may end alone.
+  // npx does not forward every signal, and may end alone.
   if (process.env.npm_command === 'exec') addon.endWithParent(process.ppid);
   // Without an audit log SIGHUP keeps its default: it ends the process.
   if (config.audit_log !== '') process.on('SIGHUP', () => server?.audit?.lines.reopen());

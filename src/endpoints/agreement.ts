@@ -28,10 +28,16 @@ const Disagreement = z.object({
 type Disagreement = z.infer<typeof Disagreement>;
 export const disagreements = z.array(Disagreement).min(1);
 
-/** One side: the field, the percent of each photo (null for a single photo), and the index of the face that agrees best. */
+/**
+ * One side: the field, the percent of each photo (null for a single photo), and the index of the face with
+ * the highest agreement.
+ */
 type Side = readonly [field: string, percents: readonly (number | null)[], best_faces?: readonly number[]];
 
-/** Photos whose agreement is below `least_percent`. None without a calibration, because no percent is known to mean agreement. */
+/**
+ * Returns photos whose agreement is below `least_percent`; none without a calibration, because no percent is
+ * known to mean agreement.
+ */
 function disagreeing(sides: readonly Side[], least_percent: number, { measured }: Calibration) {
   return sides.flatMap(([field, percents, best_faces]) =>
     percents.flatMap((agreement_percent, index): Disagreement[] => {
@@ -48,7 +54,7 @@ function wordsOf({ field, index, agreement_percent, face_index }: Disagreement):
   return `${photoName(field, index)} has ${agreement_percent} % with the others${better}`;
 }
 
-/** The problem if photos disagree, otherwise undefined. */
+/** Returns the problem if photos disagree, otherwise undefined. */
 export function disagreement(
   sides: readonly Side[],
   least_percent: number,
@@ -63,7 +69,7 @@ export function disagreement(
   });
 }
 
-/** Warnings for photos below the default minimum that the request accepted with a lower one. */
+/** Warns about photos below the default minimum if the request set a lower one. */
 export function disagreementWarnings(sides: readonly Side[], calibration: Calibration): Warning[] {
   return disagreeing(sides, optionRules.min_agreement_percent.default, calibration).map((one) => ({
     code: 'photos_disagree',

@@ -5,7 +5,7 @@ import type { MatchOptions } from './options.ts';
 import { milliseconds, object, percent, text } from './schema.ts';
 import { Warning } from './warnings.ts';
 
-/** Members that several responses share. */
+/** Response members that several endpoints share. */
 
 /** Context of a request about images, whether it came over HTTP or from the command line. */
 export interface RequestContext {
@@ -41,7 +41,7 @@ export const rest = {
 
 export type Timings = z.infer<typeof rest.timings_ms>;
 
-/** `images`: stage times of each image; all 0 for one from the embedding cache. */
+/** `images`: stage times of each image; all 0 for an image from the embedding cache. */
 export function timingsBody(
   { queue_ms, total_ms }: Pick<RequestContext, 'queue_ms' | 'total_ms'>,
   images: readonly { timings_ms: StageTimings }[],

@@ -6,7 +6,7 @@ import { object, text } from './schema.ts';
 
 /** First half of a liveness check: the head movements that the server asks for. */
 
-/** Maximum length of a challenge; those that are issued have at most 91 characters. */
+/** Maximum length of a challenge; the server issues at most 91 characters. */
 export const maxChallenge_characters = 512;
 
 const movements = {

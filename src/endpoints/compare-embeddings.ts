@@ -87,30 +87,33 @@ export const EmbeddingsRequest = z.object(
 
 /** Parses the body and computes the similarities. Runs in a worker, because a thousand candidates would block the main thread. */
 
-/** How far the length of a unit vector may be from 1. */
+/** Maximum deviation of a unit vector's length from 1. */
 const lengthTolerance = 1e-3;
 
-/** Members and items of the whole body: some hundred for each candidate, of which two are read. */
+/**
+ * Maximum number of members and items in the whole body: some hundred for each candidate, of which two are
+ * read.
+ */
 const maxValues = 100 * maxCandidates;
 
-/** At most this many unknown members are named, so that the answer stays smaller than the request. */
+/** Maximum number of unknown members that are named, so that the response stays smaller than the request. */
 const maxNamed = 16;
 
 export interface EmbeddingsInput {
   /** JSON, in shared memory. */
   body: Uint8Array;
-  /** The pack of this server: only its embeddings can be compared. */
+  /** The pack of this server. Embeddings of other packs are rejected. */
   pack: string;
   version: string;
   dimensions: number;
 }
 
 export interface ComparedEmbeddings {
-  /** What was asked, but for the embeddings; `searched` is the number of candidates unless it was sent. */
+  /** The request without the embeddings; `searched` is the number of candidates unless it was sent. */
   values: Omit<z.output<typeof EmbeddingsRequest>, keyof typeof person | 'candidates'> & { searched: number };
   /** Unknown members, the first 16 of them. */
   unknown: string[];
-  /** Of the person who is looked for: normalised similarity of each embedding with the mean of the others; empty for a single one. */
+  /** Normalised similarity of each probe embedding with the mean of the others; empty for a single one. */
   agreements: readonly number[];
   /** In the order sent; similarities are those before the shift for the numbers of photos. */
   candidates: ({ id: string } & Similarity & Pick<Person, 'agreements'>)[];
@@ -122,7 +125,8 @@ export function compareEmbeddings(
   tools: WorkerTools,
 ): ComparedEmbeddings {
   const { check } = tools;
-  // A copy in memory of this thread, which is read faster and has methods that shared memory lacks.
+  // Copies the body into memory of this thread, which is read faster and has methods that shared memory
+  // lacks.
   const bytes = Buffer.from(body);
   let json: unknown;
   try {
@@ -160,8 +164,9 @@ export function compareEmbeddings(
 }
 
 /**
- * Form, depth and count are checked before anything is made of the body: to parse millions of tokens, or as many levels, takes a worker
- * a second. Throws Problem with the position of the first fault, which V8 does not always tell.
+ * Parses the body with limits on form, depth and count, because parsing millions of tokens or levels would
+ * take a worker a second. Throws Problem with the position of the first error, which V8 does not always
+ * report.
  */
 function checkJson(bytes: Buffer): void {
   const json = new JsonScan(bytes, Number.POSITIVE_INFINITY, maxValues);
@@ -181,7 +186,7 @@ const optionalIn = ({ shape }: z.ZodObject) =>
   Object.keys(shape).filter((name) => (shape[name] as z.ZodType).safeParse(undefined).success);
 const optional = { body: optionalIn(EmbeddingsRequest), candidate: optionalIn(Candidate) };
 
-/** An optional member that is empty means its default; no text is an embedding that is too short. */
+/** An empty optional member means its default; an empty embedding is an error. */
 function withoutEmpty(json: unknown, names = optional.body): unknown {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return json;
   const members = json as Record<string, unknown>;
@@ -220,7 +225,10 @@ function invalidMember({ path, message }: z.core.$ZodIssue, json: unknown): Prob
   return wrongMember(field, message, instead);
 }
 
-/** What is there of a person, at `place`. Throws Problem unless it is one of the two, of unit vectors. */
+/**
+ * Returns the embeddings of one person at `place`. Throws Problem unless one of the two forms is present with
+ * unit vectors.
+ */
 function readVectors(
   { embedding, embeddings }: Pick<z.output<typeof EmbeddingsRequest>, keyof typeof person>,
   place: string,
@@ -240,7 +248,7 @@ function readVectors(
     : [readVector(embedding, dimensions, `${place}/embedding`)];
 }
 
-/** Decodes base64. Throws Problem invalid_embedding unless it is a unit vector of so many dimensions. */
+/** Decodes base64. Throws Problem invalid_embedding unless it is a unit vector with that many dimensions. */
 function readVector(base64: string, dimensions: number, field: string): Float32Array {
   const bytes = Buffer.from(base64, 'base64');
   const refuse = (what: string) =>
@@ -248,10 +256,10 @@ function readVector(base64: string, dimensions: number, field: string): Float32A
   if (bytes.length !== 4 * dimensions) {
     throw refuse(`it has ${bytes.length} bytes in base64, and ${4 * dimensions} are expected`);
   }
-  // A copy, because those bytes may be anywhere; the processors that are supported are little-endian.
+  // Copied because the bytes may be unaligned. All supported CPUs are little-endian.
   const vector = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
   const squares = dot(vector, vector);
-  // Written so that NaN fails too.
+  // The condition is negated so that NaN fails too.
   if (!(Math.abs(Math.sqrt(squares) - 1) <= lengthTolerance)) throw refuse('its length is not 1');
   return vector;
 }

@@ -11,11 +11,13 @@ import { cosine, flag, percent, share, some } from './schema.ts';
 
 export interface Comparison {
   analyses: readonly [Analysis, Analysis];
-  /** Every pair that was compared, best first; at least one. */
+  /** Every compared pair, best first; at least one. */
   pairs: Pair[];
 }
 
-/** Compares two images, or returns their faults in the form's order. Throws an Error for an internal failure. */
+/**
+ * Compares two images, or returns their errors in the form's order. Throws an Error for an internal failure.
+ */
 export function compare(
   outcomes: readonly [Analysis | NativeFailure, Analysis | NativeFailure],
   choice: FaceChoice,
@@ -59,7 +61,10 @@ export function decisionOf(
 
 export const pairs_compared = some.describe('Number of face pairs that were compared');
 
-/** Shifts the similarity of the means of `photos` photos on each side to the scale of single photos, as the table expects it. */
+/**
+ * Shifts the similarity of the means of `photos` photos on each side to the scale of single photos, which the
+ * table expects.
+ */
 export function shifted(
   { similarity, normalised_similarity }: Similarity,
   calibration: Calibration,
@@ -75,7 +80,7 @@ export function assessPair(
   pairs: number,
   threshold_percent: number,
 ) {
-  // Without a calibration the percent follows from the similarity that is returned.
+  // Without a calibration the percent is computed from the returned similarity.
   const verdict = calibration.assess(calibration.measured ? normalised_similarity : similarity, pairs);
   return {
     match: verdict.confidence_percent >= threshold_percent,

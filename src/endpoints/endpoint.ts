@@ -21,19 +21,19 @@ interface Common {
   /** Name in settings, metrics, logs and the OpenAPI document. */
   id: EndpointId;
   method: 'GET' | 'POST';
-  /** Exact and case-sensitive. */
+  /** Compared exactly, with case. */
   path: string;
   /** The scope that a key needs; 'any' for any valid key, 'none' when no key is needed. */
   scope: string;
-  /** New keys have its scope only on request, and analyses of its images are not cached. */
+  /** New keys get its scope only on request, and analyses of its images are not cached. */
   sensitive?: true;
-  /** Its decisions, or the templates that it returned, are lines of the audit log. */
+  /** Its decisions, or the templates that it returned, are written to the audit log. */
   audited?: true;
   docs: {
     tag: keyof typeof tags;
     summary: string;
     description: string;
-    /** Follows the sentence about the tokens that a request takes. */
+    /** Follows the sentence about the request's cost in tokens. */
     further?: string;
     /** Arguments of curl after URL and key, one per line; with -F it sends a POST. */
     curl: readonly string[];
@@ -53,7 +53,7 @@ export interface Success {
   /** Default: 200. */
   status?: 201;
   description: string;
-  /** Name of its component; the type of the clients ends with `Answer`. */
+  /** Name of its component; the clients' type ends with `Answer`. */
   name: string;
   schema: z.ZodType;
 }
@@ -69,21 +69,29 @@ export interface ImageCounts {
   found_by: FoundBy | 'none';
 }
 
-/** Result of one comparison, or why there is none: a line of the audit log. Rejected requests have none. */
+/**
+ * Result of one comparison, or the reason why there is none: a line of the audit log. Rejected requests have
+ * none.
+ */
 export interface Decision {
   accuracy_mode?: string;
   threshold_percent?: number;
   /** Only for one against many: index of the target. */
   target?: number;
-  /** Only for embeddings, where one line stands for all candidates: how many were compared, and how many match. */
+  /**
+   * Only for embeddings, where one line covers all candidates: number of compared candidates and of matches.
+   */
   candidates?: number;
   matches?: number;
-  /** Of embeddings, that of the best candidate. */
+  /** For embeddings: the values of the best candidate. */
   confidence_percent?: number;
   match?: boolean;
   /** Only for embed: number of embeddings that were returned. */
   faces?: number;
-  /** Only for liveness checks: the steps, the verdict, and whether the person was verified, that is, live and a match. */
+  /**
+   * Only for liveness checks: the steps, the verdict, and whether the person was verified, that is, live and
+   * a match.
+   */
   steps?: readonly Step[];
   live?: boolean;
   live_reasons?: readonly LiveReason[];
@@ -120,7 +128,7 @@ export interface Analysed {
   /** Results in the order of the images. */
   outcomes: readonly Outcome[];
   calibration: Calibration;
-  /** The challenge of the request, if its endpoint redeems one. */
+  /** The challenge of the request, if its endpoint takes one. */
   steps?: readonly Step[];
 }
 
@@ -130,7 +138,7 @@ export interface ImageRule {
   most?: number;
   /** Minimum number of times that it must be sent; default 1. */
   least?: number;
-  /** Each image is a target with a result of its own: an error in one does not affect the others. */
+  /** Each image is a target with its own result: an error in one does not affect the others. */
   targets?: true;
   description: string;
 }
@@ -153,13 +161,16 @@ export interface ImageEndpoint extends Common {
   /** Name of the type of its fields without the images, for clients. */
   values: string;
   success: Success;
-  /** Error groups that do not follow from its fields: missing faces, selected faces, photos of one person that disagree. */
+  /**
+   * Error groups that do not follow from its fields: missing faces, selected faces, photos of one person that
+   * disagree.
+   */
   errors: readonly Extract<RequestKind, 'faces' | 'choice' | 'persons'>[];
   /** The field whose value is a challenge, which the request uses up. */
   redeems?: string;
   /** Analysis options that clients cannot set. */
   analysis?: Pick<AnalyseOptions, 'refine_landmarks'>;
-  /** Tokens beyond the first, for as many images and targets. */
+  /** Tokens beyond the first, given the numbers of images and targets. */
   furtherPrice?(images: number, targets: number): number;
   /** Limit and detail for a request whose images cost more tokens than the burst of its key. */
   tooManyFor?(burst: number): { limit: number; detail: string };
@@ -169,10 +180,10 @@ export interface ImageEndpoint extends Common {
   answer(analysed: Analysed): Answered;
 }
 
-/** Results of the analysis, before the times of the request are known. */
+/** Results of the analysis, before the request's times are known. */
 export type Found = Omit<Analysed, 'context' | 'targets'>;
 
-/** A comparison of two people, and the response to its result. */
+/** A comparison of two people, and the function that builds the response from its result. */
 export interface PersonsStep {
   input: PersonsInput;
   answer(analysed: Analysed, compared: ComparedPersons): Answered;
@@ -186,7 +197,7 @@ export interface AnalysedEmbeddings {
 
 interface EmbeddingsEndpoint extends Common {
   takes: 'embeddings';
-  /** The names of what it takes, as JSON. */
+  /** Names of the accepted members, in JSON. */
   members: readonly string[];
   success: Success;
   answer(analysed: AnalysedEmbeddings): Answered;
@@ -204,11 +215,11 @@ export interface PlainContext {
   manifest: Manifest;
   files(): PackFile[];
   runtime(): OnnxRuntime;
-  /** A challenge for the key of the request. */
+  /** Issues a challenge for the key of the request. */
   newChallenge(): { challenge: string; steps: readonly Step[]; expires_at: string };
 }
 
-/** A document of the site, by the endpoint's id. */
+/** Returns a document of the site, by the endpoint's id. */
 interface DocumentEndpoint extends Common {
   takes: 'nothing';
   document: { type: string; description: string; schema: { type: 'string' | 'object'; description: string } };

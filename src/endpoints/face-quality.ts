@@ -3,16 +3,18 @@ import { Problem } from '../errors.ts';
 import { photoName } from './faults.ts';
 import type { MatchOptions } from './options.ts';
 
-/** Warnings about faces of such low quality that the same person is recognised less often. They never change the verdict. */
+/**
+ * Warnings about faces of such low quality that recognition fails more often. They never change the verdict.
+ */
 
 interface LowQualityFace {
   code: 'low_quality_face';
-  /** The image; the face is the one of its `face_index`. */
+  /** The image; the face is the one at its `face_index`. */
   field: string;
   /** Index of the image among the photos of one person. */
   index?: number;
   reason: QualityReason;
-  /** The measured value and what to do about it. */
+  /** The measured value and how to improve it. */
   detail: string;
 }
 
@@ -34,7 +36,7 @@ interface QualityLimit {
 
 const maxYaw = 45;
 
-/** Beyond each limit the same person is missed two to three times as often, or more; docs/images.md has the figures. */
+/** Beyond each limit the FNMR is two to three times as high, or more; docs/images.md has the figures. */
 const limits = [
   {
     reason: 'small',
@@ -91,7 +93,7 @@ const limits = [
     reason: 'distorted',
     words: 'distorted (squeezed or stretched)',
     member: 'stretch',
-    // The landmarks of faces turned further are too flat for this measure, and those faces have the warning `turned` anyway.
+    // Faces turned further are too flat for this measure, and they have the warning `turned` anyway.
     measured: ({ pose, quality }) => (Math.abs(pose.yaw) > maxYaw ? 1 : quality.stretch),
     max: 1.25,
     cure: 'Send the image with its original aspect ratio',
@@ -117,7 +119,7 @@ export function lowQuality(field: string, face: MeasuredFace, index?: number): L
   });
 }
 
-/** A compared face and the image that it is in. */
+/** A compared face and its image. */
 export interface AskedFace {
   field: string;
   /** Index of the image among the photos of one person. */
@@ -125,7 +127,10 @@ export interface AskedFace {
   face: { index: number; live_score?: number };
 }
 
-/** Rejects low-quality faces, then likely presentation attacks, if the client asked for that. Returns undefined if there are none. */
+/**
+ * Rejects low-quality faces, then likely presentation attacks, if the client asked for that. Returns
+ * undefined if all faces pass.
+ */
 export function refusalOfFaces(
   options: Pick<MatchOptions, 'reject_low_quality' | 'reject_presentation_attack' | 'live_threshold'>,
   warnings: readonly { code: string }[],

@@ -4,7 +4,7 @@ import { count, listOf, object, optional, share, some, word } from './schema.ts'
 
 /** The image and face members of responses. */
 
-/** The limit in native/core/types.h. */
+/** Same limit as in native/core/types.h. */
 export const maxFaces = 100;
 
 const formats: Record<ImageFormat, string> = { jpeg: 'JPEG', png: 'PNG', webp: 'WebP' };
@@ -129,7 +129,7 @@ export const Image = object('An image and its faces.', {
 export type Face = z.infer<typeof Face>;
 export type Image = z.infer<typeof Image>;
 
-/** Number of decimals by member; it also applies to the members inside. */
+/** Number of decimals by member; it also applies to nested members. */
 const decimals: Readonly<Record<string, number>> = {
   index: 0,
   box: 1,
@@ -181,8 +181,9 @@ export function round(value: number, digits: number): number {
 type Measured = Pick<Found, 'landmarks' | 'pose'>;
 
 /**
- * Quality components of ISO/IEC 29794-5, 0 to 100, by the mappings of its reference implementation OFIQ 1.0.3. Not conformant: OFIQ uses
- * other landmarks and poses. docs/images.md says why only these of its 28 components are here.
+ * Quality components of ISO/IEC 29794-5, 0 to 100, by the mappings of its reference implementation OFIQ
+ * 1.0.3. Not conformant, because OFIQ uses other landmarks and poses. docs/images.md explains the choice
+ * among its 28 components.
  */
 export function qualityComponents({ landmarks, pose }: Measured) {
   const [[x1, y1], [x2, y2]] = [landmarks.right_eye, landmarks.left_eye];

@@ -6,7 +6,10 @@ import { count, some, text, word } from './schema.ts';
 
 /** Errors of the images of a request. */
 
-/** Name of a photo in messages. `field`: a form field, or a JSON pointer (RFC 6901); `index`: set for one of several photos. */
+/**
+ * Name of a photo in messages. `field`: a form field, or a JSON pointer (RFC 6901); `index`: set for one of
+ * several photos.
+ */
 export function photoName(field: string, index: number | undefined): string {
   if (index === undefined) return field;
   return field.startsWith('/') ? `${field}/${index}` : `${field}[${index}]`;
@@ -41,8 +44,8 @@ export type ImageFault = {
 );
 
 /**
- * The fault of an image whose face `index` is wanted (-1: any); at most one. `photo`: its position among the photos of one person. Throws
- * an Error for an internal failure.
+ * Returns the error of an image whose face `index` is requested (-1: any), or nothing. `photo`: its position
+ * among the photos of one person. Throws an Error for an internal failure.
  */
 export function faultsOf(
   field: string,
@@ -92,7 +95,7 @@ export function problemBody({ code, status, message }: Problem) {
   return { code, status, title: errorTable[code].title, detail: message };
 }
 
-/** Reason for the log. It describes the file, never what the image shows. */
+/** Reason for the log. It describes the file, never the image's content. */
 function reasonOf(fault: ImageFault): string | undefined {
   switch (fault.code) {
     case 'unsupported_image_format':

@@ -17,16 +17,16 @@ import {
 } from './options.ts';
 import type { Warning } from './warnings.ts';
 
-/** The bytes of an image in the body, from `start` up to, not including, `end`. */
+/** Bytes of an image in the body, from `start` up to, not including, `end`. */
 interface ByteRange {
   start: number;
   end: number;
 }
 
 export interface Form {
-  /** The images to analyse, in the order of the endpoint's fields; those of one field in the order sent. */
+  /** The images to analyse, in the order of the endpoint's fields, and within a field in the order sent. */
   images: ByteRange[];
-  /** Which photo each image is, in the same order. */
+  /** The photo that each image is, in the same order. */
   photos: Photo[];
   /** The images of a field of targets, in the order sent. */
   targets: Target[];
@@ -38,7 +38,7 @@ export interface Form {
 
 export type FormLimits = Pick<Config, 'max_parts' | 'max_field_bytes' | 'max_image_bytes'>;
 
-/** What the form of an endpoint may hold. Made once for each. */
+/** What the form of an endpoint may contain. Created once for each endpoint. */
 export class FormRules {
   readonly fields: Fields;
   readonly advanced: Fields;
@@ -48,7 +48,7 @@ export class FormRules {
   readonly tokens: readonly string[];
   /** Every field, also those of the advanced endpoint. */
   readonly names: readonly string[];
-  /** How many parts more than once the fields may be sent. */
+  /** Maximum number of additional parts from repeated fields. */
   readonly repeats: number;
 
   constructor({ fields, advanced = {} }: Pick<ImageEndpoint, 'fields' | 'advanced'>) {
@@ -64,14 +64,14 @@ export class FormRules {
 }
 
 interface SentImage extends Part {
-  /** Its first bytes, which say how many pixels it has. */
+  /** First bytes of the file, from which its size in pixels is read. */
   head: Buffer;
 }
 
-/** Enough for the blocks of a camera that precede the size. */
+/** Enough for the metadata that cameras write before the size. */
 export const head_bytes = 256 * 1024;
 
-/** More than a detail repeats of a field that is too long. */
+/** More than a detail quotes of a field that is too long. */
 const shown_bytes = 256;
 
 /** A part of a form. Its filename is as sent: only a label, never a path to open (RFC 7578 section 7). */
@@ -80,7 +80,7 @@ export interface Part extends ByteRange {
   filename: string | undefined;
 }
 
-/** The parts of a body → form. Throws Problem for the first fault in their order. */
+/** Converts the parts of a body to a form. Throws Problem for the first error in their order. */
 export function readForm(
   body: Buffer,
   parts: readonly Part[],
@@ -94,7 +94,7 @@ export function readForm(
     const { name, rule } = sent.claim(part.name);
     const text = () =>
       body.toString('utf8', start, Math.min(end, start + Math.max(limits.max_field_bytes, shown_bytes)));
-    // The name decides: a part without a filename is an image too.
+    // The name decides, so a part without a filename is an image too.
     if (rule?.kind === 'image')
       sent.image({ ...part, name, head: body.subarray(start, Math.min(end, start + head_bytes)) });
     else if (rule?.kind === 'token')
@@ -146,13 +146,19 @@ export class SentFields {
     return { name, rule };
   }
 
-  /** A field that may repeat is also read under the names that PHP, Rails and many libraries give the items of a list. */
+  /**
+   * A repeatable field is also accepted under the names that PHP, Rails and many libraries give to list
+   * items.
+   */
   #fieldOf(sent: string): string {
     const name = /^(.+)\[\d{0,9}\]$/s.exec(sent)?.[1];
     return name !== undefined && mostOf(ruleOf(name, this.#rules.fields)) > 1 ? name : sent;
   }
 
-  /** The problem of a file that the endpoint would ignore: an image that nobody looked at must not pass for one that was compared. */
+  /**
+   * Returns the problem of a file that the endpoint would ignore, so that a client never takes it for a
+   * compared image.
+   */
   unknownFile(name: string): Problem {
     const names = this.#rules.images.map(([image, { most }]) =>
       most === undefined ? image : `${image} (1 to ${most} times)`,
@@ -171,7 +177,7 @@ export class SentFields {
     sent.push(image);
   }
 
-  /** undefined: its default. */
+  /** undefined means the default. */
   setOption(name: string, value: OptionValue | undefined): void {
     if (value !== undefined) this.#options[name] = value;
   }
@@ -181,12 +187,12 @@ export class SentFields {
     if (text !== '') this.#tokens.set(name, text);
   }
 
-  /** A field that the endpoint does not know, and that may have been meant as an image. */
+  /** A field that the endpoint does not know and that may have been meant as an image. */
   noteUnknown(name: string): void {
     this.#strays.add(name);
   }
 
-  /** Throws Problem when an image is missing, or the pack cannot do what was asked. */
+  /** Throws Problem when an image is missing, or the pack lacks a requested feature. */
   form(pack: PackDefaults): Form {
     const form: Form = {
       images: [],
@@ -210,7 +216,7 @@ export class SentFields {
     return form;
   }
 
-  /** Adds an image. A faulty target does not affect the others. */
+  /** Adds an image. An error in a target does not affect the others. */
   #add(form: Form, image: SentImage, index: number, { most, targets }: ImageRule): void {
     const { filename, name: field, start, end } = image;
     const add = () => {
@@ -231,7 +237,7 @@ export class SentFields {
     }
   }
 
-  /** `index`: among the photos of one person. Throws Problem image_too_large. */
+  /** `index`: position among the photos of one person. Throws Problem image_too_large. */
   #measure({ name, start, end, head }: SentImage, index?: number): void {
     const { max_image_bytes } = this.#limits;
     if (end - start <= max_image_bytes) return;
@@ -248,7 +254,7 @@ export class SentFields {
   }
 }
 
-/** `errors` of a problem with one of several photos. */
+/** Returns `errors` of a problem with one of several photos. */
 const placeOf = (field: string, code: ErrorCode, index: number | undefined) =>
   index === undefined ? {} : { errors: [{ field, code, index }] };
 
@@ -274,7 +280,7 @@ function tooFew(field: string, rule: ImageRule, sent: number): Problem {
 
 const mostNames = 4;
 
-/** `strays`: the fields that came instead, perhaps; `index`: among the photos of one person. */
+/** `strays`: unknown fields that may have been meant; `index`: position among the photos of one person. */
 function missing(name: string, strays?: ReadonlySet<string>, index?: number): Problem {
   const names = [...(strays ?? [])].slice(0, mostNames).map((stray) => excerpt(stray) || '""');
   if ((strays?.size ?? 0) > mostNames) names.push('…');

@@ -7,7 +7,10 @@ import { type Form, type FormLimits, type FormRules, head_bytes, SentFields } fr
 import { leastOf, mostOf } from './images.ts';
 import { type PackDefaults, readOption } from './options.ts';
 
-/** A form as an object, its images in base64, decoded where it lies; null is absent. Throws Problem for the first fault. */
+/**
+ * Reads a form as a JSON object whose base64 images are decoded in place; null means absent. Throws Problem
+ * for the first error.
+ */
 export function readJsonForm(
   body: Buffer,
   rules: FormRules,
@@ -88,7 +91,7 @@ function imageRange(
   const { end } = text;
   const start = text.start + dataPrefix(body, text);
   const size = decodedSize(body, start, end);
-  // Too large for its endpoint, and so not decoded; with escapes it is shorter.
+  // The text is too large for its endpoint and is not decoded. Text with escapes decodes to less.
   if (size > max_bytes && !body.subarray(start, end).includes('\\')) {
     const head = Buffer.from(body.toString('latin1', start, Math.min(end, start + head_bytes)), 'base64');
     return { start, end: start + size, head };
@@ -110,21 +113,21 @@ function imageRange(
   });
 }
 
-/** How long the head of a `data:` address (RFC 2397) is, whose type decides nothing; 0 where there is none. */
+/** Returns the length of the prefix of a `data:` URL (RFC 2397), or 0. Its media type is ignored. */
 function dataPrefix(body: Buffer, { start, end }: { start: number; end: number }): number {
-  // Not for every image: strings cannot be wiped.
+  // A string is made only if the prefix matches, because strings cannot be wiped.
   if (!'dD'.includes(String.fromCharCode(body[start]!))) return 0;
   const head = /^data:[\w.+-]*(?:\\?\/[\w.+-]+)?(?:;[\w.+-]+=[\w.+-]*)*;base64,/i;
   return head.exec(beginningOf(body, start, end))?.[0].length ?? 0;
 }
 
-/** What a detail may show of a text. */
+/** Maximum number of characters that a detail quotes. */
 const shown_bytes = 256;
 
 const beginningOf = (body: Buffer, start: number, end: number) =>
   body.toString('utf8', start, Math.min(end, start + shown_bytes));
 
-/** What to do about text that is no base64, where it tells what it is. */
+/** Returns advice for text that is not base64, if its kind is recognised. */
 function base64Advice(beginning: string): string {
   const { detected } = kindOfText(beginning);
   return detected === 'data_url' || detected === 'url' || detected === 'path'
@@ -132,11 +135,11 @@ function base64Advice(beginning: string): string {
     : '';
 }
 
-/** A member of the wrong type, which is read. */
+/** Reads a member of the wrong type. */
 function invalidMember(field: string, expected: string, body: Buffer, json: JsonScan): Problem {
   let sent: unknown;
   if (json.peek() === '"') {
-    // It may be a whole image.
+    // The value may be a whole image, so it is not quoted.
     const { start, end } = json.rawText();
     sent = beginningOf(body, start, end);
   } else sent = json.scalar();
@@ -147,19 +150,19 @@ function invalidMember(field: string, expected: string, body: Buffer, json: Json
   });
 }
 
-/** How many bytes a text of base64 stands for, when it is well-formed and has no escapes. */
+/** Returns the number of bytes that base64 text encodes, if it is well-formed and has no escapes. */
 function decodedSize(body: Buffer, start: number, end: number): number {
   const padding = /=?=?$/.exec(body.toString('latin1', Math.max(start, end - 2), end))![0].length;
   return Math.floor(((end - start - padding) * 3) / 4);
 }
 
-/** A group of four letters that is not whole, or its padding, is no longer, each written as an escape. */
+/** The last group of four letters, or its padding, is at most this long with each character escaped. */
 const tail_bytes = 64;
 
 /**
- * Decodes base64 (RFC 4648 section 4) in place. Strict: no blanks, all of its padding or none, unused bits 0; JSON's escapes are taken,
- * because some libraries write `\/`. Gives where the bytes end, or the byte from which it is wrong. `decodeGroups` does it, but for the
- * end and what is wrong, without strings, which cannot be wiped.
+ * Decodes base64 (RFC 4648 section 4) in place. Strict: no white space, complete padding or none, unused bits
+ * 0. JSON escapes are accepted, because some libraries write `\/`. Returns the end of the bytes, or the
+ * position of the first error. `decodeGroups` does most of the work without strings, which cannot be wiped.
  */
 export function decodeInPlace(
   body: Buffer,
@@ -172,7 +175,8 @@ export function decodeInPlace(
   const raw = body.toString('latin1', from, Math.min(end, from + tail_bytes));
   const text = raw.includes('\\') ? (unescaped(raw) ?? roughlyUnescaped(raw)) : raw;
   const bytes = Buffer.from(text, 'base64');
-  // Node's decoder is lenient; what it gives is encoded in one way only, but for the padding.
+  // Node's decoder is lenient, so its output is encoded again: each value has one encoding, except for
+  // padding.
   const padded = text.endsWith('=') ? text : text.padEnd(Math.ceil(text.length / 4) * 4, '=');
   if (from + raw.length === end && bytes.toString('base64') === padded) {
     return { end: start + written + bytes.copy(body, start + written) };
@@ -181,25 +185,25 @@ export function decodeInPlace(
   return { wrong: from + (text === raw ? fault : writtenLength(raw, fault)) };
 }
 
-/** For what is no JSON, and so no base64. */
+/** Marks text that is not JSON, and so not base64. */
 const roughlyUnescaped = (text: string) =>
   text.replace(/\\(?:\/|u([0-9A-Fa-f]{4}))/g, (_, code?: string) =>
     code === undefined ? '/' : String.fromCharCode(Number.parseInt(code, 16)),
   );
 
-/** How long a text with escapes is up to the character at `index` of what it says. */
+/** Returns the length of a text with escapes up to the decoded character at `index`. */
 function writtenLength(text: string, index: number): number {
   let at = 0;
   for (let passed = 0; passed < index; passed++) at += text[at] !== '\\' ? 1 : text[at + 1] === 'u' ? 6 : 2;
   return at;
 }
 
-/** The index of the first character that no base64 goes on with; the end, where there is too little. */
+/** Returns the index of the first character that is not valid base64, or the end if the text is too short. */
 function faultOf(text: string): number {
   const other = text.search(/[^A-Za-z0-9+/]/);
   const at = other < 0 ? text.length : other;
   const group = at - (at % 4);
-  // Padding only follows a letter whose unused bits are 0.
+  // Padding may only follow a letter whose unused bits are 0.
   const padded = /^[A-Za-z0-9+/](?:[AQgw]==?|[A-Za-z0-9+/][AEIMQUYcgkosw048]=)/.exec(
     text.slice(group, group + 4),
   );

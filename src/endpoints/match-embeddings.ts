@@ -155,7 +155,7 @@ export const matchEmbeddings = define({
     const { accuracy_mode, threshold_percent, matches } = body;
     const best = body.results.find((result) => 'match' in result);
     const uncompared = body.results.filter((result) => 'problem' in result).length;
-    // One line for all candidates.
+    // Writes one audit line for all candidates.
     const decision = {
       accuracy_mode,
       threshold_percent,

@@ -97,18 +97,18 @@ interface Seen {
   analysis: Analysis;
 }
 
-/** What the frames show, and the two sides that are compared. */
+/** Result of the frames, and the two sides that are compared. */
 interface Check {
   frames: Seen[];
   references: Seen[];
   verdict: MotionVerdict;
 }
 
-/** The faults of the images, in the form's order. */
+/** Returns the errors of the images, in the form's order. */
 const faultsIn = ({ photos, outcomes }: Found): ImageFault[] =>
   photos.flatMap(({ field, index }, i) => faultsOf(field, outcomes[i]!, -1, index));
 
-/** The check of images without a fault. */
+/** Runs the liveness check on images without errors. */
 function checkOf({ photos, outcomes, steps, calibration }: Found): Check {
   const of = (name: string) =>
     photos.flatMap((photo, i) => {
@@ -123,7 +123,7 @@ function judgeFrames(frames: readonly Seen[], steps: Analysed['steps'] & {}, cal
   const faces = frames.map(({ analysis }) => analysis.image.faces[0]!);
   const compare = (a: number, b: number): FramePair => {
     const { similarity, normalised_similarity } = similarityOf(faces[a]!, faces[b]!);
-    // Without a table no percent says what agrees, so nothing does.
+    // Without a calibration table no percent means agreement, so the check fails.
     const percent = calibration.measured
       ? calibration.assess(normalised_similarity, 1).confidence_percent
       : 0;
@@ -136,7 +136,7 @@ function judgeFrames(frames: readonly Seen[], steps: Analysed['steps'] & {}, cal
   );
 }
 
-/** The frames that look into the camera, and the reference photos. */
+/** Returns the frontal frames and the reference photos. */
 const sidesOf = ({ frames, references, verdict }: Check) =>
   [verdict.neutral.map((i) => frames[i]!), references] as const;
 

@@ -69,7 +69,7 @@ export type Many = z.infer<typeof Many>;
 export type Compared = z.infer<typeof Compared>;
 export type Uncompared = z.infer<typeof Uncompared>;
 
-/** Builds the response body. Each target has a result of its own. */
+/** Builds the response body. Each target has its own result. */
 function bodyOf(analysed: Analysed): Many {
   const { context, targets, outcomes, calibration } = analysed;
   const { request_id, options, model } = context;
@@ -99,7 +99,7 @@ function bodyOf(analysed: Analysed): Many {
     warnings: [
       ...requestWarnings(context, threshold_percent, calibration),
       ...incomplete('image1', first),
-      // Where nothing was compared, no face was chosen.
+      // If nothing was compared, no face was chosen.
       ...(best === undefined ? [] : notTheLargest('image1', image1, image1_face_index)),
       ...lowQuality('image1', image1.faces[image1.face_index]!),
       ...(matches > 1 ? [bestOfMany(targets.length)] : []),
@@ -111,7 +111,7 @@ function bodyOf(analysed: Analysed): Many {
   };
 }
 
-/** Result of a target, or its problem. */
+/** Returns the result of a target, or its problem. */
 function resultOf(analysed: Analysed, target: Target) {
   try {
     return comparedTarget(analysed, target);
@@ -153,7 +153,7 @@ function comparedTarget(
   };
 }
 
-/** A problem without its field, which is clear from its place in the response. */
+/** Returns a problem without its field, which is clear from its place in the response. */
 function problemIn(problem: Problem): Uncompared['problem'] {
   const { errors, ...sent } = problem.extras;
   const members = Object.entries(sent).filter(([name]) => Object.hasOwn(extras, name));

@@ -13,7 +13,7 @@ import { answerUnlessRefused, imageCounts, imageRule, optionsOf, refusalOf } fro
 import { count, object, percent, text } from './schema.ts';
 import { betterFace, incomplete, requestWarnings, type Warning } from './warnings.ts';
 
-/** Compares photos of one person with photos of one person, as one decision. */
+/** Compares several photos of one person with several photos of another as one decision. */
 
 /** Maximum number of photos on each side: frames of a check-in, and references. */
 export const mostPhotos = { image1: 4, image2: 16 } as const;
@@ -54,11 +54,11 @@ interface Side {
   photos: { photo: Photo; analysis: Analysis }[];
 }
 
-/** The faults of the photos, in the form's order. */
+/** Returns the errors of the photos, in the form's order. */
 const faultsIn = ({ photos, outcomes }: Found): ImageFault[] =>
   photos.flatMap(({ field, index }, i) => faultsOf(field, outcomes[i]!, -1, index));
 
-/** The photos of both sides, none of which has a fault. */
+/** Returns the photos of both sides, none of which has an error. */
 function sidesOf({ photos, outcomes }: Found): [Side, Side] {
   const sideOf = (name: Side['name']) => ({
     name,
@@ -75,7 +75,7 @@ export const facesOf = ({ photos }: Pick<Side, 'photos'>): PersonsInput[number] 
     analysis.image.faces.map(({ embedding, cohort_score }) => ({ embedding, cohort_score })),
   );
 
-/** `compared`: what comparePersons found in the faces of these sides. */
+/** `compared`: result of comparePersons for the faces of these sides. */
 function personAnswer(
   context: RequestContext,
   sides: readonly Side[],
@@ -145,7 +145,7 @@ function warningsOf(
   ]);
 }
 
-/** Both sides, as agreement.ts looks at them. */
+/** Returns both sides in the form that agreement.ts checks. */
 const agreementsOf = ({ image1, image2 }: Person, { sides }: ComparedPersons) =>
   Object.entries({ image1, image2 }).map(
     ([field, photos], side) =>

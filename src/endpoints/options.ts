@@ -30,7 +30,7 @@ interface SwitchRule {
 }
 export type ValueRule = NumberRule | ChoiceRule | SwitchRule;
 
-/** The members of a pack that options depend on. */
+/** Members of a pack that options depend on. */
 export type PackDefaults = Pick<Manifest, 'min_det_score' | 'liveness'>;
 
 type OptionRule = ValueRule & {
@@ -43,13 +43,13 @@ type OptionRule = ValueRule & {
   liveness?: true;
 };
 
-/** Maximum number of target images that one image is compared with in a request. */
+/** Maximum number of target images in one request. */
 export const maxTargets = 16;
 
 const anyImage = ['match_advanced', 'match_many', 'match_person', 'match_live', 'detect', 'embed'] as const;
 const refusing = ['match_advanced', 'match_many', 'match_person', 'match_live', 'embed'] as const;
 
-/** The maximum is that of the addon's 32-bit integer; whether the image has that face is checked later. */
+/** The maximum is that of the addon's 32-bit integer. Later the index is checked against the faces found. */
 const faceIndex = { kind: 'integer', min: -1, max: 2 ** 31 - 1, default: -1 } as const;
 
 /** The options, in the order in which documents list them. */
@@ -222,7 +222,10 @@ export function expectation(rule: ValueRule): string {
   }
 }
 
-/** Numbers in text are JSON's (RFC 8259 section 6) without exponents and -0; Number() would take "", " 1" and "0x10". */
+/**
+ * Numbers in text follow JSON (RFC 8259 section 6), without exponents and -0; Number() would accept "", " 1"
+ * and "0x10".
+ */
 const grammar = { decimal: /^(?:0|[1-9]\d*)(?:\.\d+)?$/, integer: /^(?:0|-?[1-9]\d*)$/ } as const;
 
 /** Booleans as client languages write them, in lower case. */

@@ -77,7 +77,7 @@ export function requestWarnings(
   ];
 }
 
-/** A warning if the pack has no calibration table. */
+/** Warns if the pack has no calibration table. */
 function uncalibrated({ measured }: Calibration, { pack }: { pack: string }): Warning[] {
   if (measured) return [];
   const detail =
@@ -86,7 +86,7 @@ function uncalibrated({ measured }: Calibration, { pack }: { pack: string }): Wa
   return [{ code: 'uncalibrated', field: 'model', detail }];
 }
 
-/** Warnings if there are, or may be, faces that are not listed. */
+/** Warns if there are, or may be, faces that are not listed. */
 export function incomplete(
   field: string,
   { search_timed_out, faces_omitted }: ImageReport,
@@ -112,7 +112,7 @@ export function incomplete(
   return [{ code: 'faces_omitted', ...place, faces_omitted, detail }];
 }
 
-/** A warning if the threshold looks like a fraction of 1, as other services expect it. */
+/** Warns if the threshold looks like a fraction of 1, as other services expect it. */
 function thresholdBelowOne(threshold_percent: number): Warning[] {
   if (threshold_percent <= 0 || threshold_percent >= 1) return [];
   const detail =
@@ -123,7 +123,10 @@ function thresholdBelowOne(threshold_percent: number): Warning[] {
 
 const area = ({ box }: Face) => box.width * box.height;
 
-/** A warning if the image has a face with a larger box than the compared one. `chosen`: the index in the request, -1 for none. */
+/**
+ * Warns if the image has a face with a larger box than the compared one. `chosen`: the index in the request,
+ * -1 for none.
+ */
 export function notTheLargest(field: ImageField, { faces, face_index }: Image, chosen: number): Warning[] {
   const compared = area(faces[face_index]!);
   if (chosen >= 0 || faces.every((face) => area(face) <= compared)) return [];
@@ -131,14 +134,20 @@ export function notTheLargest(field: ImageField, { faces, face_index }: Image, c
   return [{ code: 'not_the_largest_face', field, face_index, detail }];
 }
 
-/** A warning if another face of a photo agrees better than the largest, which is the one compared in a match of persons. */
+/**
+ * Warns if another face of a photo agrees better than the largest one, which is compared in a match of
+ * persons.
+ */
 export function betterFace(field: string, index: number, best_face: number): Warning[] {
   if (best_face === 0) return [];
   const detail = betterFaceText(photoName(field, index), `face ${best_face}`);
   return [{ code: 'not_the_largest_face', field, index, face_index: best_face, detail }];
 }
 
-/** A warning if several photos are compared with a pack that was calibrated for single photos. `photos`: number of photos of the larger side. */
+/**
+ * Warns if several photos are compared with a pack that was calibrated for single photos. `photos`: number of
+ * photos of the larger side.
+ */
 function photosUnmeasured(
   { measured, photosMeasured }: Calibration,
   { pack }: { pack: string },
@@ -149,7 +158,7 @@ function photosUnmeasured(
   return [{ code: 'multi_photo_uncalibrated', field: 'model', detail }];
 }
 
-/** Warnings about the compared face. `chosen`: the index in the request, -1 for none. */
+/** Warns about the compared face. `chosen`: the index in the request, -1 for none. */
 export function comparedFace(field: ImageField, image: Image, chosen: number): Warning[] {
   return [...notTheLargest(field, image, chosen), ...lowQuality(field, image.faces[image.face_index]!)];
 }

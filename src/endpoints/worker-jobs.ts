@@ -5,7 +5,7 @@ import type { EmbeddingsInput } from './compare-embeddings.ts';
 /** Jobs of the worker threads besides the analysis of images. `engine.work('embeddings', input)` on the main thread runs one there. */
 export const workerJobs = {
   persons: comparePersons,
-  /** Loaded when it is needed: its packages take some MB in each worker. */
+  /** Imported on demand, because its packages take some MB in each worker. */
   embeddings: async (input: EmbeddingsInput, tools: WorkerTools) => {
     const { compareEmbeddings } = await import('./compare-embeddings.ts');
     return compareEmbeddings(input, tools);

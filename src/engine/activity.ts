@@ -5,11 +5,14 @@ interface Last {
 
 const never: Last = { owner: '', at_ms: Number.NEGATIVE_INFINITY };
 
-/** Which keys have requests in flight, and which had one last: whether a worker has to stay free for another key. */
+/**
+ * Tracks which keys have, or recently had, requests in flight, to decide whether a worker must stay free for
+ * another key.
+ */
 export class Activity {
   /** Requests in flight, by owner. */
   readonly #inFlight = new Map<string, number>();
-  /** The owner whose request ended last, and the one before it that is another. */
+  /** The owner whose request ended last, and the last one before it with another owner. */
   #last = never;
   #other = never;
 
@@ -25,7 +28,7 @@ export class Activity {
     this.#last = { owner, at_ms: now_ms };
   }
 
-  /** Whether an owner other than this one has a request in flight, or had one since `since_ms`. */
+  /** Returns true if another owner has a request in flight, or had one since `since_ms`. */
   isAnother(owner: string, since_ms: number): boolean {
     if (this.#inFlight.size > (this.#inFlight.has(owner) ? 1 : 0)) return true;
     const { at_ms } = this.#last.owner === owner ? this.#other : this.#last;

@@ -6,9 +6,9 @@ import type { Ticket } from './queue.ts';
 const timings_ms = { decode: 0, detect: 0, align: 0, embed: 0 };
 
 /**
- * Analyses of images that were sent before, for callers who compare one image with many: in memory only, by the SHA-256 of the bytes, so
- * that no image can be made to stand for another, by the options, and by the owner, so that no key learns from the time of an analysis
- * whether another one sent the image.
+ * Caches analyses of images for callers that compare one image with many. In memory only. The key consists of
+ * the SHA-256 of the bytes, so that no image can replace another; the options; and the owner, so that
+ * response times do not reveal whether another key sent the image.
  */
 export class AnalysisCache {
   readonly #kept: LRUCache<string, Analysis>;
@@ -23,7 +23,10 @@ export class AnalysisCache {
     return this.#kept.size;
   }
 
-  /** Analyses only the images that are not in the cache for this owner: `analyse` gets the outcomes that are known, by position. */
+  /**
+   * Analyses only the images that are not in the cache for this owner. `analyse` gets the known outcomes by
+   * position.
+   */
   analyse<Found extends { outcomes: readonly Outcome[] }>(
     owner: string,
     images: readonly Uint8Array[],
@@ -42,7 +45,7 @@ export class AnalysisCache {
       ticket = analyse(known);
       const found = await ticket.done;
       for (const [at, outcome] of found.outcomes.entries()) {
-        // Failures are not kept, nor is a search that was cut short: another try may find more.
+        // Failures and searches that were cut short are not cached, because another attempt may find more.
         if (known[at] === undefined && outcome.ok && !outcome.image.search_timed_out) {
           this.#kept.set(keys[at]!, { ...outcome, timings_ms });
         }
@@ -61,7 +64,10 @@ export class AnalysisCache {
   }
 }
 
-/** Hashed on a libuv thread. The copy is needed because WebCrypto does not accept shared memory; it takes one of its own at once. */
+/**
+ * Hashed on a libuv thread. The copy is needed because WebCrypto rejects shared memory; it makes its own copy
+ * at once.
+ */
 async function keyOf(owner: string, image: Uint8Array, options: AnalyseOptions): Promise<string> {
   const copy = new Uint8Array(image);
   const hashed = crypto.subtle.digest('SHA-256', copy);

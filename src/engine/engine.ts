@@ -12,7 +12,7 @@ import { Pool } from './pool.ts';
 import { type Finish, type JobFault, JobQueue, type Origin, type Ticket } from './queue.ts';
 import { StuckImages, sha256 } from './stuck-images.ts';
 
-/** The words of a JobFault for the log. */
+/** Texts of a JobFault for the log. */
 const jobFaults = {
   failed: 'a worker failed at these images',
   overdue: 'these images were not done at the deadline',
@@ -22,55 +22,63 @@ const jobFaults = {
 /** Queue settings and metrics count matches of two images; the queue itself counts images. */
 const images_in_match = 2;
 
-/** What was cancelled ends within milliseconds, and on a machine that is very busy within the deadline, but for these limits. */
+/**
+ * Cancelled calls end within milliseconds, on a very busy machine within the deadline. After these limits
+ * they count as stuck.
+ */
 const stuck_ms = { min: 1000, max: 5000 };
 
-/** A megapixel takes at least so long, so that of two images with more than five each one is a turn of its own. */
+/**
+ * Minimum time for a megapixel, so that of two images with more than five megapixels each is scheduled alone.
+ */
 const megapixel_ms = 10;
 
-/** Enough of a photo's metadata to find its size behind, in most. */
+/** Covers most photos' metadata before the size. */
 const head_bytes = 65_536;
 
-/** What the head does not tell is taken for large: the image is a turn of its own. */
+/** Images whose size is not found are taken for large, so each is scheduled alone. */
 const unknownSize = { width: 4000, height: 3000 };
 
-/** One place in the queue: what a worker does for a request. */
+/** One place in the queue: a task of a worker for a request. */
 interface Work<J extends Jobs> {
   sender: Sender;
-  /** Calculations have none. */
+  /** Images to analyse; calculations have none. */
   image?: Uint8Array;
   estimate_ms: number;
-  /** Does this and the others, of the same request and kind, on that worker. */
+  /** Runs this job and the others, of the same request and kind, on that worker. */
   run(works: readonly Work<J>[], slot: number, pool: Pool<J>): Promise<void>;
-  /** performance.now() when it began. */
+  /** performance.now() at the start of the job. */
   began_ms?: number;
-  /** The sender was told of its cost. */
+  /** True if the sender was notified of the cost. */
   isPaid?: boolean;
 }
 
-/** Who asks, and what becomes of the cost. */
+/** Sender of the request, and who is notified of its cost. */
 export interface Sender extends Origin {
-  /** Called with the CPU time of each job of the request when it has ended, also when nobody waits for the response any more. */
+  /** Called with the CPU time of each job of the request when the job has ended, even after the response. */
   spent?(cpu_ms: number): void;
 }
 
-/** A calculation that follows the analysis of a request's images on the worker that did the last one. */
+/** A calculation that follows the analysis of a request's images, on the worker that did the last one. */
 export interface Further<J extends Jobs, Name extends NameOf<J>> {
   name: Name;
-  /** Undefined when nothing is to be calculated. */
+  /** Returns undefined if there is nothing to calculate. */
   input(outcomes: readonly Outcome[]): InputOf<J, Name> | undefined;
 }
 
 export interface Analyses<Output> {
-  /** In the order of the images; a failure is one too. */
+  /** Outcomes in the order of the images, including failures. */
   outcomes: readonly Outcome[];
-  /** That of the calculation that follows them. */
+  /** Output of the calculation that follows them. */
   output: Output | undefined;
   /** Milliseconds between submit and the start of the first job. */
   queue_ms: number;
 }
 
-/** A model pack with its workers, the queue in front of them, and the cache of analyses. `J`: what the workers calculate besides. */
+/**
+ * A model pack with its workers, the queue in front of them, and the cache of analyses. `J`: further
+ * calculations of the workers.
+ */
 export class Engine<J extends Jobs> {
   readonly addon: Addon;
   readonly #queue: JobQueue<Work<J>, Work<J>>;
@@ -82,8 +90,8 @@ export class Engine<J extends Jobs> {
   #pool: Pool<J> | undefined;
 
   /**
-   * Loads the addon, so that a fault of it is reported once, and starts nothing yet. `program`: that of each worker thread. Throws an Error
-   * with a message for people.
+   * Loads the addon, so that an error is reported once, but starts no thread. `program`: entry file of each
+   * worker thread. Throws an Error with a message for people.
    */
   constructor(config: Config, program: URL, logger: Pick<Logger, 'warn' | 'error'>) {
     this.#config = config;
@@ -110,10 +118,13 @@ export class Engine<J extends Jobs> {
     if (embedding_cache_size > 0) this.#cache = new AnalysisCache(embedding_cache_size);
   }
 
-  /** Resolves when every worker has done its first inference. Rejects with an Error with a message for people. */
+  /**
+   * Resolves when every worker has run its first inference. Rejects with an Error with a message for people.
+   */
   async start(pack_directory: string, manifest: Manifest): Promise<void> {
     await verifyPack(pack_directory, manifest);
-    // Here once for the whole process, so that a fault is reported once; the workers then share the sessions.
+    // Loads the pack here once for the process, so that an error is reported once; the workers then share the
+    // sessions.
     this.addon.loadPack(pack_directory, manifest);
     this.#pool = await Pool.start({
       workers: this.#config.workers,
@@ -125,34 +136,36 @@ export class Engine<J extends Jobs> {
     });
   }
 
-  /** Whether a further request of this key would be rejected. */
+  /** Returns true if a further request of this key would be rejected. */
   isFull(owner: string): boolean {
     return this.#queue.isFull(owner);
   }
 
-  /** Counts the key as active, so that a worker stays free for it, until the function that it returns is called, once. */
+  /**
+   * Counts the key as active, so that a worker stays free for it, until the returned function is called once.
+   */
   arrived(owner: string): () => void {
     return this.#queue.arrived(owner);
   }
 
-  /** Live workers that have done their first inference. */
+  /** Number of live workers that have run their first inference. */
   get answering(): number {
     return this.#pool?.answering ?? 0;
   }
 
-  /** Native calls that have not ended long after they were cancelled. */
+  /** Number of native calls that have not ended long after they were cancelled. */
   get stuck(): number {
     return this.#queue.stuck;
   }
 
-  /** Workers that such a call keeps, because there are too many to replace another one. */
+  /** Number of workers held by such a call, because too many are stuck to replace another one. */
   get blocked(): number {
     return this.#queue.blocked;
   }
 
   /**
-   * Analyses the images of one request, which must not change until the ticket is idle. `keep`: whether the analyses may be cached.
-   * `further`: a calculation with the outcomes.
+   * Analyses the images of one request, which must not change until the ticket is idle. `keep`: whether the
+   * analyses may be cached. `further`: a calculation with the outcomes.
    */
   analyse<Name extends NameOf<J>>(
     images: readonly Uint8Array[],
@@ -181,7 +194,7 @@ export class Engine<J extends Jobs> {
     return { ...ticket, done: ticket.done.then(({ queue_ms }) => ({ output, queue_ms })) };
   }
 
-  /** `known`: outcomes that are known already, by the positions of their images. */
+  /** `known`: outcomes that are already known, by the positions of their images. */
   #analyse<Name extends NameOf<J>>(
     images: readonly Uint8Array[],
     known: readonly (Outcome | undefined)[],
@@ -191,7 +204,7 @@ export class Engine<J extends Jobs> {
   ): Ticket<Analyses<OutputOf<J, Name>>> {
     const outcomes = images.map((image, at) => known[at] ?? this.#rejected(image));
     const missing = [...outcomes.keys()].filter((at) => outcomes[at] === undefined);
-    // No hole is left once all jobs are done.
+    // All positions are filled once all jobs are done.
     const found = () => outcomes.filter((outcome) => outcome !== undefined);
     const works = missing.map((at): Work<J> => ({ ...imageWork(images[at]!), sender, run }));
     const forget = (some: readonly Uint8Array[], cpu_ms: number) => this.#forget(some, cpu_ms);
@@ -211,7 +224,7 @@ export class Engine<J extends Jobs> {
         output = given;
       });
     };
-    // Without an image to analyse, what follows is a job by itself.
+    // If no image has to be analysed, the calculation is a separate job.
     const only = works.length === 0 ? finish([]) : undefined;
     const ticket = only ? this.#queue.submit([only], sender) : this.#queue.submit(works, sender, finish);
     const done = ticket.done.then(({ queue_ms }) => ({ outcomes: found(), output, queue_ms }));
@@ -236,24 +249,28 @@ export class Engine<J extends Jobs> {
     return this.#stuckImages.has(image) ? { ok: false, code: 'image_too_complex' } : undefined;
   }
 
-  /** They came to an end after all. Where that took no more CPU time than it may, the machine was too busy, and they are not at fault. */
+  /**
+   * The calls ended after all. If they took no more CPU time than allowed, the machine was too busy, and the
+   * images are not the cause.
+   */
   #forget(images: readonly Uint8Array[], cpu_ms: number): void {
     if (cpu_ms > 2 * images.length * this.#config.image_timeout_ms) return;
     for (const image of images) this.#stuckImages.delete(image);
   }
 
   #report({ kind, jobs, request_id, reason }: JobFault<Work<J>>): void {
-    // A fault of the client, such as a malformed embedding: its response says so, and its text belongs in no log.
+    // A client error, such as a malformed embedding: the response reports it, and its text does not belong in
+    // a log.
     if (reason instanceof Problem) return;
     const pictures = jobs.flatMap(({ image }) => image ?? []);
     const images = pictures.map(noteOf);
     const fault = reason === undefined ? undefined : String(reason);
-    // The line of the request itself tells a fault only where the response is late enough for it.
+    // The log line of the request reports an error only if the response comes after it.
     if (kind === 'overdue') this.#logger.warn({ request_id, images }, jobFaults[kind]);
     else this.#logger.error({ request_id, images, fault }, jobFaults[kind]);
     if (kind !== 'stuck') return;
     for (const picture of pictures) this.#stuckImages.add(picture);
-    // Its CPU time cannot be asked for.
+    // The CPU time of a job that has not ended is unknown.
     const [{ sender, began_ms = 0 }] = jobs as [Work<J>];
     sender.spent?.(performance.now() - began_ms);
     jobs[0]!.isPaid = true;
@@ -287,7 +304,10 @@ function imageWork(image: Uint8Array) {
   return { image, estimate_ms: ((width * height) / 1e6) * megapixel_ms };
 }
 
-/** The output of a job, whose cost goes to its sender. Throws its Problem, or whatever else it threw. */
+/**
+ * Returns the output of a job, and reports its cost to its sender. Throws its Problem, or whatever else it
+ * threw.
+ */
 function outputOf<Output>(
   response: Response<Output>,
   [work]: readonly Pick<Work<Jobs>, 'sender' | 'isPaid'>[],
@@ -297,7 +317,10 @@ function outputOf<Output>(
   throw 'error' in response ? response.error : new Problem(response.code, response.extras);
 }
 
-/** What a log line may say of an image at which a job failed: enough to find it among one's own, and nothing to see. */
+/**
+ * Properties of a failed image that a log line may contain: enough for its owner to find it, and nothing of
+ * its content.
+ */
 function noteOf(image: Uint8Array) {
   const start = Buffer.from(image.subarray(0, 12)).toString('latin1');
   const [format] = beginnings.find(([, beginning]) => beginning.test(start)) ?? ['unknown'];

@@ -1,21 +1,24 @@
 import { Activity } from './activity.ts';
 import { Heap } from './heap.ts';
 
-/** A request as the order of turns sees it. */
+/** A request as the scheduler sees it. */
 interface Waiting {
   /** The id of the key that sent it. */
   readonly owner: string;
-  /** Number of its images that are waiting. */
+  /** Number of its waiting images. */
   readonly waiting: number;
-  /** None of its images was given to a worker yet. */
+  /** True until one of its images is given to a worker. */
   readonly untouched: boolean;
-  /** A further step of a request that was admitted before: it goes before the other requests of its owner. */
+  /** A further step of an admitted request: it goes before the other requests of its owner. */
   readonly continues: boolean;
-  /** Milliseconds that its waiting image at this position, 0 for the next one, takes at least, as far as that is known before. */
+  /**
+   * Minimum milliseconds for its waiting image at this position (0: the next one), as far as known in
+   * advance.
+   */
   estimate_ms(position: number): number;
 }
 
-/** A request in the line of its owner. */
+/** A request in the queue of its owner. */
 interface Place<R> {
   readonly request: R;
   readonly owner: Owner<R>;
@@ -23,70 +26,79 @@ interface Place<R> {
   after: Place<R> | undefined;
 }
 
-/** What one key has in the queue, and what it has had. */
+/** State of one key in the queue, and its past use. */
 interface Owner<R> {
   readonly name: string;
-  /** Places that it takes, running or waiting. */
+  /** Number of places that it takes, running or waiting. */
   held: number;
-  /** Places of its requests that `victims` is about to drop. */
+  /** Number of places of its requests that `victims` is about to drop. */
   pledged: number;
-  /** Its requests with waiting images: those that continue, then the others, the oldest first. */
+  /** Its requests with waiting images: those that continue, then the others, oldest first. */
   first: Place<R> | undefined;
   last: Place<R> | undefined;
-  /** The last one of those that continue. */
+  /** Last one of those that continue. */
   lastContinuing: Place<R> | undefined;
-  /** Workers that it occupies, and what their jobs take by estimate. */
+  /** Number of workers that it occupies, and the estimated time of their jobs. */
   workers: number;
   running_ms: number;
-  /** The virtual time up to which it is served: that of its first image, and what its images have taken since. */
+  /**
+   * Virtual time up to which it is served: the start time of its first image plus the time that its images
+   * have taken since.
+   */
   served_ms: number;
-  /** The average time of its images, newer ones weighted more. */
+  /** Average time of its images, with more weight on newer ones. */
   image_ms: number;
-  /** The number of its last turn. */
+  /** Number of its last turn. */
   turn: number;
 }
 
 /** State of the workers that `FairQueue.next` needs. */
 export interface Workers {
-  /** Those that are up, busy or not. */
+  /** Number of workers that are up, busy or not. */
   readonly up: number;
   readonly free: number;
 }
 
 export interface Next<R> {
   request: R;
-  /** Number of its images that may be taken now. */
+  /** Number of its images that may start now. */
   allowed: number;
 }
 
-/** Images that a key may start in a turn: those of a match, so that they stay together. */
+/** Maximum number of images per turn: those of a match, so that they stay together. */
 const quantum = 2;
 
-/** Together the images of a turn take at most so long by estimate, unless one alone takes longer: nobody waits for two long ones. */
+/**
+ * Maximum estimated time of the images of a turn, unless a single image takes longer: no key waits for two
+ * slow images.
+ */
 const turn_ms = 100;
 
 /** A worker stays free for another key for this long after its last activity. */
 const active_ms = 10_000;
 
-/** Owners that are asked at most for a request to drop; those that hold most come first. */
+/** Maximum number of owners that are checked for a request to drop; those that hold most come first. */
 const maxAsked = 16;
 
 /**
- * Decides whose image is next: start-time fair queueing (Goyal, Vin and Cheng, 1996) by the time that workers spend on a key's images, and
- * within a key the order of arrival. Over time each key that has always something waiting gets an equal share of the workers' time.
+ * Decides whose image is next: start-time fair queueing (Goyal, Vin and Cheng, 1996) by the time that workers
+ * spend on a key's images, and order of arrival within a key. Over time each key that always has images
+ * waiting gets an equal share of the workers' time.
  *
- * A running job is never interrupted, so equal shares over time do not limit a wait. Three rules do:
+ * A running job is never interrupted, so equal shares do not limit a wait. Three rules do:
  *
- * 1. One key never occupies all workers that are up, if there are two or more, while another key is active: has a request in flight, or had
- *    one within the last 10 s.
- * 2. A turn is at most two images of one request, and one where the images are large or those of the key took long: the estimate is the
- *    larger one of what the image's pixels and the key's last images say.
- * 3. A key that had nothing waiting gets its turn before those that were served while it was away, but saves no time up.
+ * 1. While another key is active (has a request in flight, or had one within the last 10 s), one key never
+ *    occupies all workers, if there are two or more.
+ * 2. A turn is at most two images of one request, or one if images are large or recent images of the key were
+ *    slow: the larger of the two estimates counts.
+ * 3. A key that had nothing waiting gets its turn before keys that were served meanwhile, but saves no time up.
  *
- * So the first image of a key waits at most for one turn of each other key, whatever they have sent. With a single worker, and for the first
- * request after 10 s without one, that turn may have begun already, and it lasts as long as an image may.
+ * Thus the first image of a key waits for at most one turn of each other key, whatever they have sent. With a
+ * single worker, and for the first request after 10 s without one, that turn may have begun already, and it
+ * lasts as long as an image may.
  *
- * Time is known only when a job is done; until then it counts as much as its estimate. All operations take logarithmic time.
+ * The time is known only when a job is done; until then its estimate counts. All operations take logarithmic
+ * time.
  */
 export class FairQueue<R extends Waiting> {
   readonly #now: () => number;
@@ -97,32 +109,32 @@ export class FairQueue<R extends Waiting> {
   readonly #ready = new Heap<Owner<R>>((a, b) => (servedBy(a) - servedBy(b) || a.turn - b.turn) < 0);
   /** Owners whose last request can be dropped: the one that holds most first. */
   readonly #droppable = new Heap<Owner<R>>((a, b) => a.held - a.pledged > b.held - b.pledged);
-  /** Owners without anything that had more than their share: the one that had least too much first. */
+  /** Idle owners that had more than their share: the one with the smallest excess first. */
   readonly #idle = new Heap<Owner<R>>((a, b) => a.served_ms < b.served_ms);
   /** Number of owners with entries. */
   #active = 0;
-  /** What each key that had always something waiting would have had of the workers' time. */
+  /** Share of the workers' time that a key with images always waiting would have had. */
   #virtual_ms = 0;
-  /** The average time of an image of any key. */
+  /** Average time of an image of any key. */
   #image_ms = 1;
   #turns = 0;
-  /** Whose turn it is, and how many images, of how many milliseconds, it may still start in it. */
+  /** Owner of the current turn, and the number of images and milliseconds that it may still start. */
   #current: Owner<R> | undefined;
   #left = 0;
   #left_ms = 0;
-  /** Waiting images of all keys. */
+  /** Number of waiting images of all keys. */
   waiting = 0;
 
   constructor(now = () => performance.now()) {
     this.#now = now;
   }
 
-  /** Requests with waiting images. */
+  /** Number of requests with waiting images. */
   get requests(): number {
     return this.#places.size;
   }
 
-  /** Call it when a request of this key arrives, and `ended` when it has its response. */
+  /** Call it when a request of this key arrives, and `ended` when its response is complete. */
   arrived(owner: string): void {
     this.#activity.begin(owner);
   }
@@ -131,13 +143,13 @@ export class FairQueue<R extends Waiting> {
     this.#activity.end(owner, this.#now());
   }
 
-  /** The request whose image is next; undefined when none may start on the workers that are free. */
+  /** Returns the request whose image is next; undefined if none may start on the free workers. */
   next(workers: Workers): Next<R> | undefined {
     let owner = this.#current;
     const goesOn = owner?.first !== undefined && this.#left > 0 && this.#estimate(owner, 0) <= this.#left_ms;
     if (!goesOn || !this.#mayStart(owner!, workers)) {
       owner = this.#ready.first;
-      // Only one key can occupy all workers but the last one.
+      // Only one key could occupy all workers but the last one.
       if (owner !== undefined && !this.#mayStart(owner, workers)) owner = this.#ready.second;
       if (owner === undefined) return undefined;
       this.#begin(owner);
@@ -155,8 +167,8 @@ export class FairQueue<R extends Waiting> {
   }
 
   /**
-   * A worker takes images of the next request, and they become one place. Returns their estimate, for `release`. Call it before
-   * `request.waiting` is without them.
+   * Records that a worker takes images of the next request; they become one place. Returns their estimate,
+   * for `release`. Call it before `request.waiting` is reduced.
    */
   started(request: R, images: number): number {
     const { owner } = this.#places.get(request)!;
@@ -174,7 +186,7 @@ export class FairQueue<R extends Waiting> {
     return ms;
   }
 
-  /** The worker that had these images is free again, after `ms`. */
+  /** Records that the worker of these images is free again, after `ms`. */
   release(name: string, images: number, estimate_ms: number, ms: number): void {
     const owner = this.#owners.get(name)!;
     owner.workers -= 1;
@@ -188,7 +200,7 @@ export class FairQueue<R extends Waiting> {
     this.#forget();
   }
 
-  /** Its waiting images will not be taken. */
+  /** Removes a request whose waiting images will not be taken. */
   drop(request: R): void {
     const owner = this.#places.get(request)?.owner;
     if (owner === undefined) return;
@@ -200,14 +212,14 @@ export class FairQueue<R extends Waiting> {
   }
 
   /**
-   * Requests to drop from a full queue, so that `places` get free for a newcomer: each time the youngest one of the key that
-   * holds most, none of whose images has started. A key is never left with less than the newcomer's has then; undefined when
-   * that cannot be, because the newcomer's key has its share.
+   * Returns requests to drop from a full queue, so that `places` get free for a newcomer: repeatedly the
+   * youngest unstarted one of the key that holds most. No key is left with less than the newcomer's then has.
+   * Returns undefined if that is impossible, because the newcomer's key has its share.
    */
   victims(newcomer: string, places: number): R[] | undefined {
     const minimum = (this.#owners.get(newcomer)?.held ?? 0) + 1;
     const chosen: R[] = [];
-    /** The request that each owner asked would drop next. */
+    /** The request that each checked owner would drop next. */
     const candidates = new Map<Owner<R>, Place<R> | undefined>();
     let freed = 0;
     while (freed < places) {
@@ -250,7 +262,7 @@ export class FairQueue<R extends Waiting> {
     return owner;
   }
 
-  /** Puts a request into the line of its owner. */
+  /** Puts a request into the queue of its owner. */
   #enter(owner: Owner<R>, request: R): void {
     const before = request.continues ? owner.lastContinuing : owner.last;
     const after = before === undefined ? owner.first : before.after;
@@ -263,7 +275,7 @@ export class FairQueue<R extends Waiting> {
     this.#places.set(request, place);
   }
 
-  /** Takes it out of the line. */
+  /** Removes it from the queue. */
   #leave(request: R): void {
     const place = this.#places.get(request)!;
     const { owner, before, after } = place;
@@ -271,7 +283,7 @@ export class FairQueue<R extends Waiting> {
     else before.after = after;
     if (after === undefined) owner.last = before;
     else after.before = before;
-    // What stands before one that continues continues too.
+    // The request before one that continues continues too.
     if (owner.lastContinuing === place) owner.lastContinuing = before;
     this.#places.delete(request);
   }
@@ -296,12 +308,12 @@ export class FairQueue<R extends Waiting> {
     this.#ready.set(owner);
   }
 
-  /** Milliseconds that an image of the owner's first request may take. */
+  /** Estimated milliseconds for an image of the owner's first request. */
   #estimate(owner: Owner<R>, position: number): number {
     return Math.max(owner.image_ms, owner.first!.request.estimate_ms(position));
   }
 
-  /** How many images of its first request the turn has room for, one at least. */
+  /** Returns how many images of its first request fit in the turn, at least one. */
   #allowed(owner: Owner<R>): number {
     const most = Math.min(this.#left, owner.first!.request.waiting);
     let images = 1;
@@ -317,7 +329,9 @@ export class FairQueue<R extends Waiting> {
     return !this.#activity.isAnother(name, this.#now() - active_ms);
   }
 
-  /** A key that had more than its share is remembered until the others have had theirs, or nobody has anything. */
+  /**
+   * A key that had more than its share is remembered until the others have had theirs, or all keys are idle.
+   */
   #forget(): void {
     for (;;) {
       const { first } = this.#idle;
@@ -328,5 +342,5 @@ export class FairQueue<R extends Waiting> {
   }
 }
 
-/** Up to when it is served, with what its running images will have taken. */
+/** Virtual time up to which it is served, including the estimates of its running images. */
 const servedBy = ({ served_ms, running_ms }: Owner<unknown>): number => served_ms + running_ms;

@@ -1,13 +1,16 @@
-/** The families of detectors, of which native/core/find/families has a file each: how a manifest describes their outputs. */
+/**
+ * Families of detectors, each with a file in native/core/find/families: how a manifest describes their
+ * outputs.
+ */
 
 interface Family {
-  /** The members that name outputs: one, or one for each stride. */
+  /** Members that name outputs: one, or one for each stride. */
   outputs: Readonly<Record<string, 'one' | 'each'>>;
-  /** Pixels from cell to cell of each grid, where they are not the manifest's. */
+  /** Pixels from cell to cell of each grid, unless the manifest defines them. */
   strides?: readonly number[];
-  /** What a cell has, where the manifest says that and the strides. */
+  /** Anchors per cell, if the manifest defines them and the strides. */
   cells?: 'anchors' | 'priors';
-  /** Whether sides are multiples of the largest stride. */
+  /** True if sides are multiples of the largest stride. */
   wholeCells?: true;
 }
 
@@ -31,7 +34,9 @@ export type FamilyName = keyof typeof table;
 export const families: Readonly<Record<FamilyName, Family>> = table;
 export const familyNames = Object.keys(table) as FamilyName[];
 
-/** Families of nets for presentation attacks, of which native/core/embed/liveness.cpp has a line each. */
+/**
+ * Families of models for presentation attack detection; native/core/embed/liveness.cpp has a line for each.
+ */
 export const livenessFamilies = {
   minifasnet: { classes: [3], side: 80, fed: 'BGR, bytes as they are', live: 'second' },
   celeba_spoof: { classes: [2, 3], side: 128, fed: 'RGB, bytes / 255', live: 'first' },

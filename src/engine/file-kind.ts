@@ -1,12 +1,14 @@
 import { excerpt } from './sent-words.ts';
 
-/** What was sent in place of an image that can be read: the words of `detected`, for documents and for details. */
+/**
+ * Kinds of data that are sent instead of a readable image: values of `detected`, for documents and details.
+ */
 
 interface Kind {
   meaning: string;
-  /** Ends "this one …"; by default "is" and the meaning. */
+  /** Ends the sentence "this one …"; by default "is" and the meaning. */
   is?: string;
-  /** The detail repeats how it begins. */
+  /** True if the detail quotes its start. */
   quoted?: true;
   advice?: string;
 }
@@ -101,11 +103,11 @@ export const kinds = {
 
 export type Detected = keyof typeof kinds;
 
-/** A program has put an object where the bytes should be. */
+/** A program wrote an object instead of the bytes. */
 const objectAdvice =
   'A program wrote an object as text: give it a Blob, a File or a Buffer, or in React Native an object with uri, type and name.';
 
-/** Ends "Send … as JPEG, PNG or WebP; this one …". */
+/** Ends the sentence "Send … as JPEG, PNG or WebP; this one …". */
 export function kindWords({ detected, beginning = '', position }: Sniffed): string {
   const { meaning, is = `is ${meaning}`, quoted, advice }: Kind = kinds[detected];
   const words = quoted && beginning !== '' ? `${is}, ${excerpt(beginning, '"')}.` : `${is}.`;
@@ -117,24 +119,27 @@ export function kindWords({ detected, beginning = '', position }: Sniffed): stri
   return told === undefined ? words : `${words} ${told}`;
 }
 
-/** Tells what bytes are that no decoder knows, where they are text: clients send that in place of an image. */
+/** Recognises text that was sent instead of an image, after no decoder recognised the bytes. */
 
 export interface Sniffed {
   detected: Detected;
-  /** How it begins, where it is text. */
+  /** Its start, if it is text. */
   beginning?: string;
-  /** The byte at which a JPEG begins all the same. */
+  /** Offset at which a JPEG begins after other bytes. */
   position?: number;
 }
 
-/** The outcome of an image, in which text, and what stands before a JPEG, are told apart from other bytes that no decoder knows. */
+/**
+ * Refines the outcome of an image: distinguishes text, and bytes before a JPEG, from other bytes that no
+ * decoder recognises.
+ */
 export function tellText<T extends { ok: boolean; code?: string; detected?: string }>(
   outcome: T,
   bytes: Uint8Array,
 ): T {
   if (outcome.code !== 'unsupported_image_format' || outcome.detected !== 'unknown') return outcome;
   const position = jpegAt(bytes);
-  // A copy: TextDecoder takes no shared memory.
+  // Copied because TextDecoder rejects shared memory.
   const text = decoded(Uint8Array.from(bytes.subarray(0, Math.min(position ?? Infinity, sample_bytes))));
   if (position !== undefined) {
     const before = text !== undefined && text.trim() !== '' && isPlain(text) ? kindOfText(text) : {};
@@ -147,10 +152,10 @@ export function tellText<T extends { ok: boolean; code?: string; detected?: stri
 
 const sample_bytes = 1024;
 
-/** A newline, a warning of a script or the head of a part is not longer. */
+/** Longer than a newline, a script's warning or the headers of a part. */
 const mostBefore_bytes = 64 * 1024;
 
-/** Where a JPEG begins: SOI, the whole segment of a marker that comes first, and another marker (ITU-T T.81, B.1.1). */
+/** Start of a JPEG: SOI, the whole segment of the first marker, and another marker (ITU-T T.81, B.1.1). */
 function jpegAt(bytes: Uint8Array): number | undefined {
   const { length } = bytes;
   for (let at = 0; at < Math.min(length - 6, mostBefore_bytes); at++) {
@@ -163,17 +168,20 @@ function jpegAt(bytes: Uint8Array): number | undefined {
   return undefined;
 }
 
-/** What a text is that was sent in place of an image. */
+/** Recognises text that was sent instead of an image. */
 export function kindOfText(text: string): Sniffed {
   const beginning = text.trim();
   const [detected = 'text'] = textKinds.find(([, matches]) => matches(beginning)) ?? [];
   return { detected, beginning };
 }
 
-/** Whether it has no control characters but white space. */
+/** Returns true if it has no control characters except white space. */
 const isPlain = (text: string) => text !== '' && !/(?!\s)\p{Cc}/u.test(text);
 
-/** The text in UTF-8 or UTF-16, else in Windows's Latin-1 if that is likely. A character that the sample cuts is left out. */
+/**
+ * Decodes UTF-8 or UTF-16, otherwise Windows-1252 if that is likely. A character that the sample cuts is
+ * omitted.
+ */
 function decoded(sample: Uint8Array): string | undefined {
   const decode = (encoding: string) => {
     try {
@@ -188,7 +196,7 @@ function decoded(sample: Uint8Array): string | undefined {
   return decode('utf-8') ?? (ascii > 0.75 * sample.length ? decode('windows-1252') : undefined);
 }
 
-/** UTF-16 by its byte-order mark, or by the zeros of letters that Latin-1 has too. */
+/** UTF-16 is detected by its byte-order mark, or by the zero bytes of Latin-1 letters. */
 function wideEncoding([first, second, third, fourth]: Uint8Array): string | undefined {
   if (first === 0xff && second === 0xfe) return 'utf-16le';
   if (first === 0xfe && second === 0xff) return 'utf-16be';
@@ -196,27 +204,30 @@ function wideEncoding([first, second, third, fourth]: Uint8Array): string | unde
   return first === 0 && second && third === 0 && fourth ? 'utf-16be' : undefined;
 }
 
-/** How a JPEG begins: FF D8 FF, as decoders of UTF-8 replace it, and as Latin-1 and the code pages 437 and 850 read it. */
+/**
+ * Start of a JPEG: FF D8 FF, as decoders of UTF-8 replace it, and as Latin-1 and the code pages 437 and 850
+ * decode it.
+ */
 const jpegStart = /^(?:\ufffd{3}|ÿØÿ|\u00a0[╪Ï]\u00a0)/;
-/** Its bytes, as JavaScript and Python write them. */
+/** Its bytes as JavaScript and Python print them. */
 const jpegList =
   /^(?:(?:\{"type":"Buffer","data":)?\[?255, ?216, ?255,|\{"0":255,"1":216,|(?:b['"])?\\xff\\xd8)/;
 
-/** The name of its first block, which begins at the seventh byte, survives every decoder. */
+/** The name of its first block, from the seventh byte, survives every decoder. */
 function isJpegAsText(text: string): boolean {
   const named = ['JFIF\0', 'Exif\0\0'].some((name) => text.slice(0, 14).includes(name));
   return named || jpegList.test(text) || (jpegStart.test(text) && !isPlain(text));
 }
 
-/** A PNG or a WebP that was read as text. */
+/** A PNG or a WebP that was decoded as text. */
 const imageAsText = /^(?:.PNG|RIFF.{1,12}WEBP)/su;
 
-/** Base64 of JPEG, PNG, WebP, GIF and HEIC, with what may stand before it. */
+/** Base64 of JPEG, PNG, WebP, GIF and HEIC, with possible prefixes. */
 const base64Image = /^(?:b?['"])?(?:(?:[/_]|%2F)9j(?:[/_]|%2F)|iVBORw0KGgo|UklGR|R0lGODlh|AAAA..Z0eXB)/i;
-/** The same formats as bytes, as Latin-1. */
+/** The same formats as bytes in Latin-1. */
 const binaryImage = /^(?:\xff\xd8\xff|\x89PNG|RIFF.{4}WEBP|GIF8|.{4}ftyp(?:hei|hev|mif1|avi))/s;
 
-/** Whether bytes are an image, or one in base64: read by how they begin, for a field that nobody asked for. */
+/** Returns true if the bytes begin like an image, or like one in base64. For fields that are unknown. */
 export function holdsImage(bytes: Buffer): boolean {
   const text = bytes.toString('latin1', 0, beginning_bytes);
   // JSON may escape slashes (RFC 8259 section 7).
@@ -226,10 +237,10 @@ export function holdsImage(bytes: Buffer): boolean {
 
 const beginning_bytes = 128;
 
-/** Tags that a page begins with (WHATWG MIME Sniffing, section 7.1). */
+/** Tags that an HTML page begins with (WHATWG MIME Sniffing, section 7.1). */
 const htmlTag =
   /^(?:<\?xml[^>]*>\s*)?<(?:!--|(?:!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p)[\s>/])/i;
-/** It may stand behind declarations and comments. */
+/** It may follow declarations and comments. */
 const svgTag = /^(?:<\?[^>]*>\s*|<!--(?:(?!-->)[\s\S])*-->\s*)*<(?:!doctype svg|(?:svg:)?svg)[\s>/]/i;
 const scheme = /^["']?(?:[a-z][a-z\d+.-]+:\/\/|(?:blob|file|content|ph|asset|cid):|www\.)\S+$/i;
 const rooted = /^["']?(?:@\S|~?\/|\.{1,2}[\\/]|\\\\|[a-z]:[\\/])/i;
@@ -238,7 +249,7 @@ const imageName =
 
 const isLine = (text: string) => !/[\r\n]/.test(text) && text.length < sample_bytes;
 
-/** The first that matches counts. */
+/** The first match counts. */
 const textKinds: readonly (readonly [Detected, (text: string) => boolean])[] = [
   ['data_url', (text) => /^["']?data:[\w.+-]*[/;,]/i.test(text)],
   ['svg', (text) => svgTag.test(text)],
@@ -248,7 +259,7 @@ const textKinds: readonly (readonly [Detected, (text: string) => boolean])[] = [
   ['path', (text) => isLine(text) && (rooted.test(text) || imageName.test(text))],
 ];
 
-/** Long lines of its alphabet, with letters of both cases and digits. */
+/** Matches long lines of the base64 alphabet, with letters of both cases and digits. */
 function isBase64(text: string): boolean {
   const whole = /^["']?[\w+/-]{60}/.test(text) && /^["']?[\w+/\r\n-]+=*["']?$/.test(text);
   return whole && [/[a-z]/, /[A-Z]/, /\d/].every((some) => some.test(text));

@@ -1,4 +1,4 @@
-/** A binary heap whose items may change: `set` puts an item where it belongs, in logarithmic time. */
+/** A binary heap whose items may change: `set` moves an item to its place in logarithmic time. */
 export class Heap<Item> {
   readonly #isBefore: (a: Item, b: Item) => boolean;
   readonly #items: Item[] = [];
@@ -12,14 +12,14 @@ export class Heap<Item> {
     return this.#items[0];
   }
 
-  /** The item that would be first without the first one. */
+  /** The item that would be first if the first one were removed. */
   get second(): Item | undefined {
     const [, left, right] = this.#items;
     if (left === undefined || right === undefined) return left;
     return this.#isBefore(right, left) ? right : left;
   }
 
-  /** Adds the item or moves it to its new place, or removes it where `isIn` is false. */
+  /** Adds the item, moves it to its new place, or removes it if `isIn` is false. */
   set(item: Item, isIn = true): void {
     const place = this.#places.get(item);
     if (isIn) this.#sift(item, place ?? this.#items.length);

@@ -1,4 +1,7 @@
-/** Width and height that the head of an image declares, for words: undefined where it is no JPEG, PNG or WebP, or says it later. */
+/**
+ * Returns the width and height in an image's first bytes, for messages; undefined if it is no JPEG, PNG or
+ * WebP, or if the size comes later.
+ */
 export function declaredSize(head: Buffer): { width: number; height: number } | undefined {
   try {
     if (head.readUInt32BE(0) === 0x89504e47) {
@@ -7,13 +10,13 @@ export function declaredSize(head: Buffer): { width: number; height: number } | 
     if (head.readUInt16BE(0) === 0xffd8) return jpegSize(head);
     return head.toString('latin1', 8, 12) === 'WEBP' ? webpSize(head) : undefined;
   } catch (error) {
-    // It ends before.
+    // The sample ends before the size.
     if (error instanceof RangeError) return undefined;
     throw error;
   }
 }
 
-/** Markers without a frame among 0xC0 to 0xCF (ITU-T T.81, table B.1). */
+/** Markers among 0xC0 to 0xCF that start no frame (ITU-T T.81, table B.1). */
 const noFrames = [0xc4, 0xc8, 0xcc];
 
 function jpegSize(head: Buffer) {

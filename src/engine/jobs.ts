@@ -7,16 +7,16 @@ import type { AnalyseOptions, Analysis, NativeFailure } from './addon.ts';
 export type Outcome = Analysis | NativeFailure;
 
 export interface AnalyseInput {
-  /** They lie in shared memory, so that nothing is copied, and must not change meanwhile. */
+  /** Images are in shared memory, so that nothing is copied, and must not change meanwhile. */
   images: readonly Uint8Array[];
   options: AnalyseOptions;
 }
 
 /** Tools that a job gets besides its input. A job throws a Problem if its input is invalid. */
 export interface WorkerTools {
-  /** The cohort scores of vectors that follow each other in one array. */
+  /** Returns the cohort scores of vectors that are concatenated in one array. */
   cohortScores(embeddings: Float32Array): Float32Array;
-  /** Throws when nobody waits any more. */
+  /** Throws if the result is no longer needed. */
   check(): void;
 }
 
@@ -24,7 +24,10 @@ export interface WorkerTools {
 // biome-ignore lint/suspicious/noExplicitAny: each job has an input of its own, which InputOf tells
 type Job = (input: any, tools: WorkerTools) => unknown;
 
-/** The calculations that worker threads do besides the analysis of images, by name. src/endpoints/worker-jobs.ts has them. */
+/**
+ * Calculations of worker threads besides the analysis of images, by name. src/endpoints/worker-jobs.ts
+ * implements them.
+ */
 export type Jobs = Readonly<Record<string, Job>>;
 export type NameOf<J extends Jobs> = keyof J & string;
 export type InputOf<J extends Jobs, Name extends NameOf<J>> = Parameters<J[Name]>[0];
@@ -33,20 +36,20 @@ export type OutputOf<J extends Jobs, Name extends NameOf<J>> = Awaited<ReturnTyp
 /** A message to a worker. */
 export type Request = { analyse: AnalyseInput } | { name: string; input: unknown };
 
-/** A response of a worker, with the CPU time that the job took. */
+/** A reply of a worker, with the CPU time of the job. */
 export type Response<Output> = { cpu_ms: number } & (
   | { ok: true; output: Output }
   /** The Problem that the job threw. */
   | { ok: false; code: ErrorCode; extras: ProblemExtras }
-  /** Whatever else it threw. */
+  /** Any other error that it threw. */
   | { ok: false; error: unknown }
 );
 
-/** First message of a worker: it has loaded everything and done one real inference. */
+/** First message of a worker: it has loaded everything and run one real inference. */
 export const up = 'up';
 
 export interface WorkerData {
   pack_directory: string;
-  /** One byte of shared memory: not 0 when the output is no longer needed. */
+  /** One byte of shared memory: not 0 if the output is no longer needed. */
   cancelled: Uint8Array;
 }

@@ -1,14 +1,17 @@
 import { Problem } from '../errors.ts';
 
-/** Texts of JSON (RFC 8259 section 7) that are read in pieces. */
+/** JSON text (RFC 8259 section 7) that is read in pieces. */
 
-/** A piece without the escape that its end may cut. The caller takes no escaped backslash, of which this may leave one half. */
+/**
+ * Returns a piece without an escape that is cut at its end. The caller rejects escaped backslashes, which
+ * this may split.
+ */
 function withoutCutEscape(piece: string): string {
   const last = piece.lastIndexOf('\\');
   return last > piece.length - 6 ? piece.slice(0, last) : piece;
 }
 
-/** What the characters of a text say; undefined where they are no JSON. JSON.parse does it because it is fast. */
+/** Decodes the characters of a JSON string; undefined if they are invalid. Uses JSON.parse, which is fast. */
 export function unescaped(text: string): string | undefined {
   try {
     return JSON.parse(`"${text}"`);
@@ -17,7 +20,7 @@ export function unescaped(text: string): string | undefined {
   }
 }
 
-/** Limit by default, so that whatever is sent is read in no time. */
+/** Default limit, so that any input is read quickly. */
 const maxOther_bytes = 64 * 1024;
 const piece_bytes = 64 * 1024;
 const maxDepth = 32;
@@ -25,7 +28,7 @@ const maxDepth = 32;
 const codeOf = (char: string) => char.charCodeAt(0);
 const QUOTE = codeOf('"');
 const BACKSLASH = codeOf('\\');
-/** By byte: 1 for those of a class. A body may be millions of any of them. */
+/** Lookup tables by byte: 1 for bytes of the class. A body may have millions of them. */
 const classOf = (chars: string) =>
   Uint8Array.from({ length: 256 }, (_, byte) => Number(chars.includes(String.fromCharCode(byte))));
 const blanks = classOf(' \t\n\r');
@@ -36,7 +39,7 @@ const hex = classOf(`${digits}ABCDEFabcdef`);
 const inPlainText = Uint8Array.from({ length: 256 }, (_, byte) =>
   Number(byte >= 0x20 && byte < 0x80 && byte !== QUOTE && byte !== BACKSLASH),
 );
-/** What may follow a backslash, besides `u`. */
+/** Characters that may follow a backslash, besides `u`. */
 const escapable = classOf('"\\/bfnrt');
 const U = codeOf('u');
 const numeric = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
@@ -44,7 +47,7 @@ const literals = { true: true, false: false, null: null } as const;
 
 type Scalar = string | number | boolean | null;
 
-/** Without a string, which could not be wiped. A copy is read faster than shared memory that may grow. */
+/** Avoids strings, which could not be wiped. A copy is read faster than growable shared memory. */
 const piece = new Uint8Array(piece_bytes);
 function arePlain(bytes: Uint8Array): boolean {
   piece.set(bytes);
@@ -54,15 +57,16 @@ function arePlain(bytes: Uint8Array): boolean {
   return at === bytes.length;
 }
 
-/** JSON in ASCII, without quotes or backslashes that are escaped. */
+/** JSON in ASCII, without escaped quotes or backslashes. */
 function isPlain(text: string): boolean {
   if (/[^\x20-\x7f]/.test(text)) return false;
   return !text.includes('\\') || unescaped(text)?.includes('\\') === false;
 }
 
 /**
- * Reads JSON (RFC 8259) strictly, from front to back, without making a value of the whole: images in base64 stay where they are. Every
- * method reads what comes next, and throws Problem invalid_json with its position in characters.
+ * Reads JSON (RFC 8259) strictly, from front to back, without building a value of the whole: images in base64
+ * stay in place. Every method reads the next token, and throws Problem invalid_json with its position in
+ * characters.
  */
 export class JsonScan {
   readonly #body: Buffer;
@@ -70,20 +74,23 @@ export class JsonScan {
   readonly #max_values: number;
   #at = 0;
   #values = 0;
-  /** Bytes so far that the limit is not for. */
+  /** Bytes so far that do not count towards the limit. */
   #exempt = 0;
-  /** The bytes so far are by so many more than the UTF-16 characters. */
+  /** Number of bytes minus number of UTF-16 characters so far. */
   #surplus = 0;
   #depth = 0;
 
-  /** `max_bytes`: of all that is neither an image nor could be one. `max_values`: of the members and items of all lists and objects. */
+  /**
+   * `max_bytes`: limit for everything except possible images. `max_values`: limit for the members and items
+   * of all lists and objects.
+   */
   constructor(body: Buffer, max_bytes = maxOther_bytes, max_values = Number.POSITIVE_INFINITY) {
     this.#body = body;
     this.#max_bytes = max_bytes;
     this.#max_values = max_values;
   }
 
-  /** The first character of what comes next, without reading it; a null character at the end. */
+  /** Returns the first character of the next token without reading it; a null character at the end. */
   peek(): string {
     let byte = this.#byte();
     while (blanks[byte] === 1) {
@@ -93,7 +100,7 @@ export class JsonScan {
     return String.fromCharCode(byte);
   }
 
-  /** Calls `each` for every member, which has to read its value. */
+  /** Calls `each` for every member; it must read the value. */
   object(each: (name: string) => void): void {
     this.#list('{', '}', () => {
       if (this.peek() !== '"') this.fail();
@@ -103,19 +110,19 @@ export class JsonScan {
     });
   }
 
-  /** Calls `each` for every item, which has to read it. */
+  /** Calls `each` for every item; it must read the item. */
   array(each: () => void): void {
     this.#list('[', ']', each);
   }
 
-  /** Reads a value; undefined stands for a list or an object, which is not read. */
+  /** Reads a value; returns undefined for a list or an object, which is not read. */
   scalar(): Scalar | undefined {
     const next = this.peek();
     if (next === '{' || next === '[') return undefined;
     return next === '"' ? this.#text() : this.#word();
   }
 
-  /** Any value, which is checked and forgotten; `onText` gets the byte at which each text in it begins. */
+  /** Validates and discards any value; `onText` gets the byte at which each string in it begins. */
   skip(onText?: (start: number) => void): void {
     const next = this.peek();
     if (next === '"') onText?.(this.#at + 1);
@@ -124,7 +131,7 @@ export class JsonScan {
     else if (next !== '"' || !this.#skipPlainText()) this.scalar();
   }
 
-  /** Where the characters of a text begin and end. It has no quote in it, and the caller checks it. */
+  /** Returns the range of a string's characters. It contains no quote, and the caller validates it. */
   rawText(): { start: number; end: number } {
     const start = this.#at + 1;
     const length = this.#body.subarray(start).indexOf(QUOTE);
@@ -134,12 +141,12 @@ export class JsonScan {
     return { start, end: start + length };
   }
 
-  /** Nothing may follow. */
+  /** Throws if anything follows. */
   end(): void {
     if (this.peek() !== '\0' || this.#at < this.#body.length) this.fail();
   }
 
-  /** The position in characters of a byte of what was read last. */
+  /** Converts a byte offset in the last token to a position in characters. */
   positionOf(at: number): number {
     return at - this.#surplus;
   }
@@ -171,7 +178,10 @@ export class JsonScan {
     this.#at += 1;
   }
 
-  /** Skips a text that is plain, which may be an image under a wrong name; reads nothing of any other. Whether it was one. */
+  /**
+   * Skips a plain string, which may be an image under a wrong name. Returns false and reads nothing
+   * otherwise.
+   */
   #skipPlainText(): boolean {
     const start = this.#at + 1;
     const length = this.#body.subarray(start).indexOf(QUOTE);
@@ -226,7 +236,7 @@ export class JsonScan {
     this.#at += isUnicode ? 6 : 2;
   }
 
-  /** A character of two to four bytes (RFC 3629 section 4). */
+  /** Reads a character of two to four bytes (RFC 3629 section 4). */
   #wide(lead: number): void {
     const [body, at] = [this.#body, this.#at];
     const length = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
@@ -244,7 +254,7 @@ export class JsonScan {
     this.#surplus += length === 2 ? 1 : 2;
   }
 
-  /** The next byte; 0 at the end. */
+  /** Returns the next byte; 0 at the end. */
   #byte(): number {
     if (this.#at - this.#exempt > this.#max_bytes) {
       this.fail(this.#at, `Send no more than ${this.#max_bytes} bytes besides the images; this is character`);

@@ -7,11 +7,11 @@ import type { Addon } from './addon.ts';
 import type { Manifest } from './manifest.ts';
 
 /**
- * Loads the addon. The main thread, which must do it first, also chooses the providers: a worker that is replaced later may find other
- * settings. Throws an Error that says what to do.
+ * Loads the addon. The main thread must do it first, and also chooses the providers, because the settings may
+ * change before a worker is replaced. Throws an Error that says how to fix it.
  */
 export function loadAddon(): Addon {
-  // No telemetry. Before workers start; in a worker the process already has it.
+  // Disables telemetry. It is set before workers start; in a worker the process already has it.
   if (isMainThread) process.env.ORT_DISABLE_TELEMETRY ??= '1';
   const file = addonFile() ?? productPath('build/addon/Release/facematch.node');
   let addon: Addon;
@@ -19,7 +19,7 @@ export function loadAddon(): Addon {
     addon = createRequire(import.meta.url)(file) as Addon;
   } catch (error) {
     throw new Error(
-      // Node adds the list of requiring files below the first line.
+      // Node appends the list of requiring files below the first line.
       `The native addon did not load from ${file}: ${(error as Error).message.split('\n')[0]}\nTo repair it: ${repair('addon')}`,
       { cause: error },
     );
@@ -31,7 +31,9 @@ export function loadAddon(): Addon {
   return addon;
 }
 
-/** The addon, which has loaded this pack, once for the process. Throws an Error with a message for people. */
+/**
+ * Returns the addon with this pack loaded, once for the process. Throws an Error with a message for people.
+ */
 export function loadPack(directory: string, manifest: Manifest): Addon {
   const addon = loadAddon();
   addon.loadPack(directory, manifest);

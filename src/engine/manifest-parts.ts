@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { type FamilyName, families, familyNames, type LivenessFamily, livenessFamilies } from './families.ts';
 
 /**
- * Parts of the manifest's schema. A manifest may come from anybody, and the core trusts it: each number has a range in which all
- * arithmetic stays finite and no buffer is huge.
+ * Parts of the manifest's schema. A manifest may come from a third party, and the core trusts it: each number
+ * has a range in which all arithmetic stays finite and no buffer is huge.
  */
 
 // A plain name only: a manifest may come from a third party and must not point outside its directory.
@@ -11,14 +11,14 @@ const fileName = z.string().regex(/^[\w-][\w.-]*\.onnx$/, 'must be a plain file 
 export const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits');
 export const name = z.string().min(1);
 const pixels = z.int().min(1).max(2048);
-/** Side of a face's crop or chip. */
+/** Side of a face's crop or aligned face. */
 export const cropPixels = z.int().min(1).max(512);
 export const share = z.number().min(0).max(1);
 export const factor = z.number().min(1e-9).max(1000);
 export const weight = z.number().min(0).max(1000);
 export const number = z.number().min(-1000).max(1000);
 
-/** A net that another pack under models/packs prepared, for the same role. */
+/** A model that another pack under models/packs prepared, for the same role. */
 const otherPack = z.strictObject({ pack: z.string().regex(/^[\w-][\w.-]*$/, 'must be the name of a pack') });
 
 const npmSource = z.strictObject({
@@ -32,21 +32,21 @@ const npmSource = z.strictObject({
 
 export const net = {
   file: fileName,
-  /** Path inside the source, or the pack that has it. */
+  /** Path inside the source, or name of the pack that has it. */
   from: z.union([name, otherPack], { error: 'must be a path inside the source, or {"pack": NAME}' }),
-  /** The net's own source; without it the pack's. */
+  /** The model's own source; without it the pack's source applies. */
   source: npmSource.optional(),
   /** SHA-256 of the file as published. */
   source_sha256: sha256Hex,
-  /** SHA-256 of the file as prepared; the same when the net is used as published. */
+  /** SHA-256 of the file as prepared; the same if the model is used as published. */
   sha256: sha256Hex,
   licence: name,
 };
 
-/** The input of a net is (byte − mean) × scale. */
+/** Input of a model: (byte − mean) × scale. */
 export const feeding = { input: name, mean: number, scale: factor };
 
-/** A net that is fed colours may have a mean for each of its three planes, in their order. */
+/** A model with colour input may have a mean for each of its three planes, in their order. */
 export const colours = {
   channels: z.enum(['rgb', 'bgr']),
   mean: z.union([number, z.tuple([number, number, number])], {
@@ -54,7 +54,7 @@ export const colours = {
   }),
 };
 
-/** The origin of the nets that have none of their own and do not come from another pack. */
+/** Origin of the models that have no source of their own and do not come from another pack. */
 export const source = z.discriminatedUnion(
   'kind',
   [
@@ -65,7 +65,7 @@ export const source = z.discriminatedUnion(
       commit: name,
       licence: name,
       licence_note: name,
-      /** How to get the files, in words: the user brings them. */
+      /** Instructions for getting the files: the user provides them. */
       get: name,
     }),
   ],
@@ -79,9 +79,9 @@ const anyDetector = {
   width: pixels,
   height: pixels,
   nms_iou: share,
-  /** Least score of a face in the second detection, on an enlarged crop. */
+  /** Minimum score of a face in the second detection, on an enlarged crop. */
   second_look_score: share,
-  /** That a face which is not upright rarely has. */
+  /** Minimum score that a rotated face rarely reaches. */
   clear_score: share.default(0.999998),
 };
 
@@ -104,7 +104,7 @@ const cells = {
     ...grids,
     /** Sides in pixels of the priors of a cell, for each stride. */
     priors: z.array(z.array(z.number().min(1).max(2048)).min(1).max(maxAnchors)),
-    /** The variances of a prior's centre and of its sides. */
+    /** Variances of a prior's centre and of its sides. */
     variances: z.tuple([factor, factor]),
   },
 };
@@ -113,7 +113,7 @@ type Members = Record<string, unknown>;
 
 type AnyDetector = z.ZodObject<typeof anyDetector & { family: z.ZodLiteral<FamilyName> }, z.core.$strict>;
 
-/** The members of a detector of that family. Of those that only some families have, the type says nothing. */
+/** Members of a detector of that family. The type omits those that only some families have. */
 function detectorOf(family: FamilyName): AnyDetector {
   const { outputs, strides, cells: has, wholeCells } = families[family];
   const named = Object.entries(outputs).map(([member, count]) => [
@@ -140,7 +140,7 @@ function detectorOf(family: FamilyName): AnyDetector {
       for (const side of ['width', 'height'])
         if ((one[side] as number) % largest !== 0)
           refuse(side, `must be a multiple of the largest stride, ${largest}`);
-      // Each must be another: the core reads them as different numbers.
+      // Indices must differ, because the core reads them as different numbers.
       const all = Object.keys(outputs).flatMap((member) => one[member] as string | string[]);
       if (new Set(all).size !== all.length) addIssue({ code: 'custom', message: 'names an output twice' });
     }) as AnyDetector;
@@ -157,25 +157,28 @@ function oneOf(...words: string[]) {
     code === 'invalid_union' ? `must be one of ${words.join(', ')}` : undefined;
 }
 
-/** A list has no more nets: each takes the memory of its weights. */
+/** Maximum number of models in a list, because the weights of each take memory. */
 const mostLivenessNets = 8;
 
-/** A hint at presentation attacks: logits, of which softmax makes the share of live; the mean over the nets. */
+/**
+ * Presentation attack detection: logits, from which softmax computes the live score; averaged over the
+ * models.
+ */
 export const liveness = z.strictObject({
   family: z.enum(Object.keys(livenessFamilies) as [LivenessFamily, ...LivenessFamily[]]),
-  /** Faces with a lower score are taken for attacks. */
+  /** Faces with a lower score are treated as attacks. */
   live_threshold: share.default(0.5),
   nets: z
     .array(
       z.strictObject({
         file: fileName,
-        /** The file is used as it was brought. */
+        /** The file is used as the user provided it. */
         sha256: sha256Hex,
         licence: name,
         input: name,
         output: name,
         size: cropPixels,
-        /** Sides of the crop, in sides of the face's box. */
+        /** Sides of the crop relative to the sides of the face's box. */
         scale: z.number().gt(1).max(1000),
       }),
     )

@@ -18,7 +18,10 @@ import {
   weight,
 } from './manifest-parts.ts';
 
-/** A model pack on disk: a directory with manifest.json and its prepared nets. Nothing else reads a manifest. */
+/**
+ * A model pack on disk: a directory with manifest.json and its prepared models. Only this module reads
+ * manifests.
+ */
 
 const planName = z
   .string()
@@ -36,7 +39,9 @@ interface Chip {
 
 const isInside = ({ size, template }: Chip) => template.flat().every((number) => number <= size);
 
-/** Whether it is of an upright face: its eyes are not exchanged, and the mouth is at least a pixel below them. */
+/**
+ * Returns true for an upright face: its eyes are not swapped, and the mouth is at least a pixel below them.
+ */
 function isUpright({ template }: Chip): boolean {
   const [right, left, , ...mouth] = template;
   const [mouthRight, mouthLeft] = mouth;
@@ -48,11 +53,13 @@ const templateError = (error: string) => ({ path: ['template'], error });
 
 const calibration = z.strictObject({
   fitted_on: name,
-  /** [normalised similarity, false-match rate]: similarities rise, rates fall from 1. */
+  /** [normalised similarity, false match rate]: similarities rise, rates fall from 1. */
   points: z.array(z.tuple([z.number(), z.number().gt(0).max(1)])).min(2),
-  /** The lowest false-match rate that the people of the fit can show; lower rates are reported as this. */
+  /**
+   * The lowest false match rate that the people of the fit can show; lower rates are reported as this one.
+   */
   floor: z.number().gt(0).max(0.1),
-  /** By how much strangers are more similar when a side is the mean of 1, 2 … photos of a person: rises from 0. */
+  /** Increase of non-mated similarity when a side is the mean of 1, 2 … photos of a person: rises from 0. */
   photos: z
     .array(z.number().min(0).max(1))
     .min(2)
@@ -67,7 +74,7 @@ function isRising(shifts: readonly number[]): boolean {
 
 /** A linear function of the embedding: score = scale × Σ byte × number of the embedding + bias. */
 const linear = {
-  /** A signed byte for each dimension. */
+  /** One signed byte per dimension. */
   file: smallFile,
   sha256: sha256Hex,
   licence: name,
@@ -82,7 +89,10 @@ const members = {
   description: name,
   source,
   detector,
-  /** It finds faces that fill the image, and may be of any family; one of the detector's own looks at every image beside it. */
+  /**
+   * Finds faces that fill the image. May be of any family; if it is one of the detector's own, it also
+   * searches every image.
+   */
   close_detector: detector.optional(),
   landmarks: z.strictObject({
     ...net,
@@ -91,15 +101,21 @@ const members = {
     output: name,
     size: cropPixels,
     channels: z.enum(['grey']),
-    /** Side of the square crop, in longer sides of the face's box. */
+    /** Side of the square crop relative to the longer side of the face's box. */
     crop: z.number().min(0.1).max(10),
-    /** A face whose eye line leans more than this is turned upright, and its landmarks are found again. */
+    /**
+     * A face whose eye line is tilted more than this is rotated upright, and its landmarks are found again.
+     */
     upright_degrees: z.number().min(0).max(180),
-    /** How far a clear face may be from the embedder's template: one that is not upright rarely goes below. */
+    /**
+     * Maximum distance of a clear upright face from the embedder's template; rotated faces rarely stay below
+     * it.
+     */
     clear_template_error: share.default(0.1),
     /**
-     * By how much the points of an upright face may move when the crop does, in sides of its box: with a few perturbations, with all,
-     * with all in a close-up; and those of any face that the close detector found, to keep out what has no layout at all.
+     * Maximum movement of an upright face's landmarks when the crop moves, relative to the sides of its box:
+     * with a few perturbations, with all, with all in a close-up, and for any face of the close detector, to
+     * reject detections without a face layout.
      */
     max_instability: z
       .strictObject({ quick: share, thorough: share, closeup: share, close_detector: share })
@@ -114,20 +130,29 @@ const members = {
       output: name,
       size: cropPixels,
       dimensions: z.int().min(1).max(4096),
-      /** Positions of right eye, left eye, nose, right and left mouth corner in the aligned face, as the viewer sees them. */
+      /**
+       * Positions of right eye, left eye, nose, right and left mouth corner in the aligned face, as the
+       * viewer sees them.
+       */
       template: z.tuple([point, point, point, point, point]),
-      /** The net is quantised to int8 by this plan; models/prepare/int8/index.ts describes it. */
+      /** The model is quantised to int8 by this plan; models/prepare/int8/index.ts describes it. */
       int8: z.strictObject({ file: planName, sha256: sha256Hex }).optional(),
     })
     .refine(isInside, templateError('must lie inside the chip'))
     .refine(isUpright, templateError('must have the left eye right of the right one, and the mouth below')),
-  /** Tells human faces from those of animals; without it every face is taken. Below the threshold `bar` a face is dropped. */
+  /**
+   * Distinguishes human faces from those of animals. A face below the threshold `bar` is dropped. Without
+   * this model every face is accepted.
+   */
   human: z.strictObject({ ...linear, bar: number }).optional(),
-  /** Tells whether nose and mouth are covered: above 0 they are. Without it no face is warned of as covered. */
+  /** Detects that nose and mouth are covered (above 0). Without this model there is no such warning. */
   occlusion: z.strictObject(linear).optional(),
-  /** Given only to requests that ask for it; without it they are refused. */
+  /** Run only for requests that ask for it; without it those are rejected. */
   liveness: liveness.optional(),
-  /** Centres for the normalisation of similarities, made by `facematch calibrate`; without it the cosine is used. */
+  /**
+   * Centres for the normalisation of similarities, made by `facematch calibrate`; without them the cosine is
+   * used.
+   */
   cohort: z
     .strictObject({
       file: smallFile,
@@ -135,9 +160,9 @@ const members = {
       licence: name,
       /** Rows of signed bytes. */
       centres: z.int().min(1).max(16_384),
-      /** How many of a face's highest cosines with the centres are averaged. */
+      /** Number of a face's highest cosines with the centres that are averaged. */
       highest: z.int().min(1).max(16_384),
-      /** How much of that average counts; what is subtracted from a cosine is the mean of both faces'. */
+      /** Weight of that average. The mean of both faces' values is subtracted from their cosine. */
       weight,
     })
     .optional(),
@@ -156,16 +181,16 @@ const calibratedSchema = z.strictObject({ ...members, calibration: calibrations 
 const manifestSchema = z.strictObject({ ...members, calibration: calibrations.optional() });
 
 export type CalibratedManifest = z.infer<typeof calibratedSchema>;
-/** A pack that may lack a calibration: it compares faces, but no percent of it passes 40. */
+/** A pack that may lack a calibration: it compares faces, but its percent is capped at 40. */
 export type Manifest = z.infer<typeof manifestSchema>;
 export type PackNet = NonNullable<Manifest[Role]>;
 export type PackSource = Manifest['source'];
 
-/** The nets that a pack may have, in the order in which they process an image. */
+/** Models that a pack may have, in the order in which they process an image. */
 export const roles = ['detector', 'close_detector', 'landmarks', 'embedder'] as const;
 export type Role = (typeof roles)[number];
 
-/** The nets that the pack has, in the order of `roles`. */
+/** Models that the pack has, in the order of `roles`. */
 export function packNets(manifest: Manifest): Map<Role, PackNet> {
   return new Map(
     roles.flatMap((role): [Role, PackNet][] => {
@@ -175,12 +200,15 @@ export function packNets(manifest: Manifest): Map<Role, PackNet> {
   );
 }
 
-/** Where a net comes from: its own source or the pack's; undefined when it is another pack's. */
+/** Returns the source of a model: its own or the pack's; undefined if it is another pack's. */
 export function sourceOf(manifest: Manifest, net: PackNet): PackSource | undefined {
   return typeof net.from === 'string' ? (net.source ?? manifest.source) : undefined;
 }
 
-/** Directory of a pack given by its name under models/packs, or by a path (anything with a slash or a leading dot). */
+/**
+ * Returns the directory of a pack given by its name under models/packs, or by a path (anything with a slash
+ * or a leading dot).
+ */
 export function packDirectory(nameOrPath: string): string {
   if (isAbsolute(nameOrPath) || /[\\/]|^\./.test(nameOrPath)) return resolve(nameOrPath);
   if (nameOrPath === '')
@@ -188,12 +216,12 @@ export function packDirectory(nameOrPath: string): string {
   return productPath(join('models', 'packs', nameOrPath));
 }
 
-/** Throws an Error whose message names the file, and the member when one is wrong. */
+/** Throws an Error whose message names the file, and any invalid member. */
 export function readCalibratedManifest(directory: string): CalibratedManifest {
   return readAs(calibratedSchema, directory);
 }
 
-/** Does the same as readCalibratedManifest for a pack that need not be calibrated. */
+/** Like readCalibratedManifest, but accepts a pack without a calibration. */
 export const readManifest = (directory: string): Manifest => readAs(manifestSchema, directory);
 
 function readAs<T>(schema: z.ZodType<T>, directory: string): T {

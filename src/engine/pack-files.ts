@@ -5,7 +5,7 @@ import { UnusableFile } from '../config/file.ts';
 import { repair } from '../config/installation.mjs';
 import { codeOf, type Manifest, packNets, type Role, sourceOf } from './manifest.ts';
 
-/** The files of a pack, and whether they are those that its manifest describes. */
+/** The files of a pack, and checks that they are those that its manifest describes. */
 
 /** Optional members of a manifest whose files facematch made itself; they are in the repository. */
 const madeHere = ['cohort', 'human', 'occlusion'] as const;
@@ -14,15 +14,18 @@ type MadeHere = (typeof madeHere)[number];
 export interface PackFile {
   role: Role | MadeHere | 'liveness';
   file: string;
-  /** The pack that it belongs to. */
+  /** Pack that the file belongs to. */
   pack: string;
   licence: string;
   sha256: string;
-  /** The SHA-256 of the file as published; it is the same where that is what is loaded. */
+  /** SHA-256 of the file as published; it is the same if that file is loaded. */
   source_sha256: string;
 }
 
-/** Every file of the pack: nets in the order of `roles`, what facematch made, nets for presentation attacks. */
+/**
+ * Returns every file of the pack: models in the order of `roles`, files made by facematch, models for
+ * presentation attack detection.
+ */
 export function packFiles(manifest: Manifest): PackFile[] {
   const pack = manifest.name;
   const nets = [...packNets(manifest)].map(([role, { file, from, licence, sha256, source_sha256 }]) => {
@@ -39,12 +42,15 @@ export function packFiles(manifest: Manifest): PackFile[] {
   return [...nets, ...others];
 }
 
-/** Compares the SHA-256 of every file of the pack with the manifest's. Rejects with an Error that says what to do. */
+/**
+ * Compares the SHA-256 of every file of the pack with the manifest's. Rejects with an Error that says how to
+ * fix it.
+ */
 export async function verifyPack(directory: string, manifest: Manifest): Promise<void> {
   await Promise.all(packFiles(manifest).map((one) => verifyFile(directory, manifest, one)));
 }
 
-/** As verifyPack, for one of the files. Rejects with an UnusableFile. */
+/** Like verifyPack, for one of the files. Rejects with an UnusableFile. */
 export async function verifyFile(
   directory: string,
   manifest: Manifest,
@@ -69,7 +75,7 @@ export function prepareCommand(directory: string, manifest: Manifest): string {
   return ['node dist/models/prepare/index.js', directory, ...files].join(' ');
 }
 
-/** The bytes of a file, which must have this SHA-256. Throws an UnusableFile that ends in `cure`. */
+/** Returns the bytes of a file, which must have this SHA-256. Throws an UnusableFile that ends in `cure`. */
 export async function verifiedFile(file: string, expected: string, cure: string): Promise<Uint8Array> {
   const what = 'The model file';
   let bytes: Uint8Array;

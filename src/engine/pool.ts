@@ -5,32 +5,33 @@ import { WorkerThread } from './worker-thread.ts';
 interface PoolOptions {
   workers: number;
   pack_directory: string;
-  /** The program of each worker thread, which calls serveJobs. */
+  /** Entry file of each worker thread, which calls serveJobs. */
   program: URL;
-  /** The worker of that slot takes jobs. */
+  /** The worker of that slot accepts jobs. */
   onUp?(slot: number): void;
-  /** It takes none any more. Called before its job rejects. */
+  /** The worker accepts no more jobs. Called before its job rejects. */
   onDown?(slot: number): void;
   /** A worker died while it had no job; it is replaced. */
   onWorkerError(error: Error): void;
 }
 
-/** The pause before a worker is started again that died while it started: the first and the longest one. */
+/** First and longest pause before a worker that died during startup is started again. */
 const pause_ms = { first: 1000, max: 30_000 };
 
 /**
- * The worker threads, one for each slot. A thread gets no job before its last one has ended: JobQueue decides which one is next. A thread that
- * dies is replaced at once, and one that dies while it starts after a pause, each by itself: no state of one waits for another.
+ * The worker threads, one for each slot. A thread gets no job before its last one has ended: JobQueue decides
+ * which one is next. A thread that dies is replaced at once; one that dies during startup, after a pause.
+ * Slots never wait for each other.
  */
 export class Pool<J extends Jobs> {
   readonly #options: PoolOptions;
   readonly #threads: WorkerThread[] = [];
-  /** Threads that a native call keeps, and whose slots have another thread. */
+  /** Threads held by a native call, whose slots have another thread. */
   readonly #abandoned = new Set<WorkerThread>();
   readonly #pauses = new Set<NodeJS.Timeout>();
-  /** Workers that died or were abandoned. */
+  /** Number of workers that died or were abandoned. */
   replacements = 0;
-  /** All of them were up once. */
+  /** True once all of them have been up. */
   #complete = false;
   #closing = false;
 
@@ -39,14 +40,14 @@ export class Pool<J extends Jobs> {
     for (let slot = 0; slot < options.workers; slot++) this.#begin(slot);
   }
 
-  /** Resolves when every worker has done its first inference, rejects when one cannot. */
+  /** Resolves when every worker has run its first inference; rejects when one cannot. */
   static async start<J extends Jobs>(options: PoolOptions): Promise<Pool<J>> {
     const pool = new Pool<J>(options);
     try {
       await Promise.all(pool.#threads.map(({ started }) => started));
       if (pool.answering < options.workers) throw new Error('A worker ended while the others started');
     } catch (error) {
-      // Nothing is healed that has never been well.
+      // Workers are only restarted once all of them have worked.
       await pool.close();
       throw error;
     }
@@ -54,20 +55,20 @@ export class Pool<J extends Jobs> {
     return pool;
   }
 
-  /** Workers that take jobs. */
+  /** Number of workers that accept jobs. */
   get answering(): number {
     return this.#threads.filter(({ isUp }) => isUp).length;
   }
 
   /**
-   * Outcomes in the order of the images. Rejects when the worker dies, which is replaced, or the pool closes. When it has settled, no thread
-   * reads the images.
+   * Returns outcomes in the order of the images. Rejects when the worker dies, which is then replaced, or the
+   * pool closes. Once it has settled, no thread reads the images.
    */
   analyse(slot: number, analyse: AnalyseInput): Promise<Response<Outcome[]>> {
     return this.#run(slot, { analyse });
   }
 
-  /** Runs a calculation; otherwise as `analyse`. */
+  /** Runs a calculation; otherwise like `analyse`. */
   run<Name extends NameOf<J>>(
     slot: number,
     name: Name,
@@ -87,8 +88,9 @@ export class Pool<J extends Jobs> {
   }
 
   /**
-   * Gives the slot another thread, and leaves the one that a native call keeps to itself: nothing in the process can end it before the call
-   * returns, and then it ends. Returns false, and does nothing, when there are as many of these as workers: each may occupy a CPU.
+   * Gives the slot another thread and abandons the one held by a native call, because nothing in the process
+   * can end it before the call returns; it ends then. Returns false and does nothing if as many are abandoned
+   * as there are workers, because each may occupy a CPU.
    */
   replace(slot: number): boolean {
     if (this.#closing || this.#abandoned.size >= this.#options.workers) return false;
@@ -100,7 +102,7 @@ export class Pool<J extends Jobs> {
     return true;
   }
 
-  /** Cancels what runs, and ends the workers after it. */
+  /** Cancels running jobs, then ends the workers. */
   async close(): Promise<void> {
     this.#closing = true;
     for (const pause of this.#pauses) clearTimeout(pause);

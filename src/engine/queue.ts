@@ -2,10 +2,13 @@ import { Problem } from '../errors.ts';
 import { FairQueue } from './fair-queue.ts';
 
 export interface Origin {
-  /** Whose it is: the id of a key. */
+  /** Owner of the request: the id of a key. */
   owner: string;
   request_id: string;
-  /** performance.now() when the last byte of the request had arrived. The deadline counts from then; by default from now. */
+  /**
+   * performance.now() when the last byte of the request arrived. The deadline counts from then; by default
+   * from now.
+   */
   arrived?: number;
   /**
    * A further step of a request that the queue has admitted before. It goes before the other requests of its key, is never rejected
@@ -15,7 +18,7 @@ export interface Origin {
 }
 
 export interface Done<Outcome> {
-  /** In the order of the jobs. */
+  /** Outcomes in the order of the jobs. */
   outcomes: Outcome[];
   /** Milliseconds between submit and the start of the first job. */
   queue_ms: number;
@@ -24,18 +27,23 @@ export interface Done<Outcome> {
 export interface Ticket<Result> {
   /** Rejects with a Problem (overloaded, deadline_exceeded) or with the error of `run`. */
   readonly done: Promise<Result>;
-  /** Resolves when no worker reads or will read the images: their memory may be discarded. Never rejects. */
+  /**
+   * Resolves when no worker reads or will read the images, so that their memory may be reused. Never rejects.
+   */
   readonly idle: Promise<void>;
   /** Drops waiting images and cancels running ones. `done` rejects with `reason`. */
   cancel(reason: Error): void;
 }
 
-/** A job that runs after all others of its request, on the worker that did the last one; made of their outcomes. */
+/**
+ * A job that runs after all others of its request, on the worker that did the last one; made from their
+ * outcomes.
+ */
 export type Finish<Job, Outcome> = (outcomes: readonly Outcome[]) => Job | undefined;
 
 /**
- * `failed`: `run` rejected. `overdue`: they ran when the deadline passed. `stuck`: they still run long after they were
- * cancelled, and hold their worker.
+ * `failed`: `run` rejected. `overdue`: the jobs were running when the deadline passed. `stuck`: they still
+ * run long after they were cancelled, and hold their worker.
  */
 export interface JobFault<Job> {
   kind: 'failed' | 'overdue' | 'stuck';
@@ -54,31 +62,34 @@ export interface JobFault<Job> {
  * a full queue. So admission is checked twice: `isFull` before the body is read, to reject early, and then `submit` decides.
  */
 interface QueueOptions<Job, Outcome> {
-  /** Images that may be processed at once. Every worker counts as up until `workerDown` says otherwise. */
+  /** Number of workers. Each counts as up until `workerDown` is called for it. */
   workers: number;
-  /** Images that may run or wait. A request that finds one free place is taken with all of its images. */
+  /**
+   * Maximum number of images that may run or wait. A request that finds one free place is accepted with all
+   * of its images.
+   */
   capacity: number;
   /** Maximum time from `arrived` to the last outcome; then the response is 504 deadline_exceeded. */
   deadline_ms: number;
-  /** A job that was cancelled and has not ended after this time is stuck. */
+  /** A cancelled job that has not ended after this time is stuck. */
   stuck_ms?: number;
   /**
-   * Processes one or two images of one request on one worker; outcomes in their order. `slot`: 0 to `workers` − 1, not used
-   * by any other call at the time.
+   * Processes one or two images of one request on one worker; returns outcomes in their order. `slot`: 0 to
+   * `workers` − 1, not used by any other call at the time.
    */
   run(jobs: readonly Job[], slot: number): Promise<readonly Outcome[]>;
-  /** The outcomes of that slot are no longer needed: `run` should end soon, with any. */
+  /** Called when the outcomes of that slot are no longer needed: `run` should end soon, with any. */
   cancel(slot: number): void;
   /**
-   * The job of that slot is stuck. Returns whether the slot gets another worker: it is down until `workerUp`, and the stuck job no longer
-   * counts as running.
+   * Called when the job of that slot is stuck. Returns true if the slot gets another worker: it is down until
+   * `workerUp`, and the stuck job no longer counts as running.
    */
   replace?(slot: number): boolean;
-  /** Milliseconds that a job takes at least, as far as that is known before it runs; 0 by default. */
+  /** Returns the minimum milliseconds for a job, as far as known before it runs; 0 by default. */
   estimate_ms?(job: Job): number;
-  /** Whether or not anybody waits for the response. */
+  /** Called even if the response has been sent. */
   onJobFault?(fault: JobFault<Job>): void;
-  /** The time in milliseconds that images are charged by; performance.now() by default. */
+  /** Returns the milliseconds that images are charged for; performance.now() by default. */
   now?(): number;
 }
 
@@ -86,15 +97,15 @@ const nowhere: Origin = { owner: '', request_id: '' };
 
 const defaultStuck_ms = 60_000;
 
-/** The job that one worker runs at a time. */
+/** The job that a worker is running. */
 interface Run<Job> {
   readonly slot: number;
   readonly jobs: readonly Job[];
-  /** It was cancelled long ago. */
+  /** True if it was cancelled long ago. */
   stuck: boolean;
-  /** Another worker has its slot. */
+  /** True if another worker has its slot. */
   replaced: boolean;
-  /** Takes it off the worker's account. */
+  /** Removes it from the worker's account. */
   release(): void;
 }
 
@@ -107,13 +118,13 @@ class Submission<Job, Outcome> {
   readonly finish: Finish<Job, Outcome> | undefined;
   readonly #estimate_ms: (job: Job) => number;
   readonly outcomes: Outcome[];
-  /** The first one that waits; those before it were given to workers. */
+  /** First waiting job; those before it were given to workers. */
   next = 0;
   left: number;
   readonly running = new Set<Run<Job>>();
   readonly submitted = performance.now();
   started: number | undefined;
-  /** The timer of the deadline until it is over, then the one that finds stuck jobs. */
+  /** Timer of the deadline, and then the one that finds stuck jobs. */
   timer: NodeJS.Timeout | undefined;
   over = false;
   resolve!: (done: Done<Outcome>) => void;
@@ -156,7 +167,7 @@ class Submission<Job, Outcome> {
   }
 }
 
-/** A worker: it takes jobs while it is up. */
+/** A worker; it takes jobs while it is up. */
 interface Slot<Job> {
   up: boolean;
   run: Run<Job> | undefined;
@@ -166,10 +177,10 @@ export class JobQueue<Job, Outcome> {
   readonly #options: QueueOptions<Job, Outcome>;
   readonly #fair: FairQueue<Submission<Job, Outcome>>;
   readonly #slots: Slot<Job>[];
-  /** Slots that are up and have nothing to do; the one that waits longest first. */
+  /** Slots that are up and idle; the one that has been idle longest comes first. */
   readonly #free: number[];
   readonly #stuck = new Set<Run<Job>>();
-  /** Workers that are up, busy or not. */
+  /** Number of workers that are up, busy or not. */
   #up: number;
   running = 0;
   /** Busy time until `#counted`. */
@@ -188,12 +199,12 @@ export class JobQueue<Job, Outcome> {
     return this.running + this.#fair.waiting;
   }
 
-  /** Jobs that have not ended long after they were cancelled. */
+  /** Number of jobs that have not ended long after they were cancelled. */
   get stuck(): number {
     return this.#stuck.size;
   }
 
-  /** Those of them that hold a worker, because it is not replaced. */
+  /** Number of them that hold a worker, because it is not replaced. */
   get blocked(): number {
     return [...this.#stuck].filter(({ replaced }) => !replaced).length;
   }
@@ -203,12 +214,12 @@ export class JobQueue<Job, Outcome> {
     return this.#busy_ms + this.running * (performance.now() - this.#counted);
   }
 
-  /** Whether a further request of this key would be rejected. */
+  /** Returns true if a further request of this key would be rejected. */
   isFull(owner = ''): boolean {
     return this.#toPushOut(owner, 1) === undefined;
   }
 
-  /** Counts the key as active until the function that it returns is called, once. */
+  /** Counts the key as active until the returned function is called once. */
   arrived(owner: string): () => void {
     this.#fair.arrived(owner);
     return () => this.#fair.ended(owner);
@@ -253,7 +264,7 @@ export class JobQueue<Job, Outcome> {
     return { done: request.done, idle: request.idle, cancel: (reason) => this.#end(request, reason) };
   }
 
-  /** The requests to drop so that a request of so many jobs finds room; undefined when it is rejected. */
+  /** Returns the requests to drop so that a request with this many jobs fits; undefined if it is rejected. */
   #toPushOut(owner: string, jobs: number): Submission<Job, Outcome>[] | undefined {
     const lacking = this.size - this.#options.capacity + 1;
     return lacking <= 0 ? [] : this.#fair.victims(owner, Math.min(jobs, lacking));
@@ -264,7 +275,7 @@ export class JobQueue<Job, Outcome> {
       const next = this.#fair.next({ up: this.#up, free: this.#free.length });
       if (next === undefined) return;
       const { request, allowed } = next;
-      // Two at once spare a message, but only where another request would use the other worker.
+      // Two images at once save a message, but only if another request would use the other worker.
       const count = this.#fair.requests > 1 ? allowed : 1;
       const estimate_ms = this.#fair.started(request, count);
       const from = request.next;
@@ -273,7 +284,10 @@ export class JobQueue<Job, Outcome> {
     }
   }
 
-  /** The slot is held until `run` returns, even when the client already got a 504, unless its worker is replaced. */
+  /**
+   * The slot is held until `run` returns, even if the client already got a 504, unless its worker is
+   * replaced.
+   */
   async #run(request: Submission<Job, Outcome>, from: number, estimate_ms: number): Promise<void> {
     const { now = () => performance.now(), run: start } = this.#options;
     const began = now();
@@ -335,7 +349,7 @@ export class JobQueue<Job, Outcome> {
     if (request.running.size === 0) request.onIdle();
   }
 
-  /** Rejects `done`, drops what waits and cancels what runs. */
+  /** Rejects `done`, drops waiting jobs and cancels running ones. */
   #end(request: Submission<Job, Outcome>, error: unknown): void {
     if (!this.#close(request)) return;
     this.#fair.drop(request);
@@ -349,7 +363,7 @@ export class JobQueue<Job, Outcome> {
     request.timer = setTimeout(() => this.#markStuck(request), stuck_ms).unref();
   }
 
-  /** Returns false where it is over already. */
+  /** Returns false if it is already over. */
   #close(request: Submission<Job, Outcome>): boolean {
     if (request.over) return false;
     request.over = true;
@@ -364,7 +378,7 @@ export class JobQueue<Job, Outcome> {
     for (const { jobs } of running) this.#report('overdue', request, jobs);
   }
 
-  /** Whatever still runs of a request that was cancelled long ago. */
+  /** Marks the running jobs of a request that was cancelled long ago as stuck. */
   #markStuck(request: Submission<Job, Outcome>): void {
     for (const run of request.running) {
       run.stuck = true;

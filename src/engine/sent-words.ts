@@ -1,9 +1,12 @@
-/** What a client sent, as an answer repeats it. */
+/** Prepares client input for use in a response. */
 
-/** A detail repeats no more characters of what a client sent. */
+/** Maximum number of characters of client input that a detail quotes. */
 const maxRepeated = 32;
 
-/** What a client sent, to be repeated in a detail: cut, in the quotes given, and without what could control a terminal or a line. */
+/**
+ * Quotes client input in a detail: shortened, in the given quotes, and without characters that could control
+ * a terminal or break a line.
+ */
 export function excerpt(text: string, quote = ''): string {
   const characters = [...text.slice(0, 2 * maxRepeated + 1)];
   const kept = characters.slice(0, maxRepeated).join('');
@@ -11,10 +14,10 @@ export function excerpt(text: string, quote = ''): string {
   return quote + kept.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\ufffd') + quote + more;
 }
 
-/** An answer repeats no more characters of a name. */
+/** Maximum number of characters of a name in a response. */
 const maxName = 256;
 
-/** A name that a client chose, as `field` of an answer. */
+/** Shortens a name that a client chose, for `field` of a response. */
 export const shortName = (name: string) => (name.length > maxName ? `${name.slice(0, maxName)}…` : name);
 
 export function sentWords(sent: unknown): string {

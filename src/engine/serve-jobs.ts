@@ -5,7 +5,7 @@ import { tellText } from './file-kind.ts';
 import { type Jobs, type Outcome, type Request, type Response, up, type WorkerData } from './jobs.ts';
 import { loadAddon } from './load-addon.ts';
 
-/** A drawn face of 96 × 96 pixels (WebP). */
+/** A drawn face of 96 × 96 pixels in WebP. */
 const drawnFace = Buffer.from(
   'UklGRiABAABXRUJQVlA4IBQBAACQDQCdASpgAGAAP3Gsy1i0rymjsBcZypAuCWUA02BRQ7Bl7CVV4O4ReFKW6ADAkSS++stZCsqacJK7uNxy' +
     'LeaVvaP72ywCgMAOqgGoGTiyN/1WVz+Ad3oJ94/DtKbm4MMWA+5urRMSDI9Oomleys8k36/2lgAA/twQlgHKBRxR9lIO2YRGZeBp6av6' +
@@ -14,13 +14,16 @@ const drawnFace = Buffer.from(
   'base64',
 );
 
-/** Makes the function that piscina calls for each job of a worker thread: images by a synchronous native call for each. */
+/**
+ * Returns the function that piscina calls for each job of a worker thread: for images, one synchronous native
+ * call each.
+ */
 export function serveJobs(jobs: Jobs): (request: Request) => Promise<Response<unknown>> {
   const { pack_directory, cancelled }: WorkerData = workerData;
   const addon = loadAddon();
   tryOnce(addon, pack_directory);
   const check = () => {
-    // Nobody reads this.
+    // The output is no longer needed.
     if (Atomics.load(cancelled, 0) !== 0) throw new Problem('deadline_exceeded');
   };
   const cohortScores = (vectors: Float32Array) => addon.cohortScores(pack_directory, vectors, cancelled);
@@ -49,7 +52,10 @@ export function serveJobs(jobs: Jobs): (request: Request) => Promise<Response<un
 
 type Unpriced = Response<unknown> extends infer R ? (R extends unknown ? Omit<R, 'cpu_ms'> : never) : never;
 
-/** One real inference through every net: a pack that loads but does not run must fail here and not for a client. */
+/**
+ * Runs one real inference through every model, so that a pack that loads but does not run fails here and not
+ * for a client.
+ */
 function tryOnce(addon: Addon, pack_directory: string): void {
   const first = addon.analyse(pack_directory, drawnFace, {
     accuracy_mode: 'balance',

@@ -1,11 +1,16 @@
 import { hash } from 'node:crypto';
 
-/** Lengths of which the images are remembered. */
+/** Maximum number of lengths for which images are remembered. */
 const maxLengths = 1000;
 
-/** The images at which a worker got stuck, so that none of them gets a second worker. In memory only, as hashes. */
+/**
+ * Remembers the images at which a worker got stuck, so that none of them blocks a second worker. In memory
+ * only, as hashes.
+ */
 export class StuckImages {
-  /** SHA-256 of the images by their length: others need not be hashed. The oldest length first. */
+  /**
+   * SHA-256 hashes by image length, so that images of other lengths need not be hashed. Oldest length first.
+   */
   readonly #hashes = new Map<number, Set<string>>();
 
   add(image: Uint8Array): void {
@@ -26,9 +31,9 @@ export class StuckImages {
   }
 }
 
-/** Length in hexadecimal digits. */
+/** Returns the length in hexadecimal digits. */
 export function sha256(image: Uint8Array): string {
-  // A copy, because hash() takes no shared memory.
+  // Copied because hash() rejects shared memory.
   const bytes = Buffer.from(image);
   const digest = hash('sha256', bytes);
   bytes.fill(0);

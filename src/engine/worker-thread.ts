@@ -3,9 +3,9 @@ import { Piscina } from 'piscina';
 import { type Request, type Response, up, type WorkerData } from './jobs.ts';
 
 /**
- * Options of every worker thread. Node's own flags are not passed on: a thread that gets one does not start. The limit keeps V8's young
- * generation from growing to 48 MiB. `require(esm)` is off because terminating a thread during it ends the process by an assertion
- * (CreateRequiredModuleFacade, Node 20).
+ * Options of every worker thread. Node's own flags are not passed on, because a thread that gets one does not
+ * start. The limit keeps V8's young generation from growing to 48 MiB. `require(esm)` is off because
+ * terminating a thread during it ends the process by an assertion (CreateRequiredModuleFacade, Node 20).
  */
 export const threadOptions = {
   resourceLimits: { maxYoungGenerationSizeMb: 3 },
@@ -13,18 +13,19 @@ export const threadOptions = {
 };
 
 interface ThreadOptions {
-  /** The program of the thread; it calls serveJobs. */
+  /** Entry file of the thread; it calls serveJobs. */
   program: URL;
   pack_directory: string;
-  /** It takes jobs. */
+  /** The thread accepts jobs. */
   onUp(): void;
-  /** It is gone. Called before its job rejects. `hadJob`: the job rejects with the same reason. */
+  /** The thread is gone. Called before its job rejects. `hadJob`: the job rejects with the same reason. */
   onEnd(reason: Error, hadJob: boolean): void;
 }
 
 /**
- * One worker thread, which does one job at a time: a piscina pool of one. Each slot has a pool of its own, because a pool of several
- * replaces a thread only where none died while it started, and cannot leave one alone that a native call keeps.
+ * One worker thread, which runs one job at a time: a piscina pool of one. Each slot has its own pool, because
+ * a pool of several replaces a thread only if none died during startup, and cannot abandon one that a native
+ * call holds.
  */
 export class WorkerThread {
   readonly #piscina: Piscina;
@@ -33,9 +34,9 @@ export class WorkerThread {
   #fault: Error | undefined;
   #hasJob = false;
   isUp = false;
-  /** Resolves when the job that runs has ended. Never rejects. */
+  /** Resolves when the running job has ended. Never rejects. */
   idle: Promise<unknown> = Promise.resolve();
-  /** Resolves when it takes jobs. Rejects when it ends before. */
+  /** Resolves when the thread accepts jobs. Rejects if it ends before. */
   readonly started: Promise<void>;
   /** Resolves when the thread is gone. Never rejects. */
   readonly ended: Promise<void>;
@@ -46,15 +47,15 @@ export class WorkerThread {
       workerData: { pack_directory, cancelled: this.#cancelled } satisfies WorkerData,
       minThreads: 1,
       maxThreads: 1,
-      // With atomics a worker blocks in a wait that only piscina can end.
+      // With atomics a worker would block in a wait that only piscina can end.
       atomics: 'disabled',
       recordTiming: false,
       ...threadOptions,
     });
     this.#piscina = piscina;
-    // A closing pool starts no other thread in the place of one that died: Pool decides when it is replaced.
+    // Makes a closing pool start no replacement for a thread that died: Pool decides when it is replaced.
     piscina.on('workerDestroy', () => void piscina.close().catch(() => {}));
-    // The thread's own events tell it.
+    // The thread's own events report it.
     piscina.on('error', () => {});
     const worker = piscina.threads[0]!;
     worker.on('error', (error) => {
@@ -78,7 +79,7 @@ export class WorkerThread {
     this.ended = new Promise((resolve) => worker.once('exit', () => resolve()));
   }
 
-  /** Rejects when the thread has ended before it responded: nothing reads the request then. */
+  /** Rejects if the thread ended before it replied: nothing reads the request then. */
   run<Output>(request: Request): Promise<Response<Output>> {
     Atomics.store(this.#cancelled, 0, 0);
     const response = this.#run<Output>(request);
@@ -91,7 +92,7 @@ export class WorkerThread {
     try {
       return await this.#piscina.run(request);
     } catch (error) {
-      // Piscina rejects at once, and the thread may still read the images.
+      // Piscina rejects at once, while the thread may still read the images.
       await this.ended;
       throw this.#fault ?? error;
     } finally {
@@ -104,7 +105,7 @@ export class WorkerThread {
     Atomics.store(this.#cancelled, 0, 1);
   }
 
-  /** Ends the thread as soon as no native call keeps it. Resolves when it is gone. */
+  /** Ends the thread as soon as no native call holds it. Resolves when it is gone. */
   terminate(): Promise<void> {
     this.cancel();
     void this.#piscina.destroy();
