@@ -5,16 +5,17 @@ import type { Exchange, Reply } from './exchange.ts';
 import { requestId } from './request.ts';
 import { forbidden, json, problem } from './responses.ts';
 
-/** The admin listener needs no key, so it has an address of its own that clients cannot reach. */
+/** The admin listener needs no key, so it has its own address, which clients must not reach. */
 interface AdminServices extends Pick<Services, 'config' | 'readiness' | 'engine' | 'telemetry'> {
-  /** What speaks HTTP to clients. */
+  /** The HTTP server for clients. */
   http: 'uws' | 'node';
-  /** Something that an operator should know although the service is ready. */
+  /** A warning for the operator although the service is ready. */
   detail: string | undefined;
 }
 
 const adminRoutes: Readonly<Record<string, (services: AdminServices) => Reply | Promise<Reply>>> = {
-  // A stuck worker is replaced, up to a number. A process of which all workers are blocked serves nothing until it is started again.
+  // Stuck workers are replaced, up to a limit. A process whose workers are all blocked serves nothing until
+  // it is restarted.
   '/healthz': ({ engine }) =>
     hangs(engine) ? json(503, { status: 'stuck' }) : json(200, { status: 'alive' }),
   '/readyz': ({ readiness, engine, http, detail }) => {
@@ -33,7 +34,7 @@ const adminRoutes: Readonly<Record<string, (services: AdminServices) => Reply | 
 const hangs = ({ answering, blocked }: AdminServices['engine']): boolean =>
   blocked > 0 && blocked >= answering;
 
-/** Dead workers are replaced; until one has started, no request can be answered. */
+/** Dead workers are replaced; until one has started, no request can be served. */
 function ableTo(engine: AdminServices['engine']): string {
   if (engine.answering === 0) return 'recovering';
   return hangs(engine) ? 'stuck' : 'ready';
@@ -65,8 +66,8 @@ const unknownHost =
   'The Host of this request is not known here. Ask by an IP address or localhost, or name the host in FACEMATCH_ADMIN_HOSTS.';
 
 /**
- * A web page can give its own name the address of this listener (DNS rebinding), so names have to be known. An IP address cannot be rebound,
- * and no browser leaves Host out.
+ * A web page can point its own name at this listener (DNS rebinding), so host names must be known. IP
+ * addresses cannot be rebound, and browsers always send Host.
  */
 function isKnownHost(
   host: string | undefined,

@@ -16,18 +16,18 @@ import { requestId, traceOf } from './request.ts';
 import type { Document } from './responses.ts';
 import type { UnreadAnswers } from './unread.ts';
 
-/** Ready: the pack is verified, every worker has done one real inference, and no shutdown has begun. */
+/** Ready: the pack is verified, every worker has run one real inference, and no shutdown has begun. */
 interface Readiness {
   stage: 'starting' | 'ready' | 'draining';
 }
 
-/** Everything that requests use; made once, by src/server/start.ts. */
+/** Everything that requests use; created once, by src/server/start.ts. */
 export interface Services {
   readonly config: Config;
   readonly gate: Gate;
   readonly challenges: Challenges;
   readonly manifest: Manifest;
-  /** The pack, as answers name it. */
+  /** The pack as responses name it. */
   readonly model: { pack: string; version: string };
   readonly calibrations: Readonly<Record<AccuracyMode, Calibration>>;
   readonly engine: Engine<WorkerJobs>;
@@ -35,11 +35,11 @@ export interface Services {
   readonly unread: UnreadAnswers;
   readonly readiness: Readiness;
   readonly telemetry: Telemetry;
-  /** A page of the site, by the id of its endpoint and the request's query. */
+  /** Returns a page of the site, by the id of its endpoint and the request's query. */
   documents(id: EndpointId, query: string): Document | Promise<Document>;
 }
 
-/** What is known of a request so far. */
+/** State of one request. */
 export class Context {
   readonly exchange: Exchange;
   readonly services: Services;
@@ -48,19 +48,19 @@ export class Context {
   readonly trace_id: string | undefined;
   readonly headers: (readonly [name: string, value: string])[];
   endpoint: Listed | undefined;
-  /** What the request costs its key, where its endpoint needs one. */
+  /** Cost of the request to its key, if its endpoint needs one. */
   charge: QuotaUse | undefined;
   upload: Upload | undefined;
   /** Resolves when the workers no longer read the body. Never rejects. */
   idle: Promise<void> = Promise.resolve();
-  /** The challenge that the request has used up. */
+  /** Challenge that the request has used up. */
   challenge: Redeemed | undefined;
   images = 0;
   /** Milliseconds of each stage, for the log and the metrics. */
   timings_ms: Readonly<Record<string, number>> = {};
-  /** What the metrics count of its images. */
+  /** Image counts for the metrics. */
   counts: readonly ImageCounts[] = [];
-  /** What was decided, for the audit log and the metrics. */
+  /** Decisions for the audit log and the metrics. */
   decisions: readonly Decision[] = [];
 
   constructor(exchange: Exchange, services: Services) {
@@ -74,7 +74,7 @@ export class Context {
     if (trace) this.headers.push(['traceparent', trace.traceparent]);
   }
 
-  /** The client's address, where the operator wants it in the log. */
+  /** The client's IP address, if the operator wants it in the log. */
   get client(): string | undefined {
     const { log_client, trusted_hops } = this.services.config;
     if (log_client === 'off') return undefined;
@@ -82,12 +82,12 @@ export class Context {
     return clientAddress(peer, headers.get('x-forwarded-for'), trusted_hops);
   }
 
-  /** Whose memory and places in the queue it uses. */
+  /** Owner of the memory and the queue places that it uses. */
   get owner(): string {
     return this.charge?.key_id ?? this.exchange.request.peer;
   }
 
-  /** Gives back what a request has taken that the server was too busy to serve. */
+  /** Returns tokens and the challenge if the server was too busy to serve the request. */
   giveBack(): void {
     this.charge?.giveBack();
     if (this.challenge !== undefined) this.services.challenges.giveBack(this.challenge);

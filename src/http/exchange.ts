@@ -7,7 +7,7 @@ import type { UnreadAnswers } from './unread.ts';
 export interface Reply {
   status: number;
   headers: Headers;
-  /** A Buffer is that of a document: all answers share it, and nobody changes it. */
+  /** A Buffer is a document's: all responses share it, so it must not be changed. */
   body: string | Buffer;
 }
 
@@ -16,49 +16,55 @@ export type Headers = readonly (readonly [name: string, value: string])[];
 export interface ExchangeLimits {
   upload_timeout_ms: number;
   idle_ms: number;
-  /** Most bytes that are read and discarded after an answer. */
+  /** Maximum number of bytes that are read and discarded after a response. */
   drain_bytes: number;
   unread: UnreadAnswers;
 }
 
-/** How an answer goes out, by what is still to come of its request. */
+/** How a response is sent, depending on how much of its request is still to come. */
 export type ReplyMode =
-  /** Nothing, and the connection is kept. */
+  /** Nothing is to come, and the connection is kept. */
   | 'keep'
-  /** Nothing, and the connection ends. */
+  /** Nothing is to come, and the connection ends. */
   | 'close'
-  /** A short rest of the body, which is skipped, and the connection is kept. */
+  /** A short rest of the body is skipped, and the connection is kept. */
   | 'skip'
-  /** More of it, which is discarded before the connection ends: to end it now could lose the answer (RFC 9112 section 9.6). */
+  /**
+   * More of the body is discarded before the connection ends: ending it now could lose the response (RFC 9112
+   * section 9.6).
+   */
   | 'drain'
-  /** It is not clear where the body ends, so nothing that follows is read. */
+  /** The end of the body is ambiguous, so nothing that follows is read. */
   | 'cut';
 
-/** What a transport must be able to do for one exchange. It calls `data`, `left` and `endUnclear`. */
+/** Interface of a transport for one exchange. It calls `data`, `left` and `endUnclear`. */
 export interface Wire {
-  /** Whether the connection ends with this exchange, whatever its client asks for. */
+  /** True if the connection ends with this exchange, whatever its client requests. */
   readonly isLast: boolean;
-  /** The ways in which the rest of a body still comes to `data` behind the answer, until `finish`. */
+  /** Reply modes in which the rest of a body still arrives at `data` after the response, until `finish`. */
   readonly discards: readonly ReplyMode[];
-  /** Sends the answer. When it throws, nothing more can be sent. */
+  /** Sends the response. If it throws, nothing more can be sent. */
   send(reply: Reply, mode: ReplyMode): void;
-  /** Nothing more is discarded; `whole`: the body has ended. */
+  /** Called when nothing more is discarded; `whole`: the body has ended. */
   finish(whole: boolean): void;
-  /** Ends the connection at once. */
+  /** Closes the connection at once. */
   cut(): void;
-  /** Begins a timeout of the transport's own anew; called while a body is coming. */
+  /** Restarts the transport's own timeout; called while a body is arriving. */
   rearm(): void;
 }
 
-/** What is asked of a body while it is received, besides its bytes. */
+/** Properties of a body while it is received, besides its bytes. */
 export interface Expected {
-  /** Thrown when the transport cannot tell where the body ends. */
+  /** Thrown if the transport cannot determine the end of the body. */
   malformed: Problem;
-  /** Whether these bytes are a whole body, although the transport waits for more: then it is refused soon. */
+  /**
+   * Returns true if these bytes are a whole body although the transport waits for more: the request is then
+   * rejected early.
+   */
   isWhole(bytes: Buffer): boolean;
 }
 
-/** The client closed its connection before the answer. */
+/** The client closed its connection before the response. */
 export class ClientLeft extends Error {
   constructor() {
     super('The client left before it was answered');
@@ -69,44 +75,56 @@ export class ClientLeft extends Error {
 /** Reading the rest of a body up to this size is cheaper than a new connection. */
 const keepAlive_bytes = 1024 * 1024;
 
-/** Smaller chunks are limited in number: a large body in chunks of one byte would hold the main thread up. */
+/**
+ * Smaller chunks are limited in number, because a large body in chunks of one byte would block the main
+ * thread.
+ */
 const smallChunk_bytes = 256;
 
-/** Most that is discarded of a body that was given up. */
+/** Maximum number of discarded bytes of an abandoned body. */
 const lingering_bytes = 256 * 1024;
 
-/** How long the rest of a body is discarded that was given up: the client can still read the answer. */
+/** Maximum time for discarding an abandoned body, so that the client can still read the response. */
 const linger_ms = 1000;
 
 const smallChunks = `Send the body in larger chunks: too many of them have less than ${smallChunk_bytes} bytes.`;
 
-/** `given up`: its time was up, or its chunks were too small. `unclear`: the transport cannot tell where it ends. */
+/**
+ * `given up`: its time was over, or its chunks were too small. `unclear`: the transport cannot determine its
+ * end.
+ */
 type Rest = 'coming' | 'whole' | 'given up' | 'unclear';
 
-/** What becomes of a body's bytes. `holding`: they are kept for a later `receive`; `over`: answered, or the client has left. */
+/**
+ * State of a body. `holding`: its bytes are kept for a later `receive`; `over`: the response was sent, or the
+ * client has left.
+ */
 interface State {
   readonly name: 'waiting' | 'holding' | 'receiving' | 'discarding' | 'over';
-  /** Without it they are dropped. */
+  /** Without it the bytes are dropped. */
   take?(chunk: Uint8Array, last: boolean): void;
   readonly clocks?: UploadClocks;
-  /** While receiving: rejects, without a reason with the fault of a body whose end is unclear. */
+  /** While receiving: rejects; without a reason, with the error of a body whose end is ambiguous. */
   fail?(reason?: Error): void;
 }
 
 /** RFC 9110 sections 15.3.5 and 15.4.5: neither has a body or a Content-Length. */
 export const isBodiless = (status: number) => status === 204 || status === 304;
 
-/** One request and its answer, whatever the transport. The reply is sent at most once, and never to a client that has left. */
+/**
+ * One request and its response, on either transport. The reply is sent at most once, and never to a client
+ * that has left.
+ */
 export class Exchange {
   readonly request: Request;
-  /** performance.now() when the head had arrived. */
+  /** performance.now() when the headers had arrived. */
   readonly started = performance.now();
   received = 0;
   readonly #wire: Wire;
   readonly #limits: ExchangeLimits;
   #state: State = { name: 'waiting' };
   #rest: Rest;
-  /** By how many bytes small chunks fell short, all together. */
+  /** Total number of bytes by which small chunks fell short. */
   #shortfall = 0;
   #onLeft: (() => void) | undefined;
   readonly #onOver: (() => void)[] = [];
@@ -118,27 +136,33 @@ export class Exchange {
     this.#rest = request.framing === 'none' ? 'whole' : request.framing === 'unclear' ? 'unclear' : 'coming';
   }
 
-  /** False once it was answered or the client has left. */
+  /** False once the response was sent or the client has left. */
   get open(): boolean {
     return this.#state.name !== 'discarding' && this.#state.name !== 'over';
   }
 
-  /** Whether more of its body may come. */
+  /** True if more of its body may arrive. */
   get awaitsBody(): boolean {
     return this.#rest !== 'whole';
   }
 
-  /** Calls back once when it is answered, and what may be discarded of its body has come, or when the client has left. */
+  /**
+   * Calls back once, when the response is sent and the rest of its body is discarded, or when the client has
+   * left.
+   */
   onOver(listener: () => void): void {
     this.#onOver.push(listener);
   }
 
-  /** Calls back when the client leaves before the answer. The last listener counts. */
+  /** Calls back when the client leaves before the response. Only the last listener is called. */
   onLeft(listener: () => void): void {
     this.#onLeft = listener;
   }
 
-  /** Sends the answer; false when the client has left. `close` ends the connection after it. When it throws, the connection has ended. */
+  /**
+   * Sends the response; returns false if the client has left. `close` ends the connection after it. If it
+   * throws, the connection has ended.
+   */
   reply({ status, headers, body }: Reply, further: Headers = [], close = false): boolean {
     if (!this.open) return false;
     const mode = this.#modeOf(close || this.#wire.isLast || this.request.closes);
@@ -163,16 +187,16 @@ export class Exchange {
   }
 
   /**
-   * Begins to collect the body for a `receive` that comes after an await. Pausing the socket instead does not work: see
-   * `resume()` in docs/uws-lifecycle.md. The wait must be short, because no timeout limits it.
+   * Starts to collect the body for a `receive` that follows an await. Pausing the socket instead does not
+   * work: see `resume()` in docs/uws-lifecycle.md. The wait must be short, because no timeout limits it.
    */
   hold(upload: Upload): void {
     if (this.#rest === 'coming') this.#enter({ name: 'holding', take: (chunk) => upload.add(chunk) });
   }
 
   /**
-   * Reads the whole body. Rejects with the upload's fault, with upload_timeout, with overloaded when a part of it arrived
-   * before and was not held, with `malformed`, or with ClientLeft.
+   * Reads the whole body. Rejects with the upload's error, with upload_timeout, with overloaded if a part of
+   * it arrived before and was not held, with `malformed`, or with ClientLeft.
    */
   receive(upload: Upload, { malformed, isWhole }: Expected): Promise<Buffer> {
     return new Promise((resolve, reject) => {
@@ -211,7 +235,9 @@ export class Exchange {
     });
   }
 
-  /** What to tell a client whose body did not come in time. `ended`: what came is a whole body. */
+  /**
+   * Returns the problem for a body that did not arrive in time. `ended`: the received bytes are a whole body.
+   */
   #timeout(ended: boolean): Problem {
     const { content_length, framing } = this.request;
     const missing = content_length === undefined ? undefined : content_length - this.received;
@@ -229,7 +255,7 @@ export class Exchange {
     return new Problem('upload_timeout', { detail });
   }
 
-  /** Discards the rest of the body behind the answer, limited in bytes and time. */
+  /** Discards the rest of the body after the response, limited in bytes and time. */
   #discard(): void {
     const { drain_bytes, upload_timeout_ms, idle_ms } = this.#limits;
     const isShort = this.#rest !== 'coming';
@@ -254,14 +280,14 @@ export class Exchange {
     });
   }
 
-  /** For the wire: bytes of the body have come. When this returns, the chunk is wiped. */
+  /** Called by the wire for each chunk of the body. The chunk is wiped when this returns. */
   data(chunk: Uint8Array, last: boolean): void {
     this.received += chunk.byteLength;
     this.#shortfall += this.#shortfallOf(chunk);
     if (last && this.#rest === 'coming') this.#rest = 'whole';
     this.#state.clocks?.touch();
     this.#state.take?.(chunk, last);
-    // Nothing of a body stays in the transport's memory.
+    // Wiped so that nothing of a body remains in the transport's memory.
     chunk.fill(0);
   }
 
@@ -276,7 +302,10 @@ export class Exchange {
     if (isOpen) fail(new ClientLeft());
   }
 
-  /** For the wire: it cannot tell where the body ends, and nothing more of the connection can be read. */
+  /**
+   * Called by the wire if the end of the body is ambiguous, so that nothing more of the connection can be
+   * read.
+   */
   endUnclear(): void {
     if (this.#rest === 'whole') return;
     this.#rest = 'unclear';
@@ -284,7 +313,7 @@ export class Exchange {
     else this.#state.fail?.();
   }
 
-  /** The one place where the state changes. Nothing follows `over`. */
+  /** The only place where the state changes. Nothing follows `over`. */
   #enter(next: State): void {
     this.#state.clocks?.stop();
     if (this.#state.name === 'over') return;

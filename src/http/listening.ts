@@ -4,9 +4,9 @@ import type { Exchange, ExchangeLimits } from './exchange.ts';
 
 export class Connections {
   open = 0;
-  /** Closed at once, because there were as many as there may be. */
+  /** Closed at once, because the maximum number of connections was reached. */
   refused = 0;
-  /** Ended before a request of theirs was read: their head was refused or dropped, or none came. */
+  /** Ended before one of their requests was read: headers were rejected or dropped, or none arrived. */
   silent = 0;
   readonly limit: number;
 
@@ -18,18 +18,18 @@ export class Connections {
 export interface ListenerOptions {
   host: string;
   port: number;
-  /** The variables to name in the message when listening fails. */
+  /** Variables to name in the message when listening fails. */
   variables: string;
   /** PEM files for TLS: the certificate followed by its signers, and its private key. */
   certificate?: { cert: string; key: string } | undefined;
   limits: ExchangeLimits;
   connections: Connections;
-  /** Whether an idle connection ends for a new one beyond the limit; only node:http can. */
+  /** True if an idle connection is closed for a new one beyond the limit; only node:http can do that. */
   makesRoom?: boolean;
-  /** How long a connection is kept for its next request; only node:http can choose it. */
+  /** Keep-alive timeout; configurable only with node:http. */
   keep_alive_ms: number;
   handle(exchange: Exchange): void;
-  /** An exception in a callback of the transport. */
+  /** Called with an exception in a callback of the transport. */
   onFault(error: unknown): void;
 }
 
@@ -38,9 +38,9 @@ export interface Listening {
   readonly port: number;
   readonly url: string;
   readonly connections: Connections;
-  /** Accepts no connection any more; those that there are go on. */
+  /** Stops accepting connections; existing ones continue. */
   stopListening(): void;
-  /** Ends every connection at once, answered or not. */
+  /** Closes every connection at once, even with requests in flight. */
   close(): void;
 }
 
@@ -52,13 +52,13 @@ const listenFaults: Record<string, string> = {
   ENOTFOUND: 'no address is known of this name',
 };
 
-/** The error for people when listening failed with `code`, such as EADDRINUSE. */
+/** Returns an error for people when listening failed with `code`, such as EADDRINUSE. */
 export function cannotListen({ host, port, variables }: ListenerOptions, code = 'unknown'): Error {
   const fault = listenFaults[code] ?? 'the system refuses it';
   return new Error(`Cannot listen on ${host} port ${port} (${code}): ${fault}. Set ${variables}.`);
 }
 
-/** Tries to listen: the error's code, or undefined when it works. The socket is closed again. */
+/** Tries to listen: returns the error's code, or undefined on success. The socket is closed again. */
 export function listenError(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -67,11 +67,14 @@ export function listenError(host: string, port: number): Promise<string | undefi
   });
 }
 
-/** The first address of a name that can be listened on: `localhost` may stand for ::1 first on a machine without IPv6. */
+/**
+ * Returns the first address of a host name that can be listened on: `localhost` may resolve to ::1 first on a
+ * machine without IPv6.
+ */
 export async function localAddress(host: string): Promise<string> {
   const found = await lookup(host, { all: true, order: 'verbatim' }).catch(() => []);
   for (const { address } of found) if ((await listenError(address, 0)) === undefined) return address;
-  // What is wrong with it, listening will tell.
+  // Listening will report the error.
   return host;
 }
 

@@ -13,13 +13,15 @@ import { ignoredQuery } from './request.ts';
 import { Cors, documentReply, json, problem, serverTiming } from './responses.ts';
 import { type EmbeddingsRoute, type ImagesRoute, type Route, Router } from './router.ts';
 
-/** A request in the contract's order: head, key, scope, price, body, form, work, answer, record. */
+/**
+ * Handles a request in the contract's order: headers, key, scope, price, body, form, work, response, record.
+ */
 export class Pipeline {
   readonly #services: Services;
   readonly #router: Router;
   readonly #cors: Cors;
   unanswered = 0;
-  /** Those that wait for their answer, or are answered while the rest of their body is still coming. */
+  /** In-flight requests, including those whose body is still arriving after the response. */
   #open = 0;
   #lastHead_ms = Number.NEGATIVE_INFINITY;
 
@@ -29,13 +31,13 @@ export class Pipeline {
     this.#cors = new Cors(services.config.cors_origins);
   }
 
-  /** How long no request has come; 0 while one is answered or its body is still coming. */
+  /** Milliseconds without a request; 0 while one is in flight or its body is still arriving. */
   get quiet_ms(): number {
     const isBusy = this.unanswered > 0 || this.#open > 0;
     return isBusy ? 0 : performance.now() - this.#lastHead_ms;
   }
 
-  /** Answers, logs and counts a request once. Never throws. */
+  /** Responds to a request, logs and counts it once. Never throws. */
   readonly handle = (exchange: Exchange): void => {
     this.unanswered += 1;
     this.#open += 1;
@@ -61,7 +63,7 @@ export class Pipeline {
     }
   };
 
-  /** Head, key, scope and price. Returns or throws a Problem, or rejects with it. */
+  /** Checks headers, key, scope and price. Returns or throws a Problem, or rejects with it. */
   #admit(context: Context): Reply | Problem | Promise<Reply> {
     const { request } = context.exchange;
     context.headers.push(...this.#cors.headers(request));
@@ -82,7 +84,7 @@ export class Pipeline {
     if (admission instanceof Problem) return admission;
     if (admission === undefined) return serve(context, route);
     if (request.framing === 'unclear' && route.takes !== 'nothing') {
-      // µWS closes the connection right after this callback; serving it refuses such a request in any case.
+      // µWS closes the connection right after this callback, and `serve` rejects such a request in any case.
       admission.catch(() => {});
       return serve(context, route);
     }
@@ -107,7 +109,7 @@ export class Pipeline {
     const { charge, endpoint, exchange, headers } = context;
     headers.push(['Cache-Control', endpoint && 'document' in endpoint && !refusal ? cacheable : 'no-store']);
     if (charge !== undefined) headers.push(...charge.release());
-    // After a 408 the rest of the body may come at any time or never (RFC 9110 section 15.5.9).
+    // After a 408 the rest of the body may arrive at any time or never (RFC 9110 section 15.5.9).
     const close = this.#services.readiness.stage === 'draining' || refusal?.code === 'upload_timeout';
     try {
       const isSent = exchange.reply(reply, headers, close);
@@ -115,7 +117,7 @@ export class Pipeline {
       const [status, code] = isSent ? [reply.status, refusal?.code] : [499, 'client_left'];
       this.#record(context, status, code, refusal, fault);
     } catch (error) {
-      // The connection has ended; the request is still counted, and nothing is thrown into nowhere.
+      // The connection has ended, but the request is still counted, and no rejection stays unhandled.
       this.#record(context, 500, 'internal_error', refusal, error);
     }
     void context.idle.then(() => context.upload?.release());
@@ -155,7 +157,7 @@ export class Pipeline {
   }
 }
 
-/** Unlike other answers, a document may be cached: it changes only when the server restarts. */
+/** Unlike other responses, a document may be cached: it changes only when the server restarts. */
 const cacheable = 'public, max-age=300';
 
 /** Field of a rejection, for the log. With these two codes the client chose the name, so it is not logged. */
@@ -168,7 +170,7 @@ function faultOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** Keeps the arriving body while a shared limiter is waited for. */
+/** Keeps the arriving body while waiting for a shared limiter. */
 function holdBody(context: Context, route: Route): void {
   const { services, exchange, owner } = context;
   const { content_length, headers } = exchange.request;
@@ -179,12 +181,12 @@ function holdBody(context: Context, route: Route): void {
     context.upload = services.uploads.open(owner, content_length, limit_bytes);
     exchange.hold(context.upload);
   } catch (error) {
-    // A body without room is not kept, and the request is refused later.
+    // A body without room is not kept, and the request is rejected later.
     if (!(error instanceof Problem)) throw error;
   }
 }
 
-/** Body, form, work and answer. Throws a Problem, or rejects with it. */
+/** Processes body, form, work and response. Throws a Problem, or rejects with it. */
 function serve(context: Context, route: Route): Reply | Promise<Reply> {
   const { exchange, services } = context;
   const { request } = exchange;
@@ -194,7 +196,7 @@ function serve(context: Context, route: Route): Reply | Promise<Reply> {
     case 'embeddings':
       return readBody(context, route, compare);
     case 'nothing': {
-      // Any other answer could be cut short, as the connection ends with it.
+      // Any other response could be cut short, because the connection ends with it.
       if (request.framing === 'unclear') throw malformedForm;
       const { endpoint } = route;
       if ('document' in endpoint)
@@ -215,11 +217,11 @@ function serve(context: Context, route: Route): Reply | Promise<Reply> {
 interface Received<Sent> {
   sent: Sent;
   bytes: Buffer;
-  /** performance.now() when its last byte had come. */
+  /** performance.now() when its last byte arrived. */
   arrived: number;
 }
 
-/** Receives a body whose head is right, reads it, and works on what was sent. */
+/** Receives and parses a body after its headers are accepted, then runs the work. */
 function readBody<Sent, R extends { body(type: string | undefined): Body<Sent> }>(
   context: Context,
   route: R,
@@ -233,7 +235,7 @@ function readBody<Sent, R extends { body(type: string | undefined): Body<Sent> }
   const { isWhole, read } = body.reader(type ?? '');
   context.upload ??= services.uploads.open(owner, content_length, body.limit_bytes);
   exchange.onOver(services.engine.arrived(owner));
-  // This comes before the first await: µWS drops a body that has no reader by then.
+  // Called before the first await, because µWS drops a body that has no reader by then.
   const received = exchange.receive(context.upload, { malformed: body.malformed, isWhole });
   return received.then(async (bytes) => {
     const arrived = performance.now();
@@ -241,7 +243,7 @@ function readBody<Sent, R extends { body(type: string | undefined): Body<Sent> }
   });
 }
 
-/** In the contract's order, so that nothing is uploaded that cannot be served. Throws a Problem. */
+/** Checks in the contract's order, so that no body is uploaded that cannot be processed. Throws a Problem. */
 function checkHead({ services, exchange, owner }: Context, body: Body<unknown>): void {
   const { limit_bytes, malformed, smaller } = body;
   if (services.readiness.stage !== 'ready') throw new Problem('not_ready');
@@ -253,12 +255,12 @@ function checkHead({ services, exchange, owner }: Context, body: Body<unknown>):
     throw new Problem('body_too_large', { detail, limit_bytes });
   }
   if (framing === 'unclear') throw malformed;
-  // RFC 9110 section 8.4: a coding that the server does not accept is 415.
+  // RFC 9110 section 8.4: an unsupported content coding gets 415.
   const coding = headers.get('content-encoding');
   if (coding !== undefined && coding.toLowerCase() !== 'identity') {
     throw new Problem('unsupported_media_type', { detail: 'Send the body without Content-Encoding.' });
   }
-  // A proxy may have read the other one.
+  // A proxy may have read the other header.
   if (typed_twice) throw new Problem(malformed.code, { detail: 'Send one Content-Type header.' });
 }
 
@@ -339,7 +341,10 @@ async function compare(
   return replyOf(context, answered);
 }
 
-/** Hands work of a request whose last byte came at `arrived` to the workers, and takes it back when the client leaves. */
+/**
+ * Gives the workers the work of a request whose last byte arrived at `arrived`, and cancels it if the client
+ * leaves.
+ */
 function workOn<Result>(
   context: Context,
   arrived: number,
@@ -353,7 +358,7 @@ function workOn<Result>(
   return ticket.done;
 }
 
-/** Notes what is recorded of an answer. Throws it when it is a refusal. */
+/** Records a result. Throws it if it is a rejection. */
 function replyOf(context: Context, answered: Answered, status = 200): Reply {
   context.counts = answered.counts ?? [];
   const { timings_ms } = 'refusal' in answered ? answered : answered.body;

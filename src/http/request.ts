@@ -1,15 +1,18 @@
 import { randomFillSync } from 'node:crypto';
 import type { Warning } from '../endpoints/warnings.ts';
 
-/** RFC 9112 section 6.3. `unclear`: two parsers could differ, or µWS gives up; the connection closes after the answer. */
+/**
+ * RFC 9112 section 6.3. `unclear`: two parsers could differ, or µWS stops reading; the connection closes
+ * after the response.
+ */
 type Framing = 'none' | 'length' | 'chunked' | 'unclear';
 
-/** A copy of a request's head: µWS's own is valid only inside its callback. */
+/** A copy of the request line and headers, because µWS's own are valid only inside its callback. */
 export interface Request {
   readonly method: string;
-  /** The path as sent, not decoded, without the query. */
+  /** Path as sent, not decoded, without the query. */
   readonly path: string;
-  /** The query as sent, without the question mark; empty when there is none. */
+  /** Query as sent, without the question mark; empty if absent. */
   readonly query: string;
   /** Lower-case names; a repeated header's values are joined by commas (RFC 9110 section 5.3). */
   readonly headers: ReadonlyMap<string, string>;
@@ -56,7 +59,9 @@ export function requestOf(
   };
 }
 
-/** µWS uses the first Content-Length, takes any Transfer-Encoding for chunked, and reads at most nine digits. */
+/**
+ * µWS uses the first Content-Length, treats any Transfer-Encoding as chunked, and reads at most nine digits.
+ */
 export function framingOf(headers: ReadonlyMap<string, string>): Framing {
   const length = headers.get('content-length');
   const encoding = headers.get('transfer-encoding');
@@ -68,16 +73,19 @@ export function framingOf(headers: ReadonlyMap<string, string>): Framing {
   return Number(length) === 0 ? 'none' : 'length';
 }
 
-/** Crockford's base 32. */
+/** Digits of Crockford's base 32. */
 const digits = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const time_digits = 10;
 const random_digits = 16;
 
-/** A call for random bytes costs more than all else of an id, so many are fetched at once. */
+/** A call for random bytes costs more than everything else in an id, so many are fetched at once. */
 const random = new Uint8Array(256 * random_digits);
 let randomAt = random.length;
 
-/** An id in the form of a ULID, 48 bits of time and 80 random bits: ids sort by time and cannot be guessed. */
+/**
+ * Returns an id in the form of a ULID, 48 bits of time and 80 random bits: ids sort by time and cannot be
+ * guessed.
+ */
 function newRequestId(now_ms = Date.now()): string {
   let id = '';
   for (let place = time_digits - 1; place >= 0; place--) id += digits[Math.floor(now_ms / 32 ** place) % 32];
@@ -90,12 +98,15 @@ function newRequestId(now_ms = Date.now()): string {
   return id;
 }
 
-/** The client's own X-Request-Id if it is safe in a header and a log line, or else a new id. */
+/** Returns the client's own X-Request-Id if it is safe in a header and a log line, otherwise a new id. */
 export function requestId(sent: string | undefined): string {
   return sent !== undefined && /^[A-Za-z0-9._-]{1,128}$/.test(sent) ? sent : newRequestId();
 }
 
-/** Reads a `traceparent` (W3C Trace Context, section 3.2); of a later version only what version 00 has (section 4.3). */
+/**
+ * Parses a `traceparent` (W3C Trace Context, section 3.2); of a later version only the fields of version 00
+ * (section 4.3).
+ */
 export function traceOf(header: string | undefined) {
   const fields = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/.exec(header ?? '');
   if (fields === null) return undefined;
@@ -105,10 +116,10 @@ export function traceOf(header: string | undefined) {
   return { trace_id: trace_id!, traceparent: `00-${trace_id}-${parent_id}-${flags}` };
 }
 
-/** A name without the style of a language, such as thresholdPercent or Threshold-Percent. */
+/** Normalises a name in another style, such as thresholdPercent or Threshold-Percent. */
 const unstyled = (name: string) => name.toLowerCase().replaceAll(/[-_]/g, '');
 
-/** Warns of fields in the query, however their names are written: an option that was meant strictly must not vanish in silence. */
+/** Warns about fields in the query, in any naming style, because an ignored option must not go unnoticed. */
 export function ignoredQuery(query: string, known: readonly string[]): Warning[] {
   if (query === '') return [];
   const sent = new Set(Array.from(new URLSearchParams(query).keys(), unstyled));

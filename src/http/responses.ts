@@ -4,12 +4,12 @@ import { type ErrorCode, errorTable, type Problem, waitWords } from '../errors.t
 import type { Headers, Reply } from './exchange.ts';
 import type { Request } from './request.ts';
 
-/** Turns results and problems into replies with their headers. No other file does. */
+/** Converts results and problems to replies with their headers. Only this file does. */
 
-/** Where the docs page explains the codes; relative to the server's own address (RFC 9457 section 3.1.1). */
+/** Page that explains the error codes; relative to the server's URL (RFC 9457 section 3.1.1). */
 export const problemTypes = `${prefix}/docs#error-`;
 
-/** A browser must not take an answer for something else than its Content-Type says. */
+/** Prevents browsers from guessing another type than Content-Type. */
 const nosniff = ['X-Content-Type-Options', 'nosniff'] as const;
 
 const problemHeaders: Headers = [['Content-Type', 'application/problem+json'], nosniff];
@@ -17,7 +17,7 @@ const problemHeaders: Headers = [['Content-Type', 'application/problem+json'], n
 /** Both schemes, as one list (RFC 9110 section 11.6.1). */
 const challenge = ['WWW-Authenticate', 'ApiKey, Bearer'] as const;
 
-/** The headers of codes that have more. Retry-After is in seconds. */
+/** Additional headers of some codes. Retry-After is in seconds. */
 const codeHeaders: Partial<Record<ErrorCode, Headers>> = {
   missing_api_key: [...problemHeaders, challenge],
   invalid_api_key: [...problemHeaders, challenge],
@@ -34,7 +34,7 @@ export function json(status: number, body: unknown, headers: Headers = []): Repl
   };
 }
 
-/** application/problem+json (RFC 9457). `retry_s`: the seconds to wait, where they differ from answer to answer. */
+/** application/problem+json (RFC 9457). `retry_s`: the seconds to wait, if they differ between responses. */
 export function problem({ code, extras }: Problem, request_id: string, retry_s?: number): Reply {
   const { status, title } = errorTable[code];
   const { detail: words = errorTable[code].detail, ...members } = extras;
@@ -46,7 +46,7 @@ export function problem({ code, extras }: Problem, request_id: string, retry_s?:
   };
 }
 
-/** A refusal of the admin listener alone: it has no code of the error table, because no client meets it. */
+/** A rejection by the admin listener: it has no code of the error table, because clients never receive it. */
 export function forbidden(detail: string, request_id: string): Reply {
   const members = { type: 'about:blank', title: 'Forbidden', status: 403, detail, request_id };
   return { status: 403, headers: problemHeaders, body: JSON.stringify(members) };
@@ -63,7 +63,7 @@ export interface Document {
   reply(if_none_match: string | undefined, accept_encoding: string | undefined): Reply;
 }
 
-/** Replies at once where it can: on µWS an answer that is late ends a pipeline. */
+/** Sends the reply at once if possible, because on µWS a late response ends a pipeline. */
 export function documentReply(
   { headers }: Request,
   document: Document | Promise<Document>,
@@ -80,17 +80,20 @@ export class Cors {
     this.#origins = new Set(origins);
   }
 
-  /** Headers for any answer to this request. */
+  /** Headers for any response to this request. */
   headers(request: Request): Headers {
     if (this.#origins.size === 0) return [];
-    // It is sent also when this origin is refused: caches must know that answers differ by origin.
+    // Sent even if this origin is rejected: caches must know that responses differ by origin.
     const vary = ['Vary', 'Origin'] as const;
     const origin = request.headers.get('origin');
     if (!this.#allows(origin)) return [vary];
     return [vary, ['Access-Control-Allow-Origin', origin], ['Access-Control-Expose-Headers', exposed]];
   }
 
-  /** For OPTIONS: the headers of an allowed preflight, which is answered 204 without a key; else undefined. */
+  /**
+   * For OPTIONS: returns the headers of an allowed preflight, which gets 204 without a key; otherwise
+   * undefined.
+   */
   preflight(request: Request, methods: readonly string[]): Headers | undefined {
     const asks = request.headers.has('access-control-request-method');
     if (!asks || methods.length === 0 || !this.#allows(request.headers.get('origin'))) return undefined;
@@ -98,7 +101,7 @@ export class Cors {
       ['Access-Control-Allow-Methods', methods.join(', ')],
       ['Access-Control-Allow-Headers', allowedHeaders(request.headers.get('access-control-request-headers'))],
       ['Access-Control-Max-Age', '600'],
-      // It stands beside that of every answer.
+      // Added to the headers of every response.
       ['Vary', 'Access-Control-Request-Headers'],
     ];
   }
@@ -108,16 +111,16 @@ export class Cors {
   }
 }
 
-/** What the service itself reads. */
+/** Headers that the service itself reads. */
 const ownHeaders = 'x-api-key, authorization, x-request-id, traceparent, content-type';
 
-/** More than a page with every library for uploads and traces asks for. */
+/** More headers than a page with every library for uploads and traces asks for. */
 const maxAsked_characters = 4096;
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
 
 /**
- * Whatever the page asks for (`#field-name`, RFC 9110 section 5.6.1): libraries add fields of their own, and the service ignores those
- * that it does not know.
+ * Allows all headers that the page asks for (`#field-name`, RFC 9110 section 5.6.1): libraries add their own,
+ * and the service ignores unknown ones.
  */
 function allowedHeaders(asked = ''): string {
   if (asked.length > maxAsked_characters) return ownHeaders;
@@ -130,10 +133,12 @@ function allowedHeaders(asked = ''): string {
 
 const exposed = 'X-Request-Id, traceparent, Server-Timing, RateLimit, RateLimit-Policy, Retry-After';
 
-/** As a Content-Security-Policy (level 3) names a script or a style that stands in the page. */
+/** Returns the hash by which a Content-Security-Policy (level 3) allows an inline script or style. */
 export const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-/** The Content-Security-Policy of a page: what it may have besides requests to this server. */
+/**
+ * Returns the Content-Security-Policy of a page: the sources that it may use besides requests to this server.
+ */
 export const policyOf = (...allowed: string[]) =>
   [
     "default-src 'none'",

@@ -5,7 +5,7 @@ import { Problem } from '../errors.ts';
 import { type Body, embeddingsBody, imagesBody } from './body/kinds.ts';
 import type { Services } from './context.ts';
 
-/** An endpoint as requests reach it: with what its body may be, by its Content-Type, and who reads it. */
+/** An endpoint with its body format, which depends on Content-Type. */
 export type Route = ImagesRoute | EmbeddingsRoute | { takes: 'nothing'; endpoint: Taking<'nothing'> };
 
 export interface ImagesRoute {
@@ -34,7 +34,7 @@ function routeOf(endpoint: Listed, services: Services): Route {
   return { takes, endpoint, body: () => body };
 }
 
-/** Finds endpoints among those that are switched on. HEAD works wherever GET does (RFC 9110 section 9.1). */
+/** Finds endpoints among the enabled ones. HEAD works for every path with GET (RFC 9110 section 9.1). */
 export class Router {
   readonly #open: ReadonlyMap<string, readonly Route[]>;
   readonly #hint: string;
@@ -63,7 +63,7 @@ export class Router {
     return found;
   }
 
-  /** Methods that a path takes, for Allow; empty when there is no such path. */
+  /** Returns the methods of a path, for Allow; empty for an unknown path. */
   methods(path: string): readonly string[] {
     const open = this.#open.get(path) ?? [];
     return open.flatMap(({ endpoint: { method } }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));

@@ -1,33 +1,35 @@
-/** Answers that their clients have not taken yet. */
+/** Tracks responses that their clients have not read yet. */
 
 export interface UnreadAnswer {
-  /** Memory that only this answer takes: 0 for a document, which all answers share. */
+  /** Memory that only this response takes: 0 for a document, which all responses share. */
   readonly held_bytes: number;
-  /** Sends what there is room for. How many bytes have been taken so far; any measure that grows will do. */
+  /** Sends as much as fits. Returns the number of bytes accepted so far; any measure that grows will do. */
   push(): number;
   giveUp(): void;
 }
 
-/** An answer of which nothing is taken for so long is given up. */
+/** A response without progress for this long is abandoned. */
 const unread_ms = 30_000;
 
-/** How often each is tried again: well under µWS's timeout of 10 s, which each try begins anew. */
+/** Interval of the attempts: well under µWS's timeout of 10 s, which each attempt restarts. */
 const look_ms = 2000;
 
 /** Maximum number of entries that are checked when room is needed: each check is a system call. */
 const maxLooks = 64;
 
-/** Most that may be held for clients which do not read: some hundreds of answers to a match, some tens of the largest. */
+/**
+ * Maximum memory for clients that do not read: some hundreds of match responses, some tens of the largest.
+ */
 const held_limit_bytes = 32 * 1024 * 1024;
 
-/** More of an answer than this goes out in pieces, so that neither transport copies the rest. */
+/** Larger responses are sent in pieces, so that neither transport copies the rest. */
 export const piece_bytes = 64 * 1024;
 
-/** Limits unread answers in time, and all together in bytes. Who does not read is closed. */
+/** Limits unread responses in time, and all together in bytes. Connections that do not read are closed. */
 export class UnreadAnswers {
-  /** Bytes that are held for all of them together. */
+  /** Total bytes held for them. */
   held_bytes = 0;
-  /** What was taken when, the one of which nothing was taken for longest first. */
+  /** Progress by response; the one without progress for the longest time comes first. */
   readonly #answers = new Map<UnreadAnswer, { taken: number; at_ms: number }>();
   readonly #limit_bytes: number;
   #looks: NodeJS.Timeout | undefined;
@@ -44,7 +46,10 @@ export class UnreadAnswers {
     this.#makeRoom();
   }
 
-  /** Gives up answers of which nothing was taken since the last look, then the others, those that made progress longest ago first. */
+  /**
+   * Abandons responses without progress since the last check, then the others, those with the oldest progress
+   * first.
+   */
   #makeRoom(): void {
     if (this.held_bytes <= this.#limit_bytes) return;
     let looks = maxLooks;

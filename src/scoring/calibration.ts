@@ -1,41 +1,46 @@
-/** [normalised similarity, false-match rate] */
+/** [normalised similarity, false match rate] */
 export type CalibrationPoint = readonly [similarity: number, falseMatchRate: number];
 
 interface Assessment {
   /** 0..1, corrected for the number of pairs; the rate of a single pair is never below the floor. */
   false_match_rate: number;
-  /** Whether false_match_rate is only an upper bound: the pair's own rate lies below the floor, or nothing was measured. */
+  /**
+   * True if false_match_rate is only an upper bound: the pair's own rate is below the floor, or nothing was
+   * measured.
+   */
   extrapolated: boolean;
   /** 0..100 */
   confidence_percent: number;
 }
 
-/** Where the two formulas of the percent meet: at a false-match rate of 1 in 10, which is 40 percent. */
+/** Percent at which the two formulas meet: a false match rate of 1 in 10. */
 const kneeRate = 0.1;
 const kneePercent = 40;
 
-/** The false-match rate that a percent of `kneePercent` or more stands for. */
+/** The false match rate for a percent of `kneePercent` or more. */
 export const promisedRate = (confidencePercent: number): number => 10 ** ((30 - confidencePercent) / 10);
 
 /**
- * Similarity → false-match rate (FMR), the share of pairs of different people that score at least this high, from a table of measured pairs
- * → confidence percent, which depends on the FMR only: it means the same for every pack and mode. NaN counts as the worst.
+ * Converts a similarity to a false match rate (FMR), the share of non-mated pairs that score at least this
+ * high, using a table of measured pairs, and the FMR to a confidence percent. The percent depends on the FMR
+ * only, so it means the same for every pack and mode. NaN counts as the worst.
  */
 export class Calibration {
-  /** Rising. */
+  /** Rising similarities. */
   readonly #similarities: number[];
   /** log10 of the FMR at each similarity; it falls from 0. */
   readonly #logRates: number[];
   readonly #kneeSimilarity: number;
   readonly #floor: number;
   readonly #photos: readonly number[];
-  /** Whether the pack's people have shown what several photos of one person change. */
+  /** True if the pack has measured the effect of several photos of one person. */
   readonly photosMeasured: boolean;
 
   /**
-   * `floor` is the lowest rate that the people of the fit can show, up to 0.1; 0 for a table that is not of a pack. `photos`: by how
-   * much strangers are more similar when a side is the mean of 1, 2 … photos; more count as the most. Throws a
-   * RangeError unless there are two points, similarities rise, and rates fall from 1.
+   * `floor`: the lowest rate that the people of the fit can show, up to 0.1; 0 for a table that does not
+   * belong to a pack. `photos`: increase of non-mated similarity when a side is the mean of 1, 2 … photos;
+   * the last entry also applies to more. Throws a RangeError unless there are two points, similarities rise,
+   * and rates fall from 1.
    */
   constructor(points: readonly CalibrationPoint[], floor = 0, photos?: readonly number[]) {
     requireTable(points);
@@ -47,23 +52,32 @@ export class Calibration {
     this.#kneeSimilarity = this.similarityAt(kneeRate);
   }
 
-  /** Whether the table was measured on people. */
+  /** True if the table was measured on people. */
   readonly measured: boolean = true;
 
-  /** What is taken from a similarity whose sides are the means of so many photos, so that the rates of the table hold for it. */
+  /**
+   * Returns the amount to subtract from a similarity whose sides are means of that many photos, so that the
+   * table's rates hold for it.
+   */
   shift(...sides: readonly number[]): number {
     const most = this.#photos.length;
     return sides.reduce((sum, photos) => sum + this.#photos[Math.min(photos, most) - 1]!, 0);
   }
 
-  /** 1 up to the table's first point; log10 of it is linear between points, and the last segment continues past the end. */
+  /**
+   * Returns the FMR: 1 up to the table's first point; log10 of it is linear between points, and the last
+   * segment continues past the end.
+   */
   falseMatchRate(similarity: number): number {
     if (!(similarity > this.#similarities[0]!)) return 1;
     const logRate = interpolate(similarity, this.#similarities, this.#logRates);
     return Math.min(1, 10 ** logRate);
   }
 
-  /** 0..100: 30 + 10·(−log10 FMR) up to an FMR of 0.1; above it, linear in the similarity from 40 down to 0. */
+  /**
+   * Returns 0..100: 30 + 10·(−log10 FMR) up to an FMR of 0.1; above it, linear in the similarity from 40 down
+   * to 0.
+   */
   confidencePercent(falseMatchRate: number): number {
     if (falseMatchRate <= kneeRate) {
       if (falseMatchRate <= 0) return 100;
@@ -75,7 +89,10 @@ export class Calibration {
     return kneePercent * Math.min(1, Math.max(0, position));
   }
 
-  /** The best of n pairs has min(1, n × FMR). The percent ignores the floor, so that thresholds beyond it still separate pairs. */
+  /**
+   * The best of n pairs has min(1, n × FMR). The percent ignores the floor, so that thresholds beyond it
+   * still separate pairs.
+   */
   assess(similarity: number, pairsCompared: number): Assessment {
     const rate = this.falseMatchRate(similarity);
     const corrected = (own: number) => {
@@ -89,7 +106,7 @@ export class Calibration {
     };
   }
 
-  /** The inverse: the similarity with this FMR, which is above 0 and at most 1. */
+  /** Returns the inverse: the similarity with this FMR, which is above 0 and at most 1. */
   similarityAt(rate: number): number {
     return interpolate(
       -Math.log10(rate),
@@ -99,12 +116,15 @@ export class Calibration {
   }
 }
 
-/** For a pack that has not measured it: more than those that have, for up to 16 photos. */
+/**
+ * Used for a pack without its own measurement: larger than the measured values of other packs, for up to 16
+ * photos.
+ */
 const safeShifts = Array.from({ length: 16 }, (_, i) => 0.047 * (1 - 1 / (i + 1)));
 
 /**
- * How often strangers score this high is not known: the rate is told as 1, and the percent, 40 × the similarity, cannot pass 40. No rate
- * can be corrected for the number of pairs, so that changes nothing.
+ * Assessment without a calibration: the rate is unknown and reported as 1, and the percent, 40 × the
+ * similarity, is capped at 40. A rate of 1 needs no correction for the number of pairs.
  */
 class Uncalibrated extends Calibration {
   override readonly measured = false;
@@ -127,7 +147,7 @@ class Uncalibrated extends Calibration {
   }
 }
 
-/** The calibration of one mode in a pack's manifest, which may have none. */
+/** Calibration of one mode in a pack's manifest, which may have none. */
 export function calibrationOf(
   table:
     | { points: readonly CalibrationPoint[]; floor: number; photos?: readonly number[] | undefined }
@@ -136,7 +156,10 @@ export function calibrationOf(
   return table === undefined ? new Uncalibrated() : new Calibration(table.points, table.floor, table.photos);
 }
 
-/** Piecewise linear `ys` over rising `xs`, for x from the first on; the last segment continues. Monotonic despite rounding. */
+/**
+ * Interpolates `ys` linearly over rising `xs`, for x from the first on; the last segment continues. Monotonic
+ * despite rounding.
+ */
 function interpolate(x: number, xs: readonly number[], ys: readonly number[]): number {
   const inside = xs.findIndex((end) => x < end);
   const right = inside === -1 ? xs.length - 1 : inside;

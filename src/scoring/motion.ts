@@ -1,6 +1,6 @@
 /**
- * The decision of a liveness challenge: whether the head in a sequence of frames has moved as it was asked to. Pure arithmetic on what was
- * found in the frames, used by the endpoint and by the laboratory.
+ * The decision of a liveness challenge: whether the head in a sequence of frames moved as requested. Pure
+ * arithmetic on the results for the frames, used by the endpoint and by the laboratory.
  */
 
 /** Movements that a challenge may ask for. Left and right are the person's own. */
@@ -33,7 +33,7 @@ export interface MotionFrame {
   points: readonly Point[];
   /** Estimated stretch of the face along one axis, at least 1, as `quality.stretch` of a response. */
   stretch: number;
-  /** Area of the second-largest face divided by that of the largest; 0 where there is none. */
+  /** Area of the second-largest face divided by that of the largest; 0 if there is only one. */
   other_face: number;
 }
 
@@ -98,7 +98,7 @@ export interface FramePair {
 export interface MotionStep {
   step: Step;
   passed: boolean;
-  /** The frame that shows it best; undefined where none does. */
+  /** The frame that shows it best; undefined if none does. */
   frame: number | undefined;
   /** Change from the baseline in that frame, degrees. */
   yaw_change: number;
@@ -109,13 +109,13 @@ export interface MotionVerdict {
   live: boolean;
   reasons: LiveReason[];
   steps: MotionStep[];
-  /** Indices of the frames that look into the camera; the first frame where none does. */
+  /** Indices of the frontal frames; the first frame if none is frontal. */
   neutral: number[];
-  /** For each frame, the lowest percent with another frame that looks into the camera; undefined where there is none. */
+  /** For each frame, the lowest percent with another frontal frame; undefined if there is none. */
   agreements: (number | undefined)[];
 }
 
-/** A head's change from the baseline. */
+/** Change of a head's pose from the baseline. */
 interface Change {
   yaw: number;
   pitch: number;
@@ -123,7 +123,7 @@ interface Change {
   stretch: number;
 }
 
-/** Frames that follow each other and show one step. */
+/** Consecutive frames that show one step. */
 interface Excursion {
   step: Step;
   /** The frame with the largest change. */
@@ -139,7 +139,7 @@ interface FoundFace {
 
 const areaOf = ({ box }: FoundFace) => box.width * box.height;
 
-/** The faces of a frame, largest first and one at least, as the decision takes them. */
+/** The faces of a frame, largest first, at least one, as input of the decision. */
 export function motionFrame([first, second]: readonly FoundFace[]): MotionFrame {
   return {
     pose: first!.pose,
@@ -150,7 +150,7 @@ export function motionFrame([first, second]: readonly FoundFace[]): MotionFrame 
   };
 }
 
-/** `compare` is asked for two frames by their indices. */
+/** `compare` gets the indices of two frames. */
 export function judgeMotion(
   frames: readonly MotionFrame[],
   asked: readonly Step[],
@@ -194,10 +194,10 @@ const isNeutral = ({ pose }: MotionFrame, { neutral_yaw, neutral_pitch }: Motion
 const isStill = ({ yaw, pitch }: Pick<Change, 'yaw' | 'pitch'>, { still_yaw, still_pitch }: MotionBars) =>
   Math.abs(yaw) <= still_yaw && Math.abs(pitch) <= still_pitch;
 
-/** Number of frames at the beginning that are enough for it. */
+/** Number of frames at the beginning that determine it. */
 const baselineFrames = 3;
 
-/** The median pose of the first frames, as long as they keep to the first one. */
+/** Returns the median pose of the first frames, as long as they stay close to the first one. */
 function baselineOf(frames: readonly MotionFrame[], bars: MotionBars): Pick<Change, 'yaw' | 'pitch'> {
   const poses = frames.slice(0, baselineFrames).map(({ pose }) => pose);
   const [first = { yaw: 0, pitch: 0 }] = poses;
@@ -214,7 +214,10 @@ function median(values: readonly number[]): number {
   return ((sorted[Math.floor(middle)] ?? 0) + (sorted[Math.ceil(middle)] ?? 0)) / 2;
 }
 
-/** The step that a frame shows, and how far, in multiples of its bar. Undefined below the bar, or where both axes change. */
+/**
+ * Returns the step that a frame shows, and its size in multiples of its bar. Undefined below the bar, or if
+ * both axes change.
+ */
 function shownStep(
   { yaw, pitch, stretch }: Change,
   bars: MotionBars,
@@ -228,7 +231,7 @@ function shownStep(
   return { step: pitch > 0 ? 'up' : 'down', strength };
 }
 
-/** Runs of frames that show one step: at least two frames, or one that is well beyond the bar. */
+/** Returns runs of frames that show one step: at least two frames, or one that is well beyond the bar. */
 function excursionsOf(changes: readonly Change[], bars: MotionBars): Excursion[] {
   const excursions: Excursion[] = [];
   let run: { step: Step; frames: number; strength: number; frame: number } | undefined;
@@ -252,7 +255,7 @@ function excursionsOf(changes: readonly Change[], bars: MotionBars): Excursion[]
   return excursions;
 }
 
-/** The excursion of each step, in order; undefined for a step that none is left for. */
+/** Returns the excursion of each step, in order; undefined for a step without one. */
 function matchSteps(asked: readonly Step[], excursions: readonly Excursion[]): (Excursion | undefined)[] {
   let at = 0;
   return asked.map((step) => {
@@ -263,7 +266,10 @@ function matchSteps(asked: readonly Step[], excursions: readonly Excursion[]): (
   });
 }
 
-/** Nothing but the steps may be shown, in their order: a film with every movement would otherwise pass every challenge. */
+/**
+ * Only the requested steps may be shown, in their order: a film with every movement would otherwise pass
+ * every challenge.
+ */
 function orderFaults(
   asked: readonly Step[],
   excursions: readonly Excursion[],
@@ -277,7 +283,7 @@ function orderFaults(
   ];
 }
 
-/** The frame that came closest to a step that was not shown. */
+/** Returns the frame that came closest to a step that was not shown. */
 function stepOf(step: Step, passed: Excursion | undefined, changes: readonly Change[]): MotionStep {
   const towards = ({ yaw, pitch }: Change) => ({ left: yaw, right: -yaw, up: pitch, down: -pitch })[step];
   const best = changes.reduce((best, change, i) => (towards(change) > towards(changes[best]!) ? i : best), 0);
@@ -291,7 +297,7 @@ function stepOf(step: Step, passed: Excursion | undefined, changes: readonly Cha
 
 const lowest = (values: readonly number[]) => (values.length === 0 ? undefined : Math.min(...values));
 
-/** Not a number counts as a jump. */
+/** NaN counts as a jump. */
 function isJump(before: MotionFrame, after: MotionFrame, bars: MotionBars): boolean {
   const [a, b] = [before.box, after.box];
   const width = (a.width + b.width) / 2;
@@ -319,7 +325,7 @@ function hasCopy(
   );
 }
 
-/** Mean distance of the points in widths of the face, after the position of the face is taken away. */
+/** Returns the mean distance of the points in widths of the face, after removing the position of the face. */
 function shiftOf(a: MotionFrame, b: MotionFrame): number {
   const [first, second] = [a, b].map(({ points }) => {
     const centre = [0, 1].map((axis) => points.reduce((sum, point) => sum + point[axis]!, 0) / points.length);

@@ -1,13 +1,13 @@
 import { type Embedded, meanOf, type Similarity, similarityOf } from './similarity.ts';
 
-/** Photos of one person against photos of one person: each side is the mean of its embeddings. */
+/** Compares photos of one person with photos of another person: each side is the mean of its embeddings. */
 
 interface Scorer {
-  /** Of unit vectors that follow each other in one array. */
+  /** Returns the cohort scores of unit vectors that are concatenated in one array. */
   cohortScores(vectors: Float32Array): ArrayLike<number>;
 }
 
-/** Vectors that follow each other in one array, as the addon takes them. */
+/** Concatenates vectors in one array, as the addon expects them. */
 export function inOneArray(vectors: readonly Float32Array[]): Float32Array {
   const [{ length }] = vectors as [Float32Array];
   const all = new Float32Array(vectors.length * length);
@@ -15,25 +15,30 @@ export function inOneArray(vectors: readonly Float32Array[]): Float32Array {
   return all;
 }
 
-/** Each photo's faces; the first counts. */
+/** Faces of each photo; the first one is compared. */
 export type PhotoFaces = readonly Embedded[];
 
 export interface ComparedPersons extends Similarity {
-  /** One for each side and photo. */
+  /** One entry for each side and photo. */
   sides: readonly (readonly PhotoAgreement[])[];
 }
 
 export interface PhotoAgreement {
-  /** Normalised similarity of the photo's first face with the mean of the others of its side; undefined where it is alone. */
+  /**
+   * Normalised similarity of the photo's first face with the mean of the others of its side; undefined if it
+   * is alone.
+   */
   agreement: number | undefined;
-  /** The face that fits best: the others of its side, or the other side where the photo is alone. */
+  /**
+   * Index of the face that fits best: to the others of its side, or to the other side if the photo is alone.
+   */
   best_face: number;
 }
 
-/** The photos of each person, one at least. */
+/** Photos of each person, at least one. */
 export type PersonsInput = readonly [readonly PhotoFaces[], readonly PhotoFaces[]];
 
-/** Its normalised similarity is that before the shift for the numbers of photos. */
+/** Its normalised similarity is the one before the shift for the numbers of photos. */
 export function comparePersons(sides: PersonsInput, scorer: Scorer): ComparedPersons {
   const embeddings = sides.map((photos) => photos.map(([first]) => first!.embedding));
   const means = scored(embeddings.map(meansOf), scorer);
@@ -58,7 +63,7 @@ export interface Person extends Embedded {
   agreements: readonly number[];
 }
 
-/** `people`: the embeddings of each, one at least. */
+/** `people`: embeddings of each person, at least one. */
 export function personsOf(people: readonly (readonly Float32Array[])[], scorer: Scorer): Person[] {
   const groups = people.map((photos) => (photos.length === 1 ? photos : [...meansOf(photos), ...photos]));
   return scored(groups, scorer).map(([whole, ...rest]) => {
@@ -70,14 +75,20 @@ export function personsOf(people: readonly (readonly Float32Array[])[], scorer: 
   });
 }
 
-/** The mean of all photos, and where there are several, for each that of the others. That of one is the photo itself. */
+/**
+ * Returns the mean of all photos and, if there are several, for each the mean of the others. For one photo it
+ * is the photo itself.
+ */
 function meansOf(photos: readonly Float32Array[]): Float32Array[] {
   if (photos.length === 1) return [...photos];
   const others = photos.map((_photo, left) => photos.filter((_other, at) => at !== left));
   return [photos, ...others].map((some) => (some.length === 1 ? some[0]! : meanOf(some)));
 }
 
-/** All vectors go to `cohortScores` at once, each once: of two photos each is the mean of the others of the other. */
+/**
+ * Passes all vectors to `cohortScores` at once, each once: of two photos each is the mean of the others of
+ * the other.
+ */
 function scored(groups: readonly (readonly Float32Array[])[], { cohortScores }: Scorer): Embedded[][] {
   const vectors = [...new Set(groups.flat())];
   const scores = cohortScores(inOneArray(vectors));

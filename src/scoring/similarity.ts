@@ -1,17 +1,17 @@
 import type { Face, ImageReport } from '../engine/addon.ts';
 
-/** What is known of a face that is compared, or of whatever else has an embedding. */
+/** Data of a compared face, or of anything else with an embedding. */
 export interface Embedded {
   /** A unit vector. */
   embedding: Float32Array;
-  /** How alike it is to people in general. */
+  /** Cohort score: how similar it is to people in general. */
   cohort_score: number;
 }
 
 export interface Similarity {
   /** Cosine of the two embeddings, -1..1. */
   similarity: number;
-  /** The input of the calibration table. */
+  /** Input of the calibration table. */
   normalised_similarity: number;
 }
 
@@ -20,10 +20,10 @@ export function similarityOf(a: Embedded, b: Embedded): Similarity {
   return { similarity, normalised_similarity: normalised(similarity, a.cohort_score, b.cohort_score) };
 }
 
-/** A cosine less the mean of both cohort scores. */
+/** Returns the cosine minus the mean of both cohort scores. */
 export const normalised = (cosine: number, a: number, b: number): number => cosine - (a + b) / 2;
 
-/** Cosine of two unit vectors, -1..1. */
+/** Returns the cosine of two unit vectors, -1..1. */
 export const cosine = (a: Float32Array, b: Float32Array): number => Math.min(1, Math.max(-1, dot(a, b)));
 
 /** Four independent sums, which the CPU can add in parallel. */
@@ -43,7 +43,7 @@ export function dot(a: Float32Array, b: Float32Array): number {
   return s0 + s1 + s2 + s3;
 }
 
-/** The mean of unit vectors as a unit vector; vectors that cancel out give zeros. */
+/** Returns the mean of unit vectors as a unit vector; zeros if the vectors cancel out. */
 export function meanOf(vectors: readonly Float32Array[]): Float32Array {
   const sum = new Float32Array(vectors[0]!.length);
   for (const vector of vectors) for (let i = 0; i < sum.length; i++) sum[i]! += vector[i]!;
@@ -58,14 +58,16 @@ export interface Pair extends Similarity {
   image2_face_index: number;
 }
 
-/** Which faces are compared; -1 is automatic choice. */
+/** Indices of the compared faces; -1 is automatic choice. */
 export interface FaceChoice {
   image1_face_index: number;
   image2_face_index: number;
   auto_pair_best: boolean;
 }
 
-/** The faces of two images that are to be compared, each with each, the most alike first. */
+/**
+ * Compares each face of one image with each of the other; returns pairs with the highest similarity first.
+ */
 export function comparePairs(first: ImageReport, second: ImageReport, choice: FaceChoice): Pair[] {
   const pairs: Pair[] = [];
   for (const a of chosen(first, choice.image1_face_index, choice.auto_pair_best)) {
@@ -76,7 +78,7 @@ export function comparePairs(first: ImageReport, second: ImageReport, choice: Fa
   return pairs.sort((a, b) => b.normalised_similarity - a.normalised_similarity);
 }
 
-/** Automatic choice takes all faces, or without auto_pair_best the largest. */
+/** Automatic choice uses all faces, or without auto_pair_best the largest. */
 function chosen({ faces }: ImageReport, index: number, auto_pair_best: boolean): Face[] {
   if (index >= 0) return [faces[index]!];
   return auto_pair_best ? faces : faces.slice(0, 1);

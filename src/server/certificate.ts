@@ -11,16 +11,16 @@ export interface CertificateFiles {
 
 export interface Certificate {
   files: CertificateFiles;
-  /** When it expires, in seconds since 1970. */
+  /** Expiry in seconds since 1970. */
   not_after_s: number;
-  /** For the operator; the certificate can still be used. Without paths. */
+  /** Warnings for the operator, without paths; the certificate can still be used. */
   warnings: readonly string[];
 }
 
 const certFile = 'FACEMATCH_TLS_CERT: the file';
 const keyFile = 'FACEMATCH_TLS_KEY: the file';
 
-/** Absolute paths; undefined when both are '', which means no TLS. */
+/** Returns absolute paths; undefined if both are '', which means no TLS. */
 export function certificateFiles(cert: string, key: string): CertificateFiles | undefined {
   return cert === '' || key === '' ? undefined : { cert: resolve(cert), key: resolve(key) };
 }
@@ -50,14 +50,14 @@ export function readCertificate(files: CertificateFiles, now_ms: number): Certif
 function readText(what: string, file: string): string {
   const { text } = readRegular(what, file, 'Correct the path.');
   if (text === withoutMark(text)) return text;
-  // µWS reads the file itself, and would not see the first block.
+  // µWS reads the file itself and would ignore everything before the first block.
   const cure = 'Remove its first three bytes, or save it again as UTF-8 without that mark.';
   throw new UnusableFile(what, file, 'begins with a byte order mark', cure);
 }
 
 const pemCertificate = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
-/** Gives at least one. */
+/** Returns at least one certificate. */
 function certificatesOf(file: string, text: string): X509Certificate[] {
   const fault = (what: string) => {
     const cure = 'It must begin with -----BEGIN CERTIFICATE-----, as fullchain.pem of certbot does.';
@@ -72,7 +72,7 @@ function certificatesOf(file: string, text: string): X509Certificate[] {
   }
 }
 
-/** The key types of Node that µWS (BoringSSL) accepts. */
+/** Node's key types that µWS (BoringSSL) accepts. */
 const keyTypes: readonly (string | undefined)[] = ['rsa', 'ec', 'ed25519'];
 const curves: readonly (string | undefined)[] = ['prime256v1', 'secp384r1', 'secp521r1'];
 
@@ -107,7 +107,7 @@ function warningsOf({ validFrom, validTo }: X509Certificate, key: string, now_ms
   else if (now_ms < start.getTime()) {
     warnings.push(`the TLS certificate is not valid before ${start.toISOString()}`);
   }
-  // No error: Kubernetes mounts secrets as files that every user of the container may read.
+  // Only a warning, because Kubernetes mounts secrets as files that every user of the container may read.
   const isOpen = process.platform !== 'win32' && (statSync(key).mode & 0o007) !== 0;
   if (isOpen) warnings.push('the TLS key is open to other users');
   return warnings;

@@ -4,12 +4,18 @@ import { text } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import { readConfig } from '../config/config.ts';
 
-/** The HEALTHCHECK of a container. A program of its own, because the command line loads far more, and this runs often. */
+/**
+ * The HEALTHCHECK of a container. It is a separate program, because the command line loads far more, and this
+ * runs often.
+ */
 
-/** Less than the HEALTHCHECK's own limit, so that the message is printed. */
+/** Shorter than the HEALTHCHECK's own limit, so that the message is printed. */
 const timeout_ms = 2000;
 
-/** Where a listener on this address can be asked: a wildcard takes connections of IPv4 also where there is no IPv6. */
+/**
+ * Returns an address at which the listener can be reached: a wildcard accepts IPv4 connections even without
+ * IPv6.
+ */
 export const reachable = (host: string): string => (['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host);
 
 async function main(): Promise<void> {

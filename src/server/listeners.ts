@@ -12,26 +12,29 @@ import { loadUws } from '../http/uws/uws.ts';
 import type { Log } from '../telemetry/telemetry.ts';
 import { type Certificate, certificateFiles, readCertificate } from './certificate.ts';
 
-/** The two listeners, what speaks HTTP on them, and what answers behind them. */
+/** The two listeners, their HTTP server, and the handlers behind them. */
 
-/** What speaks HTTP. Beyond it nobody sees which of the two it is. */
+/** The HTTP server. Other code does not depend on which of the two it is. */
 export interface Transport {
   readonly name: 'uws' | 'node';
   /** Its version. */
   readonly uws: string | undefined;
-  /** Why it is not the one that was preferred; undefined when it is. */
+  /** Why the preferred one is not used; undefined if it is. */
   readonly reason: string | undefined;
-  /** Rejects with an Error for people when it cannot listen, or cannot use the certificate. */
+  /** Rejects with an Error for people if it cannot listen, or cannot use the certificate. */
   open(options: ListenerOptions): Promise<Listening>;
 }
 
-/** `auto`: µWebSockets.js, or node:http where no binary of it loads. Throws an Error for people when `uws` does not load. */
+/**
+ * `auto`: µWebSockets.js, or node:http if no binary of it loads. Throws an Error for people if `uws` does not
+ * load.
+ */
 export function chooseTransport(wish: Config['http']): Transport {
   let reason: string | undefined;
   try {
     if (wish !== 'node') {
       const uws = loadUws();
-      // Without FACEMATCH_UWS, that the newer build does not load says nothing wrong.
+      // Without FACEMATCH_UWS, the newer build failing to load is normal.
       reason = uwsFolder() && uws.passedOver[0];
       return { name: 'uws', uws: uws.version, reason, open: (options) => UwsListener.open(uws, options) };
     }
@@ -43,7 +46,7 @@ export function chooseTransport(wish: Config['http']): Transport {
   return { name: 'node', uws: undefined, reason, open: NodeListener.open };
 }
 
-/** Warns when it is not what the operator wants or would want. Throws an Error for people. */
+/** Warns if it is not the preferred one. Throws an Error for people. */
 export function openTransport({ http, keep_alive_s }: Config, { logger }: Log): Transport {
   const transport = chooseTransport(http);
   const { name, reason } = transport;
@@ -60,23 +63,23 @@ export function openTransport({ http, keep_alive_s }: Config, { logger }: Log): 
   return transport;
 }
 
-/** So many of all connections are kept for health checks and metrics, so that clients cannot take them. */
+/** Share of all connections that is reserved for health checks and metrics. */
 const adminConnections = 32;
 
-/** Fewer than this are worth a warning: a load that is not unusual would be refused. */
+/** A lower limit gets a warning, because ordinary load would be rejected. */
 export const fewConnections = 1000;
 
-/** Descriptors for files that are followed, logs, Redis and what libraries open. */
+/** Descriptors for followed files, logs, Redis and libraries. */
 const spareDescriptors = 64;
-/** Descriptors of a worker's loop and its messages. */
+/** Descriptors of a worker's event loop and its messages. */
 const descriptorsPerWorker = 8;
 
 /**
- * Room for the connections of clients, below the limit of open files; Infinity where that is not known. A process without a descriptor
- * left can neither accept nor refuse a connection, and µWS asks for it again and again.
+ * Maximum number of client connections below the limit of open files; Infinity if the limit is unknown. A
+ * process without a free descriptor can neither accept nor reject a connection, and µWS retries in a loop.
  */
 export function connectionsThatFit(workers: number): number {
-  // Only Linux has it. Node raises the soft limit to the hard one when it starts.
+  // Only Linux has it. Node raises the soft limit to the hard one at startup.
   const limits = existsSync('/proc/self/limits') ? readFileSync('/proc/self/limits', 'utf8') : '';
   const [, limit] = /^Max open files\s+(\d+)/m.exec(limits) ?? [];
   if (limit === undefined) return Number.POSITIVE_INFINITY;
@@ -84,7 +87,7 @@ export function connectionsThatFit(workers: number): number {
   return Number(limit) - used - spareDescriptors - descriptorsPerWorker * workers - adminConnections;
 }
 
-/** Room for the connections of both listeners. Throws an Error for people when there is none. */
+/** Divides the connections between both listeners. Throws an Error for people if there are too few. */
 export function openConnections(
   { workers }: Pick<Config, 'workers'>,
   { logger }: Log,
@@ -100,7 +103,7 @@ export function openConnections(
   return { front: new Connections(fitting), admin: new Connections(adminConnections) };
 }
 
-/** Undefined when the service speaks plain HTTP. Throws UnusableFile. */
+/** Returns undefined if the service uses plain HTTP. Throws UnusableFile. */
 export function openCertificate({ tls_cert, tls_key }: Config, { logger }: Log): Certificate | undefined {
   const files = certificateFiles(tls_cert, tls_key);
   const certificate = files && readCertificate(files, Date.now());
@@ -108,12 +111,12 @@ export function openCertificate({ tls_cert, tls_key }: Config, { logger }: Log):
   return certificate;
 }
 
-/** What both listeners have. */
+/** Options of both listeners. */
 const optionsOf = ({ config, unread }: Services, { logger }: Log) => ({
   limits: {
     upload_timeout_ms: config.upload_timeout_ms,
     idle_ms: config.idle_timeout_s * 1000,
-    // A client that sends too large a body still gets the answer, for up to twice the bytes that it might have sent.
+    // A client that sends too large a body can still read the response, after up to twice the allowed bytes.
     drain_bytes: 2 * config.max_body_bytes,
     unread,
   },
@@ -150,7 +153,7 @@ export async function openAdmin(
   const { config } = services;
   const { name: http, reason } = transport;
   const detail = http === 'node' && reason ? `HTTP is served by node:http: ${reason}` : undefined;
-  // Whatever speaks HTTP to clients: idle scrapers must not turn a probe away.
+  // The admin listener always uses node:http, because it closes idle scrapers to admit a probe.
   return NodeListener.open({
     ...optionsOf(services, log),
     host: await localAddress(config.admin_host),

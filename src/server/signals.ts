@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 
-/** The signals that end a server. Imports little, because it runs before all else. */
+/** Signals that end a server. This file imports little, because it runs before everything else. */
 
 type EndSignal = 'SIGTERM' | 'SIGINT';
 
-/** What comes so soon after the first is the same wish: npm passes on a Ctrl-C that the terminal sent to the server too. */
+/**
+ * A second signal within this time is ignored, because npm forwards a Ctrl-C that the terminal already sent.
+ */
 const same_ms = 1000;
 
 let begin: () => unknown = () => process.exit(0);
@@ -13,8 +15,8 @@ let finish: (signal: EndSignal) => void = () => {};
 let asked_ms: number | undefined;
 
 /**
- * From now on SIGTERM and SIGINT end the process, until `onEndSignals` says how, and SIGUSR1 opens no debugger. Without a handler a process 1
- * would never hear of them (pid_namespaces(7)).
+ * From now on SIGTERM and SIGINT end the process, until `onEndSignals` replaces that, and SIGUSR1 opens no
+ * debugger. Without a handler a process with PID 1 would never get them (pid_namespaces(7)).
  */
 export function holdSignals(): void {
   if (process.pid === 1 && wasSignalled()) process.exit(0);
@@ -37,8 +39,8 @@ function hear(signal: EndSignal): void {
 }
 
 /**
- * Whether a signal came while Node itself started. Node's own handlers of the two, which are used up by one signal, do nothing to a process 1;
- * that one of them is gone is the trace of it.
+ * Returns true if a signal arrived while Node itself started. Node's own handlers for the two are removed by
+ * one signal, and do nothing for PID 1; a missing handler reveals the signal.
  */
 function wasSignalled(): boolean {
   const status = readFileSync('/proc/self/status', 'utf8');

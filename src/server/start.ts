@@ -34,21 +34,27 @@ export interface Server {
   /** http://HOST:PORT with the actual port. */
   readonly address: string;
   readonly adminAddress: string;
-  /** True when requests are served, false when a shutdown came first. Rejects with a message for people. */
+  /**
+   * Resolves to true when requests are served, false when a shutdown came first. Rejects with a message for
+   * people.
+   */
   readonly ready: Promise<boolean>;
-  /** To be opened anew after its file has been moved away, and to be closed at an end without `close`. */
+  /** Logs that are reopened after their file has been moved away, and closed when `close` is not called. */
   readonly audit: AuditLog | undefined;
   /**
-   * Refuses new requests, waits for running ones as long as the configuration allows, and frees everything. Resolves to
-   * whether the workers have ended: process.exit() would wait for those that have not.
+   * Rejects new requests, waits for running ones as long as the configuration allows, and frees everything.
+   * Resolves to true if the workers have ended: process.exit() would wait for those that have not.
    */
   close(): Promise<boolean>;
 }
 
-/** What close() has to close, in this order. */
+/** Steps of close(), in this order. */
 type Opened = { close(): void | Promise<void> }[];
 
-/** Listens before the workers are up, so that health checks get an answer. Throws an Error with a message for people. */
+/**
+ * Listens before the workers are up, so that health checks get a response. Throws an Error with a message for
+ * people.
+ */
 export async function startServer(config: Config, log: Log): Promise<Server> {
   const opened: Opened = [];
   return start(config, log, opened).catch((error: unknown) => {
@@ -76,7 +82,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
   opened.push(front);
   const admin = await openAdmin(transport, services, connections.admin, log);
   opened.push(admin);
-  // It is closed after the listeners, whose last requests it records.
+  // Closed after the listeners, because it records their last requests.
   if (audit !== undefined) opened.push(audit);
   const addresses = { address: front.url, admin_address: admin.url };
   const { name: http, uws } = transport;
@@ -92,7 +98,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
   };
 }
 
-/** All that requests use. Throws an Error with a message for people. */
+/** Creates everything that requests use. Throws an Error with a message for people. */
 function openServices(
   config: Config,
   manifest: Manifest,
@@ -143,7 +149,7 @@ function openSecrets({ challenge_secret_file: file }: Config, { logger }: Log, o
   return secrets;
 }
 
-/** Log, metrics and, where it is configured, the audit log. Throws an Error with a message for people. */
+/** Opens log, metrics and, if configured, the audit log. Throws an Error with a message for people. */
 function openTelemetry(
   config: Config,
   { pack, version: pack_version }: Services['model'],
@@ -164,7 +170,10 @@ function openTelemetry(
   return new Telemetry(log, info, audit);
 }
 
-/** Rate limits in Redis. A change is logged once and shows in the metrics. Undefined when limits are local. */
+/**
+ * Opens rate limits in Redis. Each change of its state is logged once and counted in the metrics. Returns
+ * undefined if limits are local.
+ */
 function openLimiter(
   { limiter: address }: Config,
   { logger }: Log,
@@ -182,14 +191,14 @@ function openLimiter(
   });
 }
 
-/** Where the metrics are read from, by their names. */
+/** Sources of the metrics, by name. */
 function gaugesOf(
   { config, engine, gate, challenges, uploads, unread, readiness }: Services,
   pipeline: Pipeline,
   connections: Connections,
   certificate: Certificate | undefined,
 ) {
-  // The limit of its control group: 0 where it is not known, nearly 2^64 where there is none.
+  // Memory limit of the cgroup: 0 if unknown, nearly 2^64 if there is none.
   const limit = process.constrainedMemory();
   const memory_limit_bytes = limit > 0 ? Math.min(limit, totalmem()) : totalmem();
   return {
@@ -219,13 +228,16 @@ async function becomeReady(
 ): Promise<boolean> {
   const started = performance.now();
   await engine.start(pack_directory, manifest);
-  // A shutdown may have begun during the start.
+  // A shutdown may have begun during startup.
   if (readiness.stage === 'starting') readiness.stage = 'ready';
   logger.info({ ready_ms: Math.round(performance.now() - started) }, 'ready');
   return readiness.stage === 'ready';
 }
 
-/** What is left of the time of a shutdown for the workers, at least: they end within milliseconds, or not at all. */
+/**
+ * Minimum part of the shutdown time that is left for the workers: they end within milliseconds, or not at
+ * all.
+ */
 const minForWorkers_ms = 1000;
 
 async function shutDown(
@@ -242,30 +254,34 @@ async function shutDown(
   await within(config.shutdown_timeout_ms, drain(front, engine.addon, pipeline));
   const cut = pipeline.unanswered;
   const closing = opened.splice(0).map((thing) => thing.close());
-  // A start that failed has already reported it and ended its workers.
+  // A failed startup has already reported the error and ended its workers.
   const ended = await within(
     Math.max(minForWorkers_ms, end - performance.now()),
     ready.then(() => engine.close()).catch(() => {}),
   );
   await Promise.all(closing);
   if (!ended) logger.warn('a worker did not end in time');
-  // The last line: what it counts is lost, and no scrape comes any more.
+  // The last line, because the final counts are lost: no scrape follows.
   const audit_lines_lost = telemetry.audit?.lines.dropped;
   logger[audit_lines_lost ? 'error' : 'info']({ requests_cut: cut, audit_lines_lost }, 'stopped');
   return ended;
 }
 
-/** How long handshakes that have begun may take: a round trip to the other side of the world. */
+/** Maximum time for pending handshakes: a round trip to the other side of the world. */
 const handshake_ms = 250;
 
-/** Kept connections are closed when no request has come on any of them for so long: clients that are in use send sooner. */
+/**
+ * Keep-alive connections are closed after this time without a request on any of them: active clients send
+ * sooner.
+ */
 const quiet_ms = 500;
 
 const check_ms = 25;
 
 /**
- * Ends the connections of a listener without a reset, once the readiness says `draining`: handshakes that have begun are accepted, requests
- * under way are answered. Resolves when no connection is left, or no client seems to use one.
+ * Closes the connections of a listener without a reset, after readiness reports `draining`: pending
+ * handshakes are accepted, requests in flight are completed. Resolves when no connection is left, or none
+ * seems to be in use.
  */
 export async function drain(
   front: Listening,
@@ -280,7 +296,7 @@ export async function drain(
   while (front.connections.open > 0 && !isQuiet()) await pause(check_ms);
 }
 
-/** Whether `work` ended in time. Also keeps the process alive, which piscina's workers do not. */
+/** Resolves to true if `work` ended in time. Also keeps the process alive, which piscina's workers do not. */
 export function within(limit_ms: number, work: Promise<void>): Promise<boolean> {
   let timer: NodeJS.Timeout;
   const limit = new Promise<boolean>((resolve) => {

@@ -1,6 +1,9 @@
 import type { Listed } from '../endpoints/index.ts';
 
-/** The request of an endpoint's curl arguments, for the languages that most ask for. Viewers of OpenAPI documents show these. */
+/**
+ * The request of an endpoint's curl arguments in the most requested languages. Viewers of OpenAPI documents
+ * show these.
+ */
 
 interface Sample {
   lang: string;
@@ -27,13 +30,13 @@ interface SampleRequest {
   method: string;
   path: string;
   needsKey: boolean;
-  /** Fields of a form; the value of a file is its name. */
+  /** Form fields; the value of a file is its name. */
   parts: readonly { name: string; isFile: boolean; value: string }[];
-  /** The name of a file that is sent as JSON. */
+  /** Name of a file that is sent as JSON. */
   json: string | undefined;
 }
 
-/** What curl's arguments ask for. */
+/** Parses the request from curl's arguments. */
 export function requestOf({ method, path, scope, docs: { curl } }: Listed): SampleRequest {
   const parts = curl.flatMap((argument) => {
     const [, name, at, value] = /^-F (\w+)=(@?)(.*)$/.exec(argument) ?? [];
@@ -43,14 +46,14 @@ export function requestOf({ method, path, scope, docs: { curl } }: Listed): Samp
   return { method, path, needsKey: scope !== 'none', parts, json };
 }
 
-/** Line by line; what is undefined is left out. */
+/** Joins lines; undefined ones are omitted. */
 const lines = (...all: readonly (string | readonly string[] | undefined)[]) =>
   all
     .flat()
     .filter((line) => line !== undefined)
     .join('\n');
 
-/** The Content-Type of a form is left to fetch: only that knows the boundary. */
+/** fetch sets the Content-Type of a form, because only it knows the boundary. */
 function nodeSample({ method, path, needsKey, parts, json }: SampleRequest): string {
   const isForm = parts.length > 0;
   const type = json && "'content-type': 'application/json'";

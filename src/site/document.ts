@@ -101,7 +101,10 @@ function answerSchemas(): Record<string, z.ZodType> {
   return { ...Object.fromEntries(own), EmbeddingsRequest, ...shared };
 }
 
-/** The components that `from` refers to, directly or indirectly; those of disabled endpoints are left out. */
+/**
+ * Returns the components that `from` refers to, directly or indirectly; those of disabled endpoints are
+ * omitted.
+ */
 function reached<T>(kind: ComponentKind, components: Record<string, T>, from: unknown): Record<string, T> {
   const found = new Set<string>();
   const follow = (text: string): void => {
@@ -129,7 +132,7 @@ function recorded(): Record<string, Example> {
   );
 }
 
-/** The introduction of the document, in Markdown, with the limits of this server. */
+/** Introduction of the document, in Markdown, with the limits of this server. */
 function introduction(config: Config): string {
   return [
     'Compares the faces in two photos and returns a calibrated score. Images are processed in memory and not stored.',

@@ -9,7 +9,7 @@ export class Html {
 
 export type Content = string | number | Html | undefined | readonly Content[];
 
-/** html`<p>${text}</p>`: values are escaped, lists are joined, undefined is left out. */
+/** html`<p>${text}</p>`: values are escaped, lists are joined, undefined is omitted. */
 export function html(literals: TemplateStringsArray, ...contents: readonly Content[]): Html {
   let text = literals[0]!;
   for (const [i, content] of contents.entries()) text += render(content) + literals[i + 1]!;

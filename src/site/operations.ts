@@ -6,7 +6,7 @@ import { type ErrorCode, errorCodes, errorTable, type RequestKind } from '../err
 import { samplesOf } from './code-samples.ts';
 import { problemName, ref, type Schema } from './schemas.ts';
 
-/** An endpoint → what OpenAPI calls an operation: its request, its answers, their headers. */
+/** Converts an endpoint to an OpenAPI operation: its request, responses and headers. */
 
 export interface Response {
   description: string;
@@ -14,7 +14,7 @@ export interface Response {
   content?: Record<string, { schema: Schema; examples?: Record<string, { $ref: string }> }>;
 }
 
-/** The names of the document's securitySchemes: a key is sent in one way or the other. */
+/** Names of the document's securitySchemes: a key is sent in either of two headers. */
 const schemes = ['api_key', 'bearer'];
 
 export type Operation = ReturnType<typeof operationOf>;
@@ -41,7 +41,8 @@ export function operationOf(endpoint: Listed) {
     tags: [docs.tag],
     summary: docs.summary,
     description: docs.description + cost + (docs.further ?? ''),
-    // For a scheme other than OAuth, the list names the roles that are needed (OpenAPI 3.1, "Security Requirement Object").
+    // For a scheme other than OAuth, the list names the required roles (OpenAPI 3.1, "Security Requirement
+    // Object").
     security:
       scope === 'none'
         ? []
@@ -53,7 +54,7 @@ export function operationOf(endpoint: Listed) {
   };
 }
 
-/** The 200 answer, with the example of its schema's component. */
+/** The 200 response, with the example of its schema's component. */
 function successOf(endpoint: Listed): Required<Pick<Response, 'description' | 'content'>> {
   if ('document' in endpoint) {
     const { type, description, schema } = endpoint.document;
@@ -272,7 +273,7 @@ const problemHeaders: Readonly<Record<number, readonly HeaderName[]>> = {
   503: ['Retry-After'],
 };
 
-/** Statuses that are decided before the rate limit is checked, so these responses have no rate limit headers. */
+/** Statuses that are sent before the rate limit is checked, so these responses have no rate limit headers. */
 const beforeRateLimit: readonly number[] = [401, 403, 404, 405];
 
 /** References to the headers of the responses with this status. */

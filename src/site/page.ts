@@ -8,9 +8,9 @@ import { type Html, html } from './html.ts';
 import { problemName } from './schemas.ts';
 
 /**
- * The API's page: the document, shown by Scalar's API reference, which set-up puts beside the built program. The operations come
- * first, as a list that is read while the script, which takes its place, is still on its way. The script comes in parts from the
- * page's own address: the form that sends requests is asked for when it is opened.
+ * The API's page: the document, shown by Scalar's API reference, which set-up copies into the built program.
+ * A list of operations comes first and is readable until the script loads and replaces it. The script comes
+ * in parts from the page's own URL: the form that sends requests is loaded when it is opened.
  */
 
 interface Page {
@@ -19,20 +19,23 @@ interface Page {
   policy: string;
 }
 
-/** The script has zod in it, which otherwise tries whether it may make code of text. The policy forbids that, and says so aloud. */
+/**
+ * The script contains zod, which otherwise tests whether it may compile code from text. The policy forbids
+ * that, and the browser would report it.
+ */
 const withoutEval = 'globalThis.__zod_globalConfig = { jitless: true };';
 
-/** What the script leaves out for those who hear the page or use no mouse, by selector. */
+/** Selectors of elements whose accessible names the script omits. */
 const attributes = {
   '.code-input-lite__editor': { 'aria-label': 'Name', 'aria-expanded': 'false' },
   'ul.endpoints': { tabindex: '0' },
-  // It is there for each operation, under one name.
+  // Occurs for each operation under the same name.
   '.response-card[role="region"]': { role: 'group' },
 };
 
 /**
- * Turns the address of a problem's `type` into that of its schema, before the page reads it and whenever it changes, and puts the
- * reference in the place of the outline.
+ * Turns the URL of a problem's `type` into that of its schema, before the page reads it and whenever it
+ * changes, and replaces the list of operations with the reference.
  */
 const start = `
 import { createApiReference } from './docs?part=/reference.js';
@@ -63,18 +66,18 @@ createApiReference('#reference', { ...configuration, generateModelSlug: ({ name 
 const configuration = {
   theme: 'none',
   withDefaultFonts: false,
-  // What would lead to its maker's services.
+  // Removes links to the publisher's services.
   telemetry: false,
   showDeveloperTools: 'never',
   agent: { disabled: true },
   mcp: { disabled: true },
   hideClientButton: true,
-  // It would send files as their names; the document has samples of its own.
+  // It would send files as their names; the document has its own samples.
   hiddenClients: true,
   authentication: { preferredSecurityScheme: 'api_key' },
 };
 
-/** What is seen before the script runs, and without it. */
+/** Content that is shown before the script runs, and without it. */
 function outline({ info, tags, paths }: OpenApiDocument): Html {
   const operations = Object.entries(paths).flatMap(([path, { get, post }]) =>
     [
@@ -94,7 +97,7 @@ function outline({ info, tags, paths }: OpenApiDocument): Html {
   return html`<main class="outline"><h1>${info.title}</h1><p>${info.summary}</p>${tags.map(section)}</main>`;
 }
 
-/** The files of the script, by the queries that ask for them; none before `npm run setup`. */
+/** Files of the script, by the queries that request them; none before `npm run setup`. */
 export function scriptParts(): [query: string, file: string][] {
   const folder = projectPath('dist/src/site/reference');
   const names = existsSync(folder) ? readdirSync(folder) : [];
@@ -126,7 +129,7 @@ export function docsPage(document: OpenApiDocument): Page {
 <script type="module">${start}</script>
 </html>
 `,
-    // The script writes styles of its own into the page.
+    // The script adds inline styles to the page.
     policy: policyOf(
       `script-src 'self' ${hashOf(withoutEval)} ${hashOf(start)}`,
       "style-src 'unsafe-inline'",

@@ -5,14 +5,16 @@ import { type ErrorGroup, groupOf, isErrorCode } from '../errors.ts';
 import { LineWriter } from './lines.ts';
 import type { RequestRecord } from './metrics.ts';
 
-/** The endpoints that decide something, and the one that gives templates out. */
+/** Endpoints that make decisions, and the one that returns templates. */
 const routes: readonly string[] = endpoints.filter(({ audited }) => audited).map(({ id }) => id);
-/** Refusals that depend on what was sent. Others, such as for a key or its rate, are not decisions. */
+/**
+ * Rejections that depend on the request's content. Others, such as for a key or its rate, are not decisions.
+ */
 const groups: readonly ErrorGroup[] = ['request', 'image'];
 
 /**
- * One line of JSON for each decision, and for each image whose embeddings were given out; no image, embedding or key, and no name that a
- * client gave. A disk error is logged and fails no request.
+ * One line of JSON for each decision, and for each image whose embeddings were returned. It contains no
+ * image, embedding or key, and no name from a client. A disk error is logged and fails no request.
  */
 export class AuditLog {
   readonly lines: LineWriter;
@@ -46,7 +48,10 @@ export class AuditLog {
     this.lines.write(lines.map((decision) => `${JSON.stringify({ ...common, ...decision })}\n`).join(''));
   }
 
-  /** Resolves when what is in memory is written, or cannot be, or a second later, and logs how many lines are lost. */
+  /**
+   * Resolves when pending lines are written, or cannot be written, or after a second, and logs how many lines
+   * were lost.
+   */
   async close(): Promise<void> {
     await this.lines.flush();
     const lost = this.lines.end();

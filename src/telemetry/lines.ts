@@ -1,24 +1,24 @@
 import { close, constants, open, openSync, write } from 'node:fs';
 
 interface LinesOptions {
-  /** A path, which is appended to, or the number of an open file. */
+  /** A path to append to, or the number of an open file. */
   dest: string | number;
-  /** The mode of a file that is made. */
+  /** Mode of a newly created file. */
   mode?: number;
-  /** How long lines wait for others, to be written together. 0: each is written at once. */
+  /** Maximum time that lines wait for others, to be written together. 0: each is written at once. */
   gather_ms?: number;
-  /** LineWriter cannot be written. Called once, until they can be again; they are tried again in any case. */
+  /** Called once when lines cannot be written, until they can be again. Writing is retried in any case. */
   onError?(error: Error): void;
-  /** So many lines were dropped since the last call; now they flow again. */
+  /** Called when lines are written again, with the number of lines dropped since the last call. */
   onDropped(lines: number): void;
 }
 
-/** Most bytes of lines that wait for a slow reader or disk. */
+/** Maximum number of bytes of lines that wait for a slow reader or disk. */
 const maxWaiting_bytes = 8 * 1024 * 1024;
-/** As much as this is written together at most. */
+/** Maximum number of bytes that are written together. */
 const batch_bytes = 64 * 1024;
 const flush_ms = 1000;
-/** A slow reader may read on at any moment, a full disk is cleared by somebody. */
+/** A slow reader may continue at any moment, and someone may free space on a full disk. */
 const retry_ms = { slow: 20, broken: 1000 };
 
 /** Without O_NONBLOCK (which Windows lacks) opening or writing a named pipe would wait for a reader. */
@@ -34,48 +34,49 @@ function linesIn(text: string | Buffer): number {
 }
 
 /**
- * LineWriter that a libuv thread writes, so that nothing slow blocks the main thread. Those that do not fit are dropped and counted. Not pino's own
- * destination: on a full disk that retries for ever at the end of the process, and reopening leaves it with wrong descriptors.
+ * Writes lines on a libuv thread, so that nothing slow blocks the main thread. Lines that do not fit are
+ * dropped and counted. pino's own destination is not used: on a full disk it retries forever at the end of
+ * the process, and reopening leaves it with wrong descriptors.
  */
 export class LineWriter {
   readonly #options: LinesOptions;
   #file: number;
-  /** Opened again, for after the write in progress. */
+  /** Descriptor that was reopened, for use after the write in progress. */
   #next: number | undefined;
   #opening: 'no' | 'yes' | 'again' = 'no';
-  /** Batches that wait, behind them the lines of the one that is being gathered. */
+  /** Batches that wait, followed by the lines of the one that is being collected. */
   readonly #batches: string[] = [];
   #gathered = '';
   #gathering: NodeJS.Timeout | undefined;
   /** Bytes of all lines that wait. */
   #bytes = 0;
-  /** What is being written, and how much of it has been. */
+  /** The batch that is being written, and how much of it has been written. */
   #batch = Buffer.alloc(0);
   #written = 0;
   #writing = false;
   #fault: NodeJS.ErrnoException | undefined;
   #retrying: NodeJS.Timeout | undefined;
-  /** How many lines were dropped since the start, or lost at the end. */
+  /** Number of lines dropped since startup, or lost at the end. */
   dropped = 0;
-  /** How many of them `onDropped` was told. */
+  /** Number of them that was reported to `onDropped`. */
   #told = 0;
   #onIdle = () => {};
   #ended = false;
 
-  /** Throws the system's error when the path cannot be opened. */
+  /** Throws the system's error if the path cannot be opened. */
   constructor(options: LinesOptions) {
     this.#options = options;
     const { dest, mode } = options;
     this.#file = typeof dest === 'number' ? dest : openSync(dest, flags, mode);
   }
 
-  /** How many lines wait to be written. They are counted at each call: at most 8 MiB. */
+  /** Number of lines that wait to be written. They are counted at each call: at most 8 MiB. */
   get waiting(): number {
     const texts = [this.#batch.subarray(this.#written), ...this.#batches, this.#gathered];
     return texts.reduce((sum, text) => sum + linesIn(text), 0);
   }
 
-  /** Whole lines, each with its end. */
+  /** Whole lines, each with its line end. */
   write(text: string): void {
     const bytes = Buffer.byteLength(text);
     if (this.#bytes + bytes > maxWaiting_bytes) {
@@ -90,7 +91,7 @@ export class LineWriter {
     } else if (!this.#writing && this.#fault === undefined) this.#pass();
   }
 
-  /** Opens the path again, after the file has been moved away. */
+  /** Reopens the path after the file has been moved away. */
   reopen(): void {
     if (this.#opening !== 'no') {
       this.#opening = 'again';
@@ -111,7 +112,10 @@ export class LineWriter {
     });
   }
 
-  /** For the end of the process: waits until all is written or cannot be, a second at most. Resolves to whether no thread is stuck in a write. */
+  /**
+   * Waits until everything is written or cannot be written, at most one second. For the end of the process.
+   * Resolves to true if no thread is stuck in a write.
+   */
   async flush(): Promise<boolean> {
     if (this.#ended) return !this.#writing;
     this.#collect();
@@ -126,7 +130,7 @@ export class LineWriter {
     return !this.#writing;
   }
 
-  /** Call it after `flush`. LineWriter that still wait are lost, and count as dropped; returns how many there are. */
+  /** Call it after `flush`. Waiting lines are lost and count as dropped; returns their number. */
   end(): number {
     if (this.#ended) return 0;
     this.#ended = true;
@@ -179,7 +183,7 @@ export class LineWriter {
     close(this.#file);
     this.#file = file;
     this.#next = undefined;
-    // A line that only its beginning was written of is whole in the new file.
+    // A line of which only the beginning was written is written again to the new file.
     const start = this.#written === 0 ? 0 : this.#batch.lastIndexOf(newline, this.#written - 1) + 1;
     this.#bytes += this.#written - start;
     this.#written = start;
@@ -193,7 +197,7 @@ export class LineWriter {
   }
 
   #fail(error: NodeJS.ErrnoException): void {
-    // A pipe of which nobody waits for its writers: its reader is slow.
+    // A pipe that did not accept the write: its reader is slow.
     const isSlow = error.code === 'EAGAIN';
     if (this.#fault === undefined && !isSlow) this.#options.onError?.(error);
     this.#fault = error;

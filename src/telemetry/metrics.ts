@@ -3,46 +3,49 @@ import type { Decision, ImageCounts } from '../endpoints/endpoint.ts';
 import { errorCodes, groupOf, isErrorCode } from '../errors.ts';
 import { type build, counters, type gauges, type Metric, metricName, metricTable } from './metric-table.ts';
 
-/** All that is kept of a request. Never an image, an embedding, a key or a path. */
+/** All data that is kept about a request. It never contains an image, an embedding, a key or a path. */
 export interface RequestRecord {
   request_id: string;
-  /** The trace of the client's traceparent. */
+  /** Trace of the client's traceparent. */
   trace_id: string | undefined;
-  /** The client's address; only with FACEMATCH_LOG_CLIENT=on, and only for the log. */
+  /** The client's IP address; only with FACEMATCH_LOG_CLIENT=on, and only for the log. */
   client: string | undefined;
-  /** The id part of the key; it is public and opens nothing. */
+  /** The id part of the key, which is public and grants no access. */
   key_id: string | undefined;
   route: string;
   status: number;
-  /** Error code; undefined for a 200 answer. */
+  /** Error code; undefined for a 200 response. */
   code: string | undefined;
   field: string | undefined;
-  /** Why an image was refused, in more words than the client gets. */
+  /** Why an image was rejected, in more detail than the client gets. */
   reason: string | undefined;
   bytes: number;
   duration_ms: number;
   timings_ms: Readonly<Record<string, number>>;
-  /** A fault of the server; goes to the log and nowhere else. */
+  /** An internal error of the server; it goes only to the log. */
   fault: string | undefined;
   tally: Tally;
 }
 
-/** What the metrics and the audit log have of a request, and no log line: in one it would describe one person. */
+/** For the metrics and the audit log, but not for the log, where it would describe one person. */
 interface Tally {
-  /** The name of a key that was admitted. */
+  /** Name of an admitted key. */
   key_name: string | undefined;
-  /** How many images were analysed. */
+  /** Number of analysed images. */
   images: number;
   counts: readonly ImageCounts[];
   decisions: readonly Decision[];
 }
 
-/** Where the metrics of the table `gauges` get their values at each scrape; undefined for no series. */
+/** Returns the values of the metrics of the table `gauges` at each scrape; undefined for no series. */
 export type Gauges = Readonly<Record<keyof typeof gauges, () => number | undefined>>;
 
 export type BuildInfo = Readonly<Record<keyof typeof build.build_info.labels, string>>;
 
-/** How often the event loop's delay is sampled: prom-client's default would wake an idle process a hundred times a second. */
+/**
+ * Sampling interval of the event loop's delay: prom-client's default would wake an idle process a hundred
+ * times a second.
+ */
 const loopSampling_ms = 200;
 
 type Counters = typeof counters;
@@ -92,13 +95,13 @@ export class Metrics {
     }
   }
 
-  /** A key that was rotated keeps its name, and so its counts. */
+  /** A rotated key keeps its name, and so its counts. */
   #observeKey({ key_name: key, images, decisions }: Tally): void {
     if (key === undefined) return;
     this.meters.key_requests_total.inc({ key });
     this.meters.key_images_total.inc({ key }, images);
     for (const { candidates, match } of decisions) {
-      // A decision is about the candidates of a match of embeddings, or about two images.
+      // A decision concerns the candidates of a match of embeddings, or two images.
       this.meters.key_comparisons_total.inc({ key }, candidates ?? (match === undefined ? 0 : 1));
     }
   }
@@ -117,7 +120,7 @@ export class Metrics {
     if (row.type === 'counter') {
       new Counter({
         ...this.#options(name, row),
-        // Counted elsewhere; it only rises.
+        // The value is counted outside this registry, and only rises.
         collect() {
           this.reset();
           this.inc(value() ?? 0);
@@ -146,7 +149,7 @@ export class Metrics {
   }
 }
 
-/** Every combination of label values; empty when the table does not list the values of a label. */
+/** Returns every combination of label values; empty if the table does not list the values of a label. */
 function closedLabels({ labels = {} }: Metric): Record<string, string>[] {
   let sets: Record<string, string>[] = [{}];
   for (const [label, values] of Object.entries(labels)) {

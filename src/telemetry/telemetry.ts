@@ -22,7 +22,7 @@ export function openLog(level: LogLevel): Log {
   return { logger, lines };
 }
 
-/** One log line and one set of counts for each request. */
+/** Writes one log line and updates the metrics for each request. */
 export class Telemetry {
   readonly #log: Log;
   readonly audit: AuditLog | undefined;
@@ -34,12 +34,12 @@ export class Telemetry {
     this.metrics = new Metrics(info);
   }
 
-  /** Never throws: the request has already been answered. */
+  /** Never throws, because the response has already been sent. */
   finished(record: RequestRecord): void {
     try {
       this.metrics.observe(record);
       this.audit?.write(record);
-      // pino leaves out members that are undefined.
+      // pino omits members that are undefined.
       const duration_ms = Math.round(record.duration_ms * 10) / 10;
       const line = { ...record, duration_ms, tally: undefined };
       if (record.fault === undefined) this.#log.logger.info(line, 'request');

@@ -46,7 +46,10 @@ function shareText(rate: number): string {
 const isCalibrated = ({ extrapolated, false_match_rate }: Omit<Scored, 'confidence_percent'>) =>
   !extrapolated || false_match_rate <= 0.5;
 
-/** Share of the pairs of different people that score as high; an upper bound if extrapolated, unknown without a calibration. */
+/**
+ * Returns the share of non-mated pairs that score as high; an upper bound if extrapolated, unknown without a
+ * calibration.
+ */
 export function shareOfPairs(scored: Omit<Scored, 'confidence_percent'>): string {
   if (!isCalibrated(scored)) return 'an unknown share of pairs of different people';
   const share = shareText(scored.false_match_rate);
@@ -54,11 +57,17 @@ export function shareOfPairs(scored: Omit<Scored, 'confidence_percent'>): string
   return `${bound} pairs of different people`;
 }
 
-/** A note on a percent beyond the measured range; empty within it, and without a calibration, of which a warning tells. */
+/**
+ * Returns a note on a percent beyond the measured range; empty within it, and without a calibration, which
+ * has its own warning.
+ */
 export const rangeNote = (scored: Omit<Scored, 'confidence_percent'>): string =>
   scored.extrapolated && isCalibrated(scored) ? 'beyond the measured range' : '';
 
-/** Share of the pairs of different people that reach a threshold: from 40 % (1 in 10) upwards, ten points are a power of ten. */
+/**
+ * Returns the share of non-mated pairs that reach a threshold: from 40 % (1 in 10) upwards, ten points are a
+ * power of ten.
+ */
 export function thresholdText(percent: number): string {
   const share = percent < 40 ? 'more than 1 in 10' : shareText(promisedRate(percent));
   return `${share} pairs of different people would match`;

@@ -1,42 +1,50 @@
 import type { Addon } from '../../engine/addon.ts';
 
-/** The memory of bodies: pieces of shared memory that are wiped and used again. */
+/** Memory of bodies: shared memory that is wiped and reused. */
 
-/** What is done with a body's memory: calls of the addon. */
+/** Calls of the addon for a body's memory. */
 export type MemoryCalls = Pick<Addon, 'copyBytes' | 'wipe' | 'useHugePages' | 'discard'>;
 
-/** Fewer bytes are copied in less time than a call of the addon takes. */
+/** Fewer bytes are copied faster than a call of the addon takes. */
 const nativeFrom_bytes = 512;
 
-/** Memory of one body at a time. All of it is 0 when it is taken. */
+/** Memory of one body at a time. It contains only zeros when it is taken. */
 export interface BodyBuffer {
   readonly bytes: Uint8Array<SharedArrayBuffer>;
-  /** Most of its bytes that were ever written: so much memory it takes, about. */
+  /** Maximum number of its bytes that were ever written, which is about the memory that it takes. */
   resident: number;
-  /** Up to this byte the system gives huge pages for it; 0: for none. */
+  /** Offset up to which huge pages were requested; 0 for none. */
   hugeUpTo: number;
-  /** Since when it is kept. */
+  /** Time since when it has been unused. */
   since_ms: number;
 }
 
-/** Capacities are powers of two up to the larger one, and multiples of it beyond. */
+/** Capacities are powers of two up to the larger limit, and multiples of it beyond. */
 const minCapacity_bytes = 64 * 1024;
 const maxKeptBuffer_bytes = 32 * 1024 * 1024;
 
-/** Bytes that are wiped in one turn of the event loop, which takes some milliseconds whatever the size of the body. */
+/**
+ * Bytes that are wiped in one turn of the event loop, so that a body of any size blocks it for some
+ * milliseconds only.
+ */
 const wipedAtOnce_bytes = 8 * 1024 * 1024;
 
-/** Below this size memory comes from the heap and is written at once; above, its pages take memory when they are written. */
+/**
+ * Below this size memory comes from the heap and is allocated at once; above, pages take memory only when
+ * they are written.
+ */
 const ownPagesFrom_bytes = 1024 * 1024;
 
-/** Memory that nobody used for so long is given back. */
+/** Memory that has been unused for this long is released. */
 const idle_ms = 10_000;
 
-/** New memory costs page faults and garbage collection, so what a body leaves is wiped and kept, up to `keep_bytes`. */
+/**
+ * New memory costs page faults and garbage collection, so used memory is wiped and kept, up to `keep_bytes`.
+ */
 export class BodyBuffers {
   readonly #memory: MemoryCalls;
   readonly #keep_bytes: number;
-  /** Buffers by their capacity; the one that was used last is at the end. */
+  /** Buffers by their capacity; the last one was used most recently. */
   readonly #kept = new Map<number, BodyBuffer[]>();
   /** Bytes of memory that no body uses. */
   kept_bytes = 0;
@@ -48,8 +56,8 @@ export class BodyBuffers {
   }
 
   /**
-   * At least `size` bytes, of which `wanted` will be written soon: no much larger part of it takes memory already. Throws a RangeError when
-   * there is no memory.
+   * Returns at least `size` bytes, of which `wanted` will be written soon. Not much more of it takes memory
+   * yet. Throws a RangeError if memory is exhausted.
    */
   acquire(size: number, wanted: number): BodyBuffer {
     const capacity =
@@ -72,8 +80,9 @@ export class BodyBuffers {
   }
 
   /**
-   * Wipes it and keeps it for a later body; where there is no room, or it is large, its pages return to the system. `written`: bytes from
-   * its start that are not 0. Nobody may read it any more. `onFree` is called when this is done, which is at once for a body of one turn.
+   * Wipes a buffer and keeps it for a later body. If there is no room, or it is large, its pages return to
+   * the system. `written`: bytes from its start that are not 0. It must not be read any more. `onFree` is
+   * called when this is done, which is at once for a body of one turn.
    */
   release(buffer: BodyBuffer, written: number, onFree: () => void): void {
     const isLarge = buffer.bytes.length > maxKeptBuffer_bytes;
@@ -89,7 +98,7 @@ export class BodyBuffers {
         return;
       }
       if (returns) buffer.resident = 0;
-      // The address space of large ones is kept: that of others is soon found again.
+      // The address space of large buffers is kept; that of others is soon found again.
       if (!returns || isLarge) this.#keep(buffer);
       onFree();
     };
@@ -106,13 +115,13 @@ export class BodyBuffers {
     this.#sweep ??= setInterval(() => this.#giveIdle(), idle_ms / 2).unref();
   }
 
-  /** Asks for huge pages for these bytes of it, when much is to come. */
+  /** Requests huge pages for these bytes if a large body is expected. */
   enlargePages(buffer: BodyBuffer, from: number, to: number): void {
     buffer.hugeUpTo = to;
     this.#memory.useHugePages(buffer.bytes.subarray(from, to));
   }
 
-  /** Returns kept memory to the system: at least so many bytes, where there are as many. */
+  /** Returns unused memory to the system: at least this many bytes, or all there are. */
   shrink(bytes: number): void {
     const least = Math.max(0, this.kept_bytes - bytes);
     for (const same of this.#kept.values()) {
@@ -130,7 +139,7 @@ export class BodyBuffers {
     this.#sweep = undefined;
   }
 
-  /** The one that was used longest ago. */
+  /** The buffer that has been unused longest. */
   #drop(same: BodyBuffer[]): void {
     const buffer = same.shift()!;
     this.kept_bytes -= buffer.resident;
@@ -138,7 +147,9 @@ export class BodyBuffers {
   }
 }
 
-/** Growable, though it never grows: then it has pages of its own, and what is not written costs only address space. */
+/**
+ * Growable, though it never grows: it then has separate pages, and unwritten parts cost only address space.
+ */
 const Growable = SharedArrayBuffer as new (
   length: number,
   options: { maxByteLength: number },

@@ -7,21 +7,27 @@ import { Problem } from '../../errors.ts';
 import type { Services } from '../context.ts';
 import { boundaryOf, endsForm, parseMultipartInTurns } from './multipart.ts';
 
-/** What an endpoint takes as its body: how long it may be, and who reads it. */
+/** The body of an endpoint: its maximum size, and how it is parsed. */
 
 export interface Body<Sent> {
-  /** Most bytes, declared or sent. */
+  /** Maximum number of bytes, declared or sent. */
   readonly limit_bytes: number;
-  /** What a client whose body is larger can do. */
+  /** Advice for a client whose body is too large. */
   readonly smaller: string;
-  /** Thrown when it is not clear where the body ends. */
+  /** Thrown if the end of the body is ambiguous. */
   readonly malformed: Problem;
-  /** By Content-Type, empty where it is absent. Throws Problem unsupported_media_type or invalid_multipart. */
+  /**
+   * Chosen by Content-Type, which is empty if absent. Throws Problem unsupported_media_type or
+   * invalid_multipart.
+   */
   reader(type: string): Reader<Sent>;
 }
 
 export interface Reader<Sent> {
-  /** Whether these bytes are a whole body, although the transport waits for more: then it is refused soon. */
+  /**
+   * Returns true if these bytes are a whole body although the transport waits for more: the request is then
+   * rejected early.
+   */
   isWhole(bytes: Buffer): boolean;
   /** Throws Problem, or rejects with it. */
   read(bytes: Buffer): Sent | Promise<Sent>;
@@ -38,7 +44,7 @@ const fewerImages = 'Send smaller or fewer images, or ask the operator for more 
 
 const isJson = (type = '') => /^application\/json\s*(?:;|$)/i.test(type.trim());
 
-/** A form, or the same fields as members of an object, whichever Content-Type says. */
+/** A form, or the same fields as JSON members, depending on Content-Type. */
 export function imagesBody(rules: FormRules, services: Services): (type: string | undefined) => Body<Form> {
   const { config } = services;
   const partLimits = {
@@ -74,7 +80,7 @@ export function imagesBody(rules: FormRules, services: Services): (type: string 
   return (type) => (isJson(type) ? json : form);
 }
 
-/** JSON, which a worker reads. */
+/** JSON that a worker parses. */
 export function embeddingsBody({ max_body_bytes }: BodyLimits): Body<undefined> {
   return {
     limit_bytes: Math.min(maxJson_bytes, max_body_bytes),
@@ -87,21 +93,24 @@ export function embeddingsBody({ max_body_bytes }: BodyLimits): Body<undefined> 
   };
 }
 
-/** Members of a JSON body besides its images. */
+/** Maximum number of members of a JSON body besides its images. */
 const jsonMembers_bytes = 64 * 1024;
 
-/** Base64 makes four bytes of three: the same images fit in a form and in JSON. No more than one key may have in memory. */
+/**
+ * Base64 makes four bytes of three, so this accepts the same images in JSON as in a form. At most the memory
+ * of one key.
+ */
 export function jsonLimit({ max_body_bytes, max_upload_bytes }: BodyLimits): number {
   const share_bytes = Math.max(Math.floor(max_upload_bytes / 2), max_body_bytes);
   return Math.min(Math.ceil((max_body_bytes / 3) * 4) + jsonMembers_bytes, share_bytes);
 }
 
-/** Larger bodies are not read to see whether they have ended: that would take too long. */
+/** Larger bodies are not checked for completeness, because that would take too long. */
 const maxJsonLook_bytes = 1024 * 1024;
 
 function endsJson(bytes: Buffer): boolean {
   if (bytes.length > maxJsonLook_bytes || bytes.at(-1) !== 0x7d) return false;
-  // Bounded, unlike JSON.parse, which takes long for many values or levels.
+  // Uses limits, unlike JSON.parse, which takes long for many values or levels.
   const json = new JsonScan(bytes);
   try {
     json.skip();

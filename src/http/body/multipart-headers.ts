@@ -1,17 +1,20 @@
 import { isUtf8 } from 'node:buffer';
 import { Problem } from '../../errors.ts';
 
-/** `words` never repeat what was sent; `reason` is for the log; `at`: the byte of the body, or of the Content-Type header. */
+/**
+ * `words` never repeats client input; `reason` is for the log; `at`: byte of the body, or of the Content-Type
+ * header.
+ */
 export function invalidForm(reason: string, words: string, at: number): Problem {
   return new Problem('invalid_multipart', { detail: `${words} (at byte ${at}).` }, reason);
 }
 
-/** The headers of one part: RFC 2046 §5.1 for their frame, RFC 7578 §4 for what they say. */
+/** Headers of one part: RFC 2046 §5.1 for their syntax, RFC 7578 §4 for their meaning. */
 
 interface PartHeaders {
   name: string;
   filename: string | undefined;
-  /** Where the part's body begins: the byte after the empty line. */
+  /** Start of the part's body: the byte after the empty line. */
   end: number;
 }
 
@@ -25,7 +28,7 @@ interface Field {
 /** RFC 7578 §4.8: every other header of a part is ignored. */
 const understood = ['content-disposition', 'content-type', 'content-transfer-encoding'];
 
-/** RFC 2045 §6.2: the encodings that leave the bytes as they are. */
+/** RFC 2045 §6.2: encodings that do not change the bytes. */
 const identityEncodings = ['7bit', '8bit', 'binary'];
 
 const HTAB = 0x09;
@@ -34,7 +37,7 @@ const CR = 0x0d;
 const SP = 0x20;
 const DEL = 0x7f;
 
-/** Reads the header lines from `from` to the empty line, inclusive; they may take `header_bytes` in all. */
+/** Reads the header lines from `from` to the empty line, inclusive; together they may take `header_bytes`. */
 export function parsePartHeaders(body: Buffer, from: number, header_bytes: number): PartHeaders {
   const fields = new Map<string, Field>();
   let at = from;
@@ -44,7 +47,8 @@ export function parsePartHeaders(body: Buffer, from: number, header_bytes: numbe
     at = end + 2;
   }
   const encoding = fields.get('content-transfer-encoding');
-  // RFC 7578 §4.7: deprecated, so nothing is decoded. Refused, because an encoded image would look damaged.
+  // RFC 7578 §4.7 deprecates it, so nothing is decoded. Rejected, because an encoded image would look
+  // damaged.
   if (encoding !== undefined && !identityEncodings.includes(encoding.value.toLowerCase())) {
     const words = 'A part has an encoded body, which is not supported';
     throw invalidForm('bad_transfer_encoding', words, encoding.at);
@@ -52,7 +56,7 @@ export function parsePartHeaders(body: Buffer, from: number, header_bytes: numbe
   return { ...readDisposition(fields.get('content-disposition'), from), end: at + 2 };
 }
 
-/** Offset of the CR LF that ends the line; the CR LF must end within `limit`. */
+/** Returns the offset of the CR LF that ends the line; the CR LF must end within `limit`. */
 function lineEnd(body: Buffer, from: number, limit: number): number {
   for (let at = from; at < body.length; at++) {
     if (at + 2 > limit) throw invalidForm('header_too_large', "A part's headers are larger than allowed", at);
@@ -77,7 +81,7 @@ function addField(fields: Map<string, Field>, body: Buffer, at: number, end: num
   const bytes = body.subarray(at, end);
   const line = decodeLine(bytes);
   const colon = tokenEnd(line, 0);
-  // No header's name begins with "-", though a token may; some parsers read `--boundary:` as a delimiter.
+  // No header's name begins with "-", though a token may. Some parsers read `--boundary:` as a delimiter.
   if (colon === 0 || line[0] === '-' || line[colon] !== ':') {
     throw invalidForm('bad_header', 'A header line is not of the form name: value', at);
   }
@@ -88,8 +92,9 @@ function addField(fields: Map<string, Field>, body: Buffer, at: number, end: num
 }
 
 /**
- * RFC 7578 §5.1.2: UTF-8, but older clients send names of files in the encoding of their system, in which a backslash can be the
- * second byte of a character (GBK, Shift_JIS, Big5): then it escapes nothing. Other bytes that are no UTF-8 are replaced.
+ * RFC 7578 §5.1.2: UTF-8, but older clients send file names in the encoding of their system, in which a
+ * backslash can be the second byte of a character (GBK, Shift_JIS, Big5) and then escapes nothing. Other
+ * invalid UTF-8 is replaced.
  */
 function decodeLine(bytes: Buffer): string {
   if (isUtf8(bytes)) return bytes.toString();
@@ -121,8 +126,8 @@ function readDisposition(field: Field | undefined, from: number): Pick<PartHeade
 
   const filename = parameters.get('filename');
   const extended = parameters.get('filename*');
-  // RFC 7578 §4.2 forbids filename*, but older Python clients send only that for names beyond ASCII. RFC 6266 §4.3:
-  // filename* takes precedence. What cannot be decoded is dropped: a file's name is only a label.
+  // RFC 7578 §4.2 forbids filename*, but older Python clients send only that for names beyond ASCII. RFC 6266
+  // §4.3: filename* takes precedence. A name that cannot be decoded is dropped, because it is only a label.
   const decoded = extended === undefined ? undefined : decodeExtended(extended);
   return {
     name: unescapeName(name),
@@ -135,7 +140,7 @@ function unescapeName(name: string): string {
   return name.replaceAll('%0A', '\n').replaceAll('%0D', '\r').replaceAll('%22', '"');
 }
 
-/** RFC 8187 §3.2.1: `charset'language'percent-encoded`. Undefined when it is not of this form. */
+/** RFC 8187 §3.2.1: `charset'language'percent-encoded`. Returns undefined for any other form. */
 function decodeExtended(value: string): string | undefined {
   const [, charset, encoded] = /^([^']*)'[^']*'([^']*)$/.exec(value) ?? [];
   if (charset === undefined || encoded === undefined) return undefined;
@@ -145,20 +150,21 @@ function decodeExtended(value: string): string | undefined {
       .replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
     return new TextDecoder(charset).decode(Buffer.from(bytes, 'latin1'));
   } catch {
-    // A charset that nobody knows.
+    // The charset is unknown.
     return undefined;
   }
 }
 
-/** The `; name=value; name="value"` tail of a header (RFC 9110 §5.6.6, RFC 2045 §5.1, RFC 2183 §2). */
+/** Parses the `; name=value; name="value"` tail of a header (RFC 9110 §5.6.6, RFC 2045 §5.1, RFC 2183 §2). */
 
-/** RFC 9110 §5.6.2: what a token is made of. */
+/** RFC 9110 §5.6.2: characters of a token. */
 const token = /[0-9A-Za-z!#$%&'*+.^_`|~-]*/y;
 
 interface ParameterRules {
   /**
-   * What a backslash in a quoted string escapes. With `quotes` only `"` and `\`: browsers quote a file's name without escaping
-   * its backslashes, as in `"C:\new.jpg"`. With `none` there must not be one, nor a comma outside quotes: parsers differ on both.
+   * Characters that a backslash escapes in a quoted string. `quotes`: only `"` and `\`, because browsers
+   * quote a file's name without escaping its backslashes, as in `"C:\new.jpg"`. `none`: neither backslashes
+   * nor commas outside quotes are allowed, because parsers differ on both.
    */
   escapes: 'none' | 'quotes';
   /** Returns the error to throw; `at` is an index into the text. */
@@ -170,7 +176,7 @@ interface Value {
   end: number;
 }
 
-/** Index of the first character from `from` on that is not part of a token. */
+/** Returns the index of the first character from `from` on that is not part of a token. */
 export function tokenEnd(text: string, from: number): number {
   token.lastIndex = from;
   token.test(text);
@@ -192,7 +198,7 @@ export function parseParameters(text: string, from: number, rules: ParameterRule
     if (name === '' || text[equals] !== '=') {
       throw rules.refuse('a parameter is not of the form name=value', at);
     }
-    // Parsers differ on which of the two counts.
+    // Parsers differ on which of two equal names counts.
     if (parameters.has(name)) throw rules.refuse('a parameter is given twice', at);
 
     const value = (text[equals + 1] === '"' ? quotedString : bareValue)(text, equals + 1, rules);
@@ -241,12 +247,15 @@ function skipSpace(text: string, from: number): number {
   return at;
 }
 
-/** The text without leading and trailing white space; String.trim would also remove no-break spaces, which are content. */
+/**
+ * Returns the text without leading and trailing white space; String.trim would also remove no-break spaces,
+ * which are content.
+ */
 export function trimSpace(text: string): string {
   let end = text.length;
   while (isSpace(text[end - 1])) end--;
   return text.slice(skipSpace(text, 0), end);
 }
 
-/** RFC 9110 §5.6.3: optional white space is blanks and tabs. */
+/** RFC 9110 §5.6.3: optional white space consists of spaces and tabs. */
 const isSpace = (char: string | undefined): boolean => char === ' ' || char === '\t';

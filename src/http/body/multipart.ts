@@ -1,23 +1,33 @@
 import type { Part } from '../../endpoints/form.ts';
 import { invalidForm, parseParameters, parsePartHeaders, tokenEnd, trimSpace } from './multipart-headers.ts';
 
-/** Parses multipart/form-data (RFC 7578) without copying. Strict wherever two parsers could read different forms. */
+/**
+ * Parses multipart/form-data (RFC 7578) without copying. Rejects input that two parsers could read as
+ * different forms.
+ */
 
 interface MultipartLimits {
   parts: number;
-  /** Most bytes of one part's header lines, with their line ends, without the empty line. */
+  /** Maximum number of bytes of one part's header lines, with their line ends, without the empty line. */
   header_bytes: number;
 }
 
-/** RFC 2046 §5.1.1: how long a boundary may be, and what it is made of. */
+/** RFC 2046 §5.1.1: length and characters of a boundary. */
 const MAX_BOUNDARY_LENGTH = 70;
 const bchars = /^[0-9A-Za-z'()+_,./:=? -]*$/;
 
-/** Most lines of a body that begin as a delimiter and are none: each costs some steps, and images have none. */
+/**
+ * Maximum number of lines that begin like a delimiter but are none: each costs time, and images have none.
+ */
 const MAX_LOOKALIKES = 1000;
-/** Most blanks behind a boundary (RFC 2046 §5.1.1, transport-padding): nobody writes any, and each costs a step. */
+/**
+ * Maximum number of spaces behind a boundary (RFC 2046 §5.1.1, transport-padding): no known client sends any,
+ * and each costs time.
+ */
 const MAX_PADDING = 1000;
-/** Node searches longer needles, of at least so many bytes, in far fewer steps than there are bytes, whatever the body. */
+/**
+ * Node searches needles of at least this length in far fewer steps than there are bytes, whatever the body.
+ */
 const FAST_NEEDLE = 8;
 
 /** Bytes of a body that are searched in one turn of the event loop, which takes some milliseconds. */
@@ -29,7 +39,10 @@ const CR = 0x0d;
 const SP = 0x20;
 const DASH = 0x2d;
 
-/** Undefined when the media type is not multipart/form-data. Throws Problem when the boundary is missing or malformed. */
+/**
+ * Returns undefined if the media type is not multipart/form-data. Throws Problem if the boundary is missing
+ * or malformed.
+ */
 export function boundaryOf(contentType: string): string | undefined {
   const header = trimSpace(contentType);
   const slash = tokenEnd(header, 0);
@@ -56,7 +69,7 @@ export function boundaryOf(contentType: string): string | undefined {
   return boundary;
 }
 
-/** The parts in the order sent; none for an empty form. Throws nothing but Problem, whatever the bytes. */
+/** Returns the parts in the order sent; none for an empty form. Throws only Problem, whatever the bytes. */
 export function parseMultipart(body: Buffer, boundary: string, limits: MultipartLimits): Part[] {
   const turns = partsOf(body, boundary, limits);
   for (;;) {
@@ -65,7 +78,10 @@ export function parseMultipart(body: Buffer, boundary: string, limits: Multipart
   }
 }
 
-/** The same, in turns of the event loop: other requests do not wait for a large body. Rejects with nothing but Problem. */
+/**
+ * Does the same in turns of the event loop, so that other requests do not wait for a large body. Rejects only
+ * with Problem.
+ */
 export async function parseMultipartInTurns(
   body: Buffer,
   boundary: string,
@@ -97,7 +113,10 @@ function* partsOf(body: Buffer, boundary: string, limits: MultipartLimits): Gene
   return parts;
 }
 
-/** Whether the last bytes are a closing boundary, with or without its line end: the form is whole, whatever the transport waits for. */
+/**
+ * Returns true if the last bytes are a closing boundary, with or without its line end: the form is complete,
+ * even if the transport waits for more.
+ */
 export function endsForm(body: Buffer, boundary: string): boolean {
   const close = `--${boundary}--`;
   return body
@@ -108,24 +127,24 @@ export function endsForm(body: Buffer, boundary: string): boolean {
 
 /** A line that separates parts: RFC 2046 §5.1.1 `delimiter` or `close-delimiter`, with its line end. */
 interface Delimiter {
-  /** Where the part before it ends. The CR LF before the dashes belongs to the delimiter. */
+  /** End of the part before it. The CR LF before the dashes belongs to the delimiter. */
   start: number;
   end: number;
-  /** Whether it is the last; the epilogue follows. */
+  /** True for the last delimiter; the epilogue follows. */
   closes: boolean;
 }
 
 /**
- * Finds delimiters from front to back in linear time for any body: searches overlap only by the line end after a delimiter, and
- * each is linear because the needle begins with a CR that occurs nowhere else in it. No body of one size takes more than about three
- * times as long as another.
+ * Finds delimiters from front to back in linear time for any body: searches overlap only by the line end
+ * after a delimiter, and each is linear because the needle begins with a CR that occurs nowhere else in it.
+ * Of two bodies of the same size, one takes at most about three times as long as the other.
  */
 class DelimiterSearch {
   readonly #body: Buffer;
   /** CR LF "--" boundary: the start of every delimiter except one at offset 0. */
   readonly #needle: Buffer;
   #lookalikes = 0;
-  /** Bytes that were searched in this turn. */
+  /** Number of bytes searched in this turn. */
   #searched = 0;
 
   constructor(body: Buffer, boundary: string) {
@@ -133,7 +152,9 @@ class DelimiterSearch {
     this.#needle = Buffer.from(`\r\n--${boundary}`, 'latin1');
   }
 
-  /** The first delimiter: at the very start, or after a preamble (RFC 2046 §5.1.1), which is ignored. */
+  /**
+   * Returns the first delimiter: at the very start, or after a preamble (RFC 2046 §5.1.1), which is ignored.
+   */
   *first(): Generator<void, Delimiter> {
     const dashBoundary = this.#needle.subarray(2);
     const opensBody = this.#body.subarray(0, dashBoundary.length).equals(dashBoundary);
@@ -142,7 +163,7 @@ class DelimiterSearch {
     return yield* this.after(0, 'The body does not contain the boundary that Content-Type declares');
   }
 
-  /** The first delimiter that begins at `from` or later. */
+  /** Returns the first delimiter that begins at `from` or later. */
   *after(from: number, otherwise = 'The body ends without its closing boundary'): Generator<void, Delimiter> {
     let at = from;
     for (;;) {
@@ -174,9 +195,10 @@ class DelimiterSearch {
   }
 
   /**
-   * The delimiter at `start`, or where to look on: `transport-padding CRLF` must follow the needle, or `-- transport-padding` and
-   * CR LF or the end. RFC 2046 §5.1.1 would accept anything that begins with the boundary, but image bytes may contain its
-   * text, and a longer boundary that begins with ours is a different one.
+   * Returns the delimiter at `start`, or the offset to continue at. The needle must be followed by
+   * `transport-padding CRLF`, or by `-- transport-padding` and CR LF or the end. RFC 2046 §5.1.1 would accept
+   * anything that begins with the boundary, but image bytes may contain its text, and a longer boundary with
+   * this prefix is a different one.
    */
   #delimiterAt(start: number): Delimiter | number {
     const body = this.#body;
@@ -193,36 +215,36 @@ class DelimiterSearch {
     }
     if (byte === CR && body[at + 1] === LF) return { start, end: at + 2, closes };
     if (closes && at === body.length) return { start, end: at, closes };
-    // Many parsers accept this as a delimiter; reading it as content would give a different form.
+    // Many parsers accept this as a delimiter, so reading it as content would give a different form.
     if (byte === LF) throw invalidForm('bad_line_end', 'A boundary line ends with a bare LF', at);
     return at;
   }
 }
 
-/** Bytes that are looked through at a time; by the last eight it overlaps with the next such piece. */
+/** Bytes that are searched at a time; each piece overlaps the next by its last eight bytes. */
 const piece_bytes = 16 * 1024;
 const overlap_bytes = 8;
 const piece = new Uint8Array(piece_bytes);
 const pairs = new Uint16Array(piece.buffer);
-/** CR LF, and LF "-", as one number each. */
+/** CR LF and LF "-" as numbers. */
 const [crLf, lfDash] = new Uint16Array(Uint8Array.of(0x0d, 0x0a, 0x0a, 0x2d).buffer);
 
 /**
- * As body.indexOf(needle), for a needle of up to eight bytes that begins with CR LF "-". Node looks for such short ones by
- * their first byte, so a body of CRs would hold the main thread up. Here each step reads a pair of bytes: wherever the needle
- * is, a pair of it is CR LF or LF "-".
+ * Works like body.indexOf(needle), for a needle of up to eight bytes that begins with CR LF "-". Node
+ * searches such short needles by their first byte, so a body of CRs would block the main thread. Here each
+ * step reads a pair of bytes: wherever the needle is, one of its pairs is CR LF or LF "-".
  */
 function indexOfShort(body: Buffer, needle: Buffer): number {
   const last = needle.length - 1;
   let found = -1;
   for (let start = 0; found < 0 && start + last < body.length; start += piece_bytes - overlap_bytes) {
-    // A copy is read faster than shared memory that may grow.
+    // A copy is read faster than growable shared memory.
     const length = Math.min(piece_bytes, body.length - start);
     piece.set(body.subarray(start, start + length));
     const at = indexInPiece(needle, length);
     if (at >= 0) found = start + at;
   }
-  // Nothing of a body stays.
+  // Wipes the copy, so that nothing of a body remains.
   piece.fill(0);
   return found;
 }

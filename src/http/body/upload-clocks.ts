@@ -1,17 +1,20 @@
 /** How often µWS's clock is reset: well under its timeout of 10 s, which counts in steps of 4 s. */
 const rearmEvery_ms = 4000;
 
-/** How long a body may pause before it is looked at whether it has ended. */
+/** Pause of a body after which it is checked for completeness. */
 const pause_ms = 2000;
 
-/** µWS has a timeout of its own (10 s, reset only by 160 KiB) that closes without an answer, so it is reset regularly. */
+/**
+ * µWS has its own timeout (10 s, reset only by 160 KiB), which closes the connection without a response, so
+ * it is reset regularly.
+ */
 export class UploadClocks {
   readonly #whole: NodeJS.Timeout;
   readonly #pause: NodeJS.Timeout;
   readonly #rearm: NodeJS.Timeout;
   #paused_ms = 0;
 
-  /** `hasEnded`: asked in a pause, whether waiting for more is in vain. */
+  /** `hasEnded`: called in a pause; true if the body is already complete. */
   constructor(
     timeout_ms: number,
     idle_ms: number,

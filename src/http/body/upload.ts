@@ -2,22 +2,22 @@ import type { Config } from '../../config/config.ts';
 import { Problem } from '../../errors.ts';
 import { type BodyBuffer, BodyBuffers, type MemoryCalls } from './body-buffers.ts';
 
-/** Most memory that is kept for later bodies: those of eight clients with two photos of 4 MB each. */
+/** Maximum memory that is kept for later bodies: those of eight clients with two photos of 4 MB each. */
 const maxKept_bytes = 64 * 1024 * 1024;
 
 /**
- * Limits the memory of bodies. Each is charged for the bytes that have arrived, whatever length it declares, and a large one for a huge
- * page more. No owner can use all of the memory.
+ * Limits the memory of bodies. Each is charged for the bytes that have arrived, whatever length it declares;
+ * a large one is charged one huge page more. No owner can use all of the memory.
  */
 export class Uploads {
-  /** Most memory for the bodies of all unanswered requests. */
+  /** Maximum memory for the bodies of in-flight requests. */
   readonly #limit_bytes: number;
-  /** Most memory for those of one owner, a key or an address: half of it, and at least one body. */
+  /** Maximum memory for one owner (a key or an IP address): half of the total, and at least one body. */
   readonly #share_bytes: number;
   readonly #owned = new Map<string, number>();
-  /** What is kept there for later bodies makes mode for bodies. */
+  /** Memory kept for later bodies is released when new bodies need it. */
   readonly buffers: BodyBuffers;
-  /** Bytes that are charged for all bodies in memory. */
+  /** Bytes charged for all bodies in memory. */
   used_bytes = 0;
 
   constructor(
@@ -29,13 +29,19 @@ export class Uploads {
     this.buffers = new BodyBuffers(memory, Math.min(maxKept_bytes, max_upload_bytes / 4));
   }
 
-  /** `length` undefined: any up to `limit`. Throws Problem overloaded when it would not fit even if no other body grew. */
+  /**
+   * `length` undefined: any length up to `limit`. Throws Problem overloaded if it would not fit even if no
+   * other body grew.
+   */
   open(owner: string, length: number | undefined, limit: number): Upload {
     if (!this.#fits(owner, length ?? 1)) throw new Problem('overloaded');
     return new Upload(this, owner, length, limit);
   }
 
-  /** Reserves bytes for a body of this owner; false when there is no room. A negative number releases them. */
+  /**
+   * Reserves bytes for a body of this owner; returns false if there is no room. A negative number releases
+   * them.
+   */
   charge(owner: string, bytes: number): boolean {
     if (bytes > 0 && !this.#fits(owner, bytes)) return false;
     const owned = (this.#owned.get(owner) ?? 0) + bytes;
@@ -53,16 +59,19 @@ export class Uploads {
   }
 }
 
-/** Huge pages are asked for when so much of a body has arrived, and at least twice a huge page is to come. */
+/**
+ * Huge pages are requested when this much of a body has arrived and at least twice a huge page is still
+ * expected.
+ */
 const hugeFrom_bytes = 256 * 1024;
 const hugePage_bytes = 2 * 1024 * 1024;
 
-/** What a body of unknown length begins with. */
+/** Initial capacity for a body of unknown length. */
 const first_bytes = 64 * 1024;
 
 /**
- * A larger one moves to memory for the largest body, of which only what is written takes any. Moving more than this at once would hold the
- * main thread up.
+ * A larger body moves to memory for the largest body, of which only the written part takes memory. Moving
+ * more than this at once would block the main thread.
  */
 const maxMoved_bytes = 4 * 1024 * 1024;
 
@@ -72,14 +81,14 @@ const nobody = () => {};
 export class Upload {
   readonly #uploads: Uploads;
   readonly #owner: string;
-  /** That it declares. */
+  /** Declared length of the body. */
   readonly #length: number | undefined;
-  /** Most bytes of the body; the client is told. */
+  /** Maximum length of the body; the response reports it. */
   readonly limit: number;
   #buffer: BodyBuffer | undefined;
-  /** Bytes that have come. */
+  /** Bytes that have arrived. */
   #filled = 0;
-  /** Bytes that are reserved for it. */
+  /** Bytes reserved for it. */
   #charged = 0;
   /** Problem body_too_large or overloaded, or a failed allocation. The bytes are then incomplete. */
   fault: Error | undefined;
@@ -108,7 +117,10 @@ export class Upload {
     }
   }
 
-  /** Wipes the bytes and gives their memory back. Call it when nothing reads them any more; a second call does nothing. */
+  /**
+   * Wipes the bytes and releases their memory. Call it when nothing reads them any more; a second call does
+   * nothing.
+   */
   release(): void {
     if (this.#released) return;
     this.#released = true;
@@ -131,7 +143,10 @@ export class Upload {
     this.#filled = filled;
   }
 
-  /** Moves what has come to memory for all of a body whose length is known, else to twice as much as it has, or to all that it may have. Throws Problem overloaded. */
+  /**
+   * Moves the arrived bytes to memory for the whole body if its length is known, otherwise to twice the size,
+   * or to the maximum. Throws Problem overloaded.
+   */
   #grow(filled: number): void {
     const { buffers } = this.#uploads;
     const before = this.#buffer;
@@ -153,11 +168,11 @@ export class Upload {
     buffers.release(before, this.#filled, nobody);
   }
 
-  /** Charges the memory that the buffer takes with so many bytes. Throws Problem overloaded. */
+  /** Charges the memory that the buffer takes with this many bytes. Throws Problem overloaded. */
   #charge(buffer: BodyBuffer, filled: number): void {
     const length = this.#length;
     const { hugeUpTo } = buffer;
-    // What is written into a huge page takes the whole page, so that one is charged ahead.
+    // A write into a huge page takes the whole page, so one page is charged ahead.
     const taken = filled < hugeUpTo ? Math.min(filled + hugePage_bytes, hugeUpTo) : filled;
     if (!this.#reserve(buffer, taken)) throw new Problem('overloaded');
     if (length === undefined || length <= hugeUpTo) return;
@@ -167,7 +182,7 @@ export class Upload {
     }
   }
 
-  /** False when there is no room for so many bytes, or for what the buffer takes already. */
+  /** Returns false if there is no room for this many bytes, or for the buffer's current memory. */
   #reserve(buffer: BodyBuffer, bytes: number): boolean {
     const resident = Math.max(buffer.resident, bytes);
     if (resident > this.#charged) {

@@ -14,11 +14,14 @@ import { type Connections, cannotListen, type ListenerOptions, type Listening, u
 import { packetsOf } from './packets.ts';
 import { NodeWire, unclearPrefix, wiresOf } from './wire.ts';
 
-/** The clocks that µWS has, with its times. */
+/** The same timeouts as µWS. */
 const head_ms = 10_000;
 const check_ms = 2000;
 
-/** As of µWS: forward secrecy and authenticated encryption only. Node lists those of TLS 1.3 together with those of 1.2. */
+/**
+ * As with µWS: forward secrecy and authenticated encryption only. Node lists the ciphers of TLS 1.3 together
+ * with those of 1.2.
+ */
 const ciphers = [
   'TLS_AES_128_GCM_SHA256',
   'TLS_AES_256_GCM_SHA384',
@@ -45,7 +48,7 @@ export class NodeListener implements Listening {
       keepAliveTimeout: options.keep_alive_ms,
       headersTimeout: head_ms,
       connectionsCheckingInterval: check_ms,
-      // Bodies have clocks of their own (UploadClocks).
+      // Bodies have separate timeouts (UploadClocks).
       requestTimeout: 0,
       insecureHTTPParser: false,
     };
@@ -57,7 +60,10 @@ export class NodeListener implements Listening {
     return new NodeListener(server, options);
   }
 
-  /** Past the `close` of node:http, which would end idle connections although their next request may be on its mode. */
+  /**
+   * Bypasses the `close` of node:http, which would end idle connections although their next request may be on
+   * its way.
+   */
   stopListening(): void {
     if (this.#server.listening) NetServer.prototype.close.call(this.#server);
   }
@@ -73,7 +79,7 @@ function secureContext({ certificate }: ListenerOptions) {
   return { cert: readFileSync(cert), key: readFileSync(key), ciphers, minVersion: 'TLSv1.2' } as const;
 }
 
-/** Makes the server hand every request to `handle`, and listen. */
+/** Makes the server pass every request to `handle`, and listens. */
 async function listen(server: Server, options: ListenerOptions): Promise<void> {
   const { host, port, onFault, connections, makesRoom = false } = options;
   count(server, connections, makesRoom);
@@ -91,14 +97,14 @@ async function listen(server: Server, options: ListenerOptions): Promise<void> {
   server.on('error', onFault);
 }
 
-/** `unclear`: of its requests it is not clear where the body ends. */
+/** `unclear`: the end of its requests' bodies is ambiguous. */
 function serve(server: Server, { limits, handle, onFault }: ListenerOptions, unclear: boolean): void {
-  // The size of the head limits how many there are; Node would drop the others silently.
+  // The size of the headers already limits their number; Node would drop the others silently.
   server.maxHeadersCount = 0;
   const handleRequest: RequestListener = (req, res) => {
     const { socket } = req;
     heard.add(socket);
-    // What follows a body whose end is unclear may be no request of this client's.
+    // Bytes after a body with an ambiguous end may not be a request of this client.
     if (ended.has(socket) || !hasRoom(socket, res)) return;
     if (hasTwoHosts(req)) {
       ended.add(socket);
@@ -117,9 +123,9 @@ function serve(server: Server, { limits, handle, onFault }: ListenerOptions, unc
     }
   };
   server.on('request', handleRequest);
-  // An expectation that Node does not know; it would answer without problem+json.
+  // Node does not know the expectation, and would respond without problem+json.
   server.on('checkExpectation', handleRequest);
-  // Node would close the connection without a word, and has let go of its errors.
+  // Node would close the connection without a response, and no longer listens for its errors.
   server.on('connect', ({ socket }) => {
     socket.on('error', () => {});
     closeSoon(
@@ -132,17 +138,23 @@ function serve(server: Server, { limits, handle, onFault }: ListenerOptions, unc
 const heard = new WeakSet<Socket>();
 const ended = new WeakSet<Socket>();
 
-/** RFC 9112 section 3.2: 400. µWS refuses it too, and a proxy may have read the other one. */
+/** RFC 9112 section 3.2: 400. µWS rejects it too, because a proxy may have read the other one. */
 function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
   return rawHeaders.filter((name, at) => at % 2 === 0 && /^host$/i.test(name)).length > 1;
 }
 
-/** Most requests of one connection whose answers are not sent: each takes some KiB, and the kernel hands over a thousand at once. */
+/**
+ * Maximum number of requests per connection whose responses are not sent: each takes some KiB, and the kernel
+ * delivers a thousand at once.
+ */
 const maxPipelined = 32;
 
 const pipelined = new WeakMap<Socket, number>();
 
-/** False, and the connection is closed, where too many requests of it wait, as µWS closes it at the first that has to. */
+/**
+ * Returns false and closes the connection if too many of its requests wait. µWS closes it at the first one
+ * that has to wait.
+ */
 function hasRoom(socket: Socket, res: ServerResponse): boolean {
   const waiting = pipelined.get(socket) ?? 0;
   if (waiting >= maxPipelined) {
@@ -155,7 +167,7 @@ function hasRoom(socket: Socket, res: ServerResponse): boolean {
   return true;
 }
 
-/** Beyond the limit the connection ends that is idle and the oldest, or the new one where none is idle. */
+/** Beyond the limit, closes the oldest idle connection, or the new one if none is idle. */
 function makeRoom(server: Server, connections: Connections): void {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
@@ -181,13 +193,13 @@ function count(server: Server, connections: Connections, makesRoom: boolean): vo
       connections.open -= 1;
     });
   });
-  // A failed handshake is no connection of node:https.
+  // A failed handshake never becomes a connection of node:https.
   server.on('tlsClientError', () => {
     connections.silent += 1;
   });
   server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
-    // Without a listener of ours node:http reads into memory that it keeps, with the last bodies, and gives us copies. With one,
-    // each packet comes here before its parser has read it, and after.
+    // Without this listener node:http reads into memory that it keeps, with the last bodies, and returns
+    // copies. With it, each packet arrives here before and after its parser has read it.
     const packets = packetsOf(socket);
     socket.prependListener('data', (packet: Buffer) => packets.read(packet));
     socket.on('data', () => packets.done([...wiresOf(socket)].some(({ exchange }) => exchange.awaitsBody)));
@@ -202,7 +214,7 @@ interface ParseError extends NodeJS.ErrnoException {
   bytesParsed?: number;
 }
 
-/** Faults of a head that leave open where its body ends. */
+/** Errors in headers that leave the end of the body ambiguous. */
 const unclearCodes = [
   'HPE_UNEXPECTED_CONTENT_LENGTH',
   'HPE_INVALID_CONTENT_LENGTH',
@@ -213,24 +225,27 @@ const nothing = Buffer.alloc(0);
 
 const refused = new WeakSet<Socket>();
 
-/** What node:http could not read. Its parser goes on failing for all that follows on the connection. */
+/**
+ * Handles input that node:http could not parse. Its parser keeps failing for everything that follows on the
+ * connection.
+ */
 function hearFault(error: ParseError, socket: Socket, again: Server): void {
   if (refused.has(socket)) return;
   refused.add(socket);
   const wires = [...wiresOf(socket)];
-  // A client that says nothing, or has left.
+  // The client sent nothing, or has left.
   if (!socket.writable || !error.code?.startsWith('HPE_')) {
     socket.destroy();
     return;
   }
   if (wires.length > 0) {
-    // What came before the fault, such as the end of a body, is delivered first.
+    // Data before the error, such as the end of a body, is delivered first.
     setImmediate(() => {
       for (const wire of wires) wire.endConnection();
     });
     return;
   }
-  // A request behind one with `Connection: close`: nobody answers it (RFC 9112 section 9.6).
+  // A request after one with `Connection: close` gets no response (RFC 9112 section 9.6).
   if (error.code === 'HPE_CLOSED_CONNECTION') {
     closeSoon(socket);
     return;
@@ -250,23 +265,26 @@ function refuse({ code }: Partial<ParseError>, socket: Duplex): void {
   closeSoon(socket, `HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
 }
 
-/** A head, its fields that say where the body ends by other names. */
+/** Returns headers in which the fields that define the body's end have other names. */
 function renamed(text: string): string {
   const [head] = text.split('\r\n\r\n', 1);
   return `${head!.replaceAll(/\r\n(?=(?:content-length|transfer-encoding):)/gi, `\r\n${unclearPrefix}`)}\r\n\r\n`;
 }
 
-/** How long a connection is read on that was ended: a reset would discard an answer. */
+/** Maximum time for reading a connection after its end, because a reset would discard a response. */
 const linger_ms = 1000;
 
-/** Ends a connection of which node:http can read no more, with what is still to be said. */
+/** Ends a connection of which node:http can read no more, after a last response. */
 function closeSoon(socket: Duplex, last = ''): void {
   socket.end(last);
   const timer = setTimeout(() => socket.destroy(), linger_ms);
   socket.once('close', () => clearTimeout(timer));
 }
 
-/** The connection of a head that node:http did not read, because its body could end in two places: it reads another one, and answers. */
+/**
+ * Replays, on the same connection, headers that node:http rejected because their body could end in two
+ * places: it reads changed headers and responds.
+ */
 class SecondReading extends Duplex {
   readonly #socket: Socket;
   readonly remoteAddress: string | undefined;

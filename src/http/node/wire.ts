@@ -23,7 +23,10 @@ export class NodeWire implements Wire {
   #sending: Sending | undefined;
   #isKept = false;
 
-  /** Call inside the listener of `request`. `unclear`: the fields that say where its body ends have `unclearPrefix`. */
+  /**
+   * Call it inside the listener of `request`. `unclear`: the fields that define the body's end have
+   * `unclearPrefix`.
+   */
   constructor(req: IncomingMessage, res: ServerResponse, limits: ExchangeLimits, unclear = false) {
     this.#res = res;
     this.#socket = req.socket;
@@ -39,13 +42,16 @@ export class NodeWire implements Wire {
     exchange.onOver(() => exchanges.delete(this));
   }
 
-  /** Call it when node:http can read no more of the connection. */
+  /** Call it if node:http can read no more of the connection. */
   endConnection(): void {
     this.isLast = true;
     this.exchange.endUnclear();
   }
 
-  /** Where more is to come, the response stays open: ended now, Node would close the connection. */
+  /**
+   * If more of the body is to come, the response stays open, because Node would close the connection at its
+   * end.
+   */
   send(reply: Reply, mode: ReplyMode): void {
     const { status, headers, body } = reply;
     this.#isKept = mode === 'keep' || mode === 'skip';
@@ -72,11 +78,11 @@ export class NodeWire implements Wire {
     this.#socket.destroy();
   }
 
-  /** node:http has no clock for a body. */
+  /** node:http has no timeout for a body. */
   rearm(): void {}
 }
 
-/** A body on its mode to its client, a long one in pieces: TLS would copy all of it. */
+/** A body on its way to its client. A long one is sent in pieces, because TLS would copy all of it. */
 class Sending implements UnreadAnswer {
   readonly held_bytes: number;
   readonly #res: ServerResponse;
@@ -86,7 +92,7 @@ class Sending implements UnreadAnswer {
   #handed = 0;
   #ends: boolean;
 
-  /** `ends`: with its last byte; otherwise the response stays open until `end`. */
+  /** `ends`: ends the response with its last byte; otherwise it stays open until `end`. */
   constructor(
     res: ServerResponse,
     socket: Socket,
@@ -113,7 +119,10 @@ class Sending implements UnreadAnswer {
     this.#hand();
   }
 
-  /** All that the kernel has taken of this connection, also of answers before this one. Node does not tell those behind that it has ended. */
+  /**
+   * Returns the bytes that the kernel has accepted on this connection, including earlier responses. Node does
+   * not notify responses behind those that the connection has ended.
+   */
   push(): number {
     if (this.#taken || this.#socket.destroyed) this.#unread.delete(this);
     return this.#socket.bytesWritten - this.#socket.writableLength;
@@ -147,12 +156,15 @@ class Sending implements UnreadAnswer {
   }
 }
 
-/** Stands before the names of fields that node:http would not take. */
+/** Prefix for names of fields that node:http would reject. */
 export const unclearPrefix = 'unclear-';
 
 const openWires = new WeakMap<Socket, Set<NodeWire>>();
 
-/** The exchanges of a connection that are not over. They have left when it ends; those that wait behind others as well. */
+/**
+ * Exchanges of a connection that are not over, including those that wait behind others. All count as left
+ * when it ends.
+ */
 export function wiresOf(socket: Socket): Set<NodeWire> {
   const known = openWires.get(socket);
   if (known !== undefined) return known;

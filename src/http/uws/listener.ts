@@ -10,7 +10,10 @@ import {
 import type { App, HttpResponse, ListenSocket, Uws } from './uws.ts';
 import { UwsWire } from './wire.ts';
 
-/** Forward secrecy and authenticated encryption only, for TLS 1.2; TLS 1.3 has no others. µWS itself refuses older versions. */
+/**
+ * Forward secrecy and authenticated encryption only, for TLS 1.2; TLS 1.3 has no others. µWS itself rejects
+ * older versions.
+ */
 const ciphers = 'ECDHE+AESGCM:ECDHE+CHACHA20';
 
 export class UwsListener implements Listening {
@@ -35,7 +38,7 @@ export class UwsListener implements Listening {
     this.url = urlOf(options, this.port);
   }
 
-  /** Rejects with an Error for people when it cannot listen, or when µWS cannot use the certificate. */
+  /** Rejects with an Error for people if it cannot listen, or if µWS cannot use the certificate. */
   static async open(uws: Uws, options: ListenerOptions): Promise<UwsListener> {
     try {
       return new UwsListener(uws, options);
@@ -63,7 +66,7 @@ function tlsApp(uws: Uws, { cert, key }: NonNullable<ListenerOptions['certificat
   }
 }
 
-/** Makes the app hand every request to `handle`, and count its connections. */
+/** Makes the app pass every request to `handle`, and counts its connections. */
 function handleRequests(app: App, { limits, handle, onFault, connections }: ListenerOptions): void {
   app.any('/*', (res, req) => {
     // A JavaScript exception in a callback of µWS would end the process.
@@ -87,7 +90,7 @@ function handleRequests(app: App, { limits, handle, onFault, connections }: List
       res.close();
       return;
     }
-    // The first request of the connection replaces this listener with its own, or removes it by its answer.
+    // The first request of the connection replaces this listener with its own, or removes it by responding.
     res.onAborted(() => {
       connections.silent += 1;
     });
@@ -95,5 +98,5 @@ function handleRequests(app: App, { limits, handle, onFault, connections }: List
   app.filter(count);
 }
 
-/** µWS does not say why listening failed. */
+/** µWS does not report why listening failed. */
 const listenRefused = new Error('µWebSockets cannot listen');

@@ -3,18 +3,26 @@ import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { productPath, uwsFolder } from '../../config/paths.ts';
 
-/** Finds a µWebSockets.js that loads here: that of FACEMATCH_UWS, or one of the two versions that set-up lifts out of npm packages. */
+/**
+ * Finds a µWebSockets.js that loads on this machine: that of FACEMATCH_UWS, or one of the two versions that
+ * set-up extracts from npm packages.
+ */
 
-/** The newest first; its binaries need glibc 2.38. Set-up lifts the one that loads (scripts/lib/uws.mjs). */
+/**
+ * The newest first; its binaries need glibc 2.38. Set-up extracts the one that loads (scripts/lib/uws.mjs).
+ */
 const versions = ['20.69.0', '20.51.4'] as const;
 
-/** The binary of a version for this platform, processor and release of Node. */
+/** Name of the binary of a version for this platform, CPU and release of Node. */
 export function liftedUws(version: string): string {
   const system = `${process.platform}-${process.arch}-${process.versions.node.split('.')[0]}`;
   return productPath(`build/uws/${version}/${system}/uws.node`);
 }
 
-/** Largest head that may come in several packets, in bytes: that of node:http. µWS reads it when it is loaded; its own is 4 KiB. */
+/**
+ * Maximum size in bytes of headers that arrive in several packets, the same as in node:http. µWS reads it
+ * when it is loaded; its default is 4 KiB.
+ */
 const maxHead_bytes = 16 * 1024;
 
 /** The parts of µWS's objects that are used here; docs/uws-lifecycle.md says when each is valid. */
@@ -22,7 +30,7 @@ export interface HttpRequest {
   forEach(visit: (name: string, value: string) => void): void;
   getCaseSensitiveMethod(): string;
   getUrl(): string;
-  /** The first field of a name in lower case; empty when there is none. */
+  /** Returns the first header of a lower-case name; empty if absent. */
   getHeader(name: string): string;
   getQuery(): string | undefined;
 }
@@ -32,7 +40,7 @@ export interface HttpResponse {
   writeHeader(name: string, value: string): this;
   end(body: string | Uint8Array, closeConnection?: boolean): this;
   endWithoutBody(): this;
-  /** Whether all has been sent, and whether the response is over. */
+  /** Returns whether everything has been sent, and whether the response is complete. */
   tryEnd(body: string | Uint8Array, totalSize: number): [ok: boolean, done: boolean];
   getWriteOffset(): number;
   close(): this;
@@ -55,7 +63,7 @@ export interface App {
     options: number,
     callback: (socket: ListenSocket | false) => void,
   ): unknown;
-  /** Stops listening and ends every connection. */
+  /** Stops listening and closes every connection. */
   close(): unknown;
 }
 
@@ -67,21 +75,27 @@ export interface ListenSocket {
 export interface Uws {
   App(): App;
   /**
-   * Reads two PEM files, once. The ciphers are those of TLS 1.2, in OpenSSL's format; those of TLS 1.3 cannot be chosen. Throws an Error
-   * without a reason when the files cannot be used.
+   * Reads two PEM files once. The ciphers are those of TLS 1.2, in OpenSSL's format; those of TLS 1.3 are
+   * fixed. Throws an Error without a reason if the files cannot be used.
    */
   SSLApp(options: { cert_file_name: string; key_file_name: string; ssl_ciphers: string }): App;
   us_socket_local_port(socket: ListenSocket): number;
-  /** Connections of the app go on. Do not call it after `close` of the app: it would use freed memory. */
+  /**
+   * Stops listening; connections of the app continue. Do not call it after `close` of the app: it would use
+   * freed memory.
+   */
   us_listen_socket_close(socket: ListenSocket): void;
-  /** Listening fails when the port is taken; the default would share it with the other process. */
+  /** Makes listening fail if the port is taken; the default would share it with the other process. */
   LIBUS_LISTEN_EXCLUSIVE_PORT: number;
   version: string;
-  /** Why the candidates before it could not be used, a line each. */
+  /** One line for each earlier candidate, saying why it could not be used. */
   passedOver: readonly string[];
 }
 
-/** `own`: a folder that holds a package, tried first. Call it before other threads start: it sets a variable of the environment. */
+/**
+ * `own`: a folder that contains a package, tried first. Call it before other threads start, because it sets
+ * an environment variable.
+ */
 export function loadUws(own = uwsFolder()): Uws {
   process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(maxHead_bytes);
   const passedOver: string[] = [];
@@ -98,33 +112,33 @@ export function loadUws(own = uwsFolder()): Uws {
   );
 }
 
-/** `known`: the version of a build that set-up lifted; that of one's own stands beside it. */
+/** `known`: version of a build that set-up extracted; an operator's own build states it itself. */
 function tryLoad(path: string, known?: string): Omit<Uws, 'passedOver'> | string {
   const require = createRequire(import.meta.url);
   try {
     const version = known ?? versionOf(require.resolve(path));
     if (!isKnown(version)) return `its version ${version} is not 20.${oldestKnown} or a later one of 20`;
-    // Of the last two no documentation tells.
+    // No documentation mentions the last two.
     const loaded = require(path) as Uws & { getParts?: unknown; _cfg?(option: 'silent'): void };
-    // Some republications fall back to a slow server in JavaScript, which has neither.
+    // Some republications fall back to a slow server in JavaScript, which lacks both.
     if (typeof loaded.SSLApp !== 'function' || typeof loaded.getParts !== 'function') {
       return 'its binary did not load and it fell back to JavaScript, which is refused';
     }
-    // Without this, each answer carries a header `uWebSockets: 20`.
+    // Without this, each response has a header `uWebSockets: 20`.
     loaded._cfg?.('silent');
     return { ...loaded, version };
   } catch (error) {
-    // Node adds the list of requiring files when a module is missing.
+    // Node appends the list of requiring files if a module is missing.
     const [reason = ''] = (error as Error).message.split('\nRequire stack:');
     return reason.split('\n').filter(Boolean).join(' ');
   }
 }
 
-/** The oldest whose rules docs/uws-lifecycle.md has. */
+/** The oldest version that docs/uws-lifecycle.md covers. */
 const oldestKnown = 51;
 const isKnown = (version: string) => Number(/^20\.(\d+)\./.exec(version)?.[1]) >= oldestKnown;
 
-/** Some packages export no package.json, so it is looked for above the file that was loaded. */
+/** Some packages do not export package.json, so it is searched for above the loaded file. */
 function versionOf(file: string): string {
   for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder)) {
     try {
@@ -133,7 +147,7 @@ function versionOf(file: string): string {
       };
       if (version) return version;
     } catch {
-      // It is not in this folder.
+      // The file is not in this folder.
     }
   }
   return 'unknown';

@@ -11,7 +11,7 @@ import { framingOf, HeaderFields, type Request, requestOf } from '../request.ts'
 import { piece_bytes, type UnreadAnswer, type UnreadAnswers } from '../unread.ts';
 import type { HttpRequest, HttpResponse } from './uws.ts';
 
-/** A write that is larger than µWS's cork buffer of 16 KiB goes to the socket at once. */
+/** A write larger than µWS's cork buffer of 16 KiB goes to the socket at once. */
 const beyondCork_bytes = 16 * 1024 + 1;
 
 const never = () => {};
@@ -19,42 +19,47 @@ const never = () => {};
 /** One exchange of µWS. Only this file uses its request and response; docs/uws-lifecycle.md lists the rules for that. */
 export class UwsWire implements Wire {
   readonly exchange: Exchange;
-  /** µWS skips a short rest by itself. */
+  /** µWS skips a short rest without help. */
   readonly discards = ['drain'] as const;
   readonly #unread: UnreadAnswers;
-  /** µWS ends the connection after the answer, and then says so in no header of its own. */
+  /** µWS ends the connection after the response, and then sends no Connection header itself. */
   readonly #isMarked: boolean;
-  /** Undefined once answered or aborted: µWS's object must not be used after that. */
+  /** Undefined once replied or aborted: µWS's object must not be used after that. */
   #res: HttpResponse | undefined;
   #inCallback = true;
-  /** µWS may still be reading the packet of the request: it would answer another one behind it. */
+  /** µWS may still be reading the packet of the request, and would respond to another one in it. */
   #inPacket = true;
   #sending: Sending | undefined;
-  /** An interim response was written, so µWS takes the status as written. */
+  /** An interim response was written, so µWS considers the status written. */
   #interim = false;
-  /** What the end of the connection waits for: all of the answer sent, and the rest of the body discarded. */
+  /**
+   * Conditions for closing the connection: the whole response is sent, and the rest of the body discarded.
+   */
   #toCome = 2;
 
-  /** Call inside µWS's request callback, and `stay` before that returns. */
+  /** Call it inside µWS's request callback, and `stay` before that returns. */
   constructor(res: HttpResponse, req: HttpRequest, limits: ExchangeLimits) {
     this.exchange = new Exchange(copyRequest(res, req), this, limits);
-    // uWebSockets src/HttpContext.h takes any value of five characters for `close`, of the first field of this name.
+    // uWebSockets src/HttpContext.h takes any value of five characters for `close`, and reads the first field
+    // of this name.
     this.#isMarked = req.getHeader('connection').length === 5;
     this.#unread = limits.unread;
     this.#res = res;
   }
 
-  /** µWS reads chunks leniently, so what follows such a body may be no request of this client's. */
+  /** µWS reads chunks leniently, so bytes after such a body may not be a request of this client. */
   get isLast(): boolean {
     return this.exchange.request.framing === 'chunked';
   }
 
-  /** Call at the end of µWS's request callback: attaches the listeners that an unfinished exchange needs. */
+  /**
+   * Call it at the end of µWS's request callback: attaches the listeners that an unfinished exchange needs.
+   */
   stay(): void {
     this.#inCallback = false;
     const res = this.#res;
     if (res === undefined) return;
-    // An answer in a microtask still comes within the packet.
+    // A response sent in a microtask is still within the packet.
     if (this.exchange.request.closes) setImmediate(() => this.#leavePacket());
     else this.#leavePacket();
     this.#listen(res);
@@ -69,7 +74,8 @@ export class UwsWire implements Wire {
     const size = Buffer.byteLength(reply.body);
     if (mode === 'cut') this.#sendAndCut(res, reply, hasBody);
     else if (mode === 'drain') this.#sendOpen(res, reply, hasBody, size);
-    // µWS ends no connection behind a head alone, nor behind a body that does not go out at once. A document cannot be padded.
+    // µWS does not close the connection after headers alone, or after a body that is not sent at once. A
+    // document cannot be padded.
     else if (mode === 'close' && (!hasBody || size > piece_bytes || typeof reply.body !== 'string')) {
       this.#toCome = 1;
       this.#sendOpen(res, reply, hasBody, size);
@@ -88,25 +94,34 @@ export class UwsWire implements Wire {
     res?.close();
   }
 
-  /** resume() resets µWS's timeout, but restores what the last pause() saved: alone it would stop the socket. */
+  /**
+   * resume() resets µWS's timeout but restores the state saved by the last pause(): alone it would stop the
+   * socket.
+   */
   rearm(): void {
     this.#res?.pause();
     this.#res?.resume();
   }
 
-  /** Closing before would reset the connection, and clients report that instead of the answer (RFC 9112 section 9.6). */
+  /**
+   * Closing earlier would reset the connection, and clients would report that instead of the response (RFC
+   * 9112 section 9.6).
+   */
   #closeWhenDone(res: HttpResponse): void {
     this.#toCome -= 1;
     if (this.#toCome === 0) closeSoon(res);
   }
 
-  /** µWS itself answers `100-continue` in lower case only (RFC 9110 section 10.1.1: any case). */
+  /** µWS itself handles `100-continue` in lower case only (RFC 9110 section 10.1.1: any case). */
   #waitsForContinue(): boolean {
     const expect = this.exchange.request.headers.get('expect');
     return expect !== undefined && expect !== '100-continue' && expect.toLowerCase() === '100-continue';
   }
 
-  /** µWS has no call for this in JavaScript. Its writeStatus sends any text, but only the first one of a response. */
+  /**
+   * µWS has no JavaScript call for this. Its writeStatus sends any text, but only the first one of a
+   * response.
+   */
   #continue(res: HttpResponse): void {
     this.#interim = true;
     res.writeStatus('100 Continue\r\n');
@@ -115,7 +130,8 @@ export class UwsWire implements Wire {
   #writeHead(res: HttpResponse, { status, headers }: Reply): void {
     const line = `${status} ${STATUS_CODES[status] ?? ''}`;
     if (!this.#interim) res.writeStatus(line);
-    // All in one call, because each costs as much as its text: a name may be any text as well. The first also carries the status line.
+    // All headers are written in one call, because each call costs as much as its text, and a name may be any
+    // text. The first also carries the status line.
     let head = this.#interim ? `HTTP/1.1 ${line}\r\n` : '';
     const last = headers.at(-1);
     if (last === undefined) return;
@@ -124,15 +140,16 @@ export class UwsWire implements Wire {
   }
 
   /**
-   * `end` of µWS loses the body when its cork buffer cannot be written, and ends the process unless there is an abort handler. `tryEnd` reports
-   * it, and the rest is sent when there is room. A short body that is the last may be missed by a client that does not read.
+   * `end` of µWS loses the body if its cork buffer cannot be written, and ends the process unless there is an
+   * abort handler. `tryEnd` reports it, and the rest is sent when there is room. A client that does not read
+   * may miss a short body that is the last.
    */
   #sendWhole(res: HttpResponse, reply: Reply, hasBody: boolean, size: number, close: boolean): void {
     this.#cork(res, () => {
       this.#writeHead(res, reply);
       if (!hasBody) {
         if (!isBodiless(reply.status)) res.writeHeader('Content-Length', String(size));
-        // Without arguments: with a length, µWS waits for that many bytes of body.
+        // Called without arguments: given a length, µWS waits for that many bytes of body.
         res.endWithoutBody();
         return;
       }
@@ -145,9 +162,10 @@ export class UwsWire implements Wire {
   }
 
   /**
-   * The connection's last answer. uWebSockets src/HttpResponse.h (internalEnd) ends the connection at once only where nothing is corked,
-   * otherwise behind the packet: a request behind this one would be answered before (RFC 9112 section 9.6 forbids it). So within the packet
-   * the body is padded beyond the cork buffer.
+   * Sends the connection's last response. uWebSockets src/HttpResponse.h (internalEnd) closes the connection
+   * at once only if nothing is corked, otherwise after the packet: a request behind this one would get its
+   * response first, which RFC 9112 section 9.6 forbids. So within the packet the body is padded beyond the
+   * cork buffer.
    */
   #endLast(res: HttpResponse, body: string): void {
     if (this.#isMarked) res.writeHeader('Connection', 'close');
@@ -158,7 +176,7 @@ export class UwsWire implements Wire {
     this.#inPacket = false;
   }
 
-  /** Sends an answer, the connection's last, and leaves its response open, for which µWS has no call. */
+  /** Sends the connection's last response and leaves it open, for which µWS has no call. */
   #sendOpen(res: HttpResponse, reply: Reply, hasBody: boolean, size: number): void {
     this.#listen(res);
     this.#cork(res, () => {
@@ -171,7 +189,7 @@ export class UwsWire implements Wire {
       }
       res.writeHeader('Date', new Date().toUTCString());
       if (!isBodiless(reply.status)) res.writeHeader('Content-Length', String(size));
-      // writeHeader sends any text: this ends the head.
+      // writeHeader sends any text, so this ends the headers.
       res.writeHeader('Connection', 'close\r\n');
       onSent();
     });
@@ -186,8 +204,9 @@ export class UwsWire implements Wire {
   }
 
   /**
-   * µWS drops its buffer when it closes such a connection, so the answer, a problem, is padded to be larger than the buffer. writeHeader
-   * sends any text, so the value of the last header carries the body; the CRLF that µWS appends counts as its last two bytes.
+   * µWS drops its buffer when it closes such a connection, so the response, a problem, is padded to be larger
+   * than the buffer. writeHeader sends any text, so the value of the last header carries the body; the CRLF
+   * that µWS appends counts as its last two bytes.
    */
   #sendAndCut(res: HttpResponse, reply: Reply, hasBody: boolean): void {
     res.onAborted(never);
@@ -201,14 +220,19 @@ export class UwsWire implements Wire {
     res.close();
   }
 
-  /** Puts everything that `write` writes into one packet; inside the request callback µWS does that itself. */
+  /**
+   * Puts everything that `write` writes into one packet; inside the request callback µWS does that itself.
+   */
   #cork(res: HttpResponse, write: () => void): void {
     if (this.#inCallback) write();
     else res.cork(write);
   }
 }
 
-/** It does not close at once: µWS goes on reading from a connection that is closed between two chunks of one packet, and drops its cork buffer. */
+/**
+ * Closing at once would fail: µWS continues to read a connection that is closed between two chunks of one
+ * packet, and drops its cork buffer.
+ */
 function closeSoon(res: HttpResponse): void {
   let open = true;
   res.onAborted(() => {
@@ -219,7 +243,7 @@ function closeSoon(res: HttpResponse): void {
   });
 }
 
-/** A body on its mode to its client, in pieces: µWS copies nothing of it. */
+/** A body on its way to its client, in pieces, so that µWS copies nothing of it. */
 class Sending implements UnreadAnswer {
   readonly held_bytes: number;
   readonly #body: Buffer;
@@ -227,17 +251,20 @@ class Sending implements UnreadAnswer {
   /** Undefined once it is sent or the connection has ended: µWS's object must not be used after that. */
   #res: HttpResponse | undefined;
   #sent: number;
-  /** The response stays open with this, which is called when all is sent. */
+  /** If set, the response stays open, and this is called when everything is sent. */
   readonly #onSent: (() => void) | undefined;
 
-  /** Sends what there is room for; the head was written in the same cork. The response needs an abort handler that calls `over`. */
+  /**
+   * Sends as much as fits; the headers were written in the same cork. The response needs an abort handler
+   * that calls `over`.
+   */
   constructor(res: HttpResponse, body: string | Buffer, unread: UnreadAnswers, onSent?: () => void) {
     this.#res = res;
     this.#body = typeof body === 'string' ? Buffer.from(body) : body;
     this.held_bytes = typeof body === 'string' ? this.#body.length : 0;
     this.#unread = unread;
     this.#onSent = onSent;
-    // Of a short body a part may have been sent.
+    // A part of a short body may have been sent.
     this.#sent = res.getWriteOffset();
     this.#send();
     if (this.#res === undefined) return;
@@ -254,9 +281,10 @@ class Sending implements UnreadAnswer {
   }
 
   /**
-   * uWebSockets src/HttpResponse.h, internalEnd(): the first call of tryEnd sends its total as Content-Length, and every call ends the response
-   * where as many bytes as its own total have been sent. So for a response that stays open the first call, whose total is the true one, keeps
-   * the last byte back, and all later ones give a total that is never reached.
+   * uWebSockets src/HttpResponse.h, internalEnd(): the first call of tryEnd sends its total as
+   * Content-Length, and every call ends the response once as many bytes as its own total have been sent. So
+   * for a response that stays open, the first call, whose total is the true one, keeps the last byte back,
+   * and all later calls give a total that is never reached.
    */
   #send(): void {
     const size = this.#body.length;
@@ -282,14 +310,14 @@ class Sending implements UnreadAnswer {
     res?.close();
   }
 
-  /** The connection has ended, or all is sent. */
+  /** The connection has ended, or everything is sent. */
   over(): void {
     this.#res = undefined;
     this.#unread.delete(this);
   }
 }
 
-/** Copies the head: µWS's own is valid only inside its callback. */
+/** Copies the headers, because µWS's own are valid only inside its callback. */
 function copyRequest(res: HttpResponse, req: HttpRequest): Request {
   const fields = new HeaderFields();
   req.forEach((name, value) => {
@@ -301,7 +329,10 @@ function copyRequest(res: HttpResponse, req: HttpRequest): Request {
   return requestOf(req.getCaseSensitiveMethod(), target, fields, framingOf(fields.headers), peer);
 }
 
-/** An IP address of 4 or 16 bytes as text, '' for anything else, such as a Unix socket; µWS's own text is slower. */
+/**
+ * Formats an IP address of 4 or 16 bytes; '' for anything else, such as a Unix socket. µWS's own conversion
+ * is slower.
+ */
 function addressText(bytes: Uint8Array): string {
   if (bytes.length === 4) return `${bytes[0]}.${bytes[1]}.${bytes[2]}.${bytes[3]}`;
   if (bytes.length !== 16) return '';
