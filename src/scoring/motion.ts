@@ -40,7 +40,7 @@ export interface MotionFrame {
 /**
  * The bars of the decision, with the data behind each. "Prints": 70 sequences of real printed photos that are held still, turned and bent by
  * hand, of 7 people; "still": 16 sequences of live faces that look straight, of the same people (NUAA, 10 frames each). "Photos": 1,128 photos
- * of 150 people (CelebA). `facematch eval-liveness` prints these figures again, and docs/liveness.md has them.
+ * of 150 people (CelebA). `facematch eval-liveness` prints these figures again, and docs/research/liveness.md has them.
  */
 export const motionBars = {
   /** Maximum angles of the first frame. Still frames have up to 10 and 12; photos of people who look into a camera, up to 15 and 20. */

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import sharp from 'sharp';
 import { expect, test } from 'vitest';
 import { endpointIds, readConfig } from '../../../src/config/config.ts';
@@ -139,24 +139,19 @@ test.each(commands)('$line ($file)', async ({ line }) => {
   if (line.includes('--json')) JSON.parse(stdout);
 });
 
-/** The other languages of docs/clients/README.md: what must be installed, and what runs the program. */
+/** The programs of docs/examples in languages that have no test of their own: what must be installed, and what runs each. */
 const languages = [
-  { language: 'java', needs: 'javac', file: 'Match.java', command: 'java Match.java' },
+  { needs: 'javac', program: 'java/Match.java', command: 'java Match.java' },
   {
-    language: 'csharp',
     needs: 'mcs',
-    file: 'match.cs',
+    program: 'csharp/match.cs',
     command: 'mcs -r:System.Net.Http match.cs && mono match.exe',
   },
-  { language: 'go', needs: 'go', file: 'match.go', command: 'go run match.go' },
-  { language: 'php', needs: 'php', file: 'match.php', command: 'php match.php' },
-  { language: 'ruby', needs: 'ruby', file: 'match.rb', command: 'ruby match.rb' },
+  { needs: 'ruby', program: 'ruby/match.rb', command: 'ruby match.rb' },
 ].filter(({ needs }) => spawnSync(needs, ['--version']).error === undefined);
 
-test.each(languages)('the program in $language, as the page shows', async ({ language, file, command }) => {
-  const page = pages.get('docs/clients/README.md')!;
-  const [, source] = new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 's').exec(page)!;
-  writeFileSync(join(folder, file), source!);
+test.each(languages)('runs docs/examples/$program', async ({ program, command }) => {
+  copyFileSync(projectPath(`docs/examples/${program}`), join(folder, basename(program)));
   const { stdout, stderr } = await run(`${command} one.jpg two.jpg`);
   expect(stdout + stderr).toMatch(/"match": ?true/);
 });
