@@ -26,8 +26,8 @@
 namespace facematch::binding {
 namespace {
 
-// An Error of the core becomes data, because structured clone between threads would drop its class
-// and code; any other exception becomes an internal error with its message, for the log.
+// Converts an Error of the core to data, because structured clone between threads would drop its
+// class and code. Any other exception becomes an internal error with its message, for the log.
 template <typename Act>
 Napi::Value guarded(Napi::Env env, Act act) {
   try {
@@ -70,7 +70,7 @@ const std::atomic<uint8_t>* to_flag(const Napi::Value& value) {
   if (value.IsUndefined()) return nullptr;
   static_assert(sizeof(std::atomic<uint8_t>) == 1);
   const auto memory = to_memory(value, "Expected a Uint8Array of one byte last");
-  if (memory.empty()) return nullptr;  // nobody can set it
+  if (memory.empty()) return nullptr;  // cannot be set
   return reinterpret_cast<const std::atomic<uint8_t>*>(memory.data());
 }
 
@@ -125,8 +125,8 @@ void UseHugePages(const Napi::CallbackInfo& info) {
   use_huge_pages(memory.data(), memory.size());
 }
 
-// JavaScript's own `set` and `fill` write shared memory one atomic byte or word after the other,
-// some ten times as slowly; nobody else uses these bytes yet, or any more.
+// JavaScript's own `set` and `fill` write shared memory one atomic byte or word at a time, about
+// ten times as slowly. No other thread uses these bytes at this time.
 void CopyBytes(const Napi::CallbackInfo& info) {
   const auto to = to_memory(info[0]), from = to_memory(info[2]);
   if (from.size() > to.size()) throw Napi::TypeError::New(info.Env(), "Expected bytes that fit");
@@ -139,7 +139,7 @@ void Wipe(const Napi::CallbackInfo& info) {
   std::fill_n(memory.data(), to_number(info[1], memory.size()), uint8_t{0});
 }
 
-// See base64.h. Returns how much of the text was read, and how many bytes were written.
+// See base64.h. Returns the number of text bytes read and of bytes written.
 Napi::Value DecodeBase64(const Napi::CallbackInfo& info) {
   const auto [read, written] = decode_base64_groups(to_memory(info[0]));
   auto done = Napi::Object::New(info.Env());
@@ -148,14 +148,14 @@ Napi::Value DecodeBase64(const Napi::CallbackInfo& info) {
   return done;
 }
 
-// Zeroes what was written of a buffer and returns its pages to the system. Shared memory itself is
+// Zeroes the written part of a buffer and returns its pages to the system. Shared memory itself is
 // freed only after the garbage collector of every thread that saw it has run.
 void Discard(const Napi::CallbackInfo& info) {
   const auto memory = to_memory(info[0]);
   discard(memory.data(), memory.size(), to_number(info[1], memory.size()));
 }
 
-// The calls below do not concern images: Node has no API for them.
+// The calls below do not concern images. They exist because Node has no API for them.
 Napi::Value DropNewConnections(const Napi::CallbackInfo& info) {
   const uint16_t port = to_number(info[0], std::numeric_limits<uint16_t>::max());
   return Napi::Boolean::New(info.Env(), drop_new_connections(port));
@@ -231,8 +231,8 @@ std::string webp_version() {
          std::to_string(version & 0xFF);
 }
 
-// Of the headers, because the library does not tell its own at run time; JPEG_LIB_VERSION, which it
-// does tell, is 62 for all of them. Debian's fixes change neither.
+// Taken from the headers, because the library does not report its version at run time; it reports
+// JPEG_LIB_VERSION, which is 62 for all versions. Debian's fixes change neither.
 #define FACEMATCH_QUOTED(text) #text
 #define FACEMATCH_TEXT_OF(macro) FACEMATCH_QUOTED(macro)
 constexpr const char* kJpegVersion = FACEMATCH_TEXT_OF(LIBJPEG_TURBO_VERSION);
@@ -249,7 +249,8 @@ Napi::Value Versions(const Napi::CallbackInfo& info) {
   return object;
 }
 
-// Keeps no state of a JavaScript environment, so any number of worker threads may load the addon.
+// The module keeps no state per JavaScript environment, so any number of worker threads may load
+// it.
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   const auto add = [&](const char* name, auto call) {
     exports.Set(name, Napi::Function::New(env, call));

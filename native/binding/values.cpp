@@ -10,7 +10,7 @@
 namespace facematch::binding {
 namespace {
 
-// What holds the manifest, see core/runtime/manifest.h.
+// Node of core/runtime/manifest.h for Napi values.
 struct Node {
   Napi::Value value;
 
@@ -76,7 +76,7 @@ Napi::Object from_face(Napi::Env env, const Face& face, size_t index) {
                                            {"face_pixels", quality.face_pixels},
                                            {"dot_pitch", quality.dot_pitch},
                                            {"stretch", quality.stretch}}));
-  // Owned by V8: an external buffer could not be transferred to another thread.
+  // V8 owns it, because an external buffer could not be transferred to another thread.
   auto numbers = Napi::Float32Array::New(env, embedding.size());
   std::copy(embedding.begin(), embedding.end(), numbers.Data());
   object.Set("embedding", numbers);

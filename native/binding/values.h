@@ -17,7 +17,7 @@
 
 namespace facematch::binding {
 
-// Calls that report failures as JS exceptions go through it.
+// Wraps calls that report failures as JS exceptions.
 template <typename Act>
 auto throwing(Napi::Env env, Act act) {
   try {
@@ -29,11 +29,11 @@ auto throwing(Napi::Env env, Act act) {
   }
 }
 
-// Both throw a Napi::Error where a member that the core needs is missing or of another type.
+// Both throw a Napi::Error if a required member is missing or of another type.
 Pack to_pack(const std::string& directory, const Napi::Value& manifest);
 AnalyseOptions to_analyse_options(const Napi::Object& object);
 
-// [{member, stride, rows, columns}] of a detector of that family and size; see OutputShape.
+// Returns [{member, stride, rows, columns}] of a detector of that family and size; see OutputShape.
 Napi::Value detector_outputs(const Napi::Value& detector);
 Napi::Value from_analysis(Napi::Env env, const Analysis& analysis);
 Napi::Value from_error(Napi::Env env, const Error& error);

@@ -29,11 +29,11 @@ struct Engine {
 };
 
 // Loads the engine of the pack's directory once and keeps it until the process ends; later calls
-// with that directory do nothing. Thread-safe, as is engine_of(). Throws Error kInternalError with
-// a readable message.
+// with that directory do nothing. Thread-safe, like engine_of(). Throws Error kInternalError with a
+// readable message.
 const Engine& load_engine(const Pack& pack);
 
-// The engine that was loaded of that directory. Throws Error kInternalError when there is none.
+// Returns the engine loaded from that directory. Throws Error kInternalError if there is none.
 const Engine& engine_of(const std::string& directory);
 
 }  // namespace facematch

@@ -15,7 +15,7 @@ enum class ErrorCode {
   kImageDecodeFailed,       // damaged: `message`, for the log
   kImageDimensions,         // checked in the header: `width`, `height`, `limit_pixels`
   kImageTooComplex,         // decoding took more time than an image may take
-  kInternalError,           // a fault of ours or of the machine: `message`, for the log
+  kInternalError,           // internal error: `message`, for the log
 };
 
 constexpr std::array<const char*, 5> kErrorCodes = {
@@ -39,15 +39,15 @@ struct Error : std::exception {
   }
 };
 
-// Thrown where memory ran out: never the fault of the image.
+// Thrown when memory runs out, which is never the image's fault.
 inline Error out_of_memory() { return {ErrorCode::kInternalError, "out of memory"}; }
 
-// Another thread has cancelled the call: nobody waits for its outcome.
+// Another thread has cancelled the call; its outcome is no longer needed.
 struct Cancelled : std::exception {
   const char* what() const noexcept override { return "cancelled"; }
 };
 
-// `detected`: what it is, a word of the API.
+// `detected`: kind of the file, a value of the API.
 inline Error unsupported_format(std::string detected) {
   Error error(ErrorCode::kUnsupportedImageFormat);
   error.detected = std::move(detected);

@@ -18,7 +18,8 @@
 namespace facematch {
 namespace {
 
-// Grey levels that a chip must span, or it is stretched; chips of ordinary photos span more.
+// Minimum span of a chip in grey levels; a chip below it is stretched. Chips of ordinary photos
+// span more.
 constexpr int kMinRange = 110;
 
 // Takes one image through the stages.
@@ -30,8 +31,7 @@ class Analyser {
         image_(bytes, options.limits, side_for_first_pass(engine.pack),
                Budget(options.image_timeout_ms, options.cancelled)) {}
 
-  // What is searched does not depend on min_det_score: a lower one adds faces, a higher one leaves
-  // some out.
+  // The search does not depend on min_det_score: a lower one adds faces, a higher one removes some.
   Analysis run() {
     Finder finder(engine_, image_, options_);
     Found found = find(image_, finder);
@@ -49,8 +49,8 @@ class Analyser {
   }
 
  private:
-  // The faces of an image: those that are listed, embedded, and those beyond kMaxFaces, which are
-  // not. Each stage returns its own; nothing of it is kept in members.
+  // The faces of an image: the listed ones, embedded, and those beyond kMaxFaces, which are not.
+  // Each stage returns its own faces; none are kept in members.
   struct Found {
     std::vector<FoundFace> faces;
     std::vector<FoundFace> omitted;
@@ -63,7 +63,7 @@ class Analyser {
     for (const DetectionPass pass : passes) {
       run_pass(pass, finder, found.faces, timings_);
       const bool last = pass == passes.back() || finder.cut_short();
-      // Faces that do not end the search are embedded only when there is no further pass.
+      // Faces that do not end the search are embedded only if there is no further pass.
       if (!last && !ends_search(pass, found.faces)) continue;
       order(found.faces);
       found = embed_stage(image, std::move(found.faces), kMaxFaces);
@@ -73,8 +73,8 @@ class Analyser {
     return found;
   }
 
-  // Searches again with the dots merged where an image without a face, or a face, is printed with
-  // them. `pitch`: of two tones.
+  // Searches again with the dots merged if an image without a face, or a face, is printed with
+  // them. `pitch`: pitch of two tones.
   Found find_in_print(Found found, float pitch) {
     if (found.coverage.timed_out) return found;
     if (found.faces.empty() || pitch > 0) pitch = std::max(pitch, pitch_of_image());
@@ -139,7 +139,7 @@ class Analyser {
                   .occlusion_score = {},
                   .live_score = {},
                   .pose = unflattened(estimate_pose(found.points)),
-                  // Of the original chip; only the embedding uses the stretched one.
+                  // Measured on the original chip; only the embedding uses the stretched one.
                   .quality = measure_quality(found.chip, face_pixels),
                   .embedding = {}};
     found.face.quality.stretch = stretch(found.points);
@@ -148,8 +148,8 @@ class Analyser {
   }
 
   // Aligns and embeds the faces in their order, because the human check needs the embedding, and
-  // drops what is not human, until `most` are human or the time is used up. One face is embedded in
-  // any case.
+  // drops those that are not human, until `most` are human or the time is used up. At least one
+  // face is embedded.
   Found embed_stage(Image& image, std::vector<FoundFace> faces, size_t most) {
     Found found;
     if (most > 0) decode_for_chips(image, std::span(faces).first(std::min(most, faces.size())));
@@ -192,7 +192,7 @@ class Analyser {
     return !score || *score >= engine_.pack.human->bar;
   }
 
-  // Its time counts as embedding, that of a finer decoding as decoding.
+  // Its time counts as embedding; that of a finer decoding as decoding.
   void liveness_stage(std::vector<FoundFace>& faces) {
     const Timer timer(timings_.embed, image_.decode_ms());
     for (FoundFace& found : faces) {

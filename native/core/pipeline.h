@@ -1,5 +1,5 @@
-// The only module that knows the order of the stages: decode -> detect -> landmarks -> align ->
-// embed -> human check -> liveness, where asked for.
+// The only module that knows the order of the stages: decode, detect, landmarks, align, embed,
+// human check, and liveness if requested.
 #pragma once
 
 #include <cstdint>

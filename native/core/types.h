@@ -17,12 +17,12 @@ enum class Format { kJpeg, kPng, kWebp };
 enum class AccuracyMode { kFast, kBalance };
 enum class FoundBy { kPrimary, kTiled, kRotated, kPadded, kEnhanced };
 
-// The words of the API, in the order of FoundBy.
+// Values of the API, in the order of FoundBy.
 constexpr std::array<const char*, 5> kFoundBy = {"primary", "tiled", "rotated", "padded",
                                                  "enhanced"};
 static_assert(static_cast<size_t>(FoundBy::kEnhanced) + 1 == kFoundBy.size());
 
-// The words of the API, in the order of Format.
+// Values of the API, in the order of Format.
 constexpr std::array<const char*, 3> kFormats = {"jpeg", "png", "webp"};
 
 // Coordinates are in pixels of the full, upright image, origin top left, unless a comment says
@@ -40,15 +40,15 @@ struct Box {
   float area() const { return width * height; }
   float longer_side() const { return std::max(width, height); }
   Point centre() const { return {x + width / 2, y + height / 2}; }
-  // Of the longer side, around the same middle.
+  // A square of the longer side around the same centre.
   Box square() const {
     const float side = longer_side();
     return {centre().x - side / 2, centre().y - side / 2, side, side};
   }
 };
 
-// The five points that alignment needs, in the order of the pack's template. Left and right are
-// those of the person.
+// The five points that alignment needs, in the order of the pack's template. Left and right are the
+// person's own.
 struct Landmarks {
   Point right_eye, left_eye, nose, mouth_right, mouth_left;
 
@@ -75,7 +75,7 @@ struct Quality {
   float brightness = 0;   // 0..1, mean luma of the chip
   float face_pixels = 0;  // side of the face chip measured in pixels of the full image
   float dot_pitch = 0;    // of a print, pixels of the full image from dot to dot; 0: no print
-  float stretch = 1;      // by how much the image was stretched along one axis, see quality.h
+  float stretch = 1;      // factor by which the image was stretched along one axis, see quality.h
 };
 
 // A unit vector.
@@ -88,7 +88,7 @@ struct Face {
   FoundBy found_by = FoundBy::kPrimary;
   std::optional<float> human_score;      // higher: more likely a human face
   std::optional<float> occlusion_score;  // above 0: nose and mouth are covered
-  std::optional<float> live_score;       // 0..1, see liveness.h; only where asked for
+  std::optional<float> live_score;       // 0..1, see liveness.h; only if requested
   Pose pose;
   Quality quality;
   Embedding embedding;
@@ -108,11 +108,12 @@ struct AnalyseOptions {
   AccuracyMode accuracy_mode = AccuracyMode::kBalance;
   float min_det_score = 0;
   bool use_heuristic_fallback = true;
-  bool detect_presentation_attack = false;  // gives every face its live_score, if the pack can
+  bool detect_presentation_attack =
+      false;  // adds live_score to every face, if the pack supports it
   // Refines the landmarks in either mode. The pose of unrefined ones is too noisy to follow a head
   // that moves.
   bool refine_landmarks = false;
-  // CPU time that the image may take.
+  // Maximum CPU time for the image.
   double image_timeout_ms = std::numeric_limits<double>::infinity();
   // Another thread cancels the call by setting this to a value other than 0. The call then ends
   // soon; its result has no meaning. Null: the call is never cancelled.
@@ -123,17 +124,17 @@ struct AnalyseOptions {
 struct Coverage {
   static constexpr float kNotSearched = std::numeric_limits<float>::infinity();
 
-  // For each rotation of a face, in quarters clockwise: the longer side of a face, pixels, from
-  // which the whole image was searched.
+  // For each rotation of a face, in quarters clockwise: minimum longer side of a face, in pixels,
+  // for which the whole image was searched.
   std::array<float, 4> min_side = {kNotSearched, kNotSearched, kNotSearched, kNotSearched};
-  // The time, or the detector's runs, were used up before the search was complete.
+  // True if the time, or the detector's runs, were used up before the search was complete.
   bool timed_out = false;
 
   void searched(size_t quarters, float side) {
     min_side.at(quarters) = std::min(min_side.at(quarters), side);
   }
 
-  // Adds what another search of the same image covered.
+  // Adds the coverage of another search of the same image.
   void add(const Coverage& other) {
     for (size_t quarters = 0; quarters < min_side.size(); ++quarters) {
       searched(quarters, other.min_side.at(quarters));
@@ -153,12 +154,12 @@ struct Analysis {
   Coverage coverage;
   StageTimings timings_ms;
 
-  // Longer side of a face, pixels, from which faces were searched for in all of the image: in every
+  // Minimum longer side of a face in pixels for which the whole image was searched, in every
   // rotation that was searched at all.
   int min_detectable_face_px() const;
 };
 
-// Most faces an image; the largest are kept.
+// Maximum number of faces per image; the largest are kept.
 constexpr int kMaxFaces = 100;
 
 }  // namespace facematch

@@ -25,7 +25,7 @@ interface Page {
  */
 const withoutEval = 'globalThis.__zod_globalConfig = { jitless: true };';
 
-/** Selectors of elements whose accessible names the script omits. */
+/** Attributes for screen readers and keyboards that the script omits, by selector. */
 const attributes = {
   '.code-input-lite__editor': { 'aria-label': 'Name', 'aria-expanded': 'false' },
   'ul.endpoints': { tabindex: '0' },

@@ -10,17 +10,17 @@
 namespace facematch {
 namespace {
 
-// A chip shows about as much as the longer side of the box. With fewer source pixels for each pixel
-// of the chip, embeddings begin to differ from those of the full image.
+// A chip shows about as much as the longer side of the box. With fewer source pixels per pixel of
+// the chip, embeddings begin to differ from those of the full image.
 constexpr float kPixelsPerChipPixel = 1.2f;
 
-// Below this the inverse of a length does not fit into a float.
+// Below this, the reciprocal of a length does not fit into a float.
 constexpr double kMinSquare = 1e-70;
 
 void normalise(Embedding& vector) {
   double sum = 0;
   for (const float v : vector) sum += static_cast<double>(v) * v;
-  // Comparisons with NaN are false: it would pass for a similarity of any size.
+  // Comparisons with NaN are false, so without this check NaN would pass for any similarity.
   if (!std::isfinite(sum)) {
     throw Error(ErrorCode::kInternalError, "the embedder answered with NaN or infinity");
   }

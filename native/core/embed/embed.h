@@ -1,4 +1,4 @@
-// Face chip -> unit vector.
+// Computes the embedding of a face chip as a unit vector.
 #pragma once
 
 #include "../image/image.h"
@@ -12,18 +12,19 @@ class Embedder {
  public:
   explicit Embedder(const Pack& pack);
 
-  // Aligns the five points to the pack's template: the transform from the image to the chip.
+  // Aligns the five points to the pack's template: returns the transform from the image to the
+  // chip.
   Similarity align(const Landmarks& landmarks) const;
 
-  // The face chip, CV_8UC3, upright.
+  // Returns the face chip, CV_8UC3, upright.
   void chip(const View& view, const Similarity& alignment, cv::Mat& out) const;
 
-  // With `mirror` the chip and its mirror image are averaged. Throws Error kInternalError when the
-  // net's numbers are not finite.
+  // `mirror`: averages the chip and its mirror image. Throws Error kInternalError if the net's
+  // numbers are not finite.
   Embedding embed(const cv::Mat& chip, bool mirror) const;
 
-  // What to decode of an image, and at which scale (at most 1 is ever needed), so that the chip of
-  // a face in that box is as good as one of the full image.
+  // Returns the part of an image to decode, and its scale (at most 1 is ever needed), so that the
+  // chip of a face in that box is as good as one of the full image.
   Part part_for(const Box& box) const;
 
   int chip_size() const { return spec_.size; }

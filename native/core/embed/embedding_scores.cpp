@@ -12,12 +12,12 @@
 namespace facematch {
 namespace {
 
-// Throws Error kInternalError when `file` is missing or has not that size.
+// Throws Error kInternalError if `file` is missing or has another size.
 std::vector<std::int8_t> read_signed_bytes(const Pack& pack, const std::string& file, size_t size,
                                            const char* what, const char* whose_size) {
   const std::string path = pack.directory + "/" + file;
   std::ifstream stream(path, std::ios::binary);
-  // One more than wanted: a file of any size takes no more memory.
+  // Reads one byte more than wanted, so that a file of any size takes no more memory.
   std::vector<char> bytes(size + 1);
   stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   if (stream.gcount() != static_cast<std::streamsize>(size)) {
@@ -27,11 +27,12 @@ std::vector<std::int8_t> read_signed_bytes(const Pack& pack, const std::string& 
   return {bytes.begin(), bytes.end() - 1};
 }
 
-// Bits behind the point of an embedding's numbers in whole numbers of 16 bits. A sum of products is
-// at most 2^14 times the length of a row, 127 * 64 for the most dimensions: it fits in 32 bits.
+// Fractional bits when an embedding's numbers are converted to 16-bit integers. A sum of products
+// is at most 2^14 times the length of a row, 127 * 64 for the maximum number of dimensions: it fits
+// in 32 bits.
 constexpr int kEmbeddingBits = 14;
 
-// Whole numbers, so that the result does not depend on the order in which they are added.
+// Integers are used so that the result does not depend on the order of addition.
 [[gnu::always_inline]] inline void multiply_rows(const std::int8_t* rows,
                                                  const std::int16_t* vector, size_t dimensions,
                                                  std::span<std::int32_t> sums) {

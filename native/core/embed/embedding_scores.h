@@ -1,4 +1,4 @@
-// Scores of an embedding: how similar it is to people in general, whether it is of a human face,
+// Scores of an embedding: its similarity to people in general, whether it belongs to a human face,
 // and whether nose and mouth are covered. Each needs a file of signed bytes, which a pack may have.
 #pragma once
 
@@ -12,39 +12,38 @@
 
 namespace facematch {
 
-// Means of the embeddings of a few people each, with which similarities are normalised (adaptive
-// S-norm, as in speaker verification). Without a cohort every score is 0, and similarities are not
-// normalised.
+// Means of the embeddings of a few people each, which normalise similarities (adaptive S-norm, as
+// in speaker verification). Without a cohort every score is 0, and similarities are not normalised.
 class Cohort {
  public:
-  // Throws Error kInternalError with a readable message when the file has another size than the
-  // manifest states.
+  // Throws Error kInternalError with a readable message if the size of the file is not the one that
+  // the manifest states.
   explicit Cohort(const Pack& pack);
 
-  // The cohort score: the mean of the highest cosines with the centres, times the manifest's
-  // weight. The same on every processor. `portably`: as on one without wider instructions.
+  // Returns the cohort score: the mean of the highest cosines with the centres, times the
+  // manifest's weight. The same on every CPU. `portably`: as on a CPU without wider instructions.
   float score(std::span<const float> embedding, bool portably = false) const;
 
  private:
-  std::vector<std::int8_t> rows_;  // a row for each centre
+  std::vector<std::int8_t> rows_;  // one row per centre
   std::vector<float> scales_;      // from the sum of products to the cosine
   size_t dimensions_ = 0;
   size_t highest_ = 0;
   float weight_ = 0;
 };
 
-// A linear function of the embedding: higher for a face that is more likely what it looks for.
+// A linear function of the embedding: higher for a face that is more likely to have the property.
 class LinearScore {
  public:
-  // Throws Error kInternalError with a readable message when the file has another size than an
-  // embedding has dimensions.
+  // Throws Error kInternalError with a readable message if the size of the file is not the number
+  // of dimensions of an embedding.
   LinearScore(const Pack& pack, const std::optional<LinearSpec>& spec);
 
-  // Nothing without a spec.
+  // Returns nothing without a spec.
   std::optional<float> score(const Embedding& embedding) const;
 
  private:
-  std::vector<float> weights_;  // one for each dimension
+  std::vector<float> weights_;  // one per dimension
   float bias_ = 0;
 };
 

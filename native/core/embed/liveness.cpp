@@ -12,13 +12,13 @@
 namespace facematch {
 namespace {
 
-// How nets of a family are fed, and which of their classes is live.
+// Input and output of the nets of a family: scaling, crop, and the class for live.
 struct Family {
   const char* name;
   Normalisation normalisation;
   size_t fewest_classes, most_classes;
   size_t live;
-  bool square;  // whether the crop is one of the box's longer side
+  bool square;  // whether the crop uses the box's longer side
 };
 
 constexpr size_t kMostClasses = 3;
@@ -36,12 +36,13 @@ const Family& family_of(const std::string& name) {
   throw Error(ErrorCode::kInternalError, "unknown liveness family \"" + name + "\"");
 }
 
-// Of one side: where a crop of that length around the middle begins, so that it stays inside.
+// Returns where, along one side, a crop of that length around the centre begins, so that it stays
+// inside.
 float shifted(float middle, float length, float last) {
   return std::clamp(middle - length / 2, 0.0f, last - length);
 }
 
-// The pixels of the view that show the rectangle; both count whole pixels.
+// Returns the pixels of the view that show the rectangle; both use whole pixels.
 cv::Mat pixels_of(const View& view, const cv::Rect& rectangle) {
   const Similarity to_view = view.to_image.inverse();
   const Point first = to_view.apply(cv::Point2f(rectangle.tl()));
@@ -69,7 +70,7 @@ cv::Rect liveness_crop(const Box& box, cv::Size image, float scale) {
   const auto bottom = static_cast<float>(image.height - 1);
   const float width = std::max(box.width, 1.0f), height = std::max(box.height, 1.0f);
   const float times = std::min({bottom / height, right / width, scale});
-  // Rounding must not make it longer than the image.
+  // Rounding must not make it larger than the image.
   const float wide = std::min(width * times, right), high = std::min(height * times, bottom);
   const float left = shifted(box.centre().x, wide, right);
   const float top = shifted(box.centre().y, high, bottom);

@@ -1,4 +1,4 @@
-// Face in its image -> how likely it stands before the camera itself.
+// Presentation attack detection: how likely a face is live rather than a photo or a screen.
 #pragma once
 
 #include <optional>
@@ -10,19 +10,19 @@
 
 namespace facematch {
 
-// What a liveness net of this scale sees of an image of that size, in whole pixels of the full
-// image: the box enlarged by `scale`, or by as much as the image allows, and shifted into it
+// Returns the crop of a liveness net of this scale, in whole pixels of the full image: the box
+// enlarged by `scale`, or by as much as the image allows, and shifted into it
 // (Silent-Face-Anti-Spoofing, generate_patches.py).
 cv::Rect liveness_crop(const Box& box, cv::Size image, float scale);
 
-// The nets of a pack that tell a live face from a photo or a screen; a pack may have none.
+// The nets of a pack that distinguish a live face from a photo or a screen; a pack may have none.
 class Liveness {
  public:
   explicit Liveness(const Pack& pack);
 
-  // 0..1, higher: more likely live; the mean over the nets, nothing without any. Takes the pixels
-  // of the full image, where its time suffices: the nets are trained on crops that are not
-  // averaged. Throws Cancelled, and Error kInternalError when a net's numbers are not finite.
+  // Returns 0..1, higher for more likely live: the mean over the nets; nothing if there are none.
+  // Uses the pixels of the full image if time allows, because the nets are trained on crops that
+  // are not averaged. Throws Cancelled, and Error kInternalError if a net's numbers are not finite.
   std::optional<float> score(Image& image, const Box& box) const;
 
  private:

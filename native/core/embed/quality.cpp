@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kPoints = static_cast<int>(kHead.size());
 
-// The least-squares solver for the camera. It is constant, as the head's points are.
+// The least-squares solver for the camera. It is constant, because the head's points are.
 cv::Matx<float, 4, kPoints> solve_for_camera() {
   cv::Matx<float, kPoints, 4> model;
   for (int row = 0; row < kPoints; ++row) {
@@ -24,11 +24,11 @@ cv::Matx<float, 4, kPoints> solve_for_camera() {
 
 // Sums over all pairs of neighbouring pixels along an axis.
 struct Variation {
-  double before = 0;  // of their differences
-  double lost = 0;    // of what blurring takes from these differences
+  double before = 0;  // their differences
+  double lost = 0;    // part of these differences that blurring removes
 };
 
-// `step`: from a pixel to its neighbour.
+// `step`: offset from a pixel to its neighbour.
 Variation variation(const cv::Mat& grey, const cv::Mat& blurred, cv::Point step) {
   Variation sum;
   for (int y = step.y; y < grey.rows; ++y) {
@@ -64,13 +64,13 @@ float sharpness(const cv::Mat& grey) {
   return static_cast<float>(min);
 }
 
-// The axes of the head that run along the rows and the columns of the image, of the affine camera.
+// The axes of the head that the affine camera projects to the rows and the columns of the image.
 struct Axes {
   cv::Vec3f right, down;
 };
 
 Axes axes_of(const Points68& points) {
-  // Columns of the affine camera by least squares: [x y] = [X Y Z 1] * camera.
+  // Returns the columns of the affine camera by least squares: [x y] = [X Y Z 1] * camera.
   static const cv::Matx<float, 4, kPoints> solver = solve_for_camera();
   cv::Matx<float, kPoints, 2> seen;
   for (int row = 0; row < kPoints; ++row) {
@@ -86,8 +86,8 @@ Axes axes_of(const Points68& points) {
 
 float stretch(const Points68& points) {
   const auto [right, down] = axes_of(points);
-  // Of the matrix of their products the roots of the eigenvalues are how long the longest and the
-  // shortest axis in the image are.
+  // The square roots of the eigenvalues of the axes' matrix of products are the lengths of the
+  // longest and the shortest axis in the image.
   const float half = (right.dot(right) + down.dot(down)) / 2;
   const float apart = std::hypot((right.dot(right) - down.dot(down)) / 2, right.dot(down));
   return apart < half ? std::sqrt((half + apart) / (half - apart)) : 1;
@@ -95,9 +95,9 @@ float stretch(const Points68& points) {
 
 Pose estimate_pose(const Points68& points) {
   const auto [right, down] = axes_of(points);
-  // The nearest pair of orthonormal axes is A^(-1/2) [right; down], A their matrix of products; the
-  // inverse root of a symmetric 2 x 2 matrix is the adjugate of A + sqrt(det A), up to a scale,
-  // which does not matter here.
+  // The nearest pair of orthonormal axes is A^(-1/2) [right; down], where A is their matrix of
+  // products. The inverse root of a symmetric 2 x 2 matrix is the adjugate of A + sqrt(det A), up
+  // to a scale, which does not matter here.
   const float rr = right.dot(right);
   const float dd = down.dot(down);
   const float rd = right.dot(down);
@@ -105,9 +105,9 @@ Pose estimate_pose(const Points68& points) {
   if (!(root > 1e-3f * (rr + dd))) return {};
   const cv::Vec3f i = cv::normalize(right * (dd + root) - down * rd);
   const cv::Vec3f j = cv::normalize(down * (rr + root) - right * rd);
-  const cv::Vec3f k = i.cross(j);  // the head's axes as the viewer's depth sees them
+  const cv::Vec3f k = i.cross(j);  // depth components of the head's axes, as the viewer sees them
   constexpr float kDegrees = 180.0f / static_cast<float>(CV_PI);
-  // R = Rz(roll) * Rx(-pitch) * Ry(-yaw), rows i, j, k: the signs are those of types.h.
+  // R = Rz(roll) * Rx(-pitch) * Ry(-yaw), rows i, j, k; types.h defines the signs.
   const float pitch = std::asin(std::clamp(-k[1], -1.0f, 1.0f));
   const float yaw = std::atan2(k[0], k[2]);
   const float roll = std::atan2(-i[1], j[1]);

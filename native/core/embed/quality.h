@@ -14,10 +14,10 @@ struct HeadPoint {
   float x, y, z;
 };
 
-// A mean adult head, from which the pose is estimated. Only the nose and the corners of the eyes:
-// they lie on bone and cartilage, while a smile or an open mouth moves the lower points by up to
-// five degrees of pitch. Millimetres from the tip of the nose, for eyes whose outer corners are 90
-// apart: x to the person's left, y down, z away from the viewer.
+// A mean adult head, from which the pose is estimated. It has only the nose and the corners of the
+// eyes, which lie on bone and cartilage; a smile or an open mouth moves the lower points by up to
+// five degrees of pitch. Coordinates are millimetres from the tip of the nose, for eyes whose outer
+// corners are 90 apart: x to the person's left, y down, z away from the viewer.
 //
 // Fitted by structure from motion (Tomasi and Kanade 1992) as the rigid shape that, under
 // orthographic projection, best explains the points that the default pack's net predicts in 2,361
@@ -40,28 +40,28 @@ constexpr std::array<HeadPoint, 13> kHead = {{
 }};
 
 // Fits the mean head to the landmarks under weak perspective: the affine camera by least squares,
-// then the nearest rotation. Rotating the image by an angle changes roll by that angle and
-// nothing else. Landmarks on one line have no pose: all angles are 0.
+// then the nearest rotation. Rotating the image by an angle changes roll by that angle and nothing
+// else. Collinear landmarks have no pose: all angles are 0.
 Pose estimate_pose(const Points68& points);
 
-// By how much the image was stretched along one axis, 1 or more: under weak perspective the axes of
-// the affine camera above are at right angles and of one length, however the head is turned.
+// Returns the factor, at least 1, by which the image was stretched along one axis: under weak
+// perspective the axes of the affine camera above are perpendicular and equally long, however the
+// head is turned.
 float stretch(const Points68& points);
 
-// The pose with the yaw that such landmarks stand for, above 20 degrees: the net has seen few
-// profiles and draws turned faces flatter than they are.
+// Corrects yaw above 20 degrees: the net has seen few profiles and places the landmarks of turned
+// faces as if they were turned less.
 Pose unflattened(Pose pose);
 
-// `chip` is CV_8UC3. Measured in its middle, three quarters of its side, where the face is.
+// Measures `chip` (CV_8UC3) in the central three quarters of its side, where the face is.
 //
 // sharpness: 1 - the blur effect of Crete, Dolmiere, Ladret and Nicolas (2007): by how much the
 // differences between neighbouring pixels shrink when the image is blurred again, along the axis
-// along which they shrink less. A ratio, so contrast and brightness cancel out; measured at 42 x 42
-// pixels, so image size and noise matter little. A sharp photo has 0.6 to 0.7; a Gaussian blur of
-// one fiftieth of the chip's side leaves about 0.5. A uniform image has 0.
+// along which they shrink less. It is a ratio, so contrast and brightness cancel out; measured at
+// 42 x 42 pixels, so image size and noise matter little. A sharp photo has 0.6 to 0.7; a Gaussian
+// blur of one fiftieth of the chip's side leaves about 0.5. A uniform image has 0.
 //
-// brightness: mean luma / 255 (ITU-R BT.601). face_pixels is copied; the others are left as they
-// are.
+// brightness: mean luma / 255 (ITU-R BT.601). face_pixels is copied; the others keep their values.
 Quality measure_quality(const cv::Mat& chip, float face_pixels);
 
 }  // namespace facematch

@@ -19,20 +19,20 @@ namespace facematch {
 
 namespace {
 
-// A hostile or very busy image may produce thousands of candidates, and non-maximum suppression
-// is quadratic: only the best of them take part.
+// Only this many candidates enter non-maximum suppression, which is quadratic: a hostile or very
+// busy image may produce thousands.
 constexpr size_t kMaxCandidates = 512;
 
-// Below this side, in pixels, there is nothing to compare.
+// Minimum side in pixels; smaller faces cannot be compared.
 constexpr float kMinSide = 4;
-// The box of a close-up may extend beyond the image, but at least this share of a side must be
-// visible.
+// Minimum share of each side that must be visible: the box of a close-up may extend beyond the
+// image.
 constexpr float kMinVisible = 0.5f;
 
-// Scores of quantised nets exceed 1 by some of their steps; anything more is no score.
+// Scores of quantised nets may exceed 1 by some of their steps; larger numbers are not scores.
 constexpr float kMaxScore = 1.05f;
 
-// Pixels. The cells of the deepest layers have this size; a thinner frame would have no complete
+// In pixels. The cells of the deepest layers have this size; a thinner frame would have no complete
 // cell.
 constexpr int kMinFrame = 64;
 
@@ -44,7 +44,7 @@ constexpr std::array kFamilies = {
 
 using Shape = std::vector<int64_t>;
 
-// Why outputs of these shapes are not those of the family; empty when they are.
+// Returns why outputs of these shapes are not those of the family; empty if they are.
 std::string mismatch(std::span<const OutputShape> expected, std::span<const Shape> shapes) {
   for (size_t i = 0; i < expected.size(); ++i) {
     const auto& [member, stride, rows, columns] = expected[i];

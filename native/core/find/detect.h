@@ -1,4 +1,4 @@
-// Image -> face boxes, with a net of any family.
+// Detects face boxes in an image, with a net of any family.
 #pragma once
 
 #include <vector>
@@ -13,16 +13,16 @@ namespace facematch {
 
 class Detector {
  public:
-  // `directory` is that of the pack.
+  // `directory`: directory of the pack.
   Detector(const std::string& directory, const DetectorSpec& spec);
 
-  // Faces in the view that score at least `min_score`, best first, overlaps removed.
+  // Returns faces in the view that score at least `min_score`, best first, without overlaps.
   std::vector<Detection> detect(const View& view, float min_score) const;
 
   const DetectorSpec& spec() const { return spec_; }
 
-  // Size of the net's input for an image: no larger than needed where the net leaves its sides
-  // open.
+  // Returns the size of the net's input for an image: no larger than needed if the net leaves its
+  // sides open.
   cv::Size frame_for(cv::Size image) const;
 
  private:
@@ -31,8 +31,8 @@ class Detector {
   Net net_;
 };
 
-// Whether a detection can be a face in an image of that size: a score of 0..1, finite numbers,
-// neither tiny nor much larger than the image, its centre inside.
+// Returns true if a detection can be a face in an image of that size: a score of 0..1, finite
+// numbers, neither tiny nor much larger than the image, its centre inside.
 bool is_possible(const Detection& detection, cv::Size image);
 
 float intersection_over_union(const Box& a, const Box& b);

@@ -14,7 +14,7 @@
 namespace facematch {
 namespace {
 
-// Longer sides, pixels. The overview is larger than the detector's frame, so that rotated, padded
+// Longer sides in pixels. The overview is larger than the detector's frame, so that rotated, padded
 // and enhanced copies lose nothing; in the detail the smallest tile fills the frame.
 constexpr int kOverview = 480;
 constexpr int kDetail = 1600;
@@ -22,32 +22,34 @@ constexpr int kDetail = 1600;
 // Below this longer side of the image, small tiles show no more detail than the large ones.
 constexpr int kMinForSmallTiles = 900;
 
-// Where none of several faces has a roll of less, degrees, the image lies on its side and these
-// are heads that are held crookedly. With 40 two of 66 people in sample photos that are turned by
-// quarters are lost; of 167 development photos with several faces none has only such faces.
+// If several faces are found and none has a roll below this many degrees, the image lies on its
+// side: upright people rarely all tilt their heads this far. With 40, two of 66 people are lost in
+// sample photos that are turned by quarters; of 167 development photos with several faces none has
+// only such faces.
 constexpr float kUprightRoll = 30;
 
 bool has_close_detector(const Finder& finder) { return finder.engine().close_detector.has_value(); }
 
-// Rotation is common and costs three detector runs. The close detector also sees faces that are
+// Rotation is common and costs three detector runs. The close detector also finds faces that are
 // dark, pale or upside down, but their chips need the stretch or the rotation, so it comes after
-// those passes; it costs two of its runs, less than one of the other's. Where a pack has none, the
-// other one looks at eight padded views. Tiles cost 29 runs and find false faces in foliage.
+// those passes; it costs two runs of its own, less than one run of the other detector. If a pack
+// has none, the other detector searches eight padded views. Tiles cost 29 runs and find false faces
+// in foliage.
 constexpr std::array kPasses = {DetectionPass::kWhole,      DetectionPass::kRotated,
                                 DetectionPass::kEnhanced,   DetectionPass::kPadded,
                                 DetectionPass::kLargeTiles, DetectionPass::kSmallTiles};
 
 constexpr std::array kPaddedShares = {0.5f, 0.3f};
-// For the close detector: of borders from none to three tenths of the image it finds most with
-// this one (hard-images, close-ups).
+// Border for the close detector: of borders from none to three tenths of the image, it finds most
+// faces with this one (hard-images, close-ups).
 constexpr float kCloseShare = 0.7f;
 
 void append(std::vector<View>& views, std::vector<View> more) {
   std::move(more.begin(), more.end(), std::back_inserter(views));
 }
 
-// As it would be in an image with a border; by the close detector or, where there is none, more of
-// them for the other one.
+// Shows the image with a border: one view for the close detector or, without one, several for the
+// other detector.
 std::vector<View> padded_views(const View& view, bool close) {
   if (close) return {padded(view, kCloseShare)};
   std::vector<View> views;
@@ -55,7 +57,7 @@ std::vector<View> padded_views(const View& view, bool close) {
   return views;
 }
 
-// The contrast is raised in two ways, each in all four rotations.
+// Raises the contrast in two ways, each in all four rotations.
 std::vector<View> enhanced_views(View view) {
   view.bgr = stretch_contrast(view.bgr);
   std::vector<View> views = rotations(view, 0);
@@ -64,7 +66,7 @@ std::vector<View> enhanced_views(View view) {
   return views;
 }
 
-// Small faces of a large image may be turned as well.
+// Small faces of a large image may be rotated as well.
 std::vector<View> large_tiles(Image& image) {
   const View detail = image.shrink_whole(kDetail);
   std::vector<View> out;
@@ -74,8 +76,7 @@ std::vector<View> large_tiles(Image& image) {
   return out;
 }
 
-// What the detector is shown in a pass of the fallback, and the word for faces that are found in
-// it.
+// Views of a pass of the fallback, and the `found_by` value of the faces found in it.
 struct Views {
   FoundBy found_by;
   std::vector<View> views;
@@ -104,7 +105,7 @@ Views views_of(DetectionPass pass, Finder& finder) {
   return {FoundBy::kPrimary, {image.whole()}};
 }
 
-// `detection_of`: of one that was found.
+// `detection_of`: the detection of a found face.
 template <typename Found, typename DetectionOf>
 void order_found(std::vector<Found>& found, DetectionOf detection_of) {
   const auto weight = [&](const Found& one) {
@@ -115,7 +116,7 @@ void order_found(std::vector<Found>& found, DetectionOf detection_of) {
                    [&](const Found& a, const Found& b) { return weight(a) > weight(b); });
 }
 
-// A pass of the fallback: what the detector sees, verified in close-ups.
+// Runs a pass of the fallback: detects in each view and verifies in close-ups.
 void find_in_views(DetectionPass pass, Finder& finder, std::vector<FoundFace>& faces) {
   if (finder.cut_short()) return;
   const bool close = pass == DetectionPass::kPadded && has_close_detector(finder);

@@ -10,19 +10,19 @@
 namespace facematch {
 namespace {
 
-// Figures below: people of the sample photos, turned, dark, cut, tiny and in groups on their side,
-// and faces of 321 development photos.
+// The figures below are from people of the sample photos (turned, dark, cropped, tiny and in groups
+// on their side) and faces of 321 development photos.
 
-// Sides of the close-ups, pixels. For the detector a face should have half the side of its frame;
+// Sides of the close-ups in pixels. For the detector a face should have half the side of its frame;
 // for landmarks the close-up must be twice as large as the net's crop. Of 96 people 87 are found;
 // 89 and 90 with close-ups of 160 and 320, 87 and 88 with small ones of 96 and 192.
 constexpr int kCloseup = 240;
-constexpr int kSmallCloseup = 128;  // BlazeFace's frame as well
+constexpr int kSmallCloseup = 128;  // also BlazeFace's frame
 
-// With 0.5 one of 344 faces is lost and three profiles need the fallback; 0.15 changes none.
+// With 0.5, one of 344 faces is lost and three profiles need the fallback; 0.15 changes none.
 constexpr float kMinIou = 0.3f;
-// A close-up with a larger roll is cut again, upright. With 10 one more of 96 people is found, with
-// 30 as many.
+// A close-up with a larger roll is cropped again, upright. With 10, one more of 96 people is found;
+// with 30, the same number.
 constexpr float kMaxRoll = 20;
 
 // Rotations that are tried; landmarks are found up to 45 degrees from each.
@@ -34,7 +34,7 @@ struct Guess {
   float instability;
 };
 
-// A face whose eye line has that angle, as it would be upright: checks the layout.
+// Tolerance for the eye line of a face that is rotated upright: checks the layout.
 bool plausible_upright(const Points68& points, const Box& box, float degrees,
                        const EmbedderSpec& embedder) {
   const Similarity upright = square_crop(box.centre(), 1, degrees, 1);
@@ -61,7 +61,7 @@ std::vector<Detection> Finder::detect(const Detector& detector, const View& view
 
 std::optional<Detection> Finder::redetect(const Detector& detector, const View& view,
                                           const Box& expected) {
-  // Not the first that overlaps, which may be the neighbour, cheek to cheek.
+  // Not simply the first that overlaps, which may be the neighbour, cheek to cheek.
   std::optional<Detection> closest;
   float most = kMinIou;
   for (const Detection& seen : detect(detector, view, detector.spec().second_look_score)) {
@@ -93,13 +93,14 @@ float Finder::measure(const View& view, const FoundFace& face,
   return instability(engine_.landmarker, view, face.detection.box, face.points, perturbations);
 }
 
-// The tests that accept a face of the first look, in this order until one does: the cheaper first.
-// Costs are runs of the landmark net and, at most, of a detector.
+// The tests for a face of the first look, cheapest first, until one accepts it. Costs are runs of
+// the landmark net and, at most, of a detector.
 struct Finder::Test {
   bool (Finder::*accepts)(FoundFace& face);
   int landmark_runs;
   int detector_runs;
-  // Only where no face of the image is known to be upright: rotated ones are rare beside them.
+  // Used only if no face of the image is known to be upright, because rotated faces are rare next
+  // to upright ones.
   bool not_beside_upright;
   bool tells_upright;
 };
@@ -109,7 +110,7 @@ const std::array<Finder::Test, 5> Finder::kTests = {{
     {&Finder::is_quickly_stable, 1, 0, false, true},
     {&Finder::is_thoroughly_stable, 5, 0, true, true},
     {&Finder::has_likely_roll, 30, 6, true, true},
-    // For blurred faces, half hidden ones and profiles, on which landmarks are unstable.
+    // Used for blurred faces, half hidden ones and profiles, on which landmarks are unstable.
     {&Finder::is_seen_again, 0, 1, false, false},
 }};
 
@@ -157,7 +158,7 @@ bool Finder::may_confirm_by_detector() {
   return false;
 }
 
-// A face that does not fit the template is often turned or covered, and the box then fits it badly:
+// A face that does not fit the template is often turned or covered, and the box then fits badly:
 // landmarks are predicted again in the box of the close detector.
 void Finder::predict_landmarks_again(FoundFace& face, float roll) {
   if (!engine_.close_detector) return;
@@ -166,14 +167,15 @@ void Finder::predict_landmarks_again(FoundFace& face, float roll) {
   if (!seen) return;
   FoundFace again = face;
   again.points = engine_.landmarker.find(pixels_of(seen->box), seen->box, false, roll);
-  // Far from the first points, and further from the middle of the box, they are the neighbour's.
+  // If they are far from the first points, and further from the centre of the box, they belong to
+  // the neighbour.
   if (!landmarks_coincide(face, again) && off_centre(again) > off_centre(face)) return;
   again.first_points = face.points;
   face = std::move(again);
 }
 
-// Tries the rolls whose landmarks are most stable. Of an upright face box and score stay, of
-// another one everything changes.
+// Tries the rolls with the most stable landmarks. An upright face keeps box and score; for a
+// rotated one everything changes.
 bool Finder::has_likely_roll(FoundFace& face) {
   const Detection detection = face.detection;
   const View small = closeup(image_, detection.box, 0, kSmallCloseup);
@@ -214,7 +216,7 @@ std::optional<FoundFace> Finder::verify_close(const Detection& detection) {
   return face;
 }
 
-// In a close-up that shows it upright; `view` becomes that close-up.
+// Predicts in a close-up that shows it upright; `view` becomes that close-up.
 std::optional<FoundFace> Finder::redetect_upright(const Detection& detection, float roll,
                                                   bool contrast_stretched, View& view) {
   FoundFace face;
@@ -230,7 +232,7 @@ std::optional<FoundFace> Finder::redetect_upright(const Detection& detection, fl
     if (box.longer_side() < kMinFaceSide) return std::nullopt;
     face.points = engine_.landmarker.find(view, box, true, roll);
     if (degrees_from(roll, five_points(face.points)) <= kMaxRoll) break;
-    // Of a profile, or of a covered face, the roll may be wrong.
+    // The roll of a profile, or of a covered face, may be wrong.
     predict_landmarks_again(face, roll);
     if (degrees_from(roll, five_points(face.points)) <= kMaxRoll) break;
     roll = eye_line_degrees(five_points(face.points));

@@ -18,55 +18,56 @@ namespace facematch {
 struct FoundFace {
   Detection detection;
   Points68 points;
-  std::optional<Points68>
-      first_points;                  // before the close detector's second look, where it had one
-  std::optional<float> instability;  // see landmark_check.h; where it was measured thoroughly
-  cv::Mat chip;                      // set by alignment
-  float dot_pitch = 0;               // the same: of dots it is printed with, pixels of the image
-  Face face;                         // set by alignment and embedding
+  std::optional<Points68> first_points;  // before the close detector's second look, if it had one
+  std::optional<float> instability;      // see landmark_check.h; if it was measured thoroughly
+  cv::Mat chip;                          // set by alignment
+  float dot_pitch = 0;  // the same: of the dots it is printed with, pixels of the image
+  Face face;            // set by alignment and embedding
 };
 
-// A face of the first pass, and whether the test that accepted it tells upright faces from others.
+// A face of the first pass, and whether the test that accepted it distinguishes upright faces from
+// others.
 struct Confirmed {
   FoundFace face;
   bool upright = false;
 };
 
-// Shortest longer side of the box, pixels: smaller faces cannot be compared, and noise passes for
+// Minimum longer side of the box in pixels: smaller faces cannot be compared, and noise passes for
 // faces.
 constexpr float kMinFaceSide = 14;
 
-// The most detector runs on any image, and after how many the faces of the first pass are no
-// longer checked by the detector: those that need it are dropped. The rest is for the passes that
-// follow.
+// Maximum number of detector runs per image, and the number after which the detector no longer
+// checks faces of the first pass: faces that need it are dropped. The rest is reserved for the
+// following passes.
 constexpr int kMaxDetectorRuns = 480;
 constexpr int kMaxRunsToConfirm = 240;
 
-// Holds what the detection passes over one image have in common. For one thread; engine, image
-// and options must outlive it.
+// State that the detection passes over one image share. For one thread; engine, image and options
+// must outlive it.
 class Finder {
  public:
   Finder(const Engine& engine, Image& image, const AnalyseOptions& options)
       : engine_(engine), image_(image), options_(options) {}
 
-  // Runs a detector of the engine on a view. Nothing after kMaxDetectorRuns or when the budget is
-  // used up.
+  // Runs a detector of the engine on a view. Returns nothing after kMaxDetectorRuns or when the
+  // budget is used up.
   std::vector<Detection> detect(const Detector& detector, const View& view, float min_score);
 
-  // Confirms a face of the first pass: it is returned as it is, rotated (found_by `rotated`), or
-  // not at all. `beside_upright`: a face of the image is known to be upright, so that this one is
-  // not tried in other rotations. Depends on nothing else that was confirmed before.
+  // Confirms a face of the first pass: returns it unchanged, rotated (found_by `rotated`), or not
+  // at all. `beside_upright`: a face of the image is known to be upright, so that other rotations
+  // are not tried for this one. The result does not depend on other confirmed faces.
   std::optional<Confirmed> confirm(const Detection& detection, bool beside_upright);
 
   // Detects the face again in a close-up, rotated upright by `roll`, and requires landmarks that
   // are plausible and stable. Box, score and points of the result are those of the close-up.
-  // `unstable`, where given, becomes the face whose landmarks alone failed: blurred faces, half
+  // `unstable`, if given, is set to the face if only its landmarks failed: blurred faces, half
   // hidden ones and profiles.
   std::optional<FoundFace> verify(const Detection& detection, float roll, bool contrast_stretched,
                                   std::optional<FoundFace>* unstable = nullptr);
 
-  // The same for a face that the close detector found, and by it: turned, covered or blurred, so
-  // its landmarks may be less stable. Call it only where the engine has one.
+  // Does the same for a face that the close detector found, with that detector: such faces are
+  // turned, covered or blurred, so their landmarks may be less stable. Call it only if the engine
+  // has one.
   std::optional<FoundFace> verify_close(const Detection& detection);
 
   const Engine& engine() const { return engine_; }
@@ -75,21 +76,22 @@ class Finder {
   const AnalyseOptions& options() const { return options_; }
   int detector_runs() const { return detector_runs_; }
 
-  // Notes that the whole image was searched for faces of that rotation (quarters, clockwise) whose
-  // longer side is at least that many pixels. Ignored when the search was cut short.
+  // Records that the whole image was searched for faces of that rotation (quarters, clockwise)
+  // whose longer side is at least that many pixels. Ignored if the search was cut short.
   void searched(size_t quarters, float side) {
     if (!cut_short()) coverage_.searched(quarters, side);
   }
-  // The union of what all passes of this finder covered.
+  // Returns the union of the coverage of all passes of this finder.
   Coverage coverage() const {
     Coverage coverage = coverage_;
     coverage.timed_out = was_cut_short();
     return coverage;
   }
 
-  // Checks the budget: when it is used up, the search ends.
+  // Checks the budget; when it is used up, the search ends.
   bool cut_short();
-  // Whether cut_short() has returned true, or a face was dropped because the runs were used up.
+  // Returns true if cut_short() has returned true, or a face was dropped because the runs were used
+  // up.
   bool was_cut_short() const { return cut_short_ || runs_used_up_; }
 
  private:

@@ -1,5 +1,5 @@
-// The first look at an image, which finds nearly every face, and the looks that follow it in a
-// large image or where faces are small, so that one face that is found does not hide others.
+// The first look at an image, which finds nearly every face, and the finer looks that follow in a
+// large image or if faces are small, so that one found face does not hide others.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -14,20 +14,20 @@
 namespace facematch {
 namespace {
 
-// Where a face is smaller than this in the frame, others may be too small for it: a finer look
+// If a face is smaller than this in the frame, others may be too small for it: a finer look
 // follows. With 9, of 146 people pasted into large images 7 fewer are found; with 17, 11 more, but
 // scanned pages take up to twice the time.
 constexpr float kNearSide = 13;
-constexpr float kFiner = 2;    // times finer, at most
+constexpr float kFiner = 2;    // maximum step of the scale
 constexpr int kFinest = 1600;  // longer side of the image in the finest look, pixels
 
-// Turned faces are looked for beside upright ones only where those cover less of the image, as on a
-// scanned page: it costs 8 of 55 ms of a photo of 12 megapixels with a face of 8 %, and up to a
-// tenth it would cost as much for most portraits.
+// Rotated faces are searched for next to upright ones only if those cover less of the image than
+// this, as on a scanned page: it costs 8 of 55 ms of a photo of 12 megapixels with a face of 8 %,
+// and with a limit of a tenth it would cost as much for most portraits.
 constexpr float kSmallPart = 0.02f;
 
-// In the whole image. Many nets for small faces do not see one that fills the frame: a close
-// detector of the same family, whose scores and boxes mean the same, looks beside the detector.
+// Searches the whole image. Many nets for small faces do not find one that fills the frame: a close
+// detector of the same family, whose scores and boxes mean the same, searches too.
 std::vector<Detection> detect_in_whole(Finder& finder, const View& whole, float min_score) {
   const Engine& engine = finder.engine();
   std::vector<Detection> found = finder.detect(engine.detector, whole, min_score);
@@ -50,7 +50,7 @@ float smallest_of(std::span<const FoundFace> faces) {
 bool is_rotated(const FoundFace& face) { return face.detection.found_by == FoundBy::kRotated; }
 bool is_primary(const FoundFace& face) { return face.detection.found_by == FoundBy::kPrimary; }
 
-// Where frames of that side begin, so that they cover the whole length.
+// Returns where frames of that side begin, so that they cover the whole length.
 std::vector<int> starts(int length, int side, int shared) {
   const int last = std::max(0, length - side);
   const int steps = (last + side - shared - 1) / (side - shared);
@@ -59,10 +59,10 @@ std::vector<int> starts(int length, int side, int shared) {
   return out;
 }
 
-// Parts of the view that fill a frame each, and together show all of it. A face of up to a fifth of
-// the frame's height is complete in one of them.
+// Returns parts of the view that fill a frame each, and together show all of it. A face of up to a
+// fifth of the frame's height is complete in one of them.
 std::vector<View> frames_of(const View& view, cv::Size frame) {
-  constexpr float kShared = 0.2f;  // of the frame's height, with the neighbouring frame
+  constexpr float kShared = 0.2f;  // of the frame's height, shared with the neighbouring frame
   const cv::Size size(std::min(frame.width, view.bgr.cols), std::min(frame.height, view.bgr.rows));
   const int shared = static_cast<int>(kShared * static_cast<float>(frame.height));
   std::vector<View> out;
@@ -75,7 +75,7 @@ std::vector<View> frames_of(const View& view, cv::Size frame) {
   return out;
 }
 
-// Looks at the image in finer and finer parts, as long as faces are found that are small in them.
+// Searches the image in finer and finer parts, as long as faces are found that are small in them.
 void look_finer(Finder& finder, float scale, float decoded, std::vector<FoundFace>& faces) {
   Image& image = finder.image();
   const Detector& detector = finder.engine().detector;
@@ -83,7 +83,7 @@ void look_finer(Finder& finder, float scale, float decoded, std::vector<FoundFac
   const auto longer = static_cast<float>(std::max(image.width(), image.height()));
   const float most = std::min(1.0f, static_cast<float>(kFinest) / longer);
   if (scale >= most) return;
-  // What is decoded already is fine enough at first.
+  // The decoded pixels are fine enough at first.
   float next = std::clamp(decoded, scale, std::min(kFiner * scale, most));
   for (size_t known = 0; smallest_of(std::span(faces).subspan(known)) * scale < kNearSide;) {
     if (scale >= most || finder.cut_short()) return;
@@ -98,7 +98,7 @@ void look_finer(Finder& finder, float scale, float decoded, std::vector<FoundFac
   }
 }
 
-// Rotations of the whole image, small, so that turning costs little: they fill the frame.
+// Rotates a small copy of the whole image, which is cheap: the copies fill the frame.
 std::vector<View> small_rotations(const View& whole, cv::Size frame) {
   const int shorter = std::min(whole.bgr.cols, whole.bgr.rows);
   const int times = std::min(whole.longer_side() / std::max(frame.width, frame.height), shorter);
@@ -110,7 +110,7 @@ bool overlaps_any(const std::vector<Detection>& detections, const Box& box) {
                      [&](const Detection& one) { return overlap(one.box, box); });
 }
 
-// Where turned faces may be, beside upright ones.
+// Returns possible rotated faces next to upright ones.
 std::vector<Hint> turned_hints(Finder& finder, const View& whole,
                                const std::vector<Detection>& sure) {
   const Image& image = finder.image();
@@ -129,8 +129,8 @@ std::vector<Hint> turned_hints(Finder& finder, const View& whole,
   return hints;
 }
 
-// Those of the detections that are confirmed. Without the fallback rotated faces are dropped:
-// unrotated, they cannot be compared.
+// Returns the confirmed detections. Without the fallback rotated faces are dropped, because they
+// cannot be compared unrotated.
 std::vector<FoundFace> confirm_all(Finder& finder, const std::vector<Detection>& detections,
                                    bool beside_upright) {
   std::vector<FoundFace> faces;
@@ -152,7 +152,7 @@ void find_in_whole(Finder& finder, std::vector<FoundFace>& faces, StageTimings& 
   const bool complete = fallback && is_large(image);
   const float bar = finder.engine().pack.min_det_score;
   const float scale = scale_in_frame(finder, 0);
-  // As decoded now: later it may be finer.
+  // As decoded now, because it may be finer later.
   const View whole = image.whole();
   std::vector<Detection> sure;
   std::vector<Proposal> small, turned;
@@ -182,11 +182,11 @@ void find_in_whole(Finder& finder, std::vector<FoundFace>& faces, StageTimings& 
     for (const Proposal& one : small) all.push_back(one.detection);
     for (const Proposal& one : turned) all.push_back(one.detection);
     decode_parts_for(finder, all);
-    // The largest first: it decides whether the others are tried in other rotations.
+    // The largest comes first: it decides whether the others are tried in other rotations.
     for (FoundFace& face : confirm_all(finder, sure, false)) faces.push_back(std::move(face));
     undo_looks_at_neighbours(faces);
-    // Cheek to cheek a box may lie between two faces, and landmarks be found in one of them. The
-    // box in whose middle they are is right.
+    // With two faces cheek to cheek a box may lie between them, with landmarks of one of them. The
+    // box whose centre they are in is right.
     keep_one_of_each(faces, off_centre);
     finder.searched(0, (complete ? kHintSide : kSureSide) / scale);
   }
@@ -194,7 +194,7 @@ void find_in_whole(Finder& finder, std::vector<FoundFace>& faces, StageTimings& 
   const Timer timer(timings_ms.detect, image.decode_ms());
   verify_new(finder, small, FoundBy::kTiled, faces);
   look_finer(finder, scale, whole.scale(), faces);
-  // Where there is no upright face, the passes that follow look for turned ones.
+  // Without an upright face, the following passes search for rotated ones.
   if (ends_search(DetectionPass::kWhole, faces)) {
     verify_new(finder, turned, FoundBy::kRotated, faces);
   }

@@ -15,8 +15,8 @@ struct Range {
   bool holds(float value) const { return value >= min && value <= max; }  // false for NaN
 };
 
-// As shares of the longer side of the box. Wide enough for profiles, faces cut off by the frame and
-// every pose that the detector finds.
+// Limits as shares of the longer side of the box. Wide enough for profiles, faces cut off by the
+// frame and every pose that the detector finds.
 constexpr Range kEyeDistance = {0.12f, 0.7f};
 constexpr Range kEyesToMouth = {0.15f, 0.7f};
 constexpr float kMaxShift = 0.25f;      // of the mouth's centre from that of the eyes, sideways
@@ -30,7 +30,7 @@ constexpr std::array kThorough = {Perturbation{.mirrored = true}, Perturbation{.
                                   Perturbation{.degrees = -20}, Perturbation{.right = 0.1f},
                                   Perturbation{.down = 0.1f}};
 
-// The jaw is left out: hair and beards make it unstable on good faces too.
+// The jaw is omitted: hair and beards make it unstable on good faces too.
 constexpr size_t kFirstPoint = 17;
 
 // The number of each landmark in the mirror image.

@@ -1,4 +1,4 @@
-// Whether predicted landmarks are those of a face: by their layout and by their stability.
+// Checks that predicted landmarks belong to a face: by their layout and by their stability.
 #pragma once
 
 #include <span>
@@ -8,19 +8,19 @@
 
 namespace facematch {
 
-// Root mean square distance of the points from the template after the best fit of position,
-// rotation and scale, as a share of the template's distance from eyes to mouth.
+// Returns the root mean square distance of the points from the template after the best fit of
+// position, rotation and scale, as a share of the template's distance from eyes to mouth.
 float template_error(const Landmarks& landmarks, std::span<const Point> template_points);
 
-// Layout: order and proportions of the points, template_error() and their position in the box.
-// `landmarks` and `box` are in pixels of a view in which the face is upright; `template_points` are
-// those of the embedder.
+// Checks the layout: order and proportions of the points, template_error() and their position in
+// the box. `landmarks` and `box` are in pixels of a view in which the face is upright;
+// `template_points` are those of the embedder.
 bool plausible(const Landmarks& landmarks, const Box& box, std::span<const Point> template_points);
 
 // Landmark stability: on an upright face, landmarks stay on the face when the crop is mirrored,
 // rotated or shifted. Anywhere else the net returns its average face, which moves with the crop.
 //
-// A perturbation is how another crop of the same face differs from the first.
+// A perturbation is the difference of another crop of the same face from the first.
 struct Perturbation {
   bool mirrored = false;
   float degrees = 0;
@@ -32,9 +32,10 @@ struct Perturbation {
 std::span<const Perturbation> quick_perturbations();
 std::span<const Perturbation> thorough_perturbations();
 
-// How far `points`, predicted in `view` for a face in `box`, are from those of the perturbed crops:
-// root mean square over brows, nose, eyes and mouth, as a share of the crop's side. The geometric
-// mean over the perturbations, so that a single failure does not decide.
+// Returns the distance of `points`, predicted in `view` for a face in `box`, from those of the
+// perturbed crops: root mean square over brows, nose, eyes and mouth, as a share of the crop's
+// side. The geometric mean over the perturbations is used, so that a single failure does not
+// decide.
 float instability(const Landmarker& landmarker, const View& view, const Box& box,
                   const Points68& points, std::span<const Perturbation> perturbations);
 

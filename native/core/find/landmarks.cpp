@@ -10,7 +10,8 @@
 namespace facematch {
 namespace {
 
-// Crops' sides from the crop's corner: far beyond any face, and small enough for all arithmetic.
+// Limit for coordinates, in sides of the crop from its corner: far beyond any face, and small
+// enough for all arithmetic.
 constexpr float kMaxShare = 100;
 
 float bounded(float share) {

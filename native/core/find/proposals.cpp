@@ -10,18 +10,18 @@
 namespace facematch {
 namespace {
 
-// Lower than a face needs: Finder::verify() decides.
+// Lower than the score that a face needs, because Finder::verify() decides.
 constexpr float kProposalScore = 0.5f;
-constexpr size_t kMaxProposals = 2 * kMaxFaces;  // of a pass, best first
+constexpr size_t kMaxProposals = 2 * kMaxFaces;  // per pass, best first
 constexpr float kSameBox = 0.4f;                 // intersection over union
 
-// Side of an enlarged hint, pixels, half of which is the face: twelve of them fit into a frame of
-// 320 x 240.
+// Side of an enlarged hint in pixels, of which the face has half: twelve of them fit into a frame
+// of 320 x 240.
 constexpr int kSlot = 80;
 
 constexpr float kSameRoll = 45;  // degrees apart
 
-// A hint of at least that score needs only the second score enlarged: faces that look down. On
+// A hint of at least this score needs only the second score when enlarged: faces that look down. On
 // pages of 11 to 49 people 89 of 96 are found, 85 without it; with the lower score for every hint
 // 91, but a false one costs a photo of 12 megapixels 14 ms of 37.
 constexpr float kLikelyHint = 0.4f;
@@ -34,8 +34,8 @@ bool is_known(const std::vector<Proposal>& proposals, const Proposal& one) {
   });
 }
 
-// What the detector sees of each hint, enlarged, in pixels of the image: all are side by side in
-// one frame, squares of `slot` pixels, so that one run looks at them.
+// The enlarged hints, in pixels of the image: all are side by side in one frame, in squares of
+// `slot` pixels, so that one run covers them.
 std::vector<std::vector<Detection>> detect_enlarged(Finder& finder, const Detector& detector,
                                                     std::span<const Hint> hints, int slot) {
   cv::Mat sheet(detector.spec().height, detector.spec().width, CV_8UC3, cv::Scalar::all(0));

@@ -1,7 +1,7 @@
 // The three decoders behind decode(). Each reads the header, calls check_dimensions, then decodes
 // into `bgr` in the orientation of the file and checks the budget every few rows; decode() rotates
 // the result upright. Each throws Error kImageDimensions, kImageDecodeFailed, kImageTooComplex or
-// kInternalError (no memory), and Cancelled; that of JPEG also kUnsupportedImageFormat.
+// kInternalError (no memory), and Cancelled; the JPEG decoder also kUnsupportedImageFormat.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ struct RawImage {
 RawImage decode_jpeg(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
                      const Budget& budget);
 
-// Parts of a JPEG, given in pixels of the full image, not yet upright: each as decode_jpeg()
-// would give it, or a little more. Reads the file once, up to the last row that is needed. A part
-// that lies outside the image is an Error kInternalError.
+// Decodes parts of a JPEG, given in pixels of the full image, not yet upright: each as
+// decode_jpeg() would return it, or a little more. Reads the file once, up to the last row that is
+// needed. A part outside the image is an Error kInternalError.
 std::vector<RawImage> decode_jpeg_parts(std::span<const uint8_t> bytes, int min_side,
                                         std::span<const cv::Rect> parts, const Budget& budget);
 RawImage decode_png(std::span<const uint8_t> bytes, const ImageLimits& limits,
@@ -38,12 +38,12 @@ RawImage decode_webp(std::span<const uint8_t> bytes, const ImageLimits& limits,
 // Throws Error kImageDimensions.
 void check_dimensions(int64_t width, int64_t height, const ImageLimits& limits);
 
-// Bytes from which on a buffer is put into huge pages, where the system has them: most of the time
-// of a large image would go into page faults. Smaller ones are parts of malloc's arenas, which
-// are used again (see engine.cpp).
+// Minimum size in bytes of buffers for which huge pages are requested, if the system has them: most
+// of the time of a large image would go into page faults. Smaller ones are parts of malloc's
+// arenas, which are reused (see engine.cpp).
 constexpr size_t kLargeBuffer = size_t{16} << 20;
 
-// Pixels whose values are not set yet.
+// Returns pixels with uninitialised values.
 cv::Mat new_pixels(cv::Size size, int type);
 
 // Blends a row of 4-channel BGRA onto white, as browsers show it.

@@ -24,7 +24,8 @@ constexpr std::array kUnusualFrames = {0xC3, 0xC5, 0xC6, 0xC7};  // lossless, hi
 constexpr int kHierarchy = 0xDE;
 constexpr int kJpegLs = 0xF7;
 
-// Rows that are skipped between two checks. Rows of blocks have 1, 2, 4 and so on up to 32 of them.
+// Number of rows that are skipped between two checks. Rows of blocks have 1, 2, 4 and so on up to
+// 32 of them.
 constexpr JDIMENSION kRowsSkipped = 256;
 
 JpegClient& client_of(j_common_ptr info) { return *static_cast<JpegClient*>(info->client_data); }
@@ -54,19 +55,19 @@ void on_realize(j_common_ptr info) {
 
 [[noreturn]] void leave(j_common_ptr info) { std::longjmp(client_of(info).jump, 1); }
 
-// The warnings of libjpeg after which the image is right all the same: docs/images.md tells
-// why. After every other one libjpeg fills a gap with grey or with what it guesses, and faces must
-// not be compared on made-up pixels: that is damage.
+// Warnings of libjpeg after which the image is still correct; docs/images.md explains why. After
+// every other warning libjpeg fills a gap with grey or with a guess, and faces must not be compared
+// on made-up pixels, so that is damage.
 constexpr std::array kHarmless = {JWRN_ADOBE_XFORM, JWRN_JFIF_MAJOR, JWRN_NOT_SEQUENTIAL};
 
-// Bytes that may stand before a restart marker. Webcams are known to write up to four; more are
-// left over where a wrong bit has moved what follows it.
+// Maximum number of bytes before a restart marker. Webcams are known to write up to four; more are
+// left over if a wrong bit has moved what follows it.
 constexpr int kMostPadding = 8;
 
 bool is_harmless(const jpeg_decompress_struct& info, int warning) {
   switch (warning) {
-    // The file ends without its end marker. Rows that are missing are JWRN_HIT_MARKER, scans that
-    // are missing are left to has_all_scans().
+    // The file ends without its end marker. Missing rows are JWRN_HIT_MARKER; missing scans are
+    // left to has_all_scans().
     case JWRN_JPEG_EOF:
       return info.input_scan_number > 0;
     case JWRN_EXTRANEOUS_DATA: {
@@ -95,18 +96,18 @@ void on_progress(j_common_ptr info) {
   leave(info);
 }
 
-// Bytes that libjpeg is given at a time. It reads markers and segments, of which there may be
+// Number of bytes passed to libjpeg at a time. It reads markers and segments, of which there may be
 // millions, without reporting progress, so the budget is also checked before each piece.
 constexpr size_t kPiece = size_t{256} << 10;
 
-// The bytes that libjpeg has not read yet, all that are left of the file.
+// The bytes that libjpeg has not read yet, up to the end of the file.
 std::span<const uint8_t> unread(const jpeg_decompress_struct& info) {
   const auto rest = static_cast<JpegClient*>(info.client_data)->walk.rest();
   const size_t given = info.src->bytes_in_buffer;
   return {rest.data() - given, rest.size() + given};
 }
 
-// Passes bytes behind those that libjpeg has been given, which become those that follow.
+// Skips bytes behind those that libjpeg has, and makes the following ones available.
 void pass(j_decompress_ptr info, size_t count) {
   JpegClient& client = client_of(reinterpret_cast<j_common_ptr>(info));
   client.budget_spent = !client.walk.pass(count);
@@ -115,7 +116,7 @@ void pass(j_decompress_ptr info, size_t count) {
 
 boolean on_empty(j_decompress_ptr info) {
   static constexpr std::array<JOCTET, 2> kEnd = {0xFF, JPEG_EOI};
-  // Not unread(): while libjpeg decodes, the source's own counter is behind.
+  // Does not use unread(), because the source's own counter lags while libjpeg decodes.
   const auto rest = client_of(reinterpret_cast<j_common_ptr>(info)).walk.rest();
   const auto next = rest.first(std::min(kPiece, rest.size()));
   if (next.empty()) {
@@ -143,8 +144,8 @@ void on_skip(j_decompress_ptr info, long count) {
 
 void do_nothing(j_decompress_ptr) {}
 
-// Reads EXIF blocks in place. libjpeg's jpeg_save_markers keeps every block and walks
-// through all of them for each new one: a file with a hundred thousand takes half a minute.
+// Reads EXIF blocks in place. libjpeg's jpeg_save_markers keeps every block and walks through all
+// of them for each new one: a file with a hundred thousand takes half a minute.
 boolean on_app1(j_decompress_ptr info) {
   const auto block = unread(*info);
   const size_t length = block.size() < 2 ? 0 : static_cast<size_t>(block[0]) << 8 | block[1];
@@ -160,12 +161,12 @@ boolean on_app1(j_decompress_ptr info) {
   return TRUE;
 }
 
-// Notes where the parts of an ICC profile lie (ICC.1:2022, annex B.4). The first of each number
+// Records where the parts of an ICC profile are (ICC.1:2022, annex B.4). The first of each number
 // counts, as in Chromium.
 boolean on_app2(j_decompress_ptr info) {
   constexpr std::array<uint8_t, 12> kName = {'I', 'C', 'C', '_', 'P', 'R',
                                              'O', 'F', 'I', 'L', 'E', 0};
-  constexpr size_t kHeader = 2 + kName.size() + 2;  // length, name, number, how many
+  constexpr size_t kHeader = 2 + kName.size() + 2;  // length, name, number, count
   const auto block = unread(*info);
   const size_t length = block.size() < 2 ? 0 : static_cast<size_t>(block[0]) << 8 | block[1];
   JpegClient& client = client_of(reinterpret_cast<j_common_ptr>(info));
@@ -185,8 +186,8 @@ boolean on_app2(j_decompress_ptr info) {
 
 void ignore_text(j_common_ptr) {}
 
-// 255 is no ink, as Adobe writes it. Browsers and the other decoders read it so whether or not
-// Adobe's marker is there.
+// 255 means no ink, as Adobe writes it. Browsers and the other decoders read it so with or without
+// Adobe's marker.
 void cmyk_to_bgr(const uint8_t* cmyk, uint8_t* bgr, int width) {
   for (int x = 0; x < width; ++x, cmyk += 4, bgr += 3) {
     for (int c = 0; c < 3; ++c) {
@@ -195,33 +196,33 @@ void cmyk_to_bgr(const uint8_t* cmyk, uint8_t* bgr, int width) {
   }
 }
 
-// libjpeg-turbo before 3.0 crops a component to too few columns where it is enlarged by a finer
-// transform and by interpolation, as the colours of 4:1:0 are at a reduced scale.
+// libjpeg-turbo before 3.0 crops a component to too few columns if it is enlarged by a finer
+// transform and by interpolation, like the colours of 4:1:0 at a reduced scale.
 bool is_enlarged_twice(const jpeg_decompress_struct& info, const jpeg_component_info& component) {
   const int times = component.DCT_scaled_size / info.min_DCT_scaled_size;
   return times > 1 && (component.h_samp_factor * times < info.max_h_samp_factor ||
                        component.v_samp_factor * times < info.max_v_samp_factor);
 }
 
-// Whether every scan has come. libjpeg shows what it has without a warning: a missing component is
-// grey, a missing coefficient 0. No encoder that we know of leaves them out.
+// Returns true if every scan has arrived. libjpeg returns incomplete images without a warning: a
+// missing component is grey, a missing coefficient 0. No known encoder omits them.
 bool has_all_scans(const jpeg_decompress_struct& info) {
   for (int c = 0; c < info.num_components; ++c) {
     // Kept at the component's first scan.
     if (info.comp_info[c].quant_table == nullptr) return false;
     if (!info.progressive_mode) continue;
-    // The lowest bit that is known of each coefficient; -1 where none is.
+    // Lowest known bit of each coefficient; -1 if none.
     const auto& bits = info.coef_bits[c];
     if (std::any_of(bits, bits + DCTSIZE2, [](int lowest) { return lowest != 0; })) return false;
   }
   return true;
 }
 
-// Longer side, pixels, that a copy at 1/8 must leave: 1/4 costs hardly more, and shows smaller
-// faces finely enough.
+// Minimum longer side in pixels of a copy at 1/8: 1/4 costs hardly more and shows smaller faces
+// finely enough.
 constexpr int kLeastOfEighth = 750;
 
-// The smallest of 1/8, 1/4, 1/2, 1 that leaves at least `wanted` pixels on the longer side.
+// Returns the smallest of 1/8, 1/4, 1/2, 1 that leaves at least `wanted` pixels on the longer side.
 unsigned scale_eighths(int longer, int wanted) {
   if (wanted <= 0) return 8;
   unsigned eighths = 8;
@@ -306,7 +307,7 @@ bool JpegDecoder::skip_to(int row) {
   while (info_.output_scanline < end) {
     client_.budget_spent = client_.budget->spent();
     if (client_.budget_spent) return false;
-    // Between two calls whole rows of blocks: libjpeg-turbo 2.1 loses the rest of one.
+    // Whole rows of blocks between two calls, because libjpeg-turbo 2.1 loses the rest of one.
     const JDIMENSION whole = kRowsSkipped - info_.output_scanline % kRowsSkipped;
     jpeg_skip_scanlines(&info_, std::min(whole, end - info_.output_scanline));
   }
@@ -326,7 +327,8 @@ bool JpegDecoder::read_rows(cv::Mat& bgr) {
     jpeg_read_scanlines(&info_, &from, 1);
     cmyk_to_bgr(from, row, bgr.cols);
   }
-  // Without jpeg_finish_decompress(): what follows the last row is no part of the image.
+  // jpeg_finish_decompress() is not called, because the bytes after the last row do not belong to
+  // the image.
   return true;
 }
 
@@ -346,7 +348,7 @@ cv::Size JpegDecoder::size() const {
 const char* JpegDecoder::refused_kind() const {
   const int given = errors_.msg_parm.i[0];
   const auto is = [&](int message) { return errors_.msg_code == message; };
-  // Where arithmetic coding ends early, libjpeg cannot tell and goes on with zeros; browsers do
+  // If arithmetic coding ends early, libjpeg cannot detect it and continues with zeros; browsers do
   // not show it either. SOF9 and SOF10 are read, SOF11 and SOF13 to SOF15 are an error.
   if (info_.arith_code || (is(JERR_SOF_UNSUPPORTED) && given >= kSof11)) return "arithmetic_jpeg";
   const bool frame =

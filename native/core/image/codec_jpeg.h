@@ -1,4 +1,5 @@
-// libjpeg-turbo as codec_jpeg.cpp, which decodes whole images, and codec_jpeg_parts.cpp use it.
+// Declarations of libjpeg-turbo that codec_jpeg.cpp, which decodes whole images, and
+// codec_jpeg_parts.cpp share.
 #pragma once
 
 // clang-format off
@@ -18,10 +19,10 @@
 
 namespace facematch {
 
-// What libjpeg's callbacks find in client_data.
+// Data that libjpeg's callbacks find in client_data.
 struct JpegClient {
-  // The coefficients of a file of several scans, which libjpeg keeps until the last has come: as
-  // much memory as the image. Put into huge pages, as new_pixels() does with ours.
+  // Coefficients of a file with several scans, which libjpeg keeps until the last has arrived: as
+  // much memory as the image. They are put into huge pages, like new_pixels().
   struct Coefficients {
     jvirt_barray_ptr array;
     size_t bytes;
@@ -31,19 +32,19 @@ struct JpegClient {
       : walk(bytes, given), budget(&given) {}
 
   std::jmp_buf jump = {};
-  Walk walk;  // what libjpeg has not been given yet
+  Walk walk;  // not yet passed to libjpeg
   const Budget* budget;
   unsigned reports = 0;
   bool budget_spent = false;
-  std::optional<int> orientation;  // of the first EXIF block that has one
+  std::optional<int> orientation;  // from the first EXIF block that has one
   jpeg_memory_mgr memory = {};     // libjpeg's own methods
   std::array<Coefficients, MAX_COMPONENTS> coefficients = {};
   size_t arrays = 0;
-  const char* damage = nullptr;  // of which libjpeg has no message
+  const char* damage = nullptr;  // for which libjpeg has no message
 
-  // The parts of an ICC profile, in the segments APP2, by their numbers, which begin at 1.
+  // Parts of an ICC profile, in the segments APP2, by their numbers, which begin at 1.
   std::array<std::span<const uint8_t>, 256> profile = {};
-  size_t profile_parts = 0;  // how many there are to be
+  size_t profile_parts = 0;  // expected number
 };
 
 // Owns the decompressor, so that everything is destroyed after a longjmp out of libjpeg.
@@ -57,40 +58,41 @@ class JpegDecoder {
   // Each step returns false when the image is damaged or the budget is used up; see fault().
   bool read_header();
 
-  // Chooses the scale for a longer side of `min_side` pixels; reads all scans of a file that has
-  // more than one.
+  // Chooses the scale for a longer side of `min_side` pixels; reads all scans of a file with
+  // several.
   bool start(int min_side);
 
-  // Leaves out columns; after start(). `left` and `width` become what will be read.
+  // Skips columns; call it after start(). `left` and `width` are set to the columns that will be
+  // read.
   bool crop(int& left, int& width);
 
   bool skip_to(int row);
 
-  // Prepares the conversion to sRGB, if the file's colours are far from that; after read_header().
-  // Throws Error kUnsupportedImageFormat.
+  // Prepares the conversion to sRGB if the file's colours are far from it; call it after
+  // read_header(). Throws Error kUnsupportedImageFormat.
   void read_colours();
 
-  // The next rows, as many as `bgr` has, as they are stored: convert() follows.
+  // Reads the next rows, as many as `bgr` has, as they are stored: convert() follows.
   bool read_rows(cv::Mat& bgr);
 
-  // Throws what Budget::stop() throws.
+  // Throws the error of Budget::stop().
   void convert(cv::Mat& bgr) const {
     if (to_srgb_) to_srgb_->convert(bgr, *client_.budget);
   }
 
   const jpeg_decompress_struct& info() const { return info_; }
 
-  // Size and orientation of the file and, after start(), the scale; without pixels.
+  // Returns size and orientation of the file and, after start(), the scale; without pixels.
   RawImage facts() const;
 
-  // The pixels at the scale that was chosen.
+  // Returns the pixels at the chosen scale.
   cv::Size size() const;
 
-  // The API's word for a JPEG of a kind that is not taken; nullptr for any other, also a damaged
+  // Returns the API's value for an unsupported kind of JPEG; nullptr for any other, also a damaged
   // one.
   const char* refused_kind() const;
 
-  // Why a step has returned false.
+  // Returns the reason why a step returned false.
   Error fault();
 
  private:

@@ -7,12 +7,13 @@
 namespace facematch {
 namespace {
 
-// Rows of the parts, from the top, those that are near each other together. Each range ends with a
-// row of blocks, which has 1 to 32: from the last rows of one on libjpeg-turbo 2.1 skips a wrong
-// number where components have four and two rows of samples for each row of blocks (1x4, 1x2, 1x2).
+// Returns the rows of the parts, from the top, merging those that are near each other. Each range
+// ends with a row of blocks, which has 1 to 32 rows: from the last rows of one on libjpeg-turbo 2.1
+// skips a wrong number if components have four and two rows of samples for each row of blocks (1x4,
+// 1x2, 1x2).
 std::vector<cv::Range> rows_of(std::vector<cv::Rect> parts, int height) {
   constexpr int kRowOfBlocks = 32;
-  // Skipping fewer than some rows of blocks spares nothing.
+  // Skipping fewer rows of blocks than this saves nothing.
   constexpr int kNear = 64;
   std::sort(parts.begin(), parts.end(),
             [](const cv::Rect& a, const cv::Rect& b) { return a.y < b.y; });
@@ -29,8 +30,8 @@ std::vector<cv::Range> rows_of(std::vector<cv::Rect> parts, int height) {
   return rows;
 }
 
-// The pixels at that scale that show a part of the full image, and some more: at the edge of what
-// is decoded, colours are interpolated from one side only.
+// Returns the pixels at that scale that show a part of the full image, and some more, because at
+// the edge of the decoded area colours are interpolated from one side only.
 cv::Rect scaled(const cv::Rect& part, unsigned eighths, cv::Size whole) {
   constexpr int kMargin = 8;
   const auto scale = static_cast<double>(eighths) / 8;

@@ -1,4 +1,4 @@
-// PNG through libpng; of an animation, the canvas after its first frame.
+// Decodes PNG with libpng; for an animation, the canvas after its first frame.
 #include <png.h>
 #include <zlib.h>
 
@@ -23,8 +23,8 @@
 namespace facematch {
 namespace {
 
-// The budget is checked every so many rows, and in Walk while bytes are read: what follows the last
-// row is inflated too, up to a thousandfold. libpng asks for 8 KiB of image data at a time.
+// The budget is checked at this interval of rows, and in Walk while bytes are read: data after the
+// last row is inflated too, up to a thousandfold. libpng asks for 8 KiB of image data at a time.
 constexpr int kRowsBetweenChecks = 16;
 
 struct Source {
@@ -32,7 +32,7 @@ struct Source {
   const Budget& budget;
   bool budget_spent = false;
   bool no_memory = false;             // an allocation failed
-  std::array<char, 100> damage = {};  // what libpng says, cut
+  std::array<char, 100> damage = {};  // libpng's message, shortened
 };
 
 constexpr char kExif[] = "eXIf";
@@ -47,7 +47,7 @@ void read_bytes(png_structp png, png_bytep out, size_t count) {
   if (source->budget_spent) png_error(png, "budget");
 }
 
-// For libpng and zlib. Neither always says so when memory is missing.
+// Allocator for libpng and zlib. Neither always reports a failed allocation.
 png_voidp allocate(png_structp png, png_alloc_size_t bytes) {
   void* memory = std::malloc(bytes);
   if (memory == nullptr) static_cast<Source*>(png_get_mem_ptr(png))->no_memory = true;
@@ -75,7 +75,7 @@ class Decoder {
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
 
-  // Rows are converted from that space to sRGB; before start().
+  // Sets the colour space from which rows are converted to sRGB; call it before start().
   void convert_from(const ColourSpace& space) { space_ = &space; }
 
   bool read_header() {
@@ -84,34 +84,34 @@ class Decoder {
     if (info_ == nullptr) return false;
     png_set_read_fn(png_, &source_, read_bytes);
     // libpng reads only transparency and orientation of the ancillary chunks; others may be wrong,
-    // or decompression bombs. For those of colours see read_colours().
+    // or decompression bombs. read_colours() reads those for colours.
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
-    // Kept as it is: the handler of libpng 1.6.39 allocates what the chunk claims, up to 2 GiB, and
-    // reads it byte by byte.
+    // Kept unchanged: the handler of libpng 1.6.39 allocates the size that the chunk claims, up to
+    // 2 GiB, and reads it byte by byte.
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_ALWAYS,
                                 reinterpret_cast<png_const_bytep>(kExif), 1);
     // Some encoders state a smaller window than they used.
     png_set_option(png_, PNG_MAXIMUM_INFLATE_WINDOW, PNG_OPTION_ON);
     png_set_chunk_cache_max(png_, 64);
-    // As much as the file has: the orientation may lie in a chunk with a maker's megabytes. All
-    // chunks that are kept have no more bytes together.
+    // The limit is the file's size, because the orientation may be in a chunk with megabytes of
+    // maker notes. All chunks that are kept have no more bytes together.
     png_set_chunk_malloc_max(png_, std::max<size_t>(1 << 20, source_.walk.rest().size()));
-    // check_dimensions() limits the size, with an error of its own.
+    // check_dimensions() limits the size, with a more specific error.
     png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
     png_read_info(png_, info_);
     return true;
   }
 
-  // After this every row is 8-bit BGR, or BGRA where there is transparency.
+  // From here every row is 8-bit BGR, or BGRA if there is transparency.
   bool start() {
     passes_ = png_get_interlace_type(png_, info_) == PNG_INTERLACE_NONE ? 1 : 7;
-    // Dark or bright tones may lie in the second byte. An interlaced image would take eight bytes a
-    // pixel.
+    // Dark or bright tones may be in the second byte. An interlaced image would take eight bytes
+    // per pixel.
     is_deep_ = space_ != nullptr && passes_ == 1 && png_get_bit_depth(png_, info_) == 16;
     if (space_ != nullptr) to_srgb_.emplace(*space_, is_deep_ ? 65'535 : 255);
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
     if (is_deep_) {
-      png_set_swap(png_);  // to the order of bytes of this machine
+      png_set_swap(png_);  // to the byte order of this machine
     } else {
       png_set_scale_16(png_);
     }
@@ -127,11 +127,11 @@ class Decoder {
                channels * (is_deep_ ? 2 : 1) * png_get_image_width(png_, info_);
   }
 
-  // The size of the buffer that read_rows() needs.
+  // Returns the size of the buffer that read_rows() needs.
   int buffer_type() const { return is_deep_ ? CV_16UC4 : CV_8UC4; }
 
-  // How many rows of BGRA read_rows() needs: with transparency an interlaced image needs all rows
-  // at once, another is read row by row, without a second copy of the whole image.
+  // Returns the number of BGRA rows that read_rows() needs: with transparency an interlaced image
+  // needs all rows at once; any other is read row by row, without a second copy of the whole image.
   int buffered_rows() const {
     if (!has_alpha_ && !is_deep_) return 0;
     return passes_ == 1 ? 1 : height();
@@ -142,7 +142,7 @@ class Decoder {
       source_.budget_spent = y % kRowsBetweenChecks == 0 && source_.budget.spent();
       return !source_.budget_spent;
     };
-    // What follows the pixels may be wrong or absent, unless it says how the image is turned.
+    // Chunks after the pixels may be wrong or missing, unless they contain the orientation.
     if (setjmp(png_jmpbuf(png_)) != 0) return is_complete() && !in_exif();
     for (int pass = 0; pass < passes_; ++pass) {
       for (int y = 0; y < bgr.rows; ++y) {
@@ -192,10 +192,10 @@ class Decoder {
     if (has_alpha_) flatten_onto_white(row, bgr, width);
   }
 
-  // Without memory libpng may drop the orientation with no more than a warning.
+  // If memory runs out, libpng may drop the orientation with only a warning.
   bool is_complete() const { return has_pixels_ && !source_.budget_spent && !source_.no_memory; }
 
-  // Whether the chunk that was being read has the orientation.
+  // Returns true if the chunk that was being read has the orientation.
   bool in_exif() const { return png_get_io_chunk_type(png_) == kExifType; }
 
   Source source_;
@@ -214,7 +214,7 @@ using Bytes = std::vector<uint8_t>;
 
 uint32_t u32(std::span<const uint8_t> bytes, size_t at) { return png_get_uint_32(&bytes[at]); }
 
-// Two numbers that follow each other; negative beyond 31 bits, which PNG does not allow.
+// Reads two consecutive numbers; negative beyond 31 bits, which PNG does not allow.
 cv::Size size_at(std::span<const uint8_t> bytes, size_t at) {
   return {static_cast<int>(u32(bytes, at)), static_cast<int>(u32(bytes, at + 4))};
 }
@@ -223,7 +223,7 @@ void append_u32(Bytes& out, uint32_t value) {
   for (const int shift : {24, 16, 8, 0}) out.push_back(static_cast<uint8_t>(value >> shift));
 }
 
-// The checksum of a chunk's name and data (PNG specification, third edition, annex D).
+// Returns the checksum of a chunk's name and data (PNG specification, third edition, annex D).
 uint32_t checksum(std::span<const uint8_t> bytes) {
   return static_cast<uint32_t>(crc32_z(0, bytes.data(), bytes.size()));
 }
@@ -237,7 +237,7 @@ struct Chunk {
   }
 };
 
-// Takes the next chunk of a file; false when there is no whole one.
+// Takes the next chunk of a file; returns false if there is no complete one.
 bool next_chunk(Walk& walk, Chunk& chunk) {
   const auto rest = walk.rest();
   if (rest.size() < 12 || u32(rest, 0) > rest.size() - 12) return false;
@@ -255,7 +255,7 @@ void append_chunk(Bytes& out, std::string_view name, std::span<const uint8_t> da
 
 constexpr size_t kSignature = 8;
 
-// Inflates what is left of a chunk; empty where that is damaged, or longer than profiles are.
+// Inflates the rest of a chunk; returns nothing if it is damaged, or longer than profiles are.
 Bytes inflated(std::span<const uint8_t> data, const Budget& budget) {
   constexpr size_t kMost = size_t{4} << 20, kPiece = size_t{64} << 10;
   z_stream stream = {};
@@ -280,7 +280,7 @@ Bytes profile_of(std::span<const uint8_t> data, const Budget& budget) {
   constexpr size_t kLongestName = 79;
   const auto name = data.first(std::min(data.size(), kLongestName + 1));
   const auto end = static_cast<size_t>(std::find(name.begin(), name.end(), 0) - name.begin());
-  // A zero and the method of compression follow.
+  // A zero and the compression method follow.
   if (end == name.size() || data.size() < end + 2 || data[end + 1] != 0) return {};
   return inflated(data.subspan(end + 2), budget);
 }
@@ -302,9 +302,9 @@ std::optional<ColourSpace> space_of_gamma(double gamma, std::span<const uint8_t>
   return space;
 }
 
-// The colour space of a PNG that is to be converted. Chunks override one another in this order:
-// cICP, iCCP, sRGB, gAMA with cHRM (PNG specification, third edition, section 4.3); one that is
-// damaged or unknown is passed over, as in Chromium.
+// Returns the colour space of a PNG that must be converted. Chunks override one another in this
+// order: cICP, iCCP, sRGB, gAMA with cHRM (PNG specification, third edition, section 4.3); a
+// damaged or unknown one is skipped, as in Chromium.
 std::optional<ColourSpace> read_colours(std::span<const uint8_t> bytes, const Budget& budget) {
   constexpr uint8_t kColour = 2;  // of the colour type
   std::span<const uint8_t> header, code_points, profile, srgb, gamma, chromaticities;
@@ -335,8 +335,8 @@ std::optional<ColourSpace> read_colours(std::span<const uint8_t> bytes, const Bu
   return space_of_gamma(gamma_times / 1e5, chromaticities);
 }
 
-// Whether there is an animation to which the first image of the file does not belong: browsers show
-// only the animation (PNG specification, third edition, section 4.9).
+// Returns true if there is an animation to which the first image of the file does not belong:
+// browsers show only the animation (PNG specification, third edition, section 4.9).
 bool is_first_image_hidden(std::span<const uint8_t> bytes, const Budget& budget) {
   bool animated = false;
   Chunk chunk;
@@ -355,7 +355,7 @@ bool is_within(int from, int length, int most) {
   return from >= 0 && length > 0 && int64_t{from} + length <= most;
 }
 
-// The first frame of such an animation as a PNG of its own, and its place on the canvas.
+// Returns the first frame of such an animation as a separate PNG, and its place on the canvas.
 struct Frame {
   Bytes png;
   cv::Size canvas;
@@ -364,7 +364,7 @@ struct Frame {
 
 Error damaged_frame() { return {ErrorCode::kImageDecodeFailed, "the first frame is damaged"}; }
 
-// Reads a chunk fcTL that is to begin an animation; false where it breaks the specification.
+// Reads an fcTL chunk that begins an animation; returns false if it violates the specification.
 bool read_control(const Chunk& chunk, Frame& frame) {
   const auto data = chunk.data();
   constexpr uint8_t kDisposals = 3, kBlendings = 2;
@@ -376,14 +376,14 @@ bool read_control(const Chunk& chunk, Frame& frame) {
          data[25] < kBlendings;
 }
 
-// None where the animation cannot begin: frames are missing, or their chunks break the
+// Returns nothing if the animation cannot begin: frames are missing, or their chunks violate the
 // specification. Then the first image of the file is shown (PNG specification, third edition,
-// section 13.1). Throws Error where the file is cut short, where only a checksum is wrong, and
-// where the first frame is empty: some decoders, Chromium among them, show a frame then.
+// section 13.1). Throws Error if the file is cut short, if only a checksum is wrong, or if the
+// first frame is empty: some decoders, Chromium among them, show a frame then.
 std::optional<Frame> first_frame(std::span<const uint8_t> bytes, const Budget& budget) {
   Frame frame;
   Bytes header, others;
-  uint32_t number = 0;  // of the animation's next chunk
+  uint32_t number = 0;  // sequence number of the animation's next chunk
   bool is_over = false, is_whole = false;
   Walk walk(bytes.subspan(kSignature), budget);
   for (Chunk chunk; next_chunk(walk, chunk);) {
@@ -416,12 +416,13 @@ std::optional<Frame> first_frame(std::span<const uint8_t> bytes, const Budget& b
   frame.png.assign(bytes.begin(), bytes.begin() + kSignature);
   append_chunk(frame.png, "IHDR", header);
   frame.png.insert(frame.png.end(), others.begin(), others.end());
-  // What is cut short is damage or not, as in any PNG.
+  // A file that is cut short is damaged or not, as for any PNG.
   frame.png.insert(frame.png.end(), walk.rest().begin(), walk.rest().end());
   return frame;
 }
 
-// None where not one row of an animation's first frame can be decoded: browsers show nothing of it.
+// Returns nothing if not one row of an animation's first frame can be decoded: browsers show
+// nothing of it.
 std::optional<RawImage> decode_image(std::span<const uint8_t> bytes, const Frame* frame,
                                      const ImageLimits& limits, const Budget& budget) {
   Decoder decoder(bytes, budget);
@@ -437,7 +438,7 @@ std::optional<RawImage> decode_image(std::span<const uint8_t> bytes, const Frame
   if (space) decoder.convert_from(*space);
   if (!decoder.start()) throw decoder.fault();
   raw.bgr = new_pixels(canvas, CV_8UC3);
-  // White, as transparency.
+  // White, like transparency.
   if (size != canvas) raw.bgr.setTo(cv::Scalar::all(255));
   cv::Mat buffer = new_pixels({size.width, decoder.buffered_rows()}, decoder.buffer_type());
   if (!decoder.read_rows(buffer, raw.bgr(cv::Rect(at, size)))) {

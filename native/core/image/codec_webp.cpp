@@ -1,4 +1,4 @@
-// WebP through libwebp; of an animation, the canvas after its first frame.
+// Decodes WebP with libwebp; for an animation, the canvas after its first frame.
 #include <webp/decode.h>
 #include <webp/mux_types.h>
 
@@ -20,9 +20,9 @@ namespace {
 
 Error damaged(const char* what) { return Error(ErrorCode::kImageDecodeFailed, what); }
 
-// The result of one call of libwebp. Versions 1.2 and older call some files damaged, or wait for
-// more data, where they find no memory; malloc() has then set errno. It is read right behind the
-// call, because other calls set it too.
+// The result of one call of libwebp. Versions 1.2 and older report damage, or wait for more data,
+// if memory runs out; malloc() has then set errno. It is read right after the call, because other
+// calls set it too.
 template <typename Call>
 VP8StatusCode status_of(Call call) {
   errno = 0;
@@ -40,7 +40,7 @@ uint32_t little_endian(std::span<const uint8_t> bytes, size_t at, size_t count) 
 struct RiffChunk {
   std::span<const uint8_t> whole;  // with its header and padding; as much as the file has
   std::string_view name() const { return {reinterpret_cast<const char*>(whole.data()), 4}; }
-  // Where the chunk is whole.
+  // Offset where the chunk is complete.
   std::span<const uint8_t> data() const {
     return whole.subspan(kHeader, std::min(whole.size() - kHeader, length()));
   }
@@ -49,15 +49,15 @@ struct RiffChunk {
   static constexpr size_t kHeader = 8;
 };
 
-// The chunks of a file, one after another. The chunks inside a frame of an animation follow its own
-// ANMF chunk, of which only the parameters are returned.
+// The chunks of a file, in order. The chunks inside a frame of an animation follow its own ANMF
+// chunk, of which only the parameters are returned.
 class RiffChunks {
  public:
-  // `missing`: how many bytes more than `bytes` there are by the file's header.
+  // `missing`: number of bytes that the file's header declares beyond `bytes`.
   RiffChunks(std::span<const uint8_t> bytes, size_t missing, const Budget& budget)
       : walk_(bytes, budget), missing_(missing) {}
 
-  // False at the end. Throws Error where a chunk is longer than what contains it.
+  // Returns false at the end. Throws Error if a chunk is longer than its container.
   bool next(RiffChunk& chunk) {
     const auto rest = walk_.rest();
     if (rest.size() < RiffChunk::kHeader) {
@@ -87,10 +87,10 @@ class RiffChunks {
   bool is_cut_ = false;
 };
 
-// The parts of a file that are read. RFC 9649, section 2.7; where that leaves a choice, as
-// libwebp's demuxer, which browsers use. It is not used here, because it keeps a list of all chunks
-// and goes through that from the start for each: a file of 10 MB with a million empty chunks took
-// an hour.
+// Finds the parts of a file that are read. Follows RFC 9649, section 2.7, and, where that leaves a
+// choice, libwebp's demuxer, which browsers use. The demuxer itself is not used, because it keeps a
+// list of all chunks and walks through it from the start for each: a file of 10 MB with a million
+// empty chunks took an hour.
 struct Contents {
   std::span<const uint8_t> frame;  // the first: chunks ALPH and VP8, or VP8L
   cv::Point at;                    // of the frame, on the canvas
@@ -104,7 +104,7 @@ bool is_bitstream(const RiffChunk& chunk) {
   return chunk.name() == "VP8 " || chunk.name() == "VP8L";
 }
 
-// The chunks of a frame, of which `first` has been taken.
+// Returns the chunks of a frame, of which `first` has been taken.
 std::span<const uint8_t> frame_of(const RiffChunk& first, RiffChunks& others, bool with_alpha) {
   if (is_bitstream(first)) return first.whole;
   RiffChunk image;
@@ -115,7 +115,7 @@ std::span<const uint8_t> frame_of(const RiffChunk& first, RiffChunks& others, bo
   return {first.whole.data(), first.whole.size() + image.whole.size()};
 }
 
-// Of a file that begins with a chunk VP8X.
+// Handles a file that begins with a VP8X chunk.
 Contents read_extended(const RiffChunk& header, RiffChunks& chunks) {
   constexpr uint32_t kFlags = ANIMATION_FLAG | XMP_FLAG | EXIF_FLAG | ALPHA_FLAG | ICCP_FLAG;
   if (chunks.is_cut() || header.length() < 10) throw damaged("the header is damaged");
@@ -140,7 +140,7 @@ Contents read_extended(const RiffChunk& header, RiffChunks& chunks) {
       has_parameters = true;
     } else if (name == "ANMF") {
       if (!has_parameters || !contents.is_animation) throw damaged("the animation is damaged");
-      // One that is cut short is an error below.
+      // A truncated chunk is an error below.
       if (!contents.frame.empty() || chunks.is_cut()) continue;
       frame_end = chunk.whole.data() + RiffChunk::kHeader + chunk.length() + chunk.length() % 2;
       contents.at = {static_cast<int>(2 * little_endian(chunk.data(), 0, 3)),
@@ -160,8 +160,8 @@ Contents read_extended(const RiffChunk& header, RiffChunks& chunks) {
       throw damaged("there is a second header");
     }
   }
-  // Some encoders count wrongly, so a file may be shorter than it says where the decoder can tell
-  // whether the image is complete, and nothing else in it is needed.
+  // Some encoders count wrongly, so a file may be shorter than it declares if the decoder can
+  // detect a complete image and needs nothing else in it.
   if (chunks.is_cut() && (flags & (ANIMATION_FLAG | EXIF_FLAG)) != 0) {
     throw damaged("the file is cut short");
   }
@@ -189,7 +189,7 @@ Contents read_contents(std::span<const uint8_t> bytes, const Budget& budget) {
 // The file is decoded in this many parts; the budget is checked before each.
 constexpr size_t kParts = 64;
 
-// Rows that are blended onto white between two checks of the budget.
+// Number of rows that are blended onto white between two checks of the budget.
 constexpr int kRowsBlended = 64;
 
 // Decodes into the output that the caller has set in `config`.
@@ -237,7 +237,7 @@ RawImage decode_webp(std::span<const uint8_t> bytes, const ImageLimits& limits,
   raw.height = canvas.height;
   raw.orientation = contents.orientation.value_or(1);
   raw.bgr = new_pixels(canvas, CV_8UC3);
-  // White, as transparency: browsers ignore the background colour that the file proposes.
+  // White, like transparency: browsers ignore the background colour that the file proposes.
   if (place.size() != canvas) raw.bgr.setTo(cv::Scalar::all(255));
   cv::Mat bgr = raw.bgr(place);
   const bool alpha = features.has_alpha != 0;

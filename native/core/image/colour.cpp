@@ -25,7 +25,7 @@ float brightness_of(const cv::Vec3f& light) {
                        0.0722f * within(light[2]));
 }
 
-// The matrix from light of these primaries to XYZ.
+// Returns the matrix from linear light of these primaries to XYZ.
 std::optional<cv::Matx33d> xyz_from_primaries(const std::array<cv::Point2d, 4>& xy) {
   const auto xyz = [](cv::Point2d of) {
     return cv::Vec3d(of.x / of.y, 1, (1 - of.x - of.y) / of.y);
@@ -39,11 +39,11 @@ std::optional<cv::Matx33d> xyz_from_primaries(const std::array<cv::Point2d, 4>& 
   return columns * cv::Matx33d::diag(share);
 }
 
-// White, red, green, blue of ITU-R BT.709, which are sRGB's.
+// White, red, green, blue of ITU-R BT.709, which sRGB uses.
 constexpr std::array<std::array<double, 2>, 4> kSrgbPrimaries = {
     {{0.3127, 0.329}, {0.64, 0.33}, {0.3, 0.6}, {0.15, 0.06}}};
 
-// From XYZ of the ICC's white, D50, to light of sRGB.
+// From XYZ of the ICC's white, D50, to linear light of sRGB.
 cv::Matx33f srgb_from_d50() {
   const cv::Matx33d to_d50(0.43607, 0.38515, 0.14307, 0.22249, 0.71687, 0.06061, 0.01392, 0.09708,
                            0.71410);
@@ -61,14 +61,14 @@ uint32_t big_endian(std::span<const uint8_t> bytes, size_t at, size_t count) {
   return value;
 }
 
-// A number s15Fixed16.
+// Reads a number of type s15Fixed16.
 float fixed(std::span<const uint8_t> bytes, size_t at) {
   return static_cast<float>(static_cast<int32_t>(big_endian(bytes, at, 4))) / 65536;
 }
 
-// The tag of that name; empty where there is none, or it does not lie in the profile.
+// Returns the tag of that name; empty if it is missing or not inside the profile.
 std::span<const uint8_t> tag_of(std::span<const uint8_t> profile, std::string_view name) {
-  // Profiles have some dozens.
+  // Limit on the number of tags: profiles have some dozens.
   constexpr uint32_t kMostTags = 200;
   const uint32_t count = std::min(big_endian(profile, 128, 4), kMostTags);
   for (size_t at = 132, end = at + size_t{12} * count; at < end && at + 12 <= profile.size();
@@ -143,11 +143,11 @@ float ToneCurve::operator()(float value) const {
   } else {
     light = value >= d ? std::pow(std::max(0.0f, a * value + b), g) + e : c * value + f;
   }
-  return light >= 0 ? std::min(light, 1.0f) : 0;  // NaN becomes 0 as well
+  return light >= 0 ? std::min(light, 1.0f) : 0;  // maps NaN to 0 as well
 }
 
 float ColourSpace::levels_from_srgb() const {
-  // The three channels alike in small steps, each by itself in large ones.
+  // Varies the three channels together in small steps, and each alone in large ones.
   constexpr int kFine = 64, kCoarse = 8;
   float most = 0;
   const auto look = [&](cv::Vec3f stored) {

@@ -1,5 +1,5 @@
-// What the numbers of an image mean: tone curves and primaries, as an ICC profile or the chunks of
-// a PNG state them. docs/images.md says when they are applied.
+// Colour spaces of images: tone curves and primaries, from an ICC profile or the chunks of a PNG.
+// docs/images.md says when they are applied.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 
 namespace facematch {
 
-// How a stored value, 0..1, becomes light, 0..1: by points at equal distances, or without them by
-// (a x + b)^g + e from d on, c x + f below (ICC.1:2022, section 10.18).
+// Maps a stored value, 0..1, to linear light, 0..1: by points at equal distances, or without them
+// by (a x + b)^g + e from d on, c x + f below (ICC.1:2022, section 10.18).
 struct ToneCurve {
   std::vector<float> points;
   float g = 1;
@@ -29,21 +29,23 @@ struct ToneCurve {
 };
 
 struct ColourSpace {
-  std::array<ToneCurve, 3> curves;           // red, green, blue
-  cv::Matx33f to_srgb = cv::Matx33f::eye();  // light of these primaries -> light of sRGB's
+  std::array<ToneCurve, 3> curves;  // red, green, blue
+  // linear light of these primaries -> linear light of sRGB
+  cv::Matx33f to_srgb = cv::Matx33f::eye();
 
-  // The largest difference in brightness from the same numbers as sRGB, of 255 levels.
+  // Returns the largest difference in brightness from the same numbers as sRGB, of 255 levels.
   float levels_from_srgb() const;
 };
 
-// At most so many levels from sRGB, pixels are compared as they are stored: Display P3, Adobe RGB,
+// Up to this many levels from sRGB, pixels are compared as they are stored: Display P3, Adobe RGB,
 // Rec. 2020 and gamma 1.8 are within.
 constexpr float kNearSrgb = 32;
 
-// `gamma` as the chunk gAMA has it: the exponent from light to the stored value.
+// `gamma`: value of the gAMA chunk, the exponent from light to the stored value.
 ColourSpace gamma_space(double gamma);
 
-// From the chromaticities of white, red, green and blue. None where they span no colours.
+// Computes primaries from the chromaticities of white, red, green and blue. Returns nothing if they
+// span no colours.
 std::optional<cv::Matx33f> srgb_from_primaries(const std::array<cv::Point2d, 4>& xy);
 
 // The colour information of an image.
@@ -53,14 +55,14 @@ struct Colours {
       false;  // made of tables of colours, or PQ or HLG, whose white is no maximum
 };
 
-// By the code points of ITU-T H.273 that the chunk cICP has. Neither where they are unknown.
+// Looks up the code points of ITU-T H.273 in the cICP chunk. Returns neither if they are unknown.
 Colours h273_colours(int primaries, int transfer);
 
-// Reads an ICC profile (ICC.1:2022). Neither of a damaged one, nor of one of another kind of image:
-// browsers ignore these. Those for grey images are read where `allows_grey`.
+// Reads an ICC profile (ICC.1:2022). Returns neither for a damaged one, or one for another kind of
+// image: browsers ignore these. Profiles for grey images are read if `allows_grey`.
 Colours read_icc_profile(std::span<const uint8_t> profile, bool allows_grey);
 
-// The space to which pixels are to be converted from, if they are not near sRGB. Throws Error
+// Returns the space from which pixels must be converted, if they are not near sRGB. Throws Error
 // kUnsupportedImageFormat.
 std::optional<ColourSpace> far_space(Colours colours);
 
@@ -70,10 +72,10 @@ class ToSrgb {
   // `most`: the largest stored value, 255 or 65535.
   ToSrgb(const ColourSpace& space, int most);
 
-  // 8-bit BGR, in place.
+  // Converts 8-bit BGR in place.
   void convert(cv::Mat& bgr, const Budget& budget) const;
 
-  // A row of BGR or BGRA, to 8 bits; `to` may begin where `from` does.
+  // Converts a row of BGR or BGRA to 8 bits; `to` may begin where `from` does.
   void convert_row(const uint8_t* from, uint8_t* to, int width, int channels) const;
   void convert_row(const uint16_t* from, uint8_t* to, int width, int channels) const;
 
@@ -81,9 +83,9 @@ class ToSrgb {
   template <typename Value>
   void convert_values(const Value* from, uint8_t* to, int width, int channels) const;
 
-  std::array<std::vector<float>, 3> light_;  // of each stored value: red, green, blue
+  std::array<std::vector<float>, 3> light_;  // for each stored value: red, green, blue
   cv::Matx33f matrix_;
-  std::vector<uint8_t> stored_;  // the sRGB value of a light
+  std::vector<uint8_t> stored_;  // sRGB value of linear light
 };
 
 }  // namespace facematch

@@ -10,7 +10,7 @@ namespace facematch {
 namespace {
 
 constexpr double kCutOff = 0.005;  // share of the pixels that is clipped at either end
-constexpr double kDark = 0.35;     // mean grey, 0..1; a gamma curve lightens below it
+constexpr double kDark = 0.35;     // mean grey, 0..1; a gamma curve brightens below it
 constexpr double kMiddle = 0.45;   // mean grey that the gamma curve aims at
 constexpr double kMinGamma = 0.4;
 constexpr double kClip = 4;  // CLAHE: clip limit, the largest slope of the curve
@@ -27,7 +27,8 @@ Histogram histogram_of(const cv::Mat& grey) {
   return histogram;
 }
 
-// The first level, counted from `first` by `step`, at which the sum of pixels exceeds `count`.
+// Returns the first level, counted from `first` by `step`, at which the sum of pixels exceeds
+// `count`.
 int level_after(const Histogram& histogram, int first, int step, double count) {
   double seen = 0;
   int level = first;
@@ -47,7 +48,7 @@ cv::Mat stretch_contrast(const cv::Mat& bgr, int max_range) {
   const double cut = kCutOff * static_cast<double>(grey.total());
   const int low = level_after(histogram, 0, 1, cut);
   const int high = level_after(histogram, 255, -1, cut);
-  // One colour has nothing to stretch.
+  // An image of one colour cannot be stretched.
   if (high <= low || high - low > max_range) return bgr;
   const auto stretched = [&](int level) {
     return std::clamp(static_cast<double>(level - low) / (high - low), 0.0, 1.0);

@@ -19,7 +19,7 @@ bool starts_with(std::span<const uint8_t> bytes, size_t at, std::string_view mag
 
 using std::string_view_literals::operator""sv;
 
-// How a file begins, and what it has further on.
+// The signature of a format: bytes at the start, and further bytes.
 struct Magic {
   std::string_view begin;
   const char* format;
@@ -43,7 +43,7 @@ constexpr std::array kMagics = {
     Magic{"\xFF\x4F\xFF\x51"sv, "jp2"},
     Magic{"\0\0\0\x0CJXL \r\n\x87\n"sv, "jxl"},
     Magic{"\xFF\x0A"sv, "jxl"},
-    // Canon's, Fujifilm's, Olympus's, Panasonic's, Minolta's and Sigma's.
+    // RAW files of Canon, Fujifilm, Olympus, Panasonic, Minolta and Sigma.
     Magic{"II*\0"sv, "raw", 8, "CR"sv},
     Magic{"II\x1A\0"sv, "raw", 6, "HEAPCCDR"sv},
     Magic{"FUJIFILMCCD-RAW"sv, "raw"},
@@ -76,7 +76,7 @@ constexpr std::array kMagics = {
 };
 
 // Brands of ISO base media files (ISO/IEC 14496-12, section 4.3; 23008-12; AV1 image file format).
-// Those of the second group are of every coding; others are of films.
+// Those of the second group may have any coding; others are films.
 struct Brand {
   std::string_view begin;
   const char* format;
@@ -88,7 +88,7 @@ constexpr std::array kBrands = {
     Brand{"msf1"sv, "heic", true}, Brand{"miaf"sv, "heic", true},
 };
 
-// The kind of a file whose first box lists brands, the major one first.
+// Returns the kind of a file whose first box lists brands, the major one first.
 const char* sniff_brands(std::span<const uint8_t> bytes) {
   const size_t length = size_t{bytes[2]} << 8 | bytes[3];
   const size_t end = std::min(bytes.size(), std::max<size_t>(12, length));
@@ -104,14 +104,15 @@ const char* sniff_brands(std::span<const uint8_t> bytes) {
   return "video";
 }
 
-// Where an EXIF orientation moves columns and rows. Applied in this order: swap, then reverse.
+// The transform of an EXIF orientation for columns and rows. Applied in this order: swap, then
+// reverse.
 struct Turn {
   bool swapped = false;  // columns become rows
   bool from_right = false;
   bool from_bottom = false;
 };
 
-// Of a value that EXIF does not have: none.
+// A value that EXIF does not define has no transform.
 Turn turn_of(int orientation) {
   constexpr std::array<Turn, 9> kTurns = {{
       {},
@@ -127,8 +128,8 @@ Turn turn_of(int orientation) {
   return orientation >= 0 && orientation <= 8 ? kTurns[static_cast<size_t>(orientation)] : Turn{};
 }
 
-// The transform from the pixels of a reduced decoding, `size` upright, to those of the full
-// image. libjpeg rounds the reduced size up, so the last column or row may lie partly outside the
+// Returns the transform from the pixels of a reduced decoding, `size` upright, to those of the full
+// image. libjpeg rounds the reduced size up, so the last column or row may be partly outside the
 // image; an orientation that reverses that side moves it to the beginning.
 Similarity to_image(const RawImage& raw, cv::Size size) {
   const float times = 8.0f / static_cast<float>(raw.eighths);
@@ -147,7 +148,7 @@ Similarity to_image(const RawImage& raw, cv::Size size) {
   return back;
 }
 
-// A part of the upright image, as it lies in the file.
+// Returns a part of the upright image in the coordinates of the file.
 cv::Rect in_file(cv::Rect part, const DecodedImage& whole) {
   const Turn turn = turn_of(whole.orientation);
   if (turn.from_right) part.x = whole.width - part.br().x;
@@ -155,11 +156,11 @@ cv::Rect in_file(cv::Rect part, const DecodedImage& whole) {
   return turn.swapped ? cv::Rect(part.y, part.x, part.height, part.width) : part;
 }
 
-// The most that a JPEG can have. Of a PNG of a few kilobytes one side may have millions of pixels,
-// at a cost for each row.
+// Maximum side of a JPEG. It also limits PNGs: one side of a PNG of a few kilobytes may have
+// millions of pixels, at a cost for each row.
 constexpr int kMaxSide = 65'535;
 
-// Rows that are rotated between two checks of the budget.
+// Number of rows that are rotated between two checks of the budget.
 constexpr int kStrip = 512;
 
 // `out` already has its size and may be part of an image.
@@ -170,7 +171,8 @@ void turn_pixels(const cv::Mat& raw, const Turn& turn, cv::Mat out) {
   cv::flip(turn.swapped ? out : raw, out, around);
 }
 
-// In strips, so that cancelling is quick on a large image too. Orientations 5..8 swap the axes.
+// Works in strips, so that cancelling is quick on a large image too. Orientations 5..8 swap the
+// axes.
 cv::Mat upright(const cv::Mat& raw, int orientation, const Budget& budget) {
   if (orientation < 2 || orientation > 8) return raw;
   const Turn turn = turn_of(orientation);

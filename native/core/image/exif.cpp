@@ -8,7 +8,8 @@ namespace facematch {
 
 namespace {
 
-// Bytes of a value of a TIFF type; 0 of a type that is no whole number. Signed ones are taken too.
+// Bytes of a value of a TIFF type; 0 for a type that is not an integer. Signed types are accepted
+// too.
 size_t bytes_of(uint32_t type) {
   constexpr std::array<uint8_t, 10> kBytes = {0, 1, 0, 2, 4, 0, 1, 0, 2, 4};
   return type < kBytes.size() ? kBytes[type] : 0;
@@ -27,7 +28,7 @@ class Tiff {
     end_ = std::min(bytes.size(), first_ + size_t{12} * number(start, 2));
   }
 
-  // 0 beyond the end.
+  // Returns 0 beyond the end.
   uint32_t number(size_t at, size_t bytes) const {
     if (at + bytes > bytes_.size()) return 0;
     uint32_t value = 0;
@@ -37,7 +38,7 @@ class Tiff {
     return value;
   }
 
-  // Where the entries of IFD0 with that tag begin, until `use` returns true.
+  // Calls `use` with the offset of each entry of IFD0 with that tag, until it returns true.
   template <typename Use>
   void each(uint32_t tag, Use use) const {
     for (size_t entry = first_; entry < end_; entry += 12) {

@@ -23,7 +23,7 @@ float Similarity::scale() const { return std::hypot(a, b); }
 float Similarity::degrees() const { return std::atan2(b, a) * 180.0f / static_cast<float>(CV_PI); }
 
 Similarity enlarged(float factor) {
-  const float middle = (factor - 1) / 2;  // of the pixels that one becomes
+  const float middle = (factor - 1) / 2;  // pixels that one pixel becomes
   return {.a = factor, .b = 0, .tx = middle, .ty = middle};
 }
 
@@ -99,11 +99,11 @@ Corners shown_by(const Similarity& crop, int size) {
 
 namespace {
 
-// The part of the source that the crop covers, with a margin of `spare` + 1 pixels; empty when the
-// transform is not finite.
+// Returns the part of the source that the crop covers, with a margin of `spare` + 1 pixels; empty
+// if the transform is not finite.
 cv::Rect covered(const cv::Mat& source, const Similarity& transform, int size, int spare) {
   const auto [from, to] = shown_by(transform, size);
-  // Converting such a number to int would be undefined.
+  // Converting such a number to int would be undefined behaviour.
   if (!std::isfinite(from.x + from.y + to.x + to.y)) return {};
   const float extra = static_cast<float>(spare + 1);
   const auto clamp = [](float value, int max) {
@@ -123,9 +123,9 @@ void warp(const cv::Mat& source, const Similarity& transform, int size, cv::Mat&
   // Clamped so that it fits into an int for any transform.
   const float ratio = 1 / transform.scale();
   const int shrink = ratio > 1 ? static_cast<int>(std::min(ratio, 1e6f)) : 1;
-  // Only the part that the crop covers: cv::warpAffine rejects sources of more than 32766 pixels.
-  // The margin is one pixel of the shrunk source, so that the crop's edge is not blended with the
-  // outside colour.
+  // Uses only the part that the crop covers, because cv::warpAffine rejects sources of more than
+  // 32766 pixels. The margin is one pixel of the shrunk source, so that the crop's edge is not
+  // blended with the outside colour.
   const cv::Rect area = covered(source, transform, size, shrink);
   if (area.empty()) {
     out.create(size, size, source.type());
@@ -133,7 +133,8 @@ void warp(const cv::Mat& source, const Similarity& transform, int size, cv::Mat&
     return;
   }
   cv::Mat from = source(area);
-  // By axis: of an image that is a thousand times as wide as high, only the width is too large.
+  // Separate for each axis: of an image that is a thousand times as wide as high, only the width is
+  // too large.
   const cv::Size times(std::min(shrink, area.width), std::min(shrink, area.height));
   if (shrink >= 2) {
     const cv::Size small(area.width / times.width, area.height / times.height);

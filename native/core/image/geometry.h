@@ -17,42 +17,41 @@ struct Similarity {
   Point apply(Point p) const { return {a * p.x - b * p.y + tx, b * p.x + a * p.y + ty}; }
   Similarity inverse() const;
   Similarity then(const Similarity& next) const;  // first this one, then `next`
-  float scale() const;                            // of lengths
+  float scale() const;                            // scales lengths
   float degrees() const;                          // clockwise in the image
 };
 
 // Enlarges every pixel to a square of `factor` x `factor` pixels.
 Similarity enlarged(float factor);
 
-// The box of the face after `transform`: the box that the face would have upright, around its new
-// centre, not the larger one around the rotated box. Between 0 and 90 degrees width and height
-// change gradually into one another.
+// Returns the box of the face after `transform`: the box that the face would have upright, around
+// its new centre, not the larger one around the rotated box. Between 0 and 90 degrees width and
+// height change gradually into one another.
 Box moved(const Box& box, const Similarity& transform);
 
-// The least-squares similarity from `from` to `to` (Umeyama 1991, without reflection).
+// Returns the least-squares similarity from `from` to `to` (Umeyama 1991, without reflection).
 Similarity fit_similarity(std::span<const Point> from, std::span<const Point> to);
 
-// Root mean square distance of the points from their counterparts.
+// Returns the root mean square distance of the points from their counterparts.
 float rms_distance(std::span<const Point> points, std::span<const Point> others);
 
-// The transform from a square of `side` source pixels around `centre`, rotated by `degrees`, to an
-// upright square of `size` pixels.
+// Returns the transform from a square of `side` source pixels around `centre`, rotated by
+// `degrees`, to an upright square of `size` pixels.
 Similarity square_crop(Point centre, float side, float degrees, int size);
 
 struct Corners {
   Point left_top, right_bottom;
 };
 
-// Of the upright rectangle around what a crop of `size` pixels shows.
+// Returns the upright rectangle around the area that a crop of `size` pixels shows.
 Corners shown_by(const Similarity& crop, int size);
 
-// The colour of a crop outside the image. The mean colour of the crop keeps its contrast as it
-// is.
+// Colour of a crop outside the image. The mean colour of the crop leaves its contrast unchanged.
 enum class Outside { kBlack, kMean };
 
-// Warps `source` by `transform` into a size x size image. When it shrinks by a factor of 2 or
-// more, the source is averaged first: bilinear sampling alone would alias. A transform that is not
-// finite gives a black image.
+// Warps `source` by `transform` into a size x size image. If it shrinks by a factor of 2 or more,
+// the source is averaged first, because bilinear sampling alone would alias. A transform that is
+// not finite gives a black image.
 void warp(const cv::Mat& source, const Similarity& transform, int size, cv::Mat& out,
           Outside outside = Outside::kBlack);
 

@@ -9,53 +9,54 @@
 namespace facematch {
 namespace {
 
-// Side of the tiles that are looked at, pixels, and a step of half of it.
+// Side of the sampled tiles in pixels; they are half a side apart.
 constexpr int kTile = 96;
 constexpr int kStep = kTile / 2;
 
-// Waves across a tile for which a screen is looked for: a dot for every 12 to 2.2 pixels.
+// Range of waves per tile in which a screen is searched for: a dot for every 12 to 2.2 pixels.
 constexpr int kFewest = 8;
 constexpr int kMost = 44;
 
-// Mean difference of grey levels two pixels apart, below which nothing is a screen. It spares
-// ordinary faces the transform.
+// Minimum mean difference of grey levels two pixels apart for a screen. It spares ordinary faces
+// the transform.
 constexpr double kLeastContrast = 23;
 
-// Of a peak in the spectrum: grey levels of its wave, how much it stands out from its ring, and the
-// share of it that the peak across must have. A screen repeats in two directions, stripes in one.
+// Limits for a peak in the spectrum: grey levels of its wave, how much it stands out from its ring,
+// and the share of it that the perpendicular peak must have. A screen repeats in two directions,
+// stripes in one.
 constexpr double kLeastAmplitude = 20;
 constexpr double kLeastProminence = 50;
 constexpr double kLeastAcross = 0.2;
 
-// The same of the screen's own peak, where the strongest is its overtone.
+// The same limits for the screen's own peak if the strongest is its overtone.
 constexpr double kLeastOfScreen = 0.1;
 
-// A peak and what it leaks into its neighbours.
+// Neighbours that belong to a peak because of leakage.
 constexpr int kPeak = 2;
 constexpr int kPeakArea = (2 * kPeak + 1) * (2 * kPeak + 1);
 
-// Standard deviation of the blur, in pitches: what is left of the screen is a fiftieth, of a wave
-// of four dots two thirds.
+// Standard deviation of the blur in pitches: a fiftieth of the screen is left, and two thirds of a
+// wave of four dots.
 constexpr double kBlur = 0.45;
 
-// Rows of the sample in which two tones are looked for, and pixels of each.
+// Number of rows of the sample in which two tones are searched for, and pixels of each.
 constexpr int kSampleRows = 48;
 constexpr int kSampleColumns = 128;
 
-// Levels that two tones are apart, at least.
+// Minimum difference of two tones in levels.
 constexpr int kLeastApart = 64;
 
-// The pixels between two tones and the changes from one to the other, as shares of the pixels of
-// the rarer. None of 21,093 photos was taken for a print: lfw-dev, web-dev, cfp-dev, ages-dev,
-// rmfd-dev, origin-dev, london-dev, groups, animals and landscapes.
+// Limits for the pixels between two tones and for the changes from one to the other, as shares of
+// the pixels of the rarer tone. None of 21,093 photos is mistaken for a print: lfw-dev, web-dev,
+// cfp-dev, ages-dev, rmfd-dev, origin-dev, london-dev, groups, animals and landscapes.
 constexpr double kMostBetween = 1.5;
 constexpr double kLeastChanges = 0.5;
 
-// Of the runs of one tone, the share that is as short as a dot, at least.
+// Minimum share of the runs of one tone that are as short as a dot.
 constexpr double kShareOfDots = 0.2;
 constexpr int kLargestDot = 8;
 
-// The distance from dot to dot of a medium grey, in sizes of the dot.
+// Distance from dot to dot of a medium grey, in sizes of the dot.
 constexpr float kPitchOfDot = 2.7f;
 
 class Spectrum {
@@ -73,7 +74,8 @@ class Spectrum {
     cv::dft(levels, waves_, cv::DFT_COMPLEX_OUTPUT);
   }
 
-  // The power of the wave with so many periods across and down; negative numbers run the other way.
+  // Returns the power of the wave with this many periods across and down; negative numbers run the
+  // other way.
   float power(cv::Point wave) const {
     const auto& c = waves_.at<cv::Vec2f>((wave.y + kTile) % kTile, (wave.x + kTile) % kTile);
     return c[0] * c[0] + c[1] * c[1];
@@ -106,7 +108,7 @@ class Spectrum {
 
 double length(cv::Point wave) { return std::hypot(wave.x, wave.y); }
 
-// The waves of one half plane; the other mirrors it.
+// The waves of one half plane; the other one mirrors it.
 template <typename Visit>
 void each_wave(double shortest, double longest, Visit visit) {
   const int most = static_cast<int>(longest);
@@ -118,7 +120,7 @@ void each_wave(double shortest, double longest, Visit visit) {
   }
 }
 
-// Mean power of the waves as long as a peak, without the peaks.
+// Returns the mean power of the waves as long as a peak, without the peaks.
 double power_of_ring(const Spectrum& spectrum, cv::Point peak, cv::Point across) {
   constexpr int kApart = kPeak + 1;
   const auto is_near = [](cv::Point a, cv::Point b) {
@@ -135,7 +137,7 @@ double power_of_ring(const Spectrum& spectrum, cv::Point peak, cv::Point across)
   return sum / std::max(count, 1);
 }
 
-// The pitch of the dots in a grey tile.
+// Returns the pitch of the dots in a grey tile.
 float pitch_in(const cv::Mat& grey) {
   constexpr int kApart = 2;
   const int rest = kTile - kApart;
@@ -165,12 +167,12 @@ float pitch_in(const cv::Mat& grey) {
   return static_cast<float>(kTile / length(is_overtone ? diagonal : peak));
 }
 
-// Pieces of rows from all over the image, grey.
+// Returns pieces of rows from all over the image, in grey.
 cv::Mat sample_of(const cv::Mat& bgr) {
   const int rows = std::min(kSampleRows, bgr.rows), columns = std::min(kSampleColumns, bgr.cols);
   cv::Mat sample(rows, columns, CV_8U);
   for (int i = 0; i < rows; ++i) {
-    // Across the image five times on the way down.
+    // Crosses the image five times on the way down.
     const int x = (5 * i % rows) * (bgr.cols - columns) / rows;
     const int y = i * bgr.rows / rows;
     cv::cvtColor(bgr(cv::Rect(x, y, columns, 1)), sample.row(i), cv::COLOR_BGR2GRAY);
@@ -195,7 +197,7 @@ bool is_two_toned(const cv::Mat& grey) {
   return changes >= kLeastChanges * rarer * static_cast<double>(grey.total());
 }
 
-// Pixels, along the rows and the columns.
+// Counts pixels along the rows and the columns.
 float dot_size(const cv::Mat& bgr) {
   cv::Mat grey, tones;
   cv::cvtColor(bgr, grey, cv::COLOR_BGR2GRAY);
@@ -241,7 +243,7 @@ float dot_pitch(const cv::Mat& bgr) {
     std::nth_element(pitches.begin(), upper, pitches.end());
     return *upper;
   }
-  // Coarser dots.
+  // The dots are coarser.
   if (std::min(bgr.cols, bgr.rows) < 2 * kTile) return 0;
   cv::Mat half;
   cv::resize(bgr, half, {bgr.cols / 2, bgr.rows / 2}, 0, 0, cv::INTER_AREA);

@@ -6,15 +6,16 @@
 
 namespace facematch {
 
-// Pixels from dot to dot where at least a quarter of CV_8UC3 `bgr` is such a print, 0 elsewhere.
-// Dots closer than two pixels or further apart than a fifth of the image are not seen.
+// Returns the pixels from dot to dot if at least a quarter of CV_8UC3 `bgr` is such a print,
+// otherwise 0. Dots closer than two pixels or further apart than a fifth of the image are not
+// detected.
 float dot_pitch(const cv::Mat& bgr);
 
-// Pixels from dot to dot, about, where CV_8UC3 `bgr` has two levels of grey that change from pixel
-// to pixel, 0 elsewhere. Looks at some thousand pixels of any other image.
+// Returns the approximate pixels from dot to dot if CV_8UC3 `bgr` has two levels of grey that
+// change from pixel to pixel, otherwise 0. For any other image it samples some thousand pixels.
 float two_tone_pitch(const cv::Mat& bgr);
 
-// The image with its dots merged into tones.
+// Returns the image with its dots merged into tones.
 cv::Mat without_dots(const cv::Mat& bgr, float pitch);
 
 }  // namespace facematch

@@ -11,24 +11,24 @@
 namespace facematch {
 namespace {
 
-// An image with a longer side of twice as many pixels is huge: all levels come from one of this
-// size, so that its pixels are read once.
+// An image whose longer side has more than twice as many pixels is huge: all levels are made from
+// one copy of this size, so that its pixels are read once.
 constexpr int kBase = 1600;
 
-// In a copy of this longer side every dot that hides a face from the detector can be seen.
+// In a copy of this longer side every dot that hides a face from the detector can be detected.
 constexpr int kSmallest = 480;
 
-// Pixels of a dot that are enough to merge it with its neighbours.
+// Pixels per dot that are enough to merge it with its neighbours.
 constexpr float kPixelsOfDot = 8;
 
-// Where a copy has as many pixels for each pixel of the crop, warp() would average those of a
-// larger one.
+// With this many pixels of a copy per pixel of the crop, warp() would average those of a larger one
+// anyway.
 constexpr float kAveraged = 2;
 
-// How much more than was asked for is decoded: a box moves a little from pass to pass.
+// Margin of decoded parts: a box moves a little from pass to pass.
 constexpr float kSlack = 1.25f;
 
-// Passes through the file for parts, after which all of it is decoded.
+// Maximum number of passes through the file for parts, after which all of it is decoded.
 constexpr int kMaxPasses = 3;
 
 Box enlarged_by(const Box& box, float times) {
@@ -37,11 +37,11 @@ Box enlarged_by(const Box& box, float times) {
   return {centre.x - width / 2, centre.y - height / 2, width, height};
 }
 
-// Whole pixels, as far as they are in the image.
+// Returns whole pixels, as far as they are in the image.
 cv::Rect pixels_of(const Box& area, int width, int height) {
   const auto within = [](float value, int most) {
     if (value >= static_cast<float>(most)) return most;
-    return value > 0 ? static_cast<int>(value) : 0;  // for NaN as well
+    return value > 0 ? static_cast<int>(value) : 0;  // also true for NaN
   };
   const cv::Point from(within(std::floor(area.x), width), within(std::floor(area.y), height));
   const cv::Point to(within(std::ceil(area.x + area.width), width),
@@ -49,7 +49,7 @@ cv::Rect pixels_of(const Box& area, int width, int height) {
   return {from, to};
 }
 
-// What a view shows, in pixels of the image.
+// Returns the area that a view shows, in pixels of the image.
 cv::Rect area_of(const View& view) {
   const Box all{0, 0, static_cast<float>(view.bgr.cols), static_cast<float>(view.bgr.rows)};
   const Box area = moved(all, view.to_image);
@@ -111,7 +111,7 @@ View Image::shrink_whole(int max_side) {
   return levels_[max_side] = shrunk(from, max_side, budget_);
 }
 
-// Of what has been decoded, the finest that shows the part; null where that is too coarse.
+// Returns the finest decoded copy that shows the part; null if that is too coarse.
 const View* Image::fine_enough(const Part& part) const {
   const cv::Rect area = pixels_of(part.area, width(), height());
   const View* finest = &decoded_;

@@ -1,4 +1,4 @@
-// One image: its bytes, its budget and its pixels at the scales that were asked for.
+// One image: its bytes, its budget and its pixels at the requested scales.
 #pragma once
 
 #include <cstdint>
@@ -13,33 +13,33 @@
 
 namespace facematch {
 
-// What is to be cut out: where, in pixels of the full, upright image, and how many pixels of the
-// crop there are for one of the image.
+// A crop: its area in pixels of the full, upright image, and its pixels per pixel of the image.
 struct Part {
   Box area;
   float scale = 1;
 };
 
-// What a square crop of `size` pixels shows.
+// Returns the area of a square crop of `size` pixels.
 Part part_of(const Similarity& crop, int size);
 
-// What landmarks and chips of a face are cut from, however its box is turned: twice the box.
+// Returns the area from which landmarks and chips of a face are cropped, however its box is
+// rotated: twice the box.
 Box around_face(const Box& box);
 
-// No other file knows at what scale something was decoded: whoever takes pixels gets a View, and
-// every coordinate outside is in pixels of the full, upright image. A JPEG is decoded no finer
-// than the stages ask for, a huge image is read once. For one thread. The bytes must outlive it.
+// Only this file knows at what scale something was decoded: callers get a View, and every
+// coordinate outside is in pixels of the full, upright image. A JPEG is decoded no finer than the
+// stages need, and a huge image is read once. For one thread. The bytes must outlive it.
 //
-// whole() is always the same. Other views are cut or shrunk from the best copy that there is by
-// then: each has at least the pixels that were asked for, and shows the same place, whatever was
-// decoded before; the last bits of its pixels may differ.
+// whole() is always the same. Other views are cropped or shrunk from the best copy that exists by
+// then: each has at least the requested pixels, and shows the same place, whatever was decoded
+// before; the last bits of its pixels may differ.
 class Image {
  public:
-  // Decodes with a longer side of at least `min_side` pixels, where the file has as many. Throws
-  // what decode() throws.
+  // Decodes with a longer side of at least `min_side` pixels, if the file has that many. Throws the
+  // same as decode().
   Image(std::span<const uint8_t> bytes, const ImageLimits& limits, int min_side,
         const Budget& budget = {});
-  // Of pixels that are decoded already.
+  // Wraps pixels that are already decoded.
   explicit Image(cv::Mat bgr, const Budget& budget = {});
 
   int width() const { return decoded_.width; }  // of the full, upright image
@@ -47,35 +47,36 @@ class Image {
   Format format() const { return decoded_.format; }
   int orientation() const { return decoded_.orientation; }  // EXIF, 1..8
 
-  // The whole image as the constructor decoded it, a huge one shrunk where its `min_side` allows
-  // it. Decodes nothing, and does not change when something finer is decoded.
+  // Returns the whole image as the constructor decoded it, a huge one shrunk if its `min_side`
+  // allows it. Decodes nothing, and does not change when something finer is decoded.
   View whole();
 
-  // The whole image with a longer side of `max_side` pixels, or as many as the file has. Is made
-  // once; decodes where what is decoded is coarser.
+  // Returns the whole image with a longer side of `max_side` pixels, or as many as the file has. It
+  // is made once; decodes if the existing copy is coarser.
   View shrink_whole(int max_side);
 
-  // Pixels for a crop out of that part: at least one for each pixel of the crop, where the file has
-  // as many. The view may show more, or the whole image. Decodes the part where what is decoded
-  // is coarser.
+  // Returns pixels for a crop of that part: at least one per pixel of the crop, if the file has
+  // that many. The view may show more, or the whole image. Decodes the part if the existing copy is
+  // coarser.
   View decode_part(const Part& part);
 
   // Decodes what decode_part() will need for all of them, in one pass through the file.
   void decode_parts(std::span<const Part> parts);
 
-  // Pixels of the full image from dot to dot, where it is a print made of dots (see halftone.h), as
-  // far as they show in a small copy; 0 elsewhere.
+  // Returns the pixels of the full image from dot to dot if it is a print made of dots (see
+  // halftone.h) that show in a small copy; otherwise 0.
   float dot_pitch();
 
-  // The same of a print of two tones (see halftone.h). Decodes nothing.
+  // The same for a print of two tones (see halftone.h). Decodes nothing.
   float two_tone_pitch();
 
-  // A copy, as large as it needs to be, in which dots of that pitch are merged into tones.
+  // Returns a copy, as large as needed, in which dots of that pitch are merged into tones.
   Image without_dots(float pitch);
 
   const Budget& budget() const { return budget_; }
 
-  // The budget was used up before a finer decoding was complete: the coarser one is used instead.
+  // True if the budget was used up before a finer decoding was complete: the coarser one is used
+  // instead.
   bool was_cut_short() const { return cut_short_; }
 
   // Milliseconds spent on decoding.
@@ -90,7 +91,7 @@ class Image {
   void decode_in_time(Decode decode);
   const View* fine_enough(const Part& part) const;
 
-  std::span<const uint8_t> bytes_;  // empty where nothing finer can be decoded
+  std::span<const uint8_t> bytes_;  // empty if nothing finer can be decoded
   ImageLimits limits_;
   int min_side_ = 0;
   Budget budget_;
@@ -103,8 +104,8 @@ class Image {
   double decode_ms_ = 0;
 };
 
-// A close-up of a face with that roll (degrees, clockwise): a square of size x size pixels that
-// shows twice the longer side of `box`, with the face upright in the middle.
+// Returns a close-up of a face with that roll (degrees, clockwise): a square of size x size pixels
+// that shows twice the longer side of `box`, with the face upright in the centre.
 View closeup(Image& image, const Box& box, float roll, int size);
 
 }  // namespace facematch

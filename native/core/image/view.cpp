@@ -8,16 +8,16 @@
 namespace facematch {
 namespace {
 
-// Longer side, pixels, from which on shrinking by a whole factor first is worth it.
+// Longer side in pixels above which shrinking by a whole factor first saves time.
 constexpr int kHuge = 3200;
 
 // Rows of the smaller image between two checks for cancelling.
 constexpr int kRowsAtOnce = 128;
 
-// Side of a tile / distance from tile to tile.
+// Ratio of the side of a tile to the distance from tile to tile.
 constexpr float kTileOverlap = 1.5f;
 
-// The largest padded view, pixels: no detector uses more.
+// Maximum side of a padded view in pixels: no detector uses more.
 constexpr int kMaxPadded = 640;
 
 float as_float(int value) { return static_cast<float>(value); }
@@ -33,7 +33,7 @@ cv::Mat resized(const cv::Mat& bgr, float scale) {
 
 Similarity moved_by(int x, int y) { return {.a = 1, .b = 0, .tx = as_float(x), .ty = as_float(y)}; }
 
-// Step `index` of `count` equal steps from 0 to `last`, in whole pixels.
+// Returns step `index` of `count` equal steps from 0 to `last`, in whole pixels.
 int step(int index, int count, int last) { return count < 2 ? 0 : index * last / (count - 1); }
 
 }  // namespace
@@ -57,7 +57,7 @@ View shrunk(const View& view, int max_side, const Budget& budget) {
     return shrunk(shrunk_by(view, times, budget), max_side, budget);
   }
   View out(resized(view.bgr, std::min(1.0f, as_float(max_side) / as_float(view.longer_side()))));
-  // From the longer side, which has the smallest rounding error.
+  // Computed from the longer side, which has the smallest rounding error.
   const float up = as_float(view.longer_side()) / as_float(out.longer_side());
   out.to_image = enlarged(up).then(view.to_image);
   return out;

@@ -1,5 +1,5 @@
-// Pixels and where they lie in their image: a whole image at some scale, or a part of it,
-// rotated or with a border.
+// Pixels and their place in their image: a whole image at some scale, or a part of it, rotated or
+// with a border.
 #pragma once
 
 #include <vector>
@@ -15,44 +15,45 @@ struct View {
   Similarity to_image;  // pixels of the view -> pixels of the image
 
   View() = default;
-  // The view is of the full image unless told otherwise.
+  // The view covers the full image by default.
   View(cv::Mat pixels, const Similarity& transform = {})
       : bgr(std::move(pixels)), to_image(transform) {}
 
   int longer_side() const { return std::max(bgr.cols, bgr.rows); }
 
-  // Pixels of the view for one pixel of the image.
+  // Pixels of the view per pixel of the image.
   float scale() const { return 1 / to_image.scale(); }
 
   // Roll in the image of a face that is upright in the view, degrees clockwise.
   float roll() const { return to_image.degrees(); }
 
-  // Warps what `transform`, from the image to the crop, shows into size x size pixels.
+  // Warps the area of `transform`, from the image to the crop, into size x size pixels.
   void crop(const Similarity& transform, int size, cv::Mat& out,
             Outside outside = Outside::kBlack) const {
     warp(bgr, to_image.then(transform), size, out, outside);
   }
 };
 
-// The same view with a longer side of at most `max_side` pixels. Throws Cancelled; ignores the
-// budget's time.
+// Returns the same view with a longer side of at most `max_side` pixels. Throws Cancelled; ignores
+// the budget's time.
 View shrunk(const View& view, int max_side, const Budget& budget = {});
 
-// With sides of the view's divided by that number, which OpenCV does about five times as fast as
-// any other shrinking. Columns and rows at the end that do not fill a pixel are left out.
+// Returns the view with its sides divided by that number, which OpenCV does about five times as
+// fast as any other shrinking. Columns and rows at the end that do not fill a pixel are dropped.
 View shrunk_by(const View& view, int times, const Budget& budget = {});
 
-// The view rotated clockwise by multiples of 90 degrees.
+// Returns the view rotated clockwise by multiples of 90 degrees.
 View rotated(const View& view, int quarters);
 
-// The view rotated by `first` to three quarters.
+// Returns the view rotated by `first` to three quarters.
 std::vector<View> rotations(const View& view, int first);
 
-// The view inside a border of its mean colour; each side of the view is `share` of the padded one.
+// Returns the view inside a border of its mean colour; each side of the view is `share` of the
+// padded one.
 View padded(const View& view, float share);
 
-// across x across tiles that cover the view. Neighbours overlap by half of the tile step, so that a
-// face up to that size is complete in one of them.
+// Returns across x across tiles that cover the view. Neighbours overlap by half of the tile step,
+// so that a face up to that size is complete in one of them.
 std::vector<View> tiles(const View& view, int across);
 
 }  // namespace facematch

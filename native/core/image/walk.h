@@ -1,5 +1,5 @@
-// Steps through what a file lists: chunks, segments, bytes for a decoder. The budget is checked
-// inside, because a file of some megabytes may list millions of things.
+// Steps through the items of a file: chunks, segments, bytes for a decoder. The budget is checked
+// inside, because a file of some megabytes may list millions of items.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,10 @@ class Walk {
  public:
   Walk(std::span<const uint8_t> bytes, const Budget& budget) : rest_(bytes), budget_(&budget) {}
 
-  // The bytes that are left.
+  // The remaining bytes.
   std::span<const uint8_t> rest() const { return rest_; }
 
-  // Passes the next bytes, or all that are left. Returns false once the budget is used up. For the
+  // Skips the next bytes, or all that remain. Returns false once the budget is used up. For the
   // callbacks of C libraries, which no exception may cross.
   [[nodiscard]] bool pass(size_t count) {
     rest_ = rest_.subspan(std::min(count, rest_.size()));
@@ -28,7 +28,7 @@ class Walk {
     return !budget_->spent();
   }
 
-  // Passes the next bytes and returns them. Throws what Budget::stop() throws.
+  // Skips the next bytes and returns them. Throws the error of Budget::stop().
   std::span<const uint8_t> take(size_t count) {
     const auto taken = rest_.first(std::min(count, rest_.size()));
     if (!pass(count)) budget_->stop();
@@ -39,7 +39,7 @@ class Walk {
   // 8 KiB of compressed data may be inflated to eight megabytes.
   static constexpr size_t kBytesBetweenChecks = 8192;
 
-  // A step costs as much as reading about as many bytes.
+  // A step costs as much as reading about this many bytes.
   static constexpr size_t kBytesOfStep = 32;
 
   std::span<const uint8_t> rest_;

@@ -19,7 +19,7 @@ class Budget {
   explicit Budget(double milliseconds, const std::atomic<uint8_t>* cancelled = nullptr)
       : end_(now() + milliseconds), cancelled_(cancelled) {}
 
-  // True when the time is used up or the call was cancelled.
+  // Returns true if the time is used up or the call was cancelled.
   bool spent() const {
     return cancelled() || (end_ < std::numeric_limits<double>::infinity() && now() >= end_);
   }
@@ -28,12 +28,12 @@ class Budget {
     return cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed) != 0;
   }
 
-  // Throws Cancelled when the call was cancelled.
+  // Throws Cancelled if the call was cancelled.
   void check_cancelled() const {
     if (cancelled()) throw Cancelled();
   }
 
-  // What follows once it is spent: throws Cancelled, or Error kImageTooComplex.
+  // Call it once the budget is spent: throws Cancelled, or Error kImageTooComplex.
   [[noreturn]] void stop() const {
     check_cancelled();
     throw Error(ErrorCode::kImageTooComplex);

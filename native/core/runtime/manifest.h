@@ -1,4 +1,4 @@
-// A manifest that src/engine/manifest.ts has read and judged -> Pack.
+// Converts a manifest that src/engine/manifest.ts has validated to a Pack.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,15 @@
 
 namespace facematch {
 
-// A value of the manifest, which becomes what it is assigned to. `Node` is what holds it:
-//   Node at(const char* member) const; bool present() const; bool is_list() const;
-//   std::vector<Node> items() const; float number() const; int whole() const; std::string text()
-// A node may throw where it is of another type.
+// A value of the manifest, which converts to the type it is assigned to. `Node` holds it and has
+//   Node at(const char* member) const;
+//   bool present() const;
+//   bool is_list() const;
+//   std::vector<Node> items() const;
+//   float number() const;
+//   int whole() const;
+//   std::string text() const;
+// A node may throw if it is of another type.
 template <typename Node>
 struct ManifestValue {
   Node node;
@@ -26,7 +31,7 @@ struct ManifestValue {
     const std::vector<float> numbers = *this;
     return {numbers.at(0), numbers.at(1)};
   }
-  // Absent: empty. Anything but a list is the only one.
+  // A missing list is empty. A value that is not a list is its only item.
   template <typename T>
   operator std::vector<T>() const {
     std::vector<T> all;
@@ -44,7 +49,7 @@ struct ManifestValue {
   }
 };
 
-// The part of a detector that says which outputs its family has.
+// The part of a detector that defines the outputs of its family.
 template <typename Node>
 DetectorSpec grids_of(const ManifestValue<Node>& value) {
   DetectorSpec spec;
@@ -62,7 +67,7 @@ template <typename Node>
 Normalisation normalisation_of(const ManifestValue<Node>& value) {
   const std::string word = value["channels"];
   std::vector<float> mean = value["mean"];
-  mean.resize(3, mean.at(0));  // one number is that of each plane
+  mean.resize(3, mean.at(0));  // one number applies to each plane
   return {.channels = word == "rgb"   ? Channels::kRgb
                       : word == "bgr" ? Channels::kBgr
                                       : Channels::kGrey,

@@ -22,11 +22,11 @@ Taps taps_for(int from, int to) {
   const double step = static_cast<double>(from) / to;
   const bool shrinks = step > 1;
   Taps taps;
-  // The most pixels that an interval of length `step` can touch.
+  // Returns the maximum number of pixels that an interval of length `step` can touch.
   taps.count = std::min(from, shrinks ? static_cast<int>(std::ceil(step)) + 1 : 2);
   taps.weights.assign(static_cast<size_t>(to) * static_cast<size_t>(taps.count), 0);
   for (int i = 0; i < to; ++i) {
-    // For bilinear weights the interval is one pixel long, around the middle.
+    // For bilinear weights the interval is one pixel long, around the centre.
     const double middle = (i + 0.5) * step;
     const double begin = shrinks ? i * step : middle - 0.5;
     const double end = shrinks ? (i + 1) * step : middle + 0.5;
@@ -66,9 +66,8 @@ Pixel pixel_at(const float* from) {
   return pixel;
 }
 
-// Resizes a row of three channels, plus one unused float, into a row of each plane. `kCount` is the
-// number of taps where it is known at compile time, so that the inner loop is unrolled; otherwise
-// 0.
+// Resizes a row of three channels, plus one unused float, into a row of each plane. `kCount`: the
+// number of taps if it is known at compile time, so that the inner loop is unrolled; otherwise 0.
 template <int kCount>
 void mix_columns(std::span<const float> row, const Taps& taps, float scale, Pixel offset,
                  float* blue, float* green, float* red) {
@@ -85,7 +84,8 @@ void mix_columns(std::span<const float> row, const Taps& taps, float scale, Pixe
   }
 }
 
-// Of a black pixel, in the order of the image: blue, green, red. Of a grey one the first.
+// Values of a black pixel in the order of the image: blue, green, red. For a grey image the first
+// one.
 std::array<float, 3> offsets_of(const Normalisation& normalisation) {
   std::array<float, 3> offsets;
   std::transform(normalisation.mean.begin(), normalisation.mean.end(), offsets.begin(),
@@ -94,7 +94,7 @@ std::array<float, 3> offsets_of(const Normalisation& normalisation) {
   return offsets;
 }
 
-// The planes of blue, green and red; of a grey image the first is the only one.
+// The planes of blue, green and red; for a grey image the first one is the only one.
 std::array<float*, 3> split(std::span<float> planes, Channels channels) {
   const size_t size = planes.size() / 3;
   float* const first = planes.data();

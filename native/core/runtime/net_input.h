@@ -9,7 +9,7 @@
 
 namespace facematch {
 
-// The largest size of the image that fits into `frame` and keeps the aspect ratio.
+// Returns the largest size of the image that fits into `frame` and keeps the aspect ratio.
 cv::Size size_within(cv::Size image, cv::Size frame);
 
 // Writes the image, resized to `size`, to the top left of `planes` (3 × frame.height ×

@@ -34,7 +34,7 @@ Choice& choice() {
   throw Error(ErrorCode::kInternalError, why);
 }
 
-// Never closed: sessions live as long as the process.
+// Never closed, because sessions live as long as the process.
 const ort::Base* load_library(const std::string& file) {
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   // Called under the lock of use_onnx_runtime(). NOLINTNEXTLINE(concurrency-mt-unsafe)
@@ -51,7 +51,7 @@ std::string list_of(const std::vector<std::string>& words) {
   return list;
 }
 
-// "CUDAExecutionProvider" is "cuda".
+// Maps "CUDAExecutionProvider" to "cuda".
 std::string word_of(std::string name) {
   if (name.ends_with(kSuffix)) name.resize(name.size() - std::string(kSuffix).size());
   std::transform(name.begin(), name.end(), name.begin(),
@@ -162,7 +162,7 @@ NetNames names_of(const ort::Session& session) {
 
 namespace {
 
-// The worker threads provide the parallelism: a session never starts a thread of its own.
+// The worker threads provide the parallelism, so a session starts no threads.
 ort::Options options_for(const std::vector<std::string>& providers) {
   environment();  // providers log to it while they are added
   ort::Options options;
@@ -171,14 +171,14 @@ ort::Options options_for(const std::vector<std::string>& providers) {
   options.set_optimisation(ort::Optimisation::kAll);
   options.set("session.intra_op.allow_spinning", "0");
   options.add(own_operators());
-  // Use slower instructions that do not saturate: scores must be the same on every processor.
+  // Uses slower instructions that do not saturate, because scores must be the same on every CPU.
   if (!has_exact_byte_products()) options.set("session.x64quantprecision", "1");
   for (const auto& provider : providers) {
     if (provider == kCpu) continue;
     as_errors("FACEMATCH_PROVIDER: " + provider + " cannot be used: ",
               [&] { add_provider(options, provider); });
   }
-  // ONNX Runtime would give what a provider cannot run to the processor and tell nobody.
+  // ONNX Runtime would silently run on the CPU what a provider does not support.
   if (std::find(providers.begin(), providers.end(), kCpu) == providers.end()) {
     options.set("session.disable_cpu_ep_fallback", "1");
   }

@@ -1,5 +1,5 @@
-// ONNX Runtime as this process uses it: which build of the library, on which execution providers;
-// and what a file of a net says of itself.
+// The ONNX Runtime of this process: the build of the library and its execution providers; and the
+// description of an ONNX file.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ namespace facematch {
 
 // Chooses once for the process, before the first net is loaded; a later call must name the same.
 // Providers are in order of preference, by their names without "ExecutionProvider", in lower case:
-// with {"cuda"} a net that it cannot run as a whole is refused, with {"cuda", "cpu"} the processor
-// runs the rest. `library` is the file of another build; empty for the one that is linked. Throws
-// Error kInternalError with a message for people.
+// with {"cuda"} a net that cannot run entirely on it is rejected, with {"cuda", "cpu"} the CPU runs
+// the rest. `library`: file of another build; empty for the linked one. Throws Error kInternalError
+// with a message for people.
 void use_onnx_runtime(const std::vector<std::string>& providers, const std::string& library);
 
 struct OnnxRuntimeFacts {
@@ -29,8 +29,8 @@ OnnxRuntimeFacts onnx_runtime_facts();
 // Never destroyed.
 const ort::EnvData* environment();
 
-// Does what calls ONNX Runtime; its exception becomes an Error kInternalError that begins with
-// `what`.
+// Runs code that calls ONNX Runtime; converts its exception to an Error kInternalError that begins
+// with `what`.
 template <typename Act>
 void as_errors(const std::string& what, Act act) {
   try {
@@ -46,7 +46,7 @@ struct NetNames {
 
 NetNames names_of(const ort::Session& session);
 
-// For the providers in use. Throws Error kInternalError when one cannot be used.
+// Returns options for the providers in use. Throws Error kInternalError if one cannot be used.
 ort::Options session_options();
 
 // An input or output of a net. Open sides are -1.
@@ -60,9 +60,9 @@ struct NetFacts {
   std::vector<TensorFacts> inputs, outputs;
 };
 
-// Of a file, for whoever has to describe it; runs on the processor. Outputs are as the file
-// declares them, or, with a shape for its first input, which must be of floats, as a run on zeros
-// makes them: many files declare wrong ones. Throws Error kInternalError with a message for people.
+// Describes a file; runs on the CPU. Outputs are as the file declares them or, given a shape for
+// its first input, which must be of floats, as a run on zeros returns them: many files declare
+// wrong ones. Throws Error kInternalError with a message for people.
 NetFacts net_facts(const std::string& path, const std::vector<int64_t>& input_shape = {});
 
 }  // namespace facematch

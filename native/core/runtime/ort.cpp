@@ -9,13 +9,13 @@ extern "C" const facematch::ort::Base* OrtGetApiBase() noexcept;
 namespace facematch::ort {
 namespace {
 
-// Null where the linked library is too old; use_onnx_runtime() says so.
+// Null if the linked library is too old; use_onnx_runtime() reports that.
 Table& current() {
   static Table one = OrtGetApiBase()->table(kVersion);
   return one;
 }
 
-// What a call makes, by its last parameter.
+// Returns the object that a call creates in its last parameter.
 template <typename Result, typename Make, typename... Arguments>
 Result made(const Make& make, Arguments... arguments) {
   Result result{};
@@ -25,7 +25,7 @@ Result made(const Make& make, Arguments... arguments) {
 
 AllocatorData* allocator() { return made<AllocatorData*>(api::GetAllocatorWithDefaultOptions); }
 
-// Never destroyed: a worker may still be in run() when the process exits.
+// Never destroyed, because a worker may still be in run() when the process exits.
 const MemoryData* cpu_memory() {
   static const auto* memory =
       made<MemoryData*>(api::CreateCpuMemoryInfo, AllocatorKind::kArena, MemoryKind::kDefault);

@@ -1,5 +1,5 @@
-// ONNX Runtime's objects in C++: owners of what its C interface (ort_table.h) makes. A call that
-// fails throws ort::Failure with the library's message.
+// ONNX Runtime's objects in C++: owners of the objects that its C interface (ort_table.h) creates.
+// A call that fails throws ort::Failure with the library's message.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ class Failure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Throws Failure for a status that is not null, which it releases.
+// Throws Failure for a status that is not null, and releases it.
 void check(StatusData* status);
 
-// The error that the library receives from a function that it called.
+// Returns the error that a function reports to the library that called it.
 StatusData* status_of(ErrorKind kind, const std::exception& error);
 
 // The library that this program is linked to.
@@ -39,7 +39,7 @@ struct Releaser {
   }
 };
 
-// Names without their order of preference, such as "CUDAExecutionProvider".
+// Returns names without an order of preference, such as "CUDAExecutionProvider".
 std::vector<std::string> available_providers();
 
 EnvData* make_environment(const char* id, Log log);
@@ -69,9 +69,9 @@ class Value {
  public:
   // Empty: Session::run() fills it.
   Value() = default;
-  // Floats in memory that outlives the value.
+  // Wraps floats in memory that outlives the value.
   Value(std::span<float> data, const std::vector<int64_t>& shape);
-  // Floats in memory of its own, all zeros.
+  // Allocates floats, all zeros.
   static Value zeros(const std::vector<int64_t>& shape);
 
   bool is_tensor() const;
@@ -113,7 +113,7 @@ class Session {
 
   std::vector<std::string> input_names() const;
   std::vector<std::string> output_names() const;
-  // Nothing where it is no tensor.
+  // Returns nothing if it is not a tensor.
   std::optional<DeclaredType> input_type(size_t index) const;
   std::optional<DeclaredType> output_type(size_t index) const;
 
@@ -125,7 +125,7 @@ class Session {
   std::unique_ptr<SessionData, Releaser<api::ReleaseSession>> data_;
 };
 
-// Lives as long as the process, as `one` must.
+// Lives as long as the process, and so must `one`.
 OperatorDomain* make_domain(const char* name, const CustomOperator& one);
 
 }  // namespace facematch::ort

@@ -1,9 +1,10 @@
-// ONNX Runtime's C interface, as far as facematch uses it: the library's headers are not needed.
+// The part of ONNX Runtime's C interface that facematch uses, so that the library's headers are not
+// needed.
 //
-// The library hands out a table of function pointers for a version of its interface. A position
-// never changes and new functions are appended, so a library of that version or a later one has all
-// of these at the same place ("ABI compatibility" in onnxruntime_c_api.h, ONNX Runtime 1.21). The
-// test test/slow/model/onnx-runtime-table.test.ts compares positions, numbers and the layout of
+// The library returns a table of function pointers for a version of its interface. A position never
+// changes and new functions are appended, so a library of that version or a later one has all of
+// these at the same place ("ABI compatibility" in onnxruntime_c_api.h, ONNX Runtime 1.21). The test
+// test/slow/model/onnx-runtime-table.test.ts compares positions, numbers and the layout of
 // CustomOperator with that header.
 #pragma once
 
@@ -12,10 +13,10 @@
 
 namespace facematch::ort {
 
-// The version of the interface: that of ONNX Runtime 1.21.
+// Version of the interface: that of ONNX Runtime 1.21.
 constexpr uint32_t kVersion = 21;
 
-// The library's own objects.
+// Opaque objects of the library.
 struct StatusData;
 struct EnvData;
 struct OptionsData;
@@ -33,7 +34,7 @@ struct ShapeContext;
 struct CudaOptions;
 struct TensorRtOptions;
 
-// The numbers are the interface's; only those that are used are named.
+// The numbers are defined by the interface; only the used ones are named.
 enum class LogLevel : int { kFatal = 4 };
 enum class ErrorKind : int { kFail = 1, kInvalidGraph = 10 };
 enum class Kind : int { kTensor = 1 };
@@ -47,14 +48,14 @@ enum class Presence : int { kRequired = 0 };
 using Table = const void* const*;
 
 struct Base {
-  Table (*table)(uint32_t version) noexcept;  // null where the library is older
+  Table (*table)(uint32_t version) noexcept;  // null if the library is older
   const char* (*version)() noexcept;
 };
 
 using Log = void (*)(void* argument, LogLevel, const char* category, const char* id,
                      const char* place, const char* message);
 
-// An operator of our own. The library reads the members up to `version` of the interface.
+// A custom operator. The library reads the members up to `version` of the interface.
 struct CustomOperator {
   uint32_t version = kVersion;
   void* (*create_v1)(const CustomOperator*, Table, const KernelInfo*) = nullptr;
@@ -84,10 +85,10 @@ struct CustomOperator {
   void (*release_aliases)(int* inputs, int* outputs) = nullptr;
 };
 
-// Of the library in use; see use_table().
+// The table of the library in use; see use_table().
 Table table();
 
-// The function at a position of the table.
+// Returns the function at a position of the table.
 template <size_t Position, typename Result, typename... Parameters>
 struct Function {
   static constexpr size_t kPosition = Position;

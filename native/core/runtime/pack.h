@@ -1,5 +1,5 @@
 // A model pack as the core needs it: the part of the manifest that describes the nets. TypeScript
-// has judged it; manifest.h makes it.
+// has validated it; manifest.h converts it.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ enum class Channels { kRgb, kBgr, kGrey };
 // value = (pixel - mean) * scale
 struct Normalisation {
   Channels channels = Channels::kRgb;
-  std::array<float, 3> mean = {};  // of each plane, in their order; of the only one the first
+  std::array<float, 3> mean = {};  // of each plane, in their order; a single value applies to all
   float scale = 1;
 };
 
@@ -29,13 +29,13 @@ struct DetectorSpec {
   int height = 0;
   Normalisation normalisation;
   float nms_iou = 0.4f;
-  float second_look_score = 0;  // least score of a face in a close-up, see Finder::verify()
-  float clear_score = 0;        // that a face which is not upright rarely has
+  float second_look_score = 0;  // minimum score of a face in a close-up, see Finder::verify()
+  float clear_score = 0;        // score that a rotated face rarely reaches
 
-  // Only families that leave them to the manifest have them.
+  // Set only for families that leave them to the manifest.
   std::vector<int> strides;                // pixels from cell to cell of each grid
-  int anchors = 0;                         // of a cell
-  std::vector<std::vector<float>> priors;  // sides of those of a cell of each grid, pixels
+  int anchors = 0;                         // per cell
+  std::vector<std::vector<float>> priors;  // sides of the priors of a cell of each grid, pixels
   std::array<float, 2> variances = {};     // of a prior's centre and of its sides
 };
 
@@ -47,11 +47,11 @@ struct LandmarksSpec {
   Normalisation normalisation;
   float crop = 1;                  // side of the crop / longer side of the box
   float upright_degrees = 0;       // above this roll, predict again on an upright crop
-  float clear_template_error = 0;  // that a face which is not upright rarely goes below
-  // Largest instability (see landmark_check.h) of an upright face, and of any face that the close
+  float clear_template_error = 0;  // error that a rotated face rarely stays below
+  // Maximum instability (see landmark_check.h) of an upright face, and of any face that the close
   // detector found.
   struct {
-    float quick = 0, thorough = 0;  // by the perturbations
+    float quick = 0, thorough = 0;  // by number of perturbations
     float closeup = 0, close_detector = 0;
   } max_instability;
 };
@@ -67,7 +67,7 @@ struct EmbedderSpec {
 };
 
 struct CohortSpec {
-  std::string file;  // signed bytes, a row for each centre
+  std::string file;  // signed bytes, a row per centre
   int centres = 0;
   int highest = 0;   // how many of the highest cosines are averaged
   float weight = 1;  // of their mean
@@ -75,7 +75,7 @@ struct CohortSpec {
 
 // A linear function of the embedding: scale * sum of byte * number + bias.
 struct LinearSpec {
-  std::string file;  // signed bytes, one for each dimension of the embedding
+  std::string file;  // signed bytes, one per dimension of the embedding
   float scale = 0;
   float bias = 0;
 };
@@ -85,7 +85,7 @@ struct HumanSpec {
   float bar = 0;  // a face with a lower score is not human
 };
 
-// A net that tells a live face from a photo or a screen.
+// A net that distinguishes a live face from a photo or a screen.
 struct LivenessSpec {
   std::string family;  // a name of the table in embed/liveness.cpp
   std::string file;
@@ -96,7 +96,7 @@ struct LivenessSpec {
 
 struct Pack {
   std::string directory;
-  float min_det_score = 0;  // that a face needs where the caller does not say
+  float min_det_score = 0;  // default minimum score of a face
   DetectorSpec detector;
   std::optional<DetectorSpec> close_detector;  // for faces that fill the image
   LandmarksSpec landmarks;
@@ -104,7 +104,7 @@ struct Pack {
   std::optional<CohortSpec> cohort;
   std::optional<HumanSpec> human;
   std::optional<LinearSpec> occlusion;  // above 0: nose and mouth are covered
-  std::vector<LivenessSpec> liveness;   // none: the pack cannot tell presentation attacks
+  std::vector<LivenessSpec> liveness;   // none: the pack cannot detect presentation attacks
 };
 
 }  // namespace facematch

@@ -19,7 +19,7 @@ size_t product(const std::vector<int64_t>& shape) {
       std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>()));
 }
 
-// The position of `name`. Throws Error when it is missing.
+// Returns the position of `name`. Throws Error if it is missing.
 size_t find_name(const std::vector<std::string>& names, const std::string& name,
                  const std::string& what) {
   std::string list;
@@ -37,14 +37,14 @@ constexpr size_t kHeight = 2;
 
 // Fixes the dynamic dimensions of an input (its batch, its height) to `shape`, except sides that
 // are to stay dynamic. ONNX Runtime then computes everything that depends on them once, at loading.
-// Returns whether there was any to fix.
+// Returns true if there was any to fix.
 bool fix_dynamic_dimensions(const ort::Session& session, size_t input,
                             const std::vector<int64_t>& shape, Sides sides, ort::Options& options) {
   const auto type = session.input_type(input);
   if (!type) return false;  // the first run fails
   const auto& names = type->side_names;
   const size_t last = std::min(names.size(), sides == Sides::kDynamic ? kHeight : shape.size());
-  // Some files call every open dimension "?": such a name cannot be fixed to two sizes.
+  // Some files call every open dimension "?", a name that cannot be fixed to two sizes.
   const auto is_of_one_size = [&](size_t i) {
     for (size_t k = 0; k < names.size(); ++k) {
       if (names[k] == names[i] && (k >= last || shape[k] != shape[i])) return false;
@@ -79,7 +79,7 @@ std::vector<int64_t> with_channels_last(std::vector<int64_t> shape) {
   return shape;
 }
 
-// Planes -> the channels of each pixel beside each other.
+// Converts planes to interleaved channels.
 std::span<float> interleaved(std::span<const float> planes, size_t channels) {
   thread_local std::vector<float> pixels;
   pixels.resize(planes.size());
@@ -89,7 +89,7 @@ std::span<float> interleaved(std::span<const float> planes, size_t channels) {
   return pixels;
 }
 
-// Where products of bytes saturate, the weights are read as unsigned ones.
+// If products of bytes saturate, the weights are read as unsigned ones.
 ort::Session open_file(const std::string& path, const ort::Options& options) {
   if (!has_exact_byte_products()) {
     const auto model = with_unsigned_weights(path);
@@ -119,7 +119,7 @@ Net::Net(const std::string& path, std::string input, std::vector<int64_t> input_
     if (fix_dynamic_dimensions(session_, position, shape, sides, options)) {
       session_ = open_file(path, options);
     }
-    // Declared output shapes cannot be trusted: one run on zeros measures them.
+    // Declared output shapes cannot be trusted, so one run on zeros measures them.
     std::vector<float> zeros(input_size());
     std::vector<ort::Value> results(output_names_.size());
     run_into(input_shape_, zeros, results);
@@ -141,7 +141,7 @@ size_t Net::output_size(size_t index) const { return product(output_shapes_[inde
 void Net::run(std::span<float> input, std::span<float> output) const {
   const auto results = run(input, input_shape_.at(kHeight), input_shape_.at(kHeight + 1));
   const ort::Value& first = results.front();
-  // Of a file that makes as many as its input has of something.
+  // The file returns as many rows as its input has of something.
   if (first.type().count() != output.size()) {
     throw Error(ErrorCode::kInternalError, "a net answered with other sizes than at loading");
   }

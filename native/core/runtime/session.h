@@ -9,24 +9,24 @@
 
 namespace facematch {
 
-// How to treat an input's height and width where the file leaves them open.
+// How to treat an input's height and width if the file leaves them open.
 enum class Sides {
-  kFixed,    // fix them to the shape that the net is loaded with
-  kDynamic,  // leave them open: they may differ from run to run
+  kFixed,    // fixes them to the shape that the net is loaded with
+  kDynamic,  // leaves them open: they may differ from run to run
 };
 
 // A loaded net with one input, whose input and outputs are floats. run() may be called from any
 // number of threads at once.
 class Net {
  public:
-  // `input_shape` is batch, channels, height, width, which is also how run() takes the input; a
-  // file whose channels come last, as TensorFlow's do, is given them so. `outputs` names the
-  // outputs in the order in which run() returns them. Throws Error kInternalError with a readable
-  // message when the file is missing, damaged, or has another shape.
+  // `input_shape`: batch, channels, height, width, as run() expects the input; a file with channels
+  // last, as TensorFlow's, gets them converted. `outputs`: names in the order in which run()
+  // returns them. Throws Error kInternalError with a readable message if the file is missing,
+  // damaged, or has another shape.
   Net(const std::string& path, std::string input, std::vector<int64_t> input_shape,
       std::vector<std::string> outputs, Sides sides = Sides::kFixed);
 
-  // Whether height and width may differ from run to run.
+  // Returns true if height and width may differ from run to run.
   bool dynamic() const { return dynamic_; }
 
   // In floats, for the shape that the net was loaded with.
@@ -35,7 +35,7 @@ class Net {
   const std::vector<std::vector<int64_t>>& output_shapes() const { return output_shapes_; }
 
   // Runs a net with one output at the shape that it was loaded with. Sizes are in floats, those of
-  // input_size() and output_size(0). Throws Error kInternalError when the net answers with others.
+  // input_size() and output_size(0). Throws Error kInternalError if the net returns others.
   void run(std::span<float> input, std::span<float> output) const;
 
   // Runs at this height and width, which are the loaded ones unless dynamic(). Returns the outputs;
@@ -43,7 +43,7 @@ class Net {
   std::vector<ort::Value> run(std::span<float> input, int64_t height, int64_t width) const;
 
  private:
-  // Fills empty values with what the net allocates. Throws ort::Failure.
+  // Fills empty values with outputs that the net allocates. Throws ort::Failure.
   void run_into(std::vector<int64_t> shape, std::span<float> input,
                 std::vector<ort::Value>& results) const;
 
@@ -56,9 +56,9 @@ class Net {
   ort::Session session_;
 };
 
-// Whether sums of products of bytes are exact. A net quantised to 8 bits multiplies unsigned bytes
-// by signed ones. AVX-512 VNNI, AVX-VNNI and arm64 add the products in 32 bits. Other x86
-// processors use pmaddubsw, whose sums of two saturate at 32767 (ONNX Runtime, "Quantize ONNX
+// Returns true if sums of products of bytes are exact. A net quantised to 8 bits multiplies
+// unsigned bytes by signed ones. AVX-512 VNNI, AVX-VNNI and arm64 add the products in 32 bits.
+// Other x86 CPUs use pmaddubsw, whose sums of two saturate at 32767 (ONNX Runtime, "Quantize ONNX
 // models", on U8S8).
 bool has_exact_byte_products();
 

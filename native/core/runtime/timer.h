@@ -5,8 +5,8 @@
 
 namespace facematch {
 
-// Adds the time until the end of the scope to one stage, without what is added to `other`, the
-// time of a stage within it.
+// Adds the time until the end of the scope to one stage, without the time added to `other`, a stage
+// within it.
 class Timer {
  public:
   explicit Timer(double& milliseconds) : milliseconds_(milliseconds) {}

@@ -6,7 +6,7 @@
 namespace facematch {
 namespace {
 
-constexpr uint8_t kOther = 64;  // what is no letter of the alphabet
+constexpr uint8_t kOther = 64;  // not a letter of the alphabet
 
 constexpr std::array<uint8_t, 256> values_of_letters() {
   std::array<uint8_t, 256> values{};
@@ -25,7 +25,7 @@ int hex_digit(uint8_t c) {
   return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
 }
 
-// The value of the letter at `at`, which moves behind it; kOther where there is none.
+// Returns the value of the letter at `at`, and advances it; kOther if there is none.
 uint8_t next_value(std::span<const uint8_t> text, size_t& at) {
   if (at >= text.size()) return kOther;
   if (text[at] != '\\') return kValues[text[at++]];
@@ -66,7 +66,7 @@ Base64Progress decode_base64_groups(std::span<uint8_t> text) {
         bits = bits << 6 | value;
       }
     }
-    // Never beyond what was read: a group has four bytes at least.
+    // Never beyond the bytes that were read, because a group has at least four bytes.
     text[done.written] = static_cast<uint8_t>(bits >> 16);
     text[done.written + 1] = static_cast<uint8_t>(bits >> 8);
     text[done.written + 2] = static_cast<uint8_t>(bits);

@@ -6,8 +6,8 @@
 
 namespace facematch {
 
-// From now on the system gives whole huge pages (2 MiB; MADV_HUGEPAGE of madvise(2)) for what
-// is written there, where it has them: one page fault in place of 512.
+// From now on the system uses huge pages (2 MiB; MADV_HUGEPAGE of madvise(2)) for writes to this
+// memory, if it has them: one page fault instead of 512.
 void use_huge_pages(uint8_t* bytes, size_t length);
 
 // Overwrites the first `written` of `length` bytes with zeros. Whole pages among all of them take

@@ -16,7 +16,7 @@
 namespace facematch {
 namespace {
 
-// Port of a TCP socket that listens; 0 for any other descriptor.
+// Returns the port of a listening TCP socket; 0 for any other descriptor.
 uint16_t listening_port(int descriptor) {
   int listens = 0;
   socklen_t size = sizeof listens;
@@ -31,7 +31,7 @@ uint16_t listening_port(int descriptor) {
 }
 
 bool drop_first_segments(int descriptor) {
-  // Of a TCP header, the byte of flags. A first segment has SYN (2) and not ACK (16).
+  // The byte of flags in a TCP header. A first segment has SYN (2) and not ACK (16).
   sock_filter drop[] = {
       BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),          BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0x12),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x02, 0, 1), BPF_STMT(BPF_RET | BPF_K, 0),

@@ -106,7 +106,7 @@ async function compare(): Promise<boolean> {
   return 'answer' in outcome ? succeed(outcome) : fail(outcome);
 }
 
-/** Takes photo 1 with the camera, as a photo or by a liveness check. */
+/** Runs a liveness check that compares the person in front of the camera with photo 1. */
 async function checkLive(fields: Fields): Promise<boolean> {
   hideResults();
   byId('exchange').hidden = true;

@@ -1,4 +1,4 @@
-// BlazeFace (MediaPipe, face detection, short range): an anchor is the middle of a cell. Two for
+// BlazeFace (MediaPipe, face detection, short range): an anchor is the centre of a cell. Two for
 // each cell of stride 8, then six of stride 16, by row and column. boxes n x 16, pixels of the
 // input: from the anchor to the centre of the box (x, y); its width and height; from the anchor to
 // six points (right eye, left eye, tip of the nose, middle of the mouth, right ear, left ear; x, y
@@ -19,13 +19,13 @@ struct Grid {
 constexpr std::array kGrids = {Grid{8, 2}, Grid{16, 6}};
 constexpr size_t kNumbers = 16;  // of a box
 
-// Its boxes reach from the brows to the chin; other detectors take in the forehead, and what comes
-// after detection is made for that. The square around the box of RFB is so much larger than this
-// one's longer side, and higher by that share of it (medians over faces that both see).
+// Its boxes reach from the brows to the chin, while other detectors include the forehead, and the
+// steps after detection expect that. A square box of RFB is larger than this one's longer side by
+// this factor, and higher by this share of it (medians over faces that both find).
 constexpr float kLarger = 1.16f;
 constexpr float kHigher = 0.03f;
-// Added to the logit: what its maker takes for a face, from 0.5 on, has at least the 0.7 that a
-// face must have by the other families.
+// Added to the logit, so that the publisher's threshold of 0.5 becomes the 0.7 that faces of the
+// other families must have.
 constexpr float kMoreCertain = 0.8473f;
 
 std::vector<OutputShape> outputs_of(const DetectorSpec&, cv::Size input) {
@@ -49,7 +49,7 @@ void decode(const DetectorSpec&, cv::Size input, Outputs outputs, float min_scor
       const Point anchor((static_cast<float>(cell % columns) + 0.5f) * stride,
                          (static_cast<float>(cell / columns) + 0.5f) * stride);
       const Point centre = anchor + Point(box[0], box[1]);
-      if (!(box[2] > 0 && box[3] > 0)) continue;  // NaN as well
+      if (!(box[2] > 0 && box[3] > 0)) continue;  // false for NaN
       const float tight = std::max(box[2], box[3]);
       const float side = kLarger * tight;
       const float top = centre.y - side / 2 - kHigher * tight;

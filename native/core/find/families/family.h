@@ -1,5 +1,5 @@
-// A family of detectors: which outputs its nets have, and how they are decoded into boxes. Each
-// family is one file of this folder, found by CMake; src/engine/families.ts has its line for the
+// A family of detectors: the outputs of its nets, and how they are decoded into boxes. Each family
+// is one file of this folder, found by CMake; src/engine/families.ts has its entry for the
 // manifest.
 #pragma once
 
@@ -13,19 +13,20 @@
 
 namespace facematch {
 
-// A box where a detector sees a face.
+// A box in which a detector finds a face.
 struct Detection {
   Box box;
   float score = 0;
   FoundBy found_by = FoundBy::kPrimary;
 };
 
-// As many rows as the net has.
+// Any number of rows.
 constexpr size_t kAnyRows = 0;
 
-// An output that a net must have, a matrix whose rows may have any shape, such as a batch of 1.
+// An output that a net must have: a matrix whose rows may have further dimensions, such as a batch
+// of 1.
 struct OutputShape {
-  const char* member;  // of the manifest, which names the output
+  const char* member;  // member of the manifest that names the output
   int stride;          // pixels from cell to cell; 0: the rows of all grids are in one output
   size_t rows, columns;
 };
@@ -36,25 +37,26 @@ using Outputs = std::span<const std::span<float>>;
 struct DetectorFamily {
   const char* name;
 
-  // Where the file leaves height and width open, they may be any multiple of this; 0: of the
-  // largest stride of the manifest.
+  // If the file leaves height and width open, they may be any multiple of this; 0: of the largest
+  // stride of the manifest.
   int stride;
 
-  // The outputs of a net with an input of that size, pixels.
+  // Returns the outputs of a net with an input of that size in pixels.
   std::vector<OutputShape> (*outputs)(const DetectorSpec& spec, cv::Size input);
 
-  // Adds what scores at least `min_score`, with boxes in pixels of the net's input, which may be
-  // smaller than that of `spec`, which the net was trained with. Outputs have the sizes that
-  // outputs() says, with kAnyRows any number of rows, and may be any number, also NaN and infinity:
-  // Detector drops impossible boxes.
+  // Appends detections that score at least `min_score`, with boxes in pixels of the net's input.
+  // The input may be smaller than that of `spec`, with which the net was trained. Outputs have the
+  // sizes that outputs() returns, with kAnyRows any number of rows. They may contain any number,
+  // also NaN and infinity: Detector drops impossible boxes.
   void (*decode)(const DetectorSpec& spec, cv::Size input, Outputs outputs, float min_score,
                  std::vector<Detection>& found);
 };
 
-// Throws Error kInternalError with a readable message when the name is unknown.
+// Throws Error kInternalError with a readable message if the name is unknown.
 const DetectorFamily& detector_family(const std::string& name);
 
-// Cells of a grid along a side of the input; the last one may extend beyond it.
+// Returns the number of a grid's cells along a side of the input; the last one may extend beyond
+// it.
 inline size_t cells_along(int side, int stride) {
   return static_cast<size_t>((side + stride - 1) / stride);
 }

@@ -1,5 +1,5 @@
-// RetinaFace as trained with PyTorch: an SSD with square priors in the middle of each cell; the
-// manifest says strides, priors and variances. Ordered by grid, then by row, column and prior:
+// RetinaFace as trained with PyTorch: an SSD with square priors in the centre of each cell; the
+// manifest defines strides, priors and variances. Ordered by grid, then by row, column and prior:
 // scores n x 2, the second is the face's; boxes n x 4 from the prior to the box: centre (x, y, in
 // sides of the prior) and logarithm of the sides.
 #include "retinaface.h"
@@ -9,7 +9,7 @@
 namespace facematch::families::retinaface {
 namespace {
 
-// Some files end with softmax, others leave it to their users.
+// Some files end with softmax, others leave it to the caller.
 float share_of_face(const float* classes) {
   const float other = classes[0], face = classes[1];
   const bool are_shares = other >= 0 && face >= 0 && std::abs(other + face - 1) < 1e-3f;

@@ -1,17 +1,18 @@
-// What the families of RetinaFace share.
+// Code that the families of RetinaFace share.
 #pragma once
 
 #include "family.h"
 
 namespace facematch::families::retinaface {
 
-// Numbers of each prior: those of the first, and how many floats later those of the next begin.
+// Numbers of each prior: a pointer to those of the first, and the offset in floats to those of the
+// next.
 struct Rows {
   const float* first;
   size_t step;
 };
 
-// How many priors the manifest's grids have.
+// Returns the number of priors in the manifest's grids.
 size_t priors_of(const DetectorSpec& spec, cv::Size input);
 
 // classes: not a face, a face; boxes: from the prior to the box.

@@ -1,12 +1,12 @@
 // RetinaFace with one output, n x 16: the box of each prior, its two classes, and five points,
-// which are not read.
+// which are ignored.
 #include "retinaface.h"
 
 namespace facematch::families::retinaface_joined {
 namespace {
 
-constexpr size_t kNumbers = 16;  // of a prior
-constexpr size_t kClasses = 4;   // where they begin
+constexpr size_t kNumbers = 16;  // per prior
+constexpr size_t kClasses = 4;   // offset of the classes
 
 std::vector<OutputShape> outputs_of(const DetectorSpec& spec, cv::Size input) {
   return {{"joined", 0, retinaface::priors_of(spec, input), kNumbers}};

@@ -32,7 +32,7 @@ std::vector<OutputShape> outputs_of(const DetectorSpec&, cv::Size input) {
   return {{"scores", 0, priors, 2}, {"offsets", 0, priors, 4}};
 }
 
-// `prior` is its size; `offsets` are its four numbers.
+// `prior`: its size; `offsets`: its four numbers.
 Box box_of(Point middle, cv::Size2f prior, const float* offsets) {
   const Point centre(middle.x + offsets[0] * kCentreVariance * prior.width,
                      middle.y + offsets[1] * kCentreVariance * prior.height);

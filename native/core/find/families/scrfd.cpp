@@ -1,7 +1,7 @@
-// SCRFD (InsightFace): anchors are the corners of cells, some at each; the manifest says strides
+// SCRFD (InsightFace): anchors are the corners of cells, some at each; the manifest defines strides
 // and anchors. For each stride, by row, column and anchor: scores n x 1, 0..1, and boxes n x 4,
-// from the anchor to the left, the top, the right and the bottom, in cells. Five points, where a
-// net has them, are not read: the pack's landmark net finds its own.
+// from the anchor to the left, the top, the right and the bottom, in cells. Five points, if a net
+// has them, are ignored, because the pack's landmark net finds its own.
 #include "family.h"
 
 namespace facematch::families::scrfd {

@@ -1,4 +1,4 @@
-// An SSD that decodes its own boxes, as Ultra-Light's files do: scores n x 2 after softmax, the
+// An SSD that decodes its own boxes, like Ultra-Light's files: scores n x 2 after softmax, the
 // second is the face's; boxes n x 4, corners (left, top, right, bottom) as shares of the input.
 #include <algorithm>
 

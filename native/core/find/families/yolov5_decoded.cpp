@@ -1,6 +1,6 @@
 // YOLOv5-face that decodes its own boxes. Three for each cell of the manifest's strides, n x 16, in
-// pixels of the input: the centre of the box and its sides, that something is there (0..1), five
-// points, and that it is a face (0..1).
+// pixels of the input: centre and sides of the box, objectness (0..1), five points, and the score
+// of a face (0..1).
 #include "family.h"
 
 namespace facematch::families::yolov5_decoded {

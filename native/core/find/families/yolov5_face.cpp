@@ -1,6 +1,6 @@
 // YOLOv5-face: three boxes in each cell of three grids, with the anchors of its training. For each
-// stride, by anchor, row and column: 16 logits, which are the centre of the box and its sides, that
-// something is there, five points, and that it is a face.
+// stride, by anchor, row and column: 16 logits, which are centre and sides of the box, objectness,
+// five points, and the score of a face.
 #include <array>
 
 #include "family.h"
@@ -41,7 +41,7 @@ void decode(const DetectorSpec&, cv::Size input, Outputs outputs, float min_scor
       for (size_t cell = 0; cell < count; ++cell, t += kNumbers) {
         const float score = sigmoid(t[kThere]) * sigmoid(t[kFace]);
         if (!(score >= min_score)) continue;
-        // From half a cell before it to half a cell behind it.
+        // Maps to half a cell before the cell up to half a cell behind it.
         const float x = (static_cast<float>(cell % columns) + 2 * sigmoid(t[0]) - 0.5f) * stride;
         const float y = (static_cast<float>(cell / columns) + 2 * sigmoid(t[1]) - 0.5f) * stride;
         const float wide = 2 * sigmoid(t[2]), high = 2 * sigmoid(t[3]);

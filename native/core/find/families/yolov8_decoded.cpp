@@ -1,6 +1,6 @@
 // YOLOv8 of one class, trained on faces, that decodes its own boxes: one for each cell of three
-// grids, a row for each number, in pixels of the input: the centre of the box (x, y), its sides,
-// and the score; what follows (points) is not read.
+// grids, a row for each number, in pixels of the input: centre of the box (x, y), its sides, and
+// the score; the points that follow are ignored.
 #include <array>
 
 #include "family.h"

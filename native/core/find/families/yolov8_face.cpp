@@ -1,7 +1,7 @@
 // YOLOv8-face: no anchors, one box for each cell of three grids. For each stride a plane of the
 // grid's size for each number: for each side of the box (left, top, right, bottom) the logits of 16
-// distances from the middle of the cell, 0 to 15 cells; then the logit of a face; what follows
-// (points) is not read.
+// distances from the centre of the cell, 0 to 15 cells; then the logit of a face; the points that
+// follow are ignored.
 #include <array>
 #include <cmath>
 
@@ -21,8 +21,8 @@ std::vector<OutputShape> outputs_of(const DetectorSpec&, cv::Size input) {
   return all;
 }
 
-// The distance that the logits of a side expect, in cells. `logits` is that of distance 0, and
-// each plane follows after `count` numbers.
+// Returns the expected distance of a side in cells. `logits` points to distance 0, and each plane
+// follows after `count` numbers.
 float expected(const float* logits, size_t count) {
   float most = logits[0];
   for (size_t i = 1; i < kDistances; ++i) most = std::fmax(most, logits[i * count]);

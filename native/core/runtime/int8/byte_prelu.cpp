@@ -16,16 +16,16 @@ using Constants = BytePRelu::Constants;
 
 constexpr int kMostBits = 15;
 constexpr int kFewestBits = 11;
-// What a distance from x_zero is shifted by: it takes nine bits with its sign.
+// Shift of a distance from x_zero, which takes nine bits with its sign.
 constexpr int kDistanceBits = 7;
 
-// The upper half of a product: one instruction for many of them everywhere, and so the whole loop
-// is kept within 16 bits.
+// The upper half of a product is one instruction for many values on every CPU, so the whole loop
+// stays within 16 bits.
 inline int16_t high_product(int16_t a, int16_t b) {
   return static_cast<int16_t>((int32_t{a} * b) >> 16);
 }
 
-// The compiler makes vectors of it. No sum overflows: see the constructor.
+// The compiler vectorises this loop. No sum overflows: see the constructor.
 [[gnu::always_inline]] inline void run_rows(std::span<const uint8_t> x, uint8_t* y,
                                             std::span<const int16_t> down_of,
                                             const Constants& constants) {
@@ -43,12 +43,12 @@ inline int16_t high_product(int16_t a, int16_t b) {
 #endif
     for (size_t c = 0; c < channels; ++c) {
       const auto distance = static_cast<int16_t>(from[c] - x_zero);
-      const int16_t below = down[c];  // read in any case, or it would be a branch
+      const int16_t below = down[c];  // read unconditionally to avoid a branch
       const auto factor =
           static_cast<int16_t>(below + ((up - below) & -static_cast<int16_t>(distance > 0)));
       const int16_t bent = high_product(static_cast<int16_t>(distance << kDistanceBits), factor);
       const auto raised = static_cast<int16_t>(bent + raise);
-      // A product again, for a shift by a variable would leave the 16 bits.
+      // Multiplied again, because a shift by a variable would leave the 16 bits.
       to[c] = static_cast<uint8_t>(high_product(std::clamp<int16_t>(raised, 0, top), scale));
     }
   }
@@ -63,7 +63,7 @@ inline int16_t high_product(int16_t a, int16_t b) {
 
 }  // namespace
 
-// With b bits behind the point of a factor, b - 9 of a product are left: kDistanceBits more by the
+// With b fractional bits in a factor, b - 9 of a product are left: kDistanceBits more by the
 // distance, 16 fewer by high_product. A factor has 15 bits, so a product stays within 2^14, and so
 // does y_zero: 255 * 2^6 at most.
 BytePRelu::BytePRelu(uint8_t x_zero, float up, std::span<const float> down, uint8_t y_zero) {
@@ -124,12 +124,12 @@ void run(const BytePRelu& prelu, ort::KernelContext* context) {
   prelu.run({ort::data_of<uint8_t>(x), type.count()}, {ort::data_of<uint8_t>(y), type.count()});
 }
 
-// ONNX Runtime calls what this has from C: nothing may be thrown.
+// ONNX Runtime calls these functions from C, so nothing may be thrown.
 ort::CustomOperator described() {
   using ort::CustomOperator;
   CustomOperator one;
   one.name = [](const CustomOperator*) { return "BytePRelu"; };
-  one.provider = [](const CustomOperator*) -> const char* { return nullptr; };  // the processor
+  one.provider = [](const CustomOperator*) -> const char* { return nullptr; };  // the CPU
   one.input_count = [](const CustomOperator*) -> size_t { return kInputs; };
   one.input_type = [](const CustomOperator*, size_t input) {
     return input == kUp || input == kDown ? ort::Element::kFloat : ort::Element::kUint8;
@@ -167,14 +167,14 @@ ort::CustomOperator described() {
   };
   one.destroy = [](void* kernel) { delete static_cast<BytePRelu*>(kernel); };
   // The output has the type and shape of x. Without this the runtime would not know the shapes
-  // behind, and optimise less.
+  // behind it, and optimise less.
   one.infer_shape = [](const CustomOperator*, ort::ShapeContext* context) -> ort::StatusData* {
     ort::TensorTypeData* x = nullptr;
     auto* status = ort::api::ShapeInferContext_GetInputTypeShape(context, kX, &x);
     if (status != nullptr) return status;
     return ort::api::ShapeInferContext_SetOutputTypeShape(context, 0, x);
   };
-  // The output may take the place of x, which nobody else reads.
+  // The output may reuse the memory of x, which has no other reader.
   one.may_share = [](int** input, int** output) -> size_t {
     *input = new int[1]{kX};
     *output = new int[1]{0};

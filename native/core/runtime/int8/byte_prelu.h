@@ -1,5 +1,5 @@
-// PReLU on bytes with the channels last, as an operator for ONNX Runtime: it has none for whole
-// numbers, and one spelt out in those that it has is slow (models/README.md).
+// PReLU on bytes with the channels last, as an operator for ONNX Runtime: it has none for integers,
+// and one composed of its own operators is slow (models/README.md).
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,14 @@ namespace ort {
 struct OperatorDomain;
 }
 
-//   y = saturate(floor(f * (x - x_zero) + 1/2) + y_zero)
-//
-// where f is `up` for an x above x_zero and the channel's `down` for one below. Only whole numbers
-// are computed with, so every processor gives the same.
+// y = saturate(floor(f * (x - x_zero) + 1/2) + y_zero), where f is `up` for an x above x_zero and
+// the channel's `down` for one below. It uses only integers, so every CPU returns the same.
 class BytePRelu {
  public:
   struct Constants {
     int16_t x_zero;
     int16_t up;
-    int16_t raise;  // y_zero + 1/2, with the bits behind the point that a product has
+    int16_t raise;  // y_zero + 1/2, with the fractional bits of a product
     int16_t top;    // 255 and all those bits
     int16_t scale;  // whose upper half of a product drops those bits
   };
@@ -32,8 +30,8 @@ class BytePRelu {
 
   size_t channels() const { return down_.size(); }
 
-  // `x` and `y` have the same size, a multiple of channels(), and may be the same.
-  // `portably`: as on a processor without wider instructions.
+  // `x` and `y` have the same size, a multiple of channels(), and may be the same. `portably`: as
+  // on a CPU without wider instructions.
   void run(std::span<const uint8_t> x, std::span<uint8_t> y, bool portably = false) const;
 
  private:

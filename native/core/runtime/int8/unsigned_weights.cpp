@@ -30,7 +30,7 @@ std::string_view text_of(Message bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Reads a number off the front; nothing where the message is damaged.
+// Reads a number from the front; returns nothing if the message is damaged.
 std::optional<uint64_t> varint(Message& rest) {
   uint64_t value = 0;
   for (size_t i = 0; i < rest.size() && i < 9; ++i) {
@@ -42,8 +42,8 @@ std::optional<uint64_t> varint(Message& rest) {
   return std::nullopt;
 }
 
-// Calls `use` with the number and the bytes (of a number its varint, of all else the content) of
-// each field of a message of a protobuf file, up to where the message is damaged.
+// Calls `use` with the number and the bytes of each field of a message of a protobuf file (for a
+// number its varint, otherwise the content), up to where the message is damaged.
 template <typename Use>
 void each_field(Message rest, Use use) {
   while (const auto tag = varint(rest)) {
@@ -70,7 +70,7 @@ void each_field(Message rest, Use use) {
   }
 }
 
-// The names of weights and zero points.
+// Returns the names of weights and zero points.
 void collect(Message node, std::set<std::string_view>& names) {
   std::vector<std::string_view> inputs;
   std::string_view operation, domain;
