@@ -14,40 +14,34 @@ export function registerCalibrate(program: Command): void {
     .description("fit a pack's cohort, human check and false match rates to images of labelled people")
     .argument(
       '[set...]',
-      'NAME=FOLDER; in the folder, a folder of images for each person, or images alone, each of another person, or with a list people.tsv the images that it lists (columns image, perhaps person, and any labels)',
+      'NAME=FOLDER, with a folder of images per person, or one image per person, or a list people.tsv (columns image, optionally person, any labels)',
       parseSetFolder,
     )
-    .option('--pack <name>', "the pack, by its name or a path; the settings' when absent")
+    .option('--pack <name>', 'name or path of the pack (default: FACEMATCH_PACK)')
     .option(
       '--set <name>',
-      'a published set of photos, which is downloaded: lfw; with folders of your own people behind commas, lfw,FOLDER. Goes with --check and --write by itself',
+      'download a published set of photos (lfw) and use it, or with people of your own: lfw,FOLDER; implies --check and --write',
     )
     .option(
       '--cohort-only <name=dir...>',
-      'more people, for the cohort and the human check: the table is not fitted to them',
+      'more people for the cohort and the human check, not for the table',
       parseSetFolder,
     )
     .option(
       '--occluded <name=dir...>',
-      "people whose nose and mouth are covered, for cohort and table and for the occlusion score; images of another set's people have that set's name",
+      "people with covered nose and mouth, also for the occlusion score; use the set's name for people of another set",
       parseSetFolder,
     )
-    .option(
-      '--without-people <dir...>',
-      'folders of images without people: every face found in them is false',
-    )
+    .option('--without-people <dir...>', 'folders of images without people, for the human check')
     .addOption(groupsOption())
     .addOption(samePersonOption())
     .option(
       '--keep',
-      'for a pack that is calibrated: its cohort, checks and table stay, so embeddings stay comparable; only the floor and what several photos change are written',
+      'keep cohort, checks and table of a calibrated pack; write only the floor and the multi-photo calibration',
     )
     .option('--write', 'write the result into the pack; without it only the table is shown')
-    .option(
-      '--check',
-      'also cross-validate over people: stated and measured false match rates of each group, with and without the cohort',
-    )
-    .option('--force', 'with --check and --write, write also a table that the check contradicts')
+    .option('--check', 'cross-validate over people: stated and measured false match rates of each group')
+    .option('--force', 'with --check and --write, write even a table that the check contradicts')
     .option('--json', 'print what was fitted as JSON')
     .action(async (given: SetFolder[] | undefined, { json, set, ...options }: CommandOptions) => {
       if (given === undefined && set === undefined) command.error('error: give NAME=FOLDER, or --set lfw');
@@ -60,9 +54,9 @@ export function registerCalibrate(program: Command): void {
       tellWritten(fit, options.write || set !== undefined);
     });
   addHelp(command, {
-    notes: `The table is fitted to the group with the most false matches: a set, or all who share a label of its people.tsv, or several with --groups.
-With --check, --write refuses a table that people without a part in it contradict: where the whole 95 % interval of the measured rate
-of a group lies above the stated one, by more than a point of percent (1.26 times). It says about how many more people it takes.`,
+    notes: `The table is fitted to the group with the most false matches: a set, or all who share a label of people.tsv, or several with --groups.
+With --check, --write rejects a table whose stated rate lies below the 95 % interval of a group's measured rate by more than one point
+of confidence_percent (1.26 times), and says how many more people it needs.`,
     examples: [
       'facematch calibrate lfw=lfw/images ages=ages/images --without-people animals --check',
       "facematch calibrate staff=staff/photos --groups 'origin*sex,age' --check",
@@ -105,8 +99,7 @@ export function groupsOption(): Option {
 }
 
 export function samePersonOption(): Option {
-  const text =
-    'take images of two people for one person above this cosine, and leave the pair out: for uncertain labels';
+  const text = 'for uncertain labels: leave out pairs of two people with a cosine above this';
   const isCosine = (value: number) => value > 0 && value <= 1;
   return new Option('--same-person-above <cosine>', text).argParser(
     numberParser(isCosine, 'Expected a cosine above 0, and at most 1.'),

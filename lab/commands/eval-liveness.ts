@@ -50,24 +50,21 @@ export function registerEvalLiveness(program: Command): void {
     .description('measure the liveness challenge on sequences of frames')
     .argument(
       '[set...]',
-      'folder with sequences.tsv: tab-separated, with the columns folder, kind (live or print), person, and optionally motion and steps',
+      'folder with sequences.tsv: tab-separated columns folder, kind (live or print), person, and optionally motion and steps',
     )
     .option(
       '--people <name=dir...>',
-      'photos of people, in a folder for each: sequences are put together from them, live ones and attacks',
+      'photos of people, a folder for each, from which live and attack sequences are made',
       parseSetFolder,
     )
     .addOption(matchFlag('accuracy_mode'))
-    .option('--seed <number>', 'of what is drawn at random', '1')
+    .option('--seed <number>', 'seed of the random choices', '1')
     .option('--json', 'print the figures as JSON')
     .action(evaluateLiveness);
   addHelp(evaluate, {
-    notes: `Each sequence is tried against all twelve challenges of two steps. APCER is the share of attack presentations that any challenge
-accepts, by species: the column motion. BPCER is the share of bona fide sequences that fail the challenge in their column steps (such as
-left,up); of live sequences without steps it shows which reasons they would fail for beside the missing steps. Intervals of 95 % are by
-person, where a person counts as an error if any of their sequences is one.
-Put-together sequences have real photos and interpolated poses between them: they test the bars of pose and identity, not the continuity
-of a real movement.`,
+    notes: `Each sequence is tried against all twelve challenges of two steps. APCER is the share of attacks, by motion, that any challenge
+accepts. BPCER is the share of live sequences that fail the challenge in their column steps (such as left,up). Intervals of 95 % are by
+person. Sequences made from photos have interpolated poses, so they do not test the continuity of a real movement.`,
     examples: [
       'facematch eval-liveness presentations',
       'facematch eval-liveness presentations --people staff=staff/photos',

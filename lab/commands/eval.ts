@@ -17,55 +17,50 @@ export function registerEval(program: Command): void {
     .description('measure accuracy on lists of labelled pairs, and error rates by group of labelled people')
     .argument(
       '[set...]',
-      'PAIRS.tsv, or NAME=PAIRS.tsv:DIR; tab-separated, with the columns image1, image2, same (1 or 0) and optionally fold',
+      'PAIRS.tsv, or NAME=PAIRS.tsv:DIR; tab-separated columns image1, image2, same (1 or 0) and optionally fold',
       (text, before: SetArgument[] | undefined) => [...(before ?? []), parseSet(text)],
     )
-    .option('--images <dir>', "folder that a list's paths start from, for sets that do not name their own")
+    .option('--images <dir>', "folder of the list's images, for sets that do not name their own")
     .addOption(matchFlag('accuracy_mode'))
     .option(
       '--people <name=dir...>',
-      'labelled people as for calibrate: false matches within each group, false non-matches and images without a face, at 50, 60 and 70 percent',
+      'measure error rates by group of labelled people, given as for calibrate',
       parseSetFolder,
     )
     .option(
       '--photos <number>',
-      'with --people: also what up to so many photos of a person on each side buy, 2 to 4',
+      'with --people: also measure up to this number of photos per person on each side (2 to 4)',
       numberParser((photos) => [2, 3, 4].includes(photos), 'Expected 2, 3 or 4.'),
     )
     .option(
       '--searched <people>',
-      'with --photos: percents of looking for each person among so many, as `searched` of match/embeddings',
+      'with --photos: correct the percents for a search among this number of people',
       numberParser((people) => Number.isSafeInteger(people) && people > 0, 'Expected 1 or more people.'),
     )
     .addOption(groupsOption())
     .addOption(samePersonOption())
     .option(
       '--attacks <dir>',
-      'images of presentation attacks in DIR/attack, or DIR/attack/TYPE, and of live people in DIR/live: how often the live score is wrong',
+      'measure the live score: attacks in DIR/attack or DIR/attack/TYPE, live people in DIR/live',
     )
+    .option('--held-out-cohort', 'use a cohort of the measured people, without those of the compared pair')
     .option(
-      '--held-out-cohort',
-      "normalise with cohorts made of the sets' own people and of --people, without those of the compared pair",
+      '--report <dir>',
+      'write a page with curves, thresholds and the worst pairs into this folder; it holds copies of photos',
     )
-    .option('--report <dir>', 'write a page with curves, thresholds and the worst pairs into this folder')
     .option('--json', 'print the figures as JSON')
     .action(runEval);
   addHelp(evaluate, {
-    notes: `Lists may be as Windows writes them: with a byte-order mark, in UTF-16 or Latin-1, with backslashes in paths. An image that is not
-there is one that cannot be read: its pairs are in no rate, it is named, and the command ends with 1.
-If the pack's cohort was made of people of a set, its figures are biased. --held-out-cohort takes the first folder of an
-image's path for the person, and refits the cohort without the people of each pair.
-Groups come from people.tsv in a folder of --people, or beside it: a table with the columns image, person where one has several
-images, and any labels. Rates are in the terms of ISO/IEC 19795-10: non-mated pairs are of two people of one group.
---attacks measures the liveness nets of the pack, in the terms of ISO/IEC 30107-3: APCER, attacks taken for live people, of each type;
-BPCER, live people taken for attacks; APNRR and BPNRR, images without a face. The face is the one in the middle.
-The report holds copies of photos: protect it as you protect them. It opens without a network.`,
+    notes: `Lists may be UTF-8, UTF-16 or Latin-1, with backslashes in paths. An image that cannot be read is named, its pairs count in no
+rate, and the exit code is 1.
+Figures are biased if the pack's cohort contains the measured people; --held-out-cohort avoids that. It takes the first folder of an
+image's path for the person.
+People are listed in people.tsv in the folder of --people or beside it: columns image, person (if one has several images), and any
+labels. docs/measure.md explains the rates, docs/presentation-attacks.md those of --attacks.`,
     examples: [
       'facematch eval pairs.tsv --images photos',
-      'facematch eval pairs.tsv --images photos --mode fast --json',
       'facematch eval lfw=lfw/pairs.tsv:lfw/images staff=staff.tsv:photos --report report',
       "facematch eval --people staff=staff/photos --groups 'origin*sex,age' --report report",
-      'facematch eval --people staff=staff/photos --photos 3',
       'facematch eval --people staff=staff/photos --photos 3 --searched 1000',
       'FACEMATCH_PACK=./live facematch eval --attacks presentations',
       'facematch eval lfw=lfw/pairs.tsv:lfw/images --people ages=ages/images --held-out-cohort',

@@ -21,41 +21,33 @@ import { printFit, tellWritten } from './calibrate.ts';
 export function registerAdd(packs: Command): void {
   const command = packs
     .command('add')
-    .description('make a pack of nets of your own: look into the files, write the manifest, try it')
-    .argument('<name>', 'its name, or a path such as ./mine')
-    .option('--detector <file>', "ONNX file of the net that finds faces; the default pack's when absent")
-    .option(
-      '--embedder <file>',
-      "ONNX file of the net that turns faces into vectors; the default pack's when absent",
-    )
-    .option('--landmarks <file>', "ONNX file of a net of 68 landmarks; the default pack's when absent")
+    .description('make a pack from model files: read them, write the manifest, try it')
+    .argument('<name>', 'name of the pack, or a path such as ./mine')
+    .option('--detector <file>', "ONNX file of the detector (default: the default pack's)")
+    .option('--embedder <file>', "ONNX file of the embedder (default: the default pack's)")
+    .option('--landmarks <file>', "ONNX file of a model of 68 landmarks (default: the default pack's)")
     .addOption(
-      new Option('--family <family>', 'family of the detector, when its outputs do not tell').choices(
+      new Option('--family <family>', 'family of the detector, if its outputs do not tell').choices(
         usualFamilies,
       ),
     )
-    .addOption(
-      new Option('--feeding <name>', 'whose embedders are fed like yours').choices(Object.keys(feedings)),
-    )
+    .addOption(new Option('--feeding <name>', 'how the embedder is fed').choices(Object.keys(feedings)))
     .option(
       '--liveness <file:scale>',
-      'ONNX file of a net for presentation attacks, and the sides of its crop in sides of the face, such as 2.7; may be given several times',
+      'ONNX file of a liveness model, and its crop in sides of the face, such as 2.7; repeatable',
       addLiveness,
     )
     .addOption(
       new Option(
         '--liveness-family <family>',
-        'family of these nets, when the count of their numbers does not tell',
+        'family of the liveness models, if their outputs do not tell',
       ).choices(Object.keys(livenessFamilies)),
     )
-    .option(
-      '--try <pairs:dir>',
-      'PAIRS.tsv:DIR, labelled pairs as for eval: every usual way to feed the embedder is tried on them',
-    )
-    .option('--output <name>', "name of the embedder's output, when it has several vectors")
-    .option('--licence <text>', 'under which you have the files', 'not stated')
-    .option('--project <text>', 'where they come from', 'files of the operator')
-    .option('--json', 'print what was made as JSON')
+    .option('--try <pairs:dir>', 'try the usual ways to feed the embedder on labelled pairs, as for eval')
+    .option('--output <name>', "name of the embedder's output, if it has several vectors")
+    .option('--licence <text>', 'licence of the files', 'not stated')
+    .option('--project <text>', 'project that the files come from', 'files of the operator')
+    .option('--json', 'print the result as JSON')
     .action(async (name: string, options: AddOptions & { json?: true; try?: string }) => {
       const trial = options.try === undefined ? undefined : parsePairs(options.try);
       const { detector, embedder, landmarks, liveness } = options;
@@ -63,7 +55,7 @@ export function registerAdd(packs: Command): void {
         command.error('error: expected at least one of --detector, --embedder, --landmarks and --liveness');
       }
       const { addPack } = await import('../packs/add.ts');
-      const done = activity('The nets are looked into and tried');
+      const done = activity('The models are read and tried');
       const added = await addPack(name, options).finally(done);
       if (trial === undefined) return tell(name, added, options);
       const { feedingLines, tryFeedings } = await import('../packs/feeding-trial.ts');
@@ -72,9 +64,8 @@ export function registerAdd(packs: Command): void {
       if (!options.json) console.log(['', ...feedingLines(feeding)].join('\n'));
     });
   addHelp(command, {
-    notes: `Files are copied and used as they are. What a file does not say is assumed and told; correct it in manifest.json.
-A pack with another detector, embedder or landmarks is not calibrated: it serves, but no answer passes 40 percent until facematch
-calibrate has measured a table.`,
+    notes: `Files are copied unchanged. The command prints what it had to assume; correct it in manifest.json. A pack with another detector,
+embedder or landmark model is not calibrated: confidence_percent never exceeds 40 until facematch calibrate has measured a table.`,
     examples: [
       "facematch packs add buffalo_l --detector det_10g.onnx --embedder w600k_r50.onnx --licence 'non-commercial research'",
       'facematch packs add sface --embedder face_recognition_sface_2021dec.onnx --licence Apache-2.0',
@@ -90,14 +81,11 @@ export function registerPull(packs: Command): void {
     .description(
       'download a published pack from its publisher, verify it, and add it; without a name, list them',
     )
-    .argument('[name]', 'of a published pack')
-    .option('--as <name>', 'name of the pack here, or a path to it; the same when absent')
-    .option('--accept-licence <licence>', 'for a pack whose licence allows less than any use')
-    .option(
-      '--calibrate',
-      'then calibrate it on the published set lfw, as facematch calibrate --set lfw does',
-    )
-    .option('--json', 'print what was made, or the list, as JSON')
+    .argument('[name]', 'name of a published pack')
+    .option('--as <name>', 'name or path of the new pack (default: the published name)')
+    .option('--accept-licence <licence>', 'accept a licence that does not allow every use')
+    .option('--calibrate', 'then calibrate it on the published set lfw')
+    .option('--json', 'print the result or the list as JSON')
     .action(async (name: string | undefined, options: PullOptions) => {
       const { catalogue } = await import('../packs/catalogue.ts');
       if (name === undefined) {
@@ -118,8 +106,8 @@ export function registerPull(packs: Command): void {
       await pull(options.as ?? name, pack, options);
     });
   addHelp(command, {
-    notes: `Nothing is downloaded but by this command. It uses HTTPS, and the proxy of HTTPS_PROXY and NO_PROXY. What was cut off is
-resumed; files are verified by their SHA-256 and kept below $XDG_CACHE_HOME, or ~/.cache.`,
+    notes: `Only this command and calibrate --set download models or photos. It uses HTTPS, and the proxy of HTTPS_PROXY and NO_PROXY. It resumes
+interrupted downloads, verifies the SHA-256 of files, and keeps them below $XDG_CACHE_HOME, or ~/.cache.`,
     examples: [
       'facematch packs pull',
       'facematch packs pull sface --calibrate',

@@ -42,10 +42,19 @@ export function settingsTable() {
   const rows = Object.entries(settings).map(([name, setting]) => [
     `\`${variableOf(name)}\``,
     setting.description,
-    setting.expected,
+    plainExpected(setting),
     derived[name] ?? plainDefault(setting),
   ]);
   return table(['variable', 'what', 'takes', 'default'], rows);
+}
+
+/** What a setting takes, in fewer words than its error message. */
+function plainExpected({ expected }) {
+  return expected
+    .replace('a whole number from ', '')
+    .replace('text without leading or trailing spaces', 'text')
+    .replace(/^a comma-separated list/, 'a list')
+    .replace('one of ', '');
 }
 
 function plainDefault({ fallback }) {
@@ -55,15 +64,18 @@ function plainDefault({ fallback }) {
 
 /** For docs/monitoring.md. */
 export function metricsTable() {
-  const rows = Object.entries(metricTable).map(([name, { type, help, labels = {} }]) => [
-    `\`${metricName(name)}\``,
-    type,
-    help,
-    Object.entries(labels)
-      .map(([label, values]) => `\`${label}\`: ${typeof values === 'string' ? values : words(values)}`)
-      .join('; '),
-  ]);
-  return table(['metric', 'type', 'what', 'labels'], rows);
+  const listed = new Set();
+  const rows = Object.entries(metricTable).map(([name, { type, help, labels = {} }]) => {
+    const meanings = Object.entries(labels).map(([label, values]) => {
+      const meaning = typeof values === 'string' ? values : listed.has(values) ? 'as above' : words(values);
+      listed.add(values);
+      return `\`${label}\`: ${meaning}`;
+    });
+    const histogram = type === 'histogram' ? ' (histogram)' : '';
+    const by = meanings.length === 0 ? '' : `. Labels: ${meanings.join('; ')}`;
+    return [`\`${metricName(name)}\``, `${help}${histogram}${by}`];
+  });
+  return table(['metric', 'what'], rows);
 }
 
 const words = (values) => values.map((value) => `\`${value}\``).join(', ');
@@ -78,10 +90,29 @@ export function endpointsTable() {
       'document' in endpoint ? address : `[${address}](#${id})`,
       { any: 'any', none: 'no key' }[scope] ?? `\`${scope}\``,
       docs.summary + (on.includes(id) ? '' : '; off by default'),
-      'fields' in endpoint ? words(Object.keys(endpoint.fields)) : '',
+      'fields' in endpoint ? fieldsOf(endpoint) : '',
     ];
   });
-  return table(['endpoint', 'scope of the key', 'what', 'fields'], rows);
+  const groups = `*Analysis* stands for ${words(analysis)}; *rejection* for ${words(rejection)}.`;
+  return `${table(['endpoint', 'scope of the key', 'what', 'fields'], rows)}\n\n${groups}`;
+}
+
+const fieldNames = (id) => Object.keys(endpoints.find((one) => one.id === id).fields);
+/** Options of every endpoint that analyses images, but the first. */
+const analysis = fieldNames('detect').filter((name) => name !== 'image');
+/** Those of the same endpoints, but detect. */
+const rejection = fieldNames('match_person').filter(
+  (name) => fieldNames('embed').includes(name) && !analysis.includes(name),
+);
+
+/** The fields of an endpoint, with the groups by their names. */
+function fieldsOf({ fields }) {
+  const names = Object.keys(fields);
+  const groups = Object.entries({ analysis, rejection }).filter(([, group]) =>
+    group.every((name) => names.includes(name)),
+  );
+  const own = names.filter((name) => !groups.some(([, group]) => group.includes(name)));
+  return [words(own), ...groups.map(([name]) => `*${name}*`)].join(', ');
 }
 
 export function fieldsTable() {
@@ -118,10 +149,10 @@ function takenBy(rule) {
 
 export function errorsTable() {
   const rows = errorCodes.map((code) => {
-    const { status, title, detail, members = [] } = errorTable[code];
-    return [String(status), `<a id="error-${code}"></a>\`${code}\``, `${title}. ${detail}`, words(members)];
+    const { status, detail, members = [] } = errorTable[code];
+    return [String(status), `<a id="error-${code}"></a>\`${code}\``, detail, words(members)];
   });
-  return table(['status', 'code', 'what is wrong', 'further members'], rows);
+  return table(['status', 'code', 'what to do', 'further members'], rows);
 }
 
 /** The members of a face, whichever endpoint tells them. */

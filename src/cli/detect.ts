@@ -110,17 +110,17 @@ export function registerEmbed(program: Command): void {
   const command = program
     .command('embed')
     .description('print an embedding of each face of images, as lines of JSON')
-    .argument('<image...>', 'JPEG, PNG or WebP files; - is the photo on standard input')
-    .option('--out <out>', 'write the lines to a new file, for its owner alone')
+    .argument('<image...>', 'JPEG, PNG or WebP files; - reads standard input')
+    .option('--out <out>', 'write the lines to a new file that only its owner may read')
     .addOption(matchFlag('accuracy_mode'))
     .addOption(matchFlag('use_heuristic_fallback'))
     .addOption(matchFlag('min_det_score'))
     .action(embed);
   addHelp(command, {
-    notes: `Each line is a face: file, box, quality, embedding (little-endian 32-bit floats, base64), and the pack, version and
-mode that are needed to compare it; of its image the warnings, and min_detectable_face_px, the side in pixels from which faces were
-looked for. Warnings, and images without a face, are also told on standard error. An embedding is biometric data: it can be
-used to recognise the person. An image that cannot be read is a failure, but only after the others are done.`,
+    notes: `Each line is a face: file, box, quality, embedding (little-endian 32-bit floats, base64), pack, version and mode, and the
+warnings and min_detectable_face_px of its image. Warnings, and images without a face, also go to standard error. An embedding is
+biometric data: it can be used to recognise the person. If an image cannot be read, the others are processed first, and the exit
+code is 1.`,
     examples: ['facematch embed alice.jpg', 'facematch embed photos/*.jpg --mode fast --out faces.jsonl'],
   });
 }
