@@ -25,7 +25,7 @@ double thread_milliseconds() {
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
 }
 
-// The error's number in error.h, or "faces" with how many were found.
+// Returns the error's number in error.h, or "faces" with how many were found.
 Json analysed(const std::string& name, const testing::ByteVector& file,
               const AnalyseOptions& options) {
   const double start = thread_milliseconds();

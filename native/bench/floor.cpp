@@ -28,7 +28,7 @@
 namespace facematch::bench {
 namespace {
 
-// Flags with their values, and files.
+// Parses flags with their values, and files.
 struct Options {
   std::map<std::string, std::string> values = {{"--mode", "fast"},
                                                {"--pack", testing::default_pack()},
@@ -54,8 +54,8 @@ double thread_milliseconds() {
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
 }
 
-// Decodes a JPEG by libjpeg-turbo alone, a lower limit for any decoder that uses it: to BGR at
-// `eighths` / 8 of its size into `pixels`, which grows as needed. A damaged one ends the program.
+// Decodes a JPEG with libjpeg-turbo alone, a lower limit for any decoder that uses it: to BGR at
+// `eighths` / 8 of its size into `pixels`, which grows as needed. A damaged file ends the program.
 void decode_jpeg_at(std::span<const uint8_t> bytes, unsigned eighths,
                     std::vector<uint8_t>& pixels) {
   jpeg_decompress_struct info = {};
@@ -93,8 +93,8 @@ struct Input {
 
 using Pair = std::array<Input, 2>;
 
-// The smallest scale of libjpeg-turbo with enough pixels for the detector's input and for the chip
-// of the largest face.
+// Returns the smallest scale of libjpeg-turbo with enough pixels for the detector's input and for
+// the chip of the largest face.
 unsigned least_eighths(const Engine& engine, const Analysis& image) {
   const auto side = [](int pixels) { return static_cast<float>(pixels); };
   const DetectorSpec& net = engine.pack.detector;

@@ -1,4 +1,4 @@
-// A libFuzzer target: any bytes give an Error or an image of a valid size, decoded in full,
+// A libFuzzer target: any bytes must give an Error or an image of a valid size, decoded in full,
 // reduced and in parts. See https://llvm.org/docs/LibFuzzer.html.
 #include "../core/image/decode.h"
 
@@ -23,10 +23,10 @@ namespace facematch::testing {
 namespace {
 
 constexpr ImageLimits kLimits = {.max_pixels = 200'000, .min_side = 1};
-// Longer than any valid image of that size takes, even with the sanitizers. A decoder that does
-// not check its budget exceeds it by far, and libFuzzer's -timeout reports that.
+// Longer than any valid image of that size takes, even with the sanitizers. A decoder that does not
+// check its budget exceeds it by far, and libFuzzer's -timeout reports that.
 constexpr double kMilliseconds = 1000;
-// Shares of an image's longer side: parts of them are decoded at each scale that a JPEG has.
+// Shares of an image's longer side: parts of this size are decoded at each scale that a JPEG has.
 constexpr int kShares[] = {1, 2, 4, 8};
 
 // libFuzzer reports an abort as a finding and keeps the bytes.
@@ -63,14 +63,14 @@ void check(const DecodedImage& image) {
   require(image.bgr.cols <= image.width && image.bgr.rows <= image.height, "never enlarged");
   require(image.scale() > 0 && image.scale() <= 1, "scale is of 0..1");
   require(image.orientation >= 1 && image.orientation <= 8, "orientation is of 1..8");
-  // Reads every pixel, so that AddressSanitizer sees whether they are all there.
+  // Reads every pixel, so that AddressSanitizer checks that they all exist.
   require(cv::norm(image.bgr, cv::NORM_L1) >= 0, "pixels are numbers");
 }
 
-// What is decoded in parts has the pixels of the whole, which was decoded for that side.
+// Parts must have the pixels of the whole image, decoded for the same side.
 void check_parts(std::span<const uint8_t> bytes, const DecodedImage& whole, int side) {
   const int across = whole.width / 3, down = whole.height / 3;
-  // In the middle third, so that columns are left out on both sides.
+  // In the middle third, so that columns are skipped on both sides.
   const cv::Rect parts[] = {cv::Rect(across, 0, across + 1, down + 1),
                             cv::Rect(across, 2 * down, across + 1, whole.height - 2 * down)};
   std::vector<View> views;
@@ -85,7 +85,7 @@ void check_parts(std::span<const uint8_t> bytes, const DecodedImage& whole, int 
   }
 }
 
-// Whatever libwebp's own demuxer takes, decode() takes, with the same pixels.
+// decode() must accept every file that libwebp's own demuxer accepts, with the same pixels.
 void check_webp(std::span<const uint8_t> bytes, const std::optional<DecodedImage>& image) {
   const WebPData data = {bytes.data(), bytes.size()};
   const std::unique_ptr<WebPDemuxer, decltype(&WebPDemuxDelete)> demuxer(WebPDemux(&data),
@@ -117,7 +117,7 @@ size_t u32(const uint8_t* bytes, bool little_endian) {
   return value;
 }
 
-// A chunk of a PNG or WebP, or any bytes: where, and how many.
+// A chunk of a PNG or WebP, or any bytes: offset and length.
 std::pair<size_t, size_t> unit_of(const uint8_t* data, size_t size, Random& random) {
   const bool png = data[1] == 'P', webp = data[8] == 'W';
   std::vector<std::pair<size_t, size_t>> chunks;
@@ -134,8 +134,8 @@ std::pair<size_t, size_t> unit_of(const uint8_t* data, size_t size, Random& rand
   return {random.below(size - length + 1), length};
 }
 
-// Repeats a unit, up to as many times as there is room: what costs little once may cost much a
-// million times.
+// Repeats a unit as often as it fits, because a unit that costs little may cost much a million
+// times.
 size_t repeat_unit(uint8_t* data, size_t size, size_t most, Random& random) {
   const auto [at, length] = unit_of(data, size, random);
   const size_t room = (most - size) / length;
@@ -149,8 +149,8 @@ size_t repeat_unit(uint8_t* data, size_t size, size_t most, Random& random) {
 }  // namespace
 }  // namespace facematch::testing
 
-// With a folder in FACEMATCH_SEEDS it writes the specimens of the tests there, a file each, from
-// which the fuzzer is to start, and ends.
+// With a folder in FACEMATCH_SEEDS it writes the specimens of the tests there, one file each, as
+// seeds for the fuzzer, and ends.
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
   const char* const folder = std::getenv("FACEMATCH_SEEDS");
   if (folder == nullptr) return 0;
@@ -189,7 +189,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t most);
 
 // Without correct checksums libpng rejects nearly every mutant at once, and without the length of
-// the file a WebP's new chunks are not read; some are left wrong.
+// the file a WebP's new chunks are not read; some are left wrong on purpose.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned seed) {
   facematch::testing::Random random(seed);
   const bool repeats = size >= 12 && random.below(64) == 0;

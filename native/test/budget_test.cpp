@@ -30,7 +30,7 @@ ByteVector many_scans(int count) {
   return bomb;
 }
 
-// A PNG of 1000 x 10 black pixels by its header, whose data go on for 100 MB.
+// Returns a PNG of 1000 x 10 black pixels by its header, whose data continues for 100 MB.
 ByteVector endless_png() {
   ByteVector file =
       encode_png(ByteVector(size_t{1000} * 100'000),
@@ -44,7 +44,7 @@ ByteVector endless_png() {
 
 TEST_SUITE_BEGIN("budget");
 
-TEST_CASE("a budget counts CPU time, not waiting; the default one has no limit") {
+TEST_CASE("counts CPU time, not waiting, and has no limit by default") {
   CHECK_FALSE(Budget().spent());
   CHECK(kSpent.spent());
   CHECK_FALSE(Budget(1e9).spent());
@@ -54,7 +54,7 @@ TEST_CASE("a budget counts CPU time, not waiting; the default one has no limit")
   CHECK(little.spent());
 }
 
-TEST_CASE("decoding ends when the budget is used up, in each format") {
+TEST_CASE("ends decoding when the budget is used up, in each format") {
   const cv::Mat drawn = gradient(400, 300);
   const ByteVector files[] = {
       encode_jpeg(drawn), encode_jpeg(drawn, {.progressive = true}),
@@ -67,7 +67,7 @@ TEST_CASE("decoding ends when the budget is used up, in each format") {
   }
 }
 
-TEST_CASE("a file whose data goes on and on is rejected while it is read") {
+TEST_CASE("rejects a file with endless data while it is read") {
   CHECK(decode(many_scans(100), kAnySize, 0).width == 400);
   CHECK(decode(endless_png(), kAnySize, 0).height == 10);
   for (const ByteVector& file : {many_scans(5000), endless_png()}) {
@@ -76,7 +76,7 @@ TEST_CASE("a file whose data goes on and on is rejected while it is read") {
   }
 }
 
-TEST_CASE("a budget that is used up is noticed before memory for all rows is touched") {
+TEST_CASE("checks the budget before memory for all rows is touched") {
   ByteVector file = encode_png(
       ByteVector(400),
       {.width = 10, .height = 10, .colour_type = PNG_COLOR_TYPE_RGB_ALPHA, .interlaced = true});
@@ -94,7 +94,7 @@ TEST_CASE("a budget that is used up is noticed before memory for all rows is tou
         200'000);  // the rows are 250,000, AddressSanitizer takes an eighth
 }
 
-TEST_CASE("a JPEG with very many metadata blocks is read in one pass") {
+TEST_CASE("reads a JPEG with very many metadata blocks in one pass") {
   ByteVector file = encode_jpeg(gradient(40, 30));
   const ByteVector block = {0xFF, 0xE1, 0, 4, 0, 0};
   ByteVector blocks;
@@ -103,7 +103,7 @@ TEST_CASE("a JPEG with very many metadata blocks is read in one pass") {
   CHECK(decode(file, kAnySize, 0, Budget(5000)).width == 40);
 }
 
-TEST_CASE("the search ends when the budget is used up") {
+TEST_CASE("ends the search when the budget is used up") {
   AnalyseOptions options;
   options.min_det_score = 0.7f;
   const cv::Mat photo = decode(sample(1), {}, 0).bgr;
@@ -127,7 +127,7 @@ TEST_CASE("the search ends when the budget is used up") {
   CHECK_FALSE(patient.was_cut_short());
 }
 
-TEST_CASE("an analysis reports that its search was cut short") {
+TEST_CASE("reports in the analysis that its search was cut short") {
   AnalyseOptions options;
   options.min_det_score = 0.7f;
   CHECK_FALSE(analyse(default_engine(), sample(1), options).coverage.timed_out);

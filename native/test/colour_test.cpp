@@ -1,5 +1,5 @@
-// Numbers that are no sRGB are shown as Chromium 156 shows them on a canvas: the expected values
-// are what it gave for the same files.
+// Pixels in other colour spaces than sRGB must look as in Chromium 156 on a canvas: the expected
+// values are Chromium's for the same files.
 #include "../core/image/colour.h"
 
 #include <doctest/doctest.h>
@@ -163,7 +163,7 @@ TEST_CASE("rejects colours that only tables or HDR describe") {
   for (const ByteVector& file : files) CHECK(detected(file) == "unsupported_colours");
 }
 
-TEST_CASE("takes the usual colour spaces for near sRGB, and others for far") {
+TEST_CASE("considers the usual colour spaces near sRGB, and others far") {
   const auto levels = [](const ProfileOptions& options) {
     return read_icc_profile(icc_profile(options), false).space->levels_from_srgb();
   };
@@ -180,7 +180,7 @@ TEST_CASE("takes the usual colour spaces for near sRGB, and others for far") {
   CHECK(levels({4}) > kNearSrgb);
 }
 
-TEST_CASE("reads a profile cut at any byte, or with any byte changed, without a fault") {
+TEST_CASE("reads a profile cut at any byte, or with any byte changed, without crashing") {
   const ByteVector profile = icc_profile();
   for (size_t size = 0; size < profile.size(); ++size) {
     const ByteVector cut(profile.begin(), profile.begin() + static_cast<long>(size));

@@ -104,7 +104,7 @@ ByteVector with_chunks(ByteVector png, const std::vector<ByteVector>& chunks) {
   return png;
 }
 
-// The profile in as many segments APP2, of which those at `order` are written.
+// Returns the profile in as many APP2 segments, of which those at `order` are written.
 ByteVector with_profile(ByteVector jpeg, const ByteVector& profile, size_t parts,
                         const std::vector<size_t>& order) {
   const size_t each = (profile.size() + parts - 1) / parts;

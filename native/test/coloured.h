@@ -1,4 +1,4 @@
-// Images that state their colours: chunks of PNG, and ICC profiles in each format.
+// Images that state their colour space: chunks of PNG, and ICC profiles in each format.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ constexpr Columns kSrgbColumns = {
     {{0.4361, 0.2225, 0.0139}, {0.3851, 0.7169, 0.0971}, {0.1431, 0.0606, 0.7139}}};
 constexpr Columns kWideColumns = {
     {{0.7977, 0.288, 0}, {0.1352, 0.7119, 0}, {0.0313, 0.0001, 0.8249}}};
-// Only the blue values are to be seen, as grey.
+// Only the blue values are visible, as grey.
 constexpr Columns kBlueColumns = {{{0, 0, 0}, {0, 0, 0}, {0.9642, 1, 0.8249}}};
 
 struct ProfileOptions {
@@ -22,7 +22,7 @@ struct ProfileOptions {
   Columns columns = kSrgbColumns;
   bool grey = false;
   bool tables = false;
-  bool functions = false;  // curves of type `para` in place of `curv`
+  bool functions = false;  // curves of type `para` instead of `curv`
 };
 
 ByteVector icc_profile(const ProfileOptions& options = {});
@@ -34,14 +34,15 @@ ByteVector cicp(uint8_t primaries, uint8_t transfer);
 ByteVector prophoto();  // cHRM
 ByteVector iccp(const ByteVector& profile);
 
-// A PNG with these chunks behind its header.
+// Returns a PNG with these chunks behind its header.
 ByteVector with_chunks(ByteVector png, const std::vector<ByteVector>& chunks);
 
-// A JPEG with the profile in that many parts, of which those in `order`, from 1 on, are written.
+// Returns a JPEG with the profile in that many parts, of which those in `order`, from 1 on, are
+// written.
 ByteVector with_profile(ByteVector jpeg, const ByteVector& profile, size_t parts,
                         const std::vector<size_t>& order);
 
-// A WebP with the profile.
+// Returns a WebP with the profile.
 ByteVector with_iccp(const ByteVector& webp, const ByteVector& profile);
 
 void append_number(ByteVector& out, int64_t value, int bytes = 4);

@@ -27,7 +27,7 @@ double mean_grey(const cv::Mat& bgr) {
   return cv::mean(grey)[0];
 }
 
-// Every grey level from `least` to `most`.
+// Returns every grey level from `least` to `most`.
 cv::Mat ramp(int least, int most) {
   cv::Mat ramp(40, most - least + 1, CV_8UC3);
   for (int x = 0; x < ramp.cols; ++x) ramp.col(x).setTo(cv::Scalar::all(least + x));
@@ -38,7 +38,7 @@ cv::Mat ramp(int least, int most) {
 
 TEST_SUITE_BEGIN("contrast");
 
-TEST_CASE("the levels of dark, pale and flat images are stretched over the whole range, in order") {
+TEST_CASE("stretches the levels of dark, pale and flat images over the whole range, in order") {
   for (const auto& [least, most] : {std::pair{0, 20}, {179, 230}, {100, 140}, {0, 255}}) {
     CAPTURE(least);
     const cv::Mat image = ramp(least, most), before = image.clone();
@@ -52,7 +52,7 @@ TEST_CASE("the levels of dark, pale and flat images are stretched over the whole
   }
 }
 
-TEST_CASE("a darkened photo becomes about as bright as a normal one") {
+TEST_CASE("makes a darkened photo about as bright as a normal one") {
   const cv::Mat photo = decode(sample(1), {}, 0).bgr;
   for (const double share : {0.25, 0.15, 0.07}) {
     CAPTURE(share);
@@ -62,7 +62,7 @@ TEST_CASE("a darkened photo becomes about as bright as a normal one") {
   }
 }
 
-TEST_CASE("a few extreme pixels do not limit the stretching") {
+TEST_CASE("stretches although a few pixels are extreme") {
   cv::Mat image = ramp(100, 140);
   image.at<cv::Vec3b>(0, 0) = {0, 0, 0};
   image.at<cv::Vec3b>(0, 1) = {255, 255, 255};
@@ -71,7 +71,7 @@ TEST_CASE("a few extreme pixels do not limit the stretching") {
   CHECK(out.at<cv::Vec3b>(20, 40)[0] > 245);
 }
 
-TEST_CASE("an image of one colour stays as it is, in any shape") {
+TEST_CASE("leaves an image of one colour unchanged, in any shape") {
   for (const cv::Size size :
        {cv::Size(16, 16), cv::Size(1, 1), cv::Size(1, 480), cv::Size(480, 1)}) {
     for (const int level : {0, 1, 128, 255}) {
@@ -82,7 +82,7 @@ TEST_CASE("an image of one colour stays as it is, in any shape") {
   }
 }
 
-TEST_CASE("equalising raises the contrast of a flat corner") {
+TEST_CASE("raises the contrast of a flat corner by equalising") {
   cv::Mat image(160, 160, CV_8UC3, cv::Scalar::all(250));
   cv::Mat corner = image(cv::Rect(0, 0, 80, 80));
   for (int x = 0; x < corner.cols; ++x) corner.col(x).setTo(cv::Scalar::all(10 + x / 8));

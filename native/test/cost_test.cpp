@@ -1,4 +1,4 @@
-// However often a unit is repeated, the budget ends the reading of the file.
+// However often a unit is repeated, the budget must end the reading of the file.
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -44,7 +44,7 @@ class Guarded {
 
 TEST_SUITE_BEGIN("cost");
 
-TEST_CASE("a decoder stops within 320 KiB of where the budget ends, whatever is repeated") {
+TEST_CASE("stops within 320 KiB of where the budget ends, whatever is repeated") {
   constexpr size_t kReadable = size_t{320} << 10, kFile = size_t{400} << 10;
   const Budget spent(0);
   size_t harmless = 0;
@@ -55,7 +55,7 @@ TEST_CASE("a decoder stops within 320 KiB of where the budget ends, whatever is 
     const auto stopped = refusal([&] { decode(file.bytes(), kAnySize, 0, spent); });
     REQUIRE(stopped);
     const bool too_complex = stopped->code == ErrorCode::kImageTooComplex;
-    // A unit that is an error may be found to be one first.
+    // A unit that is an error may be reported first.
     CHECK((too_complex || (refused && stopped->code == refused->code)));
     harmless += refused ? 0 : 1;
   }

@@ -1,5 +1,5 @@
-// Damaged images give an Error or an image of a valid size. Most useful under AddressSanitizer. Any
-// bytes at all: the fuzzer, which test:full runs as well.
+// Damaged images must give an Error or an image of a valid size. Most useful under
+// AddressSanitizer. The fuzzer, which test:full runs as well, covers arbitrary bytes.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr ImageLimits kSmall = {.max_pixels = 200'000, .min_side = 1};
 
-// Decodes and checks the result; nothing when there is an Error. Other exceptions pass through and
+// Decodes and checks the result; returns nothing on an Error. Other exceptions pass through and
 // fail the test.
 std::optional<DecodedImage> decoded(const ByteVector& file) {
   try {
@@ -37,13 +37,13 @@ std::optional<DecodedImage> decoded(const ByteVector& file) {
 
 TEST_SUITE_BEGIN("damage");
 
-TEST_CASE("an image cut short at any byte is rejected, or has every pixel of the whole one") {
+TEST_CASE("rejects an image cut short at any byte, or returns every pixel of the whole one") {
   for (const Specimen& specimen : specimens()) {
     CAPTURE(std::string(specimen.name));
     const auto whole = decoded(specimen.file);
     REQUIRE(whole);
-    // JPEGs and PNGs need all but their end marker; the last bytes of a lossy WebP may hold no bit
-    // of the image.
+    // JPEGs and PNGs need everything but their end marker; the last bytes of a lossy WebP may have
+    // no influence on the image.
     const char format = specimen.name[0];
     const size_t spare = format == 'j' ? 2 : format == 'p' ? 12 : 2;
     size_t taken = 0;
@@ -174,7 +174,7 @@ ByteVector specimen_for(std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("what decoders pass over is no damage, and what they fill with guesses is") {
+TEST_CASE("accepts data that decoders skip, and rejects gaps that they fill with guesses") {
   for (const Oddity& oddity : kOddities) {
     CAPTURE(std::string(oddity.what));
     CAPTURE(std::string(oddity.specimen));
@@ -187,14 +187,14 @@ TEST_CASE("what decoders pass over is no damage, and what they fill with guesses
   }
 }
 
-TEST_CASE("a JPEG of a kind that is not taken is named, and one that is damaged is not") {
+TEST_CASE("names an unsupported kind of JPEG, but not the kind of a damaged one") {
   const auto check = [](const ByteVector& file, const char* detected) {
     const auto error = refusal([&] { decode(file, {}, 0); });
     REQUIRE(error);
     CHECK(error->detected == detected);
   };
   const cv::Mat image = gradient(40, 30);
-  // Nothing tells whether an arithmetic-coded one was cut short.
+  // A truncated file with arithmetic coding cannot be detected.
   for (const bool progressive : {false, true}) {
     check(encode_jpeg(image, {.progressive = progressive, .arithmetic = true}), "arithmetic_jpeg");
   }

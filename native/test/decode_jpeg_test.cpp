@@ -12,8 +12,8 @@
 namespace facematch::testing {
 namespace {
 
-// The inks of an image, each as strong as the image's channel is dark, and a little black; 255 is
-// no ink. `printed` becomes what they print.
+// Returns the inks of an image, each as strong as the image's channel is dark, and a little black;
+// 255 is no ink. `printed` is set to the printed colours.
 cv::Mat draw_inks(const cv::Mat& bgr, cv::Mat& printed) {
   constexpr int kBlack = 40;
   std::vector<cv::Mat> planes;
@@ -26,7 +26,7 @@ cv::Mat draw_inks(const cv::Mat& bgr, cv::Mat& printed) {
   return cv::Mat(cv::Scalar::all(255) - inks);
 }
 
-// A scan of one component: coefficients `from` to `to`, bits `high` to `low`.
+// Returns a scan of one component: coefficients `from` to `to`, bits `high` to `low`.
 jpeg_scan_info scan(int component, int from, int to, int high, int low) {
   return {.comps_in_scan = 1,
           .component_index = {component},
@@ -57,7 +57,7 @@ struct ScanFile {
   ByteVector file;
 };
 
-// The complete file is decoded, one that lacks a scan is rejected.
+// The complete file must be decoded, and one that lacks a scan rejected.
 std::vector<ScanFile> scan_files() {
   const cv::Mat drawn = grain(48, 40, CV_8UC3);
   cv::Mat grey;
@@ -73,7 +73,7 @@ std::vector<ScanFile> scan_files() {
   };
 }
 
-// From the SOS marker to the next marker that is not a restart.
+// Returns the bytes from the SOS marker to the next marker that is not a restart.
 struct ScanRange {
   size_t from;
   size_t to;
@@ -95,7 +95,7 @@ std::vector<ScanRange> scans_of(const ByteVector& file) {
   return scans;
 }
 
-// `file` without the bytes of `gone`.
+// Returns `file` without the bytes of `gone`.
 ByteVector without(const ByteVector& file, ScanRange gone) {
   ByteVector rest = file;
   const auto at = [&](size_t i) { return rest.begin() + static_cast<std::ptrdiff_t>(i); };
@@ -111,7 +111,7 @@ bool is_rejected(const ByteVector& file, int min_side = 0) {
 
 TEST_SUITE_BEGIN("decode_jpeg");
 
-TEST_CASE("images are decoded as drawn, in every encoding and size") {
+TEST_CASE("decodes images as drawn, in every encoding and size") {
   struct Case {
     const char* what;
     JpegOptions options;
@@ -131,7 +131,7 @@ TEST_CASE("images are decoded as drawn, in every encoding and size") {
       CAPTURE(size);
       const cv::Mat drawn = gradient(size.width, size.height);
       ByteVector file = encode_jpeg(drawn, c.options);
-      file.insert(file.end(), 1000, 0x5A);  // what follows the end is ignored
+      file.insert(file.end(), 1000, 0x5A);  // bytes after the end are ignored
       const auto image = decode(file, kAnySize, 0);
       CHECK(image.format == Format::kJpeg);
       CHECK(image.width == size.width);
@@ -147,7 +147,7 @@ TEST_CASE("images are decoded as drawn, in every encoding and size") {
   }
 }
 
-TEST_CASE("CMYK and YCCK are decoded as printed, with Adobe's marker and without") {
+TEST_CASE("decodes CMYK and YCCK as printed, with Adobe's marker and without") {
   cv::Mat printed;
   const cv::Mat inks = draw_inks(gradient(60, 50), printed);
   for (const ByteVector& file : {encode_jpeg(inks), encode_jpeg(inks, {.adobe_marker = false}),
@@ -163,7 +163,7 @@ TEST_CASE(
   cv::Mat large, inks;
   cv::resize(drawn, large, {803, 406}, 0, 0, cv::INTER_CUBIC);
   cv::cvtColor(large, inks, cv::COLOR_BGR2BGRA);
-  // Rows are skipped behind the first, from the last rows of a row of blocks on.
+  // Rows behind the first are skipped, from the last rows of a row of blocks on.
   const cv::Rect parts[] = {{300, 3, 90, 83}, {250, 250, 153, 156}, {3, 380, 40, 20}};
   struct Case {
     cv::Size luma, colours = {1, 1};
@@ -197,7 +197,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a part outside the image is an error, never an empty image") {
+TEST_CASE("rejects a part outside the image instead of returning an empty one") {
   const ByteVector file = encode_jpeg(gradient(400, 300));
   const DecodedImage whole = decode(file, kAnySize, 400);
   const cv::Rect inside(10, 10, 50, 50), outside(10, 900, 50, 50);
@@ -207,7 +207,7 @@ TEST_CASE("a part outside the image is an error, never an empty image") {
   CHECK(decode_parts(file, whole, 400, {}).empty());
 }
 
-TEST_CASE("a reduced decode has at least the wanted side and reports its scale") {
+TEST_CASE("returns at least the wanted side from a reduced decode, and its scale") {
   const cv::Mat drawn = gradient(400, 240);
   const ByteVector file = encode_jpeg(drawn);
   for (const auto& [wanted, width] : {std::pair{0, 400},
@@ -231,14 +231,14 @@ TEST_CASE("a reduced decode has at least the wanted side and reports its scale")
   }
 }
 
-TEST_CASE("an eighth is taken where it leaves 750 pixels") {
+TEST_CASE("decodes at an eighth if that leaves 750 pixels") {
   for (const int width : {6000, 5999}) {
     const auto image = decode(encode_jpeg(gradient(width, 16)), kAnySize, 480);
     CHECK(image.longer_side() == (width == 6000 ? 750 : 1500));
   }
 }
 
-TEST_CASE("a JPEG with all its scans is decoded, in whichever order; one that lacks any is not") {
+TEST_CASE("decodes a JPEG with all its scans, in any order, and rejects one that lacks any") {
   for (const ScanFile& specimen : scan_files()) {
     const std::vector<ScanRange> scans = scans_of(specimen.file);
     CAPTURE(specimen.what);

@@ -50,7 +50,7 @@ void check_exact(const char* what, const Drawn& drawn, PngOptions options) {
 
 TEST_SUITE_BEGIN("decode_png");
 
-TEST_CASE("colour and grey of 8 bits are decoded exactly, of 16 rounded, of fewer stretched") {
+TEST_CASE("decodes colour and grey of 8 bits exactly, rounds 16 bits, stretches fewer") {
   for (const int depth : {8, 16}) {
     // In 16 bits v / 255 is exactly v * 257 / 65535: the byte twice.
     const auto add = [depth](auto& rows, std::initializer_list<uint8_t> samples) {
@@ -83,7 +83,8 @@ TEST_CASE("colour and grey of 8 bits are decoded exactly, of 16 rounded, of fewe
   }
 }
 
-TEST_CASE("palette images have the colours of their palette, transparent ones blended onto white") {
+TEST_CASE(
+    "gives palette images the colours of their palette, transparent ones blended onto white") {
   const std::vector<png_color> palette = {{255, 0, 0}, {0, 255, 0}, {0, 0, 255}, {12, 34, 56}};
   const std::vector<uint8_t> alpha = {255, 128, 0};  // the fourth is opaque by default
   for (const bool transparent : {false, true}) {
@@ -100,7 +101,7 @@ TEST_CASE("palette images have the colours of their palette, transparent ones bl
   }
 }
 
-TEST_CASE("transparency is blended onto white, as a browser shows it") {
+TEST_CASE("blends transparency onto white, as a browser shows it") {
   check_exact("rgba", draw([](int x, int y, auto& rows) {
                 const auto alpha = static_cast<uint8_t>(7 * x);
                 const auto value = static_cast<uint8_t>(8 * y);
@@ -118,7 +119,7 @@ TEST_CASE("transparency is blended onto white, as a browser shows it") {
               {.colour_type = PNG_COLOR_TYPE_GRAY_ALPHA, .bit_depth = 16});
 }
 
-TEST_CASE("the colour in tRNS is transparent") {
+TEST_CASE("treats the colour in tRNS as transparent") {
   png_color_16 key = {};
   key.red = 10;
   key.green = 20;
@@ -131,7 +132,7 @@ TEST_CASE("the colour in tRNS is transparent") {
               {.colour_type = PNG_COLOR_TYPE_RGB, .transparent = key});
 }
 
-TEST_CASE("an image of one pixel is decoded, interlaced or not") {
+TEST_CASE("decodes an image of one pixel, interlaced or not") {
   for (const bool interlaced : {false, true}) {
     const auto image =
         decode(encode_png(ByteVector{9, 8, 7}, {.width = 1, .height = 1, .interlaced = interlaced}),
@@ -140,7 +141,7 @@ TEST_CASE("an image of one pixel is decoded, interlaced or not") {
   }
 }
 
-TEST_CASE("eXIf is read before the pixels and after them") {
+TEST_CASE("reads eXIf before the pixels and after them") {
   const std::vector<uint8_t> rows(size_t{3} * 20 * 10, 99);
   for (const bool after : {false, true}) {
     const PngOptions options = {.width = 20,
@@ -171,7 +172,7 @@ TEST_CASE("decodes the first frame of an animation to which the first image does
       repair_png_checksums(other);
       return other;
     };
-    // PNG specification, third edition, section 13.1: where the animation cannot begin, the static
+    // PNG specification, third edition, section 13.1: if the animation cannot begin, the static
     // image is shown.
     const ByteVector stills[] = {
         changed("acTL", 0, 'x'),
@@ -232,7 +233,7 @@ TEST_CASE("rejects a damaged first frame rather than show the static image") {
   CHECK(is_damage(empty));
 }
 
-TEST_CASE("takes a PNG for animated if any of several acTL chunks has frames") {
+TEST_CASE("considers a PNG animated if any of several acTL chunks has frames") {
   const cv::Mat frame = grain(60, 40, CV_8UC3);
   ByteVector file = encode_apng(gradient(60, 40), frame, {0, 0});
   const ByteVector none = png_chunk("acTL", ByteVector(8));
@@ -243,7 +244,7 @@ TEST_CASE("takes a PNG for animated if any of several acTL chunks has frames") {
   }
 }
 
-TEST_CASE("an eXIf of several megabytes is read, and one longer than the file is damage") {
+TEST_CASE("reads an eXIf of several megabytes, and rejects one longer than the file as damage") {
   ByteVector exif = ExifBlock{.orientation = 6}.bytes();
   exif.resize(size_t{2} << 20);
   const std::vector<uint8_t> rows(size_t{3} * kWidth * kHeight, 99);

@@ -17,24 +17,24 @@ std::vector<ByteVector> in_each_format(const cv::Mat& bgr) {
   return {encode_jpeg(bgr), encode_png(bgr), encode_webp(bgr)};
 }
 
-// The sides, of 16 bits each, in a header.
+// Writes the sides, of 16 bits each, to a header.
 void claim(ByteVector& file, size_t at, uint16_t side, bool little_endian = false) {
   const auto high = static_cast<uint8_t>(side >> 8), low = static_cast<uint8_t>(side & 0xFF);
   file[at] = little_endian ? low : high;
   file[at + 1] = little_endian ? high : low;
 }
 
-// The start of an ISO base media file.
+// Returns the start of an ISO base media file.
 std::string media(const char* type) { return std::string("\0\0\0\x20", 4) + type; }
 
-// A whole first box of it.
+// Returns its first box.
 std::string brands(const std::string& major, const std::vector<std::string>& compatible) {
   std::string box = "ftyp" + major + std::string(4, '\0');
   for (const std::string& brand : compatible) box += brand;
   return std::string(3, '\0') + static_cast<char>(box.size() + 4) + box;
 }
 
-// Others are those from 0x0100 on.
+// The other entries have tags from 0x0100 on.
 std::string tiff_with(uint16_t tag, int others = 0) {
   const ByteVector block = ExifBlock{.tag = tag, .entries_before = others}.bytes();
   return {block.begin(), block.end()};
@@ -43,10 +43,10 @@ std::string tiff_with(uint16_t tag, int others = 0) {
 constexpr int kUprightWidth = 45;  // of the upright image
 constexpr int kUprightHeight = 31;
 
-// The image as a camera in that orientation stores it: which side of the upright image are its
-// first row and its first column (EXIF 2.32, 4.6.4)?
+// Returns the image as a camera in that orientation stores it: EXIF says which side of the upright
+// image are its first row and its first column (EXIF 2.32, 4.6.4).
 cv::Mat stored(const cv::Mat& upright, int orientation) {
-  // Whether row 0 is at the bottom, column 0 on the right, of the image or, from 5 on, of the
+  // True if row 0 is at the bottom, or column 0 on the right, of the image or, from 5 on, of the
   // transposed one.
   constexpr bool kFlips[8][2] = {{false, false}, {false, true}, {true, true}, {true, false},
                                  {false, false}, {true, false}, {true, true}, {false, true}};
@@ -61,7 +61,7 @@ cv::Mat stored(const cv::Mat& upright, int orientation) {
 
 TEST_SUITE_BEGIN("decode");
 
-TEST_CASE("a format is recognised by its first bytes, and named in the error") {
+TEST_CASE("recognises a format by its first bytes, and names it in the error") {
   const std::pair<std::string, const char*> cases[] = {
       {"\xFF\xD8", "jpeg"},
       {"\x89PNG\r\n\x1A\n", "png"},
@@ -143,7 +143,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a side as short as the limit is decoded, one pixel less is rejected") {
+TEST_CASE("decodes a side of the minimum length, and rejects one pixel less") {
   for (const cv::Size size : {cv::Size(40, 16), cv::Size(16, 40)}) {
     for (const ByteVector& file : in_each_format(gradient(size.width, size.height))) {
       CHECK(decode(file, {.max_pixels = 10000, .min_side = 16}, 0).width == size.width);
@@ -153,7 +153,7 @@ TEST_CASE("a side as short as the limit is decoded, one pixel less is rejected")
   }
 }
 
-TEST_CASE("a huge image is rejected by its header, before its pixels are read") {
+TEST_CASE("rejects a huge image by its header, before its pixels are read") {
   const cv::Mat drawn = gradient(32, 32);
   ByteVector jpeg = encode_jpeg(drawn), png = encode_png(drawn);
   ByteVector webp = encode_webp(drawn, {.lossless = false});
@@ -178,7 +178,7 @@ TEST_CASE("a huge image is rejected by its header, before its pixels are read") 
   }
 }
 
-TEST_CASE("sizes are multiplied in 64 bits, and no side is longer than a JPEG's can be") {
+TEST_CASE("multiplies sizes in 64 bits, and limits each side to a JPEG's maximum") {
   const ImageLimits limits;
   CHECK(refuses_with(ErrorCode::kImageDimensions, [&] { check_dimensions(65536, 65536, limits); }));
   CHECK(refuses_with(ErrorCode::kImageDimensions, [&] { check_dimensions(0, 100, limits); }));
@@ -191,7 +191,7 @@ TEST_CASE("sizes are multiplied in 64 bits, and no side is longer than a JPEG's 
   CHECK(refuses_with(ErrorCode::kImageDimensions, [&] { check_dimensions(65536, 16, limits); }));
 }
 
-TEST_CASE("an image of any format is rotated upright from every orientation") {
+TEST_CASE("rotates an image of any format upright from every orientation") {
   const cv::Mat upright = gradient(kUprightWidth, kUprightHeight);
   for (uint16_t orientation = 1; orientation <= 8; ++orientation) {
     const cv::Mat raw = stored(upright, orientation);
@@ -212,11 +212,11 @@ TEST_CASE("an image of any format is rotated upright from every orientation") {
   }
 }
 
-TEST_CASE("pixels of a reduced decode lie where they were, whatever the size and the orientation") {
-  // libjpeg rounds the reduced size up: with these sizes up to seven eighths of a pixel lie outside
+TEST_CASE("keeps the place of pixels in a reduced decode, whatever the size and the orientation") {
+  // libjpeg rounds the reduced size up: with these sizes up to seven eighths of a pixel are outside
   // the image, on a side that the orientation chooses.
   for (const cv::Size size : {cv::Size(401, 203), cv::Size(403, 206), cv::Size(407, 200)}) {
-    // A dark spot on white, away from the middle.
+    // A dark spot on white, away from the centre.
     cv::Mat drawn(size, CV_8UC3, cv::Scalar::all(255));
     const cv::Point spot(size.width * 4 / 5, size.height * 3 / 4);
     cv::circle(drawn, spot, 12, cv::Scalar::all(0), cv::FILLED);
@@ -246,7 +246,7 @@ TEST_CASE("pixels of a reduced decode lie where they were, whatever the size and
   }
 }
 
-TEST_CASE("the first EXIF block with an orientation counts, wherever it lies in the file") {
+TEST_CASE("uses the first EXIF block with an orientation, wherever it is in the file") {
   const auto block = [](uint16_t value) {
     return ExifBlock{.orientation = value, .jpeg_prefix = true}.bytes();
   };
@@ -302,7 +302,7 @@ TEST_CASE("the first EXIF block with an orientation counts, wherever it lies in 
   }
 }
 
-TEST_CASE("an EXIF chunk of a WebP whose head does not tell of it does not rotate the image") {
+TEST_CASE("ignores an EXIF chunk of a WebP whose header does not announce it") {
   ByteVector webp = encode_webp(gradient(kUprightWidth, kUprightHeight),
                                 {.exif = ExifBlock{.orientation = 6}.bytes()});
   CHECK(decode(webp, kAnySize, 0).orientation == 6);

@@ -36,7 +36,7 @@ cv::Mat on_white(const cv::Mat& bgra) {
 
 TEST_SUITE_BEGIN("decode_webp");
 
-TEST_CASE("lossless images are decoded exactly, lossy ones nearly; transparency is white") {
+TEST_CASE("decodes lossless images exactly, lossy ones nearly, and transparency as white") {
   for (const cv::Size size :
        {cv::Size(48, 36), cv::Size(47, 35), cv::Size(1, 1), cv::Size(200, 3)}) {
     const cv::Mat drawn = gradient(size.width, size.height), clear = with_alpha(drawn);
@@ -55,7 +55,7 @@ TEST_CASE("lossless images are decoded exactly, lossy ones nearly; transparency 
   }
 }
 
-TEST_CASE("the first frame is where it belongs on the canvas, the rest of which is white") {
+TEST_CASE("places the first frame on the canvas, the rest of which is white") {
   const cv::Size canvas(64, 50);
   const cv::Rect place(10, 6, 40, 30);
   const cv::Mat drawn = gradient(place.width, place.height);
@@ -67,7 +67,7 @@ TEST_CASE("the first frame is where it belongs on the canvas, the rest of which 
   }
 }
 
-TEST_CASE("the canvas of an animation is what the limits are for") {
+TEST_CASE("applies the limits to the canvas of an animation") {
   const ByteVector file = encode_webp_frame(gradient(20, 20), {4000, 3000}, {0, 0}, 0);
   CHECK(decode(file, {.max_pixels = 12'000'000, .min_side = 3000}, 0).width == 4000);
   const auto error = refusal([&] { decode(file, {.max_pixels = 11'999'999, .min_side = 1}, 0); });
@@ -77,7 +77,7 @@ TEST_CASE("the canvas of an animation is what the limits are for") {
   CHECK(error->height == 3000);
 }
 
-TEST_CASE("takes every file that libwebp's demuxer takes") {
+TEST_CASE("accepts every file that libwebp's demuxer accepts") {
   const cv::Mat drawn = gradient(40, 30);
   const ByteVector files[] = {
       encode_webp(drawn, {.exif = ExifBlock{}.bytes()}),
@@ -103,7 +103,7 @@ TEST_CASE("takes every file that libwebp's demuxer takes") {
   };
   size_t taken = 0, rejected = 0;
   for (const ByteVector& file : files) {
-    // One bit of the headers and chunks after another.
+    // Flips one bit of the headers and chunks after another.
     for (size_t bit = 8 * 12; bit < 8 * std::min<size_t>(file.size(), 100); ++bit) {
       ByteVector other = file;
       other[bit / 8] = static_cast<uint8_t>(other[bit / 8] ^ 1 << bit % 8);
@@ -123,7 +123,7 @@ TEST_CASE("takes every file that libwebp's demuxer takes") {
   CHECK(rejected > 100);
 }
 
-TEST_CASE("tells damage from missing memory, whatever errno was before") {
+TEST_CASE("distinguishes damage from failed allocations, whatever errno was before") {
   ByteVector file = encode_webp(gradient(40, 30));
   file.resize(file.size() - 20);
   errno = ENOMEM;

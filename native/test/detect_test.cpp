@@ -13,7 +13,7 @@ namespace facematch::testing {
 
 TEST_SUITE_BEGIN("detect");
 
-TEST_CASE("intersection over union of boxes in every position") {
+TEST_CASE("computes the intersection over union of boxes in every position") {
   struct Case {
     const char* what;
     Box a, b;
@@ -35,7 +35,7 @@ TEST_CASE("intersection over union of boxes in every position") {
   }
 }
 
-TEST_CASE("only the best of overlapping boxes stay, best first") {
+TEST_CASE("keeps only the best of overlapping boxes, best first") {
   struct Case {
     const char* what;
     float iou;
@@ -69,7 +69,7 @@ TEST_CASE("only the best of overlapping boxes stay, best first") {
   }
 }
 
-TEST_CASE("only the best of very many candidates are compared") {
+TEST_CASE("compares only the best of very many candidates") {
   std::vector<Detection> many;
   for (int i = 0; i < 5000; ++i) {
     many.push_back({{static_cast<float>(20 * i), 0, 10, 10}, static_cast<float>(i % 1000) / 1000});
@@ -80,7 +80,7 @@ TEST_CASE("only the best of very many candidates are compared") {
   CHECK(many.back().score >= 0.89f);
 }
 
-TEST_CASE("the net's input is no larger than the shape of the image needs") {
+TEST_CASE("makes the net's input no larger than the shape of the image needs") {
   const Detector& detector = default_engine().detector;
   struct Case {
     cv::Size image, frame;
@@ -95,7 +95,7 @@ TEST_CASE("the net's input is no larger than the shape of the image needs") {
   }
 }
 
-TEST_CASE("a face has a score of 0 to 1, a plausible size, and its centre in the image") {
+TEST_CASE("accepts a face with a score of 0 to 1, a plausible size, and its centre in the image") {
   const cv::Size image(200, 100);
   struct Case {
     const char* what;

@@ -25,7 +25,7 @@ struct Search {
 
   std::vector<Detection> detect() { return default_engine().detector.detect(image.whole(), 0.7f); }
 
-  // The passes after the first, until one finds a face.
+  // Runs the passes after the first, until one finds a face.
   std::vector<FoundFace> fall_back(std::vector<FoundFace> faces = {}) {
     StageTimings timings;
     for (const DetectionPass pass : detection_passes(true).subspan(1)) {
@@ -36,7 +36,7 @@ struct Search {
   }
 };
 
-// The face in a portrait() of that size.
+// Returns the face in a portrait() of that size.
 Box middle_of(int size) {
   const float side = static_cast<float>(size) / 2.5f;
   const float start = (static_cast<float>(size) - side) / 2;
@@ -47,13 +47,14 @@ Box middle_of(int size) {
 
 TEST_SUITE_BEGIN("detection_passes");
 
-TEST_CASE("an image without a face costs exactly the runs of all passes, noise no more than all") {
+TEST_CASE(
+    "uses exactly the runs of all passes for an image without a face, and no more for noise") {
   struct Case {
     cv::Size size;
     int runs;
   };
   // 3 rotated + 8 enhanced + 1 padded (by the close detector) + 4 large tiles, and 25 small tiles
-  // from 900 pixels on; above 1400 the large ones are also turned.
+  // from 900 pixels on; above 1400 the large ones are also rotated.
   const Case cases[] = {
       {{1, 1}, 16}, {{899, 20}, 16}, {{900, 20}, 41}, {{1, 40000}, 53}, {{1600, 1200}, 53}};
   for (const Case& c : cases) {
@@ -69,7 +70,7 @@ TEST_CASE("an image without a face costs exactly the runs of all passes, noise n
   CHECK(noise.finder.detector_runs() <= kMaxDetectorRuns);
 }
 
-TEST_CASE("after the limit of runs nothing more is detected") {
+TEST_CASE("detects nothing more after the limit of runs") {
   const cv::Mat image = portrait(1, 300);
   Search search(image);
   Finder& finder = search.finder;
@@ -82,7 +83,7 @@ TEST_CASE("after the limit of runs nothing more is detected") {
   CHECK(finder.detector_runs() == kMaxDetectorRuns);
 }
 
-TEST_CASE("beside an upright face an unclear one costs one run, and a false detection is dropped") {
+TEST_CASE("drops a false detection, and uses one run for an unclear face, next to an upright one") {
   Search search(decode(sample(1), {}, 0).bgr);
   Finder& finder = search.finder;
   const auto detections = search.detect();
@@ -126,7 +127,7 @@ TEST_CASE("confirms a face in the same way whatever was confirmed before it") {
   CHECK(after->face.points == alone->face.points);
 }
 
-TEST_CASE("takes back a second look that found the landmarks of the neighbour, in any order") {
+TEST_CASE("reverts a second look that found the landmarks of the neighbour, in any order") {
   const auto face_at = [](float x) {
     FoundFace face;
     face.detection = {.box = {x, 0, 100, 120}, .score = 1};
@@ -148,7 +149,7 @@ TEST_CASE("takes back a second look that found the landmarks of the neighbour, i
   }
 }
 
-TEST_CASE("verify rotates a face upright and returns it in pixels of the image") {
+TEST_CASE("verify() rotates a face upright and returns it in pixels of the image") {
   for (int quarters = 0; quarters < 4; ++quarters) {
     CAPTURE(quarters);
     const cv::Mat image = rotated(View(portrait(1, 500)), quarters).bgr;
@@ -164,7 +165,7 @@ TEST_CASE("verify rotates a face upright and returns it in pixels of the image")
   }
 }
 
-TEST_CASE("verify rejects what is not a face, and a face with the wrong roll") {
+TEST_CASE("verify() rejects a detection without a face, and a face with the wrong roll") {
   Search beside(portrait(1, 500));
   CHECK_FALSE(beside.finder.verify({.box = {0, 400, 60, 60}, .score = 1}, 0, false));
   CHECK_FALSE(beside.finder.verify({.box = middle_of(500), .score = 1}, 180, false));
@@ -173,7 +174,7 @@ TEST_CASE("verify rejects what is not a face, and a face with the wrong roll") {
   CHECK_FALSE(nothing.finder.verify({.box = middle_of(500), .score = 1}, 0, false));
 }
 
-TEST_CASE("of people cheek to cheek nobody is listed twice") {
+TEST_CASE("lists each of two people cheek to cheek once") {
   constexpr int kSide = 200, kStep = 110;
   for (int number = 1; number <= 6; ++number) {
     for (const float degrees : {0.0f, 15.0f}) {
@@ -202,7 +203,7 @@ TEST_CASE("of people cheek to cheek nobody is listed twice") {
   }
 }
 
-TEST_CASE("rotated faces of the first pass are returned with the others and end the fallback") {
+TEST_CASE("returns rotated faces of the first pass with the others, and ends the fallback") {
   const cv::Mat grey(1000, 1000, CV_8UC3, cv::Scalar::all(128));
   Search search(grey);
   FoundFace known;
@@ -213,7 +214,7 @@ TEST_CASE("rotated faces of the first pass are returned with the others and end 
   CHECK(search.finder.detector_runs() == 3);
 }
 
-TEST_CASE("the fallback stops at the pass that finds the face, and names it") {
+TEST_CASE("stops the fallback at the pass that finds the face, and names it") {
   struct Case {
     FoundBy found_by;
     cv::Mat image;

@@ -27,7 +27,7 @@ void require(bool done, const char* what) {
   if (!done) throw std::runtime_error(std::string("libwebp did not ") + what);
 }
 
-// The file of a mux, which it deletes.
+// Owns the file of a mux, and deletes it.
 ByteVector assembled(WebPMux* mux) {
   WebPData whole;
   require(WebPMuxAssemble(mux, &whole) == WEBP_MUX_OK, "assemble the file");
@@ -104,7 +104,7 @@ ByteVector encode_jpeg(const cv::Mat& image, const JpegOptions& options) {
   }
   jpeg_set_quality(&info, options.quality, TRUE);
   for (int i = 0; i < info.num_components; ++i) {
-    // The black of four inks is sampled as the first component is.
+    // The black of four inks is sampled like the first component.
     const cv::Size samples = i % 3 == 0 ? options.luma : options.colours;
     info.comp_info[i].h_samp_factor = samples.width;
     info.comp_info[i].v_samp_factor = samples.height;
@@ -203,7 +203,7 @@ ByteVector encode_apng(const cv::Mat& hidden, const cv::Mat& frame, cv::Point at
   }
   control.resize(26);
   u32(pixels, 1);
-  // The checksum of the chunk and the last chunk are left out.
+  // The checksum of the chunk and the last chunk are omitted.
   pixels.insert(pixels.end(), data + 4, shown.end() - 16);
   insert(33, "acTL", animation);
   insert(std::ssize(file) - 12, "fcTL", control);
@@ -318,7 +318,7 @@ bool is_part_of(const View& view, const DecodedImage& whole, cv::Rect part) {
                                             cvCeil(wanted.y + wanted.height - 0.01f))) &
                          cv::Rect({}, whole.bgr.size());
   if (std::abs(place.scale() - 1) > 1e-4 || (seen & shown) != shown) return false;
-  // What it shows besides is interpolated from one side at its edge.
+  // Pixels beyond it are interpolated from one side at its edge.
   return cv::norm(view.bgr(shown - seen.tl()), whole.bgr(shown), cv::NORM_INF) <= 0;
 }
 

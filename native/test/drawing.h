@@ -15,17 +15,18 @@
 
 namespace facematch::testing {
 
-// These are right for small drawn images.
+// These defaults suit small drawn images.
 constexpr ImageLimits kAnySize = {.max_pixels = 10'000'000, .min_side = 1};
 
-// Blue grows to the right, green grows downwards, red falls along both: every corner has another
-// colour.
+// Blue increases to the right, green increases downwards, red decreases along both: every corner
+// has another colour.
 cv::Mat gradient(int width, int height);
 
 // Noise, the same each time.
 cv::Mat grain(int width, int height, int type);
 
-// Mean and largest absolute difference of any channel. Images of different sizes differ by 255.
+// Returns the mean and the largest absolute difference of any channel. Images of different sizes
+// differ by 255.
 double mean_difference(const cv::Mat& a, const cv::Mat& b);
 double largest_difference(const cv::Mat& a, const cv::Mat& b);
 
@@ -42,7 +43,7 @@ struct JpegOptions {
   ByteVector app1 = {};              // written as an APP1 marker when not empty
 };
 
-// CV_8UC3 BGR, CV_8UC1 as a grey JPEG, or CV_8UC4, four inks for each pixel.
+// CV_8UC3 BGR, CV_8UC1 for a grey JPEG, or CV_8UC4 for four inks per pixel.
 ByteVector encode_jpeg(const cv::Mat& image, const JpegOptions& options = {});
 
 struct PngOptions {
@@ -61,16 +62,16 @@ struct PngOptions {
 
 // `rows` are packed as in PNG, 16-bit samples in network order.
 ByteVector encode_png(const std::vector<uint8_t>& rows, const PngOptions& options);
-// CV_8UC3 BGR or CV_8UC4 BGRA, which says size and colour type.
+// CV_8UC3 BGR or CV_8UC4 BGRA, which determines size and colour type.
 ByteVector encode_png(const cv::Mat& image, PngOptions options = {});
 
-// An animation of one frame, with its left top corner `at`, to which `hidden`, the file's first
-// image, does not belong.
+// Returns an animation of one frame, with its top left corner `at`, to which `hidden`, the file's
+// first image, does not belong.
 ByteVector encode_apng(const cv::Mat& hidden, const cv::Mat& frame, cv::Point at);
 
 ByteVector png_chunk(std::string_view name, const ByteVector& content);
 
-// Computes the checksum of every chunk again.
+// Recomputes the checksum of every chunk.
 void repair_png_checksums(ByteVector& file);
 
 struct WebpOptions {
@@ -81,8 +82,8 @@ struct WebpOptions {
 // CV_8UC3 BGR or CV_8UC4 BGRA.
 ByteVector encode_webp(const cv::Mat& image, const WebpOptions& options = {});
 
-// An animation whose first frame is `image` with its left top corner `at` (even numbers), and
-// whose second frame is one black pixel. `background` is ARGB.
+// Returns an animation whose first frame is `image` with its top left corner `at` (even numbers),
+// and whose second frame is one black pixel. `background` is ARGB.
 ByteVector encode_webp_frame(const cv::Mat& image, cv::Size canvas, cv::Point at,
                              uint32_t background);
 
@@ -94,7 +95,7 @@ struct ExifBlock {
   uint16_t magic = 42;       // TIFF 6.0 section 2
   uint16_t tag = 0x0112;     // Orientation
   uint16_t type = 3;         // SHORT
-  uint32_t values = 1;       // how many it says it has
+  uint32_t values = 1;       // declared count
   uint16_t high = 0;         // the upper half of a value of type LONG
   int entries_before = 0;    // other tags that precede it
   std::vector<uint16_t> orientations_before = {};
@@ -104,12 +105,12 @@ struct ExifBlock {
   std::vector<uint8_t> bytes() const;
 };
 
-// Whether a view of decode_parts() shows all of `part`, which is in pixels of the full image, with
-// the pixels of `whole`, which was decoded at the same scale.
+// Returns true if a view of decode_parts() shows all of `part`, which is in pixels of the full
+// image, with the pixels of `whole`, which was decoded at the same scale.
 bool is_part_of(const View& view, const DecodedImage& whole, cv::Rect part);
 
-// Small valid images, one for each way in which a decoder reads a file: what the tests of damaged
-// images and the fuzzer change.
+// Returns small valid images, one for each way in which a decoder reads a file: the tests of
+// damaged images and the fuzzer change them.
 struct Specimen {
   const char* name;
   ByteVector file;

@@ -9,7 +9,8 @@
 namespace facematch::testing {
 namespace {
 
-// Four centres along the first four axes, of different lengths: only the direction may count.
+// Four centres along the first four axes, of different lengths, because only the direction may
+// count.
 Pack cohort_pack(const TemporaryFolder& folder, int highest) {
   ByteVector bytes(size_t{4} * 8, 0);
   for (size_t i = 0; i < 4; ++i) bytes[i * 8 + i] = static_cast<uint8_t>(20 * (i + 1));
@@ -29,9 +30,11 @@ const LinearSpec kLinear = {.file = "score.i8", .scale = 0.01f, .bias = 1.5f};
 
 TEST_SUITE_BEGIN("embedding_scores");
 
-TEST_CASE("the score is the weighted mean of the highest cosines, the same on every processor") {
+TEST_CASE(
+    "computes the cohort score as the weighted mean of the highest cosines, the same on every "
+    "CPU") {
   const TemporaryFolder folder;
-  // 9: more than there are.
+  // 9 is more than there are.
   for (const auto& [highest, expected] : {std::pair{1, 0.8}, {2, 0.7}, {4, 0.35}, {9, 0.35}}) {
     Pack pack = cohort_pack(folder, highest);
     CAPTURE(highest);
@@ -44,7 +47,9 @@ TEST_CASE("the score is the weighted mean of the highest cosines, the same on ev
   CHECK(Cohort(Pack()).score(kFace) == 0);
 }
 
-TEST_CASE("a linear score is the scaled sum of signed bytes times the embedding, plus the bias") {
+TEST_CASE(
+    "computes a linear score as the scaled sum of signed bytes times the embedding, plus the "
+    "bias") {
   const TemporaryFolder folder;
   write_file(folder.path() / kLinear.file, {100, 0x81, 0, 0});  // 0x81 is -127
   Pack pack;

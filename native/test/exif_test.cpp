@@ -9,7 +9,8 @@ namespace facematch::testing {
 
 TEST_SUITE_BEGIN("exif");
 
-TEST_CASE("the tag is found wherever it is; what is out of range, damaged or missing is upright") {
+TEST_CASE(
+    "finds the orientation anywhere, and ignores one that is out of range, damaged or missing") {
   struct Case {
     const char* what;
     ExifBlock block;
@@ -61,7 +62,7 @@ TEST_CASE("the tag is found wherever it is; what is out of range, damaged or mis
   CHECK(exif_orientation(filled) == 6);
 }
 
-TEST_CASE("a block cut at any byte is read up to its end, and never past it") {
+TEST_CASE("reads a block cut at any byte up to its end, and never past it") {
   for (const bool little_endian : {true, false}) {
     for (const bool jpeg_prefix : {true, false}) {
       const ByteVector whole = ExifBlock{.orientation = 6,

@@ -1,4 +1,4 @@
-// Families of detectors: where their outputs put a face, and which outputs a net must have.
+// Families of detectors: how their outputs are decoded to boxes, and which outputs a net must have.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ DetectorSpec spec_of(const char* family, cv::Size whole = kInput) {
 
 using Numbers = std::vector<float>;
 
-// Outputs of a net that sees nothing, into which a test writes.
+// Returns outputs of a net that finds nothing, into which a test writes.
 class RawOutputs {
  public:
   explicit RawOutputs(DetectorSpec spec, cv::Size input = {})
@@ -53,7 +53,7 @@ class RawOutputs {
       values_.emplace_back(rows * output.columns, logits ? -kInfinity : 0.0f);
       columns_.push_back(output.columns);
     }
-    // Two classes of nothing would be half a face each.
+    // Two equal classes would be half a face each.
     const size_t other = family == "retinaface_joined" ? 4 : 0;
     if (family.starts_with("retinaface"))
       for (size_t at = other; at < values_[0].size(); at += columns_[0]) values_[0][at] = 1;
@@ -95,8 +95,8 @@ void check_box(const Box& box, const Box& expected) {
   CHECK(box.height == doctest::Approx(expected.height).epsilon(0.001));
 }
 
-// A net of one stride that takes bright cells for faces of three cells. Its outputs are in an order
-// and under names that tell nothing.
+// A net of one stride that takes bright cells for faces of three cells. The order and names of its
+// outputs give no hint of their meaning.
 TinyNet bright(std::vector<int64_t> input, bool with_batch = true) {
   constexpr int kStride = 32;
   const auto output = [&](const char* name, std::vector<float> numbers) {
@@ -122,7 +122,7 @@ DetectorSpec bright_spec() {
   return spec;
 }
 
-// A net of a file of its own.
+// Writes a net to a separate file.
 class TinyDetector {
  public:
   TinyDetector(const TinyNet& net, const DetectorSpec& spec) {
@@ -140,7 +140,7 @@ class TinyDetector {
 
 TEST_SUITE_BEGIN("families");
 
-TEST_CASE("an unknown family is rejected with the list of names") {
+TEST_CASE("rejects an unknown family with the list of names") {
   for (const char* name : {"", "haar", "RFB", "rfb ", "yunet2"}) {
     CAPTURE(name);
     const auto error = refusal([&] { detector_family(name); });
@@ -152,7 +152,7 @@ TEST_CASE("an unknown family is rejected with the list of names") {
   }
 }
 
-TEST_CASE("a family says the outputs of an input, in the order of the manifest's members") {
+TEST_CASE("returns the outputs of a family for an input, in the order of the manifest's members") {
   struct Case {
     const char* family;
     cv::Size input;
@@ -185,12 +185,12 @@ TEST_CASE("a family says the outputs of an input, in the order of the manifest's
       said += std::string(output.member) + " " + std::to_string(output.stride) + ": " +
               std::to_string(output.rows) + "x" + std::to_string(output.columns) + ", ";
     CHECK(said == c.expected);
-    // Of a net that sees nothing they give no box.
+    // Outputs of a net that finds nothing give no box.
     CHECK(RawOutputs(spec_of(c.family), c.input).decoded(0.01f).empty());
   }
 }
 
-TEST_CASE("one row of the outputs gives one box, at its place") {
+TEST_CASE("decodes one row of the outputs to one box, at its place") {
   struct Case {
     const char* what;
     RawOutputs outputs;
@@ -210,7 +210,7 @@ TEST_CASE("one row of the outputs gives one box, at its place") {
   const auto blaze = [](size_t row, Numbers box) {
     return RawOutputs(spec_of("blazeface")).row(0, row, box).row(1, row, {std::log(3.0f)});
   };
-  // A square of the longer side, enlarged and moved up to take in the forehead.
+  // A square of the longer side, enlarged and moved up to include the forehead.
   const auto around = [](float x, float y) { return Box{x - 11.6f, y - 12.2f, 23.2f, 23.2f}; };
   const auto scrfd = [](size_t grid, size_t row, Numbers sides) {
     return RawOutputs(spec_of("scrfd")).row(grid, row, {0.75f}).row(3 + grid, row, sides);
@@ -226,7 +226,7 @@ TEST_CASE("one row of the outputs gives one box, at its place") {
   const auto ssd = [](size_t row, Numbers corners) {
     return RawOutputs(spec_of("ssd_decoded")).row(0, row, {0.1f, 0.9f}).row(1, row, corners);
   };
-  // Logits of the centre and the sides, of 15/16 that something is there, and of 0.96 a face.
+  // Logits of the centre and the sides, of an objectness of 15/16, and of 0.96 for a face.
   const auto yolo5 = [](size_t grid, size_t row, Numbers t) {
     Numbers numbers = {t[0], t[1], t[2], t[3], std::log(15.0f)};
     numbers.resize(16, kNan);
@@ -258,7 +258,7 @@ TEST_CASE("one row of the outputs gives one box, at its place") {
   const Numbers grown = {0.25f, -0.5f, std::log(1.5f), std::log(2.0f)};
   const Numbers ones = {1, 1, 1, 1}, face = {0, 0, 10, 20};
   const float sevenths = 7.0f / 8;
-  // Of RFB at 320 x 240 the third grid has 10 x 8 cells of two priors, the last 5 x 4 of three.
+  // For RFB at 320 x 240 the third grid has 10 x 8 cells of two priors, the last 5 x 4 of three.
   Case cases[] = {
       {"rfb: the first", rfb(0), {-1, -1, 10, 10}},
       {"rfb: the third, whose rows share the height", rfb(4220), {-16, 13, 64, 64}},
@@ -322,8 +322,8 @@ TEST_CASE("one row of the outputs gives one box, at its place") {
   }
 }
 
-TEST_CASE("impossible numbers give no face") {
-  // 449: the least whole number whose exponential overflows a float by RetinaFace's variance, 89 by
+TEST_CASE("returns no face for impossible numbers") {
+  // 449: the smallest integer whose exponential overflows a float by RetinaFace's variance, 89 by
   // YuNet's.
   constexpr std::array kHostile = {kNan, kInfinity, -kInfinity, 1e38f, -1e38f, 449.0f, -449.0f};
   struct Case {
@@ -364,8 +364,8 @@ TEST_CASE("impossible numbers give no face") {
   }
 }
 
-TEST_CASE("a detector finds a bright square, in a net of fixed and of open sides") {
-  // The cell of 32 pixels in the sixth column and the third row, as the net sees it.
+TEST_CASE("finds a bright square, with a net of fixed and of open sides") {
+  // The cell of 32 pixels in the sixth column and the third row of the net's input.
   cv::Mat image(192, 256, CV_8UC3, cv::Scalar::all(20));
   image(cv::Rect(160, 64, 32, 32)) = cv::Scalar::all(250);
   struct Case {
@@ -391,14 +391,14 @@ TEST_CASE("a detector finds a bright square, in a net of fixed and of open sides
       const float x = static_cast<float>(160 - part.x) - side;
       check_box(found[0].box, {x, 64 - side, 2 * side, 2 * side});
     }
-    // Of an upright image a net with open sides sees no more than it needs.
+    // For an upright image the input of a net with open sides is no larger than needed.
     const bool open = c.input.back() < 0;
     CHECK((*tiny).frame_for({100, 200}) == (open ? cv::Size(96, 192) : cv::Size(256, 192)));
     CHECK((*tiny).detect(cv::Mat(200, 100, CV_8UC3, cv::Scalar::all(20)), 0.7f).empty());
   }
 }
 
-TEST_CASE("a score just above 1 is 1, as quantised nets have them; anything more is no face") {
+TEST_CASE("reads a score just above 1, as quantised nets return it, as 1, and drops higher ones") {
   const cv::Mat white(192, 256, CV_8UC3, cv::Scalar::all(255));
   for (const float score : {1.0f, 1.008f, 1.2f}) {
     TinyNet net = bright({1, 3, 192, 256});
@@ -409,7 +409,7 @@ TEST_CASE("a score just above 1 is 1, as quantised nets have them; anything more
   }
 }
 
-TEST_CASE("outputs that are not those of the family are refused by what is wrong") {
+TEST_CASE("rejects outputs that are not those of the family, with the reason") {
   const TinyNet open = bright({1, 3, -1, -1});
   TinyNet turned = open, counting = open;
   turned.outputs[0].shape = {1, 4, -1};

@@ -16,8 +16,8 @@ namespace {
 // Sides of the portraits' faces.
 constexpr float kSides = 2.5f;
 
-// A photo of that size with portraits: of which sample, where, how high the face's box is, and how
-// often it is turned by a quarter.
+// Returns a photo of that size with portraits: of which sample, where, how high the face's box is,
+// and how many quarters it is rotated.
 struct Placed {
   int sample;
   cv::Point corner;
@@ -49,7 +49,7 @@ long found(const Analysis& analysis, const std::vector<Placed>& people) {
   });
 }
 
-// Cosine of the most alike.
+// Returns the highest cosine.
 float likest(const Face& wanted, const std::vector<Face>& faces) {
   float most = -1;
   for (const Face& face : faces) {
@@ -67,8 +67,8 @@ Analysis analysed(const cv::Mat& image, const AnalyseOptions& options = options_
 
 TEST_SUITE_BEGIN("first_look");
 
-TEST_CASE("everybody on a page of 49 is found") {
-  // As of a video call.
+TEST_CASE("finds every person on a page of 49") {
+  // A page of a video call.
   constexpr int kStep = 170;
   std::vector<Placed> people;
   for (int i = 0; i < 49; ++i) {
@@ -81,7 +81,7 @@ TEST_CASE("everybody on a page of 49 is found") {
   CHECK_FALSE(all.coverage.timed_out);
 }
 
-TEST_CASE("a large face in front does not hide small ones, nor an upright one a turned one") {
+TEST_CASE("finds small faces behind a large one, and rotated ones next to an upright one") {
   const std::vector<Placed> front = {
       {3, {100, 300}, 700}, {1, {2300, 300}, 150}, {4, {3000, 300}, 130}, {6, {2000, 1000}, 160}};
   const std::vector<Placed> beside = {
@@ -121,7 +121,7 @@ TEST_CASE("counts each omitted face once, and more of them at a lower score") {
   CHECK(all.faces_omitted >= sure.faces_omitted);
 }
 
-TEST_CASE("on an image that lies on its side a crooked head that seems upright ends no search") {
+TEST_CASE("continues the search in an image on its side after a tilted head that seems upright") {
   const View view(decode(sample(1), {}, 0).bgr);
   for (const int quarters : {1, 2, 3}) {
     CAPTURE(quarters);
@@ -129,7 +129,7 @@ TEST_CASE("on an image that lies on its side a crooked head that seems upright e
   }
 }
 
-TEST_CASE("someone in profile is compared as on the photo alone, also in a close-up") {
+TEST_CASE("compares a person in profile like on a separate photo, also in a close-up") {
   const View alone(decode(sample(2), {}, 0).bgr);
   const Analysis upright = analysed(alone.bgr, options_of(AccuracyMode::kFast));
   REQUIRE(upright.faces.size() == 3);
@@ -143,7 +143,7 @@ TEST_CASE("someone in profile is compared as on the photo alone, also in a close
   }
 }
 
-TEST_CASE("the size from which faces are looked for follows the image's, and is never below") {
+TEST_CASE("scales the minimum face size with the image, and never reports a smaller one") {
   const auto smallest = [](int width, int height) {
     return analysed(gradient(width, height), options_of(AccuracyMode::kFast))
         .min_detectable_face_px();

@@ -31,7 +31,7 @@ bool is_finite(const Similarity& t) {
 
 TEST_SUITE_BEGIN("geometry");
 
-TEST_CASE("a known transform is recovered from five points, and undone by its inverse") {
+TEST_CASE("recovers a known transform from five points, and undoes it by its inverse") {
   for (const float degrees : {-179.0f, -90.0f, -30.0f, 0.0f, 1.0f, 45.0f, 120.0f, 180.0f}) {
     for (const float scale : {0.05f, 1.0f, 7.5f}) {
       for (const Point shift : {Point(0, 0), Point(-300, 17), Point(5000, 4000)}) {
@@ -52,7 +52,7 @@ TEST_CASE("a known transform is recovered from five points, and undone by its in
   }
 }
 
-TEST_CASE("no nearby transform fits noisy points better") {
+TEST_CASE("fits noisy points better than every nearby transform") {
   Random random(7);
   std::array<Point, 5> noisy;
   for (size_t i = 0; i < 5; ++i) {
@@ -73,7 +73,7 @@ TEST_CASE("no nearby transform fits noisy points better") {
   }
 }
 
-TEST_CASE("degenerate points give a finite transform") {
+TEST_CASE("returns a finite transform for degenerate points") {
   using Five = std::array<Point, 5>;
   const auto same = [](Point p) { return Five{p, p, p, p, p}; };
   const Five line = {Point(0, 0), Point(1, 1), Point(2, 2), Point(3, 3), Point(4, 4)};
@@ -86,21 +86,21 @@ TEST_CASE("degenerate points give a finite transform") {
   for (const auto& [from, to] : cases) CHECK(is_finite(fit_similarity(from, to)));
 }
 
-TEST_CASE("a square crop centres the box, scales its side to the size and removes the roll") {
+TEST_CASE("centres the box in a square crop, scales its side to the size and removes the roll") {
   const Point centre(200, 100);
   for (const float roll : {-40.0f, 0.0f, 25.0f}) {
     const Similarity crop = square_crop(centre, 80, roll, 64);
     CAPTURE(roll);
     CHECK(distance(crop.apply(centre), {32, 32}) < 1e-3);
     CHECK(crop.scale() == doctest::Approx(64.0 / 80));
-    // A line at that angle in the image is horizontal in the crop.
+    // A line at that angle in the image must be horizontal in the crop.
     const float radians = roll * std::numbers::pi_v<float> / 180;
     const Point along = centre + Point(std::cos(radians), std::sin(radians)) * 40.0f;
     CHECK(distance(crop.apply(along), {64, 32}) < 1e-3);
   }
 }
 
-TEST_CASE("a shift by whole pixels leaves pixels unchanged, from any corner of a larger image") {
+TEST_CASE("leaves pixels unchanged on a shift by whole pixels, from any corner of a larger image") {
   const cv::Mat drawn = gradient(300, 200);
   for (const cv::Point at : {cv::Point(0, 0), cv::Point(57, 31), cv::Point(188, 88)}) {
     cv::Mat out;
@@ -109,7 +109,9 @@ TEST_CASE("a shift by whole pixels leaves pixels unchanged, from any corner of a
   }
 }
 
-TEST_CASE("outside the image it is black, even into a used buffer, and so is no finite transform") {
+TEST_CASE(
+    "draws black outside the image, even into a used buffer, and for a transform that is not "
+    "finite") {
   const cv::Mat white(50, 50, CV_8UC3, cv::Scalar::all(255));
   cv::Mat out;
   warp(white, {1, 0, 30, 30}, 112, out);
@@ -130,7 +132,7 @@ TEST_CASE("outside the image it is black, even into a used buffer, and so is no 
   }
 }
 
-TEST_CASE("shrinking averages instead of skipping pixels") {
+TEST_CASE("averages pixels instead of skipping them when it shrinks") {
   // A chessboard of single pixels: sampled it flickers between 0 and 255, averaged it is grey.
   cv::Mat board(800, 800, CV_8UC3);
   for (int y = 0; y < board.rows; ++y) {
@@ -142,12 +144,12 @@ TEST_CASE("shrinking averages instead of skipping pixels") {
     cv::Mat out;
     warp(board, {scale, 0, -20, -20}, 64, out);
     CAPTURE(scale);
-    // A block with odd sides has one pixel more of one colour than of the other.
+    // A block with odd sides has one more pixel of one colour than of the other.
     CHECK(largest_difference(out, cv::Mat(64, 64, CV_8UC3, cv::Scalar::all(128))) <= 16);
   }
 }
 
-TEST_CASE("the edge of a crop inside the image is not blended with the outside colour") {
+TEST_CASE("does not blend the edge of a crop inside the image with the outside colour") {
   const cv::Mat white(2000, 2000, CV_8UC3, cv::Scalar::all(255));
   for (const float scale : {1.0f, 0.5f, 0.34f, 0.2f, 0.07f}) {
     for (const float roll : {0.0f, 0.3f, 0.7f}) {
@@ -162,7 +164,7 @@ TEST_CASE("the edge of a crop inside the image is not blended with the outside c
   }
 }
 
-TEST_CASE("shrinking keeps every point where the transform says") {
+TEST_CASE("keeps every point where the transform says when it shrinks") {
   const cv::Mat drawn = gradient(1000, 700);
   for (const float scale : {0.5f, 0.3f, 0.2f, 0.101f}) {
     for (const float roll : {0.0f, 0.2f, -0.5f}) {
@@ -183,7 +185,7 @@ TEST_CASE("shrinking keeps every point where the transform says") {
   }
 }
 
-TEST_CASE("images beyond 16-bit coordinates are warped like others") {
+TEST_CASE("warps images beyond 16-bit coordinates like others") {
   for (const bool wide : {true, false}) {
     cv::Mat strip = cv::Mat::zeros(120, 40000, CV_8UC3);
     strip(cv::Rect(39050, 50, 20, 20)).setTo(cv::Scalar::all(255));
@@ -196,8 +198,8 @@ TEST_CASE("images beyond 16-bit coordinates are warped like others") {
   }
 }
 
-TEST_CASE("an image a hundred thousand times as wide as high is warped like others") {
-  // White with one black stretch: it must come out where the transform says.
+TEST_CASE("warps an image a hundred thousand times as wide as high like others") {
+  // White with one black rectangle, which must appear where the transform says.
   cv::Mat strip(1, 200'000, CV_8UC3, cv::Scalar::all(255));
   strip.colRange(100'000, 101'000).setTo(cv::Scalar::all(0));
   const float scale = 64.0f / 200'000;
@@ -210,7 +212,7 @@ TEST_CASE("an image a hundred thousand times as wide as high is warped like othe
   CHECK(std::abs(darkest - 32) <= 1);
 }
 
-TEST_CASE("extreme transforms of tiny images do not crash") {
+TEST_CASE("survives extreme transforms of tiny images") {
   const float values[] = {1e-6f, 1e-3f, 0.5f, 1, 100, 1e6f};
   for (const cv::Size size : {cv::Size(1, 1), cv::Size(1, 500), cv::Size(500, 1), cv::Size(3, 2)}) {
     const cv::Mat drawn = gradient(size.width, size.height);

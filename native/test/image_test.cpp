@@ -24,7 +24,7 @@ const Box kAll{0, 0, 1600, 1200};
 
 TEST_SUITE_BEGIN("image");
 
-TEST_CASE("a JPEG is decoded no finer than it is asked for, and never coarser again") {
+TEST_CASE("decodes a JPEG no finer than requested, and never coarser again") {
   const ByteVector file = encode_jpeg(gradient(1600, 1200));
   Image image(file, kAnySize, 200);
   CHECK(image.width() == 1600);
@@ -37,15 +37,15 @@ TEST_CASE("a JPEG is decoded no finer than it is asked for, and never coarser ag
   CHECK(image.decode_part({kAll, 0.4f}).longer_side() == 800);
   CHECK(image.decode_part({kAll, 0.5f}).longer_side() == 800);
   CHECK(image.decode_part({kAll, 0.6f}).longer_side() == 1600);
-  // Nothing has more.
+  // No other level has more.
   CHECK(image.decode_part({kAll, 8}).longer_side() == 1600);
   CHECK(image.shrink_whole(100'000).longer_side() == 1600);
-  // Once made, a level stays.
+  // An existing level does not change.
   CHECK(image.shrink_whole(400).longer_side() == 400);
   CHECK(image.shrink_whole(400).scale() == doctest::Approx(400.0 / 1600));
 }
 
-TEST_CASE("whole() is the same, whatever was decoded before") {
+TEST_CASE("whole() returns the same, whatever was decoded before") {
   const ByteVector file = encode_jpeg(gradient(1600, 1200));
   Image image(file, kAnySize, 200);
   const View before = image.whole();
@@ -57,7 +57,7 @@ TEST_CASE("whole() is the same, whatever was decoded before") {
   CHECK(image.whole().scale() == before.scale());
 }
 
-TEST_CASE("a crop shows the same place in enough pixels, in whichever order parts are decoded") {
+TEST_CASE("crops the same place in enough pixels, in whichever order parts are decoded") {
   const ByteVector file = encode_jpeg(gradient(1600, 1200));
   struct Wanted {
     Point centre;
@@ -83,7 +83,7 @@ TEST_CASE("a crop shows the same place in enough pixels, in whichever order part
   }
 }
 
-TEST_CASE("after some passes for parts the whole image is decoded") {
+TEST_CASE("decodes the whole image after some passes for parts") {
   const ByteVector file = encode_jpeg(gradient(1600, 1200));
   Image image(file, kAnySize, 200);
   for (const float y : {0.0f, 300.0f, 600.0f}) {
@@ -92,7 +92,7 @@ TEST_CASE("after some passes for parts the whole image is decoded") {
   CHECK(image.decode_part({{0, 900, 100, 100}, 1}).longer_side() == 1600);
 }
 
-TEST_CASE("a crop is cut from the smallest level that has twice its pixels") {
+TEST_CASE("crops from the smallest level that has twice the pixels") {
   Image image(cv::Mat(1200, 1600, CV_8UC3, cv::Scalar::all(100)));
   CHECK(image.decode_part({kAll, 0.1f}).longer_side() == 1600);
   image.shrink_whole(400);
@@ -100,19 +100,19 @@ TEST_CASE("a crop is cut from the smallest level that has twice its pixels") {
   CHECK(image.decode_part({kAll, 0.126f}).longer_side() == 1600);
 }
 
-TEST_CASE("a huge image is read once: all levels come from one of 1600 pixels") {
-  // Above that the pixels stay as they are.
+TEST_CASE("reads a huge image once: all levels come from one of 1600 pixels") {
+  // Above that the pixels do not change.
   CHECK(Image(cv::Mat(20, 3199, CV_8UC3)).whole().longer_side() == 3199);
   Image image(cv::Mat(2400, 3200, CV_8UC3, cv::Scalar::all(100)));
   const View base = image.whole();
   CHECK(base.longer_side() == 1600);
   CHECK(image.shrink_whole(1600).bgr.data == base.bgr.data);
   CHECK(image.shrink_whole(480).scale() == doctest::Approx(480.0 / 3200));
-  // For a detector that wants more.
+  // For a detector that needs more.
   CHECK(Image(encode_jpeg(gradient(3200, 20)), kAnySize, 1601).whole().longer_side() == 3200);
 }
 
-TEST_CASE("a close-up shows twice the box, whichever copy it was cut from") {
+TEST_CASE("shows twice the box in a close-up, whichever copy it was cropped from") {
   Image image(cv::Mat(2400, 3200, CV_8UC3, cv::Scalar::all(100)));
   image.shrink_whole(480);
   for (const float roll : {0.0f, 90.0f, -30.0f}) {
@@ -127,7 +127,8 @@ TEST_CASE("a close-up shows twice the box, whichever copy it was cut from") {
   }
 }
 
-TEST_CASE("when the time is used up, a finer decoding keeps the coarse copy and says so") {
+TEST_CASE(
+    "keeps the coarse copy, and reports it, when the time is used up during a finer decoding") {
   const ByteVector file = encode_jpeg(gradient(1600, 1200));
   const Budget little(30);
   Image image(file, kAnySize, 200, little);
@@ -139,7 +140,7 @@ TEST_CASE("when the time is used up, a finer decoding keeps the coarse copy and 
   CHECK(image.decode_part({kAll, 1}).longer_side() == 400);
 }
 
-TEST_CASE("when cancelled, a finer decoding and a coarser copy end the call") {
+TEST_CASE("ends the call when a finer decoding or a coarser copy is cancelled") {
   std::atomic<uint8_t> cancelled = 0;
   const ByteVector file = encode_jpeg(gradient(1600, 1200));
   Image image(file, kAnySize, 200, Budget(1e9, &cancelled));

@@ -31,7 +31,7 @@ uint8_t expected(const Case& prelu, uint8_t x, size_t channel) {
       std::clamp(std::floor(factor * distance + 0.5) + prelu.y_zero, 0.0, 255.0));
 }
 
-// As many bits behind the point as leave room for `largest`, as models/prepare has them.
+// As many fractional bits as leave room for `largest`, as in models/prepare.
 Case random_case(Random& random, size_t channels, float largest) {
   const int bits = std::min(15, static_cast<int>(std::floor(std::log2(32767 / largest))));
   const auto factor = [&] {
@@ -42,7 +42,7 @@ Case random_case(Random& random, size_t channels, float largest) {
   return prelu;
 }
 
-// A row for each byte.
+// One row per byte.
 std::vector<uint8_t> every_byte(size_t channels) {
   std::vector<uint8_t> bytes(256 * channels);
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i / channels);
@@ -51,7 +51,7 @@ std::vector<uint8_t> every_byte(size_t channels) {
 
 std::string int8_net() { return project_root() / "models/packs/int8/embed.onnx"; }
 
-// The pack's net in a session of its own. `optimised`, where told, is a file for the graph as the
+// Opens the pack's net in a separate session. `optimised`, if given, is a file for the graph as the
 // runtime runs it.
 ort::Session open(ort::OperatorDomain* operators, const std::string& optimised = {}) {
   ort::Options options;
@@ -74,7 +74,7 @@ size_t count(const std::string& text, const std::string& word) {
   return found;
 }
 
-// Parts of an ONNX file: the fields that are read, by their numbers in onnx.proto.
+// Writes parts of an ONNX file: the fields that are read, by their numbers in onnx.proto.
 std::string field(int number, const std::string& content) {
   return std::string(1, static_cast<char>(number << 3 | 2)) + static_cast<char>(content.size()) +
          content;
@@ -112,7 +112,7 @@ TEST_CASE(
       cases.push_back(random_case(random, channels, largest));
     }
   }
-  // The largest distances, factors and zeros overflow nothing.
+  // The largest distances, factors and zeros must not overflow.
   constexpr uint8_t kEnds[] = {0, 255};
   for (const float largest : {32767.0f / 32768, 32767.0f / 2048}) {
     for (const float up : {largest, -largest}) {
@@ -139,7 +139,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("factors that 16 bits do not hold are refused") {
+TEST_CASE("rejects factors that do not fit in 16 bits") {
   const auto make = [](float up, std::vector<float> down) { BytePRelu(0, up, down, 0); };
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float infinity = std::numeric_limits<float>::infinity();
@@ -169,7 +169,7 @@ TEST_CASE(
   CHECK(std::any_of(fast.begin(), fast.end(), [](float v) { return v != 0; }));
 }
 
-TEST_CASE("the runtime takes the operator, not what the file defines") {
+TEST_CASE("runs our operator, not the one that the file defines") {
   const TemporaryFolder folder;
   const auto rounds = [&](ort::OperatorDomain* operators) {
     const std::string file = folder.path() / "optimised.onnx";
@@ -181,7 +181,7 @@ TEST_CASE("the runtime takes the operator, not what the file defines") {
   CHECK(rounds(own_operators()) <= 1);
 }
 
-TEST_CASE("weights and zero points of ONNX Runtime's own convolution move up by 128") {
+TEST_CASE("moves weights and zero points of ONNX Runtime's own convolution up by 128") {
   const std::string others = tensor("table", kInt8, "\x05") + tensor("yz", kUint8, "\x05");
   const std::string zero(1, '\0');
   bool any = false;
@@ -192,7 +192,7 @@ TEST_CASE("weights and zero points of ONNX Runtime's own convolution move up by 
   CHECK(any);
 }
 
-TEST_CASE("nothing else of a net is changed") {
+TEST_CASE("changes nothing else of a net") {
   const std::string files[] = {model(convolution("") + tensor("w", kInt8, "\x01")),
                                model(convolution("com.microsoft") + tensor("w", kUint8, "\x01")),
                                "", "no net"};
@@ -203,7 +203,7 @@ TEST_CASE("nothing else of a net is changed") {
   }
 }
 
-TEST_CASE("a net that is cut short is read to its end and no further") {
+TEST_CASE("reads a truncated net to its end and no further") {
   const std::string file = model(convolution("com.microsoft") + tensor("w", kInt8, "\x01\x02"));
   for (size_t size = 0; size < file.size(); ++size) {
     std::vector<uint8_t> part(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size));

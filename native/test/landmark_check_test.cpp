@@ -37,7 +37,7 @@ bool accepts(const FaceInBox& face) {
   return plausible(face.landmarks, face.box, template_points());
 }
 
-// The faces of the samples, each in an upright close-up.
+// Returns the faces of the samples, each in an upright close-up.
 std::vector<FaceInBox> find_real_faces() {
   const Engine& engine = default_engine();
   std::vector<FaceInBox> faces;
@@ -69,13 +69,13 @@ Instability instabilities(const cv::Mat& bgr, const Box& box) {
           instability(landmarker, bgr, box, points, thorough_perturbations())};
 }
 
-// The face in upright_face().
+// Returns the face in upright_face().
 constexpr Box kMiddle{105, 100, 90, 100};
 
 cv::Mat upright_face(int number) { return portrait(number, 300, 3); }
 
-// Instability of nearly all upright faces is less than the first, of nearly everything else more
-// than the second.
+// Instability of nearly all upright faces is below the first limit, of nearly everything else above
+// the second.
 constexpr float kLimit = 0.023f;
 constexpr float kMinElsewhere = 0.02f;
 
@@ -83,13 +83,13 @@ constexpr float kMinElsewhere = 0.02f;
 
 TEST_SUITE_BEGIN("landmark_check");
 
-TEST_CASE("the landmarks of real faces are plausible") {
+TEST_CASE("accepts the landmarks of real faces") {
   const auto& faces = real_faces();
   CHECK(faces.size() >= 18);
   for (const FaceInBox& face : faces) CHECK(accepts(face));
 }
 
-TEST_CASE("landmarks that no face can have are not plausible") {
+TEST_CASE("rejects landmarks that no face can have") {
   struct Case {
     const char* what;
     Point (*change)(Point, const Box&);
@@ -124,7 +124,7 @@ TEST_CASE("landmarks that no face can have are not plausible") {
   }
 }
 
-TEST_CASE("swapped points are not plausible, and nothing in a box that is none") {
+TEST_CASE("rejects swapped points, and any points in an empty box") {
   for (const auto& [l, box] : real_faces()) {
     CHECK_FALSE(accepts({{l.left_eye, l.right_eye, l.nose, l.mouth_right, l.mouth_left}, box}));
     CHECK_FALSE(accepts({{l.right_eye, l.left_eye, l.nose, l.mouth_left, l.mouth_right}, box}));
@@ -135,7 +135,7 @@ TEST_CASE("swapped points are not plausible, and nothing in a box that is none")
   }
 }
 
-TEST_CASE("template_error depends on the shape alone, not on position, size or roll") {
+TEST_CASE("template_error() depends on the shape alone, not on position, size or roll") {
   const auto known = template_points();
   const Landmarks exact = from({known[0], known[1], known[2], known[3], known[4]});
   for (const FaceInBox& face : {FaceInBox{exact, {}}, real_faces().front()}) {
@@ -151,7 +151,8 @@ TEST_CASE("template_error depends on the shape alone, not on position, size or r
   CHECK(template_error(mirrored, known) > 0.3f);
 }
 
-TEST_CASE("landmarks of a rotated face are stable when the net is told, and unstable when not") {
+TEST_CASE(
+    "finds landmarks of a rotated face stable if it knows the rotation, and unstable otherwise") {
   const Landmarker& landmarker = default_engine().landmarker;
   for (const int number : {1, 2, 3, 5}) {
     CAPTURE(number);
@@ -172,14 +173,14 @@ TEST_CASE("landmarks of a rotated face are stable when the net is told, and unst
   }
 }
 
-TEST_CASE("landmarks are unstable where there is no face") {
+TEST_CASE("finds landmarks without a face unstable") {
   const cv::Mat grey(300, 300, CV_8UC3, cv::Scalar::all(128));
   for (const cv::Mat& image : {grain(300, 300, CV_8UC3), grey, gradient(300, 300)}) {
     CHECK(instabilities(image, kMiddle).thorough > kLimit);
   }
 }
 
-TEST_CASE("a mirrored prediction returns the positions of the original") {
+TEST_CASE("returns the positions of the original for a mirrored prediction") {
   const Landmarker& landmarker = default_engine().landmarker;
   const cv::Mat image = upright_face(1);
   cv::Mat mirror;

@@ -13,7 +13,7 @@
 namespace facematch::testing {
 namespace {
 
-// As generate_patches.py of Silent-Face-Anti-Spoofing has it.
+// Same as generate_patches.py of Silent-Face-Anti-Spoofing.
 cv::Rect reference_crop(const Box& box, cv::Size image, float wanted) {
   const auto w = static_cast<float>(image.width), h = static_cast<float>(image.height);
   const float scale = std::min({(h - 1) / box.height, (w - 1) / box.width, wanted});
@@ -49,7 +49,7 @@ float live(float logit) { return std::exp(logit) / (std::exp(logit) + 2); }
 constexpr float kGain = 0.01f;
 constexpr int kSize = 16;
 
-// A pack with nothing but liveness nets of these scales.
+// Returns a pack with only liveness nets of these scales.
 class LivePack {
  public:
   explicit LivePack(const std::vector<float>& scales, const TinyNet& net = net_of(kSize, kGain),
@@ -84,7 +84,7 @@ cv::Mat half_white() {
 
 TEST_SUITE_BEGIN("liveness");
 
-TEST_CASE("crops are those of the reference code, and inside the image, for any box") {
+TEST_CASE("crops like the reference code, and inside the image, for any box") {
   Random random(47);
   int same = 0;
   constexpr int kRounds = 2000;
@@ -101,7 +101,7 @@ TEST_CASE("crops are those of the reference code, and inside the image, for any 
     CHECK((crop & cv::Rect({0, 0}, image)) == crop);
     CHECK(crop.area() > 0);
     const cv::Rect reference = reference_crop(box, image, scale);
-    // A side may fall on either side of a whole pixel.
+    // A side may be rounded to either whole pixel.
     CHECK(std::abs(crop.x - reference.x) <= 1);
     CHECK(std::abs(crop.y - reference.y) <= 1);
     CHECK(std::abs(crop.br().x - reference.br().x) <= 1);
@@ -111,11 +111,11 @@ TEST_CASE("crops are those of the reference code, and inside the image, for any 
   CHECK(same > kRounds * 95 / 100);
 }
 
-TEST_CASE("the score is the softmax of the second logit, of what the crop shows") {
+TEST_CASE("computes the score as the softmax of the second logit, from the pixels of the crop") {
   const LivePack pack({2});
   const Liveness liveness(pack.pack());
   Image image(half_white());
-  // Columns 60 to 100 and 150 to 190; then one whose middle is the border.
+  // Columns 60 to 100 and 150 to 190; then one centred on the border.
   const Box white{.x = 60, .y = 80, .width = 20, .height = 20};
   const Box black{.x = 160, .y = 80, .width = 20, .height = 20};
   const Box both{.x = 89.5f, .y = 80, .width = 20, .height = 20};
@@ -124,7 +124,9 @@ TEST_CASE("the score is the softmax of the second logit, of what the crop shows"
   CHECK(*liveness.score(image, both) == doctest::Approx(live(127.5f * kGain)).epsilon(0.05));
 }
 
-TEST_CASE("of the family celeba_spoof the first of two or three says live, of a square of shares") {
+TEST_CASE(
+    "reads the first of two or three logits of the family celeba_spoof as live, with a square crop "
+    "in 0..1") {
   const Box tall{.x = 75, .y = 60, .width = 10, .height = 40};  // as a square at 2: 40 to 120
   Image image(half_white());
   for (const size_t classes : {2u, 3u}) {
@@ -139,7 +141,7 @@ TEST_CASE("of the family celeba_spoof the first of two or three says live, of a 
   }
 }
 
-TEST_CASE("a net with other numbers than its family, or of none, is refused") {
+TEST_CASE("rejects a net with another number of outputs than its family, or of an unknown family") {
   TinyNet two = net_of(kSize, kGain);
   two.outputs[0].numbers = {0, 1};
   const auto refused = [](const TinyNet& net, const char* family) {
@@ -150,7 +152,7 @@ TEST_CASE("a net with other numbers than its family, or of none, is refused") {
   CHECK(refused(two, "other")->message.find("unknown liveness family") != std::string::npos);
 }
 
-TEST_CASE("the score of two nets is the mean of theirs") {
+TEST_CASE("averages the scores of two nets") {
   const Box box{.x = 70, .y = 80, .width = 20, .height = 20};  // white at 2, not at 4
   Image image(half_white());
   const auto score = [&](const std::vector<float>& scales) {
@@ -162,7 +164,7 @@ TEST_CASE("the score of two nets is the mean of theirs") {
   CHECK_FALSE(Liveness(Pack{}).score(image, box));
 }
 
-TEST_CASE("boxes are in pixels of the full image, at whatever scale it was decoded") {
+TEST_CASE("takes boxes in pixels of the full image, at whatever scale it was decoded") {
   cv::Mat large;
   cv::resize(half_white(), large, {2400, 1600}, 0, 0, cv::INTER_NEAREST);
   const ByteVector file = encode_jpeg(large);
@@ -175,7 +177,7 @@ TEST_CASE("boxes are in pixels of the full image, at whatever scale it was decod
   CHECK(*liveness.score(image, black) == doctest::Approx(1.0 / 3).epsilon(0.01));
 }
 
-TEST_CASE("a cancelled call ends") {
+TEST_CASE("ends a cancelled call") {
   const LivePack pack({2});
   const Liveness liveness(pack.pack());
   const std::atomic<uint8_t> cancelled = 1;

@@ -33,9 +33,10 @@ Boxed boxed(const cv::Mat& image, const Normalisation& normalisation, cv::Size f
 
 TEST_SUITE_BEGIN("net_input");
 
-TEST_CASE("letterbox resizes like OpenCV except for rounding, and is black beside the image") {
+TEST_CASE("letterbox() resizes like OpenCV except for rounding, and fills the rest with black") {
   const cv::Size frame(32, 24);
-  // Larger, smaller, much larger, the size of the frame; wide, tall; thinner than a pixel of it.
+  // Sizes: larger, smaller, much larger, the size of the frame; wide, tall; thinner than a pixel of
+  // it.
   const cv::Size sizes[] = {{33, 25}, {40, 40},  {250, 250}, {320, 240}, {500, 7},
                             {7, 500}, {31, 9},   {32, 24},   {16, 12},   {3, 2},
                             {1, 1},   {900, 10}, {1, 24},    {2, 1}};
@@ -67,10 +68,10 @@ TEST_CASE("letterbox resizes like OpenCV except for rounding, and is black besid
   }
 }
 
-TEST_CASE("each channel is written to its plane, normalised, for any width; grey has one plane") {
+TEST_CASE("writes each channel to its plane, normalised, for any width, and grey to one plane") {
   struct Case {
     Channels channels;
-    std::vector<int> plane_of;  // of blue, green, red
+    std::vector<int> plane_of;  // blue, green, red
   };
   const Case cases[] = {
       {Channels::kRgb, {2, 1, 0}}, {Channels::kBgr, {0, 1, 2}}, {Channels::kGrey, {0}}};
@@ -95,7 +96,7 @@ TEST_CASE("each channel is written to its plane, normalised, for any width; grey
   }
 }
 
-TEST_CASE("part of a larger image is read by its own rows") {
+TEST_CASE("reads a part of a larger image by its own rows") {
   const cv::Mat part = grain(90, 40, CV_8UC3)(cv::Rect(13, 7, 41, 20));
   const cv::Size frame(32, 24);
   CHECK(boxed(part, kBytes, frame).planes == boxed(part.clone(), kBytes, frame).planes);
@@ -105,7 +106,7 @@ TEST_CASE("part of a larger image is read by its own rows") {
   CHECK(from_part == from_copy);
 }
 
-TEST_CASE("mirrored planes are those of the mirrored image") {
+TEST_CASE("mirrors planes to those of the mirrored image") {
   const cv::Mat image = grain(33, 9, CV_8UC3);
   cv::Mat flipped;
   cv::flip(image, flipped, 1);
@@ -116,7 +117,7 @@ TEST_CASE("mirrored planes are those of the mirrored image") {
   CHECK(planes == expected);
 }
 
-TEST_CASE("each plane may have a mean of its own, in the order of the planes") {
+TEST_CASE("subtracts a separate mean from each plane, in the order of the planes") {
   const cv::Mat image(4, 4, CV_8UC3, cv::Scalar(10, 20, 30));
   const cv::Size frame(6, 6);
   for (const Channels channels : {Channels::kBgr, Channels::kRgb}) {
@@ -131,7 +132,7 @@ TEST_CASE("each plane may have a mean of its own, in the order of the planes") {
       const float value = (static_cast<float>(byte) - mean) / 2;
       CHECK(planes[static_cast<size_t>(plane) * 16 + 5] == doctest::Approx(value));
       CHECK(boxed[static_cast<size_t>(plane) * 36] == doctest::Approx(value));
-      // Beside the image and below it the frame is black.
+      // To the right of the image and below it the frame is black.
       CHECK(boxed[static_cast<size_t>(plane) * 36 + 5] == doctest::Approx(-mean / 2));
       CHECK(boxed[static_cast<size_t>(plane) * 36 + 35] == doctest::Approx(-mean / 2));
     }

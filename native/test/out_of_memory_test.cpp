@@ -1,4 +1,4 @@
-// Where memory runs out, an image is never told to be damaged.
+// An image must never be reported as damaged if memory runs out.
 #include <doctest/doctest.h>
 
 #include <cerrno>
@@ -11,8 +11,9 @@
 
 namespace {
 
-// Refuses one allocation of a thread: the codecs' and OpenCV's, which call malloc() and its like.
-thread_local long before_refusal = -1;  // allocations; negative: none is refused
+// Makes one allocation of a thread fail: the codecs' and OpenCV's, which call malloc() and similar
+// functions.
+thread_local long before_refusal = -1;  // allocations; negative: none fails
 
 thread_local size_t least = 0;  // bytes; smaller ones are not counted
 
@@ -24,7 +25,7 @@ bool refused(size_t bytes) {
 
 }  // namespace
 
-// A sanitizer's own, under which the program's replace what the libraries call.
+// A sanitizer's own functions, under which the program's replace what the libraries call.
 extern "C" {
 void* __interceptor_malloc(size_t) __attribute__((weak));
 void* __interceptor_calloc(size_t, size_t) __attribute__((weak));
@@ -46,8 +47,8 @@ __attribute__((visibility("default"))) int posix_memalign(void** memory, size_t 
 namespace facematch::testing {
 namespace {
 
-// Whether a decoding in which the allocation behind so many fails gives the same image, or says
-// that memory ran out. `failed` becomes whether it came to that allocation.
+// Returns true if a decoding in which one allocation fails gives the same image, or reports that
+// memory ran out. `failed` is set to whether that allocation was reached.
 bool is_told(long allocation, const ByteVector& file, const DecodedImage& whole, bool& failed) {
   const auto disarm = [&] { failed = std::exchange(before_refusal, -1) < 0; };
   try {
@@ -68,11 +69,11 @@ bool is_told(long allocation, const ByteVector& file, const DecodedImage& whole,
 
 TEST_SUITE_BEGIN("out_of_memory");
 
-TEST_CASE("whichever allocation of a decoder fails, the image is not called damaged") {
+TEST_CASE("never calls an image damaged, whichever allocation of a decoder fails") {
   for (const Specimen& specimen : specimens()) {
     CAPTURE(std::string(specimen.name));
     const DecodedImage whole = decode(specimen.file, kAnySize, 0);
-    // libwebp 1.2 itself crashes without a colour cache, of some hundred bytes.
+    // libwebp 1.2 itself crashes without a colour cache of some hundred bytes.
     least = specimen.name[0] == 'w' ? 4096 : 1;
     int refusals = 0;
     bool failed = true;

@@ -1,5 +1,5 @@
-// Packs whose nets are of any shape and answer with anything: one that loads gives an Analysis or
-// an Error. Most useful under AddressSanitizer and UBSan.
+// Packs whose nets have any shape and return anything: one that loads must give an Analysis or an
+// Error. Most useful under AddressSanitizer and UBSan.
 #include "../core/runtime/pack.h"
 
 #include <doctest/doctest.h>
@@ -33,7 +33,7 @@ TinyOutput shaped(const char* name, int64_t rows, int64_t columns, std::vector<f
   return {.name = name, .numbers = std::move(numbers), .shape = {rows, columns}};
 }
 
-// One prior has a certain face in it: the largest one of the middle of the frame.
+// Makes one prior a certain face: the largest one in the centre of the frame.
 TinyNet detector(std::vector<float> offsets = std::vector<float>(4 * kPriors), float score = 1) {
   std::vector<float> scores(2 * kPriors);
   scores.back() = score;
@@ -42,7 +42,7 @@ TinyNet detector(std::vector<float> offsets = std::vector<float>(4 * kPriors), f
                       shaped("offsets", kPriors, 4, std::move(offsets))}};
 }
 
-// Points in the order of the template: eyes, nose and mouth; all others lie on the nose.
+// Points in the order of the template: eyes, nose and mouth; all others are on the nose.
 std::vector<float> face_points() {
   std::vector<float> shares;
   for (int i = 0; i < 68; ++i) {
@@ -95,7 +95,7 @@ Json manifest() {
   })");
 }
 
-// The same with SCRFD and, for close faces, RetinaFace.
+// Does the same with SCRFD and, for close faces, RetinaFace.
 Json manifest_with_anchors() {
   Json json = manifest();
   for (const char* member : {"scores", "offsets"}) json["detector"].erase(member);
@@ -112,10 +112,10 @@ Json manifest_with_anchors() {
   return json;
 }
 
-// A frame of 64 pixels has so many rows.
+// Number of rows for a frame of 64 pixels.
 constexpr int64_t kRows16 = 4 * 4 * 2, kRows32 = 2 * 2 * 2, kRetinafaceRows = 4 * 4 * 2 + 2 * 2;
 
-// The last anchor, in the middle of the frame, has a certain face.
+// The last anchor, in the centre of the frame, is a certain face.
 TinyNet scrfd(float side = 0.9f, float score = 1) {
   std::vector<float> scores(static_cast<size_t>(kRows32)), boxes(static_cast<size_t>(4 * kRows32));
   scores.back() = score;
@@ -274,12 +274,12 @@ TEST_CASE(
   const auto found = faces("detect-scrfd-blind.onnx", "detect-scrfd.onnx", false);
   REQUIRE(found.size() == 1);
   CHECK(found[0].found_by == FoundBy::kPrimary);
-  // Seen by both it is one face.
+  // If both find it, it is one face.
   CHECK(faces("detect-scrfd.onnx", "detect-scrfd.onnx", false).size() == 1);
   CHECK(faces("detect-scrfd-blind.onnx", "detect-scrfd-blind.onnx", true).empty());
 }
 
-TEST_CASE("the manifest says how sure the nets must be of an upright face") {
+TEST_CASE("takes the confidence that an upright face needs from the manifest") {
   const TinyPack pack;
   const auto faces = [&](float clear_score, float clear_template_error, float instability) {
     Json json = manifest();
@@ -296,7 +296,7 @@ TEST_CASE("the manifest says how sure the nets must be of an upright face") {
   CHECK(faces(1, 0, 1) == 1);
 }
 
-TEST_CASE("nets that answer with NaN, infinity or huge numbers give an Error or finite faces") {
+TEST_CASE("returns an Error or finite faces if nets return NaN, infinity or huge numbers") {
   struct Case {
     const char* role;
     const char* file;
@@ -325,16 +325,16 @@ TEST_CASE("nets that answer with NaN, infinity or huge numbers give an Error or 
   }
 }
 
-TEST_CASE("a net that answers with more numbers than at loading is an Error, not an overflow") {
+TEST_CASE("returns an Error if a net returns more numbers than at loading") {
   const TinyPack pack;
   Json json = manifest();
   json["embedder"]["file"] = "embed-growing.onnx";
-  // At loading every input is 0 and none of them is counted; then every one.
+  // At loading every input is 0, so none is counted; later every one is.
   json["embedder"]["dimensions"] = 1;
   CHECK_FALSE(analysed(pack.as(json), kImage, AccuracyMode::kBalance));
 }
 
-TEST_CASE("a pack is what its manifest says") {
+TEST_CASE("builds a pack from its manifest") {
   const Pack pack = TinyPack().as(manifest_with_anchors());
   CHECK(pack.detector.outputs == std::vector<std::string>{"s16", "s32", "b16", "b32"});
   CHECK(pack.detector.normalisation.mean == std::array{127.0f, 127.0f, 127.0f});
@@ -350,7 +350,7 @@ TEST_CASE("a pack is what its manifest says") {
   CHECK(pack.liveness[0].scale == 2.7f);
 }
 
-TEST_CASE("a net that is not as described fails at loading, by what is wrong") {
+TEST_CASE("rejects a net that is not as described at loading, with the reason") {
   struct Case {
     const char* member;
     Json value;
@@ -389,7 +389,7 @@ TEST_CASE("a net that is not as described fails at loading, by what is wrong") {
   }
 }
 
-TEST_CASE("a pack is in use from its first successful load on, whatever is loaded later") {
+TEST_CASE("uses a pack from its first successful load on, whatever is loaded later") {
   const TinyPack tiny;
   Json json = manifest();
   json["embedder"]["file"] = "missing.onnx";

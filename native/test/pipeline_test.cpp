@@ -17,11 +17,11 @@
 namespace facematch::testing {
 namespace {
 
-// Above any pair of strangers on these photos, and below any pair of the same person.
+// Above any non-mated pair on these photos, and below any mated pair.
 constexpr float kSamePerson = 0.45f;
 
-// The default pack with another human check: the score of a face is about its cosine with `human`,
-// plus the bias.
+// Returns the default pack with another human check: the score of a face is about its cosine with
+// `human`, plus the bias.
 class CheckedPack {
  public:
   CheckedPack(const Embedding& human, float bias, float bar) {
@@ -33,7 +33,7 @@ class CheckedPack {
       bytes.push_back(static_cast<uint8_t>(static_cast<int8_t>(std::lround(number / scale))));
     }
     write_file(folder_.path() / "human.i8", bytes);
-    // A path that leads out of the pack's directory, as no manifest may have.
+    // A path that leads out of the pack's directory, which no manifest may have.
     Pack pack = read_pack(default_pack());
     pack.human = {
         .score = {.file = std::filesystem::relative(folder_.path(), default_pack()) / "human.i8",
@@ -56,7 +56,7 @@ const Embedding kNobody(512, 0.0f);
 
 TEST_SUITE_BEGIN("pipeline");
 
-TEST_CASE("a human check drops all faces, found by whatever step, or changes only the score") {
+TEST_CASE("drops all faces by the human check, found by whatever step, or changes only the score") {
   const CheckedPack none(kNobody, -100, -1), all(kNobody, 100, -1);
   for (const AccuracyMode mode : {AccuracyMode::kFast, AccuracyMode::kBalance}) {
     const Analysis checked = analyse(all.engine(), sample(1), options_of(mode));
@@ -67,7 +67,7 @@ TEST_CASE("a human check drops all faces, found by whatever step, or changes onl
   }
 }
 
-TEST_CASE("faces that pass keep their order, largest first, and their embeddings") {
+TEST_CASE("keeps order, largest first, and embeddings of the faces that pass") {
   const AnalyseOptions options = options_of(AccuracyMode::kFast);
   const Analysis all = analyse(default_engine(), sample(1), options);
   REQUIRE(all.faces.size() == 3);
@@ -82,7 +82,7 @@ TEST_CASE("faces that pass keep their order, largest first, and their embeddings
   CHECK(left.faces[0].embedding == all.faces[1].embedding);
 }
 
-TEST_CASE("the fallback runs when every face of the first pass is dropped") {
+TEST_CASE("runs the fallback if every face of the first pass is dropped") {
   const View lying(portrait(3, 500));
   cv::Mat both;
   cv::hconcat(portrait(1, 500), rotated(lying, 2).bgr, both);
@@ -103,7 +103,7 @@ TEST_CASE("the fallback runs when every face of the first pass is dropped") {
   CHECK(analyse(pack.engine(), image, options).faces.empty());
 }
 
-TEST_CASE("a face that is printed with coarse dots is found and matched; stripes are no dots") {
+TEST_CASE("finds and matches a face printed with coarse dots, and takes no stripes for dots") {
   const cv::Mat photo = portrait(1, 600);
   const auto reference = analyse(default_engine(), encode_png(photo), options_of());
   REQUIRE(reference.faces.size() == 1);
@@ -141,7 +141,8 @@ TEST_CASE("a face that is printed with coarse dots is found and matched; stripes
 
 namespace {
 
-// Each pixel black or white, and its error in those that follow (Floyd and Steinberg 1976).
+// Makes each pixel black or white and diffuses its error to the following ones (Floyd and Steinberg
+// 1976).
 cv::Mat dithered(const cv::Mat& bgr) {
   cv::Mat grey, out(bgr.size(), CV_8UC3);
   cv::cvtColor(bgr, grey, cv::COLOR_BGR2GRAY);
@@ -164,7 +165,7 @@ cv::Mat dithered(const cv::Mat& bgr) {
 
 }  // namespace
 
-TEST_CASE("a face of two tones is found and matched, faint, in large dots and after JPEG too") {
+TEST_CASE("finds and matches a face of two tones, also faint, in large dots and after JPEG") {
   const cv::Mat photo = portrait(1, 300);
   const auto reference = analyse(default_engine(), encode_png(photo), options_of());
   REQUIRE(reference.faces.size() == 1);
@@ -181,7 +182,7 @@ TEST_CASE("a face of two tones is found and matched, faint, in large dots and af
     const Embedding &a = seen.faces[0].embedding, &b = reference.faces[0].embedding;
     CHECK(std::inner_product(a.begin(), a.end(), b.begin(), 0.0f) > kSamePerson);
   }
-  // Where nothing changes from pixel to pixel, no dots hide anything.
+  // If nothing changes from pixel to pixel, no dots hide anything.
   cv::Mat outline;
   cv::GaussianBlur(photo, outline, {}, 3);
   cv::threshold(outline, outline, 128, 255, cv::THRESH_BINARY);
@@ -190,7 +191,7 @@ TEST_CASE("a face of two tones is found and matched, faint, in large dots and af
   CHECK(two_tone_pitch(cv::Mat(1, 1, CV_8UC3, cv::Scalar())) == 0);
 }
 
-TEST_CASE("a stretched image is told by its face, whichever way it was stretched") {
+TEST_CASE("detects a stretched image by its face, whichever way it was stretched") {
   const cv::Mat photo = portrait(1, 400);
   for (const auto& [size, least, most] :
        {std::tuple{cv::Size(400, 400), 1.0f, 1.15f}, std::tuple{cv::Size(700, 400), 1.3f, 2.0f},

@@ -27,8 +27,8 @@ cv::Mat squares() {
 
 float sharpness_of(const cv::Mat& chip) { return measure_quality(chip, 100).sharpness; }
 
-// The two sums along x, as in the paper: differences of neighbours, and what blurring takes from
-// them.
+// The two sums along x, as in the paper: differences of neighbours, and the part of them that
+// blurring removes.
 std::pair<double, double> sums_along_x(const cv::Mat_<double>& image) {
   double before = 0, lost = 0;
   for (int y = 0; y < image.rows; ++y) {
@@ -77,10 +77,11 @@ Points68 photograph(const cv::Matx33d& rotation, float scale, Point at) {
 
 // Built from the definition of the angles, not from the formula under test.
 cv::Matx33d posed(const Pose& pose) {
-  // Turning a face to the person's own left takes the tip of the nose to the right of the image:
-  // the front (0, 0, -1) goes towards +x, which is a negative turn about the axis that points down.
+  // Turning a face to the person's own left moves the tip of the nose to the right of the image:
+  // the front (0, 0, -1) moves towards +x, which is a negative turn about the axis that points
+  // down.
   const cv::Matx33d yaw = turn(1, -pose.yaw);
-  // Looking up takes the front towards -y, a negative turn about the axis to the right.
+  // Looking up moves the front towards -y, a negative turn about the axis to the right.
   const cv::Matx33d pitch = turn(0, -pose.pitch);
   // Clockwise in the image.
   const cv::Matx33d roll = turn(2, pose.roll);
@@ -91,7 +92,7 @@ cv::Matx33d posed(const Pose& pose) {
 
 TEST_SUITE_BEGIN("quality");
 
-TEST_CASE("brightness is the mean luma of the middle, where the face is; one colour is not sharp") {
+TEST_CASE("measures brightness as the mean luma of the centre, and no sharpness in one colour") {
   for (const double grey : {0.0, 51.0, 102.0, 255.0}) {
     cv::Mat framed = grey_chip(255 - grey);
     framed(cv::Rect(13, 13, 86, 86)).setTo(cv::Scalar::all(grey));
@@ -119,7 +120,7 @@ TEST_CASE(
   CHECK(sharpness_of(soft) == doctest::Approx(lost_x / before_x).epsilon(0.001));
 }
 
-TEST_CASE("sign and size of every angle are recovered, alone and together, at any place and size") {
+TEST_CASE("recovers sign and size of every angle, alone and together, at any place and size") {
   for (const float yaw : {-60.0f, -20.0f, 0.0f, 35.0f}) {
     for (const float pitch : {-40.0f, 0.0f, 15.0f, 40.0f}) {
       for (const float roll : {-120.0f, -15.0f, 0.0f, 45.0f, 170.0f}) {
@@ -138,7 +139,7 @@ TEST_CASE("sign and size of every angle are recovered, alone and together, at an
   }
 }
 
-TEST_CASE("landmarks in one spot or on one line give finite angles") {
+TEST_CASE("returns finite angles for landmarks in one spot or on one line") {
   for (const auto& [across, down] : {std::pair{0, 0}, {1, 0}, {0, 1}}) {
     Points68 points;
     for (int i = 0; i < 68; ++i)
@@ -148,13 +149,13 @@ TEST_CASE("landmarks in one spot or on one line give finite angles") {
   }
 }
 
-TEST_CASE("the poses of people in photos have the right signs") {
+TEST_CASE("gives the poses of people in photos the right signs") {
   // Estimated by eye; `x` and `y` are in the face.
   struct Case {
     const char* who;
     int photo;
     float x, y;
-    int yaw, pitch, roll;  // sign, or 0 where it is hard to tell
+    int yaw, pitch, roll;  // sign, or 0 if it is hard to tell
   };
   const Case cases[] = {
       {"leaning back, crown to the right", 1, 1570, 340, 0, 0, +1},

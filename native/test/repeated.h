@@ -1,5 +1,5 @@
 // Files in which one small unit (a chunk, a segment, a scan) is repeated as often as the limits
-// allow: what a decoder pays for each unit, it pays millions of times. The tests, the fuzzer and
+// allow: the cost of a unit for the decoder is multiplied by millions. The tests, the fuzzer and
 // the bench use them.
 #pragma once
 
@@ -16,7 +16,7 @@ struct Repeated {
   ByteVector unit;
   ByteVector tail;
 
-  // A valid file, unless the unit itself makes it invalid. The unit is there at least once.
+  // Returns a valid file, unless the unit itself makes it invalid. The unit occurs at least once.
   ByteVector file(size_t bytes) const;
 };
 

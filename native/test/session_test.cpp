@@ -13,7 +13,7 @@ namespace facematch::testing {
 
 TEST_SUITE_BEGIN("session");
 
-TEST_CASE("a net knows its sizes, gives the same output bit for bit, and refuses wrong buffers") {
+TEST_CASE("knows a net's sizes, returns the same output bit for bit, and rejects wrong buffers") {
   const Net net(default_pack() + "/embed.onnx", "input", {1, 3, 112, 112}, {"output"});
   CHECK(net.input_size() == size_t{3} * 112 * 112);
   CHECK(net.output_size(0) == 512);
@@ -31,7 +31,7 @@ TEST_CASE("a net knows its sizes, gives the same output bit for bit, and refuses
   CHECK(refuses(input, small));
 }
 
-TEST_CASE("open sides are fixed to the shape that the net is loaded with") {
+TEST_CASE("fixes open sides to the shape that the net is loaded with") {
   const TemporaryFolder folder;
   const auto path = (folder.path() / "cells.onnx").string();
   const TinyNet tiny = {
@@ -48,7 +48,7 @@ TEST_CASE("open sides are fixed to the shape that the net is loaded with") {
   CHECK(refuses_with(ErrorCode::kInternalError, [&] { small.run(input, cells); }));
 }
 
-TEST_CASE("sides that stay open may differ from run to run, also for two threads at once") {
+TEST_CASE("runs with other sizes of open sides from run to run, also for two threads at once") {
   const Net net(default_pack() + "/detect.onnx", "input", {1, 3, 240, 320}, {"scores", "offsets"},
                 Sides::kDynamic);
   REQUIRE(net.dynamic());
@@ -72,7 +72,7 @@ TEST_CASE("sides that stay open may differ from run to run, also for two threads
   other.join();
 }
 
-TEST_CASE("open dimensions may share a name, whatever they are to be") {
+TEST_CASE("loads nets whose open dimensions share a name") {
   const TemporaryFolder folder;
   const auto path = (folder.path() / "open.onnx").string();
   TinyNet tiny = {.shape = {-1, 3, -1, -1}, .outputs = {{.name = "output", .numbers = {1}}}};
@@ -87,11 +87,11 @@ TEST_CASE("open dimensions may share a name, whatever they are to be") {
   }
 }
 
-TEST_CASE("a file whose channels come last is given them so") {
+TEST_CASE("passes channels last to a file that expects them so") {
   const TemporaryFolder folder;
   const auto path = (folder.path() / "last.onnx").string();
   constexpr int64_t kHigh = 2, kWide = 4;
-  // Its output is where the only number is that is not 0: batch, row, column, channel.
+  // Its output is the index of the only number that is not 0: batch, row, column, channel.
   const TinyNet net = {.shape = {1, -1, -1, 3},
                        .outputs = {{.name = "where", .numbers = {}, .kind = TinyKind::kWhere}}};
   write_file(path, net.file());

@@ -15,7 +15,7 @@ namespace facematch::testing {
 
 using ByteVector = std::vector<uint8_t>;
 
-// The folder that holds package.json.
+// Returns the folder that contains package.json.
 std::filesystem::path project_root();
 
 ByteVector read_file(const std::filesystem::path& path);
@@ -25,18 +25,18 @@ void write_file(const std::filesystem::path& path, const ByteVector& bytes);
 ByteVector sample(int number);
 
 std::string default_pack();
-// A pack as its manifest says, which is not judged here.
+// Returns a pack as its manifest describes it, without validation.
 Pack read_pack(const std::filesystem::path& directory);
 Pack pack_of(const std::filesystem::path& directory, const nlohmann::json& manifest);
 const Engine& default_engine();
 
 AnalyseOptions options_of(AccuracyMode mode = AccuracyMode::kBalance, float min_det_score = 0.7f);
 
-// The largest face of a sample in the middle of a square of `size` pixels, `sides` times as high as
-// its box.
+// Returns the largest face of a sample in the centre of a square of `size` pixels, `sides` times as
+// high as its box.
 cv::Mat portrait(int number, int size, float sides = 2.5f);
 
-// All numbers of an analysis except the times.
+// Returns all numbers of an analysis except the times.
 std::vector<float> numbers(const Analysis& analysis);
 
 // A folder for one test, removed with its contents at the end.
@@ -53,7 +53,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-// The Error that `act` throws, or nothing. Other exceptions pass through and fail the test.
+// Returns the Error that `act` throws, or nothing. Other exceptions pass through and fail the test.
 template <typename Act>
 std::optional<Error> refusal(Act act) {
   try {
@@ -70,7 +70,7 @@ bool refuses_with(ErrorCode code, Act act) {
   return error && error->code == code;
 }
 
-// The same sequence on every machine: std::mt19937 is specified, the distributions are not.
+// Returns the same sequence on every machine: std::mt19937 is specified, the distributions are not.
 class Random {
  public:
   explicit Random(uint32_t seed) : engine_(seed) {}

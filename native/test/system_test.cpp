@@ -14,9 +14,8 @@ namespace facematch::testing {
 
 TEST_SUITE_BEGIN("system");
 
-// RFC 4648, section 10. What is base64 and what is not, test/native/addon.test.ts compares with
-// Node.
-TEST_CASE("whole groups are decoded, padding and the rest are left") {
+// RFC 4648, section 10. test/native/addon.test.ts compares valid and invalid base64 with Node.
+TEST_CASE("decodes whole groups, and leaves padding and the rest") {
   struct Case {
     std::string text;
     size_t read;
@@ -31,7 +30,7 @@ TEST_CASE("whole groups are decoded, padding and the rest are left") {
                         {"\\u005Am9v\\u0059mFy", 18, "foobar"},
                         {"\\/\\/\\/\\/Z\\u0", 8, "\xff\xff\xff"}};
   for (const Case& c : cases) {
-    // Of exactly that size, so that the sanitizers see a byte too far.
+    // The size is exact, so that the sanitizers detect an access past the end.
     std::vector<uint8_t> bytes(c.text.begin(), c.text.end());
     bytes.shrink_to_fit();
     const auto [read, written] = decode_base64_groups(bytes);
@@ -42,12 +41,12 @@ TEST_CASE("whole groups are decoded, padding and the rest are left") {
   }
 }
 
-TEST_CASE("a port without a listener gives false") {
+TEST_CASE("returns false for a port without a listener") {
   CHECK_FALSE(drop_new_connections(0));
   CHECK_FALSE(drop_new_connections(1));
 }
 
-TEST_CASE("dropping new connections keeps those that wait, and refuses none") {
+TEST_CASE("drops new connections, keeps those that wait, and resets none") {
   constexpr int kMany = 40;
   sockaddr_in address = {};
   address.sin_family = AF_INET;

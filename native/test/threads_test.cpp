@@ -16,7 +16,7 @@ constexpr int kRounds = 3;
 TEST_SUITE_BEGIN("threads");
 
 // First, while nothing is loaded yet.
-TEST_CASE("threads that load at the same time get the same engine") {
+TEST_CASE("gives threads that load at the same time the same engine") {
   std::vector<const Engine*> engines(kThreads);
   {
     std::vector<std::jthread> threads;
@@ -26,9 +26,8 @@ TEST_CASE("threads that load at the same time get the same engine") {
   for (const Engine* engine : engines) CHECK(engine == &default_engine());
 }
 
-TEST_CASE("many threads on one engine get the same results as one thread, bit for bit") {
-  // Of different sizes and modes, so that every thread's scratch memory keeps changing its
-  // contents.
+TEST_CASE("returns the same results to many threads on one engine as to one, bit for bit") {
+  // Different sizes and modes, so that every thread's scratch memory keeps changing its contents.
   struct Job {
     ByteVector image;
     AccuracyMode mode;

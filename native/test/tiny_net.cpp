@@ -53,7 +53,7 @@ Message integers(const std::string& name, const std::vector<int64_t>& values) {
   return attribute;
 }
 
-// TensorProto, of one dimension.
+// TensorProto of one dimension.
 template <typename Number>
 Message constant(const std::string& name, int type, const std::vector<Number>& numbers) {
   const auto* const raw = reinterpret_cast<const char*>(numbers.data());
@@ -64,7 +64,7 @@ Message constant(const std::string& name, int type, const std::vector<Number>& n
       .bytes(9, {raw, raw + numbers.size() * sizeof(Number)});
 }
 
-// ValueInfoProto. An output tells no shape.
+// ValueInfoProto. An output declares no shape.
 Message value(const std::string& name, int type, const std::vector<int64_t>* shape,
               bool one_name = false) {
   Message tensor;

@@ -6,11 +6,11 @@
 
 namespace facematch::testing {
 
-// What an output makes of the mean of the input.
+// Computes an output from the mean of the input.
 enum class TinyKind {
   kAdd,    // numbers + gain * mean, as floats
   kCast,   // the same as `type`
-  kWhere,  // the positions of the input's numbers that are not 0, as floats: as many as there are
+  kWhere,  // positions of the input's numbers that are not 0, as floats
   kCells,  // rows, one for each cell of `stride` pixels: the cell's mean times `numbers`
 };
 

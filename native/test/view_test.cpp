@@ -21,7 +21,7 @@ cv::Mat map_of(int width, int height) {
   return map;
 }
 
-// The largest distance between the position that a pixel encodes and the one that the view
+// Returns the largest distance between the position that a pixel encodes and the one that the view
 // computes. Ignores pixels of a border or blended with it.
 double largest_error(const View& view) {
   double largest = 0;
@@ -40,7 +40,7 @@ double largest_error(const View& view) {
   return largest;
 }
 
-// Difference of two angles around the circle, degrees.
+// Returns the difference of two angles around the circle, degrees.
 float angle_between(float a, float b) { return std::abs(std::remainder(a - b, 360.0f)); }
 
 void check_moved_box(const Box& box, const Box& expected) {
@@ -54,9 +54,9 @@ void check_moved_box(const Box& box, const Box& expected) {
 
 TEST_SUITE_BEGIN("view");
 
-TEST_CASE("every pixel of a rotated view is mapped back to its position, and so is a box") {
+TEST_CASE("maps every pixel and every box of a rotated view back to its position") {
   const Box box{10, 20, 30, 50};
-  // Width and height change places, around the same pixels.
+  // Width and height are swapped, around the same pixels.
   const Box there[] = {box, {80, 10, 50, 30}, {160, 80, 30, 50}, {20, 160, 50, 30}};
   for (const cv::Size size : {cv::Size(200, 150), cv::Size(31, 250), cv::Size(1, 7)}) {
     for (int quarters = 0; quarters < 4; ++quarters) {
@@ -72,7 +72,7 @@ TEST_CASE("every pixel of a rotated view is mapped back to its position, and so 
   }
 }
 
-TEST_CASE("a padded view maps every pixel back, and the image takes its share of it") {
+TEST_CASE("maps every pixel of a padded view back, and gives the image its share of it") {
   // Surrounded in memory by another colour than its border's.
   cv::Mat larger(300, 400, CV_8UC3, cv::Scalar(255, 0, 254));
   View inner(larger(cv::Rect(100, 80, 160, 120)));
@@ -90,7 +90,7 @@ TEST_CASE("a padded view maps every pixel back, and the image takes its share of
   }
 }
 
-TEST_CASE("tiles cover the image, overlap, and map every pixel back") {
+TEST_CASE("covers the image with tiles that overlap, and maps every pixel back") {
   for (const int across : {1, 2, 5}) {
     CAPTURE(across);
     const auto all = tiles(View(map_of(200, 150)), across);
@@ -108,20 +108,20 @@ TEST_CASE("tiles cover the image, overlap, and map every pixel back") {
   }
 }
 
-TEST_CASE("tiles of a rotated view of a shrunk image map back to the image") {
+TEST_CASE("maps tiles of a rotated view of a shrunk image back to the image") {
   const View small = shrunk(View(map_of(240, 180)), 120);
   CHECK(small.bgr.cols == 120);
   CHECK(largest_error(small) <= 1);
   for (const View& tile : tiles(rotated(small, 1), 2)) CHECK(largest_error(tile) <= 1);
 }
 
-TEST_CASE("an image that is small enough is neither copied nor enlarged") {
+TEST_CASE("neither copies nor enlarges an image that is small enough") {
   const cv::Mat map = map_of(64, 48);
   CHECK(shrunk(View(map), 64).bgr.data == map.data);
   CHECK(shrunk(View(map), 1000).bgr.size() == map.size());
 }
 
-TEST_CASE("a rotated box keeps its centre and the sum of its sides") {
+TEST_CASE("keeps the centre and the sum of the sides of a rotated box") {
   for (const float degrees : {10.0f, 45.0f, 80.0f, 200.0f}) {
     const Similarity turn = square_crop({50, 50}, 200, degrees, 100);
     const Box box{40, 30, 40, 60};
