@@ -253,7 +253,7 @@ describe('base64', () => {
       return text === again || text === again.replace(/=+$/, '');
     };
     const change = fc.constantFrom(...' \n-_=.,%\\é\0'.split(''), 'A', 'z');
-    // Half of them at the end, where the padding is.
+    // Half of them are at the end, where the padding is.
     const place = fc.oneof(
       fc.nat(),
       fc.nat(4).map((back) => -1 - back),
@@ -266,7 +266,7 @@ describe('base64', () => {
         const changed = text.slice(0, at) + char + text.slice(at + 1);
         const { body, start, end } = placed(changed);
         const decoded = decodeInPlace(body, start, end, addon.decodeBase64);
-        // What a backslash made an escape of says something else.
+        // A backslash makes an escape of the following character.
         const inJson = /\\(?:(\/)|u00([2-7][0-9a-f]))/i;
         const said = changed.replace(
           inJson,
@@ -295,7 +295,10 @@ describe('base64', () => {
   });
 });
 
-/** What CMakeLists.txt asks of compiler and linker, found in the addon of the release by binutils, which come with g++. */
+/**
+ * Options of CMakeLists.txt for compiler and linker, found in the release addon by binutils, which come with
+ * g++.
+ */
 
 const built = projectPath('build/addon/Release/facematch.node');
 const readelf = (what: string) => execFileSync('readelf', ['--wide', what, built], { encoding: 'utf8' });
@@ -315,7 +318,7 @@ it('no part of it is writable and executable, the stack neither', () => {
 it('functions with arrays check their stack, calls of the C library their buffers, and vectors their indices', () => {
   const symbols = readelf('--dyn-syms');
   expect(symbols).toContain('__stack_chk_fail');
-  // setjmp and longjmp are how libjpeg and libpng report damage.
+  // libjpeg and libpng report damage with setjmp and longjmp.
   expect(symbols).toContain('__longjmp_chk');
   expect(symbols).toContain('__glibcxx_assert_fail');
 });

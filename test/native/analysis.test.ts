@@ -8,9 +8,14 @@ import { packDirectory, readCalibratedManifest } from '../../src/engine/manifest
 import { cosine } from '../../src/scoring/similarity.ts';
 import { analyseOptions, sample, smallSample } from '../fixtures/images.ts';
 
-/** The faces that an analysis gives, beside those that it gave, and beside those of the same image decoded by sharp. */
+/**
+ * Compares the faces of an analysis with those recorded, and with those of the same image decoded by sharp.
+ */
 
-/** The faces of an image from left to right: their order by size may change where two have the same size. */
+/**
+ * Returns the faces of an image from left to right, because their order by size may differ when two are
+ * equally large.
+ */
 function looker(pack: string) {
   const directory = packDirectory(pack);
   const manifest = readCalibratedManifest(directory);
@@ -24,18 +29,19 @@ function looker(pack: string) {
 }
 
 /**
- * How far a cosine of two of the 22 faces in six group photos may be off. RENEW_COSINES=1 writes the file again, after a change of
- * the nets. The last bits of float convolutions differ between processors, and rounding to bytes magnifies them: an input that is off
- * by a millionth moves the embedding of int8 to a cosine of 0.997. A processor without VNNI, whose products of bytes saturate, was off
- * by 0.0135 in the mean, and by 0.0056 with unsigned weights; an AMD EPYC without AVX-512 is off by 0.0093, before and after the changes
- * of November 2026 alike. With Debian 13's OpenCV one of 231 was off by 0.063.
+ * Maximum deviation of a cosine of two of the 22 faces in six group photos. RENEW_COSINES=1 writes the file
+ * again after a change of the nets. The last bits of float convolutions differ between CPUs, and rounding to
+ * bytes magnifies them: an input that is off by a millionth moves the embedding of int8 to a cosine of 0.997.
+ * A CPU without VNNI, whose products of bytes saturate, was off by 0.0135 in the mean, and by 0.0056 with
+ * unsigned weights; an AMD EPYC without AVX-512 is off by 0.0093, before and after the changes of November
+ * 2026 alike. With Debian 13's OpenCV one of 231 was off by 0.063.
  */
 const limits: Record<string, { most: number; mean: number }> = {
   default: { most: 0.005, mean: 0.001 },
   int8: { most: 0.08, mean: 0.012 },
 };
 
-/** The cosines of each face with those before it, photo by photo. */
+/** Returns the cosines of each face with those before it, photo by photo. */
 type Cosines = Record<string, Record<AccuracyMode, string>>;
 
 const file = projectPath('test/fixtures/cosines.json');
@@ -88,9 +94,9 @@ describe('a lossy image has the same faces as when sharp decodes it', async () =
     expect(seen).toHaveLength(oracle.length);
     for (const [i, face] of seen.entries()) {
       const others = points(oracle[i]!);
-      // Pixels between a box corner or landmark and its counterpart.
+      // Returns the pixels between a box corner or landmark and its counterpart.
       expect(Math.max(...points(face).map((v, at) => Math.abs(v - others[at]!)))).toBeLessThan(1.5);
-      // A JPEG is decoded at half the size where that is enough for its faces, the PNG in full.
+      // A JPEG is decoded at half the size if that is enough for its faces, the PNG in full.
       expect(cosine(face.embedding, oracle[i]!.embedding)).toBeGreaterThan(0.99);
     }
   });

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { builds, type Ending, runChild } from './support/child.ts';
 
-/** Native addons crash at process exit and in worker threads: each way to exit, in a process of its own. */
+/**
+ * Native addons may crash at process exit and in worker threads, so each way to exit runs in a separate
+ * process.
+ */
 
 const clean = { code: 0, signal: null, stderr: '' };
 const terminated = { code: null, signal: 'SIGTERM', stderr: '' } as const;

@@ -7,7 +7,7 @@ import { newFolder } from '../support/folder.ts';
 import { diagnose, facematch } from './support/cli.ts';
 import { redisInstalled, TestRedis } from './support/redis.ts';
 
-/** The doctor in states that are really broken. */
+/** Runs the doctor in states that are really broken. */
 
 let folder: string;
 let keysFile: string;
@@ -91,7 +91,7 @@ test('settings that are wrong have a line each, and the rest is looked at all th
     { status: 'warning', value: 'FACEMATCH_PROT is not a setting and is ignored' },
   ]);
   expect(findings.slice(2).map(({ what }) => what)).toEqual(everything.slice(1));
-  // More workers than processors.
+  // More workers than CPUs.
   const value = expect.stringMatching(/^256 workers on \d+ CPU/);
   expect(of('workers')).toMatchObject({ status: 'warning', value });
 });

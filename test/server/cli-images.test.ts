@@ -12,7 +12,7 @@ import { type Json, paths } from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
 const small = await smallSample(1, 900);
-/** Lying on its side in the file; its EXIF orientation says so. */
+/** Stored on its side; its EXIF orientation says so. */
 const turned = await sharp(small).rotate(270).withMetadata({ orientation: 6 }).jpeg().toBuffer();
 const files = {
   '1.jpg': sample(1),
@@ -195,13 +195,13 @@ describe('facematch detect', () => {
     const [{ drawing, faces }] = JSON.parse(stdout);
     expect(drawing).toBe('drawn.svg');
     const svg = readFileSync(join(folder, 'drawn.svg'), 'utf8');
-    // The file itself, not a copy that was encoded anew.
+    // The drawing contains the file itself, not a re-encoded copy.
     expect(svg).toContain(`"data:image/jpeg;base64,${turned.toString('base64')}"`);
-    // That this shows it upright is seen in a browser: test/slow/browser/intake.test.ts.
+    // test/slow/browser/intake.test.ts checks in a browser that this shows it upright.
     expect(svg).toMatch(/^<svg [^>]*width="900" height="600"/);
     expect(svg).toContain('<image width="600" height="900"');
     expect(svg).toContain('transform="matrix(0 1 -1 0 900 0)"');
-    // The box is in the green of `primary`.
+    // The box has the green of `primary`.
     const drawn = svg.matchAll(/"#3cdc5a"[^>]*><rect x="(.+?)" y="(.+?)" width="(.+?)" height="(.+?)"/g);
     expect([...drawn].map(([, ...box]) => box.map(Number))).toEqual(
       faces.map(({ box: { x, y, width, height } }: Json) =>

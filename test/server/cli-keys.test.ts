@@ -73,7 +73,7 @@ describe('facematch keys create', () => {
       expectFailure(outcome, 1, 'is being changed by another command');
   });
 
-  // Each value's own rules are in test/unit/keys.test.ts.
+  // test/unit/keys.test.ts has the rules of each value.
   test.each([
     ['', "required option '--name <name>' not specified"],
     [' --name ', "option '--name <name>' argument '' is invalid"],
@@ -176,7 +176,7 @@ describe('facematch keys with --json', () => {
   });
 });
 
-/** Runs a command with the file mounted as Docker and Kubernetes do; `options` are further commands of mount. */
+/** Runs a command with the file mounted as Docker and Kubernetes do; `options` are further mount commands. */
 const mounted = (command: string, options: string) => {
   const script = `mount --bind "$1" "$1" && ${options} && shift && exec "$@"`;
   const args = ['--user', '--map-root-user', '--mount', 'sh', '-c', script, 'sh', file, process.execPath];

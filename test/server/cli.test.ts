@@ -57,7 +57,7 @@ test.each<[what: string, files: string[], message: string]>([
   expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: `${message}\n` });
 });
 
-/** The bin with what it loads first, in `folder`. Returns its path. */
+/** Copies the bin and the modules that it loads first to `folder`. Returns its path. */
 function copyBin(): string {
   const early = ['src/cli/system-requirements.mjs', 'src/config/installation.mjs'];
   for (const path of ['scripts/facematch.mjs', 'package.json', ...early])
@@ -86,7 +86,7 @@ test.each([
   expect(outcome.stderr).toContain(words);
 });
 
-/** Flags of a Node that takes itself for another version. */
+/** Flags that make Node report another version. */
 function asNode(version: string) {
   const value = `{ ...process.versions, node: '${version}' }`;
   return ['--import', `data:text/javascript,Object.defineProperty(process, 'versions', { value: ${value} })`];
@@ -98,7 +98,7 @@ test.each([
 ])('set-up on Node %s says so before its first step', async (version, words) => {
   for (const part of ['scripts', 'src/cli/system-requirements.mjs', 'package.json'])
     cpSync(projectPath(part), join(folder, part), { recursive: true });
-  // A step that does not exist is refused next.
+  // An unknown step is rejected next.
   const command = [...asNode(version), 'scripts/setup.mjs', '--only', 'nothing'];
   const { stderr } = await execute(process.execPath, command, folder, { PATH: process.env.PATH });
   expect(stderr).toMatch(words);

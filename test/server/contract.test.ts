@@ -27,8 +27,9 @@ import { recordExamples } from './support/examples.ts';
 import { Home, TestServer } from './support/server.ts';
 
 /**
- * Every endpoint and every row of the contract's table of errors, each with one request against a real port. The OpenAPI document must
- * describe each answer, headers and all; `npm run docs` makes its examples of them. Other tests go into the depth.
+ * Every endpoint and every row of the contract's table of errors, each with one request against a real port.
+ * The OpenAPI document must describe each response, headers included; `npm run docs` records its examples
+ * from them. Other tests cover the details.
  */
 
 const home = new Home();
@@ -50,7 +51,7 @@ const { version } = readCalibratedManifest(packDirectory('default'));
 const packOf = { pack: 'default', version, accuracy_mode: 'fast' };
 const emptyEmbeddings = { embedding: '', candidates: [{ id: 'a', embedding: '' }], ...packOf };
 
-/** While the only worker is held at the addon's door. */
+/** The only worker is held at the addon's gate. */
 async function whileBusy<T>(act: (running: Promise<Answer>) => Promise<T>): Promise<T> {
   gate.close();
   const running = photos();
@@ -68,12 +69,12 @@ const [herself, again, stranger] = (await Promise.all(
 
 interface Row {
   when: string;
-  /** What is asked: POST to the basic endpoint unless told otherwise. */
+  /** The request: POST to the basic endpoint by default. */
   at?: readonly [method: string, path: string];
   ask?: () => Promise<Answer>;
   members?: object;
   headers?: Record<string, string | RegExp>;
-  /** What the log's line has besides. */
+  /** Further members of the log line. */
   logged?: { field?: string; reason?: string };
 }
 
@@ -166,7 +167,7 @@ const errors: Record<ErrorCode, Row> = {
   upload_timeout: { when: 'no body arrives in time', ask: () => server.sendRaw(server.lengthHead(1000)) },
   expectation_failed: {
     when: 'the client expects what is not known',
-    // fetch refuses to send the header.
+    // fetch rejects this header, so it is sent by a raw socket.
     ask: () => server.sendRaw(server.head({ expect: 'wings' })),
   },
   body_too_large: {
@@ -312,7 +313,7 @@ const errors: Record<ErrorCode, Row> = {
 
 const judge = new AnswerJudge(openApiDocument(readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') })));
 
-/** The files by their names in the documented requests. */
+/** Files by their names in the documented requests. */
 const frames: Buffer[] = await turnedFrames(posesOf(['left']).slice(0, 6));
 const files: Readonly<Record<string, Buffer | undefined>> = {
   ...Object.fromEntries(frames.map((frame, i) => [`frame${i}.jpg`, frame])),
@@ -328,7 +329,7 @@ const answering = await TestServer.forFile({
 const examples = new Map<string, Json>();
 afterAll(() => recordExamples(examples));
 
-/** One that the frames show. */
+/** A pose that the frames show. */
 async function challenge(): Promise<string> {
   for (;;) {
     const { body } = await answering.send({ path: paths.challenge });

@@ -11,7 +11,10 @@ import { docsPage } from '../../src/site/page.ts';
 import { paths } from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
-/** The documents as a client gets them, and as they lie in docs/ and in the package. contract.test.ts has whether answers are as they say. */
+/**
+ * The documents as a client gets them, and as they are in docs/ and in the package. contract.test.ts compares
+ * responses with them.
+ */
 
 const openapi = '/API/v1.0/openapi.json';
 const docs = '/API/v1.0/docs';
@@ -130,7 +133,7 @@ const { generatedDocs } = await import(projectPath('scripts/generate-docs.mjs'))
 const generated: Record<string, string> = await generatedDocs();
 
 test.each(Object.keys(generated))('%s is up to date; if not, run: npm run docs', (path) => {
-  // Line breaks in JSON are the formatter's business.
+  // Line breaks in JSON are left to the formatter.
   const content = (text: string) => (path.endsWith('.json') ? JSON.parse(text) : text);
   expect(content(readFileSync(path, 'utf8'))).toEqual(content(generated[path]!));
 });
@@ -155,7 +158,7 @@ test('the document of a server with every default is the one in docs/', async ()
   expect(await (await get(openapi)).json()).toEqual(inDocs);
 });
 
-/** `npm run package`: what the package of the program asks for and links to. */
+/** `npm run package`: what the program's package depends on and links to. */
 
 const folder = projectPath('build/package/facematch');
 

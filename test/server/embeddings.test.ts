@@ -5,7 +5,7 @@ import { samples } from '../fixtures/images.ts';
 import { chunk, expectProblem, type Json, lastChunk, lasting, paths, twoPhotos } from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
-/** One embedding against many. */
+/** Compares one embedding with many. */
 
 const path = paths.embeddings;
 const env = { FACEMATCH_ENDPOINTS: 'match,match_advanced,embed,match_embeddings' };
@@ -13,7 +13,7 @@ const server = await TestServer.forFile({ env });
 const embed = (image: Uint8Array) => server.match({ image }, { path: paths.embed });
 const { body: embedded } = await embed(samples.one);
 const { pack, version, accuracy_mode } = embedded.embedding;
-/** The embeddings of the samples' faces; one woman's is the first of the first, and somewhere in the third. */
+/** Embeddings of the samples' faces; one woman's is the first of the first sample, and also in the third. */
 const one: Json[] = embedded.image.faces;
 const three: Json[] = (await embed(samples.three)).body.image.faces;
 
@@ -171,7 +171,10 @@ test('writes nothing of an embedding into the log', async () => {
   expect(server.stderr.join('\n')).not.toContain('face 0');
 });
 
-/** FACEMATCH_EMBEDDING_CACHE_SIZE as callers and operators see it; test/unit/analysis-cache.test.ts has the rest. */
+/**
+ * FACEMATCH_EMBEDDING_CACHE_SIZE as clients and operators observe it; test/unit/analysis-cache.test.ts has
+ * the rest.
+ */
 describe('a cache for two images', async () => {
   const caching = await TestServer.forFile({ env: { ...env, FACEMATCH_EMBEDDING_CACHE_SIZE: '2' } });
   const counts = async (of = caching) => {

@@ -11,8 +11,8 @@ import { expectProblem, type Fields, type Json, lasting, paths, twoPhotos } from
 import { TestServer } from './support/server.ts';
 
 /**
- * Which faces are listed and which are compared; poor faces, and live scores by nets that take images that are
- * rather red than blue for live.
+ * Which faces are listed and which are compared; low-quality faces, and live scores by nets that take images
+ * with more red than blue for live.
  */
 
 const folder = newFolder();
@@ -23,7 +23,7 @@ const server = await TestServer.forFile({ env: { FACEMATCH_PACK, FACEMATCH_ENDPO
 
 const [live, attack] = await redAndBlue();
 const portraits = (cutOuts() as Sharp[]).map((face) => face.png().toBuffer());
-/** The third is a woman of the group who is not the nearest there. */
+/** The third is a woman of the group who is not the nearest face there. */
 const [stranger, good, alone] = (await Promise.all(portraits)) as [Buffer, Buffer, Buffer];
 
 const ask = (path: string, fields: Fields) => server.match(fields, { path });
@@ -146,7 +146,7 @@ const all: Json = (await advanced({})).body;
 const weight = ({ box, detection_score }: Json) => box.width * box.height * detection_score;
 const boxes = (image: Json) => image.faces.map(({ box }: Json) => box);
 
-/** Largest first; what rounding to 0.1 pixels and 0.001 of a score can change is let pass. */
+/** Largest first, with a tolerance for rounding to 0.1 pixels and 0.001 of a score. */
 function expectOrder({ faces }: Json): void {
   for (const [i, face] of faces.entries()) {
     expect(face.index).toBe(i);
@@ -168,7 +168,7 @@ describe('faces are listed', () => {
 
   test('the hundred largest, and how many are left out, is told on every path', async () => {
     const env = { FACEMATCH_IMAGE_TIMEOUT_MS: '60000' };
-    // With a cache, or the crowd would be looked at once more for each path.
+    // Uses a cache, so that the crowd is not analysed again for each path.
     const further = { FACEMATCH_DEADLINE_MS: '60000', FACEMATCH_EMBEDDING_CACHE_SIZE: '2' };
     const patient = await TestServer.forTest({ env: { ...env, ...further } });
     const crowd = await collageOf(108);

@@ -13,14 +13,17 @@ import { readiness, TestServer } from './support/server.ts';
 
 const { inherited, startProgram } = await import(projectPath('test/support/programs.mjs'));
 
-/** Who starts the server: npm, or as process 1 of a container the kernel, which spares it every signal that it does not handle. */
+/**
+ * How the server is started: by npm, or as PID 1 of a container, for which the kernel drops every signal
+ * without a handler.
+ */
 
 const namespaces = ['unshare', '--user', '--map-root-user', '--pid', '--fork', '--kill-child'];
 const [command = '', ...args] = [...namespaces, 'true'];
 const allowed = spawnSync(command, args).status === 0;
 if (!allowed) process.stderr.write('No server is run as process 1: unshare may not make namespaces here\n');
 
-/** unshare's child, as this system numbers it. */
+/** The pid of unshare's child on this system. */
 function firstProcess({ child: { pid } }: TestServer): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8'));
 }
@@ -39,7 +42,7 @@ describe.skipIf(!allowed)('as process 1', () => {
     await server.metricBecomes('facematch_workers_busy', 1);
     const first = firstProcess(server);
     process.kill(first, 'SIGTERM');
-    // It is sent until the process is gone.
+    // Sends it until the process is gone.
     const sending = setInterval(() => existsSync(`/proc/${first}`) && process.kill(first, 'SIGINT'), 50);
     void server.ended.then(() => clearInterval(sending));
     expect(await server.ended).toEqual({ code: 130, signal: null });
@@ -61,7 +64,7 @@ describe.skipIf(!allowed)('as process 1', () => {
   });
 });
 
-/** Names in the machine's own file lead to ::1 first, and there is no ::1. */
+/** The machine's hosts file resolves names to ::1 first, and there is no ::1. */
 const hosts = join(newFolder(), 'hosts');
 writeFileSync(hosts, '::1 localhost\n127.0.0.1 localhost\n');
 const withoutIpv6 = [
@@ -94,12 +97,12 @@ test('npm start serves until SIGTERM, and the server ends with it', async () => 
   const npm = await startProgram('npm', args, { ready: /listens on/, env });
   const [address] = /http:\S+/.exec(npm.line)!;
   expect((await fetch(`${address}/API/v1.0/models`)).status).toBe(401);
-  // The server holds the other end of npm's pipe: that ends when the server has.
+  // The server holds the other end of npm's pipe, which closes when the server has ended.
   await npm.stop();
   await expect(fetch(`${address}/API/v1.0/models`)).rejects.toThrow();
 });
 
-/** What the image's HEALTHCHECK runs. */
+/** Runs the image's HEALTHCHECK. */
 
 const check = (env: Record<string, string>) =>
   run(projectPath('dist/src/server/health.js'), [], newFolder(), env);

@@ -10,7 +10,7 @@ import { without } from '../support/without.mjs';
 import { type Answer, expectProblem, type Fields, type Json, paths } from './support/client.ts';
 import { Home, TestServer } from './support/server.ts';
 
-/** Endpoints that look at one image, and one image against several in one request. */
+/** Endpoints that analyse one image, and one image against several in one request. */
 
 const home = new Home();
 const keys = {
@@ -152,7 +152,7 @@ describe('many', () => {
     expect([first.status, left(first)]).toEqual([200, 2]);
     const second = await ask({ image2 }, keys.five);
     expect([second.status, left(second)]).toEqual([429, 1]);
-    // Three tokens are needed, from one at most: not the two that were still to be paid.
+    // Three tokens are needed from one at most, not the two that were still to be paid.
     const wait = second.headers.get('retry-after');
     expect(Number(wait)).toBeGreaterThan(190);
     expect(second.body.detail).toMatch(

@@ -14,7 +14,7 @@ import {
 } from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
-/** The endpoints of images take JSON as they take a form: the same fields, the same answers, the same faults. */
+/** The image endpoints accept JSON like a form: the same fields, the same responses, the same errors. */
 
 const limit_bytes = 400_000;
 const server = await TestServer.forFile({
@@ -128,7 +128,7 @@ describe('a fault is told', () => {
     expectProblem(await json(body, paths.many), code as 'invalid_field', extras);
   });
 
-  /** What is JSON and what is not, test/unit/json-form.test.ts says. */
+  /** test/unit/json-form.test.ts covers valid and invalid JSON. */
   test('that is not JSON, or has too many members', async () => {
     expectProblem(await ask('{"é":"🙂"}{}'), 'invalid_json', { position: 10 });
     const members = Array.from({ length: 40 }, (_item, i) => `"${i}":0`).join();

@@ -7,7 +7,7 @@ import { samples } from '../fixtures/images.ts';
 import { expectProblem, paths, type Send, twoPhotos } from './support/client.ts';
 import { Home, idOf, TestServer } from './support/server.ts';
 
-/** Who asks, in which trace and from where; how much a key may run at once and has used, and that it can be revoked. */
+/** Request ids, traces and client addresses; the limit, use and revocation of a key. */
 
 const home = new Home();
 const narrow = home.key({ name: 'narrow', concurrent: 2 });
@@ -18,7 +18,7 @@ const server = await TestServer.forFile({ env: { FACEMATCH_LOG_CLIENT: 'on' }, g
 const { gate } = server;
 afterEach(() => gate.open());
 
-/** Gives a key a limit, and resolves when the server knows it. */
+/** Gives a key a limit, and resolves when the server has read it. */
 async function limit(key: string): Promise<void> {
   editKeyFile(home.keysFile, (records) => ({
     records: records.map((record) => (record.id === idOf(key) ? { ...record, concurrent: 2 } : record)),
@@ -38,7 +38,7 @@ test.each([
   const refused = await ask();
   expectProblem(refused, 'rate_limit_exceeded', { detail: expect.stringMatching(/2 running at once/) });
   expect(refused.headers.get('retry-after')).toBe('1');
-  // Nothing was taken for it.
+  // No token was taken for it.
   expect(refused.headers.get('ratelimit')).toMatch(/r=(998|999|1000);/);
   const another = server.match(twoPhotos(), { key: other });
   gate.open();
@@ -81,7 +81,7 @@ test('what was used is counted by the name of the key', async () => {
 test('a revocation that the server has no descriptor to read is in force once it has one', async () => {
   const descriptors = (most: number) =>
     execFileSync('prlimit', ['--pid', String(server.child.pid), `--nofile=${most}:`]);
-  // From here on the admin listener is asked on one connection.
+  // From here on one connection is used for the admin listener.
   await server.metricBecomes('facematch_keys_stale', 0);
   descriptors(1);
   try {
@@ -134,7 +134,7 @@ describe('a traceparent', () => {
 
   test.each([
     [`00-${trace_id}-${parent_id}-01`, `00-${trace_id}-${parent_id}-01`],
-    // Only what is known of a later version is given back.
+    // Only the fields of version 00 are returned for a later version.
     [`cc-${trace_id}-${parent_id}-00-more`, `00-${trace_id}-${parent_id}-00`],
   ])('%s is logged and given back', async (traceparent, back) => {
     const { line, answered } = await logged({ traceparent });

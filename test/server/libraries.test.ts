@@ -9,11 +9,11 @@ import { RawClient, twoPhotos } from './support/client.ts';
 import { failingStart, TestServer, transport } from './support/server.ts';
 
 /**
- * What speaks HTTP, and which execution provider of which ONNX Runtime runs the nets; and where that is told. test/transport runs on
- * node:http once more. No GPU is needed: one that is not there is refused.
+ * The HTTP server, ONNX Runtime and execution providers in use, and where they are reported. test/transport
+ * runs again on node:http. No GPU is needed: one that is missing is rejected.
  */
 
-/** A module that makes the machine one for which no package has a binary. */
+/** A module that makes the machine look like one without a binary in any package. */
 const withoutUws = `data:text/javascript,${encodeURIComponent(`
   import Module from 'node:module';
   const resolve = Module._resolveFilename;
@@ -104,7 +104,7 @@ describe('the provider', () => {
     });
   });
 
-  // The library on npm knows CUDA; the part that drives a GPU is another download.
+  // The library on npm knows CUDA; the part that uses a GPU is another download.
   test.skipIf(!available.includes('cuda')).each(['cuda', 'cuda,cpu'])(
     '%s that cannot be used ends the start, and never becomes the processor',
     async (provider) => {

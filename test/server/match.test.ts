@@ -9,7 +9,7 @@ import { diagnose, facematch } from './support/cli.ts';
 import { type Json, lasting, paths, twoPhotos } from './support/client.ts';
 import { idOf, TestServer } from './support/server.ts';
 
-/** Answers with 200; and a pack that nobody has calibrated, which serves and pretends nothing. */
+/** 200 responses, and a pack without a calibration, which must not claim more than it knows. */
 
 const server = await TestServer.forFile();
 
@@ -34,11 +34,12 @@ describe('a match', () => {
     const indexes = { image1_face_index: image1.face_index, image2_face_index: image2.face_index };
     expect(body.pairs[0]).toEqual({ ...indexes, similarity, confidence_percent });
     expect(confidence_percent).toBeGreaterThanOrEqual(70);
-    // 30 + 10·(−log10 FMR), to the two digits that the rate is told with; beyond the floor the percent goes on alone.
+    // 30 + 10·(−log10 FMR), to the two digits of the reported rate; beyond the floor the percent continues
+    // alone.
     const percent = 30 - 10 * Math.log10(body.false_match_rate);
     if (body.extrapolated) expect(confidence_percent).toBeGreaterThanOrEqual(percent);
     else expect(percent).toBeCloseTo(confidence_percent, 0);
-    // In the first photo she stands on the right, in the third in the middle.
+    // In the first photo she is on the right, in the third in the middle.
     const chosen = image1.faces[image1.face_index];
     expect(chosen.box.x).toBe(Math.max(...image1.faces.map((face: Json) => face.box.x)));
   });

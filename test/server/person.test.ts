@@ -5,7 +5,7 @@ import { cutOuts } from '../support/portraits.mjs';
 import { type Answer, type Fields, type Json, paths } from './support/client.ts';
 import { Home, TestServer } from './support/server.ts';
 
-/** Several photos of two people, as one decision. */
+/** Several photos of each of two people, as one decision. */
 
 const scopes = ['match:person', 'match:advanced', 'match:embeddings', 'embed'] as const;
 const home = new Home();
@@ -56,7 +56,7 @@ test('a side is the mean of its photos, in whatever order, as a form and as JSON
   const means = [meanOf(vectors.slice(0, 2)), meanOf(vectors.slice(2))] as const;
   const compared = await compareEmbeddings(embeddings[0]!.of, ...means);
   expect(body.similarity).toBeCloseTo(compared.similarity, 3);
-  // What several photos of strangers gain is taken off.
+  // The increase of non-mated similarity with several photos is subtracted.
   expect(body.confidence_percent).toBeLessThanOrEqual(compared.confidence_percent);
   expect(body.photos_compared).toEqual({ image1: 2, image2: 2 });
   expect(Math.min(...members(body, 'image1', 'agreement_percent'))).toBeGreaterThan(70);
@@ -147,7 +147,7 @@ test('who stands behind somebody else is told of', async () => {
   expect(refused.body.detail).toContain(`face ${face_index}, which is not the largest`);
 });
 
-/** The same by match/embeddings, whose body has a list for each person. */
+/** Does the same with match/embeddings, whose body has a list for each person. */
 test('embeddings of several photos are judged as the photos are, and the smallest and largest lists are taken', async () => {
   const [a, b, c, d, e] = await Promise.all(
     [one, mirrored, two, dim, other].map(async (image) => (await embeddingOf(image)).text),
@@ -173,7 +173,7 @@ test('embeddings of several photos are judged as the photos are, and the smalles
   });
   expect(byId.one.agreement_percents).toBeUndefined();
   expect(byId.sixteen.agreement_percents).toHaveLength(16);
-  // Strangers gain by more photos, so the same similarity is worth less.
+  // Non-mated similarity increases with more photos, so the same similarity is worth less.
   const last = { candidates: candidates.slice(3), searched: 1e6 };
   const { body: among } = await askEmbeddings({ ...question, ...last });
   expect(among.results.map(({ id }: Json) => id)).toEqual(['one', 'sixteen']);
@@ -190,7 +190,7 @@ test('embeddings of several photos are judged as the photos are, and the smalles
       errors: [disagreement],
     },
   });
-  // What `limit` leaves out is no candidate with a problem.
+  // A result beyond `limit` does not count as a candidate with a problem.
   const best = await askEmbeddings({ ...question, limit: 1 });
   expect(best.body.results.map(({ id }: Json) => id)).toEqual([body.results[0].id, 'both']);
   const { agreement_percent: _, ...place } = disagreement;

@@ -10,7 +10,7 @@ import { disturbedAddon, failingStart, Home, readiness, TestServer } from './sup
 
 const { freePorts, inherited, launch, serve } = await import(projectPath('test/support/programs.mjs'));
 
-/** One whose worker is held with a request, which is then answered or fails. */
+/** A server whose worker is held with a request, which then succeeds or fails. */
 async function startBusy(options: Parameters<typeof TestServer.forTest>[0] = {}) {
   const server = await TestServer.forTest({ ...options, gate: 'open' });
   server.gate.close();
@@ -85,7 +85,7 @@ describe('the start', () => {
 describe('the end', () => {
   test.each(['SIGTERM', 'SIGINT'] as const)('%s with nothing to do is an exit with 0', async (signal) => {
     const server = await TestServer.forTest();
-    // One that is kept alive does not hold it up.
+    // An idle keep-alive connection does not delay it.
     const client = new RawClient(server.port);
     client.write(server.getHead());
     await client.answer();
@@ -110,7 +110,7 @@ describe('the end', () => {
     server.child.kill('SIGTERM');
     await server.line(server.stderr, /shutting down/);
 
-    // The route is judged first, also now.
+    // The route is checked first, also now.
     const codes = ['shutting_down', 'not_found', 'method_not_allowed'];
     for (const [at, { path, client }] of kept.entries()) {
       client.write(server.getHead(path));
@@ -237,7 +237,8 @@ test('a log whose reader stands still stops neither the service nor its end', as
   const server = await TestServer.forTest({ env: { FACEMATCH_AUDIT_LOG: audit } });
   server.child.stderr!.pause();
   const request = server.head({ 'x-api-key': 'wrong' }, `GET ${paths.models} HTTP/1.1`);
-  // More lines than any pipe holds. So few at a time that their answers fit into a socket: µWS ends a pipeline that waits to be read.
+  // More lines than any pipe holds, in requests few enough that their responses fit into a socket: µWS ends a
+  // pipeline that waits to be read.
   for (let round = 0; round < 80; round++) {
     const client = new RawClient(server.port);
     client.write(request.repeat(100));

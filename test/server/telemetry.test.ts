@@ -7,7 +7,7 @@ import { newFolder } from '../support/folder.ts';
 import { type Fields, type Json, paths, twoPhotos } from './support/client.ts';
 import { Home, idOf, TestServer } from './support/server.ts';
 
-/** What a scrape and the audit log (FACEMATCH_AUDIT_LOG) tell of the requests before. */
+/** The effect of requests on the metrics and the audit log (FACEMATCH_AUDIT_LOG). */
 
 const home = new Home();
 const limited = home.key({ rate: 0.01, burst: 1 });
@@ -21,7 +21,9 @@ const { gate } = server;
 const fresh = await server.metrics();
 const nobody = await blank(320, 320, 'png');
 
-/** By how much each series of these metrics rose, by its name and labels; those that did not are left out. */
+/**
+ * Returns the increase of each series of these metrics, by its name and labels; unchanged series are omitted.
+ */
 async function rises(act: () => Promise<unknown>, ...metrics: string[]): Promise<Record<string, number>> {
   const before = seriesOf(await server.metrics());
   await act();
@@ -124,7 +126,7 @@ test('workers have busy seconds that rise while a job runs, and rest when none d
 const lines = (path = file): Json[] =>
   (readFileSync(path, 'utf8').match(/.+/g) ?? []).map((line) => JSON.parse(line));
 
-/** What a request adds to the audit log. Its lines are written a moment after its answer. */
+/** Returns what a request adds to the audit log. Its lines are written a moment after its response. */
 async function told(request_id: string): Promise<Json[]> {
   const found = () => lines().filter((line) => line.request_id === request_id);
   await expect.poll(found).not.toEqual([]);

@@ -10,10 +10,10 @@ import { analyseOptions, blank, manifest, pack, samples } from '../fixtures/imag
 import { type Answer, expectProblem, RawClient, twoPhotos } from './support/client.ts';
 import { Home, pause, readiness, TestServer } from './support/server.ts';
 
-/** Workers that are busy, and workers that die. The gate holds them at the addon's door as long as a test needs. */
+/** Workers that are busy, and workers that die. The gate holds them at the addon as long as a test needs. */
 
 const home = new Home();
-/** Its only token is gone with its first request. */
+/** Its only token is taken by its first request. */
 const poorKey = home.key({ rate: 0.001, burst: 1 });
 const thriftyKey = home.key({ rate: 0.001, burst: 6 });
 const maxBody = 3_000_000;
@@ -38,7 +38,9 @@ const waiting = (requests: number) => server.metricBecomes('facematch_queue_dept
 const ask = (key = server.key) => server.match(twoPhotos(), { key });
 const codes = (answers: readonly Answer[]) => answers.map(({ status, body }) => body.code ?? status);
 
-/** Two requests run and two wait; what is answered lets them go on and resolves to the codes of all. */
+/**
+ * Two requests run and two wait; the returned function lets them continue and resolves to the codes of all.
+ */
 async function fill(key?: string) {
   gate.close();
   const asked = [ask(key), ask(key)];
@@ -62,7 +64,7 @@ describe('a full queue', () => {
     expect(await codeFor(poorKey)).toBe('rate_limit_exceeded');
     expect(await codeFor(server.key)).toBe('overloaded');
     expect(await served()).toEqual(allServed);
-    // With room in the queue the length is looked at.
+    // If the queue has room, the length is checked.
     expect(await codeFor(server.key)).toBe('body_too_large');
   });
 
@@ -92,7 +94,7 @@ test('the deadline answers what runs and what waits, and the late outcome is thr
   await busy(2);
   const queued = ask();
   expect(codes(await Promise.all([...running, queued]))).toEqual(Array(3).fill('deadline_exceeded'));
-  // The workers are still held: nothing may be handed to them.
+  // The workers are still held, so nothing may be passed to them.
   expect(await server.metric('facematch_workers_busy')).toBe(2);
   expect(await server.metric('facematch_queue_depth')).toBe(0);
   const told = JSON.parse(await server.line(server.stderr, /not done at the deadline/));
@@ -167,12 +169,12 @@ test('those that die at their start are missed, and back when they can be', asyn
   await killOne();
   await workers(0);
   expect(await server.probe()).toEqual([503, readiness('recovering')]);
-  // Waits for a worker, as it would in a queue.
+  // Waits for a worker, as in a queue.
   const last = ask();
   rmSync(dieFile);
   await workers(2);
   expect(await server.probe()).toEqual([200, readiness('ready')]);
-  // Given to a worker that never came up, or served by one that did.
+  // Passed to a worker that never came up, or handled by one that did.
   expect([200, 500, 504]).toContain((await last).status);
   // They are replaced as before.
   await killOne();
@@ -180,7 +182,9 @@ test('those that die at their start are missed, and back when they can be', asyn
   expect(await served()).toEqual([200, 200]);
 });
 
-/** Last of those with the server: another key, for which a worker stays free, is active from here on. */
+/**
+ * The last test with this server, because another key, for which a worker stays free, is active from here on.
+ */
 test('a full queue costs no tokens, so that who tries again is not refused for its rate', async () => {
   const served = await fill(thriftyKey);
   for (let tried = 0; tried < 5; tried++) {
@@ -190,10 +194,10 @@ test('a full queue costs no tokens, so that who tries again is not refused for i
   expect(await served()).toEqual(allServed);
 });
 
-/** The pool as it is built: a worker thread runs JavaScript, not TypeScript. */
+/** Uses the built pool, because a worker thread runs JavaScript, not TypeScript. */
 const { Pool } = (await import(projectPath('dist/src/engine/pool.js'))) as { Pool: typeof PoolClass };
 const program = pathToFileURL(projectPath('dist/src/endpoints/worker.js'));
-/** Looked at by the whole fallback, so that it takes long. */
+/** The whole fallback analyses it, so that it takes long. */
 const faceless = await blank(4000, 3000, 'png');
 
 function shared(picture: Buffer): Uint8Array {

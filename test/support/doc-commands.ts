@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { projectPath } from '../../src/config/paths.ts';
 
-/** What a reader of the project's pages would type. */
+/** The commands that a reader of the project's pages would type. */
 
 /** Every page of the project that shows how to use it, with its text. */
 export const pages: ReadonlyMap<string, string> = new Map(
@@ -14,11 +14,14 @@ export const pages: ReadonlyMap<string, string> = new Map(
 
 export interface DocumentedCommand {
   line: string;
-  /** The first page that has it. */
+  /** Returns the first page that has it. */
   file: string;
 }
 
-/** The lines of every block of commands, once each: joined where they go on, without comments and the last `&`. */
+/**
+ * Returns the lines of every block of commands, once each: with continuations joined, without comments and
+ * the last `&`.
+ */
 export function documentedCommands(): DocumentedCommand[] {
   const found = new Map<string, DocumentedCommand>();
   for (const [file, text] of pages) {

@@ -5,17 +5,20 @@ import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { projectPath } from '../../src/config/paths.ts';
 
-/** A new folder, which goes away with the run. */
+/** Creates a folder that is removed with the run. */
 export const newFolder = () => mkdtempSync(join(tmpdir(), 'facematch-test-'));
 
-/** The path of a named pipe that nobody has opened. */
+/** Creates a named pipe that no process has opened, and returns its path. */
 export function namedPipe(folder = newFolder()): string {
   const pipe = join(folder, 'pipe');
   execFileSync('mkfifo', [pipe]);
   return pipe;
 }
 
-/** For vitest, once for each project of the run, and for the run itself, which has no name: whatever tests leave behind goes away with it. */
+/**
+ * For vitest, once for each project of the run, and for the run itself, which has no name: everything that
+ * tests leave behind is removed with it.
+ */
 export default function setup(project: TestProject): () => void {
   if (!['', 'unit'].includes(project.name)) prepareProgram(project);
   if (process.env.FACEMATCH_TESTS_FOLDER) return () => {};
@@ -26,7 +29,10 @@ export default function setup(project: TestProject): () => void {
   return () => rmSync(folder, { recursive: true, force: true });
 }
 
-/** Tests that start the program run dist/: it is compiled here when src/ has changed, so that none runs a stale one. */
+/**
+ * Tests that start the program run dist/: it is compiled here if src/ has changed, so that none runs a stale
+ * one.
+ */
 function prepareProgram(project: TestProject): void {
   const args = [projectPath('scripts/setup.mjs'), '--quiet', '--only', 'program'];
   const compile = () => execFileSync(process.execPath, args, { stdio: 'inherit' });

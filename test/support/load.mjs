@@ -1,12 +1,15 @@
-// The generator of load: forms on kept HTTP/1.1 connections, each request with an id of its own, and an account of every
-// answer: none may be lost, none may come twice, none may be another's.
+// Load generator: sends forms on keep-alive HTTP/1.1 connections, each request with a unique id, and accounts
+// for every response: none may be lost, duplicated, or belong to another request.
 import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 
 export const boundary = 'facematch-load-boundary';
 export const content_type = `multipart/form-data; boundary=${boundary}`;
 
-/** A multipart/form-data body. Bytes become file parts, text becomes text parts, an array repeats its field. */
+/**
+ * Builds a multipart/form-data body. Bytes become file parts, text becomes text parts, an array repeats its
+ * field.
+ */
 export function form(fields) {
   const parts = Object.entries(fields).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value]).flatMap((item) => {
@@ -21,8 +24,9 @@ export function form(fields) {
 const header = (head, name) => new RegExp(`\\r\\n${name}: *([^\\r]*)`, 'i').exec(head)?.[1];
 
 /**
- * The whole answers in the bytes of a connection: { status, head, request_id, closes, json, body, end }, where `end` is the byte
- * behind. `head` is Latin-1. Interim answers are left out. Answers to HEAD have no body, whatever they declare.
+ * Parses the complete responses in the bytes of a connection: { status, head, request_id, closes, json, body,
+ * end }, where `end` is the offset after it. `head` is Latin-1. Interim responses are omitted. Responses to
+ * HEAD have no body, whatever they declare.
  */
 export function parseAnswers(bytes, isHead = false) {
   const answers = [];
@@ -65,7 +69,7 @@ class Line {
     this.#socket.on('close', () => this.#end());
   }
 
-  /** Resolves to the answer, or to undefined when the connection ends before. */
+  /** Resolves to the response, or to undefined if the connection ends before. */
   send(head, body, request_id) {
     return new Promise((resolve) => {
       this.#current = { resolve, request_id };
@@ -90,7 +94,7 @@ class Line {
       const current = this.#current;
       this.#current = undefined;
       if (answer.closes) this.open = false;
-      // Another server than ours may give no ids.
+      // Other servers may send no ids.
       if (current === undefined || (answer.request_id ?? current.request_id) !== current.request_id)
         this.#onStray();
       current?.resolve(answer);
@@ -111,9 +115,12 @@ export class Load {
   #pending = new Set();
   sent = 0;
   lost = 0;
-  /** Answers that nobody waited for, or that carry another request's id. */
+  /** Responses without a pending request, or with another request's id. */
   stray = 0;
-  /** { request_id, status, ms, late_ms, at }: `at` is performance.now() of the answer, `late_ms` how late its request was sent. */
+  /**
+   * { request_id, status, ms, late_ms, at }: `at` is performance.now() of the response, `late_ms` the delay
+   * in sending its request.
+   */
   answers = [];
 
   /** `target` is { port, key, path, content_type }; the bodies are sent in turn. */
@@ -146,7 +153,10 @@ export class Load {
     if (line.open) this.#idle.push(line);
   }
 
-  /** So many clients at once, each with one request after the other, while `goesOn` answers true. */
+  /**
+   * Closed loop: this many clients at once, each with one request after the other, while `goesOn` returns
+   * true.
+   */
   async closedLoop(clients, goesOn) {
     const client = async () => {
       while (goesOn()) await this.one();
@@ -154,7 +164,10 @@ export class Load {
     await Promise.all(Array.from({ length: clients }, client));
   }
 
-  /** So many requests a second, whether or not those before have been answered. Resolves when the last one is. */
+  /**
+   * Open loop: this many requests a second, whether or not those before have a response. Resolves when the
+   * last one has.
+   */
   async openLoop(rate, seconds) {
     const start = performance.now();
     const total = Math.round(rate * seconds);
@@ -169,7 +182,7 @@ export class Load {
     await Promise.all(this.#pending);
   }
 
-  /** Answers of a status a second, among those that came from `from` to `to` (performance.now()). */
+  /** Responses of a status per second, among those that came from `from` to `to` (performance.now()). */
   rate(status, from, to) {
     const counted = this.answers.filter((one) => one.status === status && one.at >= from && one.at < to);
     return counted.length / ((to - from) / 1000);
@@ -180,7 +193,7 @@ export class Load {
   }
 }
 
-/** A condition for a closed loop, which holds for so many seconds from now. */
+/** A condition for a closed loop that holds for this many seconds from now. */
 export function lasting(seconds) {
   const end = performance.now() + seconds * 1000;
   return () => performance.now() < end;

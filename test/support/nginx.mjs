@@ -1,4 +1,5 @@
-// deploy/nginx.conf for real: its ports, paths and servers replaced by those of a scratch folder, and nothing else.
+// Runs deploy/nginx.conf with its ports, paths and servers replaced by those of a scratch folder, and nothing
+// else.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +9,10 @@ import { freePorts, root, startProgram } from './programs.mjs';
 export const PATH = `${process.env.PATH}:/usr/sbin`;
 export const hasNginx = spawnSync('nginx', ['-v'], { env: { PATH } }).status === 0;
 
-/** A sample of deploy with each text replaced; throws an Error for one that is not there, so that both stay alike. */
+/**
+ * Returns a sample of deploy with each text replaced; throws an Error for a missing text, so that both stay
+ * alike.
+ */
 export function sample(file, replacements) {
   let text = readFileSync(join(root, 'deploy', file), 'utf8');
   for (const [from, to] of replacements) {
@@ -61,13 +65,13 @@ function write({ folder, port, pair, servers, ca, changes = [] }) {
 }
 
 /**
- * Starts it in `folder` with a certificate (`pair`: { cert, key }) in front of `servers` (ports of this machine). With `ca`, a
- * file, it speaks TLS to them and trusts what that signed; `changes` are further pairs of a text of the sample and what takes
- * its place. Answers { port, stop() }.
+ * Starts it in `folder` with a certificate (`pair`: { cert, key }) in front of `servers` (ports of this
+ * machine). With `ca`, a file, it uses TLS to them and trusts certificates of that CA; `changes` are further
+ * pairs of a text of the sample and its replacement. Returns { port, stop() }.
  */
 export async function startNginx(options) {
   const [port] = await freePorts(1);
-  // It tells of its start on standard error.
+  // It reports its startup on standard error.
   const args = ['-c', 'exec nginx "$@" 2>&1', 'sh', ...write({ ...options, port })];
   const { stop } = await startProgram('sh', args, { ready: /start worker process /, env: { PATH } });
   return { port, stop };

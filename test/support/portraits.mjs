@@ -1,9 +1,12 @@
-// People cut out of the sample photos that @vladmandic/face-api ships, in the sizes and formats that callers send.
+// People cropped from the sample photos that @vladmandic/face-api ships, in the sizes and formats that
+// clients send.
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { root } from './programs.mjs';
 
-/** Person, number of the photo, and the middle and height of the face in pixels. Only `a` stands on two photos. */
+/**
+ * Person, number of the photo, and the centre and height of the face in pixels. Only `a` is in two photos.
+ */
 const faces = [
   ['a', 1, 1573, 327, 224],
   ['a', 3, 1190, 361, 310],
@@ -15,7 +18,7 @@ const faces = [
   ['g', 6, 364, 625, 278],
 ];
 
-/** Side of the cut-out in heights of the face: the head, and as little of the neighbours as can be. */
+/** Side of the crop in heights of the face: the head, and as little of the neighbours as possible. */
 const margin = 2;
 
 /** Each face with its head, as sharp's own images, in the order of the table. */
@@ -36,7 +39,7 @@ export async function portraits(wishes) {
   const made = [];
   for (const face of [all[0], all[2], all[3]]) {
     for (const { width, height, format } of wishes) {
-      // `cover` would cut the face's edges off where the frame is wide.
+      // `cover` would cut off the face's edges if the frame is wide.
       const picture = face.clone().resize(width, height, { fit: 'contain', background: '#789' });
       const bytes = await picture
         .toFormat(format, { quality: 85, ...(format === 'webp' && { effort: 1 }) })

@@ -1,5 +1,5 @@
-// Programs in processes of their own, which end with this one: the server as `npm start` runs it, and what stands around it.
-// Tests, bench/ and deploy/ start theirs here.
+// Programs in child processes that end with this one: the server as `npm start` runs it, and programs around
+// it. Tests, bench/ and deploy/ start theirs here.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 /** The folder of the project. Ends in a slash. */
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What programs under test inherit: where commands are, a µWebSockets.js of one's own, and what speaks HTTP. */
+/** Environment that programs under test inherit: the path, a custom µWebSockets.js, and the HTTP server. */
 export const inherited = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => ['PATH', 'FACEMATCH_UWS', 'FACEMATCH_HTTP'].includes(name)),
 );
@@ -20,7 +20,7 @@ export const inherited = Object.fromEntries(
 const program = join(root, 'dist/src/cli/index.js');
 
 const { start } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts;
-/** What `npm start` gives to node, for any working folder: flags, program, `serve`. */
+/** Arguments that `npm start` passes to node, for any working folder: flags, program, `serve`. */
 export const serve = start
   .slice(start.indexOf(' node -') + ' node '.length)
   .split(' ')
@@ -31,7 +31,9 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** For programs that are run by hand: a signal would otherwise end this process without its `exit` handlers. */
+/**
+ * For programs that are run by hand: a signal would otherwise end this process without its `exit` handlers.
+ */
 export function endOnSignals() {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(130));
 }
@@ -48,7 +50,10 @@ export function launch(command, args, options) {
   return { child, ended };
 }
 
-/** The command that is Node 24 on the C library of Debian's next release, both of which set-up unpacks; undefined without. */
+/**
+ * The command for Node 24 on the C library of Debian's next release, both of which set-up unpacks; undefined
+ * without them.
+ */
 export function nextNode() {
   const folder = join(root, '.cache/next-libc/usr/lib');
   const node = join(root, '.cache/next-node/bin/node');
@@ -61,7 +66,10 @@ export function nextNode() {
   return [join(libraries, loader), '--library-path', libraries, node];
 }
 
-/** Value of the series whose name and labels start a line of an exposition; 0 when there is none yet. */
+/**
+ * Returns the value of the series whose name and labels start a line of an exposition; 0 if there is none
+ * yet.
+ */
 export function seriesValue(series, exposition) {
   const line = exposition.split('\n').find((candidate) => candidate.startsWith(`${series} `));
   return Number(line?.slice(series.length + 1) ?? 0);
@@ -118,7 +126,7 @@ export async function startProgram(command, args, options) {
     pid: child.pid,
     line,
     ended,
-    /** All of its standard error so far. */
+    /** Returns all of its standard error so far. */
     log: () => log(),
     /** Resolves to { code, signal } when it is gone. */
     async stop(signal = 'SIGTERM') {
@@ -128,7 +136,7 @@ export async function startProgram(command, args, options) {
   };
 }
 
-/** Makes a key with hardly a limit unless told otherwise, in a key file that is made when it is missing. */
+/** Creates a key with hardly a limit by default, in a key file that is created if it is missing. */
 export function makeKey(file, wish = {}) {
   const { scopes = 'match:basic,match:advanced', rate = 1_000_000, burst = 1_000_000 } = wish;
   if (!existsSync(program)) throw new Error('The program is not built. Build it with: npm run setup');
@@ -138,8 +146,9 @@ export function makeKey(file, wish = {}) {
 }
 
 /**
- * The server on free ports, with a key in a folder of its own unless `env` names a key file. `limits` are the key's rate
- * and burst. Resolves when it is ready to what startProgram answers and { key, address, port, metric(series) }.
+ * Starts the server on free ports, with a key in a separate folder unless `env` names a key file. `limits`
+ * are the key's rate and burst. Resolves when it is ready, to the result of startProgram and { key, address,
+ * port, metric(series) }.
  */
 export async function startServer({ env = {}, cores, limits } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'facematch-keys-'));
@@ -171,7 +180,7 @@ export async function startServer({ env = {}, cores, limits } = {}) {
   };
 }
 
-/** Ports that nobody listens on. All are held until all are known, so none is given twice. */
+/** Returns free ports. All are held until all are known, so none is returned twice. */
 export async function freePorts(count) {
   const servers = await Promise.all(
     Array.from({ length: count }, async () => {
@@ -199,13 +208,13 @@ export function bindTo(cpu) {
   execFileSync('taskset', ['-a', '-c', '-p', String(cpu), String(process.pid)], { stdio: 'ignore' });
 }
 
-/** A figure of a process's status file in bytes: VmRSS, VmHWM (proc(5)). */
+/** Returns a value of a process's status file in bytes: VmRSS, VmHWM (proc(5)). */
 export function memoryOf(pid, name = 'VmRSS') {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return 1024 * Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0);
 }
 
-/** The process and all that it started. Threads are part of their process. */
+/** Returns the process and all its descendants. Threads are part of their process. */
 export function treeOf(pid) {
   const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
     readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
@@ -213,17 +222,20 @@ export function treeOf(pid) {
   return [pid, ...children.flatMap(treeOf)];
 }
 
-/** User and system time in a stat file of proc(5), in milliseconds; a tick is 10 ms on Linux. */
+/** Returns user and system time in a stat file of proc(5), in milliseconds; a tick is 10 ms on Linux. */
 function timeIn(file) {
   const text = readFileSync(file, 'utf8');
-  // The name in brackets may hold blanks and brackets.
+  // The name in brackets may contain spaces and brackets.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return 10 * (Number(fields[11]) + Number(fields[12]));
 }
 
-/** CPU time of a process and all that it started, in milliseconds. */
+/** Returns the CPU time of a process and all its descendants, in milliseconds. */
 export const cpuMsOf = (pid) => treeOf(pid).reduce((sum, one) => sum + timeIn(`/proc/${one}/stat`), 0);
 
-/** CPU time of a process's main thread alone, in milliseconds; to the nanosecond, unlike that of stat (Documentation/scheduler/sched-stats). */
+/**
+ * Returns the CPU time of a process's main thread alone, in milliseconds; to the nanosecond, unlike that of
+ * stat (Documentation/scheduler/sched-stats).
+ */
 export const mainThreadCpuMsOf = (pid) =>
   Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;

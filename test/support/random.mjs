@@ -20,7 +20,7 @@ export class Random {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** Whole number from 0 to `end` - 1. */
+  /** Returns an integer from 0 to `end` - 1. */
   below(end) {
     return Math.floor(this.next() * end);
   }
@@ -33,7 +33,7 @@ export class Random {
     return items[this.below(items.length)];
   }
 
-  /** One of [item, weight][]. */
+  /** Returns one of [item, weight][]. */
   weighted(table) {
     let left = this.next() * table.reduce((sum, [, weight]) => sum + weight, 0);
     for (const [item, weight] of table) {

@@ -1,4 +1,4 @@
-// What every report begins and ends with: on what it was measured, and each claim with what was found.
+// The beginning and end of every report: the machine, and each claim with its result.
 import { execFileSync } from 'node:child_process';
 import { cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -12,7 +12,10 @@ export const percent = (share) => `${(share * 100).toFixed(2)} %`;
 /** Nearest rank; 0 for an empty list. */
 export const quantile = (values, share) =>
   values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? 0;
-/** Where a long run looks at memory: after the first `settled` requests, and at each of so many parts of `total`. */
+/**
+ * Points at which a long run measures memory: after the first `settled` requests, and at each of the equal
+ * parts of `total`.
+ */
 export const marksOf = (total, settled, parts) =>
   [
     settled,
@@ -20,8 +23,8 @@ export const marksOf = (total, settled, parts) =>
   ].filter((mark, index) => index === 0 || mark > settled);
 
 /**
- * Flags with their defaults: a whole number, text, `false` for a switch, or a list of words of which the first is the default.
- * Ends the process on what it does not know.
+ * Parses flags with their defaults: an integer, text, `false` for a switch, or a list of words of which the
+ * first is the default. Ends the process on an unknown flag.
  */
 export function flags(defaults) {
   const type = (fallback) => (fallback === false ? 'boolean' : 'string');
@@ -73,8 +76,8 @@ export function environment() {
 export const claim = (what, found, limit, ok) => ({ what, found, limit, ok });
 
 /**
- * Prints a report and sets the exit code. `claims` are made by `claim`; `facts` go beside them.
- * With `json` it is one object on standard output.
+ * Prints a report and sets the exit code. `claims` are made by `claim`; `facts` are listed with them. With
+ * `json` it is one object on standard output.
  */
 export function report({ title, facts, claims, json }) {
   const ok = claims.every((claim) => claim.ok);
@@ -92,7 +95,7 @@ export function report({ title, facts, claims, json }) {
   }
 }
 
-/** A line that is written over while a person watches; silent otherwise. */
+/** Rewrites one line on a terminal; silent otherwise. */
 export function progress(text) {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
 }

@@ -1,9 +1,10 @@
-// Photos of a face on a surface that is turned before a camera: a print that is held flat or bent, or a plain model of a head. For tests
-// and measurements of the liveness check; nothing that ships is made from it.
+// Photos of a face on a surface that is turned in front of a camera: a print that is held flat or bent, or a
+// simple model of a head. For tests and measurements of the liveness check; nothing that ships is made from
+// it.
 
 /**
- * A surface: the point of the photo, in distances between the eyes from the middle of them (x to the right of the photo, y down), to a
- * point in space (z towards the camera).
+ * A surface maps a point of the photo, in distances between the eyes from their midpoint (x to the right of
+ * the photo, y down), to a point in space (z towards the camera).
  */
 export const surfaces = {
   flat: () => (x, y) => [x, y, 0],
@@ -23,17 +24,18 @@ export const surfaces = {
   },
 };
 
-/** The farthest the surfaces reach from the middle of the eyes, in distances between them. */
+/** Maximum distance of the surfaces from the midpoint of the eyes, in distances between them. */
 const reach = { left: -2.2, right: 2.2, top: -2.3, bottom: 3 };
 const cells = 72;
 
-/** Distance of the camera: half a metre before eyes that are 63 mm apart. */
+/** Distance of the camera: half a metre in front of eyes that are 63 mm apart. */
 const camera = 8;
 
 /**
- * Draws `photo` (RGB: data, width, height), whose eyes are at `eyes` ([right, left] of the person), on a surface that is turned by `yaw`
- * and `pitch` degrees (positive as in a response: to the person's own left, upwards), into an image of `width` × `height`. `scale`: pixels
- * between the eyes; `shift`: of the middle between the eyes, in pixels, from the usual place.
+ * Draws `photo` (RGB: data, width, height), whose eyes are at `eyes` ([right, left] of the person), on a
+ * surface that is turned by `yaw` and `pitch` degrees (positive as in a response: to the person's own left,
+ * upwards), into an image of `width` × `height`. `scale`: pixels between the eyes; `shift`: offset of their
+ * midpoint, in pixels, from the usual place.
  */
 export function drawTurned(
   photo,
@@ -50,7 +52,8 @@ export function drawTurned(
   const project = (x, y) => {
     const [px, py, pz0] = surface(x, y);
     const pz = pz0 - pivot;
-    // About the vertical axis, then about the horizontal one. The person's left is the right of the image.
+    // Turns about the vertical axis, then about the horizontal one. The person's left is the right of the
+    // image.
     const [x1, z1] = [px * Math.cos(a) + pz * Math.sin(a), -px * Math.sin(a) + pz * Math.cos(a)];
     const [y2, z2] = [py * Math.cos(b) + z1 * Math.sin(b), -py * Math.sin(b) + z1 * Math.cos(b)];
     const depth = z2 + pivot;
@@ -79,7 +82,7 @@ export function drawTurned(
   return out;
 }
 
-/** Only from its front: the back of paper is white, and that of a head is not seen. */
+/** Only the front is drawn: the back of paper is white, and that of a head is invisible. */
 function drawTriangle(photo, out, depths, a, b, c) {
   const [ax, ay] = a.to;
   const [bx, by] = b.to;
@@ -115,7 +118,7 @@ function drawTriangle(photo, out, depths, a, b, c) {
   }
 }
 
-/** Bilinear; outside the photo its nearest pixel. */
+/** Interpolates bilinearly; outside the photo its nearest pixel counts. */
 function copyPixel({ data, width, height }, x, y, to, at) {
   const cx = Math.min(width - 1.001, Math.max(0, x));
   const cy = Math.min(height - 1.001, Math.max(0, y));
@@ -129,7 +132,7 @@ function copyPixel({ data, width, height }, x, y, to, at) {
   }
 }
 
-/** Adds what a camera adds to every frame: noise, of up to `most` in each channel, the same for the same `frame`. */
+/** Adds camera noise of up to `most` in each channel, the same for the same `frame`. */
 export function addNoise({ data }, frame, most = 9) {
   let state = Math.imul(frame + 1, 0x9e3779b9);
   for (let i = 0; i < data.length; i++) {

@@ -1,9 +1,13 @@
-// Frames of a head that turns, made from one sample photo: what a camera would see of a plain model of a head, or of a print.
+// Frames of a head that turns, made from one sample photo: a camera's view of a simple model of a head, or of
+// a print.
 import sharp from 'sharp';
 import { cutOuts } from './portraits.mjs';
 import { addNoise, drawTurned, surfaces } from './surface.mjs';
 
-/** Which cut-out it is; its eyes, [right, left] of the person, as shares of its side; and the turn that makes it look straight. */
+/**
+ * The crop to use; its eyes, [right, left] of the person, as shares of its side; and the turn that makes it
+ * look straight.
+ */
 const person = {
   cutOut: 5,
   eyes: [
@@ -30,7 +34,7 @@ export async function turnedFrames(poses, { surface = surfaces.head(), quality =
   const at = person.eyes.map((point) => point.map((share) => share * side));
   return Promise.all(
     poses.map(async ({ yaw = 0, pitch = 0 }, i) => {
-      // A hand or a head never holds quite still, and the light of no two frames is the same.
+      // A hand or a head never holds quite still, and no two frames have the same light.
       const shift = [2 * Math.sin(5 * i), 2 * Math.cos(3 * i)];
       const sway = { yaw: 1.5 * Math.sin(4 * i), pitch: 1.2 * Math.cos(5 * i) };
       const turn = {
@@ -48,7 +52,10 @@ export async function turnedFrames(poses, { surface = surfaces.head(), quality =
 
 const turns = { left: [1, 0], right: [-1, 0], up: [0, 1], down: [0, -1] };
 
-/** Poses of a head that does what a challenge asks: straight, then to each step and back. `yaw`, `pitch`: how far, in degrees. */
+/**
+ * Poses of a head that follows a challenge: straight, then to each step and back. `yaw`, `pitch`: maximum
+ * angles in degrees.
+ */
 export function posesOf(steps, { yaw = 24, pitch = 23 } = {}) {
   const path = steps.flatMap((step) => {
     const [across, along] = turns[step];

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { chunk, expectProblem, lastChunk, photoForm, RawClient } from '../server/support/client.ts';
 import { TestServer, transport } from '../server/support/server.ts';
 
-/** How many connections there may be, and how they end. */
+/** Limits on connections, and how connections end. */
 
 const body = photoForm();
 /** For the tests that neither end it nor count all of its connections. */
@@ -33,7 +33,7 @@ test('of the admin listener that are idle make way for a probe', async () => {
   const head = 'GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n';
   const idle = Array.from({ length: 40 }, () => new RawClient(port));
   onTestFinished(() => idle.forEach(({ socket }) => void socket.destroy()));
-  // Every other one has asked something and is kept.
+  // Every other one has sent a request and is kept alive.
   for (const client of idle.filter((_item, at) => at % 2 === 0)) client.write(head);
   for (const client of idle.slice(0, 8)) await client.closed;
   const late = idle.at(-1)!;
@@ -67,14 +67,14 @@ test('at a shutdown uploads that are under way are answered, and what comes afte
   const kept = connect(server);
   kept.write(server.getHead());
   await kept.answer();
-  // Their connections are made, and nothing has come on them.
+  // Their connections are established, and nothing has arrived on them.
   const silent = Array.from({ length: 5 }, () => connect(server));
   await Promise.all(silent.map(({ socket }) => once(socket, 'connect')));
   await server.metricBecomes('facematch_requests_in_flight', 1);
   server.child.kill('SIGTERM');
   await server.line(server.stderr, /shutting down/);
 
-  // Large enough to be still on its way when it is refused.
+  // Large enough to be still in transit when it is rejected.
   const large = Buffer.concat([Buffer.from(server.lengthHead(8_000_000)), Buffer.alloc(8_000_000)]);
   kept.write(server.getHead());
   for (const client of silent) client.write(large);

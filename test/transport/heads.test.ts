@@ -3,16 +3,16 @@ import { chunk, lastChunk, paths, photoForm, RawClient, twoPhotos } from '../ser
 import { TestServer, transport } from '../server/support/server.ts';
 
 /**
- * Heads and framings as networks, proxies and clients send them, on whatever speaks HTTP here; vitest.config.ts has
- * the same run on the others. docs/uws-lifecycle.md has the table "What µWS does not take". And what heads are for: pages of
- * other origins, and the listener that is for operators alone.
+ * Request headers and framings as networks, proxies and clients send them, on the current HTTP server;
+ * vitest.config.ts runs the same on the others. docs/uws-lifecycle.md has the table "What µWS does not take".
+ * Also CORS, and the listener for operators.
  */
 
 const server = await TestServer.forFile({
   env: { FACEMATCH_CORS_ORIGINS: 'https://app.example', FACEMATCH_ADMIN_HOSTS: 'server,Admin.example' },
 });
 
-/** What is answered, by what speaks HTTP: a status, or undefined for a connection on which nothing is said. */
+/** Expected result by HTTP server: a status, or undefined for a connection without a response. */
 type Answered = Readonly<Record<typeof transport, number | undefined>>;
 const everywhere = (status: number): Answered => ({ node: status, uws: status });
 
@@ -21,7 +21,7 @@ const get = (lines = '', version = '1.1') =>
 const fields = (count: number) => Array.from({ length: count }, (_item, at) => `x-${at}: 1\r\n`).join('');
 const cookie = (length: number) => `cookie: ${'c'.repeat(length)}\r\n`;
 
-/** Writes in pieces as Ethernet delivers them, each in a packet of its own. */
+/** Writes in pieces as Ethernet delivers them, each in a separate packet. */
 async function writePieces(client: RawClient, text: string): Promise<void> {
   client.socket.setNoDelay(true);
   for (let at = 0; at < text.length && !client.socket.destroyed; at += 1400) {
@@ -30,7 +30,7 @@ async function writePieces(client: RawClient, text: string): Promise<void> {
   }
 }
 
-/** Resolves to the first status that is final, or to undefined when the connection ends without one. */
+/** Resolves to the first status that is final, or to undefined if the connection ends without one. */
 async function statusOf(client: RawClient): Promise<number | undefined> {
   const status = () => Number(/^HTTP\/1\.1 ([2-5]\d\d)/m.exec(client.text)?.[1] ?? 0);
   await Promise.race([client.closed, client.until(() => status() > 0)]);

@@ -16,7 +16,7 @@ import { newFolder } from '../support/folder.ts';
 import { surfaces } from '../support/surface.mjs';
 import { posesOf, sitter, turnedFrames } from '../support/turned-head.mjs';
 
-/** A liveness check: a challenge, and frames of a head that moves as it asks. */
+/** A liveness check: a challenge, and frames of a head that moves as requested. */
 
 const scopes = ['match:live'] as const;
 const home = new Home();
@@ -32,7 +32,7 @@ const env = {
   FACEMATCH_ENDPOINTS,
   FACEMATCH_AUDIT_LOG: audit,
   FACEMATCH_EMBEDDING_CACHE_SIZE: '200',
-  // Sixteen frames take long on a machine that is busy.
+  // Sixteen frames take long on a busy machine.
   FACEMATCH_DEADLINE_MS: '60000',
 };
 const server = await TestServer.forFile({ env }, home);
@@ -50,7 +50,7 @@ const getChallenge = (key = keys.one, from = server) => from.send({ path: paths.
 const answer = (fields: Fields, key = keys.one, to = server): Promise<Answer> =>
   to.match(fields, { path: paths.live, key });
 
-/** A challenge that asks for these steps: they are drawn, so it may take a few. */
+/** Requests a challenge with these steps: they are drawn at random, so it may take a few. */
 async function challengeFor(...wanted: string[]): Promise<string> {
   for (;;) {
     const { body } = await getChallenge();
@@ -162,7 +162,7 @@ describe('a challenge is rejected', () => {
     for (const text of [forged, 'x', 'A'.repeat(513), challenge + challenge])
       expect(await reasonFor(text)).toEqual([400, 'invalid_challenge', 'malformed']);
     expect(await reasonFor(challenge, keys.two)).toEqual([400, 'invalid_challenge', 'other_key']);
-    // It was not used up by that.
+    // The rejection did not use it up.
     expect(await reasonFor(challenge)).toEqual([200, undefined, undefined]);
   });
 
@@ -170,7 +170,7 @@ describe('a challenge is rejected', () => {
     const own = new Home();
     const key = own.key({ scopes });
     const file = join(newFolder(), 'clock.mjs');
-    // The clock of the server goes on by a minute whenever a request comes.
+    // The server's clock advances by a minute with each request.
     writeFileSync(file, 'const now = Date.now; let calls = 0; Date.now = () => now() + 5000 * calls++;\n');
     const later = await TestServer.forTest({ env: { FACEMATCH_ENDPOINTS }, node: ['--import', file] }, own);
     const { body } = await getChallenge(key, later);
@@ -232,7 +232,7 @@ describe('a request', () => {
     const { challenge, steps } = (await getChallenge(keys.poor)).body;
     const frame = await framesOf(steps);
     expect(frame).toHaveLength(16);
-    // Of 18 tokens one is gone. The first of a request is not given back.
+    // Of 18 tokens one is gone. The first of a request is not returned.
     const dear = await answer({ challenge, frame, image2: Array(3).fill(reference) }, keys.poor);
     expect(dear.status).toBe(429);
     const { status, headers, body } = await answer({ challenge, frame, image2: reference }, keys.poor);

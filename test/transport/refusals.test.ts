@@ -17,8 +17,8 @@ import {
 import { Home, idOf, TestServer } from '../server/support/server.ts';
 
 /**
- * In which order requests are judged, what is said of keys, and every limit at the limit and one past it;
- * contract.test.ts provokes each code by itself.
+ * The order in which requests are checked, what is reported about keys, and every limit at its value and one
+ * past it; contract.test.ts provokes each code separately.
  */
 
 const maxBody = 3_000_000;
@@ -31,7 +31,7 @@ const keys = {
   poor: home.key({ rate: 0.001, burst: 1 }),
 };
 revokeKey(home.keysFile, idOf(keys.revoked));
-/** Keys by the scope that each lacks; it has all others. */
+/** Keys by the scope that each lacks; each has all others. */
 const without = new Map<string, string>(
   scopes.map((scope) => [scope, home.key({ scopes: scopes.filter((one) => one !== scope) })]),
 );
@@ -42,7 +42,7 @@ const env = {
 const server = await TestServer.forFile({ env }, home);
 
 describe('the order of judgement', () => {
-  // Each row is wrong in everything from its own step on; what is told is the step's, before the body is sent.
+  // Each row is wrong in every step from its own on; the response reports that step, before the body is sent.
   const wrong = { 'content-type': 'text/plain', 'content-length': String(maxBody + 1) };
   const keyless = { ...wrong, 'x-api-key': undefined };
   const advanced = `POST ${paths.advanced} HTTP/1.1`;
@@ -56,7 +56,7 @@ describe('the order of judgement', () => {
     ['length before type', wrong, 'body_too_large'],
     ['type before form', { ...wrong, 'content-length': '100000' }, 'unsupported_media_type'],
   ])('%s', async (_what, headers, code, line) => {
-    // The poor key's one token, should it still be there.
+    // The poor key's one token, if it still has it.
     await server.getModels({ key: keys.poor });
     expectProblem(await server.sendRaw(server.head(headers, line)), code);
   });

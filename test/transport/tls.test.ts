@@ -7,7 +7,10 @@ import { hasOpenssl } from '../fixtures/credentials.ts';
 import { connectTls, formType, paths, photoForm, RawClient } from '../server/support/client.ts';
 import { TestServer } from '../server/support/server.ts';
 
-/** The service speaks TLS by itself. What holds for plain connections, the other files of this folder have; here a few of each kind. */
+/**
+ * The service uses TLS itself. The other files of this folder cover plain connections; this one has a few of
+ * each kind.
+ */
 
 let server: TestServer;
 let ca: Buffer;
@@ -63,7 +66,7 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
     const versions = (version: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3') => ({
       minVersion: version,
       maxVersion: version,
-      // Else the client itself refuses what is old.
+      // Otherwise the client itself would reject old versions.
       ciphers: 'DEFAULT:@SECLEVEL=0',
     });
 
@@ -99,7 +102,7 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
     await dispatcher.close();
     const all = { ...headers, 'content-length': bytes.length };
     const outgoing = httpsRequest(url, { method: 'POST', ca, headers: all });
-    // Behind the answer both ends close, and TLS may have something to say to one that has.
+    // After the response both ends close, and TLS may still have to send to a closed one.
     outgoing.on('error', () => {});
     outgoing.end(bytes);
     const [response] = await once(outgoing, 'response');

@@ -11,10 +11,13 @@ import { connectTls } from '../server/support/client.ts';
 import { transport } from '../server/support/server.ts';
 import { newFolder } from '../support/folder.ts';
 
-/** Answers that their clients do not read, or read late: listeners of this process, whose answers are larger than the server's. */
+/**
+ * Responses that their clients do not read, or read late: listeners of this process, whose responses are
+ * larger than the server's.
+ */
 
 const MiB = 1024 * 1024;
-/** More than a kernel holds for a connection. */
+/** More than a kernel buffers for a connection. */
 const size = 12 * MiB;
 const document = Buffer.alloc(size, 'document\n');
 
@@ -55,12 +58,12 @@ describe.each([
     return socket;
   }
 
-  /** All that comes until there is a whole answer or the connection ends. */
+  /** Returns everything received until there is a complete response or the connection ends. */
   async function read(socket: Socket): Promise<Buffer> {
     const pieces: Buffer[] = [];
     let missing = size;
     for await (const piece of socket) {
-      // The first has the whole head.
+      // The first has all headers.
       if (pieces.length === 0) missing += piece.indexOf('\r\n\r\n') + 4;
       pieces.push(piece);
       missing -= piece.length;
@@ -107,7 +110,8 @@ describe.each([
     const document = await ask('/document');
     const own = [first, ...(await readsNothingOf(3, '/own'))];
     expect(unread.held_bytes).toBe(3 * size);
-    // Which one it is depends on what the kernel's buffers took since the last look; test/unit/upload.test.ts has the order.
+    // Which one it is depends on what the kernel's buffers accepted since the last check;
+    // test/unit/upload.test.ts covers the order.
     const lengths = await Promise.all(own.map(async (socket) => (await read(socket)).length));
     expect(lengths.filter((length) => length < size)).toHaveLength(1);
     expect((await read(document)).length).toBe(size);

@@ -13,7 +13,7 @@ import {
 } from '../server/support/client.ts';
 import { Home, TestServer, transport } from '../server/support/server.ts';
 
-/** How bodies arrive, and what becomes of those that do not. */
+/** How bodies arrive, and what happens to those that do not. */
 
 const body = photoForm();
 const home = new Home();
@@ -65,7 +65,7 @@ describe('a body', () => {
   });
 
   test.each([1, 7, 1000, 100_000])('comes in chunks of %i bytes', async (size) => {
-    // Small chunks for the form's headers, where the parser has to look closely, and the rest in one.
+    // Small chunks for the form's headers, which the parser reads closely, and the rest in one.
     const small = body.subarray(0, Math.min(body.length, size * 200));
     const chunks: Buffer[] = [];
     for (let at = 0; at < small.length; at += size)
@@ -159,7 +159,7 @@ test.each<[string, string]>([
   ['two lengths', 'content-length: 5\r\ncontent-length: 6\r\n'],
   ['the same length twice', 'content-length: 5\r\ncontent-length: 5\r\n'],
   ['a length that is no number', 'content-length: 5x\r\n'],
-  // As the last field, where node:http takes it for none.
+  // As the last field, which node:http ignores.
   ['an empty length', 'content-length: \r\n'],
   ['an unknown transfer coding', 'transfer-encoding: gzip, chunked\r\n'],
 ])(
@@ -167,7 +167,7 @@ test.each<[string, string]>([
   async (_what, lines) => {
     const plain = server.head({ 'x-note': 'GET /smuggled HTTP/1.1' });
     const head = `${plain.slice(0, -2)}${lines}\r\n`;
-    // The second packet looks like a request of its own.
+    // The second packet looks like a separate request.
     const middle = head.indexOf('GET /smuggled');
     for (const places of [[], [middle]]) {
       const one = new RawClient(server.port);
@@ -221,7 +221,7 @@ describe('a slow sender', () => {
 
 test('memory for uploads that one key has used up is there for others, and comes back', async () => {
   client.write(Buffer.concat([Buffer.from(server.lengthHead(19_000_000)), Buffer.alloc(18_999_999)]));
-  // The last byte is charged already: it lies in a huge page.
+  // The last byte is charged already, because it is in a huge page.
   await server.metricBecomes('facematch_upload_bytes', 19_000_000);
   const answer = await server.sendRaw(server.lengthHead(19_000_000));
   expect(answer.body).toMatchObject({ status: 503, code: 'overloaded' });
@@ -272,7 +272,7 @@ describe('behind an answer that came early', () => {
     for (; sent < 100 && !client.socket.destroyed; sent++)
       await new Promise((written) => client.socket.write(megabyte, written));
     await client.closed;
-    // 40 MiB, and what lay in the kernel's buffers.
+    // 40 MiB, and the contents of the kernel's buffers.
     expect(sent).toBeGreaterThanOrEqual(40);
     expect(sent).toBeLessThan(100);
   });

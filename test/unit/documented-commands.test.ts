@@ -8,7 +8,10 @@ import { buildProgram } from '../../src/cli/program.ts';
 import { projectPath } from '../../src/config/paths.ts';
 import { documentedCommands, pages } from '../support/doc-commands.ts';
 
-/** Commands and links in the pages lead to something. What can be run is run by test/slow/server/documented-requests.test.ts. */
+/**
+ * Checks that commands and links in the pages are valid. test/slow/server/documented-requests.test.ts runs
+ * what can be run.
+ */
 
 const commands = documentedCommands();
 
@@ -48,7 +51,7 @@ test('every figure of the benchmarks says at which commit it was measured', () =
   expect(without).toEqual([]);
 });
 
-/** The places of a page that a link can name: headings as GitHub names them, and ids. */
+/** Returns the anchors of a page: headings as GitHub names them, and ids. */
 function anchorsOf(text: string): Set<string> {
   const prose = text.replaceAll(/^```.*?^```$/gms, '');
   const headings = [...prose.matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
@@ -72,7 +75,7 @@ test.each([...linking.keys()])('every file and every heading that %s links to is
   expect(broken.map(([link]) => link)).toEqual([]);
 });
 
-/** Files of the repository by path, and their names alone. */
+/** Files of the repository by path, and by name alone. */
 const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
   cwd: projectPath('.'),
   encoding: 'utf8',
@@ -80,7 +83,7 @@ const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
 const folders = new Set(tracked.map((file) => dirname(file)));
 const names = new Set(tracked.map((file) => basename(file)));
 const rooted = /^(?:bench|deploy|docs|lab|models|native|scripts|src|test)\/[\w./-]*\w$/;
-/** A reader makes or downloads them, or a build does. */
+/** Files that a reader or a build creates or downloads. */
 const elsewhere = ['facematch.d.mts', 'facematch.mjs', 'first-match.mjs', 'onnxruntime_cxx_api.h'];
 const bare = /^[\w-]+(?:\.\w+)*\.(?:cpp|h|mjs|mts|test\.ts|ts)$/;
 
@@ -97,7 +100,7 @@ test.each([...linking.keys()])('every path in the code spans of %s exists', (fil
   expect(dead).toEqual([]);
 });
 
-/** Whether it is a tracked file or folder. */
+/** Returns true for a tracked file or folder. */
 function isThere(path: string): boolean {
   const folder = path.replace(/\/$/, '');
   return (
@@ -130,7 +133,7 @@ test('no package at run time has a licence that a service may not be built upon'
   expect([...licences].sort()).toEqual(allowed);
 });
 
-/** The floors from the top down; a room imports from its own floor and from those below. */
+/** The layers from the top down; a folder imports only from its own layer and from those below. */
 const floors = [
   ['cli'],
   ['server'],

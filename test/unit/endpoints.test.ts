@@ -23,7 +23,10 @@ import { Calibration } from '../../src/scoring/calibration.ts';
 import { frameLimits } from '../../src/scoring/motion.ts';
 import { comparePersons } from '../../src/scoring/persons.ts';
 
-/** Every answer is of its schema, whatever was found; every field comes back as it was sent, and a wrong one is refused. */
+/**
+ * Every response matches its schema, whatever was found; every field is returned as it was sent, and a wrong
+ * one is rejected.
+ */
 
 const takers = endpoints.flatMap((one) => (one.takes === 'images' ? [one] : []));
 const own = { min_det_score: 0.7, live_threshold: 0.4 };
@@ -117,7 +120,7 @@ describe('answers', () => {
     });
 
   test.each(takers)('$id: an answer of its schema, or a problem of the table', (endpoint) => {
-    // Unknown members are a fault here.
+    // Unknown members are an error here.
     const schema = (endpoint.success.schema as z.ZodObject).strict();
     let answered = 0;
     const check = (made: Analysed) => {
@@ -144,7 +147,7 @@ describe('answers', () => {
           read.add(String(name));
           return Reflect.get(target, name);
         },
-        // A copy would read all of them, whether or not anything uses them.
+        // A copy would read all of them, used or not.
         ownKeys() {
           throw new Error('Pick the options that are used in place of copying all');
         },
@@ -181,7 +184,7 @@ describe('answers', () => {
   });
 });
 
-/** The response, with what a worker calculates before it. */
+/** Builds the response, with the result of the worker before it. */
 function answerOf(endpoint: ImageEndpoint, given: Analysed) {
   const step = endpoint.persons?.(given);
   const cohortScores = (vectors: Float32Array) => new Float32Array(vectors.length / 2);
@@ -208,7 +211,7 @@ function withFrames(given: Analysed): Analysed {
   return { ...given, photos, outcomes, steps: ['left', 'up'] };
 }
 
-/** What an endpoint requires besides images. */
+/** Fields that an endpoint requires besides images. */
 const tokensOf = ({ fields }: ImageEndpoint) =>
   Object.entries<FieldRule>(fields).flatMap(([name, { kind }]) =>
     kind === 'token' ? [[name, 'token']] : [],
@@ -267,7 +270,7 @@ function anyOf(rule: FieldRule): fc.Arbitrary<string | number | boolean> {
   }
 }
 
-/** Text that no field may take, or none of its kind. */
+/** Text that is invalid for every field, or for its kind. */
 const everywhere = [' ', '\0', '1 ', ' 1', '1\t', 'yes', 'null', 'NaN', 'Infinity', 'FAST'];
 const numbers = '1e2 +1 -0 ٣ 0x1 1_0 1,5 1. .5 00 --1 -0.0 1/2 50% -2'.split(' ');
 const wrong: Record<FieldRule['kind'], readonly string[]> = {
@@ -293,7 +296,7 @@ describe('fields', () => {
         const includes = name === 'reject_presentation_attack' ? { detect_presentation_attack: read } : {};
         const options = { ...defaults, ...own, ...includes, [name]: read };
         expect(formOf(endpoint, { [name]: String(value) })).toMatchObject({ options, warnings: [] });
-        // In JSON as itself, or as the text that a form would have.
+        // The value in JSON, or as the text that a form would have.
         for (const sent of [value, String(value)])
           expect(jsonOf(endpoint, { [name]: sent })).toMatchObject({ options, warnings: [] });
       }),
@@ -339,7 +342,7 @@ describe('fields', () => {
   );
 
   test.each(takers)('$id: names the fields that came in place of a missing image', (endpoint) => {
-    // File inputs of a page in which nobody chose a file.
+    // File inputs of a page in which no file was chosen.
     const part = (name: string) =>
       `--b\r\ncontent-disposition: form-data; name="${name}"; filename=""\r\n\r\n\r\n`;
     const tokens = tokensOf(endpoint).map(

@@ -23,7 +23,7 @@ const reasons = (judged: Parameters<typeof lowQuality>[1]) =>
   lowQuality('image1', judged).map(({ reason }) => reason);
 
 describe('a face', () => {
-  // One step of what the answer tells: pixels in whole numbers, degrees with one decimal, shares with two.
+  // The smallest step in the response: pixels in integers, degrees with one decimal, shares with two.
   const steps: Record<Member, number> = {
     face_pixels: 1,
     sharpness: 0.01,
@@ -50,13 +50,13 @@ describe('a face', () => {
     pose: { yaw: 70, pitch: 0, roll: 0 },
     quality: { sharpness: 0, brightness: 1, face_pixels: 1, dot_pitch: 3, stretch: 1.5 },
   };
-  // Leaning is turned upright; darkness and looking up or down cost too few matches for a warning.
+  // A tilted head is rotated upright; darkness and looking up or down cost too few matches for a warning.
   test.each([
     ['turned to either side', [face('yaw', 60), face('yaw', -60)], ['turned']],
     ['leaning', [-180, -90, 45, 179.9].map((roll) => face('roll', roll)), []],
     ['dark, or looking up or down', [face('brightness', 0.03), face('pitch', 40), face('pitch', -40)], []],
     ['of a pack that cannot tell what is covered', [unknown], []],
-    // How far one that is turned is stretched cannot be told.
+    // The stretch of a turned face cannot be determined.
     ['poor for several reasons', [poor], ['small', 'blurred', 'bright', 'turned', 'occluded', 'printed']],
   ])('that is %s', (_what, faces, expected) => {
     for (const one of faces) expect(reasons(one)).toEqual(expected);
@@ -104,7 +104,7 @@ describe('a refusal of faces', () => {
 });
 
 describe('quality components', () => {
-  /** The components of a face whose eyes are `distance` pixels apart. */
+  /** Returns the components of a face whose eyes are `distance` pixels apart. */
   function componentsOf({ distance = 70, yaw = 0, roll = 0 }) {
     const landmarks = { right_eye: [0, 0], left_eye: [distance, 0] };
     const turned = { landmarks, pose: { yaw, pitch: 0, roll } };

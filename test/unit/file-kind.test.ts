@@ -7,7 +7,7 @@ import { declaredSize } from '../../src/engine/image-size.ts';
 import { sample } from '../fixtures/images.ts';
 import { without } from '../support/without.mjs';
 
-/** What clients send in place of an image gets a name, and words that say what to do. */
+/** Data that clients send instead of an image gets a name and advice. */
 
 const jpeg = sample(1);
 const png = Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x00', 'latin1');
@@ -64,7 +64,7 @@ const cases: Record<string, [words: RegExp, texts: string, ...others: Buffer[]]>
   unknown: [/no kind/, '', ...strange.map(latin1), jpeg.subarray(20, 900)],
 };
 
-/** The members of the problem that bytes get which no decoder knows. */
+/** Returns the members of the problem for bytes that no decoder recognises. */
 function told(bytes: Uint8Array) {
   const unknown = { ok: false, code: 'unsupported_image_format', detected: 'unknown' } as const;
   const fault = without(tellText<NativeFailure>(unknown, bytes), 'ok') as Omit<typeof unknown, 'ok'>;
@@ -109,7 +109,7 @@ test.each(Object.entries(cases))('what is no image is told as %s', (detected, [w
   }
 });
 
-/** The size that the head of an image declares, as another decoder writes it. */
+/** The size in the header of an image, as another decoder writes it. */
 
 const drawn = (width: number, height: number) =>
   sharp({ create: { width, height, channels: 3, background: 'red' } });

@@ -11,7 +11,10 @@ import { create, editKeyFile } from '../../src/cli/key-edits.ts';
 import type { Problem } from '../../src/errors.ts';
 import { newFolder } from '../support/folder.ts';
 
-/** What depends on time, on the address, or on a shared limiter; test/transport/refusals.test.ts has the order of the checks. */
+/**
+ * Behaviour that depends on time, on the IP address, or on a shared limiter; test/transport/refusals.test.ts
+ * has the order of the checks.
+ */
 
 const now_ms = Date.UTC(2100, 0, 1);
 const silent = { info: () => {}, warn: () => {} };
@@ -46,7 +49,7 @@ interface Sent {
   after_ms?: number;
 }
 
-/** The code of a refusal, or undefined, with Retry-After where there is one; a request by itself. */
+/** Returns the code of a rejection, or undefined, with Retry-After if present; for a separate request. */
 function ask(gate: Gate, key: string, { scope, after_ms = 0 }: Sent = {}) {
   const charge = new QuotaUse(gate, { peer: '192.0.2.1', headers: new Map([['x-api-key', key]]) });
   const refusal = charge.admit(scope ?? 'match:basic', 1, now_ms + after_ms) as Problem | undefined;

@@ -3,7 +3,10 @@ import { expect, test } from 'vitest';
 import { projectPath } from '../../src/config/paths.ts';
 import { examples } from '../../src/site/examples.ts';
 
-/** The tables of pages that come from tables of the source alone; test/server/docs.test.ts has the pages for which something must be built. */
+/**
+ * Tables of pages that are generated from the source alone; test/server/docs.test.ts has the pages that need
+ * a build.
+ */
 
 const markdown = await import(projectPath('scripts/lib/markdown.mjs'));
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { containerMark, installation, type Part, repair } from '../../src/config/installation.mjs';
 import { newFolder } from '../support/folder.ts';
 
-/** A folder of an installation, with these files and this package.json. */
+/** Creates a folder of an installation, with these files and this package.json. */
 function folderWith(files: readonly string[], manifest: object = {}) {
   const folder = newFolder();
   mkdirSync(folder, { recursive: true });

@@ -6,7 +6,7 @@ import { matchMany } from '../../src/endpoints/match-many.ts';
 import { JsonScan } from '../../src/engine/json-scan.ts';
 import { Problem } from '../../src/errors.ts';
 
-/** JSON is read as JSON.parse reads it; what that would not take is refused. Base64 has test/native/addon.test.ts. */
+/** JSON is read like JSON.parse, and rejected like it. test/native/addon.test.ts has base64. */
 
 /** Without the addon only the end of a text is decoded, which is all of a short one. */
 const wholeGroups = () => ({ read: 0, written: 0 });

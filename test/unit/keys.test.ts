@@ -210,7 +210,7 @@ describe('writing the key file', () => {
 
   test.each([0o600, 0o640, 0o400, 0o440, 0o740])('keeps owner, group and mode %o of it', (mode) => {
     write({ version: 1, keys: [] }, mode);
-    // Only root may give a file away.
+    // Only root may change the owner of a file.
     const isRoot = process.getuid?.() === 0;
     if (isRoot) chownSync(file, 4711, 4712);
     const { uid, gid } = statSync(file);

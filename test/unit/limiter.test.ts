@@ -7,7 +7,7 @@ import { redisInstalled, TestRedis } from '../server/support/redis.ts';
 
 /** Token buckets, in the process and by the script in a real Redis. */
 
-/** One request: it comes `after_ms` after the one before it, and asks for `cost`. */
+/** One request: it arrives `after_ms` after the previous one and asks for `cost`. */
 interface Step {
   after_ms: number;
   cost: number;
@@ -157,7 +157,7 @@ test.each([
   ]);
 });
 
-/** Fractions of a millisecond, as Redis's clock has them, and steps back. */
+/** Fractions of a millisecond, as on Redis's clock, and steps back. */
 const stepsOf = (quota: fc.Arbitrary<Quota>) => {
   const cost = fraction(-50, 1200);
   const step = fc.record({ after_ms: fraction(-50, 5000), cost, settles: fc.boolean(), quota });
@@ -171,7 +171,7 @@ interface Timed {
   quota: Quota;
 }
 
-/** All steps in one script: Redis's own clock stands still meanwhile, so no bucket expires by it. */
+/** All steps run in one script: Redis's own clock stands still meanwhile, so no bucket expires by it. */
 const replay = `${bucketFunction}
 local answers = {}
 for index, step in ipairs(cjson.decode(ARGV[1])) do
@@ -193,7 +193,7 @@ describe.skipIf(!redisInstalled)('the bucket in Redis', () => {
 
   const inRedis = async (timed: readonly Timed[]) => {
     await redis.del('replayed');
-    // They go as text with 17 digits, because cjson's own numbers would lose the last of them.
+    // They are passed as text with 17 digits, because cjson's own numbers would lose the last of them.
     const rows = timed.map(({ now_ms, quota, cost, settles }) =>
       [now_ms, quota.rate, quota.burst, cost, settles].map(String),
     );

@@ -28,16 +28,16 @@ function writeManifest(text: string): void {
   writeFileSync(join(directory, 'manifest.json'), text);
 }
 
-/** The members that other families have in place of those of rfb. */
+/** Members of other families that replace those of rfb. */
 const detectors = {
   scrfd: { ...usual.scrfd!.grids, scores: ['443', '468', '493'], boxes: ['446', '471', '496'] },
   retinaface: { ...usual.retinaface!.grids, scores: 'conf', boxes: 'loc' },
 };
 
-/** The default manifest with liveness nets, or one whose detector is of that family. */
+/** The default manifest with liveness nets, or one whose detector belongs to that family. */
 function manifestOf(family?: string): Json {
   const base = JSON.parse(family === 'yunet' ? yunetManifest : defaultManifest);
-  // Three points of a table stand for all.
+  // Three points of a table represent all.
   for (const table of Object.values<{ points: unknown[] }>(base.calibration)) table.points.splice(3);
   if (family === 'scrfd' || family === 'retinaface') {
     const square = { width: 640, height: 640 };
@@ -49,7 +49,7 @@ function manifestOf(family?: string): Json {
   return { ...base, liveness: { family: 'minifasnet', live_threshold: 0.5, nets } };
 }
 
-/** A manifest with the member at a dotted path set; undefined takes it away. */
+/** Returns a manifest with the member at a dotted path set; undefined removes it. */
 function manifestWith(path: string, value: unknown, from = JSON.parse(defaultManifest) as Json): string {
   const manifest = structuredClone(from);
   const members = path.split('.');
@@ -145,7 +145,7 @@ describe('a manifest', () => {
   const rising = 'must rise, each a multiple of the one before';
   const upright = 'must have the left eye right of the right one, and the mouth below';
 
-  /** One member of each kind with the edges of what it may be, and what else a member must be. */
+  /** One member of each kind with the limits of its values, and further rules for members. */
   const members: [path: string, taken: unknown[], refused: unknown[], family?: string, message?: string][] = [
     ['detector.channels', ['bgr'], ['grey', 'gbr']],
     ['landmarks.channels', ['grey'], ['rgb', 'bgr']],

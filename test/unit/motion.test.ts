@@ -18,7 +18,10 @@ const turns: Record<Step, readonly [yaw: number, pitch: number]> = {
   down: [0, -1],
 };
 
-/** A frame with this pose, and points that differ a little from frame to frame, as those of a camera do. */
+/**
+ * Returns a frame with this pose, and points that differ a little from frame to frame, like those of a
+ * camera.
+ */
 function frameOf([yaw, pitch]: readonly [number, number], index: number): MotionFrame {
   const jitter = (i: number) => Math.sin(7 * index + i) / 2;
   return {
@@ -30,7 +33,10 @@ function frameOf([yaw, pitch]: readonly [number, number], index: number): Motion
   };
 }
 
-/** Straight twice, then each step: part of the way, all the way twice, back, straight. `strength` in multiples of the bar. */
+/**
+ * Straight twice, then each step: part of the way, all the way twice, back, straight. `strength` in multiples
+ * of the bar.
+ */
 function show(steps: readonly Step[], strength = 1.2): MotionFrame[] {
   const poses: [number, number][] = [
     [0, -2],

@@ -5,7 +5,10 @@ import { describe, expect, it, test } from 'vitest';
 import { Problem } from '../../src/errors.ts';
 import { boundaryOf, parseMultipart, parseMultipartInTurns } from '../../src/http/body/multipart.ts';
 
-/** Forms by hand and forms at random, byte by byte: a string stands for its latin1 bytes, so that "\xff" is one. */
+/**
+ * Forms written by hand and at random, byte by byte: a string represents its latin1 bytes, so "\xff" is one
+ * byte.
+ */
 
 const limits = { parts: 16, header_bytes: 8192 };
 
@@ -31,7 +34,7 @@ interface ReadPart {
   content: string;
 }
 
-/** The parts with their bytes as a latin1 string. */
+/** Returns the parts with their bytes as a latin1 string. */
 function readParts(body: Buffer, boundary = 'b', within = limits): ReadPart[] {
   return parseMultipart(body, boundary, within).map(({ start, end, ...headers }) => ({
     ...headers,
@@ -39,7 +42,7 @@ function readParts(body: Buffer, boundary = 'b', within = limits): ReadPart[] {
   }));
 }
 
-/** Why it is refused, and at which byte; other errors are thrown again. */
+/** Returns why it is rejected, and at which byte; other errors are thrown again. */
 function refusalOf(act: () => unknown) {
   try {
     act();
@@ -251,7 +254,7 @@ it('a short boundary is found where Buffer.indexOf finds it', () => {
   );
 });
 
-/** Bodies made to be slow to parse, each of about `size` bytes, well-formed or not. */
+/** Returns bodies that are slow to parse, each of about `size` bytes, well-formed or not. */
 const hostileBodies: Record<string, (size: number) => Buffer> = {
   'boundaries that lack their last character': (size) => oneField('\r\n--'.repeat(size / 4)),
   'lookalikes with long padding': (size) => oneField(`\r\n--b${' '.repeat(1000)}A`.repeat(size / 1006)),
@@ -265,7 +268,7 @@ const hostileBodies: Record<string, (size: number) => Buffer> = {
   'no boundary at all': (size) => bytes('\r\n--a'.repeat(size / 5)),
 };
 
-// So large that a parser which passed over it again and again would not come to an end within the test's time.
+// So large that a parser with repeated passes would not finish within the test's time.
 test.each(Object.entries(hostileBodies))(
   'a hostile body of %s is read in one pass, or refused',
   (_title, make) => {
@@ -325,7 +328,10 @@ describe('a body of several turns', () => {
   });
 });
 
-/** What @fastify/busboy reads; undefined for an error. Every part is a file to it, so that none is decoded. */
+/**
+ * Returns the parts that @fastify/busboy reads; undefined for an error. It treats every part as a file, so
+ * that none is decoded.
+ */
 function readWithBusboy(body: Buffer, contentType: string): Promise<ReadPart[] | undefined> {
   return new Promise((resolve) => {
     const headers = { 'content-type': contentType };
@@ -345,7 +351,7 @@ function readWithBusboy(body: Buffer, contentType: string): Promise<ReadPart[] |
   });
 }
 
-/** Parts in the form that both agree on, with the three escapes of browsers decoded. */
+/** Returns the parts in the form that both agree on, with the three escapes of browsers decoded. */
 function normalised(parts: ReadPart[] | undefined): ReadPart[] | undefined {
   const decode = (name: string) => name.replace(/%(22|0D|0A)/g, decodeURIComponent);
   return parts?.map(({ name, filename, content }) => ({
@@ -363,7 +369,10 @@ interface Form {
 
 const bcharsNoSpace = [..."0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'()+_,-./:=?"];
 
-/** RFC 2046 §5.1.1: 1 to 70 of the allowed characters, the last one not a blank. Short ones are likelier, and collide. */
+/**
+ * RFC 2046 §5.1.1: 1 to 70 of the allowed characters, the last one not a space. Short ones are more likely,
+ * and collide.
+ */
 const boundaries = fc
   .tuple(
     fc.oneof(
@@ -374,7 +383,7 @@ const boundaries = fc
   )
   .map(([start, last]) => start + last);
 
-/** Bytes that like to be where a parser is about to stop. */
+/** Bytes at which a parser is likely to stop. */
 function contentsFor(boundary: string): fc.Arbitrary<string> {
   const piece = fc.oneof(
     fc.constantFrom('\r', '\n', '\r\n', '-', '--', ' ', '\0', '\r\n--', boundary, boundary.slice(0, -1)),
@@ -387,7 +396,10 @@ function contentsFor(boundary: string): fc.Arbitrary<string> {
     .filter((content) => isFree(content, boundary));
 }
 
-/** Whether the text has no line that begins with the boundary, which busboy would take for a delimiter. */
+/**
+ * Returns true if the text has no line that begins with the boundary, which busboy would take for a
+ * delimiter.
+ */
 const isFree = (text: string, boundary: string) =>
   `\r\n${text}\r\n--${boundary}`.indexOf(`\r\n--${boundary}`) === text.length + 2;
 
@@ -396,7 +408,10 @@ const names = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 12 }).filter((name) => !/[\p{Cc}\p{Cs}]/u.test(name)),
 );
 
-/** A value as browsers write it, as a quoted pair, and bare. A backslash is left out where it would escape what comes after. */
+/**
+ * Returns a value as browsers write it, as a quoted pair, and bare. A backslash is omitted if it would escape
+ * the next character.
+ */
 const writers = [
   (value: string) => `"${value.replaceAll('"', '%22').replaceAll('\\', '/')}"`,
   (value: string) => `"${value.replace(/["\\]/g, '\\$&')}"`,
@@ -441,7 +456,7 @@ const partsFor = (boundary: string) =>
     )
     .filter(({ headers }) => isFree(headers, boundary));
 
-/** Forms that any parser should read, and read alike. */
+/** Returns forms that every parser should read alike. */
 const forms: fc.Arbitrary<Form> = boundaries.chain((boundary) =>
   fc
     .record({
@@ -459,7 +474,7 @@ const forms: fc.Arbitrary<Form> = boundaries.chain((boundary) =>
     }),
 );
 
-/** Bytes dropped, put in, or taken over from elsewhere in the form, at shares of its length. */
+/** Returns forms with bytes dropped, inserted, or copied from another place, at shares of their length. */
 function changesFor(boundary: string) {
   const tokens = ['', ...'\r,\n,\r\n,\0,",\\,;,:, ,-,--,*,%,\''.split(','), `\r\n--${boundary}`];
   const share = fc.double({ min: 0, max: 1, noNaN: true });
@@ -484,7 +499,7 @@ const tampered: fc.Arbitrary<Form> = forms.chain((form) =>
   }),
 );
 
-/** Undefined where it is refused. */
+/** Returns undefined if it is rejected. */
 function readOrRefuse({ body, boundary }: Form) {
   try {
     return readParts(body, boundary);
@@ -494,7 +509,7 @@ function readOrRefuse({ body, boundary }: Form) {
   }
 }
 
-// Under the second and third something was found once.
+// Bugs were found with the second and third seed once.
 describe.each([1, 7578, 2046])('with seed %i', (seed) => {
   const runs = { seed, numRuns: 2000, interruptAfterTimeLimit: 20_000 };
 
@@ -521,7 +536,10 @@ describe.each([1, 7578, 2046])('with seed %i', (seed) => {
   });
 });
 
-/** It takes whatever begins with the boundary for a delimiter, and loses parts with padding or without a body (RFC 2046 §5.1.1). */
+/**
+ * It takes everything that begins with the boundary for a delimiter, and loses parts with padding or without
+ * a body (RFC 2046 §5.1.1).
+ */
 function isBusboyAtFault({ body, boundary }: Form): boolean {
   const [, ...sections] = `\r\n${body.toString('latin1')}`.split(`\r\n--${boundary}`);
   const closing = sections.findIndex((section) => /^--[ \t]*(\r\n|$)/.test(section));

@@ -15,7 +15,7 @@ import { problemName } from '../../src/site/schemas.ts';
 import { AnswerJudge } from '../fixtures/openapi-answers.ts';
 import { without } from '../support/without.mjs';
 
-/** The document says what the tables say, and is what the OpenAPI specification calls a document. */
+/** The document agrees with the tables, and is a valid OpenAPI document. */
 
 const document = openApiDocument(readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') }));
 const judge = new AnswerJudge(document);
@@ -61,7 +61,7 @@ describe('the document', () => {
 
 const takers = endpoints.flatMap((one) => (one.takes === 'images' ? [one] : []));
 
-/** Generators of clients write these as string literals, some of them without escapes (orval). */
+/** Client generators write these as string literals, some of them without escapes (orval). */
 test('has no quotes or backslashes in values that become string literals of generated code', () => {
   const values: string[] = [];
   JSON.parse(JSON.stringify(document), (name, value) => {

@@ -10,7 +10,9 @@ function operatorsOf(bytes: Uint8Array): string[] {
   return decodeModel(bytes).graph!.node!.map(({ opType }) => opType!);
 }
 
-/** Small nets made by hand: [1, 2, 4, 4] in, `y` out, for what the three published nets do not show. */
+/**
+ * Small nets made by hand: [1, 2, 4, 4] in, `y` out, for cases that the three published nets do not cover.
+ */
 describe('a hand-made net', () => {
   const shape = [1, 2, 4, 4];
   const inputs = [1, 2].map((seed) =>

@@ -2,15 +2,15 @@ import { describe, expect, test } from 'vitest';
 import { type Finish, JobQueue, type Origin } from '../../src/engine/queue.ts';
 import { Problem } from '../../src/errors.ts';
 
-/** test/server/workers.test.ts has what a client sees: a full queue, the deadline, stuck workers. */
+/** test/server/workers.test.ts covers what a client observes: a full queue, the deadline, stuck workers. */
 
 interface Held extends Partial<Record<'workers' | 'capacity' | 'deadline_ms' | 'stuck_ms', number>> {
-  /** What jobs take at least, by their names; 0 where it is absent. */
+  /** Minimum times of jobs, by their names; 0 if absent. */
   estimates?: Record<string, number>;
   replace?(slot: number): boolean;
 }
 
-/** A queue whose jobs are names, and done when the test says so. */
+/** A queue whose jobs are names, and end when the test says so. */
 function held({ estimates = {}, ...options }: Held = {}) {
   const faults: string[] = [];
   const started: string[] = [];
@@ -21,7 +21,7 @@ function held({ estimates = {}, ...options }: Held = {}) {
   const queue = new JobQueue<string, string>({
     workers: 1,
     capacity: 9,
-    // Some requests are never done; none may be overdue while other tests run.
+    // Some requests never end; none may be overdue while other tests run.
     deadline_ms: 2 ** 31 - 1,
     stuck_ms: 5,
     now: () => now_ms,
@@ -52,7 +52,7 @@ function held({ estimates = {}, ...options }: Held = {}) {
     onJobFault: ({ kind, jobs, request_id, reason }) =>
       faults.push([kind, ...jobs, request_id, ...(reason ? [(reason as Error).message] : [])].join(' ')),
   });
-  /** After so much time more; by default each image takes 1 ms. */
+  /** Advances the clock by this much; by default each image takes 1 ms. */
   const end = async (job: string, ms = job.split('+').length) => {
     now_ms += ms;
     ends.get(job)!.resolve(undefined);
@@ -73,7 +73,7 @@ const isIdle = async (ticket: { idle: Promise<void> }) =>
   Promise.race([ticket.idle.then(() => true), new Promise((resolve) => setImmediate(() => resolve(false)))]);
 
 describe('handing over', () => {
-  // OWNER:IMAGES is submitted, !JOB ends, after 1 ms for each image or @MS.
+  // OWNER:IMAGES is submitted, !JOB ends, after 1 ms per image or @MS.
   test.each([
     ['to as many workers as are free', 2, 'a:a1,a2,a3', 'a1 a2'],
     ['in the order they came in', 1, 'k:a1,a2 k:b1 k:c1,c2 !a1 !a2 !b1 !c1', 'a1 a2 b1 c1 c2'],
@@ -178,7 +178,7 @@ describe('handing over', () => {
   });
 });
 
-/** Keys of which each has so many matches open all the time, and whose images take so long. */
+/** Keys with this many open matches all the time, and the time of their images. */
 async function share(workers: number, keys: Record<string, { image_ms: number; matches: number }>) {
   let now_ms = 0;
   const running: { owner: string; end_ms: number; resolve(): void }[] = [];

@@ -8,17 +8,19 @@ import type { Analysis, Face, NativeFailure } from '../../src/engine/addon.ts';
 import { Calibration, type CalibrationPoint, calibrationOf } from '../../src/scoring/calibration.ts';
 import type { FaceChoice } from '../../src/scoring/similarity.ts';
 
-/** Which faces are compared, and what their similarity says. */
+/** Which faces are compared, and the assessment of their similarity. */
 
 const table = pointsOf(-0.1, 1, 0.08, 0.1, 0.2, 0.01, 0.33, 0.001, 0.58, 0.000001);
 const calibration = new Calibration(table);
 
-/** Rounding may move a percent by this much where the exact answer would stay. */
+/** Maximum shift of a percent by rounding where the exact result would not change. */
 const rounding = 1e-9;
 
 const number = (min: number, max: number) => fc.double({ min, max, noNaN: true });
 const steps = fc.array(fc.tuple(number(0.001, 0.5), number(0.001, 0.99)), { minLength: 1, maxLength: 12 });
-/** Any table that a fit could give: similarities of normalised cosines, rates from 1 down by any factors. */
+/**
+ * Any table that a fit could return: similarities of normalised cosines, rates from 1 down by any factors.
+ */
 const anyTable = fc.tuple(number(-1, 0.5), steps).map(([first, all]) => {
   const points: CalibrationPoint[] = [[first, 1]];
   for (const [gap, factor] of all) {
@@ -32,7 +34,7 @@ function percentOf(scale: Calibration, similarity: number): number {
   return scale.assess(similarity, 1).confidence_percent;
 }
 
-/** Similarities and rates by turns. */
+/** Similarities and rates alternate. */
 function pointsOf(...numbers: number[]): CalibrationPoint[] {
   return Array.from({ length: numbers.length / 2 }, (_item, i) => [numbers[2 * i]!, numbers[2 * i + 1]!]);
 }
@@ -260,7 +262,10 @@ test('where both images are at fault both are named, and the code is the first o
   expect(extras.detail).toMatch(/image1.*image2/);
 });
 
-/** What a worker does with embeddings that nobody waits for any more; the answers are in test/server/embeddings.test.ts. */
+/**
+ * How a worker handles embeddings whose result is no longer needed; test/server/embeddings.test.ts has the
+ * responses.
+ */
 
 const dimensions = 4;
 const embedding = Buffer.from(Float32Array.of(1, 0, 0, 0).buffer).toString('base64');

@@ -23,13 +23,16 @@ const uwsBuilds: { system: string; folder: string; glibc: string }[] = (
   await import(projectPath('scripts/lib/uws.mjs'))
 ).uwsBuilds;
 
-/** Where facematch runs: the table of src/cli/system-requirements.mjs beside the packages, docs/deployment.md and package.json; and what it says. */
+/**
+ * Compares the table of src/cli/system-requirements.mjs with the packages, docs/deployment.md and
+ * package.json, and tests its messages.
+ */
 
 const inPackage = (path: string) => projectPath(`node_modules/${path}`);
 const sorted = (versions: readonly string[]) =>
   [...versions].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
 
-/** The newest glibc whose symbols a binary asks for: their names stand in its table of strings. */
+/** Returns the newest glibc whose symbols a binary needs: their names are in its string table. */
 function glibcOf(file: string): string {
   const names = readFileSync(file, 'latin1').matchAll(/GLIBC_(2\.\d+)/g);
   return sorted([...names].map(([, version]) => version!)).at(-1)!;
@@ -121,7 +124,7 @@ describe('the processor', () => {
     [x64('avx', 'avx2'), 'ok', 'Box with AVX2; AVX-512 would be faster'],
     [judge('arm64', 'Features\t: fp asimd asimddp\n'), 'ok', 'Box with NEON, dot product'],
     [x64('avx', 'sse4_2'), 'warning', 'Box without AVX2: the nets run slowly'],
-    // Nothing tells what these can do.
+    // The capabilities of these are unknown.
     [judge('x64', ''), 'unknown', expect.any(String)],
     [judge('riscv64', 'flags : avx2'), 'unknown', expect.any(String)],
   ])('is told as %j', (finding, status, value) => {
@@ -157,7 +160,7 @@ test('a line is one line, whatever it quotes', () => {
 const { privateConfiguration, waitForLock } = await import(projectPath('scripts/lib/debian.mjs'));
 const hasApt = spawnSync('apt-config', ['dump']).status === 0;
 
-/** A setting of apt as apt-file brings it. */
+/** A setting of apt that apt-file installs. */
 const contents = `Acquire::IndexTargets::deb::Contents-deb { MetaKey "$(COMPONENT)/Contents-$(ARCHITECTURE)"; };
 `;
 const proxies = [
@@ -210,7 +213,7 @@ describe('a command of apt', () => {
 
 const module = pathToFileURL(projectPath('scripts/lib/run.mjs')).href;
 
-/** Takes the lock, and writes that it has it and that it ends. */
+/** Takes the lock, and prints when it has it and when it ends. */
 const holder = (lock: string, log: string) => `
   import { appendFileSync } from 'node:fs';
   import { takeLock } from '${module}';
@@ -231,7 +234,7 @@ test('six set-ups of one folder take turns', async () => {
   expect(readFileSync(log, 'utf8').match(/has (\d+)\nends \1\n/g)).toHaveLength(6);
 });
 
-/** On some systems there is no binary; test/server/libraries.test.ts says what happens then. */
+/** Some systems have no binary; test/server/libraries.test.ts covers that case. */
 const none = chooseTransport('auto').name === 'node';
 
 describe.skipIf(none)('a µWebSockets.js of one’s own', () => {

@@ -8,7 +8,7 @@ import { gauges } from '../../src/telemetry/metric-table.ts';
 import { type Gauges, Metrics } from '../../src/telemetry/metrics.ts';
 import { namedPipe, newFolder } from '../support/folder.ts';
 
-/** The metric table, and what is read when a scrape comes; test/server/telemetry.test.ts has the rest. */
+/** The metric table, and the values read at a scrape; test/server/telemetry.test.ts has the rest. */
 
 const names = { version: '1.2.3', node: '20', http: 'uws', uws: '20' };
 const info = { ...names, pack: 'default', pack_version: '1.0.0', provider: 'cpu' };
@@ -61,7 +61,10 @@ const line = `${'x'.repeat(1023)}\n`;
 /** More than may wait. */
 const sent = 10_000;
 
-/** Into a pipe whose reader stands still until the test reads from it. `blocks`: a write holds its thread up, as to standard error. */
+/**
+ * Writes into a pipe whose reader pauses until the test reads from it. `blocks`: a write blocks its thread,
+ * as on standard error.
+ */
 test.each([
   [0, false],
   [10, false],
@@ -77,7 +80,7 @@ test.each([
     };
     const lines = new LineWriter({ dest: blocks ? held.fd : pipe, gather_ms, onDropped });
     for (let written = 0; written < sent; written++) lines.write(line);
-    // A busy machine may look in the middle of a write.
+    // On a busy machine the check may come in the middle of a write.
     await expect.poll(() => lines.flush(), { timeout: 20_000 }).toBe(!blocks);
     // 8 MiB, of lines of 1 KiB.
     expect(lines.dropped).toBe(sent - 8192);
@@ -107,7 +110,7 @@ describe('lines that cannot be written', () => {
     expect([lines.dropped, lines.waiting]).toEqual([sent - 8192, 8192]);
     expect(lines.end()).toBe(8192);
     expect(lines.dropped).toBe(sent);
-    // What was counted once is not counted again.
+    // Lines that were counted once are not counted again.
     expect([await lines.flush(), lines.end(), lines.dropped]).toEqual([true, 0, sent]);
   });
 
@@ -115,7 +118,7 @@ describe('lines that cannot be written', () => {
     const pipe = namedPipe();
     const held = await open(pipe, 'r+');
     const lines = new LineWriter({ dest: pipe, onDropped: () => {} });
-    // The pipe takes the first of them and a part of another.
+    // The pipe accepts the first of them and a part of another.
     const many = Array.from({ length: 100 }, (_item, at) => `${String(at).padEnd(998, '.')}\n`);
     lines.write(many.join(''));
     await lines.flush();
@@ -151,7 +154,7 @@ test('a path that cannot be opened again costs no descriptor, and the file befor
   expect(await lines.flush()).toBe(true);
   expect(readFileSync(join(moved, 'log'), 'utf8')).toBe('first\n');
   mkdirSync(dirname(dest));
-  // Two at once are one too many, and no fault.
+  // Two at once are one too many, which is not an error.
   lines.reopen();
   lines.reopen();
   await expect.poll(() => existsSync(dest)).toBe(true);

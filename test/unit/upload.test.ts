@@ -5,7 +5,7 @@ import { type UnreadAnswer, UnreadAnswers } from '../../src/http/unread.ts';
 
 const MiB = 1024 * 1024;
 
-/** `onCall` gets how many bytes a call writes. */
+/** `onCall` gets the number of bytes that a call writes. */
 function uploadsOf({ limit_bytes = 100 * MiB, onCall = (_call: string, _bytes: number): void => {} } = {}) {
   const memory = {
     copyBytes: (to: Uint8Array, at: number, from: Uint8Array) => {
@@ -79,7 +79,7 @@ describe('Upload', () => {
     const { bytes } = upload;
     expect(bytes.length).toBe(80 * MiB);
     upload.release();
-    // As long as a part of it is to be wiped, it is charged.
+    // It is charged until all of it is wiped.
     expect(uploads.used_bytes).toBe(80 * MiB);
     while (uploads.used_bytes > 0) await new Promise(setImmediate);
     expect(bytes.equals(Buffer.alloc(80 * MiB))).toBe(true);
@@ -225,7 +225,7 @@ test('room is made by answers that nobody reads, though older ones have made pro
   read.taken = 1;
   unread.add(another, 0);
   expect([read, neglected, another].map(({ given_up }) => given_up)).toEqual([false, true, false]);
-  // All of them are read: the one whose progress was seen longest ago goes.
+  // All of them are being read: the one whose progress was seen longest ago is abandoned.
   read.taken = 2;
   another.taken = 1;
   const last = new Answer(10);

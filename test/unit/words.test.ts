@@ -113,7 +113,7 @@ describe('the request as a program', () => {
 });
 
 describe('the curl line', () => {
-  /** The arguments as a shell understands them. */
+  /** Parses the arguments like a shell. */
   const argumentsOf = (line: string) => {
     const script = `curl() { printf '%s\\0' "$@"; }; FACEMATCH_KEY=the-key; ${line}`;
     const { stdout, stderr, status } = spawnSync('sh', ['-c', script], { encoding: 'utf8' });

@@ -28,7 +28,7 @@ export function loadPack() {
   return addon;
 }
 
-/** The result for a photo, without the times, as text. */
+/** Returns the result for a photo, without the times, as text. */
 export function analyseOnce(addon) {
   addon.loadPack(pack, manifest);
   const { timings_ms, ...rest } = addon.analyse(pack, photo, options);

@@ -14,9 +14,8 @@ export interface Ending {
 }
 
 /**
- * Runs one of the programs of this folder to its end; one that hangs is killed after `longest` milliseconds, which shows
- * as SIGKILL.
- * `kill` is sent as soon as the program has written anything.
+ * Runs one of the programs of this folder to its end; one that hangs is killed after `longest` milliseconds,
+ * which shows as SIGKILL. `kill` is sent as soon as the program has written anything.
  */
 export async function runChild(
   build: Build,
@@ -55,7 +54,7 @@ const released: Build = {
 
 const sanitized = projectPath('build/asan/Release/facematch.node');
 
-/** AddressSanitizer must be the first library of the process: Node itself is not built with it. */
+/** AddressSanitizer must be the first library of the process, because Node itself is not built with it. */
 function asan(): Build[] {
   if (!existsSync(sanitized)) {
     process.stderr.write('Skipped the addon under AddressSanitizer: build/asan is not built\n');
@@ -68,7 +67,7 @@ function asan(): Build[] {
       env: {
         FACEMATCH_ADDON: sanitized,
         LD_PRELOAD: library,
-        // Node frees little at exit; the C++ tests detect leaks of the core.
+        // Leaks are not reported, because Node frees little at exit; the C++ tests detect leaks of the core.
         ASAN_OPTIONS: 'detect_leaks=0',
         UBSAN_OPTIONS: 'print_stacktrace=1',
       },

@@ -1,5 +1,5 @@
-// Analyses the images below a folder, in both modes, and a valid one after each eight: `corpus.mjs FOLDER VALID`.
-// Writes one line of JSON for each.
+// Analyses the images below a folder, in both modes, and a valid one after every eight: `corpus.mjs FOLDER
+// VALID`. Writes one line of JSON for each.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadPack, options, pack } from './addon.mjs';

@@ -1,4 +1,4 @@
-// Ends in the way that its argument names. Its worker threads analyse a photo `workerData.rounds` times
+// Exits in the way that its argument names. Its worker threads analyse a photo `workerData.rounds` times
 // without returning to their event loop.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,7 +11,7 @@ import { analyseOnce, load } from './addon.mjs';
 const endless = 1e9;
 const worker = (rounds) => new Worker(new URL(import.meta.url), { workerData: { rounds } });
 
-/** A worker that is in a native call, and stays in one. */
+/** Starts a worker that is in a native call, and stays in one. */
 async function busyWorker() {
   const busy = worker(endless);
   await once(busy, 'message');

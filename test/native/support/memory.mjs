@@ -5,7 +5,7 @@ import { loadPack, options, pack, sample } from './addon.mjs';
 const counts = process.argv.slice(2).map(Number);
 const addon = loadPack();
 
-// Sizes go from a thumbnail to a photo, so that every scratch buffer changes its size again and again.
+// Sizes go from a thumbnail to a photo, so that every scratch buffer changes its size repeatedly.
 const pictures = [];
 for (const [i, width] of [160, 960, 320, 640, 240, 480].entries()) {
   const format = ['jpeg', 'png', 'webp'][i % 3];

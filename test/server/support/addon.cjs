@@ -1,7 +1,7 @@
-// The real addon, disturbed as a test asks, so that it needs neither a slow picture nor a sleep: while the file named by
-// GATE_FILE exists, calls of `analyse` wait; a worker thread whose first call comes while that named by DIE_FILE exists
-// dies of it; an image that ends with STUCK and a number waits in the kernel for a byte of STUCK_FIFO; SIGUSR2 ends the worker that was
-// started first, as a crash would.
+// The real addon, disturbed as a test requests, so that it needs neither a slow image nor a sleep: while the
+// file named by GATE_FILE exists, calls of `analyse` wait; a worker thread whose first call comes while that
+// named by DIE_FILE exists dies of it; an image that ends with STUCK and a number waits in the kernel for a
+// byte of STUCK_FIFO; SIGUSR2 ends the worker that was started first, as a crash would.
 const { existsSync, openSync, readSync } = require('node:fs');
 const { isMainThread } = require('node:worker_threads');
 
@@ -19,7 +19,10 @@ exports.analyse = (...call) => {
   return addon.analyse(...call);
 };
 
-/** A read that ends when a byte was written. The number of threads in it is limited by nothing: this is not libuv's pool. */
+/**
+ * A read that ends when a byte is written. The number of threads in it is unlimited, because this is not
+ * libuv's pool.
+ */
 function stick() {
   readSync(openSync(STUCK_FIFO, 'r+'), new Uint8Array(1));
 }

@@ -15,7 +15,7 @@ export interface Outcome {
   stderr: string;
 }
 
-/** Runs a command to its end in a folder, without a terminal, with nothing in its environment but `env`. */
+/** Runs a command to its end in a folder, without a terminal, with only `env` in its environment. */
 export function execute(command: string, args: readonly string[], cwd: string, env: NodeJS.ProcessEnv) {
   return new Promise<Outcome>((resolve) => {
     execFile(command, args, { cwd, env }, (error, stdout, stderr) => {
@@ -24,22 +24,22 @@ export function execute(command: string, args: readonly string[], cwd: string, e
   });
 }
 
-/** The settings and the taste of whoever runs the tests. */
+/** Removes settings and preferences of the developer's environment. */
 const personal = /^(FACEMATCH_|NO_COLOR$|FORCE_COLOR$|CLICOLOR)/;
 
-/** Runs a script of Node's, without the settings of whoever runs the tests. */
+/** Runs a Node script without the settings of the developer's environment. */
 export function run(script: string, args: readonly string[], folder: string, env: NodeJS.ProcessEnv = {}) {
   const others = Object.entries(process.env).filter(([name]) => !personal.test(name));
   const all = { ...Object.fromEntries(others), ...inherited, ...env };
   return execute(process.execPath, [script, ...args], folder, all);
 }
 
-/** Runs a line of facematch's commands, in which a blank parts words; or words. */
+/** Runs a facematch command line, split at spaces; or a list of arguments. */
 export function facematch(line: string | readonly string[], folder: string, env?: NodeJS.ProcessEnv) {
   return run(program, typeof line === 'string' ? line.split(' ') : line, folder, env);
 }
 
-/** A command that fails says why on standard error, and nothing else. */
+/** A failing command must write the reason to standard error, and nothing else. */
 export function expectFailure({ code, stdout, stderr }: Outcome, expected: number, message: string): void {
   expect(stderr).toContain(message);
   expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
@@ -51,10 +51,10 @@ export interface Diagnosis extends Outcome {
   of(what: string): Finding;
 }
 
-/** Ports of the machine are left out of it unless `env` names some. */
+/** Checks of the machine's ports are omitted unless `env` sets some. */
 const anyPort = { FACEMATCH_PORT: '0', FACEMATCH_ADMIN_PORT: '0' };
 
-/** What the doctor finds in a folder, as a script would read it. */
+/** Returns the doctor's findings in a folder in the form that a script reads. */
 export async function diagnose(
   folder: string,
   env: NodeJS.ProcessEnv = {},
@@ -71,7 +71,7 @@ export async function diagnose(
   return { ...outcome, ok, findings, of };
 }
 
-/** A copy of what runs, in a folder, without some packages; its bin. The addon is not copied. */
+/** Copies the program to a folder without some packages; returns its bin. The addon is not copied. */
 export function copyProgram(folder: string, without: readonly string[]): string {
   for (const part of ['dist', 'scripts', 'package.json', 'CMakeLists.txt', 'models/packs/default']) {
     cpSync(projectPath(part), join(folder, part), { recursive: true });

@@ -9,12 +9,12 @@ import { newFolder } from '../../support/folder.ts';
 import { execute } from './cli.ts';
 import type { Json } from './client.ts';
 
-/** The clients that we offer, and a folder with the images that their users name. */
+/** The clients that the project offers, and a folder with the images in their examples. */
 
 export const folder = newFolder();
-/** A name of a file that would break out of a form's header. */
+/** A file name that would break out of a form's header. */
 export const oddName = 'é "b"\r\n; name=image1.jpg';
-/** One woman is on `one.jpg` and `two.jpg`, and not on `three.jpg`. */
+/** One woman is in `one.jpg` and `two.jpg`, and not in `three.jpg`. */
 export const images = {
   'one.jpg': samples.one,
   'two.jpg': samples.three,
@@ -29,22 +29,25 @@ copyFileSync(projectPath('docs/clients/facematch.py'), join(folder, 'facematch.p
 export interface Way {
   url: string;
   key: string;
-  /** Images go as JSON; the client for Node alone does that. */
+  /** Sends images as JSON; only the client for Node does that. */
   json?: boolean;
   timeout_s?: number;
 }
 
-/** What a client makes of a refusal, or of no answer. */
+/** How a client reports an error response, or no response. */
 export interface Failure {
   error: string;
-  /** Undefined where a shell shows none. */
+  /** Undefined if the shell client does not print it. */
   code?: string;
   status: number | null;
   problem?: Json;
   wait_s?: number | null;
 }
 
-/** The client's answer or its FacematchError, as the other clients give them. It tries twice at most. */
+/**
+ * Returns the client's result or its FacematchError in the form of the other clients. It makes at most two
+ * attempts.
+ */
 export async function askNode(
   call: (client: FacematchClient) => Promise<unknown>,
   { timeout_s, ...way }: Way & Partial<ClientOptions>,
@@ -67,7 +70,10 @@ export function python(args: readonly string[], { url, key }: Way) {
   return execute('python3', args, folder, env);
 }
 
-/** The value of an expression of `client`, which tries twice at most, or what its FacematchError says. */
+/**
+ * Returns the value of an expression of `client`, which makes at most two attempts, or the text of its
+ * FacematchError.
+ */
 export async function askPython(expression: string, way: Way): Promise<Json> {
   const options = way.timeout_s ? `, timeout=${way.timeout_s}` : '';
   const script = `
@@ -97,7 +103,7 @@ async function askShell(second: keyof typeof images, way: Way): Promise<Json> {
   return { error: stderr, code: reason, status: status ? Number(status) : null };
 }
 
-/** Says so where there is none. */
+/** Prints a message if it is missing. */
 function isInstalled(command: string): boolean {
   if (spawnSync(command, ['--version']).error === undefined) return true;
   process.stderr.write(`A client is not run: ${command} is not installed\n`);
@@ -107,13 +113,13 @@ function isInstalled(command: string): boolean {
 export const hasPython = isInstalled('python3');
 export const hasCurl = isInstalled('curl');
 
-/** Each asks whether the person of `one.jpg` is on a second image. */
+/** Each client compares `one.jpg` with a second image. */
 export const programs: {
   name: string;
   runs: boolean;
-  /** How often it sends a request at most. */
+  /** Maximum number of attempts. */
   tries: number;
-  /** The statuses after which it sends it again. */
+  /** Statuses after which it retries. */
   passing: readonly number[];
   ask: (second: keyof typeof images, way: Way) => Promise<Json>;
 }[] = [
@@ -134,16 +140,22 @@ export const programs: {
   { name: 'match.sh', runs: hasCurl, tries: 4, passing: [408, 429, 502, 503, 504], ask: askShell },
 ];
 
-/** A program of a language in docs/clients/README.md: the first, or that at an index. */
+/** Returns a program in docs/clients/README.md by its language: the first, or that at an index. */
 export function example(language: 'js' | 'python', index = 0): string {
   const page = readFileSync(projectPath('docs/clients/README.md'), 'utf8');
   return [...page.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))][index]![1]!;
 }
 
-/** Where the ways to the server are that may break. It is not 127.0.0.1: whoever looks for a server of another test, which has just left its port, must not find this. */
+/**
+ * Local address of the proxies that may break connections. It is not 127.0.0.1, so that a request to a server
+ * of another test that has just released its port cannot reach this one.
+ */
 const host = '127.0.0.2';
 
-/** Stands before the server on `port`: `meet` may end a connection, otherwise its bytes go through. Counts connections. */
+/**
+ * Listens in front of the server on `port`: `meet` may end a connection, otherwise its bytes pass through.
+ * Counts connections.
+ */
 export async function proxy(port: number, meet: (connection: Socket, count: number) => unknown) {
   let connections = 0;
   const sockets = new Set<Socket>();
@@ -169,18 +181,18 @@ export async function proxy(port: number, meet: (connection: Socket, count: numb
   };
 }
 
-/** Ends the connection when the head of the request is there, before any answer. */
+/** Ends the connection once the headers have arrived, before any response. */
 export function reset(socket: Socket): true {
   socket.once('data', () => socket.resetAndDestroy());
   return true;
 }
 
-/** Answers by itself, as a gateway does, when the request has come. */
+/** Responds like a gateway when the request has arrived. */
 export function answer(socket: Socket, text: string): true {
   let received = '';
   socket.on('data', (bytes) => {
     received += bytes.toString('latin1');
-    // The closing delimiter of the form: two hyphens behind the boundary.
+    // The closing delimiter of the form: two hyphens after the boundary.
     if (received.endsWith('--\r\n')) socket.end(text);
   });
   return true;

@@ -9,7 +9,7 @@ import { without } from '../../support/without.mjs';
 
 const load = await import(projectPath('test/support/load.mjs'));
 
-/** Requests as a client library sends them, and as none would. */
+/** Sends requests as client libraries do, and requests that none would send. */
 
 export const paths = {
   match: '/API/v1.0/face/match/upload',
@@ -37,31 +37,31 @@ export interface Answer {
   body: Json;
 }
 
-/** What is the same of every answer to the same request. */
+/** The part of a response that is equal for equal requests. */
 export const lasting = (answer: Json): Json => without(answer, 'request_id', 'timings_ms');
 
-/** What TestServer.send is told. */
+/** Options of TestServer.send. */
 export interface Send {
   path?: string;
   method?: string;
-  /** The server's own unless given; null sends none. */
+  /** By default the server's own key; null sends none. */
   key?: string | null;
   headers?: Record<string, string>;
   body?: RequestInit['body'];
   signal?: AbortSignal;
 }
 
-/** Bytes on a socket, one at a time if need be. */
+/** Sends bytes on a socket, one at a time if needed. */
 export class RawClient {
   readonly socket: Socket;
-  /** All that came, as Latin-1. */
+  /** Everything received, as Latin-1. */
   text = '';
   readonly closed: Promise<void>;
 
-  /** A port of this machine, or a connection that was made already. */
+  /** A port of this machine, or an existing connection. */
   constructor(to: number | Socket) {
     this.socket = typeof to === 'number' ? connect(to, '127.0.0.1') : to;
-    // A reset is an end as well; what had come before it is in `text`.
+    // A reset also counts as an end; everything received before is in `text`.
     this.socket.on('error', () => {});
     this.socket.on('data', (bytes) => {
       this.text += bytes.toString('latin1');
@@ -73,7 +73,7 @@ export class RawClient {
     this.socket.write(bytes);
   }
 
-  /** All whole answers, once there are as many; rejects when the connection ends before. */
+  /** Resolves to all complete responses, once there are this many; rejects if the connection ends before. */
   async answers(count: number): Promise<Answer[]> {
     const whole = () => load.parseAnswers(Buffer.from(this.text, 'latin1'));
     await this.until(() => whole().length >= count);
@@ -87,7 +87,7 @@ export class RawClient {
     });
   }
 
-  /** Resolves when what has come fulfils `condition`; rejects when the connection ends before. */
+  /** Resolves when the received text fulfils `condition`; rejects if the connection ends before. */
   async until(condition: () => boolean): Promise<void> {
     let open = true;
     void this.closed.then(() => {
@@ -103,7 +103,7 @@ export class RawClient {
     return (await this.answers(1))[0]!;
   }
 
-  /** Breaks the connection off: by a reset, or where it is encrypted without the goodbye of TLS. */
+  /** Breaks the connection: by a reset, or for TLS without close_notify. */
   leave(): void {
     if (this.socket instanceof TLSSocket) this.socket.destroy();
     else this.socket.resetAndDestroy();
@@ -112,7 +112,10 @@ export class RawClient {
 
 export const formType: string = load.content_type;
 
-/** A form as bytes, with the content type `formType`: bytes become files, text becomes text fields, an array repeats its field. */
+/**
+ * Encodes a form as bytes, with the content type `formType`: bytes become files, text becomes text fields, an
+ * array repeats its field.
+ */
 export const formBytes = (fields: Fields): Buffer<ArrayBuffer> => load.form(fields);
 
 export const photoForm = () => formBytes(twoPhotos());
@@ -123,7 +126,7 @@ export function chunk(bytes: Uint8Array): Buffer {
 
 export const lastChunk = '0\r\n\r\n';
 
-/** What every problem has, and what this one has beside it. */
+/** Checks the members of every problem, and returns those of this one. */
 export function expectProblem(answer: Answer, code: ErrorCode, extras: object = {}): void {
   const { status, title } = errorTable[code];
   expect(answer.body).toMatchObject({ code, status, title, ...extras });
@@ -134,11 +137,14 @@ export function expectProblem(answer: Answer, code: ErrorCode, extras: object = 
   expect(answer.headers.get('x-request-id')).toBe(answer.body.request_id);
   expect(answer.body.type).toBe(`/API/v1.0/docs#error-${code}`);
   expect(answer.body.detail.length).toBeGreaterThan(10);
-  // Nothing internal: no folder of this machine, no stack, no source file.
+  // Checks that nothing internal is included: no folder of this machine, no stack, no source file.
   expect(JSON.stringify(answer.body)).not.toMatch(/node_modules|\/dist\/|\.(ts|js|cpp|onnx)\b|at Object\./);
 }
 
-/** Resolves after the handshake, and rejects when there is none. Whoever the other is, is not asked unless `ca` is given. */
+/**
+ * Resolves after the handshake, and rejects if there is none. The certificate is not verified unless `ca` is
+ * given.
+ */
 export async function connectTls(port: number, options: ConnectionOptions = {}): Promise<TLSSocket> {
   const rejectUnauthorized = options.ca !== undefined;
   const socket = connectSecurely({ port, host: '127.0.0.1', rejectUnauthorized, ...options });

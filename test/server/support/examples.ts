@@ -5,7 +5,7 @@ import { errorCodes } from '../../../src/errors.ts';
 import { examples as before } from '../../../src/site/examples.ts';
 import type { Json } from './client.ts';
 
-/** Where FACEMATCH_RECORD is set, as by `npm run docs`, answers become the examples of the documents. */
+/** If FACEMATCH_RECORD is set, as by `npm run docs`, responses become the examples of the documents. */
 export function recordExamples(answers: ReadonlyMap<string, Json>): void {
   if (process.env.FACEMATCH_RECORD === undefined) return;
   const named = endpoints.flatMap((one) => ('success' in one ? [one.success.name] : []));
@@ -22,11 +22,14 @@ export function recordExamples(answers: ReadonlyMap<string, Json>): void {
   writeFileSync(projectPath('src/site/examples.ts'), `${text.join('\n')}\n`);
 }
 
-/** Lists and embeddings are cut short. */
+/** Shortens lists and embeddings. */
 const most = 3;
 const embedding_letters = 16;
 
-/** Values that differ each time, such as the drawn steps, and numbers that differ in their last digits stay as they were recorded before. */
+/**
+ * Values that differ each time, such as the drawn steps, and numbers that differ in their last digits keep
+ * their recorded values.
+ */
 function settled(now: Json, then: Json, name = ''): Json {
   if (then !== undefined && ['request_id', 'timings_ms', 'challenge', 'expires_at', 'steps'].includes(name))
     return then;

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# machine.sh CHECKOUT FOLDER COMMANDS: runs a file of commands as root on a machine of their own. In namespaces (mounts,
-# network, processes) /etc, /opt, /var/log and the checkout are copies in memory, so nothing of it reaches this machine or stays.
-# systemd, which would need all of this one, is stood in for: `systemctl` starts what the unit says, as the user, in the folder,
-# with the settings and in the file system that it says. `sudo` is root already.
+# machine.sh CHECKOUT FOLDER COMMANDS: runs a file of commands as root on an isolated machine. In namespaces
+# (mounts, network, processes) /etc, /opt, /var/log and the checkout are copies in memory, so the real machine
+# does not change. systemd, which would need the whole machine, is replaced: `systemctl` starts the command of
+# the unit as its user, in its folder, with its settings and its view of the file system. `sudo` does nothing,
+# because the user is root.
 set -euo pipefail
 if [ "${MACHINE:-}" != inside ]; then
   MACHINE=inside exec unshare --mount --net --pid --fork --kill-child --mount-proc bash "$0" "$@"
@@ -23,7 +24,7 @@ mount --bind "$folder/log" /var/log
 python3 -c 'import fcntl, socket, struct
 fcntl.ioctl(socket.socket(), 0x8914, struct.pack("16sH14x", b"lo", 1))' # SIOCSIFFLAGS, IFF_UP
 
-# clone FOLDER: the checkout as it is here, with what set-up made; what is written to it goes into memory.
+# clone FOLDER: the checkout with its build products; writes go to memory.
 clone() {
   local layers
   layers=$(mktemp -d "$folder/layers/XXXX")
@@ -41,7 +42,7 @@ cat >"$folder/bin/systemctl" <<'SYSTEMCTL'
 #!/usr/bin/env bash
 set -euo pipefail
 value() { find -L "$etc" -path '*/facematch.service*' -type f -exec sed -n "s/^$1=//p" {} +; }
-# All is read-only but what the unit names, and /tmp is its own.
+# Everything is read-only except what the unit names, and /tmp is private.
 confine() {
   local at logs=$1
   [ -z "$logs" ] || mount --bind "$logs" "$logs"

@@ -29,26 +29,29 @@ const { inherited, launch, nextNode, serve, seriesValue } = await import(
   projectPath('test/support/programs.mjs')
 );
 
-/** The real program in a process of its own, on free ports, with a folder of its own. */
+/** The real program in a child process, on free ports, with its own folder. */
 
 export interface StartOptions {
   env?: Record<string, string>;
   /** Flags for node itself, before the program's name. */
   node?: readonly string[];
-  /** A command that runs node, with its arguments; it must leave node the child of this process. */
+  /** A command that runs node, with its arguments; node must remain the child of this process. */
   under?: readonly string[];
-  /** What the started server is waited for: listening, or ready to serve (the default). */
+  /** What to wait for at the start: listening, or ready to serve (the default). */
   until?: 'listening' | 'ready';
-  /** Whether its workers wait at the door of the addon from the start on, or once a test closes it (`server.gate`). */
+  /**
+   * Whether its workers wait at the gate of the addon from the start, or once a test closes it
+   * (`server.gate`).
+   */
   gate?: 'open' | 'closed';
 }
 
-/** What speaks HTTP in the servers of these tests: where no µWebSockets.js loads, it is node:http in all of them. */
+/** HTTP server of these tests: if no µWebSockets.js loads, all of them use node:http. */
 export const { name: transport, reason } = chooseTransport(
   process.env.FACEMATCH_HTTP === 'node' ? 'node' : 'auto',
 );
 
-/** What /readyz says in these tests: its status, and by what HTTP is served. */
+/** Expected fields of /readyz: its status and the HTTP server. */
 export function readiness(status: string, stuck_workers?: number): Record<string, unknown> {
   const stepsIn = transport === 'node' && reason !== undefined;
   return {
@@ -59,12 +62,12 @@ export function readiness(status: string, stuck_workers?: number): Record<string
   };
 }
 
-/** A folder with a key file. Make it first when a test needs keys before the server runs. */
+/** A folder with a key file. Create it first if a test needs keys before the server runs. */
 export class Home {
   readonly folder = newFolder();
   readonly keysFile = join(this.folder, 'keys.json');
 
-  /** Adds a key; all scopes and hardly a limit unless told otherwise. */
+  /** Adds a key; by default with all scopes and hardly a limit. */
   key(wish: Partial<KeySettings> = {}): string {
     const settings = { name: 'test', scopes, rate: 1000, burst: 1000, ...wish };
     return editKeyFile(this.keysFile, (records) => create(records, settings, Date.now())).key;
@@ -80,7 +83,7 @@ export class TestServer {
   readonly child: ChildProcess;
   /** A key with every scope. */
   readonly key: string;
-  /** Holds the workers; there is one where `StartOptions` ask for it. */
+  /** Holds the workers; only if `StartOptions` request a gate. */
   readonly gate: { close(): void; open(): void };
   readonly stdout: string[] = [];
   readonly stderr: string[] = [];
@@ -95,7 +98,7 @@ export class TestServer {
     const GATE_FILE = join(home.folder, 'gate');
     this.gate = { close: () => writeFileSync(GATE_FILE, ''), open: () => rmSync(GATE_FILE, { force: true }) };
     if (gate === 'closed') this.gate.close();
-    // It runs with the newest µWebSockets.js, where this Node or C library is too old for it.
+    // Uses the newest µWebSockets.js if this Node or C library is too old for it.
     const runtime = process.env.FACEMATCH_TEST_NODE === 'next' ? nextNode() : [process.execPath];
     const [command, ...args] = [...under, ...runtime, ...node, ...serve];
     ({ child: this.child, ended: this.ended } = launch(command, args, {
@@ -129,23 +132,23 @@ export class TestServer {
     return server;
   }
 
-  /** One for all tests of a file, which ends with them. */
+  /** Starts a server for all tests of a file, which stops with them. */
   static async forFile(options?: StartOptions, home?: Home): Promise<TestServer> {
     const server = await TestServer.start(options, home);
     afterAll(() => server.stop());
     return server;
   }
 
-  /** One for the test that runs, which ends with it. */
+  /** Starts a server for the current test, which stops with it. */
   static async forTest(options?: StartOptions, home?: Home): Promise<TestServer> {
     const server = await TestServer.start(options, home);
     onTestFinished(() => server.stop());
     return server;
   }
 
-  /** One that speaks TLS, and what trusts its first certificate, whose name is `one`. */
+  /** Starts a server that uses TLS, and returns a CA for its first certificate, whose name is `one`. */
   static async startTls(env: Record<string, string> = {}, pair = makePair(newFolder(), 'one')) {
-    // Read before the server is: the file may change from now on.
+    // Read before the server reads it, because the file may change from now on.
     const ca = readFileSync(pair.cert);
     const files = { FACEMATCH_TLS_CERT: pair.cert, FACEMATCH_TLS_KEY: pair.key };
     return { server: await TestServer.start({ env: { ...files, ...env } }), pair, ca };
@@ -159,7 +162,10 @@ export class TestServer {
     return this.address + path;
   }
 
-  /** The first line, or the `nth` one, already there or still to come, that matches. Rejects when the program ends before. */
+  /**
+   * Resolves to the first line, or the `nth` one, past or future, that matches. Rejects if the program ends
+   * before.
+   */
   async line(lines: readonly string[], pattern: RegExp, nth = 1): Promise<string> {
     let over = false;
     void this.ended.then(() => {
@@ -181,17 +187,17 @@ export class TestServer {
     return (await fetch(`${this.adminAddress}/metrics`)).text();
   }
 
-  /** 0 when there is no such series yet. */
+  /** Returns 0 if there is no such series yet. */
   async metric(series: string): Promise<number> {
     return seriesValue(series, await this.metrics());
   }
 
-  /** Asks until the series has the value; the test's own time limit ends it otherwise. */
+  /** Polls until the series has the value; otherwise the test's own time limit ends it. */
   async metricBecomes(series: string, value: number): Promise<void> {
     while ((await this.metric(series)) !== value) await pause();
   }
 
-  /** What /readyz or another path of the admin listener answers. */
+  /** Returns the response of /readyz or another path of the admin listener. */
   async probe(path = '/readyz'): Promise<[status: number, body: unknown]> {
     const answer = await fetch(this.adminAddress + path);
     return [answer.status, await answer.json()];
@@ -218,13 +224,13 @@ export class TestServer {
     return this.send({ path: paths.models, method: 'GET', ...options });
   }
 
-  /** A text is sent as it is, whether or not it is JSON. */
+  /** A text is sent unchanged, even if it is not JSON. */
   postJson(path: string, body: object | string, key = this.key): Promise<Answer> {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     return this.send({ path, key, body: text, headers: { 'content-type': 'application/json' } });
   }
 
-  /** A question for match/embeddings: is the first face of an image among these? */
+  /** Builds a match/embeddings request: is the first face of an image among these? */
   async embeddingsQuestion(image: Uint8Array): Promise<Json> {
     const { body } = await this.match({ image }, { path: paths.embed });
     const { pack, version, accuracy_mode } = body.embedding;
@@ -233,7 +239,7 @@ export class TestServer {
     return { embedding: embeddings[0], candidates, pack, version, accuracy_mode };
   }
 
-  /** The first answer to bytes on a connection of their own, which then ends. */
+  /** Returns the first response to bytes on a separate connection, which then ends. */
   async sendRaw(bytes: string | Uint8Array): Promise<Answer> {
     const client = new RawClient(this.port);
     client.write(bytes);
@@ -242,7 +248,7 @@ export class TestServer {
     return answer;
   }
 
-  /** A request's head. A value of undefined leaves the header out. */
+  /** Builds a request's headers. A value of undefined omits the header. */
   head(headers: Record<string, string | undefined> = {}, line = `POST ${paths.match} HTTP/1.1`): string {
     const all = { host: 'test', 'x-api-key': this.key, 'content-type': formType, ...headers };
     const lines = Object.entries(all).flatMap(([name, value]) =>
@@ -255,7 +261,7 @@ export class TestServer {
     return this.head({}, `GET ${path} HTTP/1.1`);
   }
 
-  /** The head of a request whose body has as many bytes. */
+  /** Builds the headers of a request whose body has this many bytes. */
   lengthHead(bytes: number, headers: Record<string, string> = {}): string {
     return this.head({ 'content-length': String(bytes), ...headers });
   }
@@ -264,7 +270,7 @@ export class TestServer {
     return this.head({ 'transfer-encoding': 'chunked', ...headers });
   }
 
-  /** A match, head and body. */
+  /** Builds a whole match request. */
   photoRequest(headers: Record<string, string> = {}): Buffer {
     const body = photoForm();
     return Buffer.concat([Buffer.from(this.lengthHead(body.length, headers)), body]);
@@ -277,16 +283,16 @@ export class TestServer {
   }
 }
 
-/** Between two looks at what is waited for: without it the asking would take a processor from what is asked. */
+/** Pause between polls, so that polling does not take a CPU from the server. */
 export const pause = () => setTimeout(20);
 
-/** Loads addon.cjs in place of the addon, and that behind it. */
+/** Loads addon.cjs instead of the addon; it loads the real one. */
 export const disturbedAddon = {
   REAL_ADDON: process.env.FACEMATCH_ADDON ?? projectPath('build/addon/Release/facematch.node'),
   FACEMATCH_ADDON: fileURLToPath(new URL('./addon.cjs', import.meta.url)),
 };
 
-/** Runs `serve` to its end, as one does who got something wrong; what it says to people besides its log. */
+/** Runs `serve` with a mistake to its end; returns what it prints besides its log. */
 export async function failingStart(env: Record<string, string>): Promise<string> {
   const home = new Home();
   home.key();

@@ -3,13 +3,13 @@ import { samples } from '../../fixtures/images.ts';
 import { type DemoPage, jpeg } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';
 
-/** The page is used without a mouse, without seeing, on a small screen and in the dark. */
+/** Uses the page without a mouse, with a screen reader, on a small screen and in dark mode. */
 
 describe.skipIf(chromiumFile === undefined)('the page', () => {
   const session = new Session();
   const photos = [samples.one, samples.three].map((photo) => jpeg(photo));
 
-  /** What it shows at first, a refusal, and an answer with everything unfolded. */
+  /** Its first view, an error, and a result with everything unfolded. */
   async function* states(demo: DemoPage) {
     await demo.page.getByText('More options').click();
     yield 'empty';

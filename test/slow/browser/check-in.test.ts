@@ -13,7 +13,7 @@ import { chromiumFile } from './support/session.ts';
 
 const { launch } = await import(projectPath('test/support/programs.mjs'));
 
-/** docs/examples/check-in, with a sample photo as the film that the camera takes. */
+/** docs/examples/check-in, with a sample photo as the film of the camera. */
 
 describe.skipIf(chromiumFile === undefined)('the check-in example', () => {
   const folder = newFolder();

@@ -8,7 +8,7 @@ import { cutOuts } from '../../support/portraits.mjs';
 import { type DemoPage, jpeg } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';
 
-/** Two photos lead to an answer, and from there one may choose two faces; several photos of each person lead to one decision. */
+/** Compares two photos, then two chosen faces; and several photos of each person as one decision. */
 
 const session = new Session();
 
@@ -138,14 +138,14 @@ describe.skipIf(chromiumFile === undefined)('two faces out of groups', () => {
   });
 });
 
-/** What the page does beside comparing two photos. */
+/** Features of the page besides comparing two photos. */
 
 describe.skipIf(chromiumFile === undefined)('one against many', () => {
   test('shows the best first, with its face, and what is wrong with one that cannot be judged', async () => {
     const demo = await session.open();
     await demo.page.getByLabel('One against many').check();
     await demo.give(1, jpeg(samples.one));
-    // A JPEG by its signature alone: the server finds that it is damaged.
+    // A JPEG only by its signature: the server detects that it is damaged.
     const notes = jpeg(Buffer.from('\xff\xd8\xff\xe0 no image', 'latin1'), 'notes.jpg');
     const others = [jpeg(samples.two, 'stranger.jpg'), notes, jpeg(samples.three, 'friend.jpg')];
     await demo.page.getByLabel('Add photos to compare with').setInputFiles(others);
@@ -173,7 +173,7 @@ describe.skipIf(chromiumFile === undefined)('one against many', () => {
     await demo.compare();
     expect(await demo.problem.textContent()).toContain('No face found');
     expect(await demo.slot(1).locator('[aria-invalid="true"]').count()).toBe(1);
-    // Where there is no other photo the problem is theirs.
+    // Without another photo the problem concerns these.
     await demo.give(1, jpeg(samples.one));
     await demo.page.getByRole('button', { name: 'Remove photo 1 to compare with' }).click();
     await demo.page.getByRole('button', { name: 'Compare', exact: true }).click();
@@ -198,7 +198,7 @@ describe.skipIf(chromiumFile === undefined)('the faces of a photo', () => {
     }
     expect(await demo.faces(1).count()).toBe(faces.length);
     expect(await demo.page.getByLabel('Threshold').isVisible()).toBe(false);
-    // Back: what was found is forgotten, and two photos can be compared.
+    // Back again: the results are cleared, and two photos can be compared.
     await demo.page.getByLabel('Two photos').check();
     expect(await table.isVisible()).toBe(false);
     await demo.give(2, jpeg(samples.three));
@@ -279,7 +279,7 @@ describe.skipIf(chromiumFile === undefined)('several photos of a person', () => 
     await person(demo, 2).getByRole('button', { name: 'Remove photo 3 of person 2' }).click();
     expect(await demo.problem.isVisible()).toBe(false);
     expect((await demo.compare()).match).toBe(true);
-    // The other tabs take one photo of each.
+    // The other tabs take one photo of each person.
     await demo.page.getByLabel('Find faces').check();
     expect(await demo.page.getByText('Add another photo').first().isVisible()).toBe(false);
   });

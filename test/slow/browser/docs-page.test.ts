@@ -7,7 +7,7 @@ import { samples } from '../../fixtures/images.ts';
 import { DemoPage, demoPath, jpeg } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';
 
-/** The API's page: another project's script, under our policy, against a real server. */
+/** The API's page: another project's script, under this server's policy, against a real server. */
 
 const docs = '/API/v1.0/docs';
 const match = '#tag/match/POST/API/v1.0/face/match/upload';
@@ -15,7 +15,7 @@ const match = '#tag/match/POST/API/v1.0/face/match/upload';
 describe.skipIf(chromiumFile === undefined)("the API's page", () => {
   const session = new Session();
 
-  /** Fails when the page broke its policy, logged an error, or asked anybody else. */
+  /** Fails if the page violated its policy, logged an error, or sent a request to another host. */
   async function visit(
     address: string,
     act: (shown: DemoPage) => Promise<void>,
@@ -101,7 +101,7 @@ describe.skipIf(chromiumFile === undefined)("the API's page", () => {
         expect(await demo.getAttribute('href')).toBe(demoPath);
         await page.evaluate((hash) => location.replace(hash), match);
         const options = page.getByRole('listbox').getByRole('option');
-        // A part of the page that comes meanwhile closes the list.
+        // Lazily loaded content closes the list.
         await vi.waitFor(async () => {
           await page.getByRole('button', { name: 'curl' }).first().click({ timeout: 2000 });
           expect(await options.allTextContents()).toEqual(['curl', 'Node.js', 'Python requests']);

@@ -8,7 +8,7 @@ import { blank, samples } from '../../fixtures/images.ts';
 import { type DemoPage, jpeg } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';
 
-/** Every way for a photo into the page: chosen, pasted, dropped, taken. */
+/** Every way to add a photo to the page: chosen, pasted, dropped, taken. */
 
 describe.skipIf(chromiumFile === undefined)('a photo', () => {
   const session = new Session();
@@ -23,7 +23,7 @@ describe.skipIf(chromiumFile === undefined)('a photo', () => {
 
   const caption = (demo: DemoPage, number: 1 | 2) => demo.slot(number).locator('.caption').textContent();
 
-  /** What the system tells a browser when files are let go over it. */
+  /** The data that the system passes to a browser when files are dropped. */
   const drop = async (demo: DemoPage, target: string, paths: readonly string[]) => {
     const devtools = await demo.page.context().newCDPSession(demo.page);
     const { x, y, width, height } = (await demo.page.locator(target).boundingBox())!;
@@ -130,11 +130,14 @@ describe.skipIf(chromiumFile === undefined)('a photo', () => {
   });
 });
 
-/** What a preview shows is what the server judges: the image upright, by its EXIF orientation. So is what `detect --draw` draws on. */
+/**
+ * A preview shows what the server analyses: the upright image, by its EXIF orientation. The same holds for
+ * `detect --draw`.
+ */
 
 const [width, height] = [60, 40];
 
-/** One colour a quarter, so that each of the eight orientations looks different. */
+/** One colour per quarter, so that each of the eight orientations looks different. */
 async function quarters(orientation: number, format: 'jpeg' | 'png' | 'webp'): Promise<Buffer> {
   const [w, h] = [width / 2, height / 2];
   const quarter = (background: string, left: number, top: number) => ({
@@ -150,7 +153,7 @@ async function quarters(orientation: number, format: 'jpeg' | 'png' | 'webp'): P
   return picture.withMetadata({ orientation }).toFormat(format, { quality: 100, lossless: true }).toBuffer();
 }
 
-/** Of RGBA the size, and the colours in the corners, row by row; in steps of 128, because JPEG is not exact. */
+/** Size and corner colours of RGBA, row by row; in steps of 128, because JPEG is not exact. */
 function cornersOf({
   width,
   height,

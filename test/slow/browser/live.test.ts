@@ -10,7 +10,7 @@ import { sitter, turnedFrames } from '../../support/turned-head.mjs';
 import { DemoPage, jpeg } from './support/demo-page.ts';
 import { chromiumFile } from './support/session.ts';
 
-/** The tab with the liveness check, before a camera whose film is made of frames. */
+/** The tab with the liveness check, with a camera that plays a film made of frames. */
 
 const wanted = ['left', 'up'];
 const challengePath = '**/face/match/challenge';
@@ -32,7 +32,7 @@ async function filmOf(surface = surfaces.head()): Promise<string> {
   return file;
 }
 
-/** Making a film takes a while on a machine that is busy. */
+/** Making a film takes a while on a busy machine. */
 const timeout = 180_000;
 
 describe.skipIf(chromiumFile === undefined)('the live check', { timeout }, () => {
@@ -68,7 +68,7 @@ describe.skipIf(chromiumFile === undefined)('the live check', { timeout }, () =>
     onTestFinished(() => browser.close());
     const demo = await DemoPage.open(browser, server);
     await demo.key.fill(server.key);
-    // The server draws the steps; the film shows two of them, so others are drawn again.
+    // The server draws the steps; the film shows two of them, so it is asked again until it draws those.
     const drawn = await challengeFor(wanted);
     await demo.page.route(challengePath, (route) => route.fulfill({ status: 201, json: drawn }));
     await demo.page.getByRole('radio', { name: 'Live check' }).check();
@@ -77,7 +77,7 @@ describe.skipIf(chromiumFile === undefined)('the live check', { timeout }, () =>
     return demo;
   }
 
-  /** Opens the dialog and follows it to the answer, by keyboard alone. */
+  /** Opens the dialog and follows it to the result, by keyboard alone. */
   async function check(demo: DemoPage): Promise<Json> {
     const { page } = demo;
     await page.getByRole('button', { name: 'Check with the camera' }).press('Enter');

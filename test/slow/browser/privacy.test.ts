@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { demoPath } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';
 
-/** The key and the photos go to this server and nowhere else, and nothing of them is kept. */
+/** The key and the photos go only to this server, and none of them is stored. */
 
 describe.skipIf(chromiumFile === undefined)('the page', () => {
   const session = new Session();
@@ -16,7 +16,7 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
       return { stored: stores.map(({ length }) => length), workers: workers.length, state: history.state };
     });
     expect(kept).toEqual({ stored: [0, 0, 0, 0], workers: 0, state: null });
-    // One entry is the blank page that the window began with.
+    // One entry is the blank page with which the window started.
     expect(await demo.page.evaluate(() => history.length)).toBe(2);
     expect(await demo.page.context().cookies()).toEqual([]);
     const { key } = session.server;
@@ -58,13 +58,13 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
         received: others.reduce((sum, { transferSize }) => sum + transferSize, page!.transferSize),
       };
     });
-    // For docs/research/benchmarks.md.
+    // The figure goes to docs/research/benchmarks.md.
     console.log({ received, ready_ms });
     expect(received).toBeGreaterThan(10_000);
     expect(received).toBeLessThanOrEqual(60_000);
   });
 
-  /** Of its policy, which test/server/docs.test.ts reads, this shows that it is in force. */
+  /** Shows that the policy is in force; test/server/docs.test.ts checks its text. */
   test('lets nobody send anything to elsewhere', async () => {
     const demo = await session.open();
     const violated = demo.page.waitForEvent('console', (message) => message.text().startsWith('policy: '));

@@ -6,7 +6,7 @@ import { TestServer } from '../../server/support/server.ts';
 import { type DemoPage, jpeg } from './support/demo-page.ts';
 import { chromiumFile, Session } from './support/session.ts';
 
-/** Every refusal in the server's own words, beside the control that it is about, with a way on. */
+/** Every error is shown in the server's own words, next to its control, with a way to continue. */
 
 const retry = (demo: DemoPage) => demo.page.getByRole('button', { name: /^Try again/ });
 const isInvalid = (demo: DemoPage, label: string) =>
@@ -142,7 +142,7 @@ describe.skipIf(chromiumFile === undefined)('a server', () => {
   });
 
   test.skipIf(!hasOpenssl)('that speaks TLS is a secure context, and compares', async () => {
-    // The certificate is one that no browser knows, and it is told so.
+    // The certificate is unknown to every browser, so this browser is told to trust it.
     const { server } = await TestServer.startTls();
     const demo = await session.openWithPhotos({ server, key: server.key, ignoreHTTPSErrors: true });
     expect(await demo.compare()).toMatchObject({ match: true });

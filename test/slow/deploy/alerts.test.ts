@@ -8,7 +8,7 @@ import { metricName, metricTable } from '../../../src/telemetry/metric-table.ts'
 import { TestServer } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
 
-/** The rules of deploy/prometheus: each alert with its runbook, proven to fire and to stay silent. */
+/** The rules of deploy/prometheus: each alert has a runbook, and is shown to fire and to stay silent. */
 
 const deployed = (file: string) => readFileSync(projectPath(`deploy/${file}`), 'utf8');
 
@@ -28,13 +28,13 @@ const dashboard = JSON.parse(deployed('grafana/facematch.json')) as {
   annotations: { list: { expr: string }[] };
 };
 
-/** The queries as Prometheus gets them: Grafana has put its variables in. */
+/** The queries as Prometheus gets them, with Grafana's variables replaced. */
 const queries = [
   ...dashboard.panels.flatMap(({ targets = [] }) => targets),
   ...dashboard.annotations.list,
 ].map(({ expr }) => expr.replaceAll('$__rate_interval', '5m'));
 
-/** The system's promtool, or the one that set-up unpacked; undefined, and said, where there is neither. */
+/** The system's promtool, or the one that set-up unpacked; if there is neither, undefined with a message. */
 const promtool = ['promtool', projectPath('.cache/promtool/usr/bin/promtool')].find(
   (program) => spawnSync(program, ['--version']).status === 0,
 );

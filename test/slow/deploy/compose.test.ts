@@ -7,7 +7,7 @@ import { parse } from 'yaml';
 import { projectPath } from '../../../src/config/paths.ts';
 import { newFolder } from '../../support/folder.ts';
 
-/** The entry point of compose.yaml in the repository's root, run as it stands there, with the program of this clone. */
+/** The entry point of compose.yaml in the repository's root, run unchanged with the program of this clone. */
 test('docker compose up prints a key once, and serves the demo page and requests with it', async () => {
   const { facematch } = parse(readFileSync(projectPath('compose.yaml'), 'utf8')).services;
   const folder = newFolder();
@@ -35,6 +35,6 @@ test('docker compose up prints a key once, and serves the demo page and requests
   const models = await fetch(`${origin}/API/v1.0/models`, { headers: { 'x-api-key': key! } });
   const demo = await fetch(origin + new URL(page!).pathname);
   expect([models.status, demo.status]).toEqual([200, 200]);
-  // Its published port is the one in the printed address.
+  // The printed URL has its published port.
   expect(facematch.ports).toEqual([`127.0.0.1:${new URL(page!).port}:8080`]);
 });

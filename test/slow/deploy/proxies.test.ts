@@ -15,7 +15,7 @@ import { redisInstalled } from '../../server/support/redis.ts';
 import { TestServer } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
 
-/** The samples of deploy/ for proxies, with the real programs. Debian has both. */
+/** The sample proxy configurations of deploy/, with the real programs. Debian has both. */
 
 const { freePorts, startProgram } = await import(projectPath('test/support/programs.mjs'));
 const nginx = await import(projectPath('test/support/nginx.mjs'));
@@ -29,13 +29,16 @@ if (!hasHaproxy) process.stderr.write('deploy/haproxy.cfg is not tested: haproxy
 type Changes = readonly (readonly [string, string])[];
 type Behind = readonly Pick<TestServer, 'port' | 'adminAddress'>[];
 
-/** deploy/nginx.conf for real: pages of one origin may ask. With `ca` it speaks TLS to the servers and trusts what that signed. */
+/**
+ * Runs deploy/nginx.conf; pages of one origin are allowed. With `ca` it uses TLS to the servers and trusts
+ * certificates of that CA.
+ */
 function startNginx(servers: Behind, changes: Changes = [], ca?: string) {
   const ports = servers.map(({ port }) => port);
   return nginx.startNginx({ folder: newFolder(), pair, servers: ports, ca, changes: [cors, ...changes] });
 }
 
-/** deploy/Caddyfile for real: its address, certificate and servers replaced by those of the test. */
+/** Runs deploy/Caddyfile; address, certificate and servers are replaced by those of the test. */
 async function startCaddy(servers: Behind, changes: Changes = []) {
   const [port] = await freePorts(1);
   const folder = newFolder();
@@ -45,18 +48,18 @@ async function startCaddy(servers: Behind, changes: Changes = []) {
     ['facematch.example {', `https://localhost:${port} {`],
     ['# tls /etc/facematch/tls.crt /etc/facematch/tls.key', `tls ${pair.cert} ${pair.key}`],
     ['to 127.0.0.1:8080', `to ${to}`],
-    // Else it would ask for port 80 as well, to send browsers on from there.
+    // Otherwise it would also listen on port 80, to redirect browsers.
     ['# admin off', 'admin off\n\tauto_https disable_redirects'],
     ...changes,
   ]);
   writeFileSync(file, text);
-  // It tells of its start on standard error.
+  // It reports its startup on standard error.
   const args = ['-c', 'exec caddy "$@" 2>&1', 'sh', 'run', '--config', file, '--adapter', 'caddyfile'];
   const ready = /serving initial configuration/;
   return { port, ...(await startProgram('sh', args, { ready, env: { HOME: folder } })) };
 }
 
-/** deploy/haproxy.cfg for real, as above. */
+/** Runs deploy/haproxy.cfg, as above. */
 async function startHaproxy(servers: Behind, changes: Changes = [], ca?: string) {
   const [port] = await freePorts(1);
   const folder = newFolder();
@@ -83,7 +86,7 @@ async function startHaproxy(servers: Behind, changes: Changes = [], ca?: string)
 const MiB = 1024 * 1024;
 const body = photoForm();
 const cors = ['# https://app.example $http_origin;', 'https://app.example $http_origin;'] as const;
-/** What the server gives with every refusal for want of space. */
+/** Members of every rejection for lack of capacity. */
 const lastingHeaders = [
   'content-type',
   'cache-control',
@@ -109,7 +112,7 @@ interface Sent {
   path?: string;
 }
 
-/** Through a proxy, or to a server itself. */
+/** Sends requests through a proxy, or to a server itself. */
 async function post(to: number | TestServer, key: string, sent: Sent = {}) {
   const [url, options]: [string, { dispatcher?: Dispatcher }] =
     typeof to === 'number' ? [`https://localhost:${to}`, { dispatcher }] : [to.address, {}];
@@ -123,10 +126,10 @@ const zeros = (bytes: number): Sent => ({ body: Buffer.alloc(bytes) });
 const asJson = { 'content-type': 'application/json' };
 const asPage = { origin: 'https://app.example' };
 const config = readConfig({});
-/** The largest body that the server takes, with default settings. */
+/** The largest body that the server accepts with default settings. */
 const largestJson = jsonLimit(config);
 
-/** Two servers that know the same key, the first with a door before its workers. */
+/** Two servers with the same key; the first can hold its workers. */
 async function pairOfServers() {
   const env = {
     FACEMATCH_TRUSTED_HOPS: '1',
@@ -154,7 +157,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
     const { first, key } = servers;
     const refused = () => first.metric('facematch_rejections_total{reason="load",code="overloaded"}');
     first.gate.close();
-    // Its only worker stands at the door, and nobody may queue behind it.
+    // Its only worker is held, and its queue is full.
     const waiting = post(first, key);
     await first.metricBecomes('facematch_workers_busy', 1);
     const before = await refused();
@@ -168,7 +171,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
     const large = { body: Buffer.alloc(28 * MiB), headers: { ...asPage, 'x-request-id': 'mine' } };
     const ours = await post(servers.second, servers.key, large);
     const refused = await post(proxy.port, servers.key, large);
-    // It does not know how much came.
+    // The proxy does not know how much arrived.
     const { detail, ...others } = ours.body;
     expect(detail).toContain(String(large.body.length));
     expect(refused).toMatchObject({ status: 413, body: others });
@@ -186,7 +189,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
     ] as const) {
       const answer = await post(proxy.port, servers.key, { ...zeros(size), headers });
       expect([size, answer.body.code]).toEqual([size, code]);
-      // The server answered, for it tells the rest of the key's rate.
+      // The server responded, because the response has the key's rate limit.
       expect(answer.headers).toHaveProperty('ratelimit');
     }
   });
@@ -253,7 +256,7 @@ test.for([
   },
 );
 
-/** What every answer to a page has, whoever gives it. */
+/** Headers of every response to a page, whoever sends it. */
 function expectAnswered(answer: Awaited<ReturnType<typeof post>>, code: ErrorCode): void {
   expect(answer.body).toMatchObject({ code, status: errorTable[code].status, title: errorTable[code].title });
   expect(answer.body.type).toBe(problemTypes + code);
@@ -272,9 +275,9 @@ interface Sample {
   start: (servers: Behind, changes: Changes) => Promise<{ port: number; stop(): Promise<void> }>;
   /** Makes it wait for 2 s only. */
   late: Changes[number];
-  /** Makes it allow an address one connection. */
+  /** Makes it allow one connection per IP address. */
   crowded?: Changes[number];
-  /** What clients may hear when one of two servers has gone. */
+  /** Responses that clients may get when one of two servers has gone. */
   gone: readonly number[];
 }
 
@@ -292,7 +295,7 @@ const samples: readonly Sample[] = [
     has: hasCaddy,
     start: startCaddy,
     late: ['response_header_timeout 15s', 'response_header_timeout 2s'],
-    // It asks every other second who is there, and cannot send a body again.
+    // It checks the servers every other second, and cannot resend a body.
     gone: [200, 503],
   },
   {
@@ -311,7 +314,7 @@ test.for(samples)(
   async ({ has, start, gone }, { skip }) => {
     skip(!has || !hasOpenssl);
     const servers = await pairOfServers();
-    // Whatever is found below.
+    // Runs the configurations below this folder.
     onTestFinished(servers.stop);
     const proxy = await start([servers.first, servers.second], []);
     onTestFinished(() => proxy.stop());
@@ -329,7 +332,7 @@ test.for(samples)(
       const refused = await post(port, servers.key, { ...zeros(size), headers: { ...headers, ...asPage } });
       expectAnswered(refused, code);
     }
-    // Whatever they say that they are: the proxy appends 127.0.0.1, and that is who is counted, and nobody with it.
+    // Whatever the client claims: the proxy appends 127.0.0.1, which is counted, and no other address.
     const heard = new Set<number>();
     const guess = (from: string) => ({ headers: { 'x-forwarded-for': from } });
     for (let count = 0; count < 12; count++)
@@ -364,7 +367,7 @@ test.for(samples)(
       'retry-after': '1',
       'access-control-expose-headers': own.headers['access-control-expose-headers'],
     });
-    // No id that could break out of the JSON, whichever of several is taken.
+    // An id that could break out of the JSON is rejected, whichever of several is used.
     const headers = { origin: 'https://other.example', 'x-request-id': ['"', 'mine', '"'] };
     const elsewhere = await post(proxy.port, server.key, { headers });
     expect(elsewhere.body.request_id).toMatch(/^[0-9a-f-]{32,36}$/);
@@ -389,7 +392,7 @@ test.for(samples.filter(({ crowded }) => crowded))(
   },
 );
 
-/** The proof of docs/replicas.md in small. */
+/** The example of docs/replicas.md on a small scale. */
 test.skipIf(!redisInstalled || !hasNginx)(
   'three replicas behind nginx keep one limit, and lose no request when one of them or Redis is killed, or all are replaced',
   { timeout: 180_000 },

@@ -10,7 +10,9 @@ import { Home, TestServer } from '../../server/support/server.ts';
 import { pages } from '../../support/doc-commands.ts';
 import { newFolder } from '../../support/folder.ts';
 
-/** deploy/facematch.service: what systemd thinks of it, and whether the server lives under its filter of system calls. */
+/**
+ * Checks deploy/facematch.service with systemd, and that the server runs under its filter of system calls.
+ */
 
 const unit = projectPath('deploy/facematch.service');
 const text = readFileSync(unit, 'utf8');
@@ -50,7 +52,7 @@ describe('the unit', () => {
   });
 
   test.skipIf(!hasSystemd)('is understood by systemd', () => {
-    // 0, and not a word: unknown settings are only told.
+    // Status 0 and no output, because unknown settings are only reported.
     expect(analyze('verify', unit)).toMatchObject({ status: 0, stderr: '' });
   });
 
@@ -62,7 +64,7 @@ describe('the unit', () => {
 });
 
 const { PATH } = await import(projectPath('test/support/nginx.mjs'));
-/** Whether machine.sh can be: as root, with namespaces, and a Node that other users may run. */
+/** Whether machine.sh can run: as root, with namespaces, and a Node that other users may run. */
 const machine = fileURLToPath(new URL('../../server/support/machine.sh', import.meta.url));
 const asOther = ['--reuid', '65534', '--clear-groups', process.execPath, '--version'];
 const hasMachine =
@@ -78,7 +80,7 @@ interface Block {
   code: string;
 }
 
-/** Every block of a page, in order, with the heading that it is under. */
+/** Returns every block of a page, in order, with its heading. */
 function blocksOf(page: string): Block[] {
   let heading = '';
   return [...pages.get(page)!.matchAll(/^#+ (.*)$|^```(\w*)\n((?:.*\n)*?)```$/gm)].flatMap(
@@ -89,7 +91,7 @@ function blocksOf(page: string): Block[] {
   );
 }
 
-/** Not run here: its packages come from a registry. deploy/release/prove.mjs has one. */
+/** Skipped here, because its packages come from a registry. deploy/release/prove.mjs has one. */
 const elsewhere = 'From packages, without a compiler';
 
 const ready =
@@ -99,15 +101,15 @@ const photo = 'node_modules/@vladmandic/face-api/demo/sample1.jpg';
 
 /** What a reader does with a block. */
 function typed({ heading, kind, code }: Block): string {
-  // What `systemctl edit facematch` opens.
+  // The file that `systemctl edit facematch` opens.
   if (kind === 'ini')
     return `mkdir $etc/facematch.service.d
 cat >$etc/facematch.service.d/override.conf <<'INI'\n${code}INI\nsudo systemctl restart facematch\n${ready}\n`;
-  // Labelled pairs of their own.
+  // Labelled pairs that the reader provides.
   if (code.includes('PAIRS.tsv'))
     return `mkdir DIR && cp ${photo} DIR/a.jpg && printf 'image1\\timage2\\tsame\\na.jpg\\ta.jpg\\t1\\n' >PAIRS.tsv\n${code}`;
   if (heading !== 'From a clone') return code;
-  // The last line does not end by itself.
+  // The last line runs until it is stopped.
   return `${code.replace(/serve\n$/, 'serve &\n')}${ready}\nkill $!\nwait $!\n`;
 }
 
@@ -115,7 +117,7 @@ const matched = `${ready}
 curl -sS -H "x-api-key: $KEY" -F image1=@${photo} -F image2=@${photo} http://127.0.0.1:8080/API/v1.0/face/match/upload >>answers
 echo >>answers`;
 
-/** A line is written shortly after its answer, and a signal is taken a moment after it was sent. */
+/** A line is written shortly after its response, and a signal is handled a moment after it was sent. */
 const until = (condition: string) => `timeout 10 bash -c 'until ${condition}; do sleep 0.02; done'`;
 
 test.skipIf(!hasMachine || !hasLogrotate)(
@@ -126,7 +128,7 @@ test.skipIf(!hasMachine || !hasLogrotate)(
     const blocks = blocksOf('docs/deployment.md').filter(({ heading }) => heading !== elsewhere);
     expect(blocks.length).toBeGreaterThan(7);
     const rotate = blocksOf('docs/privacy.md').find(({ code }) => code.includes('postrotate'))!.code;
-    // A refusal of the server is a failure of the command that is shown.
+    // An error response of the server is a failure of the documented command.
     const script = `curl() { command curl --fail-with-body "$@"; }
 ${blocks.map(typed).join('')}
 cd $folder/clone
@@ -155,7 +157,8 @@ sed 's/^/answer /' answers
     const idsOf = (word: string) => said(word).map((line) => JSON.parse(line).request_id);
     const [first, ...later] = idsOf('answer');
     expect(later).toHaveLength(2);
-    // The first decision is in the file that was moved away, and those after it in the new one, also after a restart.
+    // The first decision is in the file that was moved away, and those after it in the new one, also after a
+    // restart.
     expect([idsOf('old'), idsOf('new')]).toEqual([[first], later]);
     expect(said('file')).toEqual([
       'facematch 700 /var/log/facematch',
@@ -172,7 +175,10 @@ function callsOf(group: string): string[] {
   return names.flatMap((name) => (name.startsWith('@') ? callsOf(name) : [name]));
 }
 
-/** What SystemCallFilter leaves out: its first line allows; of the others those with a tilde take away, the rest allow more. */
+/**
+ * System calls that SystemCallFilter excludes: its first line allows some; further lines with a tilde remove,
+ * others add.
+ */
 function deniedCalls(): string[] {
   const allowed = new Set<string>();
   for (const line of valuesOf('SystemCallFilter'))
@@ -184,7 +190,7 @@ function deniedCalls(): string[] {
   return callsOf('@known').filter((call) => !allowed.has(call) && !beforehand.includes(call));
 }
 
-/** systemd starts the program by it, before the filter is in force for the program itself. */
+/** systemd starts the program with it, before the filter is in force for the program itself. */
 const beforehand = ['execve'];
 
 test.skipIf(!hasSystemd || !hasStrace)(
@@ -195,7 +201,7 @@ test.skipIf(!hasSystemd || !hasStrace)(
     const denied = deniedCalls()
       .map((call) => `?${call}`)
       .join();
-    // This does what SystemCallErrorNumber does: the kernel is not asked, and the caller hears that it may not.
+    // Emulates SystemCallErrorNumber: the call does not reach the kernel, and the caller gets EPERM.
     const inject = ['-e', `trace=${denied}`, '-e', `inject=${denied}:error=EPERM`];
     const filter = ['strace', '-D', '-f', '-qq', '--seccomp-bpf', '-o', trace, ...inject];
     const server = await TestServer.start({ under: filter, env: { FACEMATCH_WORKERS: '2' } }, home);

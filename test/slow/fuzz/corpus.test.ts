@@ -9,13 +9,16 @@ import { filesBelow, sharedFolder, smallSample } from '../../fixtures/images.ts'
 import { builds, runChild } from '../../native/support/child.ts';
 import { newFolder } from '../../support/folder.ts';
 
-/** What any image may lead to: never an internal error, which would be a 500. */
+/** No image may lead to an internal error, which would be a 500. */
 const allowedOutcomes = ['ok', 'unsupported_image_format', 'image_decode_failed', 'image_dimensions'];
 
 const shared = sharedFolder();
 const longest = 400_000;
 
-/** Real damaged and exotic images, and a valid one now and then. Drawn ones are damaged in native/test/damage_test.cpp. */
+/**
+ * Real damaged and exotic images, and a valid one now and then. native/test/damage_test.cpp damages drawn
+ * ones.
+ */
 test.skipIf(!shared)(
   'the addon answers the damaged files of the shared folder',
   { timeout: longest },
@@ -23,7 +26,7 @@ test.skipIf(!shared)(
     const sound = join(newFolder(), 'sound.png');
     writeFileSync(sound, await smallSample(1, 320));
     const folder = join(shared!, 'data/corrupt');
-    // Under AddressSanitizer where that is built; the process must survive.
+    // Runs under AddressSanitizer if that is built; the process must survive.
     const child = await runChild(builds.at(-1)!, 'corpus.mjs', [folder, sound], { longest });
     expect(child).toMatchObject({ code: 0, signal: null, stderr: '' });
     const lines = child.stdout.trim().split('\n');
@@ -34,7 +37,7 @@ test.skipIf(!shared)(
   },
 );
 
-/** The fuzzers of bench/ for a short while. */
+/** Runs the fuzzers of bench/ for a short while. */
 
 const hasFuzzer = spawnSync('clang++-19', ['--version']).status === 0;
 if (!hasFuzzer) console.warn('Skipped, for there is no clang++-19, which brings libFuzzer');
@@ -43,7 +46,7 @@ if (!sanitized) {
   console.warn('The release addon is used: none is built with sanitizers (node scripts/test.mjs native)');
 }
 
-/** What a program reports. All that it claims must hold. */
+/** The report of a program. All of its claims must hold. */
 async function reportOf(program: string, ...args: string[]) {
   const command = [projectPath(`bench/${program}`), '--json', ...args];
   const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -58,7 +61,7 @@ test.skipIf(!hasFuzzer)(
   'coverage-guided fuzzing finds no bytes that break decode()',
   async () => {
     const facts = await reportOf('fuzz-decode.mjs', '--seconds', '12');
-    // That it was guided by what it reached.
+    // Shows that coverage guided it.
     for (const format of ['jpeg', 'png', 'webp']) expect(facts[format].edges).toBeGreaterThan(50);
   },
   900_000,
@@ -70,10 +73,11 @@ test.each([
 ])(
   'a server on %s that is sent malformed, lying, damaged and abandoned requests goes on as before',
   async (http, requests) => {
-    // Always the same requests, so that a failure can be repeated.
+    // Always sends the same requests, so that a failure can be repeated.
     const which = ['--seed', '20261121', '--requests', String(requests), '--heavy', '0', '--http', http];
     const facts = await reportOf('fuzz-server.mjs', '--hurry', ...which, ...(sanitized ? [] : ['--plain']));
-    // That it was a fuzz at all: most of the requests were answered, some were abandoned, all kinds of refusals are among them.
+    // Shows that it fuzzed: most of the requests got a response, some were abandoned, and all kinds of
+    // rejections occurred.
     expect(facts.answers).toBeGreaterThan(requests / 2);
     expect(facts.left).toBeGreaterThan(requests / 20);
     expect(Object.keys(facts.statuses)).toEqual(

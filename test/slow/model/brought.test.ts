@@ -108,8 +108,8 @@ describe('the command that prepares', () => {
 });
 
 /**
- * Each kind of embedder by a small net that gives one face one direction, however it is fed: docs/packs.md lists them. Their files are
- * not to be had everywhere.
+ * Tests each kind of embedder with a small net that gives one face one direction, whatever its input scaling:
+ * docs/packs.md lists them. Their real files are not available everywhere.
  */
 
 const photo = await smallSample(1, 960);

@@ -4,8 +4,8 @@ import { projectPath } from '../../../src/config/paths.ts';
 import { sharedFolder } from '../../fixtures/images.ts';
 
 /**
- * The goals for hard images, measured by bench/hard-images.mjs with every eighth face for the variants: the samples
- * always, images of ../shared if they exist. No goal is set for people beside a larger one.
+ * The goals for hard images, measured by bench/hard-images.mjs with every eighth face for the variants: the
+ * samples always, images of ../shared if they exist. There is no goal for people next to a larger one.
  */
 
 interface Count {
@@ -25,16 +25,19 @@ const modes = ['fast', 'balance'] as const;
 
 interface Goal {
   what: string;
-  /** Names of the rows that are counted together; with `asked` those alone that are, or are not. */
+  /**
+   * Names of the rows that are counted together; `asked` restricts them to rows that are, or are not,
+   * requested.
+   */
   rows: RegExp;
   asked?: boolean;
-  /** The least share of the faces that is found, in both modes or in each. */
+  /** Minimum share of the faces that is found, in both modes or in each. */
   share: number | Record<(typeof modes)[number], number>;
   /** The share is rounded down to whole faces. */
   rounded?: true;
   /** No other face may be found. */
   alone?: true;
-  /** By which some of them are found. */
+  /** The pass that finds some of them. */
   step?: string;
 }
 
@@ -83,7 +86,7 @@ describe.each(modes)('%s finds', (mode) => {
     const sum = (of: (count: Count) => number) => counts.reduce((total, count) => total + of(count), 0);
     const wanted = (typeof share === 'number' ? share : share[mode]) * sum(({ of }) => of);
     const enough = sum(({ found }) => found) >= (rounded ? Math.floor(wanted) : wanted);
-    // A failure lists the images that are not right.
+    // A failure lists the wrong images.
     const missed = counted.flatMap(({ what, counts }) =>
       counts[mode]!.missed.map((name) => `${what}: ${name}`),
     );

@@ -38,8 +38,8 @@ import {
 } from './support/originals.ts';
 
 /**
- * The nets that are made of published ones: rewritten, converted, in whole numbers. That their bytes are those of the manifest and
- * their numbers the original's, preparePack itself asks: below, and in prepare.test.ts.
+ * Nets made from published ones: rewritten, converted, quantised. preparePack itself checks that their bytes
+ * match the manifest and their numbers the original's: below, and in prepare.test.ts.
  */
 
 const { detector } = manifest;
@@ -86,8 +86,8 @@ test.skipIf(!tarball).each(nets)('a rewrite of $file with one kernel off by 2 % 
 describe.skipIf(!closeOriginal)('the net for close faces', () => {
   const original = closeOriginal!;
 
-  // known-outputs.json is of TensorFlow Lite, as @tensorflow/tfjs-tflite 0.0.1-alpha.10 brings it, in Chromium: each `every`-th number
-  // of an output, a row for each of the fixed inputs.
+  // known-outputs.json comes from TensorFlow Lite, in @tensorflow/tfjs-tflite 0.0.1-alpha.10, in Chromium:
+  // each `every`-th number of an output, a row for each of the fixed inputs.
   test('answers as the runtime does that it was made for', async () => {
     const text = readFileSync(projectPath('test/slow/model/support/known-outputs.json'), 'utf8');
     const known: Record<string, { every: number; rows: number[][] }> = JSON.parse(text);
@@ -120,7 +120,7 @@ const net = readCalibratedManifest(directory).embedder as typeof manifest.embedd
 const plan: Int8Plan = JSON.parse(readFileSync(join(directory, net.int8!.file), 'utf8'));
 const original = originals.get(net.from)!;
 
-/** Parts of six photos as its input: channels first, (byte − mean) × scale. */
+/** Returns parts of six photos as its input: channels first, (byte − mean) × scale. */
 const photoInputs = () =>
   Promise.all(
     [1, 2, 3, 4, 5, 6].map(async (number) => {
@@ -145,17 +145,17 @@ describe.skipIf(!tarball)('the embedder in whole numbers', () => {
     const differences = await compareNets(net.input, inputShape(net), original, whole, await photoInputs());
     const cosines = differences.map(({ cosine }) => cosine);
     expect(Math.min(...cosines)).toBeGreaterThan(0.97);
-    // They are not the outputs of the float net itself.
+    // They differ from the outputs of the float net itself.
     expect(Math.max(...cosines)).toBeLessThan(0.9999);
   });
 
   test('is quantised except for what the plan leaves in floats', () => {
     const operators = operatorsOf(quantiseNet(original, plan));
     const countOf = (name: string) => operators.filter((operator) => operator === name).length;
-    // A convolution in floats is followed by a PReLU, written as two nodes.
+    // A float convolution is followed by a PReLU, written as two nodes.
     expect(countOf('Conv')).toBeLessThanOrEqual(3 * plan.floats.length);
     expect(countOf('QLinearConv')).toBeGreaterThan(40);
-    // The layout changes where whole numbers begin and end, and nowhere else.
+    // The layout changes where integers begin and end, and nowhere else.
     expect(['BytePRelu', 'PRelu', 'Transpose'].map(countOf)).toEqual([30, 0, 2]);
   });
 

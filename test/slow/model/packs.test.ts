@@ -13,15 +13,15 @@ import { TestServer } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
 import { without } from '../../support/without.mjs';
 
-/** Every pack but the default one, which all other tests run on. */
+/** Every pack but the default one, on which all other tests run. */
 
 const shared = sharedFolder();
 const modes: readonly AccuracyMode[] = ['fast', 'balance'];
 
-/** The packs that the tests of this machine can run on. */
+/** Packs that this machine's tests can use. */
 const packs: readonly string[] = ['int8', ...((await yunetIsReady()) ? ['yunet'] : [])];
 
-/** YuNet's own file is not fetched by anybody: it lies in ../shared, or whoever runs the tests has prepared the pack. */
+/** YuNet's own file is not downloaded: it is in ../shared, or the developer has prepared the pack. */
 async function yunetIsReady(): Promise<boolean> {
   const directory = packDirectory('yunet');
   try {
@@ -71,7 +71,7 @@ describe.each(packs)('the pack %s', (name) => {
     expect(evaluation.pairs.mated + evaluation.pairs.non_mated).toBe(slice.length);
     expect(slice.length).toBeGreaterThan(100);
     expect(evaluation.without_face).toEqual([]);
-    // These people are in the packs' cohort, which costs their own pairs some points: four of 150 may be wrong.
+    // These people are in the packs' cohort, which costs mated pairs some points: four of 150 may be wrong.
     expect(evaluation.by.normalised.accuracy.mean).toBeGreaterThan(0.965);
     expect(evaluation.by.cosine.accuracy.mean).toBeGreaterThan(0.98);
   });

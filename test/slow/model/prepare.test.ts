@@ -10,7 +10,7 @@ import { closeDetector, closeOriginal, manifest, nets, scratch, tarball } from '
 const silent = (): void => {};
 const otherIntegrity = `sha512-${'A'.repeat(86)}==`;
 
-/** A folder and a pack of its own for each test. */
+/** Makes a separate folder and pack for each test. */
 let folder: string;
 let pack: string;
 beforeEach(async () => {

@@ -19,7 +19,10 @@ function detect(picture: Uint8Array, options: Partial<AnalyseOptions> = {}): Ana
   return found.image;
 }
 
-/** Every fourth face, cut so close that the first pass finds few of them, small enough that its memory is reused. */
+/**
+ * Every fourth face, cropped so closely that the first pass finds few of them, and small enough that its
+ * memory is reused.
+ */
 async function closeCuts(): Promise<Buffer[]> {
   const cuts = [1, 2, 3, 4, 5, 6].map(sample).flatMap((photo) =>
     detect(photo).faces.map(({ box }) => {
@@ -39,7 +42,7 @@ test('an image has the same faces after any other image', async () => {
   const photo = await sharp(sample(5)).resize(side, side, { fit: 'cover' }).jpeg().toBuffer();
   const after = (before: Buffer) =>
     cuts.map((cut) => {
-      // Twice: a thread reuses the memory of two images.
+      // Runs twice, because a thread reuses the memory of two images.
       detect(before);
       detect(before);
       return detect(cut);
@@ -63,7 +66,7 @@ test('no more memory is held after 300 mixed images than after 100', { timeout: 
   expect(late! / early!).toBeLessThan(1.03);
 });
 
-/** How many images of each folder of ../shared are looked at, beside three samples. */
+/** Number of images from each folder of ../shared, besides three samples. */
 const wanted = Number(process.env.FACEMATCH_IMAGES ?? 1);
 const folders = [
   ...['groups/dlib', 'groups/rotated', 'groups/compreface', 'london', 'lfw-dev'],
@@ -91,7 +94,7 @@ const images: [string, Uint8Array][] = [
 
 const keyOf = ({ box, detection_score }: Face) => JSON.stringify([box, detection_score]);
 
-/** Beside a smaller face, parts of the image may be decoded finer: the embedding differs a little then. */
+/** Next to a smaller face, parts of the image may be decoded finer: the embedding differs a little then. */
 const isSame = (one: Face, other: Face) =>
   keyOf(one) === keyOf(other) && cosine(one.embedding, other.embedding) > 0.98;
 

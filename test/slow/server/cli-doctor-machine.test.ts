@@ -11,7 +11,7 @@ import { TestServer } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
 import { nextNode } from '../../support/programs.mjs';
 
-/** The doctor on a machine that lacks something: a port, the addon, a package. */
+/** Runs the doctor on a machine that lacks something: a port, the addon, a package. */
 
 let folder: string;
 beforeEach(() => {
@@ -112,7 +112,10 @@ describe('a copy of the program', () => {
   });
 });
 
-/** The contract is tried on the newest µWebSockets.js as well: by this Node, or by the one that test:full brings. */
+/**
+ * Runs the contract on the newest µWebSockets.js as well: with this Node, or with the one that test:full
+ * installs.
+ */
 test.skipIf(chooseTransport('auto').name === 'node')(
   'the newest version loads, or else Node and the C library are there with which it is tried',
   () => {

@@ -9,7 +9,7 @@ import { sample, smallSample } from '../../fixtures/images.ts';
 import { facematch, program } from '../../server/support/cli.ts';
 import { newFolder } from '../../support/folder.ts';
 
-/** Commands on a terminal of their own: a real one, which util-linux's `script` opens. */
+/** Runs commands on a real terminal, which util-linux's `script` opens. */
 
 const hasTerminals = spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux');
 if (!hasTerminals) {
@@ -17,12 +17,12 @@ if (!hasTerminals) {
 }
 
 class Terminal {
-  /** All that it got, with \r\n for the end of a line. */
+  /** Everything that it received, with \r\n for the end of a line. */
   text = '';
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown[]>;
 
-  /** Runs a line of shell in a folder; a redirection in it takes a stream away from the terminal. */
+  /** Runs a shell command in a folder; a redirection in it takes a stream away from the terminal. */
   constructor(line: string, folder: string, env: NodeJS.ProcessEnv = {}) {
     this.#child = spawn('script', ['-qec', line, '/dev/null'], {
       cwd: folder,
@@ -57,7 +57,7 @@ class Terminal {
 const runOnTerminal = (line: string, folder: string, env?: NodeJS.ProcessEnv) =>
   new Terminal(line, folder, env).end();
 
-/** Colours and progress, and that both leave standard output alone when it is no terminal. */
+/** Shows colours and progress, and keeps standard output clean if it is not a terminal. */
 
 const command = `'${process.execPath}' '${program}'`;
 const colour = '\u001b[3';
@@ -101,7 +101,7 @@ describe.skipIf(!hasTerminals)('on a terminal', () => {
   ])('%s shows progress on standard error, clears it, and leaves the JSON alone', async (line, bar) => {
     const { code, text } = await runOnTerminal(`${command} ${line} > out.json`, folder);
     expect({ code, text }).toEqual({ code: 0, text: expect.stringMatching(bar) });
-    // The last that is done to the line is to clear it.
+    // The line is cleared last.
     expect(text.endsWith('\u001b[2K')).toBe(true);
     expect(JSON.parse(readFileSync(join(folder, 'out.json'), 'utf8'))).toBeTypeOf('object');
   });

@@ -20,7 +20,7 @@ import { paths, twoPhotos } from '../../server/support/client.ts';
 import { TestServer } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
 
-/** The types of the client take what the server really sends, in a checkout and as files to copy. */
+/** The client's types accept what the server really sends, in a checkout and as files to copy. */
 
 const folder = newFolder();
 const copied = ['facematch.mjs', 'facematch.d.mts'];
@@ -31,7 +31,10 @@ beforeAll(() => {
   for (const name of copied) copyFileSync(projectPath(`dist/client/${name}`), join(folder, name));
 });
 
-/** What the compiler says of a program of a project that has facematch among its packages; '' when it is content. */
+/**
+ * Returns the compiler's messages for a program of a project that has facematch among its packages; '' if
+ * there are none.
+ */
 async function compile(program: string, module = 'nodenext', types = ''): Promise<string> {
   writeFileSync(join(folder, 'program.ts'), program);
   const strict = ['--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
@@ -117,7 +120,10 @@ test('there is no code to import, and the OpenAPI document has the name of the p
   expect((await run(script, [], folder)).stdout).toBe('3.1.0\n');
 });
 
-/** Checked by the compiler (node scripts/test.mjs types): the server's own types come from its code, not from the document. */
+/**
+ * Checked by the compiler (node scripts/test.mjs types): the server's own types come from its code, not from
+ * the document.
+ */
 test('the types are those of the server', () => {
   expectTypeOf<Match>().toExtend<MatchAnswer>();
   expectTypeOf<ErrorCode>().toEqualTypeOf<OwnErrorCode>();

@@ -34,27 +34,27 @@ import {
 import { Home, TestServer } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
 
-/** Our clients, each as its readers use it: as a package, as a file beside their program, as a command. */
+/** The project's clients, each as users run it: as a package, as a file in their program, as a command. */
 
 const home = new Home();
 const keys = {
   basic: home.key({ scopes: ['match:basic'] }),
-  /** The next token comes after a second, after ten minutes. */
+  /** The next token comes after a second, or after ten minutes. */
   poor: home.key({ rate: 1, burst: 1 }),
   poorest: home.key({ rate: 1 / 600, burst: 1 }),
 };
 const env = { FACEMATCH_ENDPOINTS: endpointIds.join(','), FACEMATCH_QUEUE_CAPACITY: '1' };
 const server = await TestServer.forFile({ env, gate: 'open' }, home);
 const { gate } = server;
-/** Slashes at the end of the address count for nothing. */
+/** Slashes at the end of the URL are ignored. */
 const way = (other: Partial<Way> = {}): Way => ({ url: `${server.address}//`, key: server.key, ...other });
 
-/** Where nobody listens. */
+/** A port without a listener. */
 const nowhere = 'http://127.0.0.1:2';
 
 const { 'one.jpg': one, 'two.jpg': two } = images;
 
-/** How often the server answered a match with each code while `act` ran. */
+/** Returns how often the server responded to a match with each code while `act` ran. */
 async function answeredDuring(act: () => Promise<unknown>): Promise<Record<string, number>> {
   const counts = async () => {
     const series = /^facematch_requests_total\{route="match",.*code="(\w+)".*\} (\d+)$/gm;
@@ -80,7 +80,7 @@ describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passin
   });
 
   test('comes again after 429, and not before Retry-After is over: one refusal, then the answer', async () => {
-    // The token goes when the client is there, so that its start does not give it back.
+    // The token is taken when the client runs, so that its startup does not refill it.
     const through = await proxy(server.port, async (_socket, count) => {
       if (count === 1) await server.match({}, { key: keys.poor });
       return false;
@@ -126,7 +126,7 @@ describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passin
     expect(through.connections).toBe(tries);
   });
 
-  /** What a gateway in front of the server may say; the server itself cannot be made to. */
+  /** Responses of a gateway in front of the server; the server itself cannot send them. */
   test.each([
     [503, 'Service Unavailable\r\nretry-after: 0'],
     [504, 'Gateway Timeout\r\nretry-after: 0'],
@@ -150,10 +150,10 @@ interface Call {
   what: string;
   asked: () => Promise<Answer>;
   node: (client: FacematchClient) => Promise<unknown>;
-  /** Undefined where the client for Node alone has it. */
+  /** Undefined if only the client for Node has it. */
   python?: string;
   way?: Partial<Way>;
-  /** What must be the same of both answers; all but ids and times unless told otherwise. */
+  /** The parts that both responses must share; by default all but ids and times. */
   of?: (answer: Json) => unknown;
 }
 

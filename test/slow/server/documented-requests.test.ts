@@ -14,7 +14,7 @@ import { documentedCommands, pages } from '../../support/doc-commands.ts';
 import { newFolder } from '../../support/folder.ts';
 import { without } from '../../support/without.mjs';
 
-/** Names that the pages give to photos, and which sample each is. One woman is in 1 and 3. */
+/** Names that the pages give to photos, and the sample for each. One woman is in 1 and 3. */
 const photos = {
   'passport.jpg': 1,
   'selfie.jpg': 3,
@@ -43,12 +43,15 @@ const photos = {
   'frame5.jpg': 1,
 } as const;
 
-/** A reader's shell: bash in a folder with the photos that the pages name, and a server with all that they show. */
+/**
+ * A reader's shell: bash in a folder with the photos that the pages name, and a server with every feature
+ * that they show.
+ */
 const folder = newFolder();
 const FACEMATCH_PACK = livePack(newFolder(), [{ net: redIsLive, scale: 2.7 }]);
 const FACEMATCH_ENDPOINTS = endpointIds.join(',');
 const server = await TestServer.forFile({ env: { FACEMATCH_ENDPOINTS, FACEMATCH_PACK } });
-// Where npx and the PATH below look for the program.
+// Where npx and the PATH below find the program.
 mkdirSync(join(folder, 'node_modules/.bin'), { recursive: true });
 symlinkSync(projectPath('scripts/facematch.mjs'), join(folder, 'node_modules/.bin/facematch'));
 // The README's photos.
@@ -60,7 +63,7 @@ for (const [name, number] of Object.entries(photos)) {
 const question = await server.embeddingsQuestion(sample(1));
 writeFileSync(join(folder, 'embeddings.json'), JSON.stringify(question));
 
-/** Runs a line with the addresses of the server in place of those that the pages show. */
+/** Runs a line with the server's URLs instead of those on the pages. */
 const reachable = (text: string) =>
   text
     .replaceAll(/http:\/\/127\.0\.0\.1:808[01]/g, server.address)
@@ -69,7 +72,7 @@ const reachable = (text: string) =>
 const env = {
   PATH: `${folder}/node_modules/.bin:${process.env.PATH}`,
   HOME: folder,
-  // Bash takes a shell without it for one that was logged in to, and reads its start files.
+  // Without SHLVL bash takes a shell for a login shell, and reads its startup files.
   SHLVL: '1',
   npm_config_offline: 'true',
   FACEMATCH_KEYS_FILE: server.home.keysFile,
@@ -77,7 +80,7 @@ const env = {
   FACEMATCH_KEY: server.key,
   KEY: server.key,
 };
-/** A text with a challenge where it names one. */
+/** Returns the text with a real challenge if it names one. */
 async function challenged(text: string): Promise<string> {
   if (!/\bCHALLENGE\b/.test(text)) return text;
   const { body } = await server.send({ path: '/API/v1.0/face/match/challenge' });
@@ -88,7 +91,7 @@ async function challenged(text: string): Promise<string> {
 const run = async (line: string) =>
   execute('bash', ['-euo', 'pipefail', '-c', reachable(await challenged(line))], folder, env);
 
-/** What a reader of the pages copies, run as it stands: requests, the first program, the command line. */
+/** Runs what a reader copies from the pages, unchanged: requests, the first program, command lines. */
 
 const [, program] = /```js\n(.*?)^```$/ms.exec(pages.get('docs/getting-started.md')!)!;
 writeFileSync(join(folder, 'first-match.mjs'), reachable(program!));
@@ -116,7 +119,7 @@ const samples = Object.values(paths).flatMap((item) =>
   ),
 );
 
-/** Python's is read, not run: it asks for a package. */
+/** Python's program is read, not run, because it needs a package. */
 test.each(samples)('$operationId with $label, as the OpenAPI document shows', async (sample) => {
   writeFileSync(join(folder, 'sample.mjs'), await challenged(sample.source));
   const line = {
@@ -132,14 +135,17 @@ test.each(samples)('$operationId with $label, as the OpenAPI document shows', as
 });
 
 test.each(commands)('$line ($file)', async ({ line }) => {
-  // A refusal of the server is a failure of the command that is shown.
+  // An error response of the server is a failure of the documented command.
   const { code, stdout, stderr } = await run(line.replace(/^curl /, 'curl --fail-with-body '));
   expect(code, `${stdout}\n${stderr}`).toBe(0);
-  // JSON goes to standard output alone.
+  // Only JSON goes to standard output.
   if (line.includes('--json')) JSON.parse(stdout);
 });
 
-/** The programs of docs/examples in languages that have no test of their own: what must be installed, and what runs each. */
+/**
+ * Programs of docs/examples in languages without a separate test: what must be installed, and how to run
+ * each.
+ */
 const languages = [
   { needs: 'javac', program: 'java/Match.java', command: 'java Match.java' },
   {
@@ -164,7 +170,7 @@ test("the README's block waits for the server, and the answer below it is the de
   const { stdout } = await run('facematch demo --json');
   const given = JSON.parse(stdout);
   const [image1, image2] = [given.image1, given.image2].map((image) => without(image, 'faces'));
-  // The last digit may differ from processor to processor, and times and ids do each time.
+  // The last digit may differ between CPUs, and times and ids differ each time.
   const own = ['request_id', 'timings_ms', 'confidence_percent', 'similarity'] as const;
   const alike = Object.fromEntries(own.map((name) => [name, expect.anything()]));
   const all = { ...without(given, 'pairs'), image1, image2 };

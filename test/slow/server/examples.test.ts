@@ -14,11 +14,14 @@ import { newFolder } from '../../support/folder.ts';
 
 const { freePorts, launch } = await import(projectPath('test/support/programs.mjs'));
 
-/** The programs of docs/examples, against a real server. test/slow/browser/check-in.test.ts runs the one with a camera. */
+/**
+ * Runs the programs of docs/examples against a real server. test/slow/browser/check-in.test.ts runs the one
+ * with a camera.
+ */
 
 const server = await TestServer.forFile();
 const folder = newFolder();
-/** One woman is on `one.jpg` and `three.jpg`. */
+/** One woman is in `one.jpg` and `three.jpg`. */
 for (const [name, bytes] of Object.entries(samples)) writeFileSync(join(folder, `${name}.jpg`), bytes);
 writeFileSync(join(folder, 'none.jpg'), 'no image');
 const env = {
@@ -77,7 +80,7 @@ describe('next', () => {
   vi.stubEnv('FACEMATCH_URL', server.address);
   vi.stubEnv('FACEMATCH_KEY', server.key);
   afterAll(() => void vi.unstubAllEnvs());
-  /** The route handler gets what Next.js gives it: a Request of the web platform. */
+  /** The route handler gets the argument of Next.js: a Request of the web platform. */
   const verify = async (files: Record<string, Uint8Array>) => {
     const request = new Request('http://localhost/verify', { method: 'POST', body: formOf(files) });
     const response = await POST(request);

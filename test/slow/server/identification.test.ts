@@ -69,7 +69,7 @@ describe('those of a folder', () => {
     const before = await identify(client, database, visitor);
     const { face } = await embed(client, file('visitor.jpg'));
     const others = [{ pack: 'another' }, { version: '0.0.1' }, { accuracy_mode: 'fast' }];
-    // More than the index looks at in one go: up to ten equal rows are one entry there.
+    // More than the index checks at once: up to ten equal rows are one entry there.
     for (let i = 0; i < 300; i++)
       await insertFace(database, { person: 'nobody', ...face, ...others[i % others.length] });
     expect(await identify(client, database, visitor)).toEqual(before);
@@ -100,7 +100,7 @@ test('the commands of the page do what it says', async () => {
   const lines = documentedCommands()
     .map(({ line }) => line)
     .filter((line) => /^node docs\/examples\/pgvector\/people/.test(line));
-  // Bash takes a shell without SHLVL for one that was logged in to, and reads its start files.
+  // Without SHLVL bash takes a shell for a login shell, and reads its startup files.
   const env = {
     PATH: process.env.PATH,
     SHLVL: '1',

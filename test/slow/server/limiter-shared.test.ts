@@ -6,13 +6,13 @@ import { expectProblem, photoForm, RawClient, twoPhotos } from '../../server/sup
 import { redisInstalled, TestRedis } from '../../server/support/redis.ts';
 import { Home, idOf, pause, type StartOptions, TestServer } from '../../server/support/server.ts';
 
-/** Rate limits in a real Redis: shared, and what becomes of them when it is away. */
+/** Rate limits in a real Redis: shared between servers, and handled locally while Redis is unavailable. */
 
 const up = 'facematch_limiter_up';
 const fallbacks = 'facematch_limiter_fallbacks_total';
 const decisions = 'facematch_limiter_duration_seconds_count';
 
-/** Every server knows all keys. Hardly a token comes back during a test. */
+/** Every server knows all keys. Hardly a token is refilled during a test. */
 const home = new Home();
 const other = home.key();
 const keyOf = (burst: number) => home.key({ rate: 0.001, burst });
@@ -30,7 +30,7 @@ const settings = (env: Record<string, string>): StartOptions => ({
 });
 const serve = (env: Record<string, string> = {}) => TestServer.forTest(settings(env), home);
 
-/** One that Redis decides for by now. The caller stops it. */
+/** Starts a server that uses Redis by now. The caller stops it. */
 async function startShared(env: Record<string, string> = {}, gate?: 'open'): Promise<TestServer> {
   const server = await TestServer.start({ ...settings(env), ...(gate && { gate }) }, home);
   await server.metricBecomes(up, 1);
@@ -48,7 +48,7 @@ async function statuses(count: number, one: () => Promise<number>): Promise<numb
 const changes = (server: TestServer): string[] =>
   server.stderr.filter((line) => line.includes('rate limits are')).map((line) => JSON.parse(line).msg);
 
-/** The log comes a little later than what it tells. */
+/** The log line comes a little later than the event. */
 async function changesBecome(server: TestServer, expected: readonly string[]): Promise<void> {
   while (changes(server).length < expected.length) await pause();
   expect(changes(server)).toEqual(expected);
@@ -56,7 +56,7 @@ async function changesBecome(server: TestServer, expected: readonly string[]): P
 
 const words = { shared: 'rate limits are shared', local: 'rate limits are local: Redis is not reachable' };
 
-/** A match of this length in bytes. */
+/** Builds a match of this length in bytes. */
 const length = String(photoForm().length);
 const uploaded = (server: TestServer, bytes: number) => server.metricBecomes('facematch_upload_bytes', bytes);
 
@@ -72,7 +72,7 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
     return () => Promise.all([a.stop(), b.stop(), stop()]);
   });
 
-  /** What Redis holds for a key. */
+  /** Returns what Redis holds for a key. */
   const heldFor = (key: string) => redis.tell((told) => told.get(`facematch:bucket:${idOf(key)}`));
   const clients = () => redis.tell((told) => told.client('LIST') as Promise<string>);
 
@@ -122,7 +122,7 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
 
   test('skips the body behind a refusal, and the connection serves the next request', async () => {
     expect(await ask(a, early)).toBe(200);
-    // This one has not heard of it, and asks.
+    // This server has not seen it, and asks.
     const client = new RawClient(b.port);
     client.write(b.lengthHead(Number(length), { 'x-api-key': early }));
     const refused = await client.answer();
@@ -216,7 +216,7 @@ describe.skipIf(!redisInstalled)('a Redis that is away', () => {
       expect(told).toMatchObject({ level: 'warn', ...named });
       expect((await server.probe())[0]).toBe(200);
     } finally {
-      // The next fault finds it mended.
+      // The next error finds it repaired.
       await back();
     }
     await server.metricBecomes(up, 1);
@@ -226,7 +226,7 @@ describe.skipIf(!redisInstalled)('a Redis that is away', () => {
     await changesBecome(server, [...earlier, words.local, words.shared]);
   });
 
-  /** While it is stopped a request waits for 200 ms: long enough for a body to come meanwhile. */
+  /** While it is stopped a request waits for 200 ms: long enough for a body to arrive meanwhile. */
   describe('and stopped', () => {
     let client: RawClient;
     let whole: Buffer;
@@ -314,14 +314,14 @@ describe.skipIf(!redisInstalled)('at the start', () => {
     await redis.kill();
     await redis.start('--tls-port', String(redis.port), '--port', '0', '--tls-auth-clients', 'no', ...files);
     const url = { FACEMATCH_LIMITER: `rediss://localhost:${redis.port}` };
-    // Its handshake fails after its time was up.
+    // Its handshake fails after its timeout.
     redis.pause();
     const late = await serve(url);
     await late.line(late.stderr, /no answer within 1000 ms/);
     redis.resume();
     const doubting = await serve(url);
     expect(await doubting.line(doubting.stderr, /Redis is not reachable/)).toMatch(/certificate/);
-    // Redis has answered the others before this one.
+    // Redis has replied to the others before this one.
     const trusting = await serve({ ...url, NODE_EXTRA_CA_CERTS: cert });
     await trusting.metricBecomes(up, 1);
     for (const server of [late, doubting]) expect(await ask(server)).toBe(200);

@@ -11,7 +11,7 @@ import {
 } from '../../server/support/client.ts';
 import { TestServer } from '../../server/support/server.ts';
 
-/** Every number that can be set, at its smallest and its largest value: the server starts, answers and stops. */
+/** Sets every number to its smallest and its largest value: the server starts, responds and stops. */
 
 /** A match of two photos with a text field. */
 const fields: Fields = { ...twoPhotos(), threshold_percent: '70' };
@@ -19,10 +19,10 @@ const fields: Fields = { ...twoPhotos(), threshold_percent: '70' };
 type Outcome = readonly (200 | string)[];
 const served: Outcome = [200];
 
-/** What it is answered where that is no match: at the smallest value of most, and at the largest of one. */
+/** The response if that is not a match: at the smallest value of most settings, and at the largest of one. */
 const smallest: Record<string, Outcome> = {
   deadline_ms: ['deadline_exceeded'],
-  // Whether so short a time is up before a body that comes at once is seen depends on the machine.
+  // Whether so short a timeout ends before a body that arrives at once is read depends on the machine.
   upload_timeout_ms: [200, 'upload_timeout'],
   max_body_bytes: ['body_too_large'],
   max_image_bytes: ['image_too_large'],
@@ -35,13 +35,13 @@ const smallest: Record<string, Outcome> = {
 };
 const largest: Record<string, Outcome> = { min_image_side: ['image_dimensions'] };
 
-/** The numbers of the table of settings, with the ends of their ranges. */
+/** The numeric settings of the table, with the ends of their ranges. */
 const ranges = Object.entries(settings).flatMap(([name, { expected }]) => {
   const [, least, most] = /^a whole number from (\d+) to (\d+)$/.exec(expected) ?? [];
   return least === undefined ? [] : [{ name, least, most: most! }];
 });
 
-/** What one of them can only be set with. */
+/** Settings that one of them requires. */
 const together: Record<string, Record<string, string>> = {
   max_upload_bytes: { FACEMATCH_MAX_BODY_BYTES: '1024' },
   keep_alive_s: { FACEMATCH_HTTP: 'node' },
@@ -52,7 +52,7 @@ async function answerWith(env: Record<string, string>): Promise<200 | string> {
   return status === 200 ? status : body.code;
 }
 
-/** Those that change what the others are tested by, and 256 threads. */
+/** Settings on which the test of the others depends, and 256 threads. */
 const apart = ['min_image_side', 'keep_alive_s', 'workers'];
 
 const ends = ranges.flatMap(({ name, least, most }) => [

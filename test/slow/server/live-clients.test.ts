@@ -8,7 +8,7 @@ import { askPython, folder, hasCurl, hasPython } from '../../server/support/clie
 import { TestServer } from '../../server/support/server.ts';
 import { posesOf, sitter, turnedFrames } from '../../support/turned-head.mjs';
 
-/** A liveness check by each of the clients that we offer. */
+/** Runs a liveness check with each of the project's clients. */
 
 const server = await TestServer.forFile({
   env: { FACEMATCH_ENDPOINTS: 'challenge,match_live', FACEMATCH_DEADLINE_MS: '60000' },

@@ -7,20 +7,20 @@ import { blank, samples } from '../../fixtures/images.ts';
 import { RawClient, twoPhotos } from '../../server/support/client.ts';
 import { Home, idOf, pause, TestServer } from '../../server/support/server.ts';
 
-/** Nothing of a request stays: no file is written, and the log tells nothing that it should not. */
+/** Nothing of a request is stored: no file is written, and the log has no data of it. */
 
 const hasStrace = spawnSync('strace', ['--version']).status === 0;
 if (!hasStrace)
   console.warn('Without strace (Debian package strace) nobody sees which files are opened: skipped');
 
-/** Whatever makes a file, or opens one. */
+/** System calls that create or open a file. */
 const calls = [
   ...['open', 'openat', 'openat2', 'creat', 'truncate', 'memfd_create'],
   ...['mkdir', 'mkdirat', 'mknod', 'mknodat', 'link', 'linkat', 'symlink', 'symlinkat'],
   ...['rename', 'renameat', 'renameat2'],
 ];
 
-/** `-D`: the traced program stays our child, and the tracer goes its own way. */
+/** `-D`: the traced program stays a child of this process, and the tracer detaches. */
 const strace = (file: string) => [
   'strace',
   ...['-D', '-f', '--seccomp-bpf', '-s', '4096', '-o', file],
@@ -35,7 +35,7 @@ async function traceOf(file: string, pid: number): Promise<string[]> {
   return text().split('\n');
 }
 
-/** Calls that made a file or opened one for writing, and did not fail. */
+/** Returns calls that created a file or opened one for writing, and succeeded. */
 function writes(trace: readonly string[]): string[] {
   return trace.filter((line) => {
     const call = /^\d+ +(?:<\.\.\. )?(\w+)/.exec(line)?.[1];
@@ -45,7 +45,7 @@ function writes(trace: readonly string[]): string[] {
   });
 }
 
-/** Opened for writing by Node itself when it starts, and no file. */
+/** Node itself opens these for writing when it starts; they are not files. */
 const noFiles = /"\/dev\/(null|tty)"/;
 
 const home = new Home();
@@ -64,7 +64,7 @@ beforeAll(async () => {
   const named = new FormData();
   named.append('image1', new Blob([samples.one as Uint8Array<ArrayBuffer>]), secretName);
   named.append('image2', new Blob(['no image']), secretName);
-  /** Ten requests a round: answered, refused at every stage, large and abandoned ones. */
+  /** Ten requests a round: successful, rejected at every stage, large and abandoned ones. */
   const kinds: (() => Promise<{ status: number } | undefined>)[] = [
     () => server.match(twoPhotos()),
     () => server.match({ image1: nowhere, image2: nowhere }),
@@ -87,7 +87,7 @@ beforeAll(async () => {
     for (const answer of answers) {
       if (answer) statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
     }
-    // A body for which others would take a temporary file.
+    // A body for which other servers would use a temporary file.
     if (round % 10 === 0) await server.match({ image1: large, image2: samples.one });
   }
   await server.stop();

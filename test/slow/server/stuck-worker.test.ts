@@ -7,8 +7,8 @@ import { expectProblem, paths } from '../../server/support/client.ts';
 import { Home, readiness, TestServer } from '../../server/support/server.ts';
 
 /**
- * Workers in a native call that does not end: they read a FIFO that nobody writes to, which neither the cancel flag nor the end of the thread
- * interrupts. An image with STUCK in it makes the call.
+ * Workers in a native call that does not end: they read a FIFO without a writer, which neither the cancel
+ * flag nor the end of the thread interrupts. An image with STUCK in it makes the call.
  */
 
 const home = new Home();
@@ -17,7 +17,7 @@ execFileSync('mkfifo', [fifo]);
 const env = { FACEMATCH_WORKERS: '2', FACEMATCH_DEADLINE_MS: '3000', STUCK_FIFO: fifo };
 const server = await TestServer.forFile({ env, gate: 'open' }, home);
 
-/** A photo that makes a worker stick; each number another one. */
+/** Returns a photo that makes a worker stick; each number gives another one. */
 const sticky = (number: number) => Buffer.concat([samples.one, Buffer.from(`STUCK ${number}`)]);
 const detect = (image: Buffer) => server.match({ image }, { path: paths.detect });
 const stuck = (count: number) => server.metricBecomes('facematch_workers_stuck', count);

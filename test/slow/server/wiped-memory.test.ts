@@ -7,14 +7,20 @@ import { chunk, formBytes, lastChunk, paths, RawClient, rawTls } from '../../ser
 import { TestServer, transport } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
 
-/** After an answer nothing of an image's file is in the server's memory, however it came; SECURITY.md says what is not wiped. */
+/**
+ * After a response nothing of an image's file is in the server's memory, however it arrived; SECURITY.md says
+ * what is not wiped.
+ */
 
 const repeats = 1500;
 
-/** µWS discards what comes of a body that was refused by its head, and keeps the last of it in what it reads the next packets into. */
+/**
+ * µWS discards the body of a request that was rejected by its headers, and its read buffer keeps the end
+ * until it is reused.
+ */
 const receiveBuffer_bytes = 512 * 1024;
 
-/** A photo with a comment of 120,000 bytes in front, in which the mark is repeated. */
+/** A photo that starts with a comment of 120,000 bytes, in which the mark is repeated. */
 function marked() {
   const mark = Buffer.from(randomBytes(10).toString('hex'));
   const text = Buffer.concat(Array(repeats).fill(mark));
@@ -32,7 +38,7 @@ function marked() {
 
 const piece_bytes = 8 * 1024 * 1024;
 
-/** How often any of these texts is in the memory that the process may write. */
+/** Counts these texts in the memory that the process may write. */
 function countInMemory(pid: number, needles: readonly Buffer[]): number {
   const memory = openSync(`/proc/${pid}/mem`, 'r');
   const piece = Buffer.alloc(piece_bytes);
@@ -57,7 +63,7 @@ function read(memory: number, piece: Buffer, at: number, length: number): number
   try {
     return readSync(memory, piece, 0, length, at);
   } catch {
-    // Given back meanwhile.
+    // Released meanwhile.
     return 0;
   }
 }
@@ -86,11 +92,11 @@ const inJson = (photo: Buffer) => {
 /** Node seldom keeps a packet, in a buffer that it read into and freed. */
 const packet_bytes = 64 * 1024;
 /**
- * The last TLS record, until the memory is used again: Node decrypts on its stack, BoringSSL (of µWS) in memory that it frees without wiping it
- * (ssl/ssl_buffer.cc, SSLBuffer::Clear).
+ * The last TLS record, until the memory is reused: Node decrypts on its stack, BoringSSL (of µWS) in memory
+ * that it frees without wiping it (ssl/ssl_buffer.cc, SSLBuffer::Clear).
  */
 const decrypted_bytes = 16 * 1024;
-/** A piece of a text of JSON may be a string of V8 until its memory is used again. */
+/** A piece of a JSON text may be a V8 string until its memory is reused. */
 const text_bytes = 512;
 
 const requests: readonly [what: string, status: number | 'left', sent: Sent][] = [
@@ -124,7 +130,7 @@ describe.each([...new Set([transport, 'node'])])('on %s', (FACEMATCH_HTTP) => {
   describe.each(settings)('%s', async (_how, env) => {
     const server = await TestServer.forFile({ env: { ...env, FACEMATCH_HTTP } });
 
-    // What is refused or left comes to no cache.
+    // Rejected and abandoned requests enter no cache.
     const sents = requests.filter(
       ([, status]) => status === 200 || !('FACEMATCH_EMBEDDING_CACHE_SIZE' in env),
     );
@@ -134,7 +140,7 @@ describe.each([...new Set([transport, 'node'])])('on %s', (FACEMATCH_HTTP) => {
       const unwiped = () => countInMemory(server.child.pid!, needles);
       for (const bytes of [sent(server, photo)].flat()) client.write(bytes);
       if (status === 'left') {
-        // It is there before it is wiped, or the count would tell nothing.
+        // It must be there before it is wiped, or a count of 0 would prove nothing.
         await expect.poll(unwiped, { timeout: 20_000 }).toBeGreaterThan(repeats);
         client.leave();
       } else expect((await client.answer()).status).toBe(status);

@@ -4,7 +4,10 @@ import { expect } from 'vitest';
 import type { Json } from '../../../server/support/client.ts';
 import type { TestServer } from '../../../server/support/server.ts';
 
-/** The demo page in a browser window of its own, found by what it says and never by how it is built. */
+/**
+ * The demo page in a separate browser window. Its elements are found by their texts, never by their
+ * structure.
+ */
 
 export const demoPath = '/API/v1.0/demo';
 
@@ -18,7 +21,9 @@ export const jpeg = (buffer: Buffer, name = 'photo.jpg'): Photo => ({ name, mime
 
 export class DemoPage {
   readonly page: Page;
-  /** What no test may cause: violations of the policy, errors of the script, requests to elsewhere. */
+  /**
+   * Faults that no test may cause: violations of the policy, errors of the script, requests to other hosts.
+   */
   readonly faults: string[] = [];
   readonly addresses: string[] = [];
   readonly key: Locator;
@@ -37,7 +42,7 @@ export class DemoPage {
     page.on('crash', () => this.faults.push('Chromium itself failed: the process of the page ended'));
     page.on('pageerror', ({ message }) => this.faults.push(`error: ${message}`));
     page.on('console', (message) => {
-      // Chromium notes every answer of 400 and above here.
+      // Chromium reports every response of 400 and above here.
       const refusal = message.text().startsWith('Failed to load resource');
       if (!refusal && ['error', 'warning'].includes(message.type())) this.faults.push(message.text());
     });
@@ -54,7 +59,7 @@ export class DemoPage {
     options: BrowserContextOptions = {},
     path = demoPath,
   ) {
-    // Where a page scrolls smoothly, a place on it is not the same a moment later.
+    // While a page scrolls smoothly, positions on it change.
     const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
     const page = await context.newPage();
     const demo = new DemoPage(page, server);
@@ -79,12 +84,12 @@ export class DemoPage {
     await this.page.getByLabel(`Choose photo ${number}`).setInputFiles(photo);
   }
 
-  /** Further photos of the person whose first photo stands there. */
+  /** Adds further photos of the person to the first one. */
   async addMore(number: 1 | 2, photos: Photo[]): Promise<void> {
     await this.page.getByLabel(`Add another photo of this person, ${number}`).setInputFiles(photos);
   }
 
-  /** Resolves when the previews stand. */
+  /** Resolves when the previews are shown. */
   async givePhotos(one: Buffer, two: Buffer): Promise<void> {
     await this.give(1, jpeg(one, 'one.jpg'));
     await this.give(2, jpeg(two, 'two.jpg'));
@@ -96,7 +101,7 @@ export class DemoPage {
     return this.slot(number).getByRole('img', { name: `Photo ${number}` });
   }
 
-  /** Does what sends a request, and resolves to the answer's body once the page shows it. */
+  /** Performs an action that sends a request, and resolves to the response's body once the page shows it. */
   async answerTo(act: () => Promise<unknown>): Promise<Json> {
     const response = this.page.waitForResponse((answer) => answer.request().method() === 'POST');
     await act();
@@ -110,7 +115,10 @@ export class DemoPage {
     return this.answerTo(() => this.page.getByRole('button', { name: 'Compare', exact: true }).click());
   }
 
-  /** Presses Tab until the control with this name has the focus; an error when it comes around without. */
+  /**
+   * Presses Tab until the control with this name has the focus; throws an Error if the focus comes around
+   * without it.
+   */
   async tabTo(name: string | RegExp): Promise<string> {
     const fits = (text: string) => (typeof name === 'string' ? text === name : name.test(text));
     const passed: string[] = [];
@@ -123,7 +131,7 @@ export class DemoPage {
     throw new Error(`Tab never came to ${name}, only to ${passed.join(' | ')}`);
   }
 
-  /** The accessible name, as far as this page makes them, of what has the focus. */
+  /** Returns the accessible name of the focused element, for the kinds of names that this page uses. */
   focused(): Promise<string> {
     return this.page.evaluate(() => {
       const target = document.activeElement;
@@ -132,7 +140,7 @@ export class DemoPage {
     });
   }
 
-  /** The rules of WCAG that the page breaks, each with the elements that break it. */
+  /** Returns the rules of WCAG that the page violates, each with the elements. */
   async brokenRules(): Promise<string[][]> {
     await this.page.evaluate(axe.source);
     const { passes, violations } = await this.page.evaluate(() =>
@@ -142,7 +150,7 @@ export class DemoPage {
     return violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]);
   }
 
-  /** What a test provoked is no fault. */
+  /** An error that a test provoked does not count. */
   forgive(): void {
     this.faults.length = 0;
   }

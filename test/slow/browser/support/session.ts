@@ -6,7 +6,10 @@ import { samples } from '../../../fixtures/images.ts';
 import { Home, type StartOptions, TestServer } from '../../../server/support/server.ts';
 import { DemoPage } from './demo-page.ts';
 
-/** `CHROMIUM`, or the first of the usual names on the path; undefined, with the reason printed, where there is none. */
+/**
+ * `CHROMIUM`, or the first of the usual names on the path; if there is none, undefined, with the reason
+ * printed.
+ */
 export const chromiumFile = findChromium();
 
 function findChromium(): string | undefined {
@@ -19,7 +22,7 @@ function findChromium(): string | undefined {
   return found;
 }
 
-/** A moving test image in place of a camera; who may see it is asked as ever. */
+/** A moving test image instead of a camera; permission is still requested. */
 const launch = () =>
   chromium.launch({ executablePath: chromiumFile!, args: ['--use-fake-device-for-media-stream'] });
 
@@ -28,7 +31,7 @@ type OpenOptions = BrowserContextOptions & {
   server?: Pick<TestServer, 'address' | 'url' | 'key'>;
 };
 
-/** A browser, and a server for the tests of one file. Whatever a page did that no page may do fails its test. */
+/** A browser, and a server for the tests of one file. A fault of a page fails its test. */
 export class Session {
   browser!: Browser;
   server!: TestServer;
@@ -48,11 +51,11 @@ export class Session {
       await Promise.all(pages.map((page) => page.close()));
       expect(pages.flatMap(({ faults }) => faults)).toEqual([]);
     });
-    // The folder of a browser's profile is removed with the run, so the browser has to be gone by then.
+    // The folder of a browser's profile is removed with the run, so the browser must have ended by then.
     afterAll(() => Promise.all([this.browser?.close(), this.server?.stop()]));
   }
 
-  /** A new key that the server knows. */
+  /** Creates a key and waits until the server has read it. */
   async key(options: Parameters<Home['key']>[0]): Promise<string> {
     const key = this.home.key(options);
     this.#reloads += 1;
@@ -60,7 +63,7 @@ export class Session {
     return key;
   }
 
-  /** Opens the page with the server's key typed in, unless another is given. */
+  /** Opens the page with the server's key, unless another is given. */
   async open(options: OpenOptions = {}): Promise<DemoPage> {
     const { server = this.server, key = server.key, ...context } = options;
     const page = await DemoPage.open(this.browser, server, context);
@@ -68,7 +71,7 @@ export class Session {
     await page.key.fill(key);
     return page;
   }
-  /** The same, with two photos of one person. */
+  /** Does the same with two photos of one person. */
   async openWithPhotos(options?: OpenOptions): Promise<DemoPage> {
     const demo = await this.open(options);
     await demo.givePhotos(samples.one, samples.three);

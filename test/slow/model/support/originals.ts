@@ -28,24 +28,27 @@ type NpmManifest = Omit<CalibratedManifest, 'source' | 'close_detector'> & {
 };
 
 export const manifest = readCalibratedManifest(packDirectory('default')) as NpmManifest;
-/** Those of the pack's source. */
+/** Nets of the pack's source. */
 export const nets: OwnNet[] = [manifest.detector, manifest.landmarks, manifest.embedder];
 
 /** A folder that is removed after the test file. */
 export const scratch = await mkdtemp(join(tmpdir(), 'facematch-test-'));
 afterAll(() => rm(scratch, { recursive: true }));
 
-/** Undefined when npm cannot download it without a network; tests that need it are then skipped, with the reason. */
+/**
+ * Undefined if npm cannot download it without a network; tests that need it are then skipped, with the
+ * reason.
+ */
 export const tarball = await download(manifest.source, scratch);
 
-/** The nets as published, by their path in the tarball. */
+/** Nets as published, by their path in the tarball. */
 export const originals = tarball
   ? await liftFiles(tarball, manifest.source.integrity, nets, scratch)
   : new Map<string, Uint8Array>();
 
 export const closeDetector = manifest.close_detector;
 
-/** The net for close faces as published, which has a tarball of its own; undefined as `tarball` is. */
+/** The net for close faces as published, which has a separate tarball; undefined like `tarball`. */
 export const closeOriginal = await liftCloseDetector();
 
 async function liftCloseDetector(): Promise<Uint8Array | undefined> {
