@@ -30,7 +30,7 @@ const face = (index: number) => ({
 const timings_ms = numbers('decode detect align embed');
 
 describe('answers', () => {
-  it('analyse gives the image, its faces and the times', () => {
+  it('analyse returns the image, its faces and the times', () => {
     const faces = [face(0), face(1), face(2)];
     const image = {
       width: 1920,
@@ -43,7 +43,7 @@ describe('answers', () => {
     expect(addon.analyse(pack, one, analyseOptions)).toStrictEqual({ ok: true, image, timings_ms });
   });
 
-  it('a face has a unit vector, which can be moved to another thread', () => {
+  it('returns a unit vector for a face, which can be transferred to another thread', () => {
     const result = addon.analyse(pack, one, analyseOptions);
     if (!result.ok) throw new Error(result.code);
     for (const { embedding } of result.image.faces) {
@@ -54,7 +54,7 @@ describe('answers', () => {
     }
   });
 
-  it('an image is read where the view says, in shared memory as well', () => {
+  it('reads an image at the offset of its view, in shared memory as well', () => {
     const shared = new Uint8Array(new SharedArrayBuffer(1001 + one.length + 99)).fill(0xff);
     shared.set(one, 1001);
     const known = addon.analyse(pack, one, analyseOptions);
@@ -62,7 +62,7 @@ describe('answers', () => {
     expect({ ...moved, timings_ms }).toStrictEqual({ ...known, timings_ms });
   });
 
-  it('an analysis that is cancelled ends, and one that is not goes on', () => {
+  it('ends a cancelled analysis, and continues any other', () => {
     const flags = new Uint8Array(new SharedArrayBuffer(2));
     flags[1] = 1;
     const analyse = (slot: number) =>
@@ -71,7 +71,7 @@ describe('answers', () => {
     expect(analyse(1)).toEqual({ ok: false, code: 'internal_error', message: 'cancelled' });
   });
 
-  it('discarded memory is zero, up to the last byte of the view and not beyond', () => {
+  it('zeroes discarded memory up to the last byte of the view and not beyond', () => {
     const memory = new Uint8Array(new SharedArrayBuffer(100_000)).fill(7);
     addon.discard(memory.subarray(10, 90_001), 89_991);
     expect(memory.indexOf(0)).toBe(10);
@@ -80,14 +80,14 @@ describe('answers', () => {
     expect(() => addon.discard(new Uint8Array(0), 0)).not.toThrow();
   });
 
-  it.each([-1, 11, Number.NaN, undefined])('%s bytes of ten cannot have been written', (written) => {
+  it.each([-1, 11, Number.NaN, undefined])('rejects %s written bytes of ten', (written) => {
     expect(() => addon.discard(new Uint8Array(10), written as number)).toThrow(TypeError);
     expect(() => addon.wipe(new Uint8Array(10), written as number)).toThrow(TypeError);
     const copy = () => addon.copyBytes(new Uint8Array(20), written as number, new Uint8Array(10));
     expect(copy).toThrow(TypeError);
   });
 
-  it('bytes are copied and wiped where they are told to be, and nowhere else', () => {
+  it('copies and wipes bytes at the given offsets only', () => {
     const memory = new Uint8Array(new SharedArrayBuffer(8)).fill(9);
     addon.copyBytes(memory.subarray(1, 7), 2, Uint8Array.of(1, 2, 3, 4));
     expect([...memory]).toEqual([9, 9, 9, 1, 2, 3, 4, 9]);
@@ -96,7 +96,7 @@ describe('answers', () => {
     expect(() => addon.copyBytes(new Uint8Array(3), 0, new Uint8Array(4))).toThrow('bytes that fit');
   });
 
-  it('memory in huge pages holds what is written, and is zero to its end when discarded', () => {
+  it('keeps writes to memory in huge pages, and zeroes it to its end when discarded', () => {
     const length = 9 * 1024 * 1024;
     const memory = new Uint8Array(new SharedArrayBuffer(length));
     addon.useHugePages(memory.subarray(1000));
@@ -107,7 +107,7 @@ describe('answers', () => {
     expect(() => addon.useHugePages(new Uint8Array(0))).not.toThrow();
   });
 
-  it('versions names the libraries in use', () => {
+  it('versions returns the libraries in use', () => {
     expect(addon.versions()).toStrictEqual({
       onnxruntime: expect.stringMatching(/^1\.\d+\.\d+$/),
       opencv: expect.stringMatching(/^4\.\d+\.\d+/),
@@ -118,7 +118,7 @@ describe('answers', () => {
   });
 });
 
-it('gives embeddings the cohort scores that their faces had', () => {
+it('returns the cohort scores of embeddings that their faces had', () => {
   const found = addon.analyse(pack, one, analyseOptions);
   if (!found.ok) throw new Error(found.code);
   const { faces } = found.image;
@@ -129,7 +129,7 @@ it('gives embeddings the cohort scores that their faces had', () => {
   expect(addon.cohortScores(pack, embeddings, Uint8Array.of(1))).toEqual(expected.map(() => 0));
 });
 
-describe('failures are data', () => {
+describe('analyse of an unreadable image', () => {
   const gif = Buffer.from('GIF89a and so on');
   const corrupt = 'Corrupt JPEG data: premature end of data segment';
   const limit_pixels = 1000;
@@ -150,7 +150,7 @@ describe('failures are data', () => {
     expect(failed).toStrictEqual({ ok: false, ...failure });
   });
 
-  it('no face is no failure', () => {
+  it('returns no faces and no failure for an image without a face', () => {
     const image = {
       width: 200,
       height: 150,
@@ -162,16 +162,16 @@ describe('failures are data', () => {
     expect(addon.analyse(pack, faceless, analyseOptions)).toStrictEqual({ ok: true, image, timings_ms });
   });
 
-  it('a view whose memory was moved away is an empty image', () => {
+  it('treats a view whose memory was transferred as an empty image', () => {
     const moved = new Uint8Array(one);
     structuredClone(moved, { transfer: [moved.buffer] });
     expect(addon.analyse(pack, moved, analyseOptions)).toMatchObject({ ok: false, detected: 'unknown' });
   });
 });
 
-describe('misuse is an exception with a message, never a crash', () => {
+describe('misuse of the addon', () => {
   const words = new Uint16Array(10);
-  it.each([undefined, 'image', words.buffer, words])('%o instead of a Uint8Array', (value) => {
+  it.each([undefined, 'image', words.buffer, words])('throws for %o instead of a Uint8Array', (value) => {
     const wrong = value as never;
     expect(() => addon.analyse(pack, wrong, analyseOptions)).toThrow('Expected a Uint8Array second');
     expect(() => addon.discard(wrong, 0)).toThrow('Expected a Uint8Array');
@@ -180,7 +180,7 @@ describe('misuse is an exception with a message, never a crash', () => {
       expect(() => addon.analyse(pack, one, analyseOptions, wrong)).toThrow(/one byte last/);
   });
 
-  it.each([undefined, new Uint8Array(4), [1], new Float32Array(100)])('%o instead of embeddings', (value) => {
+  it.each([undefined, new Uint8Array(4), [1], new Float32Array(100)])('throws for %o instead of embeddings', (value) => {
     expect(() => addon.cohortScores(pack, value as never)).toThrow(/^Expected/);
     expect(() => addon.cohortScores(pack, new Float32Array(), 5 as never)).toThrow(/one byte last/);
   });
@@ -199,7 +199,7 @@ describe('misuse is an exception with a message, never a crash', () => {
     expect(call).toThrow(message);
   });
 
-  it.each([join(pack, 'missing'), projectPath('src'), ''])('a folder without the nets, %j', (directory) => {
+  it.each([join(pack, 'missing'), projectPath('src'), ''])('throws for a folder without the nets, %j', (directory) => {
     expect(() => addon.loadPack(directory, manifest)).toThrow(/detect\.onnx/);
     expect(() => addon.cohortScores(directory, new Float32Array(512))).toThrow('was not loaded');
     expect(addon.analyse(directory, one, analyseOptions)).toStrictEqual({
@@ -209,7 +209,7 @@ describe('misuse is an exception with a message, never a crash', () => {
     });
   });
 
-  it('a pack that failed to load leaves the loaded one in use', () => {
+  it('keeps the loaded pack in use when another fails to load', () => {
     expect(() => addon.loadPack(join(pack, 'missing'), manifest)).toThrow();
     expect(addon.analyse(pack, faceless, analyseOptions)).toMatchObject({ ok: true });
   });
@@ -228,7 +228,7 @@ function placed(text: string): { body: Buffer; start: number; end: number } {
 }
 
 describe('base64', () => {
-  it('is decoded where it lies, with the escapes of JSON', () => {
+  it('decodes in place, with JSON escapes', () => {
     const escapes = fc.constantFrom<(text: string) => string>(
       (text) => text,
       (text) => text.replaceAll('/', '\\/'),
@@ -247,7 +247,7 @@ describe('base64', () => {
     );
   });
 
-  it('with any character changed is that of other bytes, or refused', () => {
+  it('decodes to other bytes, or rejects, when any character changes', () => {
     const isCanonical = (text: string) => {
       const again = Buffer.from(text, 'base64').toString('base64');
       return text === again || text === again.replace(/=+$/, '');
@@ -289,7 +289,7 @@ describe('base64', () => {
     ['AAAA\\nAAA', 4],
     ['AA\\xA', 2],
     ['A\\/\nA', 3],
-  ])('that is not canonical is refused where no base64 goes on: %s', (text, index) => {
+  ])('rejects non-canonical text at the first invalid character: %s', (text, index) => {
     const { body, start, end } = placed(text);
     expect(decodeInPlace(body, start, end, addon.decodeBase64)).toEqual({ wrong: start + index });
   });
@@ -303,19 +303,19 @@ describe('base64', () => {
 const built = projectPath('build/addon/Release/facematch.node');
 const readelf = (what: string) => execFileSync('readelf', ['--wide', what, built], { encoding: 'utf8' });
 
-it('all functions are bound when the addon is loaded, and their table is read-only after that', () => {
+it('binds all functions at loading, and makes their table read-only', () => {
   expect(readelf('--dynamic')).toMatch(/\(FLAGS\).*BIND_NOW|\(BIND_NOW\)/);
   expect(readelf('--program-headers')).toContain('GNU_RELRO');
 });
 
-it('no part of it is writable and executable, the stack neither', () => {
+it('makes no section or stack both writable and executable', () => {
   const segments = readelf('--program-headers').split('\n');
   const stack = segments.find((line) => line.includes('GNU_STACK'));
   expect(stack).toMatch(/ RW /);
   expect(segments.filter((line) => / (?:RWE|WE) /.test(line))).toEqual([]);
 });
 
-it('functions with arrays check their stack, calls of the C library their buffers, and vectors their indices', () => {
+it('checks stacks of functions with arrays, buffers of C library calls, and indices of vectors', () => {
   const symbols = readelf('--dyn-syms');
   expect(symbols).toContain('__stack_chk_fail');
   // libjpeg and libpng report damage with setjmp and longjmp.
@@ -323,7 +323,7 @@ it('functions with arrays check their stack, calls of the C library their buffer
   expect(symbols).toContain('__glibcxx_assert_fail');
 });
 
-it.runIf(process.arch === 'x64')('every target of an indirect jump is marked as one', () => {
+it.runIf(process.arch === 'x64')('marks every target of an indirect jump', () => {
   const code = execFileSync('objdump', ['--disassemble', '--section=.text', built], {
     encoding: 'utf8',
     maxBuffer: 256 * 1024 * 1024,
@@ -331,7 +331,7 @@ it.runIf(process.arch === 'x64')('every target of an indirect jump is marked as 
   expect(code.split('endbr64').length).toBeGreaterThan(100);
 });
 
-it("the core's error codes are those of its constants, in their order, and all are in the error table", () => {
+it("defines the core's error codes in the order of its constants, all in the error table", () => {
   const header = readFileSync(projectPath('native/core/error.h'), 'utf8');
   const listed = (pattern: RegExp, each: RegExp) =>
     [...pattern.exec(header)![1]!.matchAll(each)].map(([, word]) => word!);

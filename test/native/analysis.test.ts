@@ -70,7 +70,7 @@ describe.each(['default', 'int8'])('the pack %s', (pack) => {
   });
 });
 
-describe('a lossy image has the same faces as when sharp decodes it', async () => {
+describe('analyse of a lossy image decoded by the addon and by sharp', async () => {
   const look = looker('default');
   const original = await smallSample(1, 960);
   const points = ({ box: { x, y, width, height }, landmarks }: Face) => [

@@ -22,7 +22,7 @@ const everything = (
 ).split(', ');
 
 describe('facematch doctor', () => {
-  test('has a line for everything, and finds nothing wrong where nothing is', async () => {
+  test('prints a line for each check, without failures on a healthy system', async () => {
     addKey(keysFile);
     const { code, ok, findings, stderr } = await diagnose(folder);
     expect({ code, ok, stderr }).toEqual({ code: 0, ok: true, stderr: '' });
@@ -30,7 +30,7 @@ describe('facematch doctor', () => {
     expect(findings.filter(({ status }) => status === 'fail')).toEqual([]);
   });
 
-  test('in words has one line for each, and a verdict', async () => {
+  test('prints one line for each check, and a verdict', async () => {
     addKey(keysFile);
     const env = { FACEMATCH_PORT: '0', FACEMATCH_ADMIN_PORT: '0' };
     const { code, stdout, stderr } = await facematch('doctor', folder, env);
@@ -45,7 +45,7 @@ describe('facematch doctor', () => {
 });
 
 describe('the key file', () => {
-  test('that is missing is a warning, and a failure with --strict', async () => {
+  test('warns about a missing file, and fails with --strict', async () => {
     const { code, ok, of } = await diagnose(folder, {}, { args: ['--strict'] });
     expect({ code, ok }).toEqual({ code: 1, ok: false });
     expect(of('key file')).toEqual({
@@ -56,7 +56,7 @@ describe('the key file', () => {
     });
   });
 
-  test('is told with its mode and the number of its keys, and without anything of a key', async () => {
+  test('reports mode and number of keys, and nothing of a key', async () => {
     const keys = [addKey(keysFile), addKey(keysFile, 1)];
     const { of, stdout } = await diagnose(folder);
     const value = `${keysFile}, mode 600, 1 usable of 2 keys`;
@@ -73,7 +73,7 @@ describe.skipIf(!hasOpenssl)('TLS', () => {
   test.each([
     ['its key is well, and says until when', 'one', 'ok', /one\.crt and its key, valid until 2/],
     ['the key of another is wrong', 'two', 'fail', /key of another certificate/],
-  ])('with a certificate and %s', async (_what, whose, status, value) => {
+  ])('reports a certificate and %s', async (_what, whose, status, value) => {
     const [{ cert }, { key }] = [makePair(folder, 'one'), makePair(folder, whose)];
     const { code, of } = await diagnose(folder, { FACEMATCH_TLS_CERT: cert, FACEMATCH_TLS_KEY: key });
     expect(code).toBe(status === 'ok' ? 0 : 1);
@@ -81,7 +81,7 @@ describe.skipIf(!hasOpenssl)('TLS', () => {
   });
 });
 
-test('settings that are wrong have a line each, and the rest is looked at all the same', async () => {
+test('prints a line for each invalid setting, and runs the other checks', async () => {
   const env = { FACEMATCH_QUEUE_CAPACITY: 'many', FACEMATCH_WORKERS: '256', FACEMATCH_PROT: '80' };
   const { code, findings, of } = await diagnose(folder, env);
   expect(code).toBe(1);
@@ -96,7 +96,7 @@ test('settings that are wrong have a line each, and the rest is looked at all th
   expect(of('workers')).toMatchObject({ status: 'warning', value });
 });
 
-test('a pack with files that are damaged or missing is wrong in their lines alone', async () => {
+test('fails for damaged or missing files of a pack only in their lines', async () => {
   const pack = join(folder, 'pack');
   cpSync(packDirectory('default'), pack, { recursive: true });
   const damage: [role: string, file: string, how: (file: string) => void, what: string][] = [
@@ -118,7 +118,7 @@ test('a pack with files that are damaged or missing is wrong in their lines alon
   expect(findings.filter(({ status }) => status === 'fail')).toHaveLength(damage.length);
 });
 
-describe.skipIf(!redisInstalled)('the limiter', () => {
+describe.skipIf(!redisInstalled)('the shared limiter', () => {
   let redis: TestRedis;
   afterEach(() => redis.kill());
 
@@ -128,7 +128,7 @@ describe.skipIf(!redisInstalled)('the limiter', () => {
     return diagnosis.of('limiter');
   };
 
-  test('that is shared is told with its version', async () => {
+  test('reports the version of Redis', async () => {
     redis = await TestRedis.start('--requirepass', 'hunter2');
     expect(await look(`redis://:hunter2@127.0.0.1:${redis.port}/1`)).toEqual({
       what: 'limiter',
@@ -141,7 +141,7 @@ describe.skipIf(!redisInstalled)('the limiter', () => {
     ['another password', 'redis://:hunter2@127.0.0.1:PORT', /WRONGPASS/, /user and password/],
     ['a database that is not there', 'redis://:right@127.0.0.1:PORT/99', /DB index/, /database/],
     ['TLS where there is none', 'rediss://127.0.0.1:PORT', /no answer|closed/, /Start Redis/],
-  ])('with %s is a warning with its cure', async (_what, url, value, cure) => {
+  ])('warns about %s and says how to fix it', async (_what, url, value, cure) => {
     redis = await TestRedis.start('--requirepass', 'right');
     expect(await look(url.replace('PORT', String(redis.port)))).toMatchObject({
       status: 'warning',

@@ -36,7 +36,7 @@ const noImage =
 describe('facematch match with several candidates', () => {
   const match = (line: string) => facematch(`match --mode fast ${line}`, folder);
 
-  test('tells the best first, and those that cannot be judged at the end', async () => {
+  test('lists the best first, and candidates without a result at the end', async () => {
     const { code, stdout, stderr } = await match('1.jpg 2.jpg notes.jpg gone.jpg 3.jpg');
     expect(code).toBe(1);
     const [head, ...lines] = stdout.trimEnd().split('\n');
@@ -51,7 +51,7 @@ describe('facematch match with several candidates', () => {
     expect(stderr).toBe(`${noImage}\nerror: The image gone.jpg cannot be read (ENOENT).\n`);
   });
 
-  test('with --json answers as the server does', async () => {
+  test("prints the server's response with --json", async () => {
     const { code, stdout } = await match('--json --threshold 99.9 1.jpg 2.jpg 3.jpg');
     expect(code).toBe(0);
     const answer = JSON.parse(stdout);
@@ -70,7 +70,7 @@ describe('facematch match with several candidates', () => {
 describe('facematch match --person', () => {
   const match = (line: string) => facematch(`match --mode fast --person ${line}`, folder);
 
-  test('judges the photos of both people at once', async () => {
+  test('compares the photos of both people at once', async () => {
     const { code, stdout } = await match('1.jpg --with 3.jpg 3.jpg 1.jpg');
     expect(code).toBe(0);
     expect(stdout).toMatch(/^Match \([\d.]+\s% ≥ 70\s%\)\n {2}score {7}[\d.]+\s%/);
@@ -79,21 +79,21 @@ describe('facematch match --person', () => {
     expect(json).toMatchObject({ match: true, photos_compared: { image1: 1, image2: 2 } });
   });
 
-  test('names the photo of somebody else, and refuses too many', async () => {
+  test('names the photo of another person, and rejects too many photos', async () => {
     expectFailure(await match('1.jpg 3.jpg notes.jpg'), 1, 'Send notes.jpg');
     expectFailure(await match(`1.jpg ${'--with 3.jpg '.repeat(4)}3.jpg`), 1, 'At most 4 photos');
   });
 });
 
 test.each(['nope.jpg 2.jpg', '1.jpg nope.jpg', 'nope.jpg 2.jpg 3.jpg'])(
-  'facematch match says of a file that is not there what the other commands say: %s',
+  'facematch match reports a missing file like the other commands: %s',
   async (files) => {
     const stderr = 'error: The image nope.jpg cannot be read (ENOENT).\n';
     expect(await facematch(`match ${files}`, folder)).toEqual({ code: 1, stdout: '', stderr });
   },
 );
 
-test('a name in Latin-1 is opened like any other, and no other file in its place', async () => {
+test('opens a file with a Latin-1 name, and no other file instead', async () => {
   const odd = newFolder();
   const latin1 = (name: string) => Buffer.from(join(odd, name), 'latin1');
   const line = 'exec "$0" "$1" detect --json --mode fast */*.jpg';
@@ -134,7 +134,7 @@ describe('facematch embed', () => {
     });
   });
 
-  test('writes a new file for its owner alone, and overwrites none', async () => {
+  test('creates a file readable by its owner only, and overwrites none', async () => {
     const out = join(folder, 'faces.jsonl');
     expect(await embed(`1.jpg --out ${out}`)).toEqual({ code: 0, stdout: '', stderr: '' });
     expect(statSync(out).mode & 0o777).toBe(0o600);
@@ -148,7 +148,7 @@ describe('facematch embed', () => {
 describe('facematch detect', () => {
   const detect = (line: string) => facematch(`detect ${line}`, folder);
 
-  test('shows a line for each image and each face', async () => {
+  test('prints a line for each image and each face', async () => {
     const { code, stdout, stderr } = await detect('1.jpg blank.webp');
     const lines = stdout.trimEnd().split('\n');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -160,7 +160,7 @@ describe('facematch detect', () => {
     expect(lines[4]).toBe('blank.webp  80×60 webp, no face of at least 14 px');
   });
 
-  test('with --json prints what the server answers', async () => {
+  test("prints the server's response with --json", async () => {
     const server = await TestServer.forTest();
     for (const [options, fields] of [
       ['', {}],
@@ -177,7 +177,7 @@ describe('facematch detect', () => {
     }
   });
 
-  test('with --json lists every image in order, refused ones with the code', async () => {
+  test('lists every image in order with --json, rejected ones with their codes', async () => {
     const { code, stdout } = await detect('--json damaged.jpg blank.webp missing.jpg 1.jpg');
     const pictures: Json[] = JSON.parse(stdout);
     expect(code).toBe(1);
@@ -189,7 +189,7 @@ describe('facematch detect', () => {
     ]);
   });
 
-  test('--draw writes the image upright, with the faces on it', async () => {
+  test('writes the upright image with its faces (--draw)', async () => {
     const { code, stdout } = await detect('turned.jpg --draw drawn.svg --json');
     expect(code).toBe(0);
     const [{ drawing, faces }] = JSON.parse(stdout);
@@ -213,7 +213,7 @@ describe('facematch detect', () => {
     expect(svg).toContain(`>0 ${faces[0].detection_score.toFixed(3)} primary</text>`);
   });
 
-  test('--draw with several images makes a folder, and gives each drawing a name of its own', async () => {
+  test('creates a folder with a separate drawing for each of several images (--draw)', async () => {
     const { code } = await detect('1.jpg photos/1.jpg missing.jpg small.png --draw all/drawn');
     expect(code).toBe(1);
     expect(readdirSync(join(folder, 'all/drawn')).sort()).toEqual(['1-2.svg', '1.svg', 'small.svg']);
@@ -232,7 +232,7 @@ describe('facematch detect', () => {
     expectFailure(await detect(line), code, message);
   });
 
-  test('shows no control character of a name', async () => {
+  test('prints no control character of a name', async () => {
     copyFileSync(join(folder, 'blank.webp'), join(folder, 'red\u001b[31m.webp'));
     const { stdout, stderr } = await detect('red\u001b[31m.webp none\u0007.jpg');
     expect(stdout).toBe('red\ufffd[31m.webp  80×60 webp, no face of at least 14 px\n');
@@ -247,19 +247,19 @@ describe('a photo on standard input', () => {
     return execute('sh', ['-c', command], folder, { PATH: process.env.PATH });
   };
 
-  test('is read once for each - on the line', async () => {
+  test('is read once, however often - is named', async () => {
     const { code, stdout, stderr } = await pipe('cat small.png', 'match --json - -');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(JSON.parse(stdout)).toMatchObject({ match: true, image1: { width: 900 }, image2: { width: 900 } });
   });
 
-  test('is named - in the lines of detect, beside other files', async () => {
+  test('is called - in the output of detect, among other files', async () => {
     const { code, stdout } = await pipe('cat 1.jpg', 'detect - blank.webp');
     expect(code).toBe(0);
     expect(stdout).toMatch(/^- {2}1920×1280 jpeg, 3 faces .*\nblank\.webp {2}80×60/ms);
   });
 
-  test('is a failure when it is empty', async () => {
+  test('fails if it is empty', async () => {
     expectFailure(await pipe('true', 'detect -'), 1, 'The image on standard input is empty.');
   });
 });

@@ -28,7 +28,7 @@ const list = async (): Promise<{ id: string; status: string }[]> =>
   JSON.parse((await keys('list --json')).stdout);
 
 describe('facematch keys create', () => {
-  test('prints the key alone on standard output and stores its hash alone', async () => {
+  test('prints only the key to standard output, and stores only its hash', async () => {
     const { code, stdout, stderr } = await facematch(['keys', 'create', '--name', 'my app'], folder);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^fm_[0-9A-Za-z]{12}_[0-9A-Za-z]{43}\n$/);
@@ -41,7 +41,7 @@ describe('facematch keys create', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  test('with --json gives the key with every option and its status, and never the hash', async () => {
+  test('prints the key with every option and its status (--json), and never the hash', async () => {
     const limits = '--rate 2.5 --burst 7 --concurrent 3 --scopes match:basic --expires 90d --note a-note';
     const { code, stdout } = await keys(`create --name app ${limits} --json`);
     const { key, ...made } = JSON.parse(stdout);
@@ -54,7 +54,7 @@ describe('facematch keys create', () => {
     expect(await list()).toEqual([made]);
   });
 
-  test('takes the file from FACEMATCH_KEYS_FILE, and --file before it', async () => {
+  test('uses the file of --file, otherwise of FACEMATCH_KEYS_FILE', async () => {
     const env = { FACEMATCH_KEYS_FILE: join(folder, 'from-env.json') };
     await keys('create --name a', env);
     await keys('create --name a --file from-option.json', env);
@@ -64,7 +64,7 @@ describe('facematch keys create', () => {
     }
   });
 
-  test('run six times at once loses no key that it printed', async () => {
+  test('loses no printed key when run six times at once', async () => {
     const outcomes = await Promise.all(Array.from({ length: 6 }, () => keys('create --name app')));
     const printed = outcomes.filter(({ code }) => code === 0).map(({ stdout }) => stdout.slice(3, 15));
     expect(printed.length).toBeGreaterThan(0);
@@ -81,14 +81,14 @@ describe('facematch keys create', () => {
     [' --name a --file ', "option '--file <path>' expects the path"],
     [' --name a --admin', "unknown option '--admin'"],
     [' --name a b', 'too many arguments'],
-  ])('create%s is wrong usage', async (options, message) => {
+  ])('rejects create%s as wrong usage', async (options, message) => {
     expectFailure(await keys(`create${options}`), 2, message);
     expect(existsSync(file)).toBe(false);
   });
 });
 
 describe('facematch keys list', () => {
-  test('shows each key and never a hash', async () => {
+  test('lists each key and never a hash', async () => {
     const { id, key } = JSON.parse((await keys('create --name app --note for-the-website --json')).stdout);
     const { code, stdout } = await keys('list');
     expect(code).toBe(0);
@@ -99,7 +99,7 @@ describe('facematch keys list', () => {
     expect(stdout + (await keys('list --json')).stdout).not.toContain(hash);
   });
 
-  test('survives a reader that goes away', async () => {
+  test('survives a reader that closes the pipe', async () => {
     await createKey();
     const child = spawn(process.execPath, [program, 'keys', 'list'], { cwd: folder });
     child.stdout.destroy();
@@ -109,7 +109,7 @@ describe('facematch keys list', () => {
 });
 
 describe('facematch keys scopes', () => {
-  test('changes the scopes of a key that stays the same', async () => {
+  test('changes the scopes and keeps the key', async () => {
     const { id } = await createKey();
     const { code, stdout, stderr } = await keys('scopes app --remove match:many,detect --add embed --json');
     expect({ code, stderr }).toEqual({
@@ -124,14 +124,14 @@ describe('facematch keys scopes', () => {
     ['app', 'expected --add <list> or --remove <list>'],
     ['app --add admin', "option '--add <list>' argument 'admin' is invalid"],
     ['app --add detect --remove detect', '--add and --remove both name detect'],
-  ])('%s is wrong usage', async (options, message) => {
+  ])('rejects %s as wrong usage', async (options, message) => {
     await createKey();
     expectFailure(await keys(`scopes ${options}`), 2, message);
   });
 });
 
 describe('facematch keys revoke', () => {
-  test('ends one key and leaves the other, and may be repeated', async () => {
+  test('revokes one key, keeps the other, and may be repeated', async () => {
     const [a, b] = [await createKey(), await createKey()];
     expect(await keys(`revoke ${a.id}`)).toMatchObject({ code: 0, stdout: '' });
     const first = await list();
@@ -143,14 +143,14 @@ describe('facematch keys revoke', () => {
     expect(await list()).toEqual(first);
   });
 
-  test('takes a name that one working key has, and not that of two', async () => {
+  test('accepts a name that one working key has, and rejects that of two', async () => {
     const [one, two] = [(await createKey()).id, (await createKey()).id];
     expect((await keys('revoke app')).stderr).toContain(`Several keys are named app: ${one}, ${two}`);
     await keys(`revoke ${one}`);
     expect((await keys('revoke app --json')).stdout).toContain(two);
   });
 
-  test('does not repeat a whole key that is given for an id', async () => {
+  test('does not print a whole key that is given instead of an id', async () => {
     const { key } = await createKey();
     const outcome = await keys(`revoke ${key}`);
     expectFailure(outcome, 2, 'expected for <key>');
@@ -159,7 +159,7 @@ describe('facematch keys revoke', () => {
 });
 
 describe('facematch keys with --json', () => {
-  test('rotate gives the new key, and the old one as retired', async () => {
+  test('prints the new key, and the old one as retired (rotate)', async () => {
     const old = await createKey();
     const { stdout } = await keys(`rotate ${old.id} --grace 1h --json`);
     const rotated = JSON.parse(stdout);
@@ -170,7 +170,7 @@ describe('facematch keys with --json', () => {
     expect(stdout).not.toContain('sha256');
   });
 
-  test.each(['revoke', 'rotate'])('%s of a key that is not there prints nothing', async (command) => {
+  test.each(['revoke', 'rotate'])('prints nothing for an unknown key (%s)', async (command) => {
     await createKey();
     expectFailure(await keys(`${command} abcdefghijkl --json`), 1, 'There is no key');
   });
@@ -187,12 +187,12 @@ const mounted = (command: string, options: string) => {
 const mayMount = spawnSync('unshare', ['--user', '--map-root-user', '--mount', 'true']).status === 0;
 if (!mayMount) process.stderr.write('No key file is mounted: unshare may not make namespaces here\n');
 
-describe.skipIf(!mayMount)('a key file that is a mount of its own', () => {
+describe.skipIf(!mayMount)('a mounted key file', () => {
   beforeEach(async () => {
     await createKey();
   });
 
-  test('may be open to other users when it is read-only', async () => {
+  test('may be readable by other users if it is read-only', async () => {
     chmodSync(file, 0o444);
     const { code, stdout, stderr } = await mounted('list', 'mount -o remount,bind,ro "$1"');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -200,7 +200,7 @@ describe.skipIf(!mayMount)('a key file that is a mount of its own', () => {
     expectFailure(await keys('list'), 1, 'chmod 600');
   });
 
-  test('cannot be changed, and says where it can', async () => {
+  test('rejects changes, and says where to make them', async () => {
     const before = readFileSync(file, 'utf8');
     const outcome = await mounted('create --name b', 'true');
     expectFailure(outcome, 1, 'cannot be replaced (EBUSY). Run this command where the file is kept');

@@ -30,7 +30,7 @@ describe('facematch', () => {
   test.each([
     ['--help', /^Usage: facematch/],
     ['--version', /^\d+\.\d+\.\d+\n$/],
-  ])('%s is answered', async (option, text) => {
+  ])('prints the response to %s', async (option, text) => {
     const stdout = expect.stringMatching(text);
     expect(await facematch(option, folder)).toEqual({ code: 0, stdout, stderr: '' });
   });
@@ -49,7 +49,7 @@ test.each<[what: string, files: string[], message: string]>([
     ['dist/src/cli/index.js'],
     `The package ${platform} is not installed. Run: rm -rf node_modules && npm install ${tarballs}`,
   ],
-])('the bin says what to run when %s is missing', async (_what, files, message) => {
+])('says what to run when %s is missing', async (_what, files, message) => {
   mkdirSync(join(folder, 'dist/src/cli'), { recursive: true });
   for (const path of files) writeFileSync(join(folder, path), '');
   const bin = copyBin();
@@ -76,7 +76,7 @@ test.each([
     'x64',
     'there is no build for Windows, only for Linux with glibc. On Windows, install it in WSL 2',
   ],
-])('the bin on %s %s names another way to run it, in one line', async (system, arch, words) => {
+])('names another way to run it on %s %s, in one line', async (system, arch, words) => {
   const code = `for (const [name, value] of Object.entries({ platform: '${system}', arch: '${arch}' }))
     Object.defineProperty(process, name, { value })`;
   const flags = ['--import', `data:text/javascript,${encodeURIComponent(code)}`];
@@ -95,7 +95,7 @@ function asNode(version: string) {
 test.each([
   ['18.20.8', /^\n✗ facematch does not run here: Node 18\.20\.8 is too old\. Install Node 24\.\n$/],
   ['99.0.0', /^\n✗ --only: there is no step nothing\n$/],
-])('set-up on Node %s says so before its first step', async (version, words) => {
+])('rejects Node %s in set-up before its first step', async (version, words) => {
   for (const part of ['scripts', 'src/cli/system-requirements.mjs', 'package.json'])
     cpSync(projectPath(part), join(folder, part), { recursive: true });
   // An unknown step is rejected next.
@@ -104,7 +104,7 @@ test.each([
   expect(stderr).toMatch(words);
 });
 
-test('serve on an old Node says so before it looks at anything else', async () => {
+test('rejects an old Node in serve before anything else', async () => {
   const env = { PATH: process.env.PATH, FACEMATCH_PORT: 'wrong' };
   const outcome = await execute(process.execPath, [...asNode('18.20.8'), program, 'serve'], folder, env);
   expectFailure(outcome, 1, 'error: facematch does not run here: Node 18.20.8 is too old. ');
@@ -113,7 +113,7 @@ test('serve on an old Node says so before it looks at anything else', async () =
 test.each([
   ['eval', ['eval', 'pairs.tsv', '--images', 'photos']],
   ['packs add', ['packs', 'add', 'mine', '--embedder', 'net.onnx']],
-])('where the laboratory is not installed, %s says which package brings it', async (path, line) => {
+])('names the package to install for %s without the laboratory', async (path, line) => {
   const message = `${path} comes with the package @facematch/lab. Install it beside facematch: npm run setup`;
   await expect(buildProgram(undefined).parseAsync(line, { from: 'user' })).rejects.toMatchObject({
     code: 'commander.error',
@@ -121,7 +121,7 @@ test.each([
   });
 });
 
-test('every command that tells something has --json', async () => {
+test('offers --json for every command with output', async () => {
   const program = buildProgram(await openLab());
   const leaves = everyCommand(program).filter(({ command }) => command.commands.length === 0);
   const without = leaves.filter(({ command }) => command.options.every(({ long }) => long !== '--json'));
@@ -132,7 +132,7 @@ test('every command that tells something has --json', async () => {
 describe('demo --json', () => {
   const put = (name: string, bytes: Uint8Array) => writeFileSync(join(folder, name), bytes);
 
-  test('prints the answer of the server, and leaves nothing behind', async () => {
+  test("prints the server's response, and leaves nothing behind", async () => {
     put('a.jpg', sample(1));
     put('b.jpg', sample(3));
     const { code, stdout, stderr } = await facematch('demo --json a.jpg b.jpg', folder);
@@ -141,7 +141,7 @@ describe('demo --json', () => {
     expect(readdirSync(folder).sort()).toEqual(['a.jpg', 'b.jpg']);
   });
 
-  test('prints nothing when the server refuses, and fails with its words', async () => {
+  test('prints nothing when the server rejects the request, and fails with its message', async () => {
     put('a.jpg', sample(1));
     put('b.png', await blank(60, 60, 'png'));
     expectFailure(await facematch('demo --json a.jpg b.png', folder), 1, '[no_face_found]');
@@ -155,7 +155,7 @@ const write = (content: object) => {
 };
 
 describe('facematch config', () => {
-  test('has a line for every setting, with its value and where that comes from, also as JSON', async () => {
+  test('prints every setting with its value and source, also as JSON', async () => {
     const file = write({ FACEMATCH_PORT: 8081, FACEMATCH_ENDPOINTS: ['match', 'models'] });
     const { code, stdout, stderr } = await config({ ...file, FACEMATCH_QUEUE_CAPACITY: '3' });
     expect([code, stderr]).toEqual([0, '']);
@@ -175,7 +175,7 @@ describe('facematch config', () => {
     expect(shown.FACEMATCH_CORS_ORIGINS).toMatchObject({ value: [], from: 'default' });
   });
 
-  test('shows all that is wrong, and fails', async () => {
+  test('reports all invalid settings, and fails', async () => {
     const env = { ...write({ FACEMATCH_PROT: 1 }), FACEMATCH_QUEUE_CAPACITY: 'many', FACEMATCH_HSOT: 'x' };
     const { code, stdout, stderr } = await config(env);
     expect(code).toBe(1);
@@ -197,15 +197,15 @@ describe('facematch config', () => {
     });
   });
 
-  test('says nothing of what is right with --check, and lets a foreign variable pass', async () => {
+  test('prints nothing for valid settings with --check, and ignores unrelated variables', async () => {
     expect(await config({}, 'config --check')).toEqual({ code: 0, stdout: '', stderr: '' });
     const { code, stderr } = await config({ FACEMATCH_HSOT: 'x' }, 'config --check');
     expect([code, stderr]).toEqual([0, 'warning: FACEMATCH_HSOT is not a setting and is ignored\n']);
   });
 });
 
-describe('a file of settings', () => {
-  test('is what a server runs with', async () => {
+describe('a settings file', () => {
+  test('configures the server', async () => {
     write({ FACEMATCH_ENDPOINTS: ['models'], FACEMATCH_LOG_LEVEL: 'debug' });
     const env = { FACEMATCH_CONFIG: join(folder, 'facematch.json') };
     const server = await TestServer.forTest({ env });
@@ -213,7 +213,7 @@ describe('a file of settings', () => {
     expect((await server.getModels()).status).toBe(200);
   });
 
-  test('does not make the demo speak TLS', async () => {
+  test('does not enable TLS in the demo', async () => {
     const file = write({ FACEMATCH_TLS_CERT: 'x.pem', FACEMATCH_TLS_KEY: 'x.pem' });
     const { code, stdout } = await facematch('demo --json', folder, file);
     expect(code).toBe(0);

@@ -338,7 +338,7 @@ async function challenge(): Promise<string> {
 }
 
 const answered = endpoints.flatMap((one) => ('success' in one ? [one] : []));
-test.each(answered)('$id, as its documentation asks it', async (endpoint) => {
+test.each(answered)('responds to the documented request: $id', async (endpoint) => {
   const { method, path, success }: { method: string; path: string; success: Success } = endpoint;
   const { parts, json } = requestOf(endpoint);
   const form = new FormData();
@@ -356,7 +356,7 @@ test.each(answered)('$id, as its documentation asks it', async (endpoint) => {
 });
 
 const rows = Object.entries(errors).map(([code, row]) => ({ code: code as ErrorCode, ...row }));
-test.each(rows)('$code: $when', async ({ code, at, ask, members, headers = {}, logged }) => {
+test.each(rows)('responds with $code: $when', async ({ code, at, ask, members, headers = {}, logged }) => {
   const [method, path] = at ?? ['POST', paths.match];
   const answer = await (ask?.() ?? server.send({ method, path }));
   expect(judge.faultsOf(method, path, answer)).toEqual([]);

@@ -29,7 +29,7 @@ describe.each([
   [docs, 'text/html; charset=utf-8'],
   [demo, 'text/html; charset=utf-8'],
 ])('GET %s', (path, type) => {
-  test('needs no key, and may be kept for a while', async () => {
+  test('needs no key, and may be cached for a while', async () => {
     const answer = await get(path);
     expect(answer.status).toBe(200);
     expect(Object.fromEntries(answer.headers)).toMatchObject({
@@ -65,7 +65,7 @@ describe.each([
   const html = await answer.text();
   const policy = answer.headers.get('content-security-policy')!;
 
-  test('is let by its policy to run its own scripts and to ask its own server, and nothing else', () => {
+  test('allows only its own scripts and requests to its own server', () => {
     const scripts = [...html.matchAll(/<script(?: type="module")?>(.*?)<\/script>/gs)];
     const hashOf = (text: string) => createHash('sha256').update(text).digest('base64');
     const hashes = scripts.map(([, text]) => `'sha256-${hashOf(text!)}'`);
@@ -87,12 +87,12 @@ test.each([
   ['/reference.js', 'text/javascript; charset=utf-8'],
   ['/../page.js', 'text/html; charset=utf-8'],
   ['/none.js', 'text/html; charset=utf-8'],
-])("the API's page asked for its part %s is %s", async (part, type) => {
+])("responds to the API page's part %s with %s", async (part, type) => {
   const { status, headers } = await get(`${docs}?part=${part}`);
   expect([status, headers.get('content-type')]).toEqual([200, type]);
 });
 
-test("the API's page shows the document that it was given, whatever that says", () => {
+test("embeds any document in the API's page without escaping from its element", () => {
   const document = openApiDocument(readConfig({}));
   const info = { ...document.info, description: '</script><!-- <script>' };
   const { html } = docsPage({ ...document, info });
@@ -105,13 +105,13 @@ describe('the demo page', async () => {
   const html = await (await get(demo)).text();
   const settingsOf = (page: string) => JSON.parse(/ id="settings">(.*?)<\/script>/.exec(page)![1]!);
 
-  test('has no address of elsewhere, no handler and no style in its markup', () => {
+  test('has no foreign URL, no event handler and no style in its markup', () => {
     const markup = html.replace(/<style>.*?<\/style>|<script.*?<\/script>/gs, '');
     expect(markup).not.toMatch(/https?:|\son\w+=|\sstyle=|javascript:|\{n\}/i);
     expect(html).not.toMatch(/@import|url\(/);
   });
 
-  test('names only the endpoints that are switched on, and the limits of its server', () => {
+  test('lists only the enabled endpoints, and the limits of its server', () => {
     expect(Object.keys(settingsOf(html).paths).sort()).toEqual(readConfig({}).endpoints.toSorted());
     const own = readConfig({ FACEMATCH_ENDPOINTS: 'match,demo', FACEMATCH_MAX_BODY_BYTES: '4096' });
     const settings = settingsOf(demoPage(own).html);
@@ -120,7 +120,7 @@ describe('the demo page', async () => {
     expect(settings.limits).toEqual({ ...bytes, max_pixels: 64_000_000, photos: 4, targets: 16 });
   });
 
-  test('offers the options of a match, but no face indices and nothing that needs liveness nets', () => {
+  test('offers the options of a match, without face indices and options that need liveness models', () => {
     const { threshold_percent, options } = settingsOf(html);
     expect(threshold_percent.default).toBe(70);
     expect(options).toMatchObject({ use_heuristic_fallback: { default: true }, min_det_score: { max: 1 } });
@@ -132,17 +132,17 @@ process.chdir(projectPath('.'));
 const { generatedDocs } = await import(projectPath('scripts/generate-docs.mjs'));
 const generated: Record<string, string> = await generatedDocs();
 
-test.each(Object.keys(generated))('%s is up to date; if not, run: npm run docs', (path) => {
+test.each(Object.keys(generated))('has %s up to date; if not, run: npm run docs', (path) => {
   // Line breaks in JSON are left to the formatter.
   const content = (text: string) => (path.endsWith('.json') ? JSON.parse(text) : text);
   expect(content(readFileSync(path, 'utf8'))).toEqual(content(generated[path]!));
 });
-test('whoever opens the root is told where the pages are', async () => {
+test('returns the URLs of the pages at the root', async () => {
   const detail = expect.stringContaining(`To read and to try: ${docs}, ${demo}. Every endpoint`);
   expect(await (await get('/')).json()).toMatchObject({ status: 404, detail });
 });
 
-test('a server with its own limits tells them, and only of what is switched on, in both documents', async () => {
+test("lists the server's own limits and only enabled endpoints in both documents", async () => {
   const env = { FACEMATCH_ENDPOINTS: 'match,openapi,docs', FACEMATCH_MAX_BODY_BYTES: '3145728' };
   const own = await TestServer.forTest({ env, until: 'listening' });
   for (const path of [openapi, docs]) {
@@ -153,7 +153,7 @@ test('a server with its own limits tells them, and only of what is switched on, 
   }
 });
 
-test('the document of a server with every default is the one in docs/', async () => {
+test('generates docs/openapi.json with default settings', async () => {
   const inDocs = JSON.parse(readFileSync(projectPath('docs/openapi.json'), 'utf8'));
   expect(await (await get(openapi)).json()).toEqual(inDocs);
 });
@@ -167,7 +167,7 @@ function made(...options: string[]) {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 }
 
-test('only the package for the registry asks for packages of ours, and each says which repository it is of', () => {
+test("depends on the project's packages only in the registry package, each with its repository", () => {
   const asked = (manifest: Record<string, object>) =>
     ['dependencies', 'optionalDependencies'].flatMap((kind) =>
       Object.keys(manifest[kind] ?? {}).filter((name) => name.includes('facematch')),
@@ -180,7 +180,7 @@ test('only the package for the registry asks for packages of ours, and each says
   expect(repository.url).toBe(`git+${homepage}.git`);
 });
 
-test('a link of its pages leads to a file in it, or to the repository', () => {
+test('links from its pages only to packaged files or to the repository', () => {
   const pages = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.md'),
   );

@@ -29,8 +29,8 @@ const ask = (members: Json = {}, query = '') =>
   post(JSON.stringify(question(members)), undefined, path + query);
 const zeros = Buffer.alloc(2048).toString('base64');
 
-describe('embeddings that the server gave out', () => {
-  test('are as alike as their faces are, best first', async () => {
+describe('match/embeddings', () => {
+  test('scores embeddings like their faces, best first', async () => {
     const { status, body, headers } = await ask({ searched: 1 });
     expect(status).toBe(200);
     const expected = await Promise.all(
@@ -58,14 +58,14 @@ describe('embeddings that the server gave out', () => {
     expect(headers.get('server-timing')).toMatch(/^queue;dur=.*, total;dur=/);
   });
 
-  test('are judged by the number that was searched, which is that of the candidates unless told', async () => {
+  test('corrects for the number searched, by default the number of candidates', async () => {
     const percent = async (members: Json) => (await ask(members)).body.results[0].confidence_percent;
     const thousand = await percent({ searched: 1000 });
     expect(await percent({ searched: 10_000 })).toBeCloseTo(thousand - 10, 1);
     expect(await percent({ searched: three.length })).toBe(await percent({ searched: null, limit: null }));
   });
 
-  test('come back as many as are asked for, and as good', async () => {
+  test('returns as many as requested, above the requested percent', async () => {
     const candidates = Array.from({ length: maxCandidates }, (_item, index) => ({
       id: String(index),
       embedding: three[index % three.length].embedding,
@@ -79,7 +79,7 @@ describe('embeddings that the server gave out', () => {
   });
 });
 
-test('a member that is not known is named, as is one in the query, and a threshold that may be a share', async () => {
+test('warns about an unknown member, a query parameter, and a threshold that may be a fraction', async () => {
   const members = { tresholdpercent: 5, toString: 1, threshold_percent: 0.7, min_percent: null, limit: '' };
   const { status, body } = await ask(members, '?min_percent=80&x=1');
   expect(status).toBe(200);
@@ -91,7 +91,7 @@ test('a member that is not known is named, as is one in the query, and a thresho
   ]);
 });
 
-test('of members that are not known some are named, however many there are', async () => {
+test('names at most some of many unknown members', async () => {
   const many = Object.fromEntries(Array.from({ length: 90_000 }, (_item, index) => [`x${index}`, 0]));
   const { status, body } = await ask(many);
   expect([status, body.warnings.length]).toEqual([200, 16]);
@@ -120,7 +120,7 @@ test.each<[string, Json, ErrorCode, object]>([
   ['no mode', { accuracy_mode: undefined }, 'invalid_field', { field: '/accuracy_mode' }],
   ['a threshold out of range', { threshold_percent: 101 }, 'invalid_field', { detail: has(', not 101.') }],
   ['a limit with a fraction', { limit: 1.5 }, 'invalid_field', { field: '/limit' }],
-])('%s is refused', async (_what, members, code, extras) => {
+])('rejects %s', async (_what, members, code, extras) => {
   expectProblem(await ask(members), code, extras);
 });
 
@@ -131,11 +131,11 @@ test.each<[string, string, Json]>([
     { code: 'invalid_field', field: '/candidates', expected: has('1000') },
   ],
   ['a list', '[]', { code: 'invalid_field', field: '', expected: 'an object' }],
-])('%s is refused', async (_what, text, body) => {
+])('rejects %s', async (_what, text, body) => {
   expect(await post(text)).toMatchObject({ status: 400, body });
 });
 
-test('as many values are taken as candidates with a hundred each have, and not one more', async () => {
+test('accepts the values of all candidates with a hundred each, and not one more', async () => {
   const countOf = (value: unknown): number =>
     typeof value !== 'object' || value === null
       ? 0
@@ -146,7 +146,7 @@ test('as many values are taken as candidates with a hundred each have, and not o
   expectProblem(refused, 'invalid_json', { detail: expect.stringContaining('at most 100000 values') });
 });
 
-test('a body that is too large is refused, whether it says so or not', async () => {
+test('rejects a body that is too large, with and without Content-Length', async () => {
   const limit_bytes = 4 * 1024 * 1024;
   const body = { code: 'body_too_large', limit_bytes };
   expect(await post('x'.repeat(limit_bytes + 1))).toMatchObject({ status: 413, body });
@@ -157,7 +157,7 @@ test('a body that is too large is refused, whether it says so or not', async () 
   expect(chunked).toMatchObject({ status: 413, body });
 });
 
-test('another type, or none, is refused', async () => {
+test('rejects another media type, or none', async () => {
   for (const type of ['text/plain', 'application/jsonp', 'multipart/form-data; boundary=x']) {
     expectProblem(await post('{}', type), 'unsupported_media_type');
   }
@@ -187,7 +187,7 @@ describe('a cache for two images', async () => {
     return (await counts()).slice(0, 2).map((count, at) => count - before[at]!);
   };
 
-  test('gives a second request the same answer but for its id and times, and is off by default', async () => {
+  test('returns the same response to a second request except id and times, and is off by default', async () => {
     const plain = (await server.match(twoPhotos())).body;
     const bodies: Json[] = [];
     const ask = async () => bodies.push((await caching.match(twoPhotos())).body);
@@ -202,7 +202,7 @@ describe('a cache for two images', async () => {
     expect(await server.metrics()).toContain('facematch_embedding_cache_hits_total 0');
   });
 
-  test('does not keep what embed gives out', async () => {
+  test('does not keep analyses of embed', async () => {
     const embed = () => caching.match({ image: samples.two }, { path: paths.embed });
     expect((await embed()).status).toBe(200);
     expect(await added(embed)).toEqual([0, 0]);

@@ -35,7 +35,7 @@ describe('a compared face', () => {
   const reasonsOf = ({ warnings }: Json, field: string) =>
     warnings.filter((warning: Json) => warning.field === field).map(({ reason }: Json) => reason);
 
-  test('that is poor is warned of, with the number that the answer has', async () => {
+  test('gets a quality warning with the number in the response', async () => {
     const { status, body } = await compare(good, await changed((picture) => picture.blur(6)));
     expect([status, reasonsOf(body, 'image1')]).toEqual([200, []]);
     const { detail } = body.warnings.find((warning: Json) => warning.reason === 'blurred');
@@ -43,7 +43,7 @@ describe('a compared face', () => {
     expect(detail).toContain(` ${sharpness}; `);
   });
 
-  test('is the one that was chosen: a poor bystander is not warned of', async () => {
+  test('is the chosen one: a low-quality bystander gets no warning', async () => {
     const both = await sharp(good)
       .resize({ width: 200 })
       .extend({ right: 70, background: '#789' })
@@ -56,7 +56,7 @@ describe('a compared face', () => {
     expect(reasonsOf(chosen, 'image1')).toContain('small');
   });
 
-  test('is refused with its image alone, and nothing is told of the match', async () => {
+  test('is rejected with its image only, without a result of the match', async () => {
     const reject = { reject_low_quality: 'true' };
     const small = await changed((picture) => picture.resize({ width: 50 }));
     const { body } = await compare(small, good);
@@ -77,7 +77,7 @@ describe('a live score', () => {
   const rejecting = { reject_presentation_attack: 'true' };
   const scoresOf = ({ faces }: Json): number[] => faces.map(({ live_score }: Json) => live_score);
 
-  test('is given where it is asked for, of three digits, and is no verdict', async () => {
+  test('is returned on request, with three digits, and changes no verdict', async () => {
     const { status, body } = await compare(live, attack, detecting);
     expect([status, body.warnings]).toEqual([200, []]);
     const [score, low] = [body.image1, body.image2].map((image) => scoresOf(image)[0]!);
@@ -94,7 +94,7 @@ describe('a live score', () => {
       expect(scoresOf(image)).toEqual(seen);
   });
 
-  test('below the threshold of the request, or else of the pack, is refused', async () => {
+  test('rejects faces below the threshold of the request, or otherwise of the pack', async () => {
     const seen = await compare(live, attack, detecting);
     expectProblem(await compare(live, attack, rejecting), 'presentation_attack', {
       errors: [{ field: 'image2', face_index: 0, live_score: scoresOf(seen.body.image2)[0] }],
@@ -107,7 +107,7 @@ describe('a live score', () => {
     expect([lenient.status, strict.body.errors.length]).toEqual([200, 2]);
   });
 
-  test('refuses one target, or for image1 the request, and at embed those that are asked for', async () => {
+  test('rejects one target, or for image1 the request, and at embed the requested faces', async () => {
     const { status, body } = await ask(paths.many, { image1: live, image2: [attack, live], ...rejecting });
     expect([status, body.results[1].match]).toEqual([200, true]);
     const problem = { code: 'presentation_attack', status: 422, face_index: 0 };
@@ -123,14 +123,14 @@ describe('a live score', () => {
     expect(one.body.errors).toMatchObject([{ field: 'image', face_index: 1 }]);
   });
 
-  test('comes from nets that GET models names, with the threshold', async () => {
+  test('comes from models that GET models lists, with the threshold', async () => {
     const { body } = await server.getModels();
     expect(body.liveness).toEqual({ live_threshold: 0.4 });
     const listed = body.files.filter(({ role }: Json) => role === 'liveness');
     expect(listed).toMatchObject([{ file: 'live-1.onnx', pack: 'live' }, { file: 'live-2.onnx' }]);
   });
 
-  test('is printed by facematch detect, or it says that the pack has no such nets', async () => {
+  test('is printed by facematch detect, or reports that the pack has no such models', async () => {
     writeFileSync(join(folder, 'live.png'), live);
     const print = (FACEMATCH_PACK: string) =>
       facematch('detect --live-score live.png', folder, { FACEMATCH_PACK });
@@ -155,7 +155,7 @@ function expectOrder({ faces }: Json): void {
 }
 
 describe('faces are listed', () => {
-  test('all that there are, largest first, and an index beyond them is refused', async () => {
+  test('lists all faces, largest first, and rejects an index beyond them', async () => {
     const first = { image1: await collageOf(22), image2_face_index: '0' };
     const { body } = await advanced(first);
     expect(body.image1.faces).toHaveLength(22);
@@ -166,7 +166,7 @@ describe('faces are listed', () => {
     expectProblem(beyond, 'face_index_out_of_range', { field: 'image1', faces_found: 22 });
   });
 
-  test('the hundred largest, and how many are left out, is told on every path', async () => {
+  test('lists the hundred largest and the number omitted on every path', async () => {
     const env = { FACEMATCH_IMAGE_TIMEOUT_MS: '60000' };
     // Uses a cache, so that the crowd is not analysed again for each path.
     const further = { FACEMATCH_DEADLINE_MS: '60000', FACEMATCH_EMBEDDING_CACHE_SIZE: '2' };
@@ -191,7 +191,7 @@ describe('faces are listed', () => {
 });
 
 describe('min_det_score', () => {
-  test('drops faces before they are counted: an index counts those that are left', async () => {
+  test('drops faces before they are counted: an index counts the remaining ones', async () => {
     const byScore = all.image1.faces.toSorted((a: Json, b: Json) => a.detection_score - b.detection_score);
     const [lowest, next] = byScore;
     expect(next.detection_score - lowest.detection_score).toBeGreaterThan(0.002);
@@ -214,7 +214,7 @@ describe('min_det_score', () => {
   });
 });
 
-test('a photo that stands on its head has faces with the fallback alone, and tells how they were found', async () => {
+test('finds faces in an upside-down photo only with the fallback, and reports how they were found', async () => {
   const image1 = await sharp(samples.three).rotate(180).jpeg({ quality: 95 }).toBuffer();
   const without = await advanced({ image1, use_heuristic_fallback: 'false' });
   expectProblem(without, 'no_face_found', { errors: [{ field: 'image1', code: 'no_face_found' }] });
@@ -224,7 +224,7 @@ test('a photo that stands on its head has faces with the fallback alone, and tel
   expect(told).toEqual(Array(3).fill(['rotated', true]));
 });
 
-test('a compared face that is not the largest is told, unless the caller chose it', async () => {
+test('warns about a compared face that is not the largest, unless the client chose it', async () => {
   const warned = ({ warnings }: Json): string[] =>
     warnings.map(({ code, field, face_index }: Json) => `${code} ${field} ${face_index}`);
   const group = samples.three;

@@ -28,14 +28,14 @@ function firstProcess({ child: { pid } }: TestServer): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8'));
 }
 
-describe.skipIf(!allowed)('as process 1', () => {
+describe.skipIf(!allowed)('the server as PID 1', () => {
   test('SIGTERM ends it with 0', async () => {
     const server = await TestServer.start({ under: namespaces });
     process.kill(firstProcess(server), 'SIGTERM');
     expect(await server.ended).toEqual({ code: 0, signal: null });
   });
 
-  test('a signal after the first second ends it at once, whatever runs', async () => {
+  test('exits at once on a signal after the first second, whatever runs', async () => {
     const server = await TestServer.start({ under: namespaces, gate: 'open' });
     server.gate.close();
     const running = server.match(twoPhotos()).catch((error: Error) => error);
@@ -56,7 +56,7 @@ describe.skipIf(!allowed)('as process 1', () => {
       'as soon as it listens to it',
       `process.on('newListener',(name)=>{if(name==='SIGTERM')setImmediate(()=>${signal})})`,
     ],
-  ])('SIGTERM %s ends it with 0', async (_when, statement) => {
+  ])('exits with 0 on SIGTERM %s', async (_when, statement) => {
     const node = ['--import', `data:text/javascript,${encodeURIComponent(statement)}`];
     const [command = '', ...args] = [...namespaces, process.execPath, ...node, program, 'serve'];
     const outcome = await execute(command, args, newFolder(), inherited);
@@ -75,7 +75,7 @@ const withoutIpv6 = [
 const [lackingCommand = '', ...lackingArgs] = [...withoutIpv6, 'true'];
 
 test.skipIf(spawnSync(lackingCommand, lackingArgs).status !== 0)(
-  'without IPv6 it listens on localhost, and on :: the HEALTHCHECK finds it',
+  'listens on localhost without IPv6, and the HEALTHCHECK reaches it on ::',
   async () => {
     const env = { FACEMATCH_HOST: 'localhost', FACEMATCH_ADMIN_HOST: '::' };
     const server = await TestServer.forTest({ under: withoutIpv6, env });
@@ -88,7 +88,7 @@ test.skipIf(spawnSync(lackingCommand, lackingArgs).status !== 0)(
   },
 );
 
-test('npm start serves until SIGTERM, and the server ends with it', async () => {
+test('serves with npm start until SIGTERM, and ends with it', async () => {
   const file = join(newFolder(), 'keys.json');
   addKey(file);
   const ports = { FACEMATCH_PORT: '0', FACEMATCH_ADMIN_PORT: '0' };
@@ -109,7 +109,7 @@ const check = (env: Record<string, string>) =>
 const told = (status: string) => `${JSON.stringify(readiness(status))}\n`;
 const portOf = (server: TestServer) => new URL(server.adminAddress).port;
 
-test('of a server that is ready it ends with 0, also where that listens everywhere', async () => {
+test('exits with 0 for a ready server, also if that listens on every address', async () => {
   const server = await TestServer.start({ env: { FACEMATCH_ADMIN_HOST: '0.0.0.0' } });
   const settings = { FACEMATCH_ADMIN_PORT: portOf(server), FACEMATCH_ADMIN_HOST: '0.0.0.0' };
   expect(await check(settings)).toEqual({ code: 0, stdout: told('ready'), stderr: '' });
@@ -119,13 +119,13 @@ test('of a server that is ready it ends with 0, also where that listens everywhe
   expect(stderr).toContain('ECONNREFUSED');
 });
 
-test('of a server that is not ready yet it ends with 1', async () => {
+test('exits with 1 for a server that is not ready yet', async () => {
   const server = await TestServer.forTest({ gate: 'closed', until: 'listening' });
   const outcome = await check({ FACEMATCH_ADMIN_PORT: portOf(server) });
   expect(outcome).toEqual({ code: 1, stdout: told('starting'), stderr: '' });
 });
 
-test('of one that never answers it ends with 1, after a while', async () => {
+test('exits with 1 after a while for a server that never responds', async () => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1');
   await new Promise((resolve) => silent.once('listening', resolve));
   const { port } = silent.address() as AddressInfo;

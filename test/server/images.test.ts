@@ -29,7 +29,7 @@ const vector = (base64: string) => {
 };
 
 describe('detect', () => {
-  test('tells the faces as a match of the same image does, their quality components, and its own times', async () => {
+  test('returns the faces like a match of the same image, their quality components, and its own times', async () => {
     const { status, body, headers } = await ask('detect', { image: samples.one });
     const matched = await server.match({ image1: samples.one, image2: samples.one });
     const { faces } = matched.body.image1;
@@ -69,7 +69,7 @@ describe('embed', () => {
     }
   });
 
-  test('of the face that was asked for alone; the faces are those of detect', async () => {
+  test('returns the embedding of the requested face only, and the faces of detect', async () => {
     const { body } = await ask('embed', { image: samples.one, face_index: '1' });
     expect(body.image.faces.map((face: Json) => 'embedding' in face)).toEqual([false, true, false]);
     const detected = await ask('detect', { image: samples.one });
@@ -79,12 +79,12 @@ describe('embed', () => {
     expectProblem(beyond, 'face_index_out_of_range', { faces_found: 3 });
   });
 
-  test('refuses an image without a face', async () => {
+  test('rejects an image without a face', async () => {
     const errors = [{ field: 'image', code: 'no_face_found' }];
     expectProblem(await ask('embed', { image: faceless }), 'no_face_found', { errors });
   });
 
-  test('warns of the faces that were asked for, when they are poor', async () => {
+  test('warns about requested faces of low quality', async () => {
     const image = await sharp(samples.one).resize(200).png().toBuffer();
     const { body } = await ask('embed', { image, face_index: '0', min_det_score: '0.3' });
     const of = (face_index: number) => body.image.faces[face_index].quality.face_pixels;
@@ -100,7 +100,7 @@ describe('many', () => {
   test.each<Fields>([
     {},
     { accuracy_mode: 'fast', threshold_percent: '95', image1_face_index: '1', auto_pair_best: 'false' },
-  ])('each target is judged as by itself, with %j', async (choice) => {
+  ])('compares each target as in a separate request, with %j', async (choice) => {
     const targets = [samples.three, samples.two];
     const { status, body, headers } = await ask({ image2: targets, ...choice });
     expect(status).toBe(200);
@@ -131,11 +131,11 @@ describe('many', () => {
       422,
       { code: 'face_index_out_of_range', field: 'image1', faces_found: 3 },
     ],
-  ])('%s is refused', async (_what, fields, status, body) => {
+  ])('rejects %s', async (_what, fields, status, body) => {
     expect(await ask(fields)).toMatchObject({ status, body });
   });
 
-  test('of several that match it is said that the best of them is no single claim', async () => {
+  test('warns about multiple comparisons if several targets match', async () => {
     const { body } = await ask({ image2: [samples.three, samples.one], image2_face_index: '0' });
     expect(body.matches).toBe(2);
     expect(body.warnings).toEqual([
@@ -145,7 +145,7 @@ describe('many', () => {
     ]);
   });
 
-  test('a token is taken for each target, and what the key can never have is refused as too many', async () => {
+  test('takes a token for each target, and rejects more than the key can ever pay as too many', async () => {
     const left = ({ headers }: Answer) => Number(/r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]);
     const image2 = [faceless, faceless, faceless];
     const first = await ask({ image2 }, keys.five);

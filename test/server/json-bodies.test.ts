@@ -33,7 +33,7 @@ const single = { image: one };
 const faceless = await blank(400, 300, 'png');
 const chosen = { threshold_percent: '95.5', accuracy_mode: 'fast' };
 
-describe('an answer is that to the form', () => {
+describe('a JSON body gets the response of the form', () => {
   test.each<[string, string, Fields, object]>([
     ['match', paths.match, twoPhotos(), { image1: one, image2: three }],
     [
@@ -54,13 +54,13 @@ describe('an answer is that to the form', () => {
     ['detect', paths.detect, { image: samples.one, min_det_score: '0.9' }, { ...single, min_det_score: 0.9 }],
     ['embed', paths.embed, { image: samples.one, face_index: '0' }, { ...single, face_index: 0 }],
     ['refusal', paths.match, { ...twoPhotos(), image2: faceless }, { image1: one, image2: base64(faceless) }],
-  ])('%s', async (_what, path, fields, body) => {
+  ])('reports %s', async (_what, path, fields, body) => {
     const [asForm, asJson] = [await server.match(fields, { path }), await json(body, path)];
     const told = ({ status, headers, body }: Answer) => [status, headers.get('content-type'), lasting(body)];
     expect(told(asJson)).toEqual(told(asForm));
   });
 
-  test('many, of which a faulty one spoils no other', async () => {
+  test('accepts many images, of which a faulty one affects no other', async () => {
     const large = Buffer.alloc(limit_bytes + 1);
     const late = Buffer.concat([Buffer.from('\n'), samples.three]);
     const image2 = [samples.three, Buffer.from('no image'), Buffer.alloc(0), faceless, large, late];
@@ -80,7 +80,7 @@ describe('an answer is that to the form', () => {
     expect(asForm.body.matches).toBe(1);
   });
 
-  test('with the escapes and the blanks that JSON allows', async () => {
+  test('accepts the escapes and white space that JSON allows', async () => {
     const escaped = one.replaceAll('/', '\\/').replaceAll('+', '\\u002B').replaceAll('=', '\\u003d');
     const body = `\r\n{\t"image1" : "${escaped}" ,"imag\\u0065\\u0032":\n"${three}"\n}\n`;
     const plain = await json({ image1: one, image2: three });
@@ -89,7 +89,7 @@ describe('an answer is that to the form', () => {
     }
   });
 
-  test('whose unknown members are named, of any kind and depth', async () => {
+  test('warns about unknown members, of any kind and depth', async () => {
     const strange = { accuracy_mode: 'fast', é: { a: [1, { b: null }, '"'] }, __proto___: -1.5e-3 };
     const { status, body } = await json({ ...strange, ...pair });
     expect(status).toBe(200);
@@ -99,7 +99,7 @@ describe('an answer is that to the form', () => {
   });
 });
 
-describe('a fault is told', () => {
+describe('an error in a JSON body', () => {
   const expected = 'an image in base64 without blanks';
   const told = (words: RegExp) => ({ detail: expect.stringMatching(words) });
 
@@ -116,7 +116,7 @@ describe('a fault is told', () => {
     ['base64url', { é: 'é', image1: 'AA-_' }, 'invalid_field', { field: 'image1', position: 21 }],
     ['an address', { image1: 'data:image/png,AAAA' }, 'invalid_field', told(/: character 15 .* its comma/)],
     ['a list as the body', [pair], 'invalid_field', { field: '', expected: 'an object' }],
-  ])('%s', async (_what, body, code, extras) => {
+  ])('reports %s', async (_what, body, code, extras) => {
     expectProblem(await json(body), code as 'invalid_field', extras);
   });
 
@@ -124,18 +124,18 @@ describe('a fault is told', () => {
     ['one image for a list', { image2: small }, 'invalid_field', told(/"\/9j.{29}"…\.$/)],
     ['an empty list', { image1: small, image2: [] }, 'missing_field', { field: 'image2' }],
     ['too long a list', { image2: Array(17).fill('AAAA') }, 'too_many_images', { limit: 16 }],
-  ])('%s, of several', async (_what, body, code, extras) => {
+  ])('reports %s, of several', async (_what, body, code, extras) => {
     expectProblem(await json(body, paths.many), code as 'invalid_field', extras);
   });
 
   /** test/unit/json-form.test.ts covers valid and invalid JSON. */
-  test('that is not JSON, or has too many members', async () => {
+  test('rejects text that is not JSON, or has too many members', async () => {
     expectProblem(await ask('{"é":"🙂"}{}'), 'invalid_json', { position: 10 });
     const members = Array.from({ length: 40 }, (_item, i) => `"${i}":0`).join();
     expectProblem(await ask(`{${members}}`), 'invalid_json', { position: 108 });
   });
 
-  test('a field twice, by whatever name', async () => {
+  test('rejects a field twice, by whatever name', async () => {
     const same = await ask('{"image1":"AAAA","imag\\u00651":"AAAA"}');
     expectProblem(same, 'duplicate_field', { field: 'image1' });
     const unknown = await ask('{"a":1,"a":1}');
@@ -143,7 +143,7 @@ describe('a fault is told', () => {
     expect(await server.logged(unknown.body.request_id)).not.toHaveProperty('field');
   });
 
-  test('a name is repeated in part only, and without what could control a line', async () => {
+  test('quotes only a part of a name, without control characters', async () => {
     const name = `\u001b[31m${'é'.repeat(10_000)}`;
     const twice = await ask(`{${JSON.stringify(name)}:1,${JSON.stringify(name)}:1}`);
     expectProblem(twice, 'duplicate_field', { field: `${name.slice(0, 256)}…` });
@@ -152,7 +152,7 @@ describe('a fault is told', () => {
     expect(body.warnings[0]).toMatchObject({ code: 'unknown_field', field: `${name.slice(0, 256)}…` });
   });
 
-  test('an image is measured by its bytes and not by its characters', async () => {
+  test('measures an image by its bytes and not by its characters', async () => {
     const padded = (length: number) =>
       base64(Buffer.concat([samples.one, Buffer.alloc(length)]).subarray(0, length));
     expect((await json({ image1: padded(limit_bytes), image2: three })).status).toBe(200);

@@ -29,7 +29,7 @@ async function limit(key: string): Promise<void> {
 test.each([
   ['it has', narrow, async () => {}],
   ['it gets while its requests run', shop, limit],
-])('a key runs as many requests at once as the limit allows that %s', async (_when, key, change) => {
+])('runs as many requests of a key at once as the limit that %s allows', async (_when, key, change) => {
   gate.close();
   const ask = () => server.match(twoPhotos(), { key });
   const running = [ask(), ask()];
@@ -46,7 +46,7 @@ test.each([
   expect((await ask()).status).toBe(200);
 });
 
-test('a request that is refused or whose client leaves is running no longer', async () => {
+test('stops counting a request as running when it is rejected or its client leaves', async () => {
   for (let sent = 0; sent < 3; sent++) {
     expect((await server.match({}, { key: narrow })).status).toBe(400);
     const leaving = new AbortController();
@@ -61,7 +61,7 @@ test('a request that is refused or whose client leaves is running no longer', as
   expect((await server.match(twoPhotos(), { key: narrow })).status).toBe(200);
 });
 
-test('what was used is counted by the name of the key', async () => {
+test('counts use by the name of the key', async () => {
   const counted = ['requests', 'images', 'comparisons'];
   const used = async (key: string) =>
     Promise.all(counted.map((what) => server.metric(`facematch_key_${what}_total{key="${key}"}`)));
@@ -78,7 +78,7 @@ test('what was used is counted by the name of the key', async () => {
   expect((await used('limited'))[0]).toBe(1);
 });
 
-test('a revocation that the server has no descriptor to read is in force once it has one', async () => {
+test('applies a revocation that it could not read for lack of descriptors once it has one', async () => {
   const descriptors = (most: number) =>
     execFileSync('prlimit', ['--pid', String(server.child.pid), `--nofile=${most}:`]);
   // From here on one connection is used for the admin listener.
@@ -136,7 +136,7 @@ describe('a traceparent', () => {
     [`00-${trace_id}-${parent_id}-01`, `00-${trace_id}-${parent_id}-01`],
     // Only the fields of version 00 are returned for a later version.
     [`cc-${trace_id}-${parent_id}-00-more`, `00-${trace_id}-${parent_id}-00`],
-  ])('%s is logged and given back', async (traceparent, back) => {
+  ])('logs and returns %s', async (traceparent, back) => {
     const { line, answered } = await logged({ traceparent });
     expect([line.trace_id, answered.get('traceparent')]).toEqual([trace_id, back]);
   });
@@ -149,13 +149,13 @@ describe('a traceparent', () => {
     `00-${trace_id.toUpperCase()}-${parent_id}-01`,
     `00-${trace_id}-${parent_id}`,
     'x',
-  ])('%s is ignored', async (traceparent) => {
+  ])('ignores %s', async (traceparent) => {
     const { line, answered } = await logged({ traceparent });
     expect([line.trace_id, answered.get('traceparent')]).toEqual([undefined, null]);
   });
 });
 
-test("the client's address is in the log where the operator asks for it, and in no other", async () => {
+test("logs the client's IP address only if the operator enabled it", async () => {
   expect((await logged({})).line.client).toBe('127.0.0.1');
   const silent = await TestServer.forTest();
   const { headers } = await silent.getModels();

@@ -25,10 +25,10 @@ const withoutUws = `data:text/javascript,${encodeURIComponent(`
 const info = async (server: TestServer) =>
   (await server.metrics()).match(/^facematch_build_info.*http="(\w+)",uws="(.*?)"/m)!.slice(1);
 
-describe('where no µWebSockets.js loads', () => {
+describe('without a µWebSockets.js that loads', () => {
   const node = ['--import', withoutUws];
 
-  test('node:http serves, and log, readiness and metrics tell it', async () => {
+  test('serves with node:http, and reports it in log, readiness and metrics', async () => {
     const server = await TestServer.forTest({ node, env: { FACEMATCH_HTTP: 'auto' } });
     const [line, ...more] = server.stderr.filter((text) => text.includes('node:http'));
     const msg = 'HTTP is served by node:http, because no µWebSockets.js loads';
@@ -39,7 +39,7 @@ describe('where no µWebSockets.js loads', () => {
     expect(await info(server)).toEqual(['node', '']);
   });
 
-  test('the doctor warns, and finds it wrong only where µWebSockets.js is asked for', async () => {
+  test('warns in the doctor, and fails only if µWebSockets.js is required', async () => {
     const env = { NODE_OPTIONS: `--import ${withoutUws}` };
     const { of } = await diagnose(newFolder(), { ...env, FACEMATCH_HTTP: 'auto' });
     expect(of('HTTP')).toMatchObject({ status: 'warning', value: expect.stringContaining('no binary') });
@@ -47,14 +47,14 @@ describe('where no µWebSockets.js loads', () => {
     expect(asked.of('HTTP')).toMatchObject({ status: 'fail', cure: 'Set FACEMATCH_HTTP=auto' });
   });
 
-  test('asked for, it ends the start', async () => {
+  test('stops the startup if µWebSockets.js is required', async () => {
     await expect(TestServer.start({ node, env: { FACEMATCH_HTTP: 'uws' } })).rejects.toThrow(
       /error: FACEMATCH_HTTP=uws: µWebSockets\.js has no binary that runs here[\s\S]*Set FACEMATCH_HTTP=auto/,
     );
   });
 });
 
-test('node:http that is asked for is no matter for a warning', async () => {
+test('gives no warning if node:http is configured', async () => {
   const server = await TestServer.forTest({ env: { FACEMATCH_HTTP: 'node' } });
   expect(server.stderr.filter((line) => line.includes('"level":"warn"'))).toEqual([]);
   expect(await server.probe()).toEqual([200, { status: 'ready', http: 'node' }]);
@@ -62,8 +62,8 @@ test('node:http that is asked for is no matter for a warning', async () => {
   expect((await diagnose(newFolder(), { FACEMATCH_HTTP: 'node' })).of('HTTP').status).toBe('ok');
 });
 
-describe('how long a connection is kept', () => {
-  test('is a setting of node:http, which says it and ends the connection by itself', async () => {
+describe('the keep-alive timeout', () => {
+  test('is configurable with node:http, which announces it and closes the connection', async () => {
     const server = await TestServer.forTest({ env: { FACEMATCH_HTTP: 'node', FACEMATCH_KEEP_ALIVE_S: '2' } });
     const client = new RawClient(server.port);
     client.write(server.getHead());
@@ -71,7 +71,7 @@ describe('how long a connection is kept', () => {
     await client.closed;
   });
 
-  test.skipIf(transport === 'node')('is not one of µWebSockets.js, which says so', async () => {
+  test.skipIf(transport === 'node')('is fixed with µWebSockets.js, which reports that', async () => {
     const env = { FACEMATCH_HTTP: 'uws', FACEMATCH_KEEP_ALIVE_S: '60' };
     await expect(TestServer.start({ env })).rejects.toThrow(/KEEP_ALIVE_S: .*10 s.*FACEMATCH_HTTP=node/);
     const { of } = await diagnose(newFolder(), env);
@@ -83,8 +83,8 @@ describe('how long a connection is kept', () => {
 const folder = newFolder();
 const { version, available } = loadAddon().onnxRuntime();
 
-describe('the provider', () => {
-  test('is the processor by default, in GET models, metrics and doctor', async () => {
+describe('the execution provider', () => {
+  test('is the CPU by default, in GET models, metrics and doctor', async () => {
     const server = await TestServer.forTest();
     const { body } = await server.getModels();
     expect(body.runtime).toEqual({ onnxruntime: version, providers: ['cpu'] });
@@ -93,7 +93,7 @@ describe('the provider', () => {
     expect(of('ONNX Runtime').value).toBe(`${version} on cpu; it has ${available.join(', ')}`);
   });
 
-  test('that the library does not have ends the start, with what it has', async () => {
+  test('stops the startup if the library lacks it, listing those that it has', async () => {
     const message = `FACEMATCH_PROVIDER: ONNX Runtime ${version} has no provider abacus; it has ${available.join(', ')}`;
     expect(await failingStart({ FACEMATCH_PROVIDER: 'abacus' })).toContain(message);
     const { of } = await diagnose(folder, { FACEMATCH_PROVIDER: 'abacus' });
@@ -121,7 +121,7 @@ describe('another build of ONNX Runtime', () => {
     `node_modules/onnxruntime-node/bin/napi-v6/${process.platform}/${process.arch}/libonnxruntime.so.1`,
   );
 
-  test('is loaded in place of the installed one', async () => {
+  test('is loaded instead of the installed one', async () => {
     const other = join(folder, 'another.so');
     copyFileSync(installed, other);
     const server = await TestServer.forTest({ env: { FACEMATCH_ONNXRUNTIME: other } });
@@ -130,7 +130,7 @@ describe('another build of ONNX Runtime', () => {
     expect(told).toContain(`ONNX Runtime ${version} of ${other} has no provider abacus`);
   });
 
-  test('that is none ends the start', async () => {
+  test('stops the startup if the file is not ONNX Runtime', async () => {
     const text = join(folder, 'text.so');
     writeFileSync(text, 'no library');
     for (const [library, words] of [

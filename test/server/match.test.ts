@@ -14,7 +14,7 @@ import { idOf, TestServer } from './support/server.ts';
 const server = await TestServer.forFile();
 
 describe('a match', () => {
-  test('rests on the pack that is loaded, and lists faces by their index', async () => {
+  test('uses the loaded pack, and lists faces by their index', async () => {
     const { status, body } = await server.match(twoPhotos());
     expect(status).toBe(200);
     expect(body).toMatchObject({ match: true, threshold_percent: 70, accuracy_mode: 'balance' });
@@ -26,7 +26,7 @@ describe('a match', () => {
     }
   });
 
-  test('finds the one woman who is in both photos, and says how sure it is', async () => {
+  test('finds the one woman who is in both photos, with percent and rate', async () => {
     const { body } = await server.match(twoPhotos());
     expect(body.pairs_compared).toBe(body.image1.faces.length * body.image2.faces.length);
     expect(body.pairs).toHaveLength(body.pairs_compared);
@@ -44,7 +44,7 @@ describe('a match', () => {
     expect(chosen.box.x).toBe(Math.max(...image1.faces.map((face: Json) => face.box.x)));
   });
 
-  test('different people are no match, which is a result and not an error', async () => {
+  test('returns no match for different people, as a result and not an error', async () => {
     const { status, body } = await server.match({ image1: samples.one, image2: samples.two });
     expect(status).toBe(200);
     expect(body.match).toBe(false);
@@ -52,8 +52,8 @@ describe('a match', () => {
   });
 });
 
-describe('headers of an answer', () => {
-  test('carry an id of our own, the stages, the rate limit, and no-store', async () => {
+describe('response headers', () => {
+  test('include a request id, the stages, the rate limit, and no-store', async () => {
     const { headers, body } = await server.match(twoPhotos());
     expect(headers.get('content-type')).toBe('application/json');
     expect(headers.get('x-request-id')).toBe(body.request_id);
@@ -66,7 +66,7 @@ describe('headers of an answer', () => {
     expect(headers.get('uwebsockets')).toBeNull();
   });
 
-  test("the client's own X-Request-Id is kept when it is well-formed", async () => {
+  test("keep the client's own X-Request-Id if it is well-formed", async () => {
     const id = `A-z_0.9${'x'.repeat(121)}`;
     const { headers, body } = await server.match(twoPhotos(), { headers: { 'x-request-id': id } });
     expect(headers.get('x-request-id')).toBe(id);
@@ -74,7 +74,7 @@ describe('headers of an answer', () => {
   });
 });
 
-test.each(['jpeg', 'png', 'webp'] as const)('%s is recognised whatever its name says', async (format) => {
+test.each(['jpeg', 'png', 'webp'] as const)('recognises %s whatever its file name says', async (format) => {
   const image1 = await sharp(samples.one).resize(960).toFormat(format).toBuffer();
   const data = new FormData();
   data.append('image2', new Blob([new Uint8Array(samples.three)]));
@@ -84,21 +84,21 @@ test.each(['jpeg', 'png', 'webp'] as const)('%s is recognised whatever its name 
   expect(body.image1).toMatchObject({ format, width: 960 });
 });
 
-test('the advanced endpoint with nothing set answers as the basic one', async () => {
+test('returns the basic response from the advanced endpoint without options', async () => {
   const [basic, same] = await Promise.all(
     [paths.match, paths.advanced].map((path) => server.match(twoPhotos(), { path })),
   );
   expect(lasting(same!.body)).toEqual(lasting(basic!.body));
 });
 
-test('the client of the package gives the answer; slow/server/client.test.ts has the rest', async () => {
+test("returns the response through the package's client", async () => {
   const client = new FacematchClient({ url: server.address, key: server.key });
   const answer = await client.match(samples.one, samples.three);
   expect(lasting(answer)).toEqual(lasting((await server.match(twoPhotos())).body));
 });
 
 describe('GET models', () => {
-  test('tells what the answers rest on', async () => {
+  test('returns the pack that responses depend on', async () => {
     const { status, body, headers } = await server.getModels();
     expect(status).toBe(200);
     expect(headers.get('cache-control')).toBe('no-store');
@@ -117,7 +117,7 @@ describe('GET models', () => {
     }
   });
 
-  test('takes a key of any scope, and its min_det_score is the default of the form', async () => {
+  test('accepts a key of any scope, and returns the default min_det_score', async () => {
     const key = server.home.key({ scopes: ['match:basic'] });
     await server.line(server.stderr, /key file was reloaded/);
     const { status, body } = await server.getModels({ key });
@@ -127,7 +127,7 @@ describe('GET models', () => {
     expect(set.body.image1.faces).toEqual((await server.match(twoPhotos())).body.image1.faces);
   });
 
-  test('HEAD answers with the head alone, and the connection goes on', async () => {
+  test('responds to HEAD with headers only, and keeps the connection', async () => {
     const { status, headers, body } = await server.send({ path: paths.models, method: 'HEAD' });
     expect(status).toBe(200);
     expect(Number(headers.get('content-length'))).toBeGreaterThan(100);
@@ -137,7 +137,7 @@ describe('GET models', () => {
 });
 
 describe('telemetry', () => {
-  test('one line is logged for a request, with its id, key id, route, status, bytes and timings', async () => {
+  test('logs one line per request, with its id, key id, route, status, bytes and timings', async () => {
     const { body } = await server.match(twoPhotos());
     const line = await server.logged(body.request_id);
     const { timings_ms } = body;
@@ -146,7 +146,7 @@ describe('telemetry', () => {
     expect(line.bytes).toBeGreaterThan(samples.one.length + samples.three.length);
   });
 
-  test('standard output holds one line', () => {
+  test('writes one line to standard output', () => {
     expect(server.stdout).toEqual([`facematch listens on ${server.address} (admin ${server.adminAddress})`]);
   });
 });
@@ -163,7 +163,7 @@ describe('an uncalibrated pack', async () => {
   const FACEMATCH_ENDPOINTS = 'match,match_advanced,match_many,embed,match_embeddings,models';
   const server = await TestServer.forFile({ env: { FACEMATCH_PACK: pack, FACEMATCH_ENDPOINTS } });
 
-  test('says of a pair of faces the same number however many are compared with it, and whoever asks', async () => {
+  test('returns the same number for a pair of faces, however many are compared with it, at every endpoint', async () => {
     const { body } = await server.match(twoPhotos());
     expect(body).toMatchObject({ ...unknown, warnings: expect.arrayContaining([warning]) });
     expect(body.pairs).toHaveLength(9);
@@ -188,7 +188,7 @@ describe('an uncalibrated pack', async () => {
     expect(JSON.parse(stdout)).toMatchObject({ ...same, pairs: body.pairs });
   });
 
-  test('does not call even the same image a match, unless the threshold is in its range', async () => {
+  test('returns no match even for the same image, unless the threshold is in its range', async () => {
     const ask = async (threshold_percent: string) => {
       const first = { image1_face_index: '0', image2_face_index: '0' };
       const fields = { image1: samples.one, image2: samples.one, ...first, threshold_percent };
@@ -198,7 +198,7 @@ describe('an uncalibrated pack', async () => {
     expect(await ask('39')).toMatchObject({ ...unknown, match: true });
   });
 
-  test('has no table in GET models, and is warned of in the log, by the doctor and by the command line', async () => {
+  test('has no table in GET models, and gets warnings in the log, the doctor and the command line', async () => {
     expect((await server.getModels()).body).not.toHaveProperty('calibration');
     expect(server.stderr.join('\n')).toContain('the pack is not calibrated');
     const env = { FACEMATCH_PACK: pack };

@@ -35,7 +35,7 @@ const verdict = ['match', 'confidence_percent', 'similarity', 'false_match_rate'
 const members = (body: Json, field: string, member: string) =>
   body[field].map((photo: Json) => photo[member]);
 
-test('one photo of each is judged as by the advanced endpoint for the largest faces', async () => {
+test('compares one photo of each like the advanced endpoint for the largest faces', async () => {
   const { status, body } = await ask({ image1: one, image2: samples.three });
   const fields = { image1: one, image2: samples.three, auto_pair_best: 'false' };
   const alone = await server.match(fields, { path: paths.advanced, key: keys.all });
@@ -48,7 +48,7 @@ test('one photo of each is judged as by the advanced endpoint for the largest fa
   expect(body.image2[0].faces).toEqual(alone.body.image2.faces);
 });
 
-test('a side is the mean of its photos, in whatever order, as a form and as JSON', async () => {
+test('averages the photos of a side, in any order, as a form and as JSON', async () => {
   const sides = { image1: [one, mirrored], image2: [two, dim] };
   const { body } = await ask(sides);
   const embeddings = await Promise.all([one, mirrored, two, dim].map(embeddingOf));
@@ -68,7 +68,7 @@ test('a side is the mean of its photos, in whatever order, as a form and as JSON
   expect(sent.body.confidence_percent).toBe(body.confidence_percent);
 });
 
-test('a photo of somebody else is refused with its agreement, or told of where the caller lets it pass', async () => {
+test('rejects a photo of another person with its agreement, or warns if the client allows it', async () => {
   const fields = { image1: one, image2: [two, dim, other] };
   const { status, body } = await ask(fields);
   expect([status, body.code, body.errors]).toEqual([
@@ -97,11 +97,11 @@ test.each<[string, Fields, number, Json]>([
     415,
     { errors: [{ field: 'image1', code: 'unsupported_image_format', index: 1, detected: 'text' }] },
   ],
-])('%s is the fault of the request', async (_what, fields, status, body) => {
+])('rejects the request for %s', async (_what, fields, status, body) => {
   expect(await ask(fields)).toMatchObject({ status, body });
 });
 
-test('the most photos are taken, and cost a token each beyond the second', async () => {
+test('accepts the maximum number of photos, at a token each beyond the second', async () => {
   const { status } = await ask({ image1: Array(4).fill(one), image2: Array(16).fill(two) });
   expect(status).toBe(200);
   const answers = [
@@ -112,7 +112,7 @@ test('the most photos are taken, and cost a token each beyond the second', async
   expect((await ask({ image1: one, image2: two }, keys.four)).status).toBe(429);
 });
 
-test('a key that can never pay for so many photos is told how many it can send', async () => {
+test('tells a key that cannot pay for that many photos how many it can send', async () => {
   const beyond = await ask({ image1: [one, mirrored], image2: [two, dim, two, dim] }, keys.five);
   const detail = expect.stringMatching(/at most 5 photos/);
   expect(beyond).toMatchObject({ status: 400, body: { code: 'too_many_images', limit: 5, detail } });
@@ -123,7 +123,7 @@ test.each([
   [{ 'content-type': 'multipart/form-data; boundary=x', 'content-length': '68003000' }, 20 * 1024 ** 2],
   [{ 'content-type': 'application/json', 'content-length': '90670000' }, (80 / 3) * 1024 ** 2 + 64 * 1024],
 ])(
-  'seventeen photos of 4 MB are refused before they are sent, with what to do: %j',
+  'rejects seventeen photos of 4 MB before they are sent, with advice: %j',
   async (headers, limit) => {
     const line = `POST ${paths.person} HTTP/1.1`;
     const { status, body } = await server.sendRaw(server.head({ ...headers, 'x-api-key': keys.all }, line));
@@ -132,7 +132,7 @@ test.each([
   },
 );
 
-test('who stands behind somebody else is told of', async () => {
+test('warns about a person behind a larger face', async () => {
   // The other one is in the third sample photo, but not in front.
   const image2 = [other, await png(stranger.clone().flop()), samples.three];
   const refused = await ask({ image1: other, image2 });
@@ -148,7 +148,7 @@ test('who stands behind somebody else is told of', async () => {
 });
 
 /** Does the same with match/embeddings, whose body has a list for each person. */
-test('embeddings of several photos are judged as the photos are, and the smallest and largest lists are taken', async () => {
+test('compares embeddings of several photos like the photos, in lists of minimum and maximum length', async () => {
   const [a, b, c, d, e] = await Promise.all(
     [one, mirrored, two, dim, other].map(async (image) => (await embeddingOf(image)).text),
   );

@@ -25,7 +25,7 @@ async function insist(server: TestServer, send: () => void): Promise<void> {
   clearInterval(sending);
 }
 
-describe('the start', () => {
+describe('startup', () => {
   const file = projectPath('package.json');
   const die = join(newFolder(), 'die');
   writeFileSync(die, '');
@@ -46,19 +46,19 @@ describe('the start', () => {
     ]),
     ['no addon', { FACEMATCH_ADDON: '/nowhere.node' }, /addon did not load[\s\S]*npm run setup/],
     ['no certificate', { FACEMATCH_TLS_CERT: file, FACEMATCH_TLS_KEY: file }, /TLS_CERT: .* no certificate/],
-  ])('%s ends it with words that say so, and no stack', async (_what, env, expected) => {
+  ])('fails for %s with a message and no stack', async (_what, env, expected) => {
     const words = await failingStart(env);
     expect(words).toMatch(expected);
     expect(words).not.toMatch(/^\s+at .*:\d+:\d+/m);
   });
 
-  test('a limit of open files below what loading it takes ends it with words that say so', async () => {
+  test('fails with a message if the limit of open files is too low to load', async () => {
     const limited = ['--nofile=48:48', process.execPath, program, 'serve'];
     const { code, stderr } = await execute('prlimit', limited, newFolder(), inherited);
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^error: EMFILE.*ulimit -n.*\n$/)]);
   });
 
-  test('a port of another server ends it, and is not shared', async () => {
+  test('fails if another server uses the port, and does not share it', async () => {
     const first = await TestServer.forTest();
     for (const [variable, address] of [
       ['FACEMATCH_PORT', first.address],
@@ -69,7 +69,7 @@ describe('the start', () => {
       );
   });
 
-  test('is told by readiness until the first inference is done, and takes flags of Node that no worker takes', async () => {
+  test('reports not ready until the first inference, and accepts flags of Node that no worker accepts', async () => {
     const node = ['--max-semi-space-size=4', '--max-old-space-size=512', '--title=facematch'];
     const server = await TestServer.forTest({ gate: 'closed', until: 'listening', node });
     expect(await server.probe()).toEqual([503, readiness('starting')]);
@@ -82,8 +82,8 @@ describe('the start', () => {
   });
 });
 
-describe('the end', () => {
-  test.each(['SIGTERM', 'SIGINT'] as const)('%s with nothing to do is an exit with 0', async (signal) => {
+describe('shutdown', () => {
+  test.each(['SIGTERM', 'SIGINT'] as const)('exits with 0 on %s when idle', async (signal) => {
     const server = await TestServer.forTest();
     // An idle keep-alive connection does not delay it.
     const client = new RawClient(server.port);
@@ -94,7 +94,7 @@ describe('the end', () => {
     await client.closed;
   });
 
-  test('under load: running requests finish, new ones on kept connections hear shutting_down', async () => {
+  test('finishes running requests under load, and responds shutting_down to new ones on keep-alive connections', async () => {
     const server = await TestServer.forTest({ gate: 'open' });
     server.gate.close();
     const asked = [paths.models, '/nowhere', paths.match];
@@ -128,7 +128,7 @@ describe('the end', () => {
     expect(await server.ended).toEqual({ code: 0, signal: null });
   });
 
-  test('what does not finish within the time allowed is cut off, and the exit is 0 all the same', async () => {
+  test('aborts requests that exceed the shutdown timeout, and still exits with 0', async () => {
     const { server, running } = await startBusy({ env: { FACEMATCH_SHUTDOWN_TIMEOUT_MS: '50' } });
     server.child.kill('SIGTERM');
     expect(await running).toBeInstanceOf(Error);
@@ -137,7 +137,7 @@ describe('the end', () => {
     expect(await server.line(server.stderr, /"requests_cut":1/)).toContain('stopped');
   });
 
-  test('a signal after the first second ends it at once, whatever runs', async () => {
+  test('exits at once on a signal after the first second, whatever runs', async () => {
     const { server, running } = await startBusy();
     server.child.kill('SIGTERM');
     await insist(server, () => server.child.kill('SIGINT'));
@@ -145,7 +145,7 @@ describe('the end', () => {
     expect(await running).toBeInstanceOf(Error);
   });
 
-  test('a second signal right after the first is the same one', async () => {
+  test('ignores a second signal right after the first', async () => {
     const { server, running } = await startBusy();
     server.child.kill('SIGINT');
     await server.line(server.stderr, /shutting down/);
@@ -156,7 +156,7 @@ describe('the end', () => {
     expect(await server.ended).toEqual({ code: 0, signal: null });
   });
 
-  test('comes with that of the shell that npx starts it by', async () => {
+  test('follows the end of the shell by which npx starts it', async () => {
     const server = await TestServer.forTest({
       env: { npm_command: 'exec' },
       // The command after it keeps the shell from becoming node.
@@ -166,7 +166,7 @@ describe('the end', () => {
     expect(await server.line(server.stderr, /"msg":"stopped"/)).toContain('"requests_cut":0');
   });
 
-  test('is not SIGUSR1, which opens no debugger either', async () => {
+  test('ignores SIGUSR1, which opens no debugger either', async () => {
     const server = await TestServer.forTest();
     server.child.kill('SIGUSR1');
     await server.match(twoPhotos());
@@ -175,7 +175,7 @@ describe('the end', () => {
     expect(server.stderr.join()).not.toContain('ebugger');
   });
 
-  test('a signal during the start ends it with 0', async () => {
+  test('exits with 0 on a signal during startup', async () => {
     const server = await TestServer.forTest({ gate: 'closed', until: 'listening' });
     server.child.kill('SIGTERM');
     await server.line(server.stderr, /shutting down/);
@@ -185,7 +185,7 @@ describe('the end', () => {
   });
 });
 
-test('an uncaught error during a native call ends the process and leaves nothing hanging', async () => {
+test('ends the process on an uncaught error during a native call', async () => {
   const statement = encodeURIComponent("throw new Error('thrown on purpose')");
   const node = ['--import', `data:text/javascript,process.on('SIGUSR2',()=>{${statement}})`];
   const { server, running } = await startBusy({ node });
@@ -195,7 +195,7 @@ test('an uncaught error during a native call ends the process and leaves nothing
   expect(await server.line(server.stderr, /"level":"fatal".*thrown on purpose/)).toBeDefined();
 });
 
-test('a log that nobody reads any more does not stop the service', async () => {
+test('continues after the reader of its log is gone', async () => {
   const server = await TestServer.forTest();
   server.child.stderr!.destroy();
   for (let round = 0; round < 5; round++) expect((await server.match(twoPhotos())).status).toBe(200);
@@ -203,7 +203,7 @@ test('a log that nobody reads any more does not stop the service', async () => {
   expect((await server.ended).code).toBe(0);
 });
 
-test('output to a full disk stops neither the service nor its end', async () => {
+test('serves and shuts down with output to a full disk', async () => {
   const home = new Home();
   const key = home.key();
   const [port, admin] = await freePorts(2);
@@ -232,7 +232,7 @@ test('output to a full disk stops neither the service nor its end', async () => 
   expect(await ended).toEqual({ code: 0, signal: null });
 });
 
-test('a log whose reader stands still stops neither the service nor its end', async () => {
+test('serves and shuts down while the reader of its log is paused', async () => {
   const audit = join(newFolder(), 'audit.jsonl');
   const server = await TestServer.forTest({ env: { FACEMATCH_AUDIT_LOG: audit } });
   server.child.stderr!.pause();

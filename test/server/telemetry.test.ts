@@ -41,7 +41,7 @@ function seriesOf(text: string): Map<string, number> {
 
 const advanced = (fields: Fields) => server.match(fields, { path: paths.advanced });
 
-test('a new server has every metric of the table with its help and type', () => {
+test('exposes every metric of the table with its help and type in a new server', () => {
   for (const [name, { type, help }] of Object.entries(metricTable)) {
     expect(fresh).toContain(`# HELP ${metricName(name)} ${help}\n# TYPE ${metricName(name)} ${type}\n`);
   }
@@ -49,7 +49,7 @@ test('a new server has every metric of the table with its help and type', () => 
   expect(own.sort()).toEqual(Object.keys(metricTable).sort());
 });
 
-test('series whose labels are known are there before the first request, at 0', () => {
+test('exposes series with known labels before the first request, at 0', () => {
   for (const name of [
     'facematch_rejections_total{reason="fault",code="internal_error"}',
     'facematch_rejections_total{reason="load",code="overloaded"}',
@@ -64,7 +64,7 @@ test('series whose labels are known are there before the first request, at 0', (
 });
 
 describe('a match', () => {
-  test('counts what it said, by mode', async () => {
+  test('counts verdicts by mode', async () => {
     const lenient = () => advanced({ ...twoPhotos(), threshold_percent: '0' });
     expect(await rises(lenient, 'comparisons_total')).toEqual({
       'comparisons_total{accuracy_mode="balance",result="match"}': 1,
@@ -76,7 +76,7 @@ describe('a match', () => {
     });
   });
 
-  test('counts both images by who found their faces, and how many there were', async () => {
+  test('counts both images by the pass that found their faces, and by the number of faces', async () => {
     const ask = () => server.match(twoPhotos());
     expect(await rises(ask, 'images_total', 'image_faces_sum', 'image_faces_bucket')).toEqual({
       'images_total{found_by="primary"}': 2,
@@ -86,10 +86,10 @@ describe('a match', () => {
   });
 });
 
-describe('a refusal', () => {
+describe('a rejection', () => {
   const both = () => server.match({ image1: nobody, image2: nobody });
 
-  test('for want of a face counts the images without one, and those alone', async () => {
+  test('counts only the images without a face', async () => {
     const one = () => server.match({ image1: samples.one, image2: nobody });
     expect(await rises(one, 'images_total')).toEqual({ 'images_total{found_by="none"}': 1 });
     const counted = ['images_total', 'image_faces_count', 'image_faces_sum', 'comparisons_total'];
@@ -108,7 +108,7 @@ describe('a refusal', () => {
   });
 });
 
-test('workers have busy seconds that rise while a job runs, and rest when none does', async () => {
+test('increases busy seconds of workers only while a job runs', async () => {
   const busySeconds = () => server.metric('facematch_worker_busy_seconds_total');
   gate.close();
   const running = server.match(twoPhotos());
@@ -133,8 +133,8 @@ async function told(request_id: string): Promise<Json[]> {
   return found();
 }
 
-describe('in the audit log', () => {
-  test('a match is one line, and its file is its owner’s alone', async () => {
+describe('the audit log', () => {
+  test('has one line per match, in a file that only its owner can read', async () => {
     const { body } = await server.match({ ...twoPhotos(), threshold_percent: '80' });
     expect(await told(body.request_id)).toEqual([
       {
@@ -152,7 +152,7 @@ describe('in the audit log', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  test('each of several targets has its line, those that were refused as well; the verdicts are counted', async () => {
+  test('has a line for each of several targets, including rejected ones, and counts the verdicts', async () => {
     const fields = { image1: samples.one, image2: [samples.three, nobody], accuracy_mode: 'fast' };
     let body: Json;
     const ask = async () => ({ body } = await server.match(fields, { path: paths.many }));
@@ -170,7 +170,7 @@ describe('in the audit log', () => {
     expect(JSON.stringify(found)).not.toContain('image2.bin');
   });
 
-  test('several photos of two people are one decision, and each is counted', async () => {
+  test('records several photos of two people as one decision, and counts each photo', async () => {
     const sides = { image1: Array(2).fill(samples.one), image2: Array(3).fill(samples.one) };
     let body: Json;
     const ask = async () => ({ body } = await server.match(sides, { path: paths.person }));
@@ -190,7 +190,7 @@ describe('in the audit log', () => {
     expect(await told(refused.body.request_id)).toMatchObject([{ refused: 'no_face_found' }]);
   });
 
-  test('embeddings have one line for all', async () => {
+  test('has one line for all embeddings', async () => {
     const question = await server.embeddingsQuestion(samples.one);
     let body: Json;
     const ask = async () => ({ body } = await server.postJson(paths.embeddings, question));
@@ -207,7 +207,7 @@ describe('in the audit log', () => {
     expect(embedded).toMatchObject([{ accuracy_mode: 'balance', faces: 3 }]);
   });
 
-  test('a refusal of an image or of the request says why; one of a key or its rate is no decision', async () => {
+  test('records why an image or the request was rejected, but not rejections of a key or its rate', async () => {
     const image = await server.match({ image1: samples.one, image2: nobody });
     const request = await server.match({ image1: samples.one });
     await server.match(twoPhotos(), { key: limited });
@@ -220,7 +220,7 @@ describe('in the audit log', () => {
     expect(lines().filter(({ request_id }) => ids.includes(request_id))).toEqual([]);
   });
 
-  test('SIGHUP goes on in a new file, and what is in memory is written at the end', async () => {
+  test('continues in a new file on SIGHUP, and writes pending lines at the end', async () => {
     const before = await server.match(twoPhotos());
     await told(before.body.request_id);
     const moved = `${file}.1`;
@@ -234,7 +234,7 @@ describe('in the audit log', () => {
   });
 });
 
-test('tells how many lines of the audit log wait, and in the last line of the log how many were lost', async () => {
+test('reports how many lines of the audit log wait, and in the last log line how many were lost', async () => {
   const full = await TestServer.forTest({ env: { FACEMATCH_AUDIT_LOG: '/dev/full' } });
   for (let sent = 0; sent < 3; sent++) expect((await full.match(twoPhotos())).status).toBe(200);
   await full.metricBecomes('facematch_audit_lines_waiting', 3);

@@ -56,7 +56,7 @@ async function fill(key?: string) {
 const allServed = [200, 200, 200, 200];
 
 describe('a full queue', () => {
-  test('is told after the rate limit, before the declared length and the body; those that wait are served', async () => {
+  test('is reported after the rate limit, before the declared length and the body; waiting requests are served', async () => {
     await server.getModels({ key: poorKey });
     const served = await fill();
     const codeFor = async (key: string) =>
@@ -68,7 +68,7 @@ describe('a full queue', () => {
     expect(await codeFor(server.key)).toBe('body_too_large');
   });
 
-  test('is told to a request whose body arrives when the queue has filled up meanwhile', async () => {
+  test('rejects a request whose body arrives after the queue has filled up', async () => {
     const late = new RawClient(server.port);
     const bytes = server.photoRequest();
     late.write(bytes.subarray(0, -1000));
@@ -79,7 +79,7 @@ describe('a full queue', () => {
     expect(await served()).toEqual(allServed);
   });
 
-  test('is not made full by requests that are still being uploaded', async () => {
+  test('is not filled by requests that are still being uploaded', async () => {
     const uploads = Array.from({ length: 10 }, () => new RawClient(server.port));
     for (const upload of uploads) upload.write(server.lengthHead(100_000));
     await server.metricBecomes('facematch_requests_in_flight', 10);
@@ -88,7 +88,7 @@ describe('a full queue', () => {
   });
 });
 
-test('the deadline answers what runs and what waits, and the late outcome is thrown away', async () => {
+test('responds at the deadline to running and waiting requests, and discards the late outcome', async () => {
   gate.close();
   const running = [ask(), ask()];
   await busy(2);
@@ -106,7 +106,7 @@ test('the deadline answers what runs and what waits, and the late outcome is thr
   expect((await ask()).status).toBe(200);
 });
 
-test('a client that leaves while its images run is noticed, and the workers come back', async () => {
+test('frees the workers of a client that leaves while its images run', async () => {
   gate.close();
   const client = new RawClient(server.port);
   client.write(server.photoRequest());
@@ -119,7 +119,7 @@ test('a client that leaves while its images run is noticed, and the workers come
   expect((await ask()).status).toBe(200);
 });
 
-test('a worker that dies costs its own request a 500 with nothing internal in it, and no other', async () => {
+test('responds 500 without internals only to the request of a worker that dies', async () => {
   gate.close();
   const running = [ask(), ask()];
   await busy(2);
@@ -152,7 +152,7 @@ const killOne = async () => {
 };
 const served = async () => codes(await Promise.all([ask(), ask()]));
 
-test('a worker that dies while it is idle is replaced, time after time', async () => {
+test('replaces a worker that dies while it is idle, repeatedly', async () => {
   for (let round = 0; round < 3; round++) {
     await killOne();
     await workers(2);
@@ -160,7 +160,7 @@ test('a worker that dies while it is idle is replaced, time after time', async (
   expect(await served()).toEqual([200, 200]);
 });
 
-test('those that die at their start are missed, and back when they can be', async () => {
+test('counts workers that die during startup as missing, until they can start', async () => {
   writeFileSync(dieFile, '');
   await killOne();
   await workers(1);
@@ -185,7 +185,7 @@ test('those that die at their start are missed, and back when they can be', asyn
 /**
  * The last test with this server, because another key, for which a worker stays free, is active from here on.
  */
-test('a full queue costs no tokens, so that who tries again is not refused for its rate', async () => {
+test('takes no tokens when the queue is full, so that a retry is not rate limited', async () => {
   const served = await fill(thriftyKey);
   for (let tried = 0; tried < 5; tried++) {
     const { body, headers } = await ask(thriftyKey);
@@ -218,7 +218,7 @@ async function look(pool: PoolClass<WorkerJobs>, images: readonly Uint8Array[]) 
   return response.output;
 }
 
-test('two images in one job are shared with the worker, do not change, and come back in their order', async () => {
+test('shares two images of one job with the worker unchanged, and returns them in their order', async () => {
   const pool = await startPool(1);
   onTestFinished(() => pool.close());
   const images = [shared(faceless), shared(samples.one)];
@@ -228,7 +228,7 @@ test('two images in one job are shared with the worker, do not change, and come 
   expect(samples.one.equals(images[1]!)).toBe(true);
 });
 
-test('what is cancelled ends at the stage that it is at, and the next one of its worker does not', async () => {
+test("ends a cancelled job at its current stage, but not the worker's next job", async () => {
   const pool = await startPool(1);
   onTestFinished(() => pool.close());
   const running = look(pool, [shared(faceless)]);
@@ -240,7 +240,7 @@ test('what is cancelled ends at the stage that it is at, and the next one of its
   expect(next).toMatchObject({ ok: true, image: { faces: { length: 3 } } });
 });
 
-test('a problem of a calculation comes back with its members', async () => {
+test('returns a problem of a calculation with its members', async () => {
   const pool = await startPool(1);
   onTestFinished(() => pool.close());
   const body = shared(Buffer.from('[]'));
@@ -250,7 +250,7 @@ test('a problem of a calculation comes back with its members', async () => {
   expect(response).toMatchObject({ ok: false, code: 'invalid_field', extras: { field: '' } });
 });
 
-test('what runs or comes when the pool closes ends with the workers, not before', async () => {
+test('ends jobs that run or arrive while the pool closes together with the workers', async () => {
   const pool = await startPool(1);
   const images = [shared(faceless)];
   // The worker reads its image while the pool closes.

@@ -15,7 +15,7 @@ function connect(server: TestServer): RawClient {
   return client;
 }
 
-test('beyond what the limit of open files allows are closed, and the others served', async () => {
+test('closes connections beyond the limit of open files, and serves the others', async () => {
   const server = await TestServer.forTest({ under: ['prlimit', '--nofile=200:200'] });
   const [warning] = server.stderr.filter((line) => line.includes('open files'));
   const { connections } = JSON.parse(warning!);
@@ -27,7 +27,7 @@ test('beyond what the limit of open files allows are closed, and the others serv
   expect((await kept.answer()).status).toBe(200);
 });
 
-test('of the admin listener that are idle make way for a probe', async () => {
+test('closes an idle admin connection for a probe', async () => {
   const server = await TestServer.forTest();
   const port = Number(new URL(server.adminAddress).port);
   const head = 'GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n';
@@ -59,7 +59,7 @@ testOnUws('that are idle end on µWS well before those kept for 20 s', async () 
   expect(await first).toBe('idle');
 });
 
-test('at a shutdown uploads that are under way are answered, and what comes after them is refused without a reset', async () => {
+test('completes pending uploads at shutdown, and rejects later requests without a reset', async () => {
   const server = await TestServer.forTest();
   const uploading = connect(server);
   const whole = server.photoRequest();
@@ -89,7 +89,7 @@ test('at a shutdown uploads that are under way are answered, and what comes afte
   expect(await server.line(server.stderr, /"msg":"stopped"/)).toContain('"requests_cut":0');
 });
 
-describe('a body that does not come', async () => {
+describe('a body that does not arrive', async () => {
   const env = { FACEMATCH_IDLE_TIMEOUT_S: '2', FACEMATCH_UPLOAD_TIMEOUT_MS: '600000' };
   const server = await TestServer.forFile({ env });
 
@@ -97,7 +97,7 @@ describe('a body that does not come', async () => {
     ['in time is told so', server.lengthHead(body.length), body.subarray(0, -10), /^10 of the \d+ bytes/],
     ['whole is told so', server.lengthHead(body.length + 10), body, /^The .* ended, .* 10 bytes more/],
     ['to a last chunk is told so', server.chunkedHead(), chunk(body), /^The .* ended, .* the last chunk/],
-  ])('%s, and dripping keeps no connection', { timeout: 30_000 }, async (_what, head, bytes, detail) => {
+  ])('gets %s, and dripping keeps no connection', { timeout: 30_000 }, async (_what, head, bytes, detail) => {
     const client = connect(server);
     client.write(Buffer.concat([Buffer.from(head), bytes]));
     expectProblem(await client.answer(), 'upload_timeout', { detail: expect.stringMatching(detail) });
@@ -107,7 +107,7 @@ describe('a body that does not come', async () => {
   });
 });
 
-test('a client that closes its sending side behind its request has left', async () => {
+test('treats a client that closes its sending side after its request as gone', async () => {
   server.gate.close();
   const client = connect(server);
   client.write(server.photoRequest({ 'x-request-id': 'half' }));
@@ -122,7 +122,7 @@ test('a client that closes its sending side behind its request has left', async 
 test.each([
   ['large', '/API/v1.0/openapi.json', 20],
   ['small', '/nowhere', 400],
-])('%s answers for clients who leave before them do not end the server', async (_size, path, count) => {
+])('survives clients that leave before %s responses', async (_size, path, count) => {
   for (let round = 0; round < 100; round++) {
     const { socket } = connect(server);
     await once(socket, 'connect');

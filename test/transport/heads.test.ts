@@ -37,7 +37,7 @@ async function statusOf(client: RawClient): Promise<number | undefined> {
   return status() || undefined;
 }
 
-describe('a head', () => {
+describe('request headers', () => {
   test.each<[what: string, text: string, answered: Answered]>([
     ['of 15 kB', get(cookie(15_000)), everywhere(200)],
     ['with 98 fields', get(fields(95)), everywhere(200)],
@@ -54,7 +54,7 @@ describe('a head', () => {
     ['of CONNECT', 'CONNECT a:443 HTTP/1.1\r\nhost: a\r\n\r\n', { node: 405, uws: 505 }],
     ['of TLS', '\x16\x03\x01\x02\0\x01\0\r\n\r\n', { node: 400, uws: 505 }],
     ['with two framings', server.chunkedHead({ 'content-length': '5' }) + lastChunk, everywhere(400)],
-  ])('%s is answered, or counted where µWS drops it', async (_what, text, { [transport]: status }) => {
+  ])('get the expected response, or are counted if µWS drops them: %s', async (_what, text, { [transport]: status }) => {
     const silent = 'facematch_connections_silent_total';
     const before = await server.metric(silent);
     const client = new RawClient(server.port);
@@ -65,7 +65,7 @@ describe('a head', () => {
     if (status === undefined) await server.metricBecomes(silent, before + 1);
   });
 
-  test('of more than µWS reads at once is refused; a reset may overtake the answer', async () => {
+  test('are rejected if they are larger than µWS reads at once; a reset may overtake the response', async () => {
     const client = new RawClient(server.port);
     await writePieces(client, get(cookie(600_000)));
     expect([431, undefined]).toContain(await statusOf(client));
@@ -73,7 +73,7 @@ describe('a head', () => {
   });
 });
 
-describe('a body in chunks', () => {
+describe('a chunked body', () => {
   const body = photoForm();
   const chunked = server.chunkedHead();
   const size = body.length.toString(16);
@@ -94,7 +94,7 @@ describe('a body in chunks', () => {
     ['with a trailer', upload(`${size}\r\n`, '0\r\nx: 1\r\n\r\n'), { node: 200, uws: 505 }],
     ['with a bare LF behind a size', upload(`${size}\n`, lastChunk), { node: 400, uws: 200 }],
     ['of no size', upload('zz\r\n', lastChunk), everywhere(400)],
-  ])('%s is answered, and none of it is read as a request', async (_what, bytes, { [transport]: status }) => {
+  ])('gets a response if it has %s, and none of it is read as a request', async (_what, bytes, { [transport]: status }) => {
     const client = new RawClient(server.port);
     client.write(bytes);
     expect(await statusOf(client)).toBe(status);
@@ -103,7 +103,7 @@ describe('a body in chunks', () => {
   });
 });
 
-test.each(['100-continue', '100-Continue', '100-CONTINUE'])('%s is met', async (expectation) => {
+test.each(['100-continue', '100-Continue', '100-CONTINUE'])('meets %s', async (expectation) => {
   const body = photoForm();
   const client = new RawClient(server.port);
   client.write(server.lengthHead(body.length, { expect: expectation }));
@@ -115,7 +115,7 @@ test.each(['100-continue', '100-Continue', '100-CONTINUE'])('%s is met', async (
   client.leave();
 });
 
-test('bytes behind a body that are no request do not cost node:http the answer', async () => {
+test('sends the response on node:http if bytes after a body are no request', async () => {
   const client = new RawClient(server.port);
   client.write(Buffer.concat([server.photoRequest(), Buffer.from('\0 behind\r\n\r\n')]));
   expect(await statusOf(client)).toBe(transport === 'node' ? 200 : 505);
@@ -130,7 +130,7 @@ describe('a page of another origin', () => {
   };
   const own = 'x-api-key, authorization, x-request-id, traceparent, content-type';
 
-  test('may ask before it sends', async () => {
+  test('may send a preflight', async () => {
     const { status, headers } = await preflight('https://app.example');
     expect(status).toBe(204);
     expect(Object.fromEntries(headers)).toMatchObject({
@@ -157,7 +157,7 @@ describe('a page of another origin', () => {
     expect([status, allowed]).toEqual([204, names.filter(Boolean).join(', ')]);
   });
 
-  test('reads answers and refusals alike', async () => {
+  test('reads responses and rejections alike', async () => {
     const headers = { origin: 'https://app.example' };
     const answers = [
       await server.match(twoPhotos(), { headers }),
@@ -171,14 +171,14 @@ describe('a page of another origin', () => {
     }
   });
 
-  test('that is not allowed gets no leave, and a plain 405 for its question', async () => {
+  test('gets no CORS headers, and 405 for its preflight, if it is not allowed', async () => {
     const answer = await preflight('https://evil.example', 'x-requested-with');
     expect(answer.status).toBe(405);
     expect(answer.headers.get('access-control-allow-origin')).toBeNull();
     expect(answer.headers.get('access-control-allow-headers')).toBeNull();
   });
 
-  test('is not thought of by answers to requests without an origin, but caches are told', async () => {
+  test('is absent from responses to requests without an origin, except for Vary', async () => {
     const { headers } = await server.match(twoPhotos());
     expect(headers.get('access-control-allow-origin')).toBeNull();
     expect(headers.get('vary')).toBe('Origin');
@@ -188,7 +188,7 @@ describe('a page of another origin', () => {
 describe('the admin listener', () => {
   const get = (path: string, method = 'GET') => fetch(server.adminAddress + path, { method });
 
-  test('answers HEAD, refuses other methods and paths with problems', async () => {
+  test('responds to HEAD, rejects other methods and paths with problems', async () => {
     expect((await get('/healthz', 'HEAD')).status).toBe(200);
     const post = await get('/healthz', 'POST');
     expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
@@ -199,7 +199,7 @@ describe('the admin listener', () => {
 
   const own = ['127.0.0.1:9090', '10.1.2.3', '[::1]:9090', 'LOCALHOST.:80', 'server:9090', 'admin.example'];
   const evil = ['evil.example:9090', 'evil.example', 'server.evil.example', '127.0.0.1.evil.example'];
-  test.each([...own, ...evil, '::1', '127.1', '['])('is asked for the host %s', async (host) => {
+  test.each([...own, ...evil, '::1', '127.1', '['])('checks the host %s', async (host) => {
     const client = new RawClient(Number(new URL(server.adminAddress).port));
     client.write(`GET /healthz HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
     const { status, body } = await client.answer();

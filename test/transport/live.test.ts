@@ -58,7 +58,7 @@ async function challengeFor(...wanted: string[]): Promise<string> {
   }
 }
 
-test('a challenge has steps of both axes, an expiry, and the number of frames', async () => {
+test('issues a challenge with steps of both axes, an expiry, and the number of frames', async () => {
   const { status, headers, body } = await getChallenge();
   expect(status).toBe(201);
   expect(body).toEqual({
@@ -73,7 +73,7 @@ test('a challenge has steps of both axes, an expiry, and the number of frames', 
   expect([other.status, other.body.required_scope]).toEqual([403, 'match:live']);
 });
 
-describe('a head that moves as it was asked', () => {
+describe('a head that moves as requested', () => {
   test('is verified, as a form and as JSON, once', async () => {
     const { challenge, steps } = (await getChallenge()).body;
     const frame = await framesOf(steps);
@@ -141,7 +141,7 @@ describe('a head that moves as it was asked', () => {
   });
 });
 
-test('a print that is held flat, and turned, is not live', async () => {
+test('reports a print that is held flat, and turned, as not live', async () => {
   const challenge = await challengeFor('left', 'up');
   const frame = await turnedFrames(posesOf(['left', 'up']), { surface: surfaces.flat() });
   const { body } = await answer({ challenge, frame, image2: reference });
@@ -149,14 +149,14 @@ test('a print that is held flat, and turned, is not live', async () => {
   expect(body.live_reasons).toContain('step_missing');
 });
 
-describe('a challenge is rejected', () => {
+describe('a rejected challenge', () => {
   const reasonFor = async (challenge: string, key = keys.one, to = server) => {
     const frame = await framesOf(['left', 'up']);
     const { status, body } = await answer({ challenge, frame, image2: reference }, key, to);
     return [status, body.code, body.reason];
   };
 
-  test('when it is forged, too long, of another server, or sent with another key', async () => {
+  test('is forged, too long, from another server, or sent with another key', async () => {
     const { challenge } = (await getChallenge()).body;
     const forged = challenge.replace(/^./, (letter: string) => (letter === 'A' ? 'B' : 'A'));
     for (const text of [forged, 'x', 'A'.repeat(513), challenge + challenge])
@@ -166,7 +166,7 @@ describe('a challenge is rejected', () => {
     expect(await reasonFor(challenge)).toEqual([200, undefined, undefined]);
   });
 
-  test('when its time is over', async () => {
+  test('has expired', async () => {
     const own = new Home();
     const key = own.key({ scopes });
     const file = join(newFolder(), 'clock.mjs');
@@ -179,7 +179,7 @@ describe('a challenge is rejected', () => {
   });
 });
 
-describe('a request', () => {
+describe('a match/live request', () => {
   test.each<[string, (frames: Buffer[]) => Fields, object]>([
     ['without a challenge', (frame) => ({ frame }), { code: 'missing_field', field: 'challenge' }],
     [
@@ -203,12 +203,12 @@ describe('a request', () => {
       (frames) => ({ challenge: 'x', frame: Array(17).fill(frames[0]) }),
       { code: 'too_many_images', limit: 16 },
     ],
-  ])('%s is rejected', async (_what, fieldsOf, body) => {
+  ])('is rejected with %s', async (_what, fieldsOf, body) => {
     const fields = fieldsOf(await framesOf(['left', 'up']));
     expect(await answer({ ...fields, image2: reference })).toMatchObject({ status: 400, body });
   });
 
-  test('as JSON with a challenge that is no text, or one frame that is no list, is rejected', async () => {
+  test('is rejected as JSON if the challenge is not text, or the frames are not a list', async () => {
     const frame = reference.toString('base64');
     const wrong: [object, string][] = [
       [{ challenge: 7, frame: [frame], image2: [frame] }, 'challenge'],
@@ -220,7 +220,7 @@ describe('a request', () => {
     }
   });
 
-  test('with a frame without a face is rejected with its index', async () => {
+  test('is rejected with the index of a frame without a face', async () => {
     const frames = await framesOf(['left', 'up']);
     const challenge = await challengeFor('left', 'up');
     const frame = frames.with(3, await blank(480, 360, 'jpeg'));
@@ -228,7 +228,7 @@ describe('a request', () => {
     expect([status, body.errors]).toEqual([422, [{ field: 'frame', code: 'no_face_found', index: 3 }]]);
   });
 
-  test('costs a token for each image beyond the second, and leaves the challenge unused where they are lacking', async () => {
+  test('costs a token for each image beyond the second, and leaves the challenge unused if tokens are lacking', async () => {
     const { challenge, steps } = (await getChallenge(keys.poor)).body;
     const frame = await framesOf(steps);
     expect(frame).toHaveLength(16);
@@ -240,7 +240,7 @@ describe('a request', () => {
     expect(headers.get('ratelimit')).toContain('r=0');
   });
 
-  test('that breaks off in the middle uses the challenge up or not, and the server goes on', async () => {
+  test('leaves the server working if it breaks off in the middle', async () => {
     const challenge = await challengeFor('left', 'up');
     const frame = await framesOf(['left', 'up']);
     const bytes = formBytes({ challenge, frame, image2: reference });
@@ -259,7 +259,7 @@ describe('a request', () => {
 });
 
 describe('with several replicas', () => {
-  test.skipIf(!redisInstalled)('a challenge of one is accepted once by another', async () => {
+  test.skipIf(!redisInstalled)('accept a challenge of another replica once', async () => {
     const redis = await TestRedis.start();
     onTestFinished(() => redis.kill());
     const shared = new Home();

@@ -41,7 +41,7 @@ const env = {
 };
 const server = await TestServer.forFile({ env }, home);
 
-describe('the order of judgement', () => {
+describe('the order of checks', () => {
   // Each row is wrong in every step from its own on; the response reports that step, before the body is sent.
   const wrong = { 'content-type': 'text/plain', 'content-length': String(maxBody + 1) };
   const keyless = { ...wrong, 'x-api-key': undefined };
@@ -61,7 +61,7 @@ describe('the order of judgement', () => {
     expectProblem(await server.sendRaw(server.head(headers, line)), code);
   });
 
-  test('form before images, images before faces', async () => {
+  test('checks the form before images, images before faces', async () => {
     const broken = { image1: await blank(64, 64, 'png'), image2: Buffer.from('%PDF-1.7\n') };
     expectProblem(await server.match({ ...broken, threshold_percent: 'x' }), 'invalid_field');
     expectProblem(await server.match(broken), 'unsupported_image_format', { field: 'image2' });
@@ -77,7 +77,7 @@ describe('a key', () => {
     },
   );
 
-  test('unknown, revoked, expired, garbled and doubled ones are all invalid_api_key, word for word', async () => {
+  test('gets the same invalid_api_key response if unknown, revoked, expired, garbled or doubled', async () => {
     const unknown = server.key.replace(/.$/, (last) => (last === 'x' ? 'y' : 'x'));
     const wrong = [
       ...[unknown, keys.revoked, keys.expired, 'x', 'fm__', `${server.key}, ${server.key}`],
@@ -93,15 +93,15 @@ describe('a key', () => {
   });
 });
 
-describe('sizes', () => {
+describe('body sizes', () => {
   const image = (bytes: number) => Buffer.alloc(bytes, 120);
 
-  test.each(['99999999999', `1${'0'.repeat(100)}`])('a length of %s is body_too_large', async (length) => {
+  test.each(['99999999999', `1${'0'.repeat(100)}`])('rejects a length of %s as body_too_large', async (length) => {
     const { body } = await server.sendRaw(server.head({ 'content-length': length }));
     expect(body).toMatchObject({ status: 413, code: 'body_too_large' });
   });
 
-  test('a body of exactly the limit is read, and judged for what is in it', async () => {
+  test('reads a body of exactly the limit, and checks its contents', async () => {
     const frame = formBytes({ filler: '' });
     const body = formBytes({ filler: 'x'.repeat(maxBody - frame.length) });
     expect(body.length).toBe(maxBody);
@@ -109,7 +109,7 @@ describe('sizes', () => {
     expectProblem(answer, 'missing_field', { field: 'image1' });
   });
 
-  test('a JSON body may be a third larger, and 64 KiB, so that the same images fit', async () => {
+  test('allows a JSON body a third more, plus 64 KiB, so that the same images fit', async () => {
     const most = (maxBody / 3) * 4 + 64 * 1024;
     const headers = { 'content-type': 'application/json' };
     const frame = '{"filler":""}';
@@ -119,7 +119,7 @@ describe('sizes', () => {
     expectProblem(refused, 'body_too_large', { limit_bytes: most });
   });
 
-  test('a chunked body is body_too_large at the byte that passes the limit', async () => {
+  test('rejects a chunked body as body_too_large at the first byte beyond the limit', async () => {
     const client = new RawClient(server.port);
     client.write(server.chunkedHead());
     client.write(chunk(image(maxBody)));
@@ -134,12 +134,12 @@ test.each<[what: string, headers: Record<string, string | undefined>, problem: o
   ['a content coding', { 'content-encoding': 'gzip' }, { code: 'unsupported_media_type' }],
   ['no Content-Type', { 'content-type': undefined }, { code: 'unsupported_media_type' }],
   ['two Content-Types', { 'Content-Type': 'x' }, { detail: 'Send one Content-Type header.' }],
-])('a body with %s is refused', async (_what, headers, problem) => {
+])('rejects a body with %s', async (_what, headers, problem) => {
   const { body } = await server.sendRaw(`${server.head({ ...headers, 'content-length': '1' })}x`);
   expect(body).toMatchObject(problem);
 });
 
-test('looking that takes too long ends, and the answer says so', async () => {
+test('ends a search that takes too long, and reports it', async () => {
   const impatient = await TestServer.forTest({ env: { FACEMATCH_IMAGE_TIMEOUT_MS: '30' } });
   const image1 = await blank(900, 900, 'png');
   const answer = await impatient.match({ image1, image2: image1 });

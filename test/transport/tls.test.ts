@@ -28,13 +28,13 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
   });
   afterAll(() => server.stop());
 
-  test('says https where it listens, and plain http for its admin listener', async () => {
+  test('prints an https URL, and a plain http URL for its admin listener', async () => {
     expect(server.address).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
     expect(server.stdout.join()).toContain(`listens on ${server.address} (admin http://`);
     expect((await fetch(`${server.adminAddress}/readyz`)).status).toBe(200);
   });
 
-  test('shows its certificate whatever name is asked for', async () => {
+  test('sends its certificate whatever name the client asks for', async () => {
     for (const servername of ['localhost', 'elsewhere.example']) {
       const socket = await connectTls(server.port, { servername });
       expect(socket.getPeerCertificate().subject.CN).toBe('one');
@@ -42,7 +42,7 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
     }
   });
 
-  test('answers undici, on one connection', async () => {
+  test('serves undici on one connection', async () => {
     const dispatcher = new Agent({ connect: { ca }, connections: 1 });
     const headers = { 'x-api-key': server.key, 'content-type': formType };
     for (let count = 0; count < 3; count++) {
@@ -52,7 +52,7 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
     await dispatcher.close();
   });
 
-  test('answers a client that offers HTTP/2, as browsers do, in HTTP/1.1', async () => {
+  test('responds in HTTP/1.1 to a client that offers HTTP/2, as browsers do', async () => {
     const offered = { ca, servername: 'localhost', ALPNProtocols: ['h2', 'http/1.1'] };
     const socket = await connectTls(server.port, offered);
     expect(socket.alpnProtocol).not.toBe('h2');
@@ -62,7 +62,7 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
     client.leave();
   });
 
-  describe('speaks', () => {
+  describe('TLS versions and ciphers', () => {
     const versions = (version: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3') => ({
       minVersion: version,
       maxVersion: version,
@@ -70,17 +70,17 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
       ciphers: 'DEFAULT:@SECLEVEL=0',
     });
 
-    test.each(['TLSv1.2', 'TLSv1.3'] as const)('%s', async (version) => {
+    test.each(['TLSv1.2', 'TLSv1.3'] as const)('supports %s', async (version) => {
       const socket = await connectTls(server.port, versions(version));
       expect(socket.getProtocol()).toBe(version);
       socket.destroy();
     });
 
-    test.each(['TLSv1', 'TLSv1.1'] as const)('no %s', async (version) => {
+    test.each(['TLSv1', 'TLSv1.1'] as const)('rejects %s', async (version) => {
       await expect(connectTls(server.port, versions(version))).rejects.toThrow(/protocol version/);
     });
 
-    test('no plain HTTP', async () => {
+    test('rejects plain HTTP', async () => {
       const client = new RawClient(connectPlain(server.port, '127.0.0.1'));
       client.write(server.getHead('/'));
       await client.closed;
@@ -92,7 +92,7 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
   test.each([
     ['a wrong key', 'wrong', 401],
     ['the body is too large', undefined, 413],
-  ])("undici and Node's https hear a refusal that comes before the body: %s", async (_what, key, status) => {
+  ])("delivers a rejection before the body to undici and Node's https: %s", async (_what, key, status) => {
     const bytes = Buffer.alloc(25_000_000, 120);
     const headers = { 'x-api-key': key ?? server.key, 'content-type': 'application/octet-stream' };
     const dispatcher = new Agent({ connect: { ca } });
@@ -109,7 +109,7 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
     expect(response.resume().statusCode).toBe(status);
   });
 
-  test('a handshake that never ends holds nothing up, and is ended', async () => {
+  test('closes a handshake that never ends, without blocking others', async () => {
     const silent = connectPlain(server.port, '127.0.0.1');
     await once(silent, 'connect');
     silent.write(Buffer.from([22, 3, 1, 2, 0, 1]));

@@ -77,7 +77,7 @@ describe.each([
     return Promise.all(Array.from({ length: count }, () => ask(path)));
   }
 
-  test('a document takes no memory of its own, however many wait for it', async () => {
+  test('takes no memory for a document, however many clients wait for it', async () => {
     const before = process.memoryUsage().rss;
     await readsNothingOf(40, '/document');
     expect(process.memoryUsage().rss - before).toBeLessThan((40 * size) / 4);
@@ -93,11 +93,11 @@ describe.each([
     ['where the client closes', '/document', 'Connection: close\r\n\r\n'],
     ['where the client closes and says more', '/document', 'Connection: close, TE\r\n\r\n'],
     ['where the server closes', '/document?close', '\r\n'],
-  ])('a document comes whole to who reads late: %s', async (_what, path, rest) => {
+  ])('sends a document completely to a client that reads late: %s', async (_what, path, rest) => {
     expect((await read(await ask(path, rest))).equals(document)).toBe(true);
   });
 
-  test('the answer of one client comes whole to who reads late, and is held until then', async () => {
+  test('sends a response completely to a client that reads late, and holds it until then', async () => {
     const socket = await ask('/own');
     expect(unread.held_bytes).toBe(size);
     expect((await read(socket)).equals(Buffer.alloc(size, 'x'))).toBe(true);
@@ -105,7 +105,7 @@ describe.each([
     await vi.waitUntil(() => unread.held_bytes === 0);
   });
 
-  test('gives up one unread answer beyond the limit of all together, and no document', async () => {
+  test('abandons one unread response beyond the total limit, and no document', async () => {
     const first = await ask('/own');
     const document = await ask('/document');
     const own = [first, ...(await readsNothingOf(3, '/own'))];
@@ -117,7 +117,7 @@ describe.each([
     expect((await read(document)).length).toBe(size);
   });
 
-  test('a pipeline of unread answers ends the connection', async () => {
+  test('closes a connection with a pipeline of unread responses', async () => {
     answered.length = 0;
     let parsed = 0;
     const count = () => {

@@ -36,12 +36,12 @@ test.each<[string, Record<string, string>, string[]]>([
   ['?', { threshold_percent: '0.999' }, ['threshold_below_one threshold_percent']],
   ['', { threshold_percent: '1' }, []],
   ['', { threshold_percent: '0' }, []],
-])('what counts for nothing or may mean something else is told: %s %j', async (query, fields, warnings) => {
+])('warns about ignored or ambiguous fields: %s %j', async (query, fields, warnings) => {
   const { body } = await server.match({ ...twoPhotos(), ...fields }, { path: paths.match + query });
   expect(body.warnings.map(({ code, field }: Json) => `${code} ${field}`)).toEqual(warnings);
 });
 
-test('takes photos under the names of a list, and rejects a file under an unknown name', async () => {
+test('accepts photos under list names, and rejects a file under an unknown name', async () => {
   const photos = [samples.three, samples.one];
   const lists = [{ 'image2[]': photos }, { 'image2[0]': photos[0]!, 'image2[1]': photos[1]! }];
   for (const list of lists) {
@@ -57,14 +57,14 @@ describe('a body', () => {
   test.each([
     ['in one packet with its head', []],
     ['cut anywhere, inside its head as well', [3, 60, 300, 301, 100_000]],
-  ])('comes %s', async (_how, places) => {
+  ])('arrives %s', async (_how, places) => {
     client.socket.setNoDelay(true);
     for (const [at, from] of [0, ...places].entries())
       await new Promise((written) => client.socket.write(whole.subarray(from, places[at]), written));
     expect((await client.answer()).body).toMatchObject({ match: true });
   });
 
-  test.each([1, 7, 1000, 100_000])('comes in chunks of %i bytes', async (size) => {
+  test.each([1, 7, 1000, 100_000])('arrives in chunks of %i bytes', async (size) => {
     // Small chunks for the form's headers, which the parser reads closely, and the rest in one.
     const small = body.subarray(0, Math.min(body.length, size * 200));
     const chunks: Buffer[] = [];
@@ -76,7 +76,7 @@ describe('a body', () => {
     expect((await client.answer()).body).toMatchObject({ match: true });
   });
 
-  test('in too many small chunks is refused, and so is JSON', async () => {
+  test('is rejected in too many small chunks, and so is JSON', async () => {
     const small = Buffer.from('1\r\na\r\n'.repeat(30_000));
     for (const [type, code] of [
       [formType, 'invalid_multipart'],
@@ -91,7 +91,7 @@ describe('a body', () => {
   test.each([
     ['length', server.head()],
     ['chunks', server.chunkedHead() + lastChunk],
-  ])('of no %s is an empty form', async (_what, text) => {
+  ])('is an empty form without %s', async (_what, text) => {
     client.write(text);
     expect((await client.answer()).body).toMatchObject({ status: 400, code: 'invalid_multipart' });
   });
@@ -106,21 +106,21 @@ describe('a connection', () => {
     }
   });
 
-  test('serves a request after one that was refused before its body had come', async () => {
+  test('serves a request after one that was rejected before its body arrived', async () => {
     client.write(server.lengthHead(body.length, { 'x-api-key': 'wrong' }));
     expect((await client.answer()).body).toMatchObject({ code: 'invalid_api_key' });
     client.write(Buffer.concat([body, whole]));
     expect((await client.answers(2))[1]!.body).toMatchObject({ match: true });
   });
 
-  test('answers pipelined requests in their order as long as each can be answered at once', async () => {
+  test('serves pipelined requests in their order as long as each response is immediate', async () => {
     const asked = [paths.models, '/nowhere', paths.match, paths.models];
     client.write(asked.map((path) => server.getHead(path)).join(''));
     const answers = await client.answers(4);
     expect(answers.map(({ status }) => status)).toEqual([200, 404, 405, 200]);
   });
 
-  test('on which a request comes behind one that still waits ends on µWS; node:http lets it wait', async () => {
+  test('closes on µWS if a request follows one that still waits; node:http lets it wait', async () => {
     client.write(Buffer.concat([whole, whole]));
     if (transport === 'node') {
       for (const answer of await client.answers(2)) expect(answer.body).toMatchObject({ match: true });
@@ -132,7 +132,7 @@ describe('a connection', () => {
   });
 
   test.each(['close', 'TE, Close'])(
-    'is closed after the answer to a client that asks, and says so: %s',
+    'closes after the response if the client asks for it, and announces it: %s',
     async (connection) => {
       client.write(server.photoRequest({ connection }));
       const answer = await client.answer();
@@ -145,7 +145,7 @@ describe('a connection', () => {
   test.each<[what: string, path: string, status: number]>([
     ['a refusal', '/nowhere', 404],
     ['an answer', paths.models, 200],
-  ])('answers no request behind one that closes it: %s', async (_what, path, status) => {
+  ])('serves no request after one that closes it: %s', async (_what, path, status) => {
     const closing = server.head({ connection: 'close' }, `GET ${path} HTTP/1.1`);
     client.write(closing + server.getHead().repeat(2));
     await client.closed;
@@ -163,7 +163,7 @@ test.each<[string, string]>([
   ['an empty length', 'content-length: \r\n'],
   ['an unknown transfer coding', 'transfer-encoding: gzip, chunked\r\n'],
 ])(
-  'a head with %s is refused, and the connection ends, in however many packets it comes',
+  'rejects headers with %s and closes, in however many packets they arrive',
   async (_what, lines) => {
     const plain = server.head({ 'x-note': 'GET /smuggled HTTP/1.1' });
     const head = `${plain.slice(0, -2)}${lines}\r\n`;
@@ -185,7 +185,7 @@ test.each<[string, string]>([
   },
 );
 
-test('a head behind a body that could end in two places is refused, whatever the body looks like', async () => {
+test('rejects headers with an ambiguous body length, whatever the body looks like', async () => {
   const fake = Buffer.from('\r\n\r\nGET /smuggled HTTP/1.1\r\nhost: x\r\nx: ');
   const first = server.lengthHead(fake.length, { 'x-api-key': 'wrong' });
   client.write(
@@ -201,7 +201,7 @@ describe('a slow sender', () => {
   test.each<[what: string, bytes: Buffer | string]>([
     ['stops', whole.subarray(0, 2000)],
     ['never begins', server.chunkedHead()],
-  ])('who %s is told upload_timeout, and the connection ends', async (_what, bytes) => {
+  ])('gets upload_timeout if it %s, and the connection ends', async (_what, bytes) => {
     client.write(bytes);
     const answer = await client.answer();
     expect(answer.body).toMatchObject({ status: 408, code: 'upload_timeout' });
@@ -209,7 +209,7 @@ describe('a slow sender', () => {
     await client.closed;
   });
 
-  test('who drips for ever is told when the whole upload has taken too long', async () => {
+  test('gets upload_timeout if it drips until the whole upload has taken too long', async () => {
     client.write(server.lengthHead(body.length));
     let sent = 0;
     const drip = setInterval(() => client.write(body.subarray(sent, ++sent)), 100);
@@ -219,7 +219,7 @@ describe('a slow sender', () => {
   });
 });
 
-test('memory for uploads that one key has used up is there for others, and comes back', async () => {
+test('leaves other keys memory for uploads, and releases its own', async () => {
   client.write(Buffer.concat([Buffer.from(server.lengthHead(19_000_000)), Buffer.alloc(18_999_999)]));
   // The last byte is charged already, because it is in a huge page.
   await server.metricBecomes('facematch_upload_bytes', 19_000_000);
@@ -242,7 +242,7 @@ describe('a client that leaves', () => {
       'in the middle of a chunk',
       Buffer.concat([Buffer.from(server.chunkedHead()), chunk(body).subarray(0, 5000)]),
     ],
-  ])('%s is noticed, and what it held is given back', async (_when, bytes) => {
+  ])('releases its memory if it leaves %s', async (_when, bytes) => {
     const before = await left();
     client.write(bytes);
     await server.metricBecomes('facematch_requests_in_flight', 1);
@@ -253,7 +253,7 @@ describe('a client that leaves', () => {
     expect(await server.metric('facematch_queue_depth')).toBe(0);
   });
 
-  test('while its refused body is thrown away does no harm', async () => {
+  test('does no harm while its rejected body is discarded', async () => {
     client.write(server.chunkedHead({ 'content-type': 'text/plain' }));
     expect((await client.answer()).body).toMatchObject({ code: 'unsupported_media_type' });
     client.write(chunk(body));
@@ -263,8 +263,8 @@ describe('a client that leaves', () => {
   });
 });
 
-describe('behind an answer that came early', () => {
-  test('a body of any size is thrown away up to twice the limit, and then the connection ends', async () => {
+describe('after an early response', () => {
+  test('discards a body of any size up to twice the limit, and then closes the connection', async () => {
     client.write(server.chunkedHead({ 'content-type': 'text/plain' }));
     expect((await client.answer()).headers.get('connection')).toBe('close');
     const megabyte = chunk(Buffer.alloc(1024 * 1024));
@@ -277,14 +277,14 @@ describe('behind an answer that came early', () => {
     expect(sent).toBeLessThan(100);
   });
 
-  test('a client that sends nothing more is let go', async () => {
+  test('closes the connection of a client that sends nothing more', async () => {
     client.write(server.lengthHead(5_000_000, { 'content-type': 'text/plain' }));
     await client.answer();
     await client.closed;
   });
 });
 
-test('sixteen photos of 4 MB and one are answered where the operator allows it, as a form and as JSON', async () => {
+test('accepts sixteen photos of 4 MB and one if the operator allows it, as a form and as JSON', async () => {
   const roomy = await TestServer.forTest({
     env: { FACEMATCH_MAX_BODY_BYTES: '80000000', FACEMATCH_DEADLINE_MS: '60000' },
   });

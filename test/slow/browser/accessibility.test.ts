@@ -32,7 +32,7 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
     yield 'an answer for several photos';
   }
 
-  test('leads from the start to an answer by keyboard alone', async () => {
+  test('leads to a result by keyboard alone', async () => {
     const demo = await session.open({ key: '' });
     let photo = 0;
     demo.page.on('filechooser', (dialog) => void dialog.setFiles(photos[photo++]!));
@@ -58,7 +58,7 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
     ['when it is light', { colorScheme: 'light' }, [1280, 768]],
     ['when it is dark, on a phone', { colorScheme: 'dark', isMobile: true, hasTouch: true }, [390, 320]],
   ] as const)(
-    'breaks no rule of WCAG, and is never wider than the window, %s',
+    'violates no rule of WCAG, and is never wider than the window, %s',
     async (_when, options, widths) => {
       const demo = await session.open(options);
       for await (const state of states(demo)) {
@@ -72,7 +72,7 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
     },
   );
 
-  test('shows what came of a request without scrolling by hand, on a phone', async () => {
+  test('shows the result of a request without scrolling by hand, on a phone', async () => {
     const demo = await session.openWithPhotos({ viewport: { width: 390, height: 844 } });
     await demo.compare();
     const top = (await demo.verdict.boundingBox())!.y;

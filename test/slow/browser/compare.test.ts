@@ -13,7 +13,7 @@ import { chromiumFile, Session } from './support/session.ts';
 const session = new Session();
 
 describe.skipIf(chromiumFile === undefined)('two photos', () => {
-  test('of one person are a match, with its percent, its rate in words and its timings', async () => {
+  test('match for one person, with percent, rate in words and timings', async () => {
     const demo = await session.openWithPhotos();
     const answer = await demo.compare();
     expect(answer.match).toBe(true);
@@ -36,7 +36,7 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
     expect(await demo.status.textContent()).toMatch(/^Match \(.*\)\. .* 9 pairs compared\.$/);
   });
 
-  test('are compared where a proxy serves the page below a path of its own', async () => {
+  test('are compared if a proxy serves the page under a path prefix', async () => {
     const { server } = session;
     const proxy = createServer((incoming, outgoing) => {
       const { method, url = '', headers } = incoming;
@@ -65,7 +65,7 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
     expect(await help.getAttribute('href')).toMatch(/^\/faces\/API\/.*docs#./);
   });
 
-  test('have every face boxed where the answer says, and nothing of it when one is taken away', async () => {
+  test('show a box for every face of the response, and none after one is removed', async () => {
     const demo = await session.openWithPhotos();
     const answer = await demo.compare();
     for (const number of [1, 2] as const) {
@@ -91,7 +91,7 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
     expect(await demo.faces(1).count()).toBe(0);
   });
 
-  test('of strangers are no match, which is no error, and a change of threshold or mode is told and judged by', async () => {
+  test('do not match for different people, without an error, and apply a changed threshold or mode', async () => {
     const demo = await session.open();
     await demo.givePhotos(samples.one, samples.two);
     expect((await demo.compare()).match).toBe(false);
@@ -108,8 +108,8 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
   });
 });
 
-describe.skipIf(chromiumFile === undefined)('two faces out of groups', () => {
-  test('are compared when they are clicked, and automatic choice comes back', async () => {
+describe.skipIf(chromiumFile === undefined)('two faces of group photos', () => {
+  test('are compared when they are clicked, and automatic choice can be restored', async () => {
     const demo = await session.openWithPhotos();
     expect((await demo.compare()).pairs_compared).toBe(9);
     await demo.faces(1).nth(1).click();
@@ -141,7 +141,7 @@ describe.skipIf(chromiumFile === undefined)('two faces out of groups', () => {
 /** Features of the page besides comparing two photos. */
 
 describe.skipIf(chromiumFile === undefined)('one against many', () => {
-  test('shows the best first, with its face, and what is wrong with one that cannot be judged', async () => {
+  test('shows the best first, with its face, and the error of one without a result', async () => {
     const demo = await session.open();
     await demo.page.getByLabel('One against many').check();
     await demo.give(1, jpeg(samples.one));
@@ -165,7 +165,7 @@ describe.skipIf(chromiumFile === undefined)('one against many', () => {
     expect(await demo.faces(1).count()).toBe(3);
   });
 
-  test('of one photo without a face is the problem of that photo', async () => {
+  test('shows the problem of a single photo without a face at that photo', async () => {
     const demo = await session.open();
     await demo.page.getByLabel('One against many').check();
     await demo.give(1, jpeg(await blank(300, 200, 'jpeg')));
@@ -183,7 +183,7 @@ describe.skipIf(chromiumFile === undefined)('one against many', () => {
 });
 
 describe.skipIf(chromiumFile === undefined)('the faces of a photo', () => {
-  test('have their details in a table, and their places in the photo', async () => {
+  test('show their details in a table, and their places in the photo', async () => {
     const demo = await session.open();
     await demo.page.getByLabel('Find faces').check();
     await demo.give(1, jpeg(samples.one));
@@ -225,7 +225,7 @@ describe.skipIf(chromiumFile === undefined)('several photos of a person', () => 
     return demo;
   };
 
-  test('are one decision, which says how well each fits the others', async () => {
+  test('lead to one decision, with the agreement of each photo', async () => {
     const demo = await open();
     await demo.addMore(1, [mirrored]);
     const answer = await demo.compare();
@@ -243,7 +243,7 @@ describe.skipIf(chromiumFile === undefined)('several photos of a person', () => 
     expect(await demo.curl.textContent()).toMatch(/client\.person\(\[.*\], \[.*\], \{/);
   });
 
-  test('are added and taken away by keyboard, and what is left is two photos again', async () => {
+  test('are added and removed by keyboard, back to two photos', async () => {
     const demo = await open();
     demo.page.on('filechooser', (dialog) => void dialog.setFiles([mirrored]));
     await demo.tabTo('Add another photo of this person, 1');
@@ -257,7 +257,7 @@ describe.skipIf(chromiumFile === undefined)('several photos of a person', () => 
     expect(await demo.compare()).toMatchObject({ pairs_compared: 1 });
   });
 
-  test('are four at most, and the next takes the place of the first', async () => {
+  test('are limited to four, and the next moves into the place of the first', async () => {
     const demo = await open();
     await demo.addMore(2, [one, mirrored, two, other]);
     expect(await further(demo, 2).count()).toBe(3);
@@ -267,7 +267,7 @@ describe.skipIf(chromiumFile === undefined)('several photos of a person', () => 
     expect(await further(demo, 2).allTextContents()).toEqual(['✕mirrored.jpg', '✕two.jpg']);
   });
 
-  test('of two people are refused in plain words, at the photos themselves', async () => {
+  test('are rejected in plain words at the photos if they show two people', async () => {
     const demo = await open();
     await demo.addMore(2, [one, other]);
     await demo.compare();

@@ -28,7 +28,7 @@ describe.skipIf(chromiumFile === undefined)("the API's page", () => {
     expect(shown.faults).toEqual([]);
   }
 
-  test('loads what it shows from its own address, in the colours of the demo', () =>
+  test('loads everything from its own origin, in the colours of the demo', () =>
     visit(
       docs,
       async ({ page, addresses }) => {
@@ -43,7 +43,7 @@ describe.skipIf(chromiumFile === undefined)("the API's page", () => {
       { colorScheme: 'dark' },
     ));
 
-  test('explains a problem at the address of its type', () =>
+  test('explains a problem at the URL of its type', () =>
     visit(problemTypes + errorCodes[0], async ({ page }) => {
       const described = await (await fetch(session.server.url('/API/v1.0/openapi.json'))).json();
       const known = errorCodes.filter((code) => code in described.components.examples);
@@ -57,7 +57,7 @@ describe.skipIf(chromiumFile === undefined)("the API's page", () => {
       }
     }));
 
-  test('shows what there is without its script, in the first kilobytes', async () => {
+  test('lists the endpoints without its script, in the first kilobytes', async () => {
     const shown = await DemoPage.open(session.browser, session.server, { javaScriptEnabled: false }, docs);
     const link = shown.page.getByRole('link', { name: 'Compare two photos', exact: true });
     expect(await link.getAttribute('href')).toBe(match);
@@ -66,7 +66,7 @@ describe.skipIf(chromiumFile === undefined)("the API's page", () => {
     expect(text.indexOf('Try it in a browser')).toBeLessThan(20_000);
   });
 
-  test('sends a request with a key and photos, and shows the answer, and keeps no key', () =>
+  test('sends a request with a key and photos, shows the response, and stores no key', () =>
     visit(docs + match, async ({ page }) => {
       await page
         .getByRole('button', { name: /Test Request/ })

@@ -33,7 +33,7 @@ describe.skipIf(chromiumFile === undefined)('a photo', () => {
     }
   };
 
-  test('is dropped on its place', async () => {
+  test('is added when dropped on its slot', async () => {
     const demo = await session.open();
     await drop(demo, 'section[aria-label="Photo 2"]', [files[1]]);
     await demo.preview(2).waitFor();
@@ -41,7 +41,7 @@ describe.skipIf(chromiumFile === undefined)('a photo', () => {
     expect(await demo.preview(1).isVisible()).toBe(false);
   });
 
-  test('and another are dropped anywhere, together, and compared', async () => {
+  test('is compared with another when both are dropped anywhere', async () => {
     const demo = await session.open();
     await drop(demo, 'h1', files);
     await demo.preview(1).waitFor();
@@ -50,7 +50,7 @@ describe.skipIf(chromiumFile === undefined)('a photo', () => {
     expect(await demo.compare()).toMatchObject({ match: true });
   });
 
-  test('is pasted into the first empty place', async () => {
+  test('is pasted into the first empty slot', async () => {
     const demo = await session.open();
     await demo.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await demo.give(1, jpeg(samples.one));
@@ -66,7 +66,7 @@ describe.skipIf(chromiumFile === undefined)('a photo', () => {
     expect(await caption(demo, 1)).toContain('photo.jpg');
   });
 
-  test('is taken with a camera, whose light goes out with the dialog', async () => {
+  test('is taken with a camera, which is switched off with the dialog', async () => {
     const demo = await session.open();
     await demo.page.context().grantPermissions(['camera']);
     await demo.slot(1).getByRole('button', { name: 'Camera for photo 1' }).click();
@@ -79,7 +79,7 @@ describe.skipIf(chromiumFile === undefined)('a photo', () => {
     expect(await demo.page.evaluate(() => document.querySelector('video')?.srcObject)).toBeNull();
   });
 
-  test('is not taken where the camera is forbidden, and the dialog says what to do', async () => {
+  test('is not taken if camera access is denied, and the dialog says what to do', async () => {
     const demo = await session.open();
     await demo.slot(1).getByRole('button', { name: 'Camera for photo 1' }).click();
     const fault = demo.page.getByRole('dialog').getByRole('alert');
@@ -91,7 +91,7 @@ describe.skipIf(chromiumFile === undefined)('a photo', () => {
     expect(await demo.focused()).toBe('Camera for photo 1');
   });
 
-  test('is asked of the system’s own camera where the page is given none', async () => {
+  test('is requested from the system’s own camera if the page has no access', async () => {
     const demo = await session.open();
     const dialog = demo.page.waitForEvent('filechooser');
     await demo.page.evaluate(() => {
@@ -103,7 +103,7 @@ describe.skipIf(chromiumFile === undefined)('a photo', () => {
     await demo.preview(2).waitFor();
   });
 
-  test('is a sample photo, offered in the empty frame, and the shown request has a link to it', async () => {
+  test('is offered as a sample in the empty frame, with a link in the shown request', async () => {
     const demo = await session.open();
     await demo.page.getByRole('button', { name: 'Use this sample photo as photo 1' }).click();
     await demo.preview(1).waitFor();
@@ -116,7 +116,7 @@ describe.skipIf(chromiumFile === undefined)('a photo', () => {
     expect((await download).suggestedFilename()).toBe('sample2.jpg');
   });
 
-  test('is sent as it is, to the last byte, with its EXIF', async () => {
+  test('is sent unchanged, with its EXIF', async () => {
     const demo = await session.open();
     const tagged = await sharp(samples.one).withMetadata({ orientation: 6 }).jpeg().toBuffer();
     await demo.givePhotos(tagged, samples.three);
@@ -188,11 +188,11 @@ async function byChromium(shown: Locator): Promise<string> {
   return cornersOf(drawn);
 }
 
-describe.skipIf(chromiumFile === undefined)('in the browser', () => {
+describe.skipIf(chromiumFile === undefined)('image orientation in the browser', () => {
   const session = new Session({ until: 'listening' });
 
   test.each(['jpeg', 'png', 'webp'] as const)(
-    'the preview of a %s, and the drawing of its faces, are upright in all orientations',
+    'shows the preview and the face drawing of a %s upright in all orientations',
     async (format) => {
       const demo = await session.open();
       const page = await session.browser.newPage();

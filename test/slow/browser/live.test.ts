@@ -93,7 +93,7 @@ describe.skipIf(chromiumFile === undefined)('the live check', { timeout }, () =>
     return body;
   }
 
-  test('verifies a head that turns as it is asked, and shows each step with its frame', async () => {
+  test('verifies a head that turns as requested, and shows each step with its frame', async () => {
     const demo = await pageWith(await filmOf());
     const body = await check(demo);
     expect(body).toMatchObject({ live: true, live_reasons: [], verified: true });

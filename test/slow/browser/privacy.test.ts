@@ -7,7 +7,7 @@ import { chromiumFile, Session } from './support/session.ts';
 describe.skipIf(chromiumFile === undefined)('the page', () => {
   const session = new Session();
 
-  test('keeps nothing: no storage, no cookie, no history, no key in an address', async () => {
+  test('stores nothing: no storage, no cookie, no history, no key in a URL', async () => {
     const demo = await session.openWithPhotos();
     await demo.compare();
     const kept = await demo.page.evaluate(async () => {
@@ -28,7 +28,7 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
     expect(await demo.key.inputValue()).toBe('');
   });
 
-  test('shows the key only while one wants to see it', async () => {
+  test('shows the key only on request', async () => {
     const demo = await session.open();
     const show = demo.page.getByRole('button', { name: 'Show key' });
     expect(await demo.key.getAttribute('type')).toBe('password');
@@ -39,14 +39,14 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
     expect(await demo.key.getAttribute('type')).toBe('password');
   });
 
-  test('comes in one request besides the sample photos, and sends another for each comparison and no more', async () => {
+  test('loads with one request besides the sample photos, and sends one for each comparison', async () => {
     const demo = await session.openWithPhotos();
     await demo.compare();
     const sent = demo.addresses.filter((address) => !/^(?:blob|data):|\?sample=[12]$/.test(address));
     expect(sent).toEqual([demoPath, '/API/v1.0/face/match/upload'].map((path) => session.server.url(path)));
   });
 
-  test('takes 60 kB at most to come, without the sample photos', async () => {
+  test('loads at most 60 kB without the sample photos', async () => {
     const demo = await session.open();
     const { ready_ms, received } = await demo.page.evaluate(() => {
       const [page] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
@@ -65,7 +65,7 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
   });
 
   /** Shows that the policy is in force; test/server/docs.test.ts checks its text. */
-  test('lets nobody send anything to elsewhere', async () => {
+  test('sends nothing to other origins', async () => {
     const demo = await session.open();
     const violated = demo.page.waitForEvent('console', (message) => message.text().startsWith('policy: '));
     const sent = demo.page.evaluate(() => fetch('http://127.0.0.1:1/'));

@@ -12,14 +12,14 @@ const retry = (demo: DemoPage) => demo.page.getByRole('button', { name: /^Try ag
 const isInvalid = (demo: DemoPage, label: string) =>
   demo.page.getByLabel(label).evaluate((control) => control.ariaInvalid === 'true');
 
-describe.skipIf(chromiumFile === undefined)('a refusal', () => {
+describe.skipIf(chromiumFile === undefined)('an error on the page', () => {
   const session = new Session({ env: { FACEMATCH_MAX_IMAGE_BYTES: '1000000' } });
 
   const large = 'The maximum is 1.0 MB for a photo. Choose a smaller one.';
   test.each([
     ['without photos and key', '', [...Array(2).fill('Choose a photo first.'), 'Enter the API key first.']],
     ['with too large a photo', 'fm_x', [large]],
-  ])('is not waited for %s: the page says what is missing, and sends nothing', async (_what, key, words) => {
+  ])('is shown without a request %s: the page names what is missing', async (_what, key, words) => {
     const demo = await session.open({ key });
     if (key !== '') {
       await demo.give(1, jpeg(Buffer.alloc(1_000_001, Buffer.from([0xff, 0xd8, 0xff]))));
@@ -34,7 +34,7 @@ describe.skipIf(chromiumFile === undefined)('a refusal', () => {
     expect(demo.addresses.filter((address) => address.includes('/face/'))).toEqual([]);
   });
 
-  test('of a photo above the limit is avoided: the page scales it down and says so', async () => {
+  test('is avoided for a photo above the limit: the page scales it down and says so', async () => {
     const demo = await session.open();
     const large = await sharp(samples.one).resize(3500).jpeg({ quality: 100 }).toBuffer();
     expect(large.length).toBeGreaterThan(1_000_000);
@@ -50,14 +50,14 @@ describe.skipIf(chromiumFile === undefined)('a refusal', () => {
   test.each([
     ['a HEIC photo', '\0\0\0\x18ftypheic\0\0\0\0mif1heic', 'It is a HEIC photo, as iPhones take them'],
     ['a text', 'Dear Sir or Madam,\n'.repeat(9), 'Choose another file.'],
-  ])('of %s is shown as soon as it is chosen', async (_what, bytes, advice) => {
+  ])('is shown for %s as soon as it is chosen', async (_what, bytes, advice) => {
     const demo = await session.open();
     await demo.give(2, jpeg(Buffer.from(bytes, 'latin1'), 'x.jpg'));
     await demo.slot(2).getByText(`x.jpg is not a JPEG, PNG or WebP photo. ${advice}`).waitFor();
     expect(await demo.slot(2).getByRole('button', { name: 'Remove photo 2' }).isVisible()).toBe(false);
   });
 
-  test('with a key that is unknown points to the key', async () => {
+  test('points to the key field if the key is unknown', async () => {
     const demo = await session.openWithPhotos({ key: 'fm_not_known' });
     const { title, detail, request_id } = await demo.compare();
     const text = await demo.problem.innerText();
@@ -68,7 +68,7 @@ describe.skipIf(chromiumFile === undefined)('a refusal', () => {
     expect(await demo.focused()).toBe('API key');
   });
 
-  test('for want of a face names the photo, and is gone with the next one', async () => {
+  test('names the photo without a face, and disappears with the next photo', async () => {
     const demo = await session.open();
     await demo.givePhotos(samples.one, await blank(400, 300, 'jpeg'));
     const { title } = await demo.compare();
@@ -84,7 +84,7 @@ describe.skipIf(chromiumFile === undefined)('a refusal', () => {
     expect((await demo.compare()).match).toBe(true);
   });
 
-  test('of a scope names it; what needs no more than the key may do is done', async () => {
+  test("names a missing scope; requests within the key's scopes succeed", async () => {
     const demo = await session.openWithPhotos({ key: await session.key({ scopes: ['match:basic'] }) });
     expect((await demo.compare()).match).toBe(true);
     await demo.page.getByLabel('Fast').check();
@@ -96,14 +96,14 @@ describe.skipIf(chromiumFile === undefined)('a refusal', () => {
     expect((await demo.compare()).match).toBe(true);
   });
 
-  test('of the basic endpoint sends the same to the advanced one', async () => {
+  test('retries with the advanced endpoint if the basic one is forbidden', async () => {
     const demo = await session.openWithPhotos({ key: await session.key({ scopes: ['match:advanced'] }) });
     await demo.page.getByRole('button', { name: 'Compare', exact: true }).click();
     await demo.verdict.waitFor();
     expect(await demo.curl.textContent()).toContain('/upload/advanced');
   });
 
-  test('for too many requests counts down to the time that the server tells, and then sends again', async () => {
+  test('counts down to Retry-After after too many requests, and then sends again', async () => {
     const demo = await session.openWithPhotos({ key: await session.key({ rate: 0.2, burst: 1 }) });
     expect((await demo.compare()).match).toBe(true);
     const { title } = await demo.compare();
@@ -117,10 +117,10 @@ describe.skipIf(chromiumFile === undefined)('a refusal', () => {
   });
 });
 
-describe.skipIf(chromiumFile === undefined)('a server', () => {
+describe.skipIf(chromiumFile === undefined)('a server with other settings', () => {
   const session = new Session({ until: 'listening' });
 
-  test('that is not ready yet says so, and is asked again', async () => {
+  test('reports that it is not ready yet, and gets the request again', async () => {
     const server = await TestServer.forTest({ gate: 'closed', until: 'listening' });
     const demo = await session.openWithPhotos({ server });
     expect(await demo.compare()).toMatchObject({ status: 503, code: 'not_ready' });
@@ -130,7 +130,7 @@ describe.skipIf(chromiumFile === undefined)('a server', () => {
     expect((await demo.answerTo(() => retry(demo).click())).match).toBe(true);
   });
 
-  test('without the advanced endpoint is shown without what only that one can', async () => {
+  test('hides the controls of the advanced endpoint if that is disabled', async () => {
     const env = { FACEMATCH_ENDPOINTS: 'match,demo' };
     const server = await TestServer.forTest({ env });
     const demo = await session.open({ server });
@@ -141,7 +141,7 @@ describe.skipIf(chromiumFile === undefined)('a server', () => {
     expect((await demo.compare()).match).toBe(true);
   });
 
-  test.skipIf(!hasOpenssl)('that speaks TLS is a secure context, and compares', async () => {
+  test.skipIf(!hasOpenssl)('is a secure context with TLS, and compares', async () => {
     // The certificate is unknown to every browser, so this browser is told to trust it.
     const { server } = await TestServer.startTls();
     const demo = await session.openWithPhotos({ server, key: server.key, ignoreHTTPSErrors: true });

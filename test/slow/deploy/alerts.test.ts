@@ -45,20 +45,20 @@ if (promtool === undefined) {
 
 const names = alerts.map(({ alert }) => alert!);
 
-test.each(alerts)('$alert has a severity, a summary and a link to its runbook', (rule) => {
+test.each(alerts)('gives $alert a severity, a summary and a link to its runbook', (rule) => {
   expect(['warning', 'critical']).toContain(rule.labels?.severity);
   expect(rule.annotations?.summary).toBeTruthy();
   expect(rule.annotations!.runbook).toBe(`docs/monitoring.md#${rule.alert!.toLowerCase()}`);
 });
 
-test('every alert has a runbook and a case in its unit tests', () => {
+test('has a runbook and a unit test for every alert', () => {
   const headings = readFileSync(projectPath('docs/monitoring.md'), 'utf8').matchAll(/^### (Facematch\w+)$/gm);
   expect([...headings].map(([, heading]) => heading)).toEqual(names);
   const cases = deployed('prometheus/alerts.test.yml').matchAll(/^ {2}- name: (\w+)$/gm);
   expect([...cases].map(([, name]) => name)).toEqual(names);
 });
 
-test('rules and dashboard ask for metrics that there are', () => {
+test('uses only existing metrics in rules and dashboard', () => {
   const there = new Set(Object.keys(metricTable).map(metricName));
   const all = [...rules.map(({ expr }) => expr), ...queries];
   const asked = all.flatMap((expr) => expr.match(/(?<![:\w])facematch_\w+/g) ?? []);
@@ -76,12 +76,12 @@ describe.skipIf(promtool === undefined)('promtool', () => {
   };
   const run = (...args: string[]) => tell('', ...args);
 
-  test('takes the rules and the configuration', () => {
+  test('accepts the rules and the configuration', () => {
     expect(run('check', 'rules', '--lint-fatal', 'alerts.yml')).toMatchObject({ status: 0 });
     expect(run('check', 'config', 'prometheus.yml')).toMatchObject({ status: 0 });
   });
 
-  test('makes every alert fire where it should, and only there', () => {
+  test('makes every alert fire when it should, and only then', () => {
     const { status, output } = run('test', 'rules', 'alerts.test.yml');
     expect([status, output]).toEqual([0, expect.stringContaining('SUCCESS')]);
   });
@@ -94,7 +94,7 @@ describe.skipIf(promtool === undefined)('promtool', () => {
     expect([status, output]).toEqual([0, expect.stringContaining(`${asRules.length} rules found`)]);
   });
 
-  test('objects to nothing of ours that a server exposes', async () => {
+  test('accepts every metric that a server exposes', async () => {
     const server = await TestServer.forTest();
     expect(tell(await server.metrics(), 'check', 'metrics').output).toMatch(/^(nodejs_.*\n|\n)*$/);
   });

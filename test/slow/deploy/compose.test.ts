@@ -8,7 +8,7 @@ import { projectPath } from '../../../src/config/paths.ts';
 import { newFolder } from '../../support/folder.ts';
 
 /** The entry point of compose.yaml in the repository's root, run unchanged with the program of this clone. */
-test('docker compose up prints a key once, and serves the demo page and requests with it', async () => {
+test('prints a key once on docker compose up, and serves the demo page and requests with it', async () => {
   const { facematch } = parse(readFileSync(projectPath('compose.yaml'), 'utf8')).services;
   const folder = newFolder();
   mkdirSync(folder, { recursive: true });

@@ -153,7 +153,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
     return () => Promise.all([proxy.stop(), servers.stop()]);
   });
 
-  test('asks the other server where one says 503, so that no client hears it', async () => {
+  test('retries on the other server after a 503, so that no client gets it', async () => {
     const { first, key } = servers;
     const refused = () => first.metric('facematch_rejections_total{reason="load",code="overloaded"}');
     first.gate.close();
@@ -167,7 +167,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
     await waiting;
   });
 
-  test('refuses a body beyond its limit as the server does', async () => {
+  test('rejects a body beyond its limit like the server', async () => {
     const large = { body: Buffer.alloc(28 * MiB), headers: { ...asPage, 'x-request-id': 'mine' } };
     const ours = await post(servers.second, servers.key, large);
     const refused = await post(proxy.port, servers.key, large);
@@ -180,7 +180,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
       expect([name, refused.headers[name]]).toEqual([name, ours.headers[name]]);
   });
 
-  test('lets the largest bodies that the server takes in, and one byte more for it to refuse', async () => {
+  test("accepts the server's largest bodies, and one byte more for the server to reject", async () => {
     for (const [size, headers, code] of [
       [config.max_body_bytes, {}, 'invalid_multipart'],
       [config.max_body_bytes + 1, {}, 'body_too_large'],
@@ -194,7 +194,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
     }
   });
 
-  test('passes a head of 15 KiB on, and the id that both have in their log', async () => {
+  test('forwards headers of 15 KiB, and the request id that both log', async () => {
     const headers = { 'x-long': 'x'.repeat(15 * 1024), 'x-request-id': 'not ours' };
     const answer = await post(proxy.port, servers.key, { headers });
     expect(answer.status).toBe(200);
@@ -210,7 +210,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
     ['another coding', 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n', 501],
     ['another HTTP', 'GET / HTTP/3.0\r\nHost: x\r\n\r\n', 505],
     ['its own address for this', 'GET /facematch-problem HTTP/1.1\r\nHost: x\r\n\r\n', 404],
-  ])('says in JSON what is wrong with %s', async (_what, sent, status) => {
+  ])('responds with a JSON problem for %s', async (_what, sent, status) => {
     const client = new RawClient(await connectTls(proxy.port, { servername: 'localhost' }));
     client.write(sent);
     const answer = await client.answer();
@@ -220,7 +220,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
     expect(answer.headers.get('strict-transport-security')).toContain('max-age=');
   });
 
-  test('reads a slow sender by itself: the server hears nothing until all is there', async () => {
+  test('buffers a slow sender: the server gets nothing until the body is complete', async () => {
     const client = new RawClient(await connectTls(proxy.port, { servername: 'localhost' }));
     const received = () =>
       Promise.all([servers.first, servers.second].map((one) => one.metric('facematch_upload_bytes')));
@@ -239,7 +239,7 @@ test.for([
   { name: 'nginx', has: hasNginx, start: startNginx },
   { name: 'HAProxy', has: hasHaproxy, start: startHaproxy },
 ])(
-  '$name with TLS to the server behind trusts what it is told to alone',
+  'trusts only the configured certificate with TLS to the upstream server: $name',
   async ({ has, start }, { skip }) => {
     skip(!has || !hasOpenssl);
     const other = makePair(newFolder(), 'two');
@@ -310,7 +310,7 @@ const samples: readonly Sample[] = [
 const ask = { headers: { ...asPage, 'x-request-id': 'mine' } };
 
 test.for(samples)(
-  '$name answers matches over TLS, passes refusals on, counts clients by their address, and leaves out a server that has gone',
+  'serves matches over TLS, forwards rejections, counts clients by IP address, and skips a server that has gone: $name',
   async ({ has, start, gone }, { skip }) => {
     skip(!has || !hasOpenssl);
     const servers = await pairOfServers();
@@ -349,7 +349,7 @@ test.for(samples)(
 );
 
 test.for(samples)(
-  '$name tells pages by itself that no server is there, or that none answers',
+  'responds to pages itself if no server is up, or none responds: $name',
   async (...row) => {
     const [{ has, start, late }, { skip }] = row;
     skip(!has || !hasOpenssl);
@@ -376,7 +376,7 @@ test.for(samples)(
 );
 
 test.for(samples.filter(({ crowded }) => crowded))(
-  '$name tells pages that there are too many connections',
+  'tells pages that there are too many connections: $name',
   async ({ has, start, crowded }, { skip }) => {
     skip(!has || !hasOpenssl);
     const server = await TestServer.forTest();
@@ -394,7 +394,7 @@ test.for(samples.filter(({ crowded }) => crowded))(
 
 /** The example of docs/replicas.md on a small scale. */
 test.skipIf(!redisInstalled || !hasNginx)(
-  'three replicas behind nginx keep one limit, and lose no request when one of them or Redis is killed, or all are replaced',
+  'keeps one limit for three replicas behind nginx, and loses no request when one or Redis is killed, or all are replaced',
   { timeout: 180_000 },
   async () => {
     const proof = projectPath('deploy/replicas/prove.mjs');

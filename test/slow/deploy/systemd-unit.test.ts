@@ -27,7 +27,7 @@ const hasStrace = tool('strace');
 if (!hasStrace) process.stderr.write('The filter of system calls is not tried: strace is not there\n');
 
 describe('the unit', () => {
-  test('runs the program with what set-up made, and settings that are settings', () => {
+  test('runs the program that set-up built, with known settings', () => {
     const [start] = valuesOf('ExecStart');
     const [home] = valuesOf('WorkingDirectory');
     const { scripts } = JSON.parse(readFileSync(projectPath('package.json'), 'utf8'));
@@ -40,23 +40,23 @@ describe('the unit', () => {
     expect(readConfig(env).keys_file).toBe('/etc/facematch/keys.json');
   });
 
-  test('takes no more than a share of the memory, and lets in this machine alone, as the page says', () => {
+  test('takes at most a share of the memory, and accepts connections from this machine only, as documented', () => {
     const limits = ['MemoryMax', 'IPAddressDeny', 'IPAddressAllow'].flatMap(valuesOf);
     expect(limits).toEqual(['80%', 'any', 'localhost']);
     const page = readFileSync(projectPath('docs/deployment.md'), 'utf8');
     expect(/^```ini\n(.*?)^```$/ms.exec(page)![1]).toMatch(/FACEMATCH_HOST=0\.0\.0\.0\nIPAddressAllow=/);
   });
 
-  test('gives running requests longer than a shutdown waits for them', () => {
+  test('allows more time to stop than the shutdown timeout', () => {
     expect(Number(valuesOf('TimeoutStopSec')[0]) * 1000).toBeGreaterThan(readConfig({}).shutdown_timeout_ms);
   });
 
-  test.skipIf(!hasSystemd)('is understood by systemd', () => {
+  test.skipIf(!hasSystemd)("passes systemd's verification", () => {
     // Status 0 and no output, because unknown settings are only reported.
     expect(analyze('verify', unit)).toMatchObject({ status: 0, stderr: '' });
   });
 
-  test.skipIf(!hasSystemd)('exposes less than 1.5 of 10', () => {
+  test.skipIf(!hasSystemd)('has an exposure below 1.5 of 10', () => {
     const { status, stdout } = analyze('security', '--offline=true', '--threshold=15', '--no-pager', unit);
     expect(stdout).toMatch(/exposure level for facematch.service: [01]\.\d/);
     expect(status).toBe(0);
@@ -121,7 +121,7 @@ echo >>answers`;
 const until = (condition: string) => `timeout 10 bash -c 'until ${condition}; do sleep 0.02; done'`;
 
 test.skipIf(!hasMachine || !hasLogrotate)(
-  'the blocks of docs/deployment.md run one after another, and the audit log of docs/privacy.md is kept and rotated under the unit',
+  'runs the blocks of docs/deployment.md in order, and rotates the audit log of docs/privacy.md under the unit',
   { timeout: 240_000 },
   () => {
     const folder = newFolder();
@@ -194,7 +194,7 @@ function deniedCalls(): string[] {
 const beforehand = ['execve'];
 
 test.skipIf(!hasSystemd || !hasStrace)(
-  'under its filter of system calls the server starts, matches, reads changed keys, answers metrics and ends',
+  'starts, matches, reads changed keys, serves metrics and ends under its filter of system calls',
   async () => {
     const home = new Home();
     const trace = join(newFolder(), 'calls');

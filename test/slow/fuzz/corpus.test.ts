@@ -20,7 +20,7 @@ const longest = 400_000;
  * ones.
  */
 test.skipIf(!shared)(
-  'the addon answers the damaged files of the shared folder',
+  'survives the damaged files of the shared folder in the addon',
   { timeout: longest },
   async () => {
     const sound = join(newFolder(), 'sound.png');
@@ -58,7 +58,7 @@ async function reportOf(program: string, ...args: string[]) {
 }
 
 test.skipIf(!hasFuzzer)(
-  'coverage-guided fuzzing finds no bytes that break decode()',
+  'finds no bytes that break decode() by coverage-guided fuzzing',
   async () => {
     const facts = await reportOf('fuzz-decode.mjs', '--seconds', '12');
     // Shows that coverage guided it.
@@ -71,7 +71,7 @@ test.each([
   ['auto', 1500],
   ['node', 600],
 ])(
-  'a server on %s that is sent malformed, lying, damaged and abandoned requests goes on as before',
+  'keeps a server on %s working after malformed, false, damaged and abandoned requests',
   async (http, requests) => {
     // Always sends the same requests, so that a failure can be repeated.
     const which = ['--seed', '20261121', '--requests', String(requests), '--heavy', '0', '--http', http];

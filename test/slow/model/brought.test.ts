@@ -27,7 +27,7 @@ beforeEach(() => {
 });
 
 describe("preparing a pack of the user's nets and shared nets", () => {
-  test('collects all nets and does not change the other pack', async () => {
+  test('collects all models and does not change the other pack', async () => {
     const lines: string[] = [];
     expect(await preparePack(pack, (line) => lines.push(line), { embedder: brought })).toBe('prepared');
     expect(lines).toEqual([
@@ -85,10 +85,10 @@ describe("preparing a pack of the user's nets and shared nets", () => {
   });
 });
 
-describe('the command that prepares', () => {
+describe('the prepare command', () => {
   const prepare = (...args: string[]) => run(projectPath('dist/models/prepare/index.js'), args, folder);
 
-  test('takes a directory and files', async () => {
+  test('accepts a directory and files', async () => {
     const { code, stderr } = await prepare(pack, '--file', 'embedder=brought.onnx');
     expect([code, stderr.trim().split('\n').at(-1)]).toEqual([0, `Model pack ${pack}: prepared`]);
   });
@@ -98,7 +98,7 @@ describe('the command that prepares', () => {
     [['--file', 'face=a.onnx'], '--file: expected NET=PATH but received "face=a.onnx"'],
     [['--file', '__proto__=a.onnx'], '--file: expected NET=PATH'],
     [['yunet'], 'Expected one pack but received'],
-  ])('given %j says what it takes', async (args, message) => {
+  ])('prints its usage for %j', async (args, message) => {
     const { code, stdout, stderr } = await prepare(pack, ...args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain(message);
@@ -140,7 +140,7 @@ const kinds: [name: string, kind: Kind][] = [
   ['weights of half precision', { halves: 'weights', batch: 'open' }],
 ];
 
-test.each(kinds)('%s gives the same face the same direction', (_what, kind) => {
+test.each(kinds)('gives the same face the same direction with %s', (_what, kind) => {
   const expected = embeddingsOf({ dimensions: kind.dimensions ?? 128 });
   const actual = embeddingsOf(kind);
   expect(actual.length).toBe(3);
@@ -150,7 +150,7 @@ test.each(kinds)('%s gives the same face the same direction', (_what, kind) => {
   }
 });
 
-test('a wrong order of channels or a wrong scale gives another direction', () => {
+test('gives another direction with a wrong channel order or scale', () => {
   const [expected] = embeddingsOf({});
   const wrong = analysed(smallEmbedderPack(folder, { channels: 'bgr' }));
   if (!wrong.ok) throw new Error(JSON.stringify(wrong));

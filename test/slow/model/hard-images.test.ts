@@ -77,8 +77,8 @@ beforeAll(() => {
   measured = JSON.parse(stdout).rows;
 }, 1_200_000);
 
-describe.each(modes)('%s finds', (mode) => {
-  test.each(sharedFolder() ? [...goals, ...sharedGoals] : goals)('$what', (goal) => {
+describe.each(modes)('hard images in mode %s', (mode) => {
+  test.each(sharedFolder() ? [...goals, ...sharedGoals] : goals)('finds $what', (goal) => {
     const { rows, asked, share, rounded, alone, step } = goal;
     const counted = measured.filter((row) => rows.test(row.what) && row.asked === (asked ?? row.asked));
     expect(counted).not.toEqual([]);

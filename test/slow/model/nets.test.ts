@@ -49,7 +49,7 @@ function operatorsOf(bytes: Uint8Array): string[] {
 }
 
 test.skipIf(!tarball)(
-  'a rewrite of a detector that decodes its boxes in another way is refused',
+  'rejects the rewrite of a detector that decodes its boxes in another way',
   async () => {
     const model = decodeModel(originals.get(detector.from)!);
     const { node, initializer } = model.graph!;
@@ -88,7 +88,7 @@ describe.skipIf(!closeOriginal)('the net for close faces', () => {
 
   // known-outputs.json comes from TensorFlow Lite, in @tensorflow/tfjs-tflite 0.0.1-alpha.10, in Chromium:
   // each `every`-th number of an output, a row for each of the fixed inputs.
-  test('answers as the runtime does that it was made for', async () => {
+  test('returns the outputs of the runtime that it was made for', async () => {
     const text = readFileSync(projectPath('test/slow/model/support/known-outputs.json'), 'utf8');
     const known: Record<string, { every: number; rows: number[][] }> = JSON.parse(text);
     const session = await InferenceSession.create(onnxOf(original));
@@ -104,7 +104,7 @@ describe.skipIf(!closeOriginal)('the net for close faces', () => {
     await session.release();
   });
 
-  test('with an operator that is not known here is refused by its number', () => {
+  test('is rejected with an unknown operator, by its number', () => {
     const bytes = Uint8Array.from(original);
     const buffer = new ByteBuffer(bytes);
     // The first of the model's operator codes; its number is field 0 or, in newer files, field 3 of the table.
@@ -139,8 +139,8 @@ const photoInputs = () =>
     }),
   );
 
-describe.skipIf(!tarball)('the embedder in whole numbers', () => {
-  test('gives nearly the embeddings of the float net on photos', async () => {
+describe.skipIf(!tarball)('the quantised embedder', () => {
+  test('returns nearly the embeddings of the float net on photos', async () => {
     const whole = quantiseNet(original, plan);
     const differences = await compareNets(net.input, inputShape(net), original, whole, await photoInputs());
     const cosines = differences.map(({ cosine }) => cosine);
@@ -176,7 +176,7 @@ describe.skipIf(!tarball)('preparing the pack', () => {
     for (const file of ['manifest.json', net.int8!.file]) await cp(join(directory, file), join(pack, file));
   });
 
-  test('leaves the nets beside the manifest', async () => {
+  test('writes the nets next to the manifest', async () => {
     const lines: string[] = [];
     expect(await preparePack(pack, (line) => lines.push(line))).toBe('prepared');
     expect(lines.slice(2)).toEqual([
@@ -188,7 +188,7 @@ describe.skipIf(!tarball)('preparing the pack', () => {
     expect(sha256(await readFile(join(pack, net.file)))).toBe(net.sha256);
   });
 
-  test('refuses a plan that is not the manifest’s', async () => {
+  test('rejects a plan that is not the manifest’s', async () => {
     await writeFile(join(pack, net.int8!.file), '{}');
     await expect(preparePack(pack, () => {})).rejects.toThrow(
       /embed\.int8\.json is not the one that the manifest describes.*from the repository/,

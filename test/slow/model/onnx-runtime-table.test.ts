@@ -38,7 +38,7 @@ const numbers = {
 };
 
 test.skipIf(!existsSync(headers))(
-  'positions, numbers and layout of ort_table.h are those of the headers of ONNX Runtime',
+  "has the positions, numbers and layout of ONNX Runtime's headers in ort_table.h",
   () => {
     const names = [...readFileSync(table, 'utf8').matchAll(/^inline constexpr .*> (\w+);$/gm)];
     const positions = names.map(

@@ -41,7 +41,7 @@ const people = [3, 3, 3, 4, 5, 4];
 describe.each(packs)('the pack %s', (name) => {
   const pack = packDirectory(name);
   const manifest = readCalibratedManifest(pack);
-  test.each(modes)('finds every person of six group photos and nobody else, mode %s', (accuracy_mode) => {
+  test.each(modes)('finds every person of six group photos and no one else, mode %s', (accuracy_mode) => {
     const options = { ...analyseOptions, min_det_score: manifest.min_det_score, accuracy_mode };
     const addon = loadPack(pack, manifest);
     const found = people.map((_item, i) => {
@@ -51,13 +51,13 @@ describe.each(packs)('the pack %s', (name) => {
     expect(found).toEqual(people);
   });
 
-  test('is served, and named in the answer', async () => {
+  test('is served, and named in the response', async () => {
     const server = await TestServer.forTest({ env: { FACEMATCH_PACK: name } });
     const { body } = await server.match(twoPhotos());
     expect(body).toMatchObject({ match: true, model: { pack: name, version: manifest.version } });
   });
 
-  test.skipIf(!shared)('judges pairs of labelled people as well as any', { timeout: 300_000 }, async () => {
+  test.skipIf(!shared)('separates mated from non-mated labelled pairs like the others', { timeout: 300_000 }, async () => {
     const images = join(shared!, 'data/lfw-dev/images');
     const [header, ...lines] = readFileSync(join(shared!, 'data/lfw-dev/pairs.tsv'), 'utf8').split('\n');
     const slice = lines.filter((line, i) => line !== '' && i % 16 === 0);
@@ -77,7 +77,7 @@ describe.each(packs)('the pack %s', (name) => {
   });
 });
 
-test('the pack int8 has the nets that find faces of the default pack, member by member', () => {
+test("uses the default pack's detection models in the pack int8, member by member", () => {
   const int8 = readCalibratedManifest(packDirectory('int8'));
   const { detector, close_detector, landmarks } = readCalibratedManifest(packDirectory('default'));
   const from = { pack: 'default' };
@@ -90,11 +90,11 @@ describe('the pack yunet', () => {
   const yunet = readCalibratedManifest(packDirectory('yunet'));
   const original = readCalibratedManifest(packDirectory('default'));
 
-  test.each(['landmarks', 'embedder'] as const)('has the %s of the default pack, all members', (role) => {
+  test.each(['landmarks', 'embedder'] as const)('has the %s of the default pack, with all members', (role) => {
     expect(yunet[role]).toEqual({ ...original[role], from: { pack: 'default' } });
   });
 
-  test.skipIf(!packs.includes('yunet'))('tells whose each file is, and where its own is from', async () => {
+  test.skipIf(!packs.includes('yunet'))('names the pack of each file, and the source of its own', async () => {
     const { body } = await (await TestServer.forTest({ env: { FACEMATCH_PACK: 'yunet' } })).getModels();
     expect(body.source).toEqual({
       kind: 'project',
@@ -110,7 +110,7 @@ describe('the pack yunet', () => {
     expect(detector.sha256).toBe(detector.source_sha256);
   });
 
-  test.skipIf(!shared || !packs.includes('yunet'))('has a limit far from what animals score', () => {
+  test.skipIf(!shared || !packs.includes('yunet'))('has a human threshold far above the scores of animals', () => {
     const folder = join(shared!, 'data/negatives');
     const pack = packDirectory('yunet');
     const addon = loadPack(pack, yunet);

@@ -26,7 +26,7 @@ async function writeManifest(change: (own: typeof manifest) => unknown): Promise
 }
 
 describe.skipIf(!tarball || !closeOriginal)('preparing a pack', () => {
-  test('leaves the nets beside the manifest and says each step', async () => {
+  test('writes the nets next to the manifest and reports each step', async () => {
     const lines: string[] = [];
     expect(await preparePack(pack, (line) => lines.push(line))).toBe('prepared');
     const files = [...nets, closeDetector].map(({ file }) => file);
@@ -43,7 +43,7 @@ describe.skipIf(!tarball || !closeOriginal)('preparing a pack', () => {
     ]);
   });
 
-  test('changes nothing and prints nothing when the pack is ready, and mends nets that are not', async () => {
+  test('changes and prints nothing when the pack is ready, and repairs damaged nets', async () => {
     for (const { file } of [...nets, closeDetector])
       await copyFile(join(packDirectory('default'), file), join(pack, file));
     const lines: string[] = [];
@@ -94,7 +94,7 @@ describe.skipIf(!tarball)('a tarball', () => {
   test.each<[string, (bytes: Buffer) => Buffer]>([
     ['with one bit flipped', flipped],
     ['that is a web page', () => Buffer.from('<!doctype html><title>Log in to the network</title>')],
-  ])('%s is refused with what to do, and nothing of it is unpacked', async (_what, change) => {
+  ])('is rejected if it is %s, with advice, and not unpacked', async (_what, change) => {
     const path = join(folder, 'changed.tgz');
     await writeFile(path, change(await readFile(tarball!)));
     await expect(liftFiles(path, source.integrity, nets, folder)).rejects.toThrow(
@@ -103,7 +103,7 @@ describe.skipIf(!tarball)('a tarball', () => {
     expect(await readdir(folder)).toEqual(['changed.tgz']);
   });
 
-  test('with another net under the name is rejected with that name', async () => {
+  test('is rejected with the name of a net that has other contents', async () => {
     const swapped = [{ from: embedder.from, source_sha256: landmarks.source_sha256 }];
     await expect(liftFiles(tarball!, source.integrity, swapped, folder)).rejects.toThrow(
       `${embedder.from} in the tarball has SHA-256 ${embedder.source_sha256} but the manifest says ${landmarks.source_sha256}`,
@@ -111,7 +111,7 @@ describe.skipIf(!tarball)('a tarball', () => {
   });
 });
 
-test('a registry that cannot be reached gives a message to check the network', async () => {
+test('gives advice to check the network if the registry is unreachable', async () => {
   vi.stubEnv('npm_config_cache', join(folder, 'cache'));
   vi.stubEnv('npm_config_fetch_retries', '0');
   vi.stubEnv('npm_config_noproxy', '127.0.0.1');

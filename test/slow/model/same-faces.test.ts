@@ -35,7 +35,7 @@ async function closeCuts(): Promise<Buffer[]> {
   return (await Promise.all(cuts)).filter((_item, i) => i % 4 === 0);
 }
 
-test('an image has the same faces after any other image', async () => {
+test('returns the same faces for an image after any other image', async () => {
   const cuts = await closeCuts();
   const side = 900;
   const empty = await blank(side, side, 'jpeg');
@@ -55,7 +55,7 @@ test('an image has the same faces after any other image', async () => {
 
 const longest = 240_000;
 
-test('no more memory is held after 300 mixed images than after 100', { timeout: longest }, async () => {
+test('holds no more memory after 300 mixed images than after 100', { timeout: longest }, async () => {
   const options = { flags: ['--expose-gc'], longest };
   const child = await runChild(builds[0]!, 'memory.mjs', ['100', '300'], options);
   expect(child).toMatchObject({ code: 0, signal: null, stderr: '' });
@@ -99,7 +99,7 @@ const isSame = (one: Face, other: Face) =>
   keyOf(one) === keyOf(other) && cosine(one.embedding, other.embedding) > 0.98;
 
 describe.each([true, false])('with the fallback: %s', (use_heuristic_fallback) => {
-  test('each lower score has all faces of the one before', { timeout: images.length * 20_000 }, () => {
+  test('returns all faces of a higher min_det_score with a lower one', { timeout: images.length * 20_000 }, () => {
     const lost: string[] = [];
     let added = 0;
     for (const [name, image] of images) {

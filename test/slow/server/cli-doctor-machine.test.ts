@@ -22,7 +22,7 @@ describe('a port', () => {
   test.each<[whose: string, server: () => Server]>([
     ['a program that never answers', () => createServer(() => {})],
     ['another HTTP server', () => createHttpServer((_asked, answer) => answer.end('{"status":"fine"}'))],
-  ])('that %s has taken is wrong', async (_whose, start) => {
+  ])('fails if %s uses it', async (_whose, start) => {
     const server = start().listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
     await once(server, 'listening');
@@ -38,7 +38,7 @@ describe('a port', () => {
     expect(of('admin port').status).toBe('ok');
   });
 
-  test('that a facematch has taken is a warning, on either side', async () => {
+  test('warns if another facematch uses it, for either listener', async () => {
     const server = await TestServer.forTest();
     const { port } = new URL(server.adminAddress);
     const env = { FACEMATCH_PORT: String(server.port), FACEMATCH_ADMIN_PORT: port };
@@ -51,7 +51,7 @@ describe('a port', () => {
     expect((await diagnose(folder, env, { args: ['--strict'] })).code).toBe(1);
   });
 
-  test('for both listeners is wrong, also where one of them takes every address', async () => {
+  test('fails if both listeners share it, also if one of them listens on every address', async () => {
     const env = { FACEMATCH_HOST: '0.0.0.0', FACEMATCH_PORT: '47831', FACEMATCH_ADMIN_PORT: '47831' };
     const { code, of } = await diagnose(folder, env);
     expect(code).toBe(1);
@@ -63,7 +63,7 @@ describe('a port', () => {
 test.each([
   ['is missing', 'addon.node', 'did not load'],
   ['ends its process', 'addon.cjs', 'was ended by SIGILL'],
-])('an addon that %s is a line with its cure, and the JSON stays whole', async (_what, name, words) => {
+])('reports an addon that %s with its fix, in valid JSON', async (_what, name, words) => {
   writeFileSync(join(folder, 'addon.cjs'), "process.kill(process.pid, 'SIGILL')\n");
   const { code, of, stdout, stderr } = await diagnose(folder, { FACEMATCH_ADDON: join(folder, name) });
   expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
@@ -75,7 +75,7 @@ test.each([
 });
 
 describe('a copy of the program', () => {
-  test('that was not built lets the doctor say so', async () => {
+  test('reports a missing build in the doctor', async () => {
     const script = copyProgram(folder, []);
     const { code, of, findings } = await diagnose(folder, {}, { script });
     expect(code).toBe(1);
@@ -84,7 +84,7 @@ describe('a copy of the program', () => {
     expect(findings.filter(({ status }) => status === 'fail')).toHaveLength(1);
   });
 
-  test('takes a µWebSockets.js of one’s own, and warns of one that it cannot take', async () => {
+  test('accepts a custom µWebSockets.js, and warns about one that it cannot use', async () => {
     const version = '20.57.1';
     const own = join(folder, 'own');
     mkdirSync(own);
@@ -102,7 +102,7 @@ describe('a copy of the program', () => {
     expect(absent.value).toContain(`${folder}: Cannot find module`);
   });
 
-  test('without a package that the command line itself needs says so in one line', async () => {
+  test('reports a missing package of the command line in one line', async () => {
     const script = copyProgram(folder, ['commander']);
     const { code, stdout, stderr } = await run(script, ['doctor'], folder);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -117,7 +117,7 @@ describe('a copy of the program', () => {
  * installs.
  */
 test.skipIf(chooseTransport('auto').name === 'node')(
-  'the newest version loads, or else Node and the C library are there with which it is tried',
+  'loads the newest version, or has the Node and C library to try it with',
   () => {
     expect([chooseTransport('auto').uws?.startsWith('20.69.'), nextNode() !== undefined]).toContain(true);
   },

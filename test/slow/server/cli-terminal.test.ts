@@ -72,7 +72,7 @@ beforeAll(async () => {
 test.each([
   { env: {}, coloured: false },
   { env: { FORCE_COLOR: '1' }, coloured: true },
-])('in a pipe with $env, an error is coloured: $coloured', async ({ env, coloured }) => {
+])('colours an error in a pipe with $env: $coloured', async ({ env, coloured }) => {
   const { stderr } = await facematch('keys list', folder, env);
   expect(stderr).toContain('does not exist');
   expect(stderr.includes(colour)).toBe(coloured);
@@ -82,7 +82,7 @@ describe.skipIf(!hasTerminals)('on a terminal', () => {
   test.each([
     { env: {}, coloured: true },
     { env: { NO_COLOR: '1' }, coloured: false },
-  ])('with $env, answers and errors are coloured: $coloured', async ({ env, coloured }) => {
+  ])('colours results and errors with $env: $coloured', async ({ env, coloured }) => {
     for (const [line, code, words] of [
       ['match a.jpg b.png', 0, 'Match ('],
       ['keys list', 1, 'does not exist'],
@@ -98,7 +98,7 @@ describe.skipIf(!hasTerminals)('on a terminal', () => {
     ['detect --json a.jpg b.png', /images .*2\/2/],
     ['eval --json --mode fast few.tsv --images images', /images .*\d+\/\d+/],
     ['demo --json a.jpg b.png', /Starting a server/],
-  ])('%s shows progress on standard error, clears it, and leaves the JSON alone', async (line, bar) => {
+  ])('shows progress of %s on standard error, clears it, and keeps the JSON clean', async (line, bar) => {
     const { code, text } = await runOnTerminal(`${command} ${line} > out.json`, folder);
     expect({ code, text }).toEqual({ code: 0, text: expect.stringMatching(bar) });
     // The line is cleared last.
@@ -106,7 +106,7 @@ describe.skipIf(!hasTerminals)('on a terminal', () => {
     expect(JSON.parse(readFileSync(join(folder, 'out.json'), 'utf8'))).toBeTypeOf('object');
   });
 
-  test('Ctrl-C ends it at once, with 130, and never hid the cursor nor turned off wrapping', async () => {
+  test('exits at once with 130 on Ctrl-C, and never hides the cursor or turns off wrapping', async () => {
     const pictures = Array.from({ length: 300 }, () => 'a.jpg').join(' ');
     const terminal = new Terminal(`exec ${command} detect --json ${pictures} > out.json`, folder);
     await terminal.shows('1/300');
@@ -117,7 +117,7 @@ describe.skipIf(!hasTerminals)('on a terminal', () => {
     for (const changed of ['\u001b[?25l', '\u001b[?7l']) expect(text).not.toContain(changed);
   });
 
-  test('Ctrl-C ends `packs add` with 130, and leaves no copies of the nets behind', async () => {
+  test('exits `packs add` with 130 on Ctrl-C, and leaves no copies of the nets behind', async () => {
     const packs = newFolder();
     const embedder = projectPath('models/packs/default/embed.onnx');
     const made = once(watch(packs), 'change');
@@ -128,7 +128,7 @@ describe.skipIf(!hasTerminals)('on a terminal', () => {
     expect(readdirSync(packs)).toEqual([]);
   });
 
-  test('demo --open prints the page with the key in its fragment, and runs until Ctrl-C', async () => {
+  test("prints the page's URL with the key in its fragment (demo --open), and runs until Ctrl-C", async () => {
     const temporary = newFolder();
     const env = { TMPDIR: temporary, BROWSER: 'true' };
     const terminal = new Terminal(`exec ${command} demo --open`, folder, env);
@@ -139,7 +139,7 @@ describe.skipIf(!hasTerminals)('on a terminal', () => {
     expect(readdirSync(temporary)).toEqual([]);
   });
 
-  test('Ctrl-C ends a demo with 130, after its server and its folder', async () => {
+  test('exits a demo with 130 on Ctrl-C, after removing its server and folder', async () => {
     mkdirSync(join(folder, 'temporary'));
     const env = { TMPDIR: join(folder, 'temporary') };
     const terminal = new Terminal(`exec ${command} demo a.jpg b.png`, folder, env);

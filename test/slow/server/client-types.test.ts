@@ -47,7 +47,7 @@ async function compile(program: string, module = 'nodenext', types = ''): Promis
   return stdout + stderr;
 }
 
-test('real answers are values of the types', async () => {
+test('accepts real responses as values of the types', async () => {
   const server = await TestServer.forTest();
   const advanced = { path: paths.advanced };
   const answers = [
@@ -66,7 +66,7 @@ test('real answers are values of the types', async () => {
   expect(await compile(program.replace('"match":', '"score":'))).toMatch(/score.* does not exist/);
 });
 
-test('a code tells which members a problem has, as docs/clients/README.md shows', async () => {
+test('narrows the members of a problem by its code, as docs/clients/README.md shows', async () => {
   const page = readFileSync(projectPath('docs/clients/README.md'), 'utf8');
   const [, program] = page.match(/```ts\n(.*?)```/s)!;
   expect(await compile(program!, 'nodenext', 'node')).toBe('');
@@ -82,7 +82,7 @@ test.each([
   ['facematch/client', 'nodenext'],
   ['./facematch.mjs', 'node16'],
   ['./facematch.mjs', 'esnext'],
-])('a program of %s has its types (%s)', async (client, module) => {
+])('type-checks a program of %s (%s)', async (client, module) => {
   const program = `
 import { FacematchClient, FacematchError, type ManyAnswer, type MatchAnswer, type ImageBytes } from '${client}';
 const client = new FacematchClient({ url: 'http://127.0.0.1:8080', key: 'fm' });
@@ -106,12 +106,12 @@ export async function ask(one: ImageBytes, two: Uint8Array, signal?: AbortSignal
   for (const name of ['acuracy_mode', 'score', 'limit_pixels']) expect(faults).toContain(name);
 });
 
-test.each(copied)('%s imports nothing', (name) => {
+test.each(copied)('has no imports in %s', (name) => {
   const text = readFileSync(join(folder, name), 'utf8');
   expect(text).not.toMatch(/^import\b|\b(from|import\(|require\() ?['"]/m);
 });
 
-test('there is no code to import, and the OpenAPI document has the name of the package', async () => {
+test("exports no code to import, and the OpenAPI document under the package's name", async () => {
   const script = join(folder, 'program.mjs');
   writeFileSync(script, "import 'facematch/client-types';\n");
   expect((await run(script, [], folder)).stderr).toContain('ERR_PACKAGE_PATH_NOT_EXPORTED');
@@ -124,7 +124,7 @@ test('there is no code to import, and the OpenAPI document has the name of the p
  * Checked by the compiler (node scripts/test.mjs types): the server's own types come from its code, not from
  * the document.
  */
-test('the types are those of the server', () => {
+test('has the same types as the server', () => {
   expectTypeOf<Match>().toExtend<MatchAnswer>();
   expectTypeOf<ErrorCode>().toEqualTypeOf<OwnErrorCode>();
   type AllFields = Omit<AdvancedMatchFields, ImageField> & Omit<EmbedFields, 'image'> & PersonValues;

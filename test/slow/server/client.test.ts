@@ -69,7 +69,7 @@ async function answeredDuring(act: () => Promise<unknown>): Promise<Record<strin
 const refusals = (code: string) => `facematch_rejections_total{reason="load",code="${code}"}`;
 
 describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passing }) => {
-  test('shows what is wrong with a key, and asks once', async () => {
+  test('reports an invalid key, and sends one request', async () => {
     const counts = await answeredDuring(async () => {
       const failure = await ask('two.jpg', way({ key: 'fm_wrong' }));
       expect(failure).toMatchObject({ status: 401, code: 'invalid_api_key' });
@@ -79,7 +79,7 @@ describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passin
     expect(counts).toEqual({ invalid_api_key: 1 });
   });
 
-  test('comes again after 429, and not before Retry-After is over: one refusal, then the answer', async () => {
+  test('retries after 429, not before Retry-After: one rejection, then the result', async () => {
     // The token is taken when the client runs, so that its startup does not refill it.
     const through = await proxy(server.port, async (_socket, count) => {
       if (count === 1) await server.match({}, { key: keys.poor });
@@ -92,7 +92,7 @@ describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passin
     expect(counts).toEqual({ ok: 1, missing_field: 1, rate_limit_exceeded: 1 });
   });
 
-  test('does not wait where Retry-After asks for more than a minute', async () => {
+  test('does not wait if Retry-After is more than a minute', async () => {
     // Takes the token, unless it is gone.
     await server.match({}, { key: keys.poorest });
     const counts = await answeredDuring(async () => {
@@ -103,7 +103,7 @@ describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passin
     expect(counts).toEqual({ rate_limit_exceeded: 1 });
   });
 
-  test('comes again after 503, when the queue was full', async () => {
+  test('retries after 503 when the queue was full', async () => {
     gate.close();
     const held = [server.match(twoPhotos())];
     await server.metricBecomes('facematch_workers_busy', 1);
@@ -117,7 +117,7 @@ describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passin
     expect(await told).toMatchObject({ match: true });
   });
 
-  test('comes again when its connection is reset, and gives up when every one is', async () => {
+  test('retries when its connection is reset, and gives up when every one is', async () => {
     const through = await proxy(server.port, reset);
     const failure = await ask('two.jpg', way({ url: through.url }));
     through.close();
@@ -134,7 +134,7 @@ describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passin
     [502, 'Bad Gateway'],
     [307, 'Temporary Redirect\r\nlocation: http://127.0.0.1:1/'],
     [200, 'OK'],
-  ])('takes %i of a gateway for no answer', async (status, rest) => {
+  ])('treats %i of a gateway as no response', async (status, rest) => {
     const head = `HTTP/1.1 ${status} ${rest}\r\ncontent-length: 4\r\nconnection: close\r\n\r\n`;
     const gateway = await proxy(server.port, (socket) => answer(socket, `${head}Oops`));
     const failure = await ask('two.jpg', way({ url: gateway.url }));
@@ -250,13 +250,13 @@ const askIn = (
 
 describe.each(languages)('the client for %s', (language) => {
   const own = calls.filter(({ python }) => language === 'Node' || python !== undefined);
-  test.each(own)('answers as the server does: $what', async ({ asked, way, of = lasting, ...call }) => {
+  test.each(own)("returns the server's response: $what", async ({ asked, way, of = lasting, ...call }) => {
     const { status, body } = await asked();
     expect(status).toBe(200);
     expect(of(await askIn(language, call, way))).toEqual(of(body));
   });
 
-  test('refuses to be made without a key', async () => {
+  test('throws without a key', async () => {
     const call = {
       node: async () => new FacematchClient({ url: server.address, key: '' }),
       python: 'facematch.FacematchClient("http://localhost", "")',
@@ -264,7 +264,7 @@ describe.each(languages)('the client for %s', (language) => {
     await expect(askIn(language, call as never)).rejects.toThrow('no API key');
   });
 
-  test('gives a problem with its members', async () => {
+  test('throws a problem with its members', async () => {
     const call = {
       node: (client: FacematchClient) => client.match(one, two, { min_det_score: 0.4 }),
       python: 'client.match("one.jpg", "two.jpg", min_det_score=0.4)',
@@ -277,7 +277,7 @@ describe.each(languages)('the client for %s', (language) => {
     });
   });
 
-  test('gives up when no answer comes in time, and does not come again', async () => {
+  test('gives up after its timeout, and does not retry', async () => {
     gate.close();
     const through = await proxy(server.port, () => false);
     const call = {
@@ -312,13 +312,13 @@ describe('the client for Node', () => {
   });
 
   test.each([{ url: 'nowhere' }, { url: 'file:///etc/hosts' }, { key: 'a\nb' }])(
-    'that could ask nobody is not made: %j',
+    'throws for an invalid URL: %j',
     (options) => {
       expect(() => new FacematchClient({ ...way(), ...options })).toThrow(TypeError);
     },
   );
 
-  describe('whose signal is aborted', () => {
+  describe('with an aborted signal', () => {
     const reason = new Error('no longer wanted');
     const ask = (key: string) => {
       const leaving = new AbortController();
@@ -327,7 +327,7 @@ describe('the client for Node', () => {
       return { left, leave: () => leaving.abort(reason) };
     };
 
-    test('ends its request, which the server then gives up', async () => {
+    test('ends its request, which the server then cancels', async () => {
       gate.close();
       const { left, leave } = ask(server.key);
       await server.metricBecomes('facematch_workers_busy', 1);
@@ -400,7 +400,7 @@ describe.skipIf(!hasCurl)('match.sh', () => {
     { args: 'one.jpg three.jpg', exit: 1, out: /^no match: [\d.]+ % \(the threshold is 70 %\)\n/ },
     { args: 'one.jpg two.jpg one.jpg', exit: 0, out: /^match: / },
     { args: 'one.jpg nobody.png', exit: 2, err: /^error: 422 no_face_found: .*image2.*\n$/ },
-  ])('with $args exits with $exit', async ({ args, exit, out = /^$/, err = /^$/ }) => {
+  ])('exits with $exit for $args', async ({ args, exit, out = /^$/, err = /^$/ }) => {
     const { code, stdout, stderr } = await shell(args.split(' '), way());
     expect(code).toBe(exit);
     expect(stdout).toMatch(out);
@@ -412,7 +412,7 @@ describe.skipIf(!hasCurl)('match.sh', () => {
     ['no key', 'one.jpg two.jpg', { key: '' }, /FACEMATCH_KEY/],
     ['a file that is not there', 'one.jpg nowhere.jpg', {}, /nowhere\.jpg/],
     ['no address', 'one.jpg two.jpg', { url: 'nowhere' }, /^error: ./],
-  ])('asks nothing with %s, and says so', async (_what, args, other, words) => {
+  ])('sends no request with %s, and says why', async (_what, args, other, words) => {
     const counts = await answeredDuring(async () => {
       const { code, stdout, stderr } = await shell(args.split(' '), way(other));
       expect([code, stdout]).toEqual([2, '']);

@@ -108,7 +108,7 @@ const commands = documentedCommands()
   // A command is the same with and without npx.
   .filter(({ line }, at, all) => all.findIndex((one) => plain(one.line) === plain(line)) === at);
 
-test('there is something to run', () => {
+test('finds commands to run', () => {
   expect(commands.length).toBeGreaterThan(25);
 });
 
@@ -120,7 +120,7 @@ const samples = Object.values(paths).flatMap((item) =>
 );
 
 /** Python's program is read, not run, because it needs a package. */
-test.each(samples)('$operationId with $label, as the OpenAPI document shows', async (sample) => {
+test.each(samples)('runs $operationId with $label, as the OpenAPI document shows', async (sample) => {
   writeFileSync(join(folder, 'sample.mjs'), await challenged(sample.source));
   const line = {
     Shell: sample.source.replace(/^curl /, 'curl --fail-with-body '),
@@ -134,7 +134,7 @@ test.each(samples)('$operationId with $label, as the OpenAPI document shows', as
   expect(answer.slice(0, 100)).not.toMatch(/^{"type":/);
 });
 
-test.each(commands)('$line ($file)', async ({ line }) => {
+test.each(commands)('runs $line ($file)', async ({ line }) => {
   // An error response of the server is a failure of the documented command.
   const { code, stdout, stderr } = await run(line.replace(/^curl /, 'curl --fail-with-body '));
   expect(code, `${stdout}\n${stderr}`).toBe(0);
@@ -162,7 +162,7 @@ test.each(languages)('runs docs/examples/$program', async ({ program, command })
   expect(stdout + stderr).toMatch(/"match": ?true/);
 });
 
-test("the README's block waits for the server, and the answer below it is the demo's", async () => {
+test("waits for the server in the README's block, and shows the demo's response below it", async () => {
   const readme = pages.get('README.md')!;
   const [, request] = /^(curl (?:.*\\\n)*.*)$/m.exec(readme)!;
   expect(request).toContain('--retry-connrefused');

@@ -61,7 +61,7 @@ describe('express', () => {
     expect([status, body]).toEqual([200, { verified: true, advice: expect.any(Array) }]);
   });
 
-  test('does not verify somebody else', async () => {
+  test('does not verify another person', async () => {
     expect(await verify('anna', formOf({ selfie: samples.two }))).toMatchObject([200, { verified: false }]);
   });
 
@@ -107,7 +107,7 @@ describe('next', () => {
   });
 });
 
-test('python writes a line for each pair, and says which could not be compared', async () => {
+test('writes a line for each pair in Python, and reports pairs that could not be compared', async () => {
   writeFileSync(
     join(folder, 'pairs.csv'),
     'image1,image2\none.jpg,three.jpg\none.jpg,two.jpg\none.jpg,none.jpg\none.jpg,missing.jpg\n',
@@ -136,7 +136,7 @@ describe.skipIf(!isThere('go'))('go', () => {
       GOCACHE: join(folder, 'go-cache'),
     });
 
-  test('matches one person, and nobody else', { timeout: 180_000 }, async () => {
+  test('matches one person, and no one else', { timeout: 180_000 }, async () => {
     expect((await verify('one.jpg', 'three.jpg')).stdout).toMatch(/^Match \([\d.]+ % ≥ 70 %\)\n$/);
     const other = await verify('one.jpg', 'two.jpg');
     expect(other.stdout).toMatch(/^No match \([\d.]+ % is below the threshold of 70 %\)\n$/);

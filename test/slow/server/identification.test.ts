@@ -37,7 +37,7 @@ beforeAll(async () => {
   return () => Promise.all([database.close(), server.stop()]);
 });
 
-describe('those of a folder', () => {
+describe('the people of a folder', () => {
   test('are enrolled, with several photos of one', async () => {
     expect(await enrol(client, database, file('people'))).toEqual({ enrolled: 8, leftOut: [] });
   });
@@ -59,12 +59,12 @@ describe('those of a folder', () => {
     await expect(identify(client, database, two)).rejects.toMatchObject({ code: 'photos_disagree' });
   });
 
-  test('are not taken for a stranger', async () => {
+  test('do not match a person who is not enrolled', async () => {
     const { results } = await identify(client, database, [file('stranger.jpg')]);
     expect(results.filter(matches)).toEqual([]);
   });
 
-  test('are compared with what is of the same pack, version and mode alone, by the index too', async () => {
+  test('are compared only with embeddings of the same pack, version and mode, also by the index', async () => {
     const visitor = [file('visitor.jpg')];
     const before = await identify(client, database, visitor);
     const { face } = await embed(client, file('visitor.jpg'));
@@ -78,7 +78,7 @@ describe('those of a folder', () => {
   });
 });
 
-test('photos of two people under one name are left out', async () => {
+test('omits photos of two people under one name', async () => {
   mkdirSync(file('mixed/anna'), { recursive: true });
   for (const name of ['visitor.jpg', 'stranger.jpg']) copyFileSync(file(name), file(`mixed/anna/${name}`));
   expect(await enrol(client, database, file('mixed'))).toEqual({
@@ -87,7 +87,7 @@ test('photos of two people under one name are left out', async () => {
   });
 });
 
-test('an image that does not do is left out, and named', async () => {
+test('omits and names an unusable image', async () => {
   mkdirSync(file('poor'));
   await (cutOuts() as Sharp[])[0]!.resize(60).jpeg().toFile(file('poor/small.jpg'));
   expect(await enrol(client, database, file('poor'))).toEqual({
@@ -96,7 +96,7 @@ test('an image that does not do is left out, and named', async () => {
   });
 });
 
-test('the commands of the page do what it says', async () => {
+test('runs the commands of the page with the documented results', async () => {
   const lines = documentedCommands()
     .map(({ line }) => line)
     .filter((line) => /^node docs\/examples\/pgvector\/people/.test(line));

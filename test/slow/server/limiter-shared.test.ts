@@ -76,7 +76,7 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
   const heldFor = (key: string) => redis.tell((told) => told.get(`facematch:bucket:${idOf(key)}`));
   const clients = () => redis.tell((told) => told.client('LIST') as Promise<string>);
 
-  test('is one limit, whichever of them is asked, of which Redis keeps the id of the key and four numbers', async () => {
+  test('is one limit for all replicas, and Redis keeps only the id of the key and four numbers', async () => {
     expect(await ask(a, keys.one)).toBe(200);
     expect(await heldFor(keys.one)).toMatch(/^4[\d.]* [\d.]+ 0\.001\d* 5$/);
     expect(await ask(b, keys.one)).toBe(200);
@@ -84,7 +84,7 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
     expect(await ask(b, keys.one)).toBe(429);
   });
 
-  test('lets a caller who is refused cost Redis nothing until there is a token', async () => {
+  test('sends no request of a rejected client to Redis until there is a token', async () => {
     const before = await a.metric(decisions);
     const all = await statuses(50, () => ask(a, keys.refused));
     expect(all.filter((status) => status === 200)).toHaveLength(5);
@@ -92,7 +92,7 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
     expect(await a.metric(fallbacks)).toBe(0);
   });
 
-  test('gets the tokens of a request back that the full queue refuses', async () => {
+  test('returns the tokens of a request that the full queue rejects', async () => {
     a.gate.close();
     const running = a.match(twoPhotos(), { key: keys.full });
     await a.metricBecomes('facematch_workers_busy', 1);
@@ -104,14 +104,14 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
     expect((await running).status).toBe(200);
   });
 
-  test('goes on when its script is no longer known, or when a bucket cannot be read', async () => {
+  test('continues when Redis has lost its script, or a bucket is unreadable', async () => {
     await redis.tell((told) => told.script('FLUSH'));
     await redis.tell((told) => told.hset(`facematch:bucket:${idOf(keys.odd)}`, 'tokens', '1'));
     expect(await statuses(6, () => ask(a, keys.odd))).toEqual([200, 200, 200, 200, 200, 429]);
     expect(await a.metric(fallbacks)).toBe(0);
   });
 
-  test('is charged the body of a request by its key, and leaves the other keys of the same address their memory', async () => {
+  test('charges body memory to the key, and leaves other keys of the same IP address their memory', async () => {
     const stalled = new RawClient(b.port);
     stalled.write(b.photoRequest().subarray(0, -1000));
     await uploaded(b, Number(length) - 1000);
@@ -120,7 +120,7 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
     stalled.leave();
   });
 
-  test('skips the body behind a refusal, and the connection serves the next request', async () => {
+  test('skips the body after a rejection, and serves the next request on the connection', async () => {
     expect(await ask(a, early)).toBe(200);
     // This server has not seen it, and asks.
     const client = new RawClient(b.port);
@@ -134,7 +134,7 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
     client.leave();
   });
 
-  test('lets a server end at once', async () => {
+  test('lets a server shut down at once', async () => {
     const lines = async () => (await clients()).split('\n').length;
     const before = await lines();
     const server = await startShared();
@@ -143,7 +143,7 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
     await expect.poll(lines).toBe(before);
   });
 
-  test('needs no more of Redis than docs/replicas.md says', async () => {
+  test('needs only the Redis permissions of docs/replicas.md', async () => {
     const page = readFileSync(projectPath('docs/replicas.md'), 'utf8');
     const [, rights = ''] = /^ACL SETUSER facematch (.+)$/m.exec(page) ?? [];
     await redis.tell((told) =>
@@ -156,7 +156,7 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
     expect(await server.metric(fallbacks)).toBe(0);
   });
 
-  test('goes on without a word when Redis closes the connection, because it was idle', async () => {
+  test('reconnects silently when Redis closes an idle connection', async () => {
     const connections = async () =>
       [...(await clients()).matchAll(/^id=(\d+) .* cmd=eval/gm)].map(([, id]) => Number(id));
     await redis.tell((told) => told.config('SET', 'timeout', '1'));
@@ -173,7 +173,7 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
     await redis.tell((told) => told.config('SET', 'timeout', '0'));
   });
 
-  test('leaves a caller what was left of the shared bucket when Redis is killed, and no fresh burst', async () => {
+  test('keeps the remaining tokens of the shared bucket when Redis is killed, without a fresh burst', async () => {
     expect(await statuses(3, () => ask(a, keys.away))).toEqual([200, 200, 200]);
     expect(await ask(b, keys.away)).toBe(200);
     await redis.kill();
@@ -182,7 +182,7 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
   });
 });
 
-describe.skipIf(!redisInstalled)('a Redis that is away', () => {
+describe.skipIf(!redisInstalled)('an unavailable Redis', () => {
   let server: TestServer;
   beforeAll(async () => {
     const stop = await startRedis();
@@ -201,7 +201,7 @@ describe.skipIf(!redisInstalled)('a Redis that is away', () => {
     ],
   ];
 
-  test.each(faults)('because it is %s loses no request, is told once, and comes back', async (...fault) => {
+  test.each(faults)('loses no request, is reported once, and is used again later: %s', async (...fault) => {
     const [, reason, away, back] = fault;
     const earlier = changes(server);
     const alone = await server.metric(fallbacks);
@@ -227,7 +227,7 @@ describe.skipIf(!redisInstalled)('a Redis that is away', () => {
   });
 
   /** While it is stopped a request waits for 200 ms: long enough for a body to arrive meanwhile. */
-  describe('and stopped', () => {
+  describe('a paused Redis', () => {
     let client: RawClient;
     let whole: Buffer;
     beforeEach(() => {
@@ -241,7 +241,7 @@ describe.skipIf(!redisInstalled)('a Redis that is away', () => {
       await server.metricBecomes(up, 1);
     });
 
-    test('makes at most the first request wait for it', async () => {
+    test('delays at most the first request', async () => {
       await Promise.all(Array.from({ length: 8 }, () => ask(server)));
       await server.metricBecomes(up, 0);
       const asked = await server.metric(decisions);
@@ -251,14 +251,14 @@ describe.skipIf(!redisInstalled)('a Redis that is away', () => {
       expect(await server.metric(decisions)).toBe(asked);
     });
 
-    test('lets a body go on where it was', async () => {
+    test('keeps the received part of a body', async () => {
       client.write(whole.subarray(0, 70_000));
       await server.metricBecomes(up, 0);
       client.write(whole.subarray(70_000));
       expect(await client.answer()).toMatchObject({ status: 200, body: { match: true } });
     });
 
-    test('lets a body be refused when all together have no memory left, and the memory is given back', async () => {
+    test('rejects a body when the memory for bodies is exhausted, and releases it', async () => {
       client.write(whole.subarray(0, -1000));
       await uploaded(server, Number(length) - 1000);
       const refused = await server.sendRaw(whole.subarray(0, -1000));
@@ -268,7 +268,7 @@ describe.skipIf(!redisInstalled)('a Redis that is away', () => {
       await uploaded(server, 0);
     });
 
-    test('lets a body be dropped with a client that leaves', async () => {
+    test('drops the body of a client that leaves', async () => {
       const request_id = 'left-while-waiting';
       client.write(server.photoRequest({ 'x-request-id': request_id }).subarray(0, 1000));
       await server.metricBecomes('facematch_requests_in_flight', 1);
@@ -279,10 +279,10 @@ describe.skipIf(!redisInstalled)('a Redis that is away', () => {
   });
 });
 
-describe.skipIf(!redisInstalled)('at the start', () => {
+describe.skipIf(!redisInstalled)('Redis at startup', () => {
   beforeEach(startRedis);
 
-  test('a Redis that is not running keeps no server from getting ready, which shares once it can', async () => {
+  test('becomes ready without Redis, and shares limits once Redis runs', async () => {
     await redis.kill();
     const server = await serve();
     expect(await ask(server)).toBe(200);
@@ -296,7 +296,7 @@ describe.skipIf(!redisInstalled)('at the start', () => {
   test.each([
     ['wrong', 'hunter2-wrong'],
     ['not needed', undefined],
-  ])('a password that is %s is told of without it', async (_what, wanted) => {
+  ])('reports a password that is %s without quoting it', async (_what, wanted) => {
     const secret = 'hunter2';
     if (wanted !== undefined) await redis.tell((told) => told.config('SET', 'requirepass', wanted));
     const server = await serve({ FACEMATCH_LIMITER: `redis://:${secret}@127.0.0.1:${redis.port}` });
@@ -308,7 +308,7 @@ describe.skipIf(!redisInstalled)('at the start', () => {
     expect(all).toContain(`redis://:***@127.0.0.1:${redis.port}/0`);
   });
 
-  test('a Redis behind TLS is reached, and one whose certificate is not trusted ends no server, even late', async () => {
+  test('connects with TLS, and survives an untrusted certificate, even late', async () => {
     const { cert, key } = makePair(home.folder, 'redis');
     const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', cert];
     await redis.kill();

@@ -66,21 +66,21 @@ const ends = ranges.flatMap(({ name, least, most }) => [
 ]);
 
 test.each(ends.filter(({ alone }) => alone))(
-  '$name at $value',
+  'works with $name at $value',
   { timeout: 300_000 },
   async ({ name, value, outcome }) => {
     expect(outcome).toContain(await answerWith({ ...together[name], [variableOf(name)]: value }));
   },
 );
 
-test('all others at their smallest', async () => {
+test('works with all others at their minimum', async () => {
   const others = ranges.filter(({ name }) => !(name in smallest) && name !== 'keep_alive_s');
   expect(others.length).toBeGreaterThan(8);
   const env = Object.fromEntries(others.map(({ name, least }) => [variableOf(name), least]));
   expect(await answerWith(env)).toBe(200);
 });
 
-test('all others at their largest, and a body of unknown length that is larger than any memory that is kept', async () => {
+test('works with all others at their maximum, and a body of unknown length larger than any kept memory', async () => {
   // Both listeners cannot have one port.
   const others = ranges.filter(({ name }) => ![...apart, 'admin_port'].includes(name));
   const env = Object.fromEntries(others.map(({ name, most }) => [variableOf(name), most]));

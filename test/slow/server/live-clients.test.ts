@@ -26,7 +26,7 @@ async function writeFrames(steps: readonly string[]): Promise<string[]> {
   });
 }
 
-test('the client for Node verifies a person, and does not send a used challenge again', async () => {
+test('verifies a person with the client for Node, and does not send a used challenge again', async () => {
   const client = new FacematchClient(way);
   const { challenge, steps } = await client.challenge();
   const frames: Buffer[] = await turnedFrames(posesOf(steps));
@@ -37,14 +37,14 @@ test('the client for Node verifies a person, and does not send a used challenge 
   await expect(again).rejects.toMatchObject({ code: 'invalid_challenge', problem: { reason: 'used' } });
 });
 
-test.skipIf(!hasPython)('the client for Python verifies a person', async () => {
+test.skipIf(!hasPython)('verifies a person with the client for Python', async () => {
   const { challenge, steps } = await askPython('client.challenge()', way);
   const frames = JSON.stringify(await writeFrames(steps));
   const answer = await askPython(`client.live("${challenge}", ${frames}, ["reference.jpg"])`, way);
   expect(answer).toMatchObject({ verified: true, live: true });
 });
 
-test.skipIf(!hasCurl)('the shell script verifies a person, and says why where it does not', async () => {
+test.skipIf(!hasCurl)('verifies a person with the shell script, which reports the reason if it does not', async () => {
   const env = { PATH: process.env.PATH, FACEMATCH_URL: way.url, FACEMATCH_KEY: way.key };
   const run = (...args: string[]) => execute(projectPath('docs/clients/live.sh'), args, folder, env);
   const { stdout } = await run('challenge');

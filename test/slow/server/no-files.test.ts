@@ -94,12 +94,12 @@ beforeAll(async () => {
   if (hasStrace) trace = await traceOf(traceFile, pid);
 }, 180_000);
 
-test('requests of every kind were answered', () => {
+test('responds to requests of every kind', () => {
   const twice = 2 * rounds;
   expect(statuses).toEqual({ 200: twice, 400: twice, 401: rounds, 415: twice, 422: twice });
 });
 
-describe.skipIf(!hasStrace)('the trace of a whole life of the server', () => {
+describe.skipIf(!hasStrace)('a trace of the server from startup to shutdown', () => {
   test('shows that it read its keys and its models', () => {
     const seen = trace.join('\n');
     expect(seen).toMatch(/keys\.json", O_RDONLY/);
@@ -107,7 +107,7 @@ describe.skipIf(!hasStrace)('the trace of a whole life of the server', () => {
     expect(trace.some((line) => line.includes('+++ exited with 0 +++'))).toBe(true);
   });
 
-  test('shows no file that was made or opened for writing', () => {
+  test('shows no file that was created or opened for writing', () => {
     expect(writes(trace).filter((line) => !noFiles.test(line))).toEqual([]);
   });
 });
@@ -115,13 +115,13 @@ describe.skipIf(!hasStrace)('the trace of a whole life of the server', () => {
 describe('the log of these requests', () => {
   const log = () => server.stderr.join('\n');
 
-  test('holds neither the key nor its secret, and names it by its id', () => {
+  test('contains neither the key nor its secret, and names it by its id', () => {
     expect(log()).not.toContain(server.key);
     expect(log()).not.toContain(server.key.split('_')[2]);
     expect(log()).toContain(`"key_id":"${idOf(server.key)}"`);
   });
 
-  test.each(['latin1', 'hex', 'base64', 'base64url'] as const)('holds no image as %s', (encoding) => {
+  test.each(['latin1', 'hex', 'base64', 'base64url'] as const)('contains no image as %s', (encoding) => {
     for (const picture of Object.values(samples)) {
       // The first two bytes are those of every JPEG; an encoder may begin at any of three places.
       for (const start of [0, 1, 2, 3, 600, 601, 602]) {
@@ -130,12 +130,12 @@ describe('the log of these requests', () => {
     }
   });
 
-  test('holds no row of numbers that could be an embedding', () => {
+  test('contains no row of numbers that could be an embedding', () => {
     expect(log()).not.toMatch(/-?\d\.\d+(,\s*-?\d\.\d+){7}/);
     expect(log()).not.toMatch(/embedding|Float32Array/);
   });
 
-  test('holds no path, no name of a file, and nothing else that the client wrote', () => {
+  test('contains no path, no file name, and nothing else that the client wrote', () => {
     for (const secret of [home.folder, projectPath('.'), secretName, 'secret-field', 'secret-value']) {
       expect(log()).not.toContain(secret);
     }

@@ -26,7 +26,7 @@ const deadlines = (answers: readonly { status: number }[]) =>
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 504));
 
 describe('a worker that is stuck in a native call', () => {
-  test('is replaced, costs its client the time, and its image is rejected from then on', async () => {
+  test('is replaced after the timeout, and its image is rejected from then on', async () => {
     deadlines([await detect(sticky(1))]);
     await stuck(1);
     await workers(2);
@@ -41,7 +41,7 @@ describe('a worker that is stuck in a native call', () => {
     });
   });
 
-  test('is replaced as often as there are workers, and makes the process unhealthy only when all are blocked', async () => {
+  test('is replaced at most once per worker, and makes the process unhealthy only when all are blocked', async () => {
     deadlines([await detect(sticky(2))]);
     await stuck(2);
     await workers(2);
@@ -51,7 +51,7 @@ describe('a worker that is stuck in a native call', () => {
     expect(await server.probe('/healthz')).toEqual([503, { status: 'stuck' }]);
   });
 
-  test('counts no more when the call returns', async () => {
+  test('is not counted any more when the call returns', async () => {
     const writer = await open(fifo, 'w');
     await writer.write('....');
     await writer.close();

@@ -134,7 +134,7 @@ describe.each([...new Set([transport, 'node'])])('on %s', (FACEMATCH_HTTP) => {
     const sents = requests.filter(
       ([, status]) => status === 200 || !('FACEMATCH_EMBEDDING_CACHE_SIZE' in env),
     );
-    test.each(sents)('%s leaves nothing', async (_what, status, sent) => {
+    test.each(sents)('leaves nothing after %s', async (_what, status, sent) => {
       const { photo, needles } = marked();
       const client = 'FACEMATCH_TLS_CERT' in env ? await rawTls(server.port) : new RawClient(server.port);
       const unwiped = () => countInMemory(server.child.pid!, needles);
