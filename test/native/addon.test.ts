@@ -180,10 +180,13 @@ describe('misuse of the addon', () => {
       expect(() => addon.analyse(pack, one, analyseOptions, wrong)).toThrow(/one byte last/);
   });
 
-  it.each([undefined, new Uint8Array(4), [1], new Float32Array(100)])('throws for %o instead of embeddings', (value) => {
-    expect(() => addon.cohortScores(pack, value as never)).toThrow(/^Expected/);
-    expect(() => addon.cohortScores(pack, new Float32Array(), 5 as never)).toThrow(/one byte last/);
-  });
+  it.each([undefined, new Uint8Array(4), [1], new Float32Array(100)])(
+    'throws for %o instead of embeddings',
+    (value) => {
+      expect(() => addon.cohortScores(pack, value as never)).toThrow(/^Expected/);
+      expect(() => addon.cohortScores(pack, new Float32Array(), 5 as never)).toThrow(/one byte last/);
+    },
+  );
 
   const absent = undefined as never;
   it.each<[what: string, call: () => unknown, message: RegExp]>([
@@ -199,15 +202,18 @@ describe('misuse of the addon', () => {
     expect(call).toThrow(message);
   });
 
-  it.each([join(pack, 'missing'), projectPath('src'), ''])('throws for a folder without the nets, %j', (directory) => {
-    expect(() => addon.loadPack(directory, manifest)).toThrow(/detect\.onnx/);
-    expect(() => addon.cohortScores(directory, new Float32Array(512))).toThrow('was not loaded');
-    expect(addon.analyse(directory, one, analyseOptions)).toStrictEqual({
-      ok: false,
-      code: 'internal_error',
-      message: `the pack in "${directory}" was not loaded`,
-    });
-  });
+  it.each([join(pack, 'missing'), projectPath('src'), ''])(
+    'throws for a folder without the nets, %j',
+    (directory) => {
+      expect(() => addon.loadPack(directory, manifest)).toThrow(/detect\.onnx/);
+      expect(() => addon.cohortScores(directory, new Float32Array(512))).toThrow('was not loaded');
+      expect(addon.analyse(directory, one, analyseOptions)).toStrictEqual({
+        ok: false,
+        code: 'internal_error',
+        message: `the pack in "${directory}" was not loaded`,
+      });
+    },
+  );
 
   it('keeps the loaded pack in use when another fails to load', () => {
     expect(() => addon.loadPack(join(pack, 'missing'), manifest)).toThrow();

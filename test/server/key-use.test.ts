@@ -27,9 +27,9 @@ async function limit(key: string): Promise<void> {
 }
 
 test.each([
-  ['it has', narrow, async () => {}],
-  ['it gets while its requests run', shop, limit],
-])('runs as many requests of a key at once as the limit that %s allows', async (_when, key, change) => {
+  ['has', narrow, async () => {}],
+  ['gets while its requests run', shop, limit],
+])('allows as many running requests as the limit that a key %s', async (_when, key, change) => {
   gate.close();
   const ask = () => server.match(twoPhotos(), { key });
   const running = [ask(), ask()];

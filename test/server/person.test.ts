@@ -122,15 +122,12 @@ test('tells a key that cannot pay for that many photos how many it can send', as
 test.each([
   [{ 'content-type': 'multipart/form-data; boundary=x', 'content-length': '68003000' }, 20 * 1024 ** 2],
   [{ 'content-type': 'application/json', 'content-length': '90670000' }, (80 / 3) * 1024 ** 2 + 64 * 1024],
-])(
-  'rejects seventeen photos of 4 MB before they are sent, with advice: %j',
-  async (headers, limit) => {
-    const line = `POST ${paths.person} HTTP/1.1`;
-    const { status, body } = await server.sendRaw(server.head({ ...headers, 'x-api-key': keys.all }, line));
-    expect([status, body.code, body.limit_bytes]).toEqual([413, 'body_too_large', Math.ceil(limit)]);
-    expect(body.detail).toContain('FACEMATCH_MAX_BODY_BYTES');
-  },
-);
+])('rejects seventeen photos of 4 MB before they are sent, with advice: %j', async (headers, limit) => {
+  const line = `POST ${paths.person} HTTP/1.1`;
+  const { status, body } = await server.sendRaw(server.head({ ...headers, 'x-api-key': keys.all }, line));
+  expect([status, body.code, body.limit_bytes]).toEqual([413, 'body_too_large', Math.ceil(limit)]);
+  expect(body.detail).toContain('FACEMATCH_MAX_BODY_BYTES');
+});
 
 test('warns about a person behind a larger face', async () => {
   // The other one is in the third sample photo, but not in front.

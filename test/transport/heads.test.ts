@@ -54,16 +54,19 @@ describe('request headers', () => {
     ['of CONNECT', 'CONNECT a:443 HTTP/1.1\r\nhost: a\r\n\r\n', { node: 405, uws: 505 }],
     ['of TLS', '\x16\x03\x01\x02\0\x01\0\r\n\r\n', { node: 400, uws: 505 }],
     ['with two framings', server.chunkedHead({ 'content-length': '5' }) + lastChunk, everywhere(400)],
-  ])('get the expected response, or are counted if µWS drops them: %s', async (_what, text, { [transport]: status }) => {
-    const silent = 'facematch_connections_silent_total';
-    const before = await server.metric(silent);
-    const client = new RawClient(server.port);
-    await writePieces(client, text);
-    if (status === undefined) client.socket.end();
-    expect(await statusOf(client)).toBe(status);
-    client.leave();
-    if (status === undefined) await server.metricBecomes(silent, before + 1);
-  });
+  ])(
+    'get the expected response, or are counted if µWS drops them: %s',
+    async (_what, text, { [transport]: status }) => {
+      const silent = 'facematch_connections_silent_total';
+      const before = await server.metric(silent);
+      const client = new RawClient(server.port);
+      await writePieces(client, text);
+      if (status === undefined) client.socket.end();
+      expect(await statusOf(client)).toBe(status);
+      client.leave();
+      if (status === undefined) await server.metricBecomes(silent, before + 1);
+    },
+  );
 
   test('are rejected if they are larger than µWS reads at once; a reset may overtake the response', async () => {
     const client = new RawClient(server.port);
@@ -94,26 +97,32 @@ describe('a chunked body', () => {
     ['with a trailer', upload(`${size}\r\n`, '0\r\nx: 1\r\n\r\n'), { node: 200, uws: 505 }],
     ['with a bare LF behind a size', upload(`${size}\n`, lastChunk), { node: 400, uws: 200 }],
     ['of no size', upload('zz\r\n', lastChunk), everywhere(400)],
-  ])('gets a response if it has %s, and none of it is read as a request', async (_what, bytes, { [transport]: status }) => {
-    const client = new RawClient(server.port);
-    client.write(bytes);
-    expect(await statusOf(client)).toBe(status);
-    if (transport !== 'node') await client.closed;
-    client.leave();
-  });
+  ])(
+    'gets a response if it has %s, and none of it is read as a request',
+    async (_what, bytes, { [transport]: status }) => {
+      const client = new RawClient(server.port);
+      client.write(bytes);
+      expect(await statusOf(client)).toBe(status);
+      if (transport !== 'node') await client.closed;
+      client.leave();
+    },
+  );
 });
 
-test.each(['100-continue', '100-Continue', '100-CONTINUE'])('meets %s', async (expectation) => {
-  const body = photoForm();
-  const client = new RawClient(server.port);
-  client.write(server.lengthHead(body.length, { expect: expectation }));
-  await client.until(() => client.text.includes('\r\n\r\n'));
-  expect(client.text).toBe('HTTP/1.1 100 Continue\r\n\r\n');
-  client.write(body);
-  const { status, headers, body: answer } = await client.answer();
-  expect([status, answer.match, headers.get('x-request-id')]).toEqual([200, true, answer.request_id]);
-  client.leave();
-});
+test.each(['100-continue', '100-Continue', '100-CONTINUE'])(
+  'meets the expectation %s',
+  async (expectation) => {
+    const body = photoForm();
+    const client = new RawClient(server.port);
+    client.write(server.lengthHead(body.length, { expect: expectation }));
+    await client.until(() => client.text.includes('\r\n\r\n'));
+    expect(client.text).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+    client.write(body);
+    const { status, headers, body: answer } = await client.answer();
+    expect([status, answer.match, headers.get('x-request-id')]).toEqual([200, true, answer.request_id]);
+    client.leave();
+  },
+);
 
 test('sends the response on node:http if bytes after a body are no request', async () => {
   const client = new RawClient(server.port);

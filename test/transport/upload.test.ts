@@ -162,28 +162,25 @@ test.each<[string, string]>([
   // As the last field, which node:http ignores.
   ['an empty length', 'content-length: \r\n'],
   ['an unknown transfer coding', 'transfer-encoding: gzip, chunked\r\n'],
-])(
-  'rejects headers with %s and closes, in however many packets they arrive',
-  async (_what, lines) => {
-    const plain = server.head({ 'x-note': 'GET /smuggled HTTP/1.1' });
-    const head = `${plain.slice(0, -2)}${lines}\r\n`;
-    // The second packet looks like a separate request.
-    const middle = head.indexOf('GET /smuggled');
-    for (const places of [[], [middle]]) {
-      const one = new RawClient(server.port);
-      one.socket.setNoDelay(true);
-      const text = `${head}GET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n`;
-      for (const [at, from] of [0, ...places].entries()) {
-        await new Promise((written) => one.socket.write(text.slice(from, places[at]), written));
-        await server.metric('facematch_ready');
-      }
-      const answer = await one.answer();
-      expect(answer.body).toMatchObject({ status: 400, code: 'invalid_multipart' });
-      await one.closed;
-      expect(one.text).not.toContain('not_found');
+])('rejects headers with %s and closes, in however many packets they arrive', async (_what, lines) => {
+  const plain = server.head({ 'x-note': 'GET /smuggled HTTP/1.1' });
+  const head = `${plain.slice(0, -2)}${lines}\r\n`;
+  // The second packet looks like a separate request.
+  const middle = head.indexOf('GET /smuggled');
+  for (const places of [[], [middle]]) {
+    const one = new RawClient(server.port);
+    one.socket.setNoDelay(true);
+    const text = `${head}GET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n`;
+    for (const [at, from] of [0, ...places].entries()) {
+      await new Promise((written) => one.socket.write(text.slice(from, places[at]), written));
+      await server.metric('facematch_ready');
     }
-  },
-);
+    const answer = await one.answer();
+    expect(answer.body).toMatchObject({ status: 400, code: 'invalid_multipart' });
+    await one.closed;
+    expect(one.text).not.toContain('not_found');
+  }
+});
 
 test('rejects headers with an ambiguous body length, whatever the body looks like', async () => {
   const fake = Buffer.from('\r\n\r\nGET /smuggled HTTP/1.1\r\nhost: x\r\nx: ');

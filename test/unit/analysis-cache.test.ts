@@ -53,7 +53,7 @@ function cached(pictures: number) {
 }
 
 describe('AnalysisCache', () => {
-  test('looks at an image once, and gives the same analysis again in no time', async () => {
+  test('analyses an image once, and returns the same analysis again with zero times', async () => {
     const { cache, ask, looked } = cached(8);
     const first = await ask(['one', 'three']).done;
     expect(first.outcomes).toEqual([analysis(3), analysis(5)]);
@@ -71,7 +71,7 @@ describe('AnalysisCache', () => {
     { use_heuristic_fallback: false },
     { max_pixels: 1e6 - 1 },
     { min_side: 17 },
-  ])('an image is another one with %j', async (more) => {
+  ])('analyses an image again with %j', async (more) => {
     const { ask, looked } = cached(8);
     await ask(['one']).done;
     await ask(['one'], { ...options, ...more }).done;
@@ -86,14 +86,14 @@ describe('AnalysisCache', () => {
     expect(looked).toEqual(['one', 'one']);
   });
 
-  test('the one that was used least recently makes room', async () => {
+  test('evicts the least recently used analysis', async () => {
     const { cache, ask, looked } = cached(2);
     for (const text of ['one', 'two', 'one', 'three', 'one', 'two']) await ask([text]).done;
     expect(looked).toEqual(['one', 'two', 'three', 'two']);
     expect(cache.size).toBe(2);
   });
 
-  test.each(['damaged', 'cut short'])('an image that is %s is not kept', async (text) => {
+  test.each(['damaged', 'cut short'])('does not keep an image that is %s', async (text) => {
     const { cache, ask, looked } = cached(2);
     await ask([text]).done;
     await ask([text]).done;
@@ -101,7 +101,7 @@ describe('AnalysisCache', () => {
     expect(cache.size).toBe(0);
   });
 
-  test('a cancelled request rejects with the reason', async () => {
+  test('rejects a cancelled request with the reason', async () => {
     const ticket = cached(2).ask(['one']);
     ticket.cancel(new Error('left'));
     await expect(ticket.done).rejects.toThrow('left');

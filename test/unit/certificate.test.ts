@@ -37,7 +37,7 @@ function refusal(files: Pair): UnusableFile {
   throw new Error('The files were taken');
 }
 
-test('relative paths become absolute, and nothing is no pair', () => {
+test('makes relative paths absolute, and returns nothing for no paths', () => {
   expect(certificateFiles('a.pem', '/b.pem')).toEqual({ cert: join(process.cwd(), 'a.pem'), key: '/b.pem' });
   expect(certificateFiles('', '')).toBeUndefined();
 });
@@ -47,20 +47,20 @@ describe.skipIf(!hasOpenssl)('a certificate and its key', () => {
     ['are taken', 0, []],
     ['expired', 31, [expect.stringMatching(/^the TLS certificate expired at 20.*Z$/)]],
     ['of the future', -1, [expect.stringMatching(/^the TLS certificate is not valid before 20/)]],
-  ])('tell when they expire, and warn where that is over or to come: %s', (_what, days, expected) => {
+  ])('return the expiry, and warn if they are expired or not yet valid: %s', (_what, days, expected) => {
     const { not_after_s, warnings } = readCertificate(pair, now() + days * day_ms);
     expect(Math.round((not_after_s * 1000 - now()) / day_ms)).toBe(30);
     expect(warnings).toEqual(expected);
   });
 
-  test('with a key that everybody may read are taken with a warning', () => {
+  test('give a warning if every user may read the key', () => {
     const key = file('open.key', contentOf(pair.key));
     chmodSync(key, 0o644);
     const { warnings } = readCertificate({ cert: pair.cert, key }, now());
     expect(warnings).toEqual(['the TLS key is open to other users']);
   });
 
-  test('with those that signed it behind the certificate are taken', () => {
+  test('may include the certificates of its signers', () => {
     const cert = file('chain.crt', contentOf(pair.cert) + contentOf(other.cert));
     expect(readCertificate({ cert, key: pair.key }, now()).not_after_s).toBeGreaterThan(0);
   });
@@ -68,7 +68,7 @@ describe.skipIf(!hasOpenssl)('a certificate and its key', () => {
   // µWS must accept what is accepted here, and vice versa; if none loads, only the kinds are compared.
   const uwsLoads = chooseTransport('auto').name === 'uws';
   test.each(Object.keys(keyKinds) as (keyof typeof keyKinds)[])(
-    'of the kind %s are judged as µWS judges them, where it loads',
+    'are accepted like by µWS, if that loads: %s',
     (kind) => {
       const files = makePair(folder, kind.replaceAll(' ', '-'), kind);
       const verdict = (judge: () => unknown) => {
@@ -106,7 +106,7 @@ describe.skipIf(!hasOpenssl)('files that cannot be used', () => {
     ['an encrypted key', () => ({ ...pair, key: encryptKey(pair, `${folder}/x.key`) }), /KEY is encrypted/],
     ['the key of another', () => ({ ...pair, key: other.key }), /KEY holds the key of another certificate/],
     ['a certificate behind its signer', () => changed('cert', behind), /KEY fits .* not the first of it/],
-  ])('%s: a message with the path and a remedy', (_what, files, reason) => {
+  ])('give a message with the path and the fix: %s', (_what, files, reason) => {
     const error = refusal(files());
     expect(error.message.replace(/: the file \S+/, '')).toMatch(reason);
     expect(error.message).toMatch(/^FACEMATCH_TLS_(CERT|KEY): the file .+\. .+\.$/);

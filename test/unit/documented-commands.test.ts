@@ -23,12 +23,12 @@ function idle(program: Command): Command {
 const ours = commands.flatMap(
   ({ line }) => /^(?:\w+=\S+ )*(?:KEY=\$\()?(?:npx )?facematch ([^|>)…]+)/.exec(line)?.[1] ?? [],
 );
-test.each(ours)('the program takes: facematch %s', (words) => {
+test.each(ours)('accepts the documented command: facematch %s', (words) => {
   const typed = [...words.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare!);
   expect(() => idle(buildProgram(lab)).parse(typed, { from: 'user' })).not.toThrow();
 });
 
-test('every npm script that is shown is there', () => {
+test('shows only npm scripts that exist', () => {
   const { scripts } = JSON.parse(readFileSync(projectPath('package.json'), 'utf8'));
   const shown = [...pages.values()].join('\n').matchAll(/npm (?:run (\w[\w:-]*)|(start|test)\b)/g);
   const names = [...shown].map(([, run, own]) => run ?? own!);
@@ -36,14 +36,14 @@ test('every npm script that is shown is there', () => {
   expect(names.filter((name) => !(name in scripts))).toEqual([]);
 });
 
-test('every file of the project that a release asks for is there', () => {
+test('has every project file that a release needs', () => {
   const page = pages.get('docs/releasing.md')!;
   const files = [...page.matchAll(/\b(?:deploy|bench|scripts|test|lab)\/[\w./-]*\w/g)].map(([file]) => file);
   expect(files.length).toBeGreaterThan(10);
   expect(files.filter((file) => !existsSync(projectPath(file)))).toEqual([]);
 });
 
-test('every figure of the benchmarks says at which commit it was measured', () => {
+test('names the commit of every figure of the benchmarks', () => {
   const page = pages.get('docs/research/benchmarks.md')!;
   const [table] = /^\| what \| measured \| machine, commit.*?\n\n/ms.exec(page)!;
   const rows = table.split('\n').filter((row) => row.startsWith('| ') && !row.startsWith('| **'));
@@ -65,7 +65,7 @@ function anchorsOf(text: string): Set<string> {
 }
 
 const linking = new Map(pages).set('CHANGELOG.md', readFileSync(projectPath('CHANGELOG.md'), 'utf8'));
-test.each([...linking.keys()])('every file and every heading that %s links to is there', (file) => {
+test.each([...linking.keys()])('links only to existing files and headings: %s', (file) => {
   const links = linking.get(file)!.matchAll(/\]\((?!https?:)([^()#\s]*)(?:#([^()\s]+))?\)/g);
   const broken = [...links].filter(([, target, anchor]) => {
     const path = target === '' ? file : join(dirname(file), target!);
@@ -87,7 +87,7 @@ const rooted = /^(?:bench|deploy|docs|lab|models|native|scripts|src|test)\/[\w./
 const elsewhere = ['facematch.d.mts', 'facematch.mjs', 'first-match.mjs', 'onnxruntime_cxx_api.h'];
 const bare = /^[\w-]+(?:\.\w+)*\.(?:cpp|h|mjs|mts|test\.ts|ts)$/;
 
-test.each([...linking.keys()])('every path in the code spans of %s exists', (file) => {
+test.each([...linking.keys()])('names only existing paths in code spans: %s', (file) => {
   const prose = linking.get(file)!.replaceAll(/^```.*?^```$/gms, '');
   const dead = prose
     .split('\n')
@@ -108,7 +108,7 @@ function isThere(path: string): boolean {
   );
 }
 
-test.each(['docs/', 'docs/research/'])('the index of %s names every page of the folder', (folder) => {
+test.each(['docs/', 'docs/research/'])('lists every page of the folder %s in its index', (folder) => {
   const own = [...pages.keys()].filter((file) => dirname(file) === dirname(`${folder}page.md`));
   expect(own.length).toBeGreaterThan(3);
   const index = pages.get(`${folder}README.md`)!;
@@ -116,7 +116,7 @@ test.each(['docs/', 'docs/research/'])('the index of %s names every page of the 
   expect(unnamed).toEqual([`${folder}README.md`]);
 });
 
-test('versions of the default pack in the pages are of the pack that there is', () => {
+test('names the current version of the default pack', () => {
   const { version } = JSON.parse(readFileSync(projectPath('models/packs/default/manifest.json'), 'utf8'));
   const shown = [...pages.values()].join('\n').matchAll(/"pack": "default(?: |", "version": ")([\d.]+)"/g);
   const versions = [...shown].map(([, shownVersion]) => shownVersion);
@@ -124,7 +124,7 @@ test('versions of the default pack in the pages are of the pack that there is', 
   expect(new Set(versions)).toEqual(new Set([version]));
 });
 
-test('no package at run time has a licence that a service may not be built upon', () => {
+test('uses runtime packages with permissive licences only', () => {
   const { packages } = JSON.parse(readFileSync(projectPath('package-lock.json'), 'utf8'));
   // Neither this package nor the workspace of the tests.
   const all = Object.values<{ dev?: boolean; integrity?: string; license?: string }>(packages);
@@ -147,7 +147,7 @@ const floors = [
   ['config'],
 ];
 
-test('imports run down the floors of src', () => {
+test('imports only from lower layers of src', () => {
   const src = projectPath('src');
   const floorOf = (file: string) =>
     floors.findIndex((rooms) => rooms.includes(relative(src, file).split('/')[0]!));
@@ -165,7 +165,7 @@ test('imports run down the floors of src', () => {
   expect(upward).toEqual([]);
 });
 
-test('the laboratory sees of src its door alone, and src nothing of the laboratory', () => {
+test('imports only src/for-lab.ts in the laboratory, and nothing of it in src', () => {
   const sources = (folder: string) =>
     readdirSync(projectPath(folder), { recursive: true, encoding: 'utf8' })
       .filter((name) => /\.m?ts$/.test(name) && !name.startsWith('test/'))

@@ -34,7 +34,7 @@ const liveness = { family: 'minifasnet' as const, live_threshold: 0.4, nets: [] 
 const pack = { min_det_score: 0.7, liveness };
 const limits = { max_parts: 64, max_field_bytes: 64, max_image_bytes: 100 };
 
-describe('answers', () => {
+describe('responses', () => {
   const calibration = new Calibration(
     [
       [0, 1],
@@ -119,7 +119,7 @@ describe('answers', () => {
       return { context, photos, targets: [...targets, missing], outcomes, calibration };
     });
 
-  test.each(takers)('$id: an answer of its schema, or a problem of the table', (endpoint) => {
+  test.each(takers)('match the schema, or are a problem of the table: $id', (endpoint) => {
     // Unknown members are an error here.
     const schema = (endpoint.success.schema as z.ZodObject).strict();
     let answered = 0;
@@ -139,7 +139,7 @@ describe('answers', () => {
     expect(answered).toBeGreaterThan(20);
   });
 
-  test.each(takers)('$id: reads every field that it takes', (endpoint) => {
+  test.each(takers)('read every field: $id', (endpoint) => {
     const read = new Set<string>();
     const watched = <T extends object>(options: T): T =>
       new Proxy(options, {
@@ -168,7 +168,7 @@ describe('answers', () => {
     expect(named.filter((name) => !read.has(name))).toEqual([]);
   });
 
-  test('a match is decided before the percent is rounded', () => {
+  test('decide a match before the percent is rounded', () => {
     const { answer } = takers.find(({ id }) => id === 'match')!;
     fc.assert(
       fc.property(analysed, (given) => {
@@ -191,7 +191,7 @@ function answerOf(endpoint: ImageEndpoint, given: Analysed) {
   return step ? step.answer(given, comparePersons(step.input, { cohortScores })) : endpoint.answer(given);
 }
 
-test('the native side reads every option of an analysis', () => {
+test('pass every option of an analysis to the addon', () => {
   const values = readFileSync(projectPath('native/binding/values.cpp'), 'utf8');
   for (const [name, { analysis }] of optionEntries) if (analysis) expect(values).toContain(`"${name}"`);
 });
@@ -289,7 +289,7 @@ describe('fields', () => {
       .map(([name, rule]) => ({ endpoint, id: endpoint.id, name, rule })),
   );
 
-  test.each(cases)('$id: $name comes back, the others stay at their defaults', ({ endpoint, name, rule }) => {
+  test.each(cases)('$id parses $name, and keeps the others at their defaults', ({ endpoint, name, rule }) => {
     fc.assert(
       fc.property(anyOf(rule), (value) => {
         const read = rule.kind === 'boolean' ? /true|1/i.test(String(value)) : value;
@@ -304,7 +304,7 @@ describe('fields', () => {
     );
   });
 
-  test.each(cases)('$id: $name refuses what it does not take', ({ endpoint, name, rule }) => {
+  test.each(cases)('$id rejects invalid values of $name', ({ endpoint, name, rule }) => {
     if (rule.kind === 'image' || rule.kind === 'token') return;
     const expected = expectation(rule);
     const refuse = (read: () => unknown, sent: string) => {
@@ -323,14 +323,14 @@ describe('fields', () => {
     for (const value of [[1], {}]) refuse(() => jsonOf(endpoint, { [name]: value }), 'a list or an object');
   });
 
-  test.each(cases)('$id: $name has its default when it is empty', ({ endpoint, name }) => {
+  test.each(cases)('$id uses the default of an empty $name', ({ endpoint, name }) => {
     const options = { ...defaults, ...own };
     expect(formOf(endpoint, { [name]: '' }).options).toEqual(options);
     for (const nothing of ['', null]) expect(jsonOf(endpoint, { [name]: nothing }).options).toEqual(options);
   });
 
   test.each(['detect_presentation_attack', 'reject_presentation_attack'])(
-    '%s is refused where the pack has no liveness models',
+    'rejects %s if the pack has no liveness models',
     (field) => {
       const advanced = takers.find(({ id }) => id === 'match_advanced')!;
       const ask = (sent: string) => formOf(advanced, { [field]: sent }, { min_det_score: 0.7 });
@@ -341,7 +341,7 @@ describe('fields', () => {
     },
   );
 
-  test.each(takers)('$id: names the fields that came in place of a missing image', (endpoint) => {
+  test.each(takers)('$id names the unknown fields when an image is missing', (endpoint) => {
     // File inputs of a page in which no file was chosen.
     const part = (name: string) =>
       `--b\r\ncontent-disposition: form-data; name="${name}"; filename=""\r\n\r\n\r\n`;
@@ -357,7 +357,7 @@ describe('fields', () => {
 
   const jpeg = '\xff\xd8\xff\xe0\x00\x10JFIF';
   const jpegBase64 = Buffer.from(jpeg, 'latin1').toString('base64');
-  test.each(takers)('$id: rejects a file under an unknown name, wherever it stands', (endpoint) => {
+  test.each(takers)('$id rejects a file under an unknown name, in any position', (endpoint) => {
     const single = imageFields(endpoint.fields).find((name) => mostOf(endpoint.fields[name]) === 1);
     const names = [
       'photo',
@@ -408,7 +408,7 @@ describe('fields', () => {
       })),
   );
   test.each(repeating)(
-    '$id: takes $name, $name[] and $name[0] in their order',
+    '$id accepts $name, $name[] and $name[0] in their order',
     ({ endpoint, name, most }) => {
       const least = leastOf(endpoint.fields[name]);
       const others = imageFields(endpoint.fields)
@@ -455,7 +455,7 @@ describe('fields', () => {
     },
   );
 
-  test.each(takers)('$id: a field of others is named once and ignored', (endpoint) => {
+  test.each(takers)('$id ignores a field of other endpoints with one warning', (endpoint) => {
     const names = new Set(['colour', '__proto__', ...takers.flatMap(({ fields }) => Object.keys(fields))]);
     const foreign = [...names].filter((name) => !Object.hasOwn(endpoint.fields, name));
     const body = bodyOf(endpoint, Object.fromEntries(foreign.map((name) => [name, 'x'])));

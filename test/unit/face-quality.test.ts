@@ -36,7 +36,7 @@ describe('a face', () => {
     stretch: 0.01,
   };
 
-  test.each(qualityLimits)('is warned of as $reason one step past the limit of $member alone', (limit) => {
+  test.each(qualityLimits)('gets the warning $reason one step past the limit of $member only', (limit) => {
     const { reason, member, min, max } = limit;
     const edge = min ?? max!;
     const past = edge + (min === undefined ? 1 : -1) * steps[member as Member];
@@ -58,11 +58,11 @@ describe('a face', () => {
     ['of a pack that cannot tell what is covered', [unknown], []],
     // The stretch of a turned face cannot be determined.
     ['poor for several reasons', [poor], ['small', 'blurred', 'bright', 'turned', 'occluded', 'printed']],
-  ])('that is %s', (_what, faces, expected) => {
+  ])('gets the expected warnings: %s', (_what, faces, expected) => {
     for (const one of faces) expect(reasons(one)).toEqual(expected);
   });
 
-  test('is described with the image, the number, the limit and what to do', () => {
+  test('is described with the image, the value, the limit and advice', () => {
     const [warning] = lowQuality('image2', face('face_pixels', 31));
     expect(warning).toEqual({
       code: 'low_quality_face',
@@ -75,7 +75,7 @@ describe('a face', () => {
   });
 });
 
-describe('a refusal of faces', () => {
+describe('a rejection of faces', () => {
   const rejecting = { reject_low_quality: true, reject_presentation_attack: true, live_threshold: 0.4 };
   const [bright, small] = [face('brightness', 1), face('face_pixels', 1)];
   const poor = [
@@ -86,7 +86,7 @@ describe('a refusal of faces', () => {
     ...{ field: `image${index}`, face: { index, ...(live_score === undefined ? {} : { live_score }) } },
   }));
 
-  test('is made where the client asked for it, of faces below the threshold, and not of those without a score', () => {
+  test('is made on request for faces below the threshold, but not for faces without a score', () => {
     const other = { ...rejecting, reject_low_quality: false };
     expect(refusalOfFaces({ ...other, reject_presentation_attack: false }, poor, asked)).toBeUndefined();
     expect(refusalOfFaces(rejecting, [{ code: 'unknown_field' }], [asked[0]!, asked[2]!])).toBeUndefined();
@@ -95,7 +95,7 @@ describe('a refusal of faces', () => {
     ]);
   });
 
-  test('has each image once, with its reasons, and all that the warnings say to do', () => {
+  test('lists each image once, with its reasons, and the advice of all warnings', () => {
     const problem = refusalOfFaces(rejecting, poor, []);
     const both = { field: 'image1', reasons: ['small', 'bright'] };
     expect(problem?.extras.errors).toEqual([both, { field: 'image2', reasons: ['small'] }]);
@@ -122,7 +122,7 @@ describe('quality components', () => {
     [{ yaw: 90 }, { head_pose_yaw: 0 }],
     [{ roll: 45 }, { head_pose_roll: 50 }],
     [{ roll: 180 }, { head_pose_roll: 0 }],
-  ])('of %j are %j', (given, expected) => {
+  ])('have for %j the values %j', (given, expected) => {
     expect(componentsOf(given)).toMatchObject(expected);
   });
 });

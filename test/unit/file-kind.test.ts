@@ -81,7 +81,7 @@ test.each<[bytes: number, detected: string, before: string | Buffer]>([
   [head.length, 'text', head],
   [52, 'html', '<br />\n<b>Warning</b>:  x in /y.php on line 3<br />\n'],
   [65_535, 'text', `${notices}12345`],
-])('where %i bytes (%s) stand before a JPEG, the problem says so', (position, detected, before) => {
+])('reports %i bytes (%s) before a JPEG', (position, detected, before) => {
   const extras = told(Buffer.concat([Buffer.from(before as string), jpeg]));
   expect(extras).toMatchObject({ detected, position, field: 'image1' });
   expect(extras.detail).toContain(`A JPEG begins at its byte ${position}, counted from 0: send it from`);
@@ -90,24 +90,27 @@ test.each<[bytes: number, detected: string, before: string | Buffer]>([
 test.each([
   ['what only looks like one', '\n\xff\xd8\xff\xe0\0\x10JFIF\0\0\0\0\0\0\0\0\0\0\0\0', 'unknown'],
   ['one beyond 64 KiB', `${notices}123456${jpeg.toString('latin1')}`, 'text'],
-])('%s is not told', (_what, text, detected) => {
+])('does not report %s', (_what, text, detected) => {
   expect(told(latin1(text))).toEqual({ field: 'image1', detected, detail: expect.any(String) });
 });
 
-test('each kind but the unknown says what to do', () => {
+test('gives advice for each kind but the unknown', () => {
   const silent = Object.entries(kinds).filter(([, kind]) => !('advice' in kind));
   expect(silent.map(([detected]) => detected)).toEqual(['unknown']);
 });
 
-test.each(Object.entries(cases))('what is no image is told as %s', (detected, [words, texts, ...others]) => {
-  for (const bytes of [...texts.split(' | ').map(utf8), ...others]) {
-    const extras = told(bytes);
-    const sent = bytes.toString('utf8', 0, 30);
-    const detail = expect.stringMatching(words);
-    expect({ ...extras, sent }).toEqual({ detail, field: 'image1', detected, sent });
-    expect(extras.detail).not.toMatch(/\p{Cc}/u);
-  }
-});
+test.each(Object.entries(cases))(
+  'detects data that is not an image as %s',
+  (detected, [words, texts, ...others]) => {
+    for (const bytes of [...texts.split(' | ').map(utf8), ...others]) {
+      const extras = told(bytes);
+      const sent = bytes.toString('utf8', 0, 30);
+      const detail = expect.stringMatching(words);
+      expect({ ...extras, sent }).toEqual({ detail, field: 'image1', detected, sent });
+      expect(extras.detail).not.toMatch(/\p{Cc}/u);
+    }
+  },
+);
 
 /** The size in the header of an image, as another decoder writes it. */
 
@@ -121,7 +124,7 @@ test.each<[kind: string, encode: (image: Sharp) => Sharp]>([
   ['a lossy WebP', (image) => image.webp()],
   ['a lossless WebP', (image) => image.webp({ lossless: true })],
   ['an extended WebP', (image) => image.withExif({ IFD0: { Make: 'x' } }).webp()],
-])('the size of %s is read, and not beyond the end of its head', async (_kind, encode) => {
+])('reads the size of %s, and not beyond the end of its header', async (_kind, encode) => {
   for (const [width, height] of [
     [1, 1],
     [4097, 301],
@@ -134,7 +137,7 @@ test.each<[kind: string, encode: (image: Sharp) => Sharp]>([
 });
 
 test.each(['', 'GIF89a', 'RIFF\x10\0\0\0WEBPVP9 \0\0\0\0\0\0\0\0', '\xff\xd8\xff\xe0\xff\xff'])(
-  '%j declares no size',
+  'finds no size in %j',
   (text) => {
     expect(declaredSize(Buffer.from(text, 'latin1'))).toBeUndefined();
   },

@@ -59,7 +59,7 @@ function ask(gate: Gate, key: string, { scope, after_ms = 0 }: Sent = {}) {
 }
 
 describe('a key', () => {
-  test('is refused at the request past its burst, is told when to come back, and that is true', () => {
+  test('is rejected one request past its burst, and admitted after Retry-After', () => {
     const key = addKey(2);
     const gate = openGate();
     expect([ask(gate, key), ask(gate, key)]).toEqual([[undefined], [undefined]]);
@@ -94,7 +94,7 @@ describe('a key', () => {
     expect(told(charge)).toContain(`r=${row.left};`);
   });
 
-  test('pays also for what ends after its response, and nothing for a request that was not served', async () => {
+  test('pays for jobs that end after its response, and nothing for a request that was not served', async () => {
     const key = addKey(100);
     const gate = openGate();
     const remaining = async () => {
@@ -117,7 +117,7 @@ describe('a key', () => {
     expect(await remaining()).toContain('r=80;');
   });
 
-  test('whose requests came while a shared limiter was asked runs no more than it may, and gets the tokens back', async () => {
+  test('respects its limit of running requests while a shared limiter is asked, and gets tokens back', async () => {
     const key = addKey(5, 1);
     const local = new Limiter(9);
     const take: RateLimiter['take'] = async (...asked) => local.take(...asked);
@@ -137,7 +137,7 @@ describe('a key', () => {
   });
 });
 
-test('guessing keys is slowed down once the failures of an address are spent, and locks no valid key out', () => {
+test('limits failed authentications of an IP address, and never locks out a valid key', () => {
   const key = addKey();
   const gate = openGate({ failures: 3 });
   const guess = (after_ms = 0) => ask(gate, unknownKey, { after_ms });
@@ -161,7 +161,7 @@ test.each([
   ['', 'unknown'],
   ['/run/facematch.sock', 'unknown'],
   ['1:2:3:4:5:6:7:8:9', 'unknown'],
-])('the peer %s is charged to %s', (peer, expected) => {
+])('uses for the peer %s the bucket %s', (peer, expected) => {
   expect(clientAddress(peer, undefined, 0)).toBe(expected);
 });
 
@@ -186,7 +186,7 @@ describe('X-Forwarded-For', () => {
     expect(clientAddress(proxy, header, hops)).toBe(expected);
   });
 
-  test('written by the client never changes the address behind one appending proxy', () => {
+  test('never changes the IP address behind one appending proxy when the client writes it', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (written) => {
         expect(clientAddress(proxy, `${written}, 198.51.100.1`, 1)).toBe('198.51.100.1');
@@ -194,7 +194,7 @@ describe('X-Forwarded-For', () => {
     );
   });
 
-  test('never makes an address out of anything else', () => {
+  test('never yields anything but an IP address', () => {
     const unit = fc.constantFrom(...'0123456789abf:.,[]% "');
     const text = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit }));
     fc.assert(

@@ -24,7 +24,7 @@ test.each<[page: string, tables: Record<string, () => string>]>([
       faceless: () => `\`\`\`json\n${JSON.stringify(examples.no_face_found, null, 2)}\n\`\`\``,
     },
   ],
-])('finds the tables of docs/%s.md as npm run docs writes them', (page, tables) => {
+])('has the tables of docs/%s.md as npm run docs writes them', (page, tables) => {
   const path = projectPath(`docs/${page}.md`);
   const texts = Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, table()]));
   expect(readFileSync(path, 'utf8')).toBe(markdown.filled(path, texts));

@@ -27,22 +27,25 @@ describe('an installation', () => {
     expect(kinds).toEqual(['clone', 'package', 'package', 'container']);
   });
 
-  test.each(parts)('from packages is never sent to a clone for its %s', (part) => {
+  test.each(parts)('never directs an installation from packages to a clone for its %s', (part) => {
     for (const own of [tarballs, fromRegistry]) expect(repair(part, own)).not.toMatch(/npm run|git |docker/);
   });
 
-  test.each(parts)('from tarballs names files and no name of a registry for its %s', (part) => {
-    expect(repair(part, tarballs)).toMatch(/npm install (?:\.\/facematch-[\w.-]+\.tgz ?)+$/);
-  });
+  test.each(parts)(
+    'names files and no registry package for the %s of an installation from tarballs',
+    (part) => {
+      expect(repair(part, tarballs)).toMatch(/npm install (?:\.\/facematch-[\w.-]+\.tgz ?)+$/);
+    },
+  );
 
-  test('from a registry names the versions that belong together', () => {
+  test('names matching versions for an installation from a registry', () => {
     expect(repair('lab', fromRegistry)).toBe('npm install @facematch/lab@1.2.3');
     expect(repair('addon', fromRegistry)).toBe(
       'rm -rf node_modules && npm install --include=optional facematch@1.2.3',
     );
   });
 
-  test.each(parts)('in a container is sent to the image or to a clone for its %s', (part) => {
+  test.each(parts)('directs a container to the image or to a clone for its %s', (part) => {
     expect(repair(part, container)).toMatch(/^use (?:the image|a clone)/);
   });
 });

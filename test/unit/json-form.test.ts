@@ -61,18 +61,18 @@ const nearlyJson = fc
     return bytes;
   });
 
-test('the same is JSON as for JSON.parse', () => {
+test('accepts the same texts as JSON.parse', () => {
   const property = fc.property(nearlyJson, (body) => void expect(accepts(body)).toBe(parses(body)));
   fc.assert(property, { numRuns: 3000 });
 });
 
-test('a fault is told at its character, however many bytes were before it', () => {
+test('reports an error at its character, however many bytes precede it', () => {
   expect(() => new JsonScan(Buffer.from('["é", "🙂", "‱", nil]')).skip()).toThrow(
     expect.objectContaining({ code: 'invalid_json', extras: expect.objectContaining({ position: 17 }) }),
   );
 });
 
-test('there are limits to depth and to what is no image', () => {
+test('limits depth and everything that is not an image', () => {
   expect(accepts(Buffer.from('['.repeat(32) + ']'.repeat(32)))).toBe(true);
   for (const body of [
     '['.repeat(33) + ']'.repeat(33),
@@ -92,7 +92,7 @@ test('there are limits to depth and to what is no image', () => {
   );
 });
 
-test('whatever comes, there is a form or a problem of the table', () => {
+test('returns a form or a problem of the table for any input', () => {
   const limits = { max_parts: 16, max_part_header_bytes: 9, max_field_bytes: 9, max_image_bytes: 30 };
   const value = fc.oneof(fc.base64String(), fc.array(fc.base64String(), { maxLength: 18 }), fc.jsonValue());
   const name = fc.constantFrom(...Object.keys(matchMany.fields), 'colour', '__proto__');

@@ -35,21 +35,21 @@ function open(): KeyStore {
   return store;
 }
 
-test('a key store does not open when all keys are revoked or expired', () => {
+test('does not open when all keys are revoked or expired', () => {
   addKey(file, -1000);
   revokeKey(file, addKey(file).id);
   expect(() => open()).toThrow('holds no usable key');
 });
 
 describe('verifying a key', () => {
-  test('refuses another secret, and the secret of another id', () => {
+  test('rejects another secret, and the secret of another id', () => {
     const [{ key }, other] = [addKey(file), addKey(file)];
     const keys = open();
     expect(keys.verify(key.slice(0, -1) + (key.endsWith('a') ? 'b' : 'a'), Date.now())).toBeUndefined();
     expect(keys.verify(key.replace(/^fm_\w{12}/, `fm_${other.id}`), Date.now())).toBeUndefined();
   });
 
-  test('refuses the hash of a key, which is all that a thief of the file has', () => {
+  test('rejects the hash of a key, which is all that a stolen file reveals', () => {
     addKey(file);
     const { keys } = JSON.parse(readFileSync(file, 'utf8')) as { keys: { id: string; sha256: string }[] };
     const { id, sha256 } = keys[0]!;
@@ -72,7 +72,7 @@ describe('a running key store', () => {
     while (keys.verify(key, Date.now()) === undefined) await once(log, 'info');
   }
 
-  test('takes over each new key that is renamed into place, and keeps the others', async () => {
+  test('loads each new key that is renamed into place, and keeps the others', async () => {
     const first = addKey(file);
     const keys = open();
     for (const expected of [2, 3, 4]) {
@@ -82,7 +82,7 @@ describe('a running key store', () => {
     expect(keys.verify(first.key, Date.now())?.id).toBe(first.id);
   });
 
-  test('takes over a file that is written in place', async () => {
+  test('loads a file that is written in place', async () => {
     const { key } = addKey(file);
     const text = readFileSync(file, 'utf8');
     const keys = open();
@@ -105,7 +105,7 @@ describe('a running key store', () => {
     ['half written', () => writeFileSync(file, readFileSync(file, 'utf8').slice(0, 99)), 'not valid JSON'],
     ['deleted', () => rmSync(file), 'does not exist'],
   ])(
-    'keeps its keys when the file is %s, logs why, and takes the next good one',
+    'keeps its keys when the file is %s, logs why, and loads the next valid one',
     async (_what, spoil, reason) => {
       const { id, key } = addKey(file);
       const text = readFileSync(file, 'utf8');
@@ -127,7 +127,7 @@ describe('a running key store', () => {
     },
   );
 
-  test('takes over a file that never rests', async () => {
+  test('loads a file that keeps changing', async () => {
     addKey(file);
     const keys = open();
     const { key } = addKey(file);

@@ -28,7 +28,7 @@ import { newFolder } from '../support/folder.ts';
 
 const wellFormed = `fm_${'a'.repeat(12)}_${'b'.repeat(43)}`;
 
-test('keys are never the same twice, in id or secret, and draw on the whole alphabet', () => {
+test('never repeats id or secret, and uses the whole alphabet', () => {
   const keys = Array.from({ length: 500 }, createKey);
   const secrets = keys.map(({ key }) => key.slice(16));
   expect(keys.map(({ key }) => keyId(key))).toEqual(keys.map(({ id }) => id));
@@ -37,7 +37,7 @@ test('keys are never the same twice, in id or secret, and draw on the whole alph
   expect(new Set(secrets.join('')).size).toBe(62);
 });
 
-test('text that is no key has no id', () => {
+test('returns no id for text that is not a key', () => {
   const odd = ['-', 'ß'].map((one) => wellFormed.replaceAll('b', one));
   const others = [wellFormed.replace('fm_', 'fm-'), ...odd];
   const lengths = ['', wellFormed.slice(0, -1), `${wellFormed}b`, wellFormed.repeat(200)];
@@ -49,7 +49,7 @@ const now_ms = Date.UTC(2030, 0, 1);
 const settings: KeySettings = { name: 'app', scopes: ['match:basic'], rate: 2.5, burst: 7, note: 'a note' };
 
 describe('rotating a key', () => {
-  test('makes a new one with the same settings and the same lifetime, and revokes the old one', () => {
+  test('creates one with the same settings and the same lifetime, and revokes the old one', () => {
     const { records, record } = create([], { ...settings, expires_in_ms: 90 * day_ms }, now_ms);
     const later_ms = now_ms + 80 * day_ms;
     const rotated = rotate(records, record.id, later_ms, 0);
@@ -62,7 +62,7 @@ describe('rotating a key', () => {
     expect(endOf(rotated.record)).toBe(later_ms + 90 * day_ms);
   });
 
-  test('with grace lets the old one work until then, not a moment longer, and not beyond its own expiry', () => {
+  test('keeps the old one valid during the grace period, but not beyond its own expiry', () => {
     const { records, record } = create([], settings, now_ms);
     const { retired } = rotate(records, record.id, now_ms, 3_600_000);
     expect(statusOf(retired, now_ms + 3_599_999)).toBe('retiring');
@@ -150,7 +150,7 @@ const refused: Record<string, string[]> = {
   expires: ['', '90', 'd', '0d', '-1d', '1.5d', '1D', '1 d', '1y', '1d12h', '36501d', '9'.repeat(400), '٣d'],
 };
 
-test.each(Object.keys(accepted))('--%s takes what is in its table, and nothing else', (name) => {
+test.each(Object.keys(accepted))('accepts only the values in the table for --%s', (name) => {
   const parse = options.find((option) => option.long === `--${name}`)!.parseArg!;
   for (const [text, value] of Object.entries(accepted[name]!)) expect(parse(text, undefined)).toEqual(value);
   for (const text of refused[name]!) expect(() => parse(text, undefined), text).toThrow(InvalidArgumentError);
@@ -195,7 +195,7 @@ const good: KeyRecord = {
 };
 
 describe('writing the key file', () => {
-  test('makes it with mode 0600, whatever the umask is', () => {
+  test('creates it with mode 0600, whatever the umask is', () => {
     for (const umask of [0o000, 0o022, 0o277]) {
       rmSync(file, { force: true });
       const before = process.umask(umask);
@@ -219,7 +219,7 @@ describe('writing the key file', () => {
     expect(statSync(file).mode & 0o777).toBe(mode & 0o640);
   });
 
-  test('replaces it by a new file and leaves nothing beside it', () => {
+  test('replaces it by a new file and leaves no other file', () => {
     addKey('first');
     const { ino } = statSync(file);
     const held = readFileSync(file, 'utf8');
@@ -230,7 +230,7 @@ describe('writing the key file', () => {
     expect(readdirSync(folder)).toEqual(['keys.json']);
   });
 
-  test('is refused while another command writes, and says which file to remove if none does', () => {
+  test('fails while another command writes, and names the file to remove if none does', () => {
     const record = addKey();
     const lock = `${file}.lock`;
     writeFileSync(lock, '');
@@ -259,14 +259,14 @@ describe('writing the key file', () => {
 });
 
 describe('reading the key file', () => {
-  test.each([0o604, 0o602, 0o601, 0o620, 0o610])('is refused with mode %o', (mode) => {
+  test.each([0o604, 0o602, 0o601, 0o620, 0o610])('fails with mode %o', (mode) => {
     write({ version: 1, keys: [good] }, mode);
     const error = errorOf(() => readKeyFile(file));
     expect(error.reason).toBe('is open to other users');
     expect(error.message).toContain(`chmod 600 ${file}`);
   });
 
-  test('takes a byte order mark', () => {
+  test('accepts a byte order mark', () => {
     write(`\ufeff${JSON.stringify({ version: 1, keys: [good] })}`);
     expect(readKeyFile(file)).toEqual([good]);
   });
@@ -288,12 +288,12 @@ describe('reading the key file', () => {
     }).map(([name, value]): [string, unknown, string] => {
       return [`a wrong ${name}`, { version: 1, keys: [{ ...good, [name]: value }] }, `at keys.0.${name}`];
     }),
-  ])('refuses %s', (_what, content, reason) => {
+  ])('rejects %s', (_what, content, reason) => {
     write(content);
     expect(errorOf(() => readKeyFile(file)).reason).toContain(reason);
   });
 
-  test('never repeats what the file holds nor where it lies in the reason that is logged', () => {
+  test('never logs content or path of the file in the reason', () => {
     const secret = 'fm_abcdefghijkl_0123456789';
     for (const keys of [secret, [secret], [{ ...good, sha256: secret }]]) {
       const content = keys === secret ? secret : { version: 1, keys };

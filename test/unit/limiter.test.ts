@@ -52,7 +52,7 @@ describe('a token bucket', () => {
     );
   });
 
-  test('takes tokens back, up to the burst', () => {
+  test('accepts returned tokens, up to the burst', () => {
     const bucket = new TokenBucket({ rate: 1, burst: 3 }, 0);
     bucket.take(2, 0);
     bucket.settle(-1, 0);
@@ -61,7 +61,7 @@ describe('a token bucket', () => {
     expect(bucket.tokens(0)).toBe(3);
   });
 
-  test('becomes negative by what a request cost beyond its admission, and admits the next one when that is paid', () => {
+  test('becomes negative by cost beyond the admission price, and admits the next request when that is paid', () => {
     const bucket = new TokenBucket({ rate: 1, burst: 3 }, 0);
     bucket.take(1, 0);
     bucket.settle(7, 0);
@@ -72,7 +72,7 @@ describe('a token bucket', () => {
     expect([bucket.take(1, 5999), bucket.take(1, 6000)]).toEqual([false, true]);
   });
 
-  test('admits whoever waited as long as it said, to the next millisecond', () => {
+  test('admits a client that waited the reported time, to the next millisecond', () => {
     fc.assert(
       fc.property(quotas, steps, fraction(0, 1), (quota, requests, share) => {
         const bucket = new TokenBucket(quota, 0);
@@ -123,7 +123,7 @@ describe('a token bucket', () => {
     { from: large, to: [fast], spent: 10, after_ms: 3000, left: 3 },
     { from: fast, to: [large], spent: 10, after_ms: 3000, left: 3 },
     { from: large, to: [fast, large, fast, large], spent: 10, after_ms: 1000, left: 4 },
-  ])('gains nothing by a quota that changes from $from to $to', ({ from, to, spent, after_ms, left }) => {
+  ])('gives no advantage when its quota changes from $from to $to', ({ from, to, spent, after_ms, left }) => {
     const bucket = new TokenBucket(from, 0);
     bucket.take(spent, 0);
     for (const [index, next] of to.entries()) bucket.requota(next, (index + 1) * after_ms);
@@ -131,7 +131,7 @@ describe('a token bucket', () => {
   });
 });
 
-test('a limiter makes room by dropping a full bucket before an older one that is part spent', () => {
+test('evicts a full bucket before an older one that is partly spent', () => {
   const limiter = new Limiter(2);
   limiter.take('spent', quota(0.001, 1), 1, 0);
   limiter.take('full', quota(1, 1), 0, 0);
@@ -147,7 +147,7 @@ test.each([
   { rate: 50, burst: 100, costs: [100, 1], admitted: false, policy: 'q=100;w=2', limit: 'r=0;t=1' },
   { rate: 0.1, burst: 1, costs: [1, 1], admitted: false, policy: 'q=1;w=10', limit: 'r=0;t=10' },
   { rate: 3, burst: 10, costs: [3, 1], admitted: true, policy: 'q=10;w=4', limit: 'r=6;t=2' },
-])('after costs of $costs at $rate/s with a burst of $burst the headers are $policy and $limit', (row) => {
+])('sends $policy and $limit after costs of $costs at $rate/s with a burst of $burst', (row) => {
   const limiter = new Limiter(1);
   const [last] = row.costs.map((cost) => limiter.take('a', row, cost, 0)).slice(-1);
   expect([last!.admitted, ...rateHeaders(last!.rate)]).toEqual([
@@ -214,7 +214,7 @@ describe.skipIf(!redisInstalled)('the bucket in Redis', () => {
   test.each([
     ['one quota', quotas.chain((quota) => stepsOf(fc.constant(quota)))],
     ['quotas that change', stepsOf(quotas)],
-  ])('decides as the bucket of the process does, to the last bit, with %s', async (_what, requests) => {
+  ])('decides like the bucket in the process, to the last bit, with %s', async (_what, requests) => {
     await fc.assert(
       fc.asyncProperty(requests, fc.nat(2 ** 41), async (list, start_ms) => {
         let now_ms = start_ms;
@@ -238,7 +238,7 @@ describe.skipIf(!redisInstalled)('the bucket in Redis', () => {
   test.each([
     { what: 'a day where it is full sooner', rate: 1000, cost: 0, kept_ms: 86_400_000 },
     { what: 'until it is full where that takes longer', rate: 0.0001, cost: 10, kept_ms: 100_000_000 },
-  ])('is kept $what: a missing one is full by any other quota', async ({ rate, cost, kept_ms }) => {
+  ])('is kept $what, so that a missing one is full by any other quota', async ({ rate, cost, kept_ms }) => {
     await take('kept', { rate, burst: 10 }, cost);
     const left_ms = await redis.pttl(bucketKey('kept'));
     expect(left_ms).toBeGreaterThan(kept_ms - 60_000);
@@ -262,7 +262,7 @@ describe.skipIf(!redisInstalled)('the bucket in Redis', () => {
     ['no rate', set('0 1 0 10')],
     ['a rate below 0', set('5 1 -1 10')],
     ['no burst', set('0 1 0.001 nan')],
-  ])('is taken for a missing one where it holds %s', async (_what, spoil) => {
+  ])('counts as missing if it contains %s', async (_what, spoil) => {
     await redis.del(bucketKey('odd'));
     await spoil();
     expect(await redis.eval(bucketScript, 1, bucketKey('odd'), '0.001', '10', '1')).toEqual([1, '9']);
@@ -273,7 +273,7 @@ describe.skipIf(!redisInstalled)('the bucket in Redis', () => {
     ['a time to come, which is that of a clock that was set back', '4 9e15 0.001 10', '3'],
     ['a time long past', '0 -9e300 0.001 10', '9'],
     ['less than no tokens', '-1 -1e6 0.001 10', '9'],
-  ])('goes on from %s', async (_what, held, tokens) => {
+  ])('continues from %s', async (_what, held, tokens) => {
     await redis.set(bucketKey('odd'), held);
     expect(await redis.eval(bucketScript, 1, bucketKey('odd'), '0.001', '10', '1')).toEqual([1, tokens]);
   });
@@ -289,7 +289,7 @@ describe.skipIf(!redisInstalled)('the bucket in Redis', () => {
     await redis.del(bucketKey('any'));
   });
 
-  test('is charged exactly once by each of many askers at once', async () => {
+  test('is charged exactly once by each of many concurrent requests', async () => {
     const askers = Array.from({ length: 4 }, () => redis.duplicate());
     const crowd = quota(0.0001, 50);
     const asked = askers.flatMap((by) => Array.from({ length: 40 }, () => take('crowd', crowd, 1, by)));

@@ -71,16 +71,16 @@ describe('the directory of a pack', () => {
     ['packs/mine', resolve('packs/mine')],
     ['/srv/packs/mine', '/srv/packs/mine'],
     ['.', resolve('.')],
-  ])('of %s is %s', (nameOrPath, expected) => {
+  ])('resolves %s to %s', (nameOrPath, expected) => {
     expect(packDirectory(nameOrPath)).toBe(expected);
   });
 
-  test('of nothing is refused', () => {
+  test('rejects an empty name', () => {
     expect(() => packDirectory('')).toThrow('Expected the name of a model pack');
   });
 });
 
-test('nets are listed in the order of their work, and come from their own source, their pack’s, or another pack', () => {
+test('lists models in the order of their use, with their own source, their pack’s, or another pack', () => {
   const manifest = readCalibratedManifest(projectPath('models/packs/default'));
   const { detector, close_detector, ...rest } = manifest;
   const nets = [...packNets(manifest)].map(([role, { file }]) => `${role} ${file}`);
@@ -95,7 +95,7 @@ test('nets are listed in the order of their work, and come from their own source
 });
 
 describe('a manifest', () => {
-  test('that is not there is named with the pack’s directory', () => {
+  test('is reported with the pack’s directory if it is missing', () => {
     expect(() => readCalibratedManifest(directory)).toThrow(
       `There is no model pack in ${directory}: cannot read ${join(directory, 'manifest.json')} (ENOENT). Those that are here: facematch packs list`,
     );
@@ -104,7 +104,7 @@ describe('a manifest', () => {
   test.each([
     ['cut short', defaultManifest.slice(0, 500)],
     ['not JSON', 'name: default'],
-  ])('that is %s is refused as invalid JSON, with the file’s name', (_what, text) => {
+  ])('is rejected as invalid JSON, with the file’s name, if it is %s', (_what, text) => {
     writeManifest(text);
     const message = `${join(directory, 'manifest.json')} is not valid JSON`;
     expect(() => readCalibratedManifest(directory)).toThrow(message);
@@ -121,7 +121,7 @@ describe('a manifest', () => {
   >;
 
   test.each([undefined, 'yunet', 'scrfd', 'retinaface'])(
-    'has no member that may be of another type, out of all bounds, empty or unknown: %s',
+    'rejects members of another type, out of bounds, empty or unknown: %s',
     (family) => {
       const manifest = manifestOf(family);
       expect(() => readWith('name', 'a', manifest)).not.toThrow();
@@ -203,7 +203,7 @@ describe('a manifest', () => {
     ['detector.variances', [[1e-9, 1000]], [[0.1], [0.1, 0]], 'retinaface'],
   ];
 
-  test.each(members)('has a member %s: what it may be', (path, taken, refused, family, message = path) => {
+  test.each(members)('limits the values of its member %s', (path, taken, refused, family, message = path) => {
     const base = manifestOf(family);
     const read = (value: unknown) =>
       readWith(path, path === 'detector' && value ? { ...(base.detector as Json), ...value } : value, base);
@@ -215,7 +215,7 @@ describe('a manifest', () => {
     }
   });
 
-  test('without a calibration is a draft: it can be prepared, and says how to calibrate it', () => {
+  test('can be prepared without a calibration, and explains how to calibrate', () => {
     writeManifest(manifestWith('calibration', undefined));
     expect(readManifest(directory).calibration).toBeUndefined();
     expect(() => readCalibratedManifest(directory)).toThrow(

@@ -57,7 +57,7 @@ const same = (): FramePair => ({ percent: 95, cosine: 0.8 });
 const judge = (frames: readonly MotionFrame[], steps: readonly Step[], compare = same) =>
   judgeMotion(frames, steps, compare);
 
-describe('a head that does as it was asked', () => {
+describe('a head that moves as requested', () => {
   test.each(
     [1, 2, 3].flatMap((length) => allSequences(length)).map((steps) => [steps.join(', '), steps] as const),
   )('passes: %s', (_name, steps) => {
@@ -68,13 +68,13 @@ describe('a head that does as it was asked', () => {
     expect(neutral).toEqual([0, 1, ...steps.map((_, i) => 6 + 5 * i)]);
   });
 
-  test('is measured from where it looked at first, and told by how much it moved', () => {
+  test('is measured from its first pose, and reports by how much it moved', () => {
     const [step] = judge(show(['left', 'up']), ['left', 'up']).steps;
     expect(step!.yaw_change).toBeCloseTo(1.2 * step_yaw, 6);
     expect(step!.pitch_change).toBeCloseTo(0, 6);
   });
 
-  test('passes by one frame alone only well beyond the bar', () => {
+  test('passes with a single frame only well beyond the bar', () => {
     const frames = (strength: number) => {
       const yaw = strength * step_yaw;
       const poses = [0, 0, yaw * 0.4, yaw * 0.7, yaw, yaw * 0.6, yaw * 0.3].map(
@@ -89,12 +89,15 @@ describe('a head that does as it was asked', () => {
 
 describe('every other challenge', () => {
   const all = allSequences(2);
-  test.each(all.map((steps) => [steps.join(', '), steps] as const))('fails what shows %s', (_name, shown) => {
-    const frames = show(shown);
-    const passed = all.filter((asked) => judge(frames, asked).live);
-    expect(passed).toEqual([shown]);
-    expect(judge(frames.toReversed(), shown).live).toBe(false);
-  });
+  test.each(all.map((steps) => [steps.join(', '), steps] as const))(
+    'fails for a sequence that shows %s',
+    (_name, shown) => {
+      const frames = show(shown);
+      const passed = all.filter((asked) => judge(frames, asked).live);
+      expect(passed).toEqual([shown]);
+      expect(judge(frames.toReversed(), shown).live).toBe(false);
+    },
+  );
 
   test('fails a film with every movement', () => {
     const frames = show(['left', 'up', 'right', 'down']).slice(0, 16);
@@ -102,7 +105,7 @@ describe('every other challenge', () => {
   });
 });
 
-describe('fails, with the reason', () => {
+describe('a failed sequence', () => {
   const asked: Step[] = ['left', 'up'];
   const frames = show(asked);
   const changed = (at: number, change: Partial<MotionFrame>) =>
@@ -129,7 +132,7 @@ describe('fails, with the reason', () => {
     expect(verdict.reasons).toEqual(expect.arrayContaining(reasons));
   });
 
-  test('somebody else in one frame, wherever it stands', () => {
+  test('fails for another person in one frame, at any position', () => {
     for (let other = 0; other < frames.length; other++) {
       const compare = (a: number, b: number) => ({
         percent: (a === other) === (b === other) ? 90 : agreement - 1,
@@ -141,7 +144,7 @@ describe('fails, with the reason', () => {
     }
   });
 
-  test('a frame that is repeated, wherever it stands', () => {
+  test('fails for a repeated frame, at any position', () => {
     const copy = frames.with(-1, { ...frames[0]! });
     const compare = (a: number, b: number) => ({
       percent: 95,

@@ -66,7 +66,7 @@ describe('the boundary of a Content-Type header', () => {
     ['multipart/form-data; boundary=b;', 'b'],
     ['multipart/form-data; boundary=----=_Part_0_1.2', '----=_Part_0_1.2'],
     [`multipart/form-data; boundary="${all70}"`, all70],
-  ])('of %j is read', (header, boundary) => {
+  ])('is read from %j', (header, boundary) => {
     expect(boundaryOf(header)).toBe(boundary);
   });
 
@@ -80,7 +80,7 @@ describe('the boundary of a Content-Type header', () => {
     'application/x-www-form-urlencoded; x=multipart/form-data; boundary=b',
     '"multipart/form-data"; boundary=b',
     '\u00a0multipart/form-data; boundary=b',
-  ])('is not looked for in %j, which is not multipart/form-data', (header) => {
+  ])('is ignored in %j, which is not multipart/form-data', (header) => {
     expect(boundaryOf(header)).toBeUndefined();
   });
 
@@ -106,7 +106,7 @@ describe('the boundary of a Content-Type header', () => {
     ['multipart/form-data; boundary=b\0', 'bad_boundary'],
     ['multipart/form-data; boundary=b; boundary=b', 'bad_boundary'],
     [`multipart/form-data; boundary=${'b'.repeat(71)}`, 'bad_boundary'],
-  ])('is refused in %j: %s', (header, reason) => {
+  ])('is rejected in %j: %s', (header, reason) => {
     expect(refusalOf(() => boundaryOf(header)).reason).toBe(reason);
   });
 });
@@ -116,7 +116,7 @@ describe('a form', () => {
     ['whose preamble begins like a boundary', bytes(crlf('--bb', '--b', a, '', 'x', '--b--')), ['x']],
     ['with padding behind a boundary', bytes(crlf('--b \t ', a, '', 'x', '--b--')), ['x']],
     ['with an empty part without a line', bytes(crlf('--b', a, '', '--b', a, '', '--b--')), ['', '']],
-  ])('%s is read', (_title, body, contents) => {
+  ])('reads %s', (_title, body, contents) => {
     expect(readParts(body).map((part) => part.content)).toEqual(contents);
   });
 
@@ -136,7 +136,7 @@ describe('a form', () => {
     ['that has an LF for an empty line', `${crlf('--b', a)}\nx\r\n--b--`, 'bad_line_end', 47],
     ['that has a boundary line where a header should be', crlf('--b', '--b--'), 'bad_header', 5],
     ['that has a boundary line between headers', crlf('--b', a, '--b', '', '--b--'), 'bad_header', 47],
-  ])('%s is refused', (_title, body, reason, at) => {
+  ])('rejects %s', (_title, body, reason, at) => {
     expect(refusalOf(() => parseMultipart(bytes(body), 'b', limits))).toMatchObject({ reason, at });
   });
 });
@@ -217,7 +217,7 @@ describe('the headers of a part', () => {
 });
 
 describe('the limits', () => {
-  it('let as many parts through as they say, and not one more', () => {
+  it('allow the maximum number of parts, and not one more', () => {
     expect(readParts(emptyParts(16))).toHaveLength(16);
     expect(refusalOf(() => readParts(emptyParts(17)))).toMatchObject({ reason: 'too_many_parts' });
     expect(readParts(emptyParts(0), 'b', { ...limits, parts: 0 })).toEqual([]);
@@ -225,14 +225,14 @@ describe('the limits', () => {
     expect(none.reason).toBe('too_many_parts');
   });
 
-  it('let a thousand lines through that begin as a delimiter and are none, and not one more', () => {
+  it('allow a thousand lines that only begin like a delimiter, and not one more', () => {
     const lines = (count: number) => oneField('\r\n--bA'.repeat(count));
     expect(readParts(lines(1000))).toHaveLength(1);
     const refusal = refusalOf(() => readParts(lines(1001)));
     expect(refusal).toMatchObject({ reason: 'too_many_lookalikes', at: lines(0).indexOf('\r\n\r\n') + 6004 });
   });
 
-  it('let as many header bytes through as they say, and not one more', () => {
+  it('allow the maximum number of header bytes, and not one more', () => {
     const padding = 'x'.repeat(limits.header_bytes - crlf(a, 'x: ').length);
     expect(readParts(onePart([a, `x: ${padding}`]))).toHaveLength(1);
     const refusal = refusalOf(() => readParts(onePart([a, `x: ${padding}x`])));
@@ -240,7 +240,7 @@ describe('the limits', () => {
   });
 });
 
-it('a short boundary is found where Buffer.indexOf finds it', () => {
+it('finds a short boundary where Buffer.indexOf finds it', () => {
   const head = `--b\r\n${a}\r\n\r\n`;
   // From the edge of one of the pieces that are searched, or a little before, to that of a later one.
   const edge = fc.integer({ min: 16 * 1024 - 30, max: 16 * 1024 + 30 });
@@ -270,7 +270,7 @@ const hostileBodies: Record<string, (size: number) => Buffer> = {
 
 // So large that a parser with repeated passes would not finish within the test's time.
 test.each(Object.entries(hostileBodies))(
-  'a hostile body of %s is read in one pass, or refused',
+  'reads a hostile body of %s in one pass, or rejects it',
   (_title, make) => {
     const body = make(4_000_000);
     try {
@@ -290,7 +290,7 @@ describe('a body of several turns', () => {
       crlf('', `--${boundary}`, `${disposition}; name=b`, ''),
     ] as const;
 
-  test.each(['b', long])('is read alike wherever a boundary lies: %s', async (boundary) => {
+  test.each(['b', long])('is read alike wherever a boundary is: %s', async (boundary) => {
     const [first, second] = frame(boundary);
     for (let shift = -second.length - 6; shift <= 6; shift += 1) {
       const filler = 'x'.repeat(turn - first.length + shift);
@@ -303,7 +303,7 @@ describe('a body of several turns', () => {
     }
   });
 
-  test('lets other work go on between its turns', async () => {
+  test('lets other work run between its turns', async () => {
     const [first] = frame('b');
     let [turns, isRead] = [0, false];
     const other = () => {
@@ -316,12 +316,12 @@ describe('a body of several turns', () => {
     expect(turns).toBeGreaterThanOrEqual(8);
   });
 
-  test('is rejected as a short one is', async () => {
+  test('is rejected like a short one', async () => {
     const body = bytes(`${frame('b')[0]}${'x'.repeat(2 * turn)}`);
     await expect(parseMultipartInTurns(body, 'b', limits)).rejects.toBeInstanceOf(Problem);
   });
 
-  test.each([[1000], [1001]])('takes at most 1000 blanks behind a boundary: %i', (blanks) => {
+  test.each([[1000], [1001]])('allows at most 1000 spaces behind a boundary: %i', (blanks) => {
     const read = () => parseMultipart(bytes(`--b--${' '.repeat(blanks)}`), 'b', limits);
     if (blanks === 1000) expect(read()).toEqual([]);
     else expect(refusalOf(read)).toMatchObject({ reason: 'too_much_padding' });
@@ -513,7 +513,7 @@ function readOrRefuse({ body, boundary }: Form) {
 describe.each([1, 7578, 2046])('with seed %i', (seed) => {
   const runs = { seed, numRuns: 2000, interruptAfterTimeLimit: 20_000 };
 
-  it('a well-formed form is read as busboy reads it, and one cut short is truncated', async () => {
+  it('reads a well-formed form like busboy, and reports one cut short as truncated', async () => {
     const anywhere = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
     const property = fc.asyncProperty(forms, anywhere, async (form, share) => {
       const { body, boundary, content_type } = form;
@@ -526,7 +526,7 @@ describe.each([1, 7578, 2046])('with seed %i', (seed) => {
     await fc.assert(property, runs);
   });
 
-  it('a tampered form is read as busboy reads it, or refused', async () => {
+  it('reads a tampered form like busboy, or rejects it', async () => {
     const property = fc.asyncProperty(tampered, async (form) => {
       const ours = readOrRefuse(form);
       if (ours === undefined || isBusboyAtFault(form)) return;

@@ -27,13 +27,13 @@ const operations = Object.entries(document.paths).flatMap(([path, item]) =>
 type Any = any;
 
 describe('the document', () => {
-  test('is valid OpenAPI 3.1 for a validator that is not ours', async () => {
+  test('is valid OpenAPI 3.1 for an independent validator', async () => {
     const validator = new Validator();
     expect(await validator.validate(structuredClone(document) as Any)).toEqual({ valid: true });
     expect(validator.version).toBe('3.1');
   });
 
-  test.each(['every endpoint', 'the usual ones'])('of %s is to the liking of a linter', async (which) => {
+  test.each(['every endpoint', 'the usual ones'])('passes the linters with %s', async (which) => {
     const some = which === 'the usual ones' ? openApiDocument(readConfig({})) : document;
     const further = ['no-invalid-schema-examples', 'no-schema-type-mismatch', 'operation-tag-defined'];
     const rules = Object.fromEntries(further.map((rule) => [rule, 'error' as const]));
@@ -48,7 +48,7 @@ describe('the document', () => {
     });
   });
 
-  test('describes every endpoint, with the key that it asks for', () => {
+  test('describes every endpoint, with the key that it requires', () => {
     const described = operations.map(({ method, path, operation }) => [method, path, operation.security]);
     const wanted = endpoints.map(({ method, path, scope }) => {
       const scopes = scope === 'any' ? [] : [scope];
@@ -72,7 +72,7 @@ test('has no quotes or backslashes in values that become string literals of gene
   expect(values.flat().filter((value) => /['"`\\]/.test(value))).toEqual([]);
 });
 
-test.each(takers)('the fields of $id are described as they are judged', ({ id, fields }) => {
+test.each(takers)('describes the fields of $id as they are validated', ({ id, fields }) => {
   const { operation } = operations.find((found) => found.operation.operationId === id)!;
   const { schema } = operation.requestBody!.content['multipart/form-data']!;
   expect(Object.keys(schema.properties!)).toEqual(Object.keys(fields));
@@ -90,7 +90,7 @@ test.each(takers)('the fields of $id are described as they are judged', ({ id, f
   }
 });
 
-test.each(errorCodes)('%s as the server would send it fits its schema, and no other fits', (code) => {
+test.each(errorCodes)("has a schema that accepts only the server's own %s", (code) => {
   const { value } = document.components.examples[code]! as Any;
   const { request_id, ...extras } = without(value, 'type', 'title', 'status', 'code');
   const sent = JSON.parse(problem(new Problem(code, extras), request_id).body as string);
@@ -108,7 +108,7 @@ test.each(errorCodes)('%s as the server would send it fits its schema, and no ot
 const text = readFileSync(projectPath('docs/api.md'), 'utf8');
 const { components } = document;
 const quoted = new Set([...text.matchAll(/`([\w-]+)`/g)].map(([, word]) => word!));
-describe('nothing of the document is left out:', () => {
+describe('docs/api.md', () => {
   interface Node {
     properties?: Record<string, Node>;
     items?: Node;
@@ -119,19 +119,19 @@ describe('nothing of the document is left out:', () => {
     ...[...(items ? [items] : []), ...oneOf].flatMap(membersOf),
   ];
 
-  test.each(Object.keys(components.schemas))('the members of %s', (name) => {
+  test.each(Object.keys(components.schemas))('lists the members of %s', (name) => {
     const members = membersOf(components.schemas[name] as Node);
     expect(members.filter((member) => !quoted.has(member))).toEqual([]);
   });
 
-  test('the operations: each that a section is about has its summary as the heading', () => {
+  test('uses the summaries of operations as headings', () => {
     const summaries = operations.map(({ operation: { operationId, summary } }) => [operationId, summary]);
     const described = without(Object.fromEntries(summaries), 'openapi', 'docs', 'demo');
     const headings = [...text.matchAll(/^## <a id="(\w+)"><\/a>(.*)$/gm)].map(([, id, words]) => [id, words]);
     expect(Object.fromEntries(headings)).toMatchObject(described);
   });
 
-  test('the headers, and what warnings are about', () => {
+  test('lists the headers and the fields of warnings', () => {
     const { code, reason } = components.schemas.Warning!.properties!;
     const told = [...Object.keys(components.headers), ...code!.enum!, ...reason!.enum!].map(String);
     expect(told.filter((name) => !quoted.has(name))).toEqual([]);
@@ -143,10 +143,13 @@ describe('a document of the site', () => {
   const headersOf = (accept?: string) => new Map(document.reply(undefined, accept).headers);
   const etag = headersOf().get('ETag')!;
 
-  test.each([etag, `W/${etag}`, `"a,b",W/${etag},"c"`, '*'])('is not sent to one that names %s', (named) => {
-    expect(document.reply(named, undefined).status).toBe(304);
-    expect(document.reply(named, 'gzip').status).toBe(named === '*' ? 304 : 200);
-  });
+  test.each([etag, `W/${etag}`, `"a,b",W/${etag},"c"`, '*'])(
+    'is not sent again to a client with the ETag %s',
+    (named) => {
+      expect(document.reply(named, undefined).status).toBe(304);
+      expect(document.reply(named, 'gzip').status).toBe(named === '*' ? 304 : 200);
+    },
+  );
 
   test.each([
     ['gzip', true],
@@ -156,7 +159,7 @@ describe('a document of the site', () => {
     ['gzip;q=0.0, identity', false],
     ['x-gzip, gzipped', false],
     ['', false],
-  ])('accept-encoding: "%s" takes gzip: %s', (accept, takes) => {
+  ])('uses gzip for accept-encoding "%s": %s', (accept, takes) => {
     expect(headersOf(accept).has('Content-Encoding')).toBe(takes);
   });
 });

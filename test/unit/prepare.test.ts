@@ -34,14 +34,14 @@ describe('a hand-made net', () => {
     ['above 1', [1.5, 3]],
     ['on both sides of 1', [0.25, 1.5]],
     ['of exactly 0 and 1', [0, 1]],
-  ])('with PReLU slopes %s keeps its numbers', async (_what, slopes) => {
+  ])('keeps its numbers with PReLU slopes %s', async (_what, slopes) => {
     const net = build([makeNode('PRelu', ['x', 'slope'], 'y')], { slope: [[2, 1, 1], slopes] });
     const rewritten = rewriteNet(net);
     expect(operatorsOf(rewritten)).not.toContain('PRelu');
     await expectSameNumbers(net, rewritten);
   });
 
-  test('with a PReLU whose slope is computed is refused by the node’s name', () => {
+  test('is rejected by the node’s name with a PReLU whose slope is computed', () => {
     const nodes = [makeNode('Relu', ['x'], 'slope'), makeNode('PRelu', ['x', 'slope'], 'y')];
     expect(() => rewriteNet(build(nodes))).toThrow('The slope of PReLU y is not a constant');
   });
@@ -49,7 +49,7 @@ describe('a hand-made net', () => {
   test.each([
     ['nothing', Buffer.alloc(0)],
     ['text', Buffer.from('not a net')],
-  ])('that is %s is refused', (_what, bytes) => {
+  ])('is rejected if it is %s', (_what, bytes) => {
     expect(() => rewriteNet(bytes)).toThrow();
   });
 });
@@ -60,7 +60,7 @@ test.each([
   ['that would be rounded to 1', [0.99999, 0.1], 14],
   ['of almost 2', [0.1, -1.9999], 14],
   ['far above 1', [9.3, 0.01], 11],
-])('factors %s have the bits behind the point that 15 in all leave', (_what, factors, bits) => {
+])('gives factors %s the fractional bits that 15 in all leave', (_what, factors, bits) => {
   const rounded = roundFactors(factors);
   const whole = rounded.map((factor) => factor * 2 ** bits);
   for (const [i, factor] of rounded.entries()) {
@@ -76,6 +76,6 @@ test.each([
   [1, 1.25],
   [4, 2],
   [127, 1.75 * 2 ** 31],
-])('the code %d is the factor %d', (code, expected) => {
+])('decodes the code %d to the factor %d', (code, expected) => {
   expect([...decodeFactors(Buffer.from([code & 255]).toString('base64'))]).toEqual([expected]);
 });

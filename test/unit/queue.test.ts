@@ -72,7 +72,7 @@ const code = (error: unknown) => (error as Problem).code;
 const isIdle = async (ticket: { idle: Promise<void> }) =>
   Promise.race([ticket.idle.then(() => true), new Promise((resolve) => setImmediate(() => resolve(false)))]);
 
-describe('handing over', () => {
+describe('passing jobs to workers', () => {
   // OWNER:IMAGES is submitted, !JOB ends, after 1 ms per image or @MS.
   test.each([
     ['to as many workers as are free', 2, 'a:a1,a2,a3', 'a1 a2'],
@@ -113,7 +113,7 @@ describe('handing over', () => {
       'flood:a1,a2 flood:b1,b2 !a1 k1:k1 k2:k2 !a2 k3:k3 !k1 k4:k4 !k2 k5:k5 !k3 k6:k6 !k4 k7:k7 !k5 k8:k8',
       'a1 a2 k1 k2 k3 k4 k5 b1+b2',
     ],
-  ])('images go %s', async (_what, workers, script, expected) => {
+  ])('passes images %s', async (_what, workers, script, expected) => {
     const { submit, started, end } = held({ workers, capacity: 99 });
     for (const step of script.split(' ')) {
       const [owner, images] = step.split(':');
@@ -124,7 +124,7 @@ describe('handing over', () => {
     expect(started.join(' ')).toBe(expected);
   });
 
-  test('outcomes come in the order of the images, whichever ends first', async () => {
+  test('returns outcomes in the order of the images, whichever ends first', async () => {
     const { queue, submit, end } = held({ workers: 2 });
     const [, asked] = [['a1', 'a2'], ['b1', 'b2', 'b3'], ['c']].map((request) => submit(request));
     for (const job of ['a1', 'a2', 'b3', 'c', 'b1+b2']) await end(job);
@@ -133,7 +133,7 @@ describe('handing over', () => {
     expect([queue.size, queue.running]).toEqual([0, 0]);
   });
 
-  test('an image whose worker dies ends its request, takes the others along and frees the worker', async () => {
+  test('fails the whole request of an image whose worker dies, and frees the worker', async () => {
     const { submit, started, cancelled, end, breakDown } = held({ workers: 2 });
     const ticket = submit(['a1', 'a2', 'a3']);
     submit(['b']);
@@ -157,7 +157,7 @@ describe('handing over', () => {
     expect((await further[0]!.done).outcomes).toEqual(['outcome of a2']);
   });
 
-  test('takes a further step of a request when the queue is full, and evicts nobody', async () => {
+  test('accepts a further step of a request when the queue is full, and evicts no other', async () => {
     const { queue, submit } = held({ capacity: 3 });
     const waiting = [submit(['a1', 'a2'], from('flood')), submit(['x1'], from('other'))];
     expect(queue.isFull('flood')).toBe(true);
@@ -170,7 +170,7 @@ describe('handing over', () => {
     expect(still).toBe('waiting');
   });
 
-  test('a request without images is done', async () => {
+  test('completes a request without images', async () => {
     const { submit } = held();
     const ticket = submit([]);
     expect((await ticket.done).outcomes).toEqual([]);
@@ -225,7 +225,7 @@ test.each([
   [1, 20, 400],
   [2, 20, 2000],
   [4, 5, 600],
-])('the time of %i workers is shared between keys, whose images take %i and %i ms', async (...given) => {
+])('shares the time of %i workers between keys whose images take %i and %i ms', async (...given) => {
   const [workers, small_ms, large_ms] = given;
   const flood = (image_ms: number) => ({ image_ms, matches: 4 * workers });
   const { small, large } = await share(workers, { small: flood(small_ms), large: flood(large_ms) });
@@ -244,7 +244,7 @@ describe('the last free worker', () => {
     for (const name of ['a', 'b', 'c', 'd']) submit([`${name}1`, `${name}2`], from('flood'));
   };
 
-  test('goes to a key that is alone', () => {
+  test('is given to a key that is alone', () => {
     const { submit, started } = held({ workers: 3 });
     flood(submit);
     expect(started).toEqual(['a1', 'a2', 'b1']);
@@ -269,7 +269,7 @@ describe('the last free worker', () => {
     expect(queue.running).toBe(3);
   });
 
-  test('is kept free for another key whose body is still coming', async () => {
+  test('is kept free for another key whose body is still arriving', async () => {
     const { queue, submit, end, pass, started } = held({ workers: 2, capacity: 99 });
     const responded = queue.arrived('other');
     flood(submit);
@@ -285,7 +285,7 @@ describe('the last free worker', () => {
   test.each([
     ['the only one', 1, []],
     ['the only one that is up', 2, [1]],
-  ])('goes to any key where it is %s', (_what, workers, down) => {
+  ])('is given to any key if it is %s', (_what, workers, down) => {
     const { queue, submit, started } = held({ workers });
     for (const slot of down) queue.workerDown(slot);
     queue.arrived('other');
@@ -304,7 +304,7 @@ describe('a turn', () => {
     return started.join(' ');
   };
 
-  test('is two images of a request, or one where they are large by their pixels', async () => {
+  test('is two images of a request, or one if they are large by their pixels', async () => {
     expect(await turns({ a1: 50, a2: 50 })).toBe('x a1+a2 y1 y2');
     expect(await turns({ a1: 50, a2: 51 })).toBe('x a1 y1+y2 a2');
     expect(await turns({ a1: 2000 })).toBe('x a1 y1+y2 a2');
@@ -327,7 +327,7 @@ describe('a job that follows the others of its request', () => {
     expect(started.at(-1)).toBe('b');
   });
 
-  test('is not run for a request that nobody waits for, or where there is nothing to do', async () => {
+  test('is not run for a cancelled request, or if there is nothing to do', async () => {
     const { queue, submit, started, end } = held();
     const left = submit(['a'], from('key'), () => 'never');
     left.cancel(new Error('left'));
@@ -373,7 +373,7 @@ describe('a stuck job', () => {
     expect([queue.running, faults]).toEqual([0, ['stuck a r1']]);
   });
 
-  test('blocks its worker where there is no other, until it ends', async () => {
+  test('blocks its worker if there is no replacement, until it ends', async () => {
     const { queue, started, end } = await stick(() => false);
     expect([queue.stuck, queue.blocked, queue.running]).toEqual([1, 1, 1]);
     await end('a');
@@ -381,7 +381,7 @@ describe('a stuck job', () => {
   });
 });
 
-test('gives a worker that is down no job, and one that comes up what waits', async () => {
+test('gets no further job, and a worker that comes up gets those that wait', async () => {
   const { queue, submit, started, breakDown } = held({ workers: 2 });
   queue.workerDown(0);
   const dying = submit(['a'], from('key'));
@@ -395,10 +395,10 @@ test('gives a worker that is down no job, and one that comes up what waits', asy
   expect(started).toEqual(['a', 'b']);
 });
 
-describe('between keys', () => {
+describe('fairness between keys', () => {
   const pair = (name: string) => [`${name}1`, `${name}2`];
 
-  test('one alone may use all places, and gives them up to others, the youngest first', async () => {
+  test('lets one key use all places, and evicts its youngest requests for others', async () => {
     const { queue, submit } = held({ capacity: 8 });
     const flood = ['a', 'b', 'c', 'd'].map((name) => submit(pair(name), from('flood')));
     expect([queue.isFull('flood'), queue.isFull('other')]).toEqual([true, false]);
@@ -416,13 +416,13 @@ describe('between keys', () => {
     expect(queue.isFull('other')).toBe(false);
   });
 
-  test('nothing that has begun is pushed out', async () => {
+  test('never evicts a request that has begun', async () => {
     const { queue, submit } = held({ capacity: 3 });
     submit(['a1', 'a2', 'a3'], from('flood'));
     expect(queue.isFull('other')).toBe(true);
   });
 
-  test('a large request of another key finds room as any does, and makes the queue no longer than before', async () => {
+  test("admits a large request of another key like any, without exceeding the queue's length", async () => {
     const { queue, submit } = held({ capacity: 4 });
     const flood = ['a', 'b'].map((name) => submit(pair(name), from('flood')));
     submit(
@@ -436,7 +436,7 @@ describe('between keys', () => {
     expect(queue.size).toBeLessThanOrEqual(before);
   });
 
-  test('whatever comes, leaves or ends, every place is given back', async () => {
+  test('frees every place, whatever arrives, leaves or ends', async () => {
     const { queue, submit, started, end } = held({ workers: 2, capacity: 10 });
     const tickets = Array.from({ length: 60 }, (_item, index) => {
       const names = Array.from({ length: 1 + (index % 3) }, (_item, at) => `p${index}.${at}`);
@@ -454,7 +454,7 @@ describe('between keys', () => {
 
 const origin = { owner: 'key', request_id: 'r1' };
 
-test('images that do harm are told with their request though nobody waits for it any more', async () => {
+test('reports harmful images with their request even after it was cancelled', async () => {
   const { submit, faults, breakDown } = held({ workers: 2, deadline_ms: 5, stuck_ms: 60_000 });
   const left = submit(['a'], origin);
   left.cancel(new Error('left'));
@@ -475,7 +475,7 @@ test('counts the deadline from the last byte of the request, also for a further 
 });
 
 describe('cancelling', () => {
-  test('what waits is dropped, and what runs is cancelled and holds its worker until it returns', async () => {
+  test('drops waiting jobs, and cancels running ones, which hold their worker until they return', async () => {
     const { queue, submit, started, cancelled, end } = held();
     const ticket = submit(['a1', 'a2']);
     submit(['b']);
@@ -488,7 +488,7 @@ describe('cancelling', () => {
     expect(await isIdle(ticket)).toBe(true);
   });
 
-  test('after the outcome it changes nothing', async () => {
+  test('changes nothing after the outcome', async () => {
     const { submit, cancelled, end } = held();
     const ticket = submit(['a']);
     await end('a');

@@ -51,16 +51,16 @@ test.each<[string, CalibrationPoint[]]>([
   ['a similarity that stays', pointsOf(0, 1, 0, 0.1)],
   ['a similarity that falls', pointsOf(0, 1, -0.1, 0.1)],
   ['an infinite similarity', pointsOf(0, 1, Number.POSITIVE_INFINITY, 0.1)],
-])('a table with %s is refused', (_what, points) => {
+])('rejects a table with %s', (_what, points) => {
   expect(() => new Calibration(points)).toThrow(RangeError);
 });
 
-describe('the false-match rate', () => {
-  test('between two points is the geometric mean in the middle', () => {
+describe('the false match rate', () => {
+  test('is the geometric mean midway between two points', () => {
     expect(calibration.falseMatchRate(0.14)).toBeCloseTo(Math.sqrt(0.1 * 0.01), 12);
   });
 
-  test('beyond the last point goes on with the slope of the last segment', () => {
+  test('continues with the slope of the last segment beyond the last point', () => {
     const onePowerOfTen = (0.58 - 0.33) / 3;
     expect(Math.log10(calibration.falseMatchRate(0.58 + onePowerOfTen))).toBeCloseTo(-7, 9);
     expect(Math.log10(calibration.falseMatchRate(0.58 + 3 * onePowerOfTen))).toBeCloseTo(-9, 9);
@@ -71,7 +71,7 @@ describe('the false-match rate', () => {
     ['at minus infinity', Number.NEGATIVE_INFINITY, 1],
     ['at infinity', Number.POSITIVE_INFINITY, 0],
     ['of what is not a number', Number.NaN, 1],
-  ])('%s is bounded', (_what, similarity, rate) => {
+  ])('stays within its bounds for %s', (_what, similarity, rate) => {
     expect(calibration.falseMatchRate(similarity)).toBe(rate);
   });
 });
@@ -87,7 +87,7 @@ describe('the percent', () => {
     [1e-7, 100],
     [1e-9, 100],
     [0, 100],
-  ])('of a rate of %d is %d', (rate, percent) => {
+  ])('is for a rate of %d the percent %d', (rate, percent) => {
     expect(calibration.confidencePercent(rate)).toBeCloseTo(percent, 9);
   });
 
@@ -110,7 +110,7 @@ describe('the percent', () => {
   });
 });
 
-test('the best of several pairs has the number of pairs times the rate, and the percent that follows from it', () => {
+test('multiplies the rate of the best of several pairs by their number, and derives the percent', () => {
   const confidence_percent = expect.closeTo(50, 9);
   const assessed = { false_match_rate: 0.01, confidence_percent, extrapolated: false };
   expect(calibration.assess(0.33, 10)).toEqual(assessed);
@@ -119,14 +119,14 @@ test('the best of several pairs has the number of pairs times the rate, and the 
 describe('a floor', () => {
   const floored = new Calibration(table, 0.001);
 
-  test('is told in the place of a lower rate, and that it is', () => {
+  test('is returned instead of a lower rate, and marked as a floor', () => {
     expect(floored.assess(0.33 + 1e-6, 1)).toMatchObject({ false_match_rate: 0.001, extrapolated: true });
     expect(floored.assess(0.58, 1)).toMatchObject({ false_match_rate: 0.001, extrapolated: true });
     const most = { false_match_rate: 0.001, confidence_percent: 100, extrapolated: true };
     expect(floored.assess(Number.POSITIVE_INFINITY, 1)).toEqual(most);
   });
 
-  test('is that of each pair: the best of several has a higher bound', () => {
+  test('applies to each pair, so the best of several has a higher bound', () => {
     const false_match_rate = expect.closeTo(0.009, 9);
     expect(floored.assess(0.58, 9)).toMatchObject({ false_match_rate, extrapolated: true });
     expect(floored.assess(0.58, 1_000_000)).toMatchObject({ false_match_rate: 1, extrapolated: true });
@@ -145,20 +145,23 @@ describe('without a table', () => {
     [1.2, 1, 40],
     [0.7, 100, 28],
     [Number.NaN, 1, 0],
-  ])('a similarity of %d among %d pairs is %d percent, and has no rate', (similarity, pairs, percent) => {
-    expect(none.assess(similarity, pairs)).toEqual({
-      false_match_rate: 1,
-      extrapolated: true,
-      confidence_percent: expect.closeTo(percent, 9),
-    });
-  });
+  ])(
+    'turns a similarity of %d among %d pairs into %d percent, without a rate',
+    (similarity, pairs, percent) => {
+      expect(none.assess(similarity, pairs)).toEqual({
+        false_match_rate: 1,
+        extrapolated: true,
+        confidence_percent: expect.closeTo(percent, 9),
+      });
+    },
+  );
 
-  test('nothing was measured, and with one something was', () => {
+  test('reports that nothing was measured, unlike with a table', () => {
     expect([none.measured, calibration.measured]).toEqual([false, true]);
   });
 });
 
-test('more alike never means a higher rate or a lower percent, more pairs never a higher percent, a floor no other', () => {
+test('never gives a higher similarity a higher rate or a lower percent, nor more pairs a higher percent', () => {
   fc.assert(
     fc.property(
       anyTable,
@@ -178,7 +181,7 @@ test('more alike never means a higher rate or a lower percent, more pairs never 
   );
 });
 
-test('any numbers at all give a rate from 0 to 1 and a percent from 0 to 100', () => {
+test('returns a rate from 0 to 1 and a percent from 0 to 100 for any numbers', () => {
   fc.assert(
     fc.property(anyTable, fc.double(), fc.double(), (points, similarity, pairs) => {
       const { false_match_rate, confidence_percent } = new Calibration(points).assess(similarity, pairs);
@@ -211,7 +214,7 @@ const indices = ({ pairs }: Comparison) =>
   pairs.map(({ image1_face_index, image2_face_index }) => [image1_face_index, image2_face_index]);
 
 describe('compare', () => {
-  test('every face of the one with every face of the other, the most alike first', () => {
+  test('compares each face of one image with each of the other, highest similarity first', () => {
     const found = compared(analysis([0, 90]), analysis([80, 10, 180]));
     expect(indices(found).slice(0, 2)).toEqual([
       [0, 1],
@@ -223,7 +226,7 @@ describe('compare', () => {
     expect(timings_ms).toEqual({ queue: 0, decode: 2, detect: 4, align: 6, embed: 8, total: 10 });
   });
 
-  test('the normalised similarity is the cosine less the mean of both cohort scores, and decides', () => {
+  test('decides by the normalised similarity: the cosine minus the mean of both cohort scores', () => {
     const found = compared(analysis([0], [0.5]), analysis([0, 30], [0.9, 0.1]));
     expect(indices(found)[0]).toEqual([0, 1]);
     expect(found.pairs[0]!.normalised_similarity).toBeCloseTo(Math.cos(Math.PI / 6) - 0.3, 6);
@@ -240,13 +243,13 @@ describe('compare', () => {
     expect(indices(found).toSorted().join(' ')).toEqual(expected);
   });
 
-  test('an internal error is thrown, and its message is for the log', () => {
+  test('throws an internal error with a message for the log', () => {
     const broken: NativeFailure = { ok: false, code: 'internal_error', message: 'secret' };
     expect(() => compare([analysis([0]), broken], automatic)).toThrow('secret');
   });
 });
 
-test('where both images are at fault both are named, and the code is the first one’s', () => {
+test('lists both images if both have errors, with the code of the first one', () => {
   const heic: NativeFailure = { ok: false, code: 'unsupported_image_format', detected: 'heic' };
   const damaged: NativeFailure = { ok: false, code: 'image_decode_failed' };
   const { code, extras } = problemOf(compare([heic, damaged], automatic) as ImageFault[]);
@@ -275,7 +278,7 @@ const job = (candidates: number) => {
   return { body: Buffer.from(JSON.stringify(body)), pack: 'p', version: '1', dimensions };
 };
 
-test('ends at whichever step is next', () => {
+test('ends at the next step', () => {
   const cohortScores = (vectors: Float32Array) => new Float32Array(vectors.length / dimensions);
   let checks = 0;
   const count = () => {

@@ -38,7 +38,7 @@ function glibcOf(file: string): string {
   return sorted([...names].map(([, version]) => version!)).at(-1)!;
 }
 
-test('ONNX Runtime decides from which glibc on it runs', () => {
+test('has the minimum glibc of ONNX Runtime in the table', () => {
   const library = `onnxruntime-node/bin/napi-v6/linux/${process.arch}/libonnxruntime.so.1`;
   expect(glibcOf(inPackage(library))).toBe(leastGlibc);
 });
@@ -52,12 +52,12 @@ describe('µWebSockets.js', () => {
     expect(least && sorted([least, leastGlibc]).at(-1)).toBe(uws);
   });
 
-  test('has none for a system that the table leaves out', () => {
+  test('has no binary for a system that the table omits', () => {
     const told = releases.map(({ node }) => systemOf(node));
     expect(uwsBuilds.filter(({ system }) => !told.includes(system))).toEqual([]);
   });
 
-  test('asks for the glibc that the table says, where set-up lifted it', () => {
+  test('needs the glibc of the table, if set-up extracted it', () => {
     for (const { folder, glibc } of uwsBuilds) {
       const file = projectPath(`build/uws/${folder}/uws.node`);
       if (existsSync(file)) expect(glibcOf(file)).toBe(glibc);
@@ -65,7 +65,7 @@ describe('µWebSockets.js', () => {
   });
 });
 
-test('the table of docs/deployment.md and engines say the same', () => {
+test('agrees with the table of docs/deployment.md and engines', () => {
   const rows = pages
     .get('docs/deployment.md')!
     .matchAll(/^\| (\d+)(?:\.(\d+) or later)? \| (?:(2\.\d+) or later|none) \|/gm);
@@ -83,7 +83,7 @@ describe('a machine', () => {
     { ...debian12, node: '20.17.0', glibc: '2.28' },
     { ...debian12, arch: 'arm64', node: '22.9.0' },
     { ...debian12, node: '28.0.0' },
-  ])('$node, $glibc, $platform $arch is fit', (machine) => {
+  ])('is supported with $node, $glibc, $platform $arch', (machine) => {
     expect(judge(machine)).toBeUndefined();
   });
 
@@ -104,17 +104,17 @@ describe('a machine', () => {
       expect.stringContaining('container image'),
     ],
     [{ arch: 'riscv64' }, 'nothing is built for riscv64 processors', expect.stringContaining('arm64')],
-  ])('with %j is unfit, and the way out is named', (difference, fault, cure) => {
+  ])('is unsupported with %j, and the message says what to do', (difference, fault, cure) => {
     expect(judge({ ...debian12, ...difference })).toEqual({ fault, cure });
   });
 
-  test('that runs the tests is fit', () => {
+  test('is supported if it runs the tests', () => {
     expect(thisMachine().node).toBe(process.versions.node);
     expect(unmetRequirement()).toBeUndefined();
   });
 });
 
-describe('the processor', () => {
+describe('the CPU', () => {
   const judge = (arch: NodeJS.Architecture, cpuinfo: string) => judgeCpu('Box', arch, cpuinfo);
   const x64 = (...flags: string[]) =>
     judge('x64', `model name\t: Box\nflags\t\t: fpu ${flags.join(' ')}\nbugs\t:\n`);
@@ -127,7 +127,7 @@ describe('the processor', () => {
     // The capabilities of these are unknown.
     [judge('x64', ''), 'unknown', expect.any(String)],
     [judge('riscv64', 'flags : avx2'), 'unknown', expect.any(String)],
-  ])('is told as %j', (finding, status, value) => {
+  ])('is described as %j', (finding, status, value) => {
     expect(finding).toMatchObject({ status, value });
     if (status === 'warning') expect(finding.cure).toContain('Choose a machine with AVX2');
   });
@@ -138,11 +138,11 @@ test.each([
   ['libopencv_core.so.406: cannot open shared object file', 'npm run setup'],
   ["/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found", 'rm -r build/addon && npm run setup'],
   ['The probe process was ended by SIGILL', 'rm -r build/addon && npm run setup'],
-])('%s: the cure is %s', (complaint, cure) => {
+])('gets the fix for %s: %s', (complaint, cure) => {
   expect(addonCure(complaint)).toBe(cure);
 });
 
-test('a check that breaks is a finding of its own, and the others go on', async () => {
+test('reports a check that throws as a finding, and runs the others', async () => {
   const breaks = () => {
     throw new Error('\n  lacking\n    at here');
   };
@@ -152,7 +152,7 @@ test('a check that breaks is a finding of its own, and the others go on', async 
   expect(findings).toEqual([fail('one', 'lacking', 'rm -r node_modules && npm run setup'), ok('two', '2')]);
 });
 
-test('a line is one line, whatever it quotes', () => {
+test('prints one line, whatever it quotes', () => {
   const line = describeFinding(fail('settings', 'received "a\n\u001b[2J"', 'do\nthis'), coloursWhen(false));
   expect(line).toBe('fail     settings        received "a\ufffd\ufffd[2J"  → do\ufffdthis');
 });
@@ -170,7 +170,7 @@ const proxies = [
 ];
 
 test.skipIf(!hasApt)(
-  "the private run of apt fetches packages' indexes alone, by the system's proxies",
+  "fetches only package indexes with apt's private configuration, through the system's proxies",
   () => {
     const folder = newFolder();
     const system = join(folder, 'system.conf');
@@ -189,7 +189,7 @@ describe('a command of apt', () => {
     new Error(`E: Could not get lock ${file}. It is held by process 4242 (unattended-upgr)\nN: Be aware`);
   const soon = { retry_ms: 0 };
 
-  test('is repeated while another program holds a lock, and says once what it waits for', async () => {
+  test('is repeated while another program holds a lock, and reports once what it waits for', async () => {
     const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     onTestFinished(() => written.mockRestore());
     const errors = [held('/var/lib/apt/lists/lock'), held('/var/lib/dpkg/lock-frontend')];
@@ -224,7 +224,7 @@ const holder = (lock: string, log: string) => `
   }
   process.exit();`;
 
-test('six set-ups of one folder take turns', async () => {
+test('lets six set-ups of one folder take turns', async () => {
   const folder = newFolder();
   const [lock, log] = [join(folder, 'lock'), join(folder, 'log')];
   const program = ['--input-type=module', '--eval', holder(lock, log)];
@@ -237,7 +237,7 @@ test('six set-ups of one folder take turns', async () => {
 /** Some systems have no binary; test/server/libraries.test.ts covers that case. */
 const none = chooseTransport('auto').name === 'node';
 
-describe.skipIf(none)('a µWebSockets.js of one’s own', () => {
+describe.skipIf(none)('a custom µWebSockets.js', () => {
   const root = newFolder();
 
   /** The native module that works here, in a package of the given version. */
@@ -253,7 +253,7 @@ describe.skipIf(none)('a µWebSockets.js of one’s own', () => {
     return `require(${JSON.stringify(liftedUws(loadUws(undefined).version))})`;
   }
 
-  test.each(['20.51.0', '20.99.1'])('is taken first in version %s', (version) => {
+  test.each(['20.51.0', '20.99.1'])('is preferred in version %s', (version) => {
     const { version: taken, passedOver, App } = loadUws(own(version));
     expect({ taken, passedOver }).toEqual({ taken: version, passedOver: [] });
     expect(App).toBeTypeOf('function');
@@ -264,14 +264,14 @@ describe.skipIf(none)('a µWebSockets.js of one’s own', () => {
     ['an older version', '20.50.9', other],
     ['another major version', '21.0.0', other],
     ['JavaScript alone', '20.67.0', 'fell back to', '{ App() {} }'],
-  ])('is passed over for %s, and it is told why', (_what, version, reason, exported) => {
+  ])('is skipped for %s, with the reason', (_what, version, reason, exported) => {
     const folder = own(version, exported);
     const uws = loadUws(folder);
     expect(uws.version).toBe(loadUws(undefined).version);
     expect(uws.passedOver[0]).toMatch(new RegExp(`^${folder}: .*${reason}`));
   });
 
-  test('that is not there is passed over in one line', () => {
+  test('is skipped in one line if it is missing', () => {
     const [reason] = loadUws('/nowhere/uws').passedOver;
     expect(reason).toBe("/nowhere/uws: Cannot find module '/nowhere/uws'");
   });

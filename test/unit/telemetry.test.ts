@@ -22,14 +22,14 @@ const metricsOf = (own?: Partial<Gauges>) => {
 const seriesOf = async (metrics: Metrics) =>
   (await metrics.registry.metrics()).split('\n').filter((line) => line.startsWith('facematch_'));
 
-describe('a reading', () => {
-  test('of a counter is told as it is, and not added up from scrape to scrape', async () => {
+describe('a value read at a scrape', () => {
+  test('is exposed unchanged for a counter, and not added up from scrape to scrape', async () => {
     const metrics = metricsOf({ worker_replacements_total: () => 2 });
     await seriesOf(metrics);
     expect(await seriesOf(metrics)).toContain('facematch_worker_replacements_total 2');
   });
 
-  test('is asked for at every scrape, leaves no series behind while it is not known, and comes back', async () => {
+  test('is read at every scrape, has no series while it is unknown, and comes back', async () => {
     let limit: number | undefined;
     const metrics = metricsOf({ memory_limit_bytes: () => limit });
     for (limit of [7, undefined, 9]) {
@@ -45,7 +45,7 @@ const record = {
   tally: { key_name: undefined, images: 0, counts: [], decisions: [] },
 };
 
-test('a code that is none of the table is no refusal, and makes no series of its own', async () => {
+test('counts no rejection and creates no series for a code outside the table', async () => {
   const metrics = metricsOf();
   metrics.observe({ ...record, status: 499, code: 'client_left' });
   metrics.observe({ ...record, status: 503, code: 'overloaded' });
@@ -70,7 +70,7 @@ test.each([
   [10, false],
   [10, true],
 ])(
-  'lines gathered for %d ms take bounded memory, and the dropped are told (%s)',
+  'bounds the memory of lines collected for %d ms, and reports dropped ones (%s)',
   async (gather_ms, blocks) => {
     const pipe = namedPipe();
     const held = await open(pipe, 'r+');
@@ -99,7 +99,7 @@ test.each([
 );
 
 describe('lines that cannot be written', () => {
-  test('are told once, take a bounded memory, and hold up no end', async () => {
+  test('are reported once, take bounded memory, and do not delay the exit', async () => {
     const faults: string[] = [];
     const onError = ({ code }: NodeJS.ErrnoException) => faults.push(code!);
     const lines = new LineWriter({ dest: '/dev/full', onError, onDropped: () => {} });
@@ -114,7 +114,7 @@ describe('lines that cannot be written', () => {
     expect([await lines.flush(), lines.end(), lines.dropped]).toEqual([true, 0, sent]);
   });
 
-  test('go whole into the file that is opened next', async () => {
+  test('are written completely to the file that is opened next', async () => {
     const pipe = namedPipe();
     const held = await open(pipe, 'r+');
     const lines = new LineWriter({ dest: pipe, onDropped: () => {} });
@@ -134,7 +134,7 @@ describe('lines that cannot be written', () => {
   });
 });
 
-test('a path that cannot be opened again costs no descriptor, and the file before it stays in use', async () => {
+test('keeps the previous file in use if a path cannot be reopened, without leaking a descriptor', async () => {
   const folder = newFolder();
   const [dest, moved] = [join(folder, 'in', 'log'), join(folder, 'moved')];
   mkdirSync(dirname(dest));

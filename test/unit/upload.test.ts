@@ -28,7 +28,7 @@ function uploadsOf({ limit_bytes = 100 * MiB, onCall = (_call: string, _bytes: n
 const chunkOf = (bytes: Uint8Array | string) => Uint8Array.from(Buffer.from(bytes));
 
 describe('Upload', () => {
-  test('a body lies in one piece of shared memory, and its chunks, which µWS takes back, have been copied', () => {
+  test('copies chunks, which µWS reuses, into one piece of shared memory', () => {
     const upload = uploadsOf().open('a', undefined, 100);
     const chunk = chunkOf('abc');
     upload.add(chunk);
@@ -41,7 +41,7 @@ describe('Upload', () => {
   test.each([
     ['of a known length', 4],
     ['of unknown length', undefined],
-  ])('a body %s takes its last byte and refuses one more', (_what, length) => {
+  ])('accepts the last byte of a body %s and rejects one more', (_what, length) => {
     const upload = uploadsOf().open('a', length, 4);
     upload.add(chunkOf('abcd'));
     expect(upload.fault).toBeUndefined();
@@ -49,7 +49,7 @@ describe('Upload', () => {
     expect(upload.fault).toMatchObject({ code: 'body_too_large', extras: { limit_bytes: 4 } });
   });
 
-  test('whatever the chunks, their bytes come out in order', () => {
+  test('returns the bytes of any chunks in order', () => {
     const chunks = fc.array(fc.uint8Array({ maxLength: 200_000 }), { maxLength: 12, size: 'max' });
     fc.assert(
       fc.property(chunks, fc.boolean(), (parts, known) => {
@@ -90,7 +90,7 @@ describe('Upload', () => {
     expect(Math.max(...calls.copy!, ...calls.wipe!)).toBeLessThanOrEqual(8 * MiB);
   });
 
-  test('is not charged for what a larger body before it has left', () => {
+  test('is not charged for memory that a larger body before it left', () => {
     const uploads = uploadsOf();
     const receive = (size: number, length?: number) => {
       const upload = uploads.open('a', length, 20 * MiB);
@@ -105,7 +105,7 @@ describe('Upload', () => {
     second.release();
   });
 
-  test('what is released is wiped, and takes nothing any more', () => {
+  test('wipes released memory, which accepts nothing any more', () => {
     const upload = uploadsOf().open('a', 10, 10);
     upload.add(chunkOf('secret'));
     const { bytes } = upload;
@@ -118,7 +118,7 @@ describe('Upload', () => {
 });
 
 describe('Uploads', () => {
-  test('a body is charged for what has arrived, not for what it declares', () => {
+  test('charges a body for the arrived bytes, not the declared length', () => {
     const uploads = uploadsOf({ limit_bytes: 20 });
     const declared = Array.from({ length: 9 }, () => uploads.open('a', 20, 20));
     expect(uploads.used_bytes).toBe(0);
@@ -133,7 +133,7 @@ describe('Uploads', () => {
     expect(() => uploads.open('b', 10, 20)).not.toThrow();
   });
 
-  test('a large body is charged for a huge page more than has arrived, up to its length, where there is room', () => {
+  test('charges a large body for a huge page more than has arrived, up to its length, if there is room', () => {
     const uploads = uploadsOf({ limit_bytes: 10 * MiB });
     const [large, second] = [uploads.open('a', 8 * MiB, 8 * MiB), uploads.open('b', 8 * MiB, 8 * MiB)];
     large.add(new Uint8Array(MiB / 8));
@@ -152,7 +152,7 @@ describe('Uploads', () => {
     expect(uploads.used_bytes).toBe(0);
   });
 
-  test('memory is kept wiped for the next body, makes way for others, and is given back when idle', () => {
+  test('keeps wiped memory for the next body, uses it for others, and releases it when idle', () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const uploads = uploadsOf({ limit_bytes: 8 * MiB });
@@ -202,7 +202,7 @@ class Answer implements UnreadAnswer {
   }
 }
 
-test('an answer is given up when nothing of it was taken for 30 s, and no earlier', () => {
+test('abandons a response after 30 s without progress, and no earlier', () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const unread = new UnreadAnswers();
@@ -218,7 +218,7 @@ test('an answer is given up when nothing of it was taken for 30 s, and no earlie
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('room is made by answers that nobody reads, though older ones have made progress since the last look', () => {
+test('makes room by responses that are not read, though older ones made progress since the last check', () => {
   const unread = new UnreadAnswers(25);
   const [read, neglected, another] = [new Answer(10), new Answer(10), new Answer(10)];
   for (const answer of [read, neglected]) unread.add(answer, 0);

@@ -87,7 +87,7 @@ describe('the request as a program', () => {
   const asked = { ...plan, fields: { ...plan.fields, threshold_percent: '70.5', auto_pair_best: 'false' } };
   const many = { ...asked, endpoint: 'match_many' as const };
 
-  test('with JSON is what a shell understands', () => {
+  test('is valid shell with JSON', () => {
     const script = `curl() { cat; }; base64() { printf 'AA\\nAA'; }; cd "$(mktemp -d)"; : > "it's.jpg"; : > 'b "x".png'; : > c.png\n`;
     for (const [plan, image2] of [
       [asked, 'AAAA'],
@@ -101,7 +101,7 @@ describe('the request as a program', () => {
     }
   });
 
-  test('for Node and Python calls the method of the client, with values of its language', () => {
+  test("calls the client's method for Node and Python, with values of the language", () => {
     expect(programs.Node!(origin, many, files)).toContain(
       `client.many(await openAsBlob("it's.jpg"), [await openAsBlob("b \\"x\\".png"), await openAsBlob("c.png")], ` +
         '{ threshold_percent: 70.5, accuracy_mode: "fast", auto_pair_best: false })',
@@ -120,7 +120,7 @@ describe('the curl line', () => {
     expect([stderr, status]).toEqual(['', 0]);
     return stdout.split('\0').slice(0, -1);
   };
-  test('is the request, with the key left to the environment, without a photo that is not there', () => {
+  test('has the request, with the key left to the environment, without a missing photo', () => {
     const missing = { name: 'image2', file: undefined };
     expect(argumentsOf(curlLine(origin, plan, [photo('image1', 'a.jpg'), missing]))).toEqual([
       ...['-H', 'x-api-key: the-key', '-F', 'image1=@a.jpg'],
@@ -135,7 +135,7 @@ describe('the curl line', () => {
     ['a;type=b,c.jpg', 'image1=@"a;type=b,c.jpg"'],
     ['"quoted".jpg', 'image1=@"\\"quoted\\".jpg"'],
     ['líne\nbreak.jpg', 'image1=@líne\nbreak.jpg'],
-  ])('of a file %j harms no shell, and curl reads its name', (filename, argument) => {
+  ])('quotes a file %j for the shell, and curl reads its name', (filename, argument) => {
     expect(argumentsOf(curlLine(origin, plan, [photo('image1', filename)]))[3]).toBe(argument);
   });
 });
@@ -169,7 +169,7 @@ describe('describeAnswer', () => {
   const words = (changes: Partial<MatchAnswer> = {}) =>
     describeAnswer({ ...answer, ...changes }, names, 25.55, coloursWhen(false));
 
-  test('has verdict, score, faces, pairs and times', () => {
+  test('contains verdict, score, faces, pairs and times', () => {
     expect(words().split('\n')).toEqual([
       'Match (78\u00a0% ≥ 70\u00a0%)',
       '  score       78\u00a0%: 1 in 63,000 pairs of different people score this high',

@@ -57,24 +57,28 @@ describe.each(packs)('the pack %s', (name) => {
     expect(body).toMatchObject({ match: true, model: { pack: name, version: manifest.version } });
   });
 
-  test.skipIf(!shared)('separates mated from non-mated labelled pairs like the others', { timeout: 300_000 }, async () => {
-    const images = join(shared!, 'data/lfw-dev/images');
-    const [header, ...lines] = readFileSync(join(shared!, 'data/lfw-dev/pairs.tsv'), 'utf8').split('\n');
-    const slice = lines.filter((line, i) => line !== '' && i % 16 === 0);
-    const folder = newFolder();
-    writeFileSync(join(folder, 'pairs.tsv'), [header, ...slice].join('\n'));
-    const env = { FACEMATCH_PACK: name, FACEMATCH_WORKERS: '1' };
-    const args = ['eval', 'pairs.tsv', '--images', images, '--json'];
-    const { stdout, stderr, code } = await run(program, args, folder, env);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    const evaluation = JSON.parse(stdout);
-    expect(evaluation.pairs.mated + evaluation.pairs.non_mated).toBe(slice.length);
-    expect(slice.length).toBeGreaterThan(100);
-    expect(evaluation.without_face).toEqual([]);
-    // These people are in the packs' cohort, which costs mated pairs some points: four of 150 may be wrong.
-    expect(evaluation.by.normalised.accuracy.mean).toBeGreaterThan(0.965);
-    expect(evaluation.by.cosine.accuracy.mean).toBeGreaterThan(0.98);
-  });
+  test.skipIf(!shared)(
+    'separates mated from non-mated labelled pairs like the others',
+    { timeout: 300_000 },
+    async () => {
+      const images = join(shared!, 'data/lfw-dev/images');
+      const [header, ...lines] = readFileSync(join(shared!, 'data/lfw-dev/pairs.tsv'), 'utf8').split('\n');
+      const slice = lines.filter((line, i) => line !== '' && i % 16 === 0);
+      const folder = newFolder();
+      writeFileSync(join(folder, 'pairs.tsv'), [header, ...slice].join('\n'));
+      const env = { FACEMATCH_PACK: name, FACEMATCH_WORKERS: '1' };
+      const args = ['eval', 'pairs.tsv', '--images', images, '--json'];
+      const { stdout, stderr, code } = await run(program, args, folder, env);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      const evaluation = JSON.parse(stdout);
+      expect(evaluation.pairs.mated + evaluation.pairs.non_mated).toBe(slice.length);
+      expect(slice.length).toBeGreaterThan(100);
+      expect(evaluation.without_face).toEqual([]);
+      // These people are in the packs' cohort, which costs mated pairs some points: four of 150 may be wrong.
+      expect(evaluation.by.normalised.accuracy.mean).toBeGreaterThan(0.965);
+      expect(evaluation.by.cosine.accuracy.mean).toBeGreaterThan(0.98);
+    },
+  );
 });
 
 test("uses the default pack's detection models in the pack int8, member by member", () => {
@@ -90,36 +94,45 @@ describe('the pack yunet', () => {
   const yunet = readCalibratedManifest(packDirectory('yunet'));
   const original = readCalibratedManifest(packDirectory('default'));
 
-  test.each(['landmarks', 'embedder'] as const)('has the %s of the default pack, with all members', (role) => {
-    expect(yunet[role]).toEqual({ ...original[role], from: { pack: 'default' } });
-  });
+  test.each(['landmarks', 'embedder'] as const)(
+    'has the %s of the default pack, with all members',
+    (role) => {
+      expect(yunet[role]).toEqual({ ...original[role], from: { pack: 'default' } });
+    },
+  );
 
-  test.skipIf(!packs.includes('yunet'))('names the pack of each file, and the source of its own', async () => {
-    const { body } = await (await TestServer.forTest({ env: { FACEMATCH_PACK: 'yunet' } })).getModels();
-    expect(body.source).toEqual({
-      kind: 'project',
-      name: 'ShiqiYu/libfacedetection.train',
-      version: expect.stringMatching(/^[0-9a-f]{40}$/),
-      licence: 'Apache-2.0',
-    });
-    expect(body.files.map(({ role, pack }: Json) => `${role} of ${pack}`)).toEqual([
-      ...['detector of yunet', 'landmarks of default', 'embedder of default'],
-      ...['cohort of yunet', 'human of yunet', 'occlusion of yunet'],
-    ]);
-    const [detector] = body.files;
-    expect(detector.sha256).toBe(detector.source_sha256);
-  });
+  test.skipIf(!packs.includes('yunet'))(
+    'names the pack of each file, and the source of its own',
+    async () => {
+      const { body } = await (await TestServer.forTest({ env: { FACEMATCH_PACK: 'yunet' } })).getModels();
+      expect(body.source).toEqual({
+        kind: 'project',
+        name: 'ShiqiYu/libfacedetection.train',
+        version: expect.stringMatching(/^[0-9a-f]{40}$/),
+        licence: 'Apache-2.0',
+      });
+      expect(body.files.map(({ role, pack }: Json) => `${role} of ${pack}`)).toEqual([
+        ...['detector of yunet', 'landmarks of default', 'embedder of default'],
+        ...['cohort of yunet', 'human of yunet', 'occlusion of yunet'],
+      ]);
+      const [detector] = body.files;
+      expect(detector.sha256).toBe(detector.source_sha256);
+    },
+  );
 
-  test.skipIf(!shared || !packs.includes('yunet'))('has a human threshold far above the scores of animals', () => {
-    const folder = join(shared!, 'data/negatives');
-    const pack = packDirectory('yunet');
-    const addon = loadPack(pack, yunet);
-    const scores = readdirSync(folder).flatMap((file) => {
-      const options = { ...analyseOptions, min_det_score: 0.2, use_heuristic_fallback: false };
-      const result = addon.analyse(pack, readFileSync(join(folder, file)), options);
-      return result.ok ? result.image.faces.map(({ detection_score }) => detection_score) : [];
-    });
-    // Most false detections are dropped before the result.
-    expect(Math.max(0, ...scores)).toBeLessThan(yunet.min_det_score - 0.1);
-  });
+  test.skipIf(!shared || !packs.includes('yunet'))(
+    'has a human threshold far above the scores of animals',
+    () => {
+      const folder = join(shared!, 'data/negatives');
+      const pack = packDirectory('yunet');
+      const addon = loadPack(pack, yunet);
+      const scores = readdirSync(folder).flatMap((file) => {
+        const options = { ...analyseOptions, min_det_score: 0.2, use_heuristic_fallback: false };
+        const result = addon.analyse(pack, readFileSync(join(folder, file)), options);
+        return result.ok ? result.image.faces.map(({ detection_score }) => detection_score) : [];
+      });
+      // Most false detections are dropped before the result.
+      expect(Math.max(0, ...scores)).toBeLessThan(yunet.min_det_score - 0.1);
+    },
+  );
 });

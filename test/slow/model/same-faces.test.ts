@@ -99,7 +99,9 @@ const isSame = (one: Face, other: Face) =>
   keyOf(one) === keyOf(other) && cosine(one.embedding, other.embedding) > 0.98;
 
 describe.each([true, false])('with the fallback: %s', (use_heuristic_fallback) => {
-  test('returns all faces of a higher min_det_score with a lower one', { timeout: images.length * 20_000 }, () => {
+  test('returns all faces of a higher min_det_score with a lower one', {
+    timeout: images.length * 20_000,
+  }, () => {
     const lost: string[] = [];
     let added = 0;
     for (const [name, image] of images) {

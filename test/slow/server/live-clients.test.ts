@@ -44,16 +44,19 @@ test.skipIf(!hasPython)('verifies a person with the client for Python', async ()
   expect(answer).toMatchObject({ verified: true, live: true });
 });
 
-test.skipIf(!hasCurl)('verifies a person with the shell script, which reports the reason if it does not', async () => {
-  const env = { PATH: process.env.PATH, FACEMATCH_URL: way.url, FACEMATCH_KEY: way.key };
-  const run = (...args: string[]) => execute(projectPath('docs/clients/live.sh'), args, folder, env);
-  const { stdout } = await run('challenge');
-  const [challenge, steps] = stdout.trim().split('\n') as [string, string];
-  const frames = await writeFrames(steps.split(' '));
-  const outcome = await run('check', challenge, 'reference.jpg', ...frames);
-  expect(outcome).toMatchObject({ code: 0, stderr: '' });
-  expect(outcome.stdout).toMatch(/^verified: true \(live: true \[\], match: true, [\d.]+ %\)/);
-  const again = await run('check', challenge, 'reference.jpg', ...frames);
-  expect(again.code).toBe(2);
-  expect(again.stderr).toContain('invalid_challenge');
-});
+test.skipIf(!hasCurl)(
+  'verifies a person with the shell script, which reports the reason if it does not',
+  async () => {
+    const env = { PATH: process.env.PATH, FACEMATCH_URL: way.url, FACEMATCH_KEY: way.key };
+    const run = (...args: string[]) => execute(projectPath('docs/clients/live.sh'), args, folder, env);
+    const { stdout } = await run('challenge');
+    const [challenge, steps] = stdout.trim().split('\n') as [string, string];
+    const frames = await writeFrames(steps.split(' '));
+    const outcome = await run('check', challenge, 'reference.jpg', ...frames);
+    expect(outcome).toMatchObject({ code: 0, stderr: '' });
+    expect(outcome.stdout).toMatch(/^verified: true \(live: true \[\], match: true, [\d.]+ %\)/);
+    const again = await run('check', challenge, 'reference.jpg', ...frames);
+    expect(again.code).toBe(2);
+    expect(again.stderr).toContain('invalid_challenge');
+  },
+);
