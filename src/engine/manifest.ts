@@ -218,21 +218,27 @@ export function packDirectory(nameOrPath: string): string {
 
 /** Throws an Error whose message names the file, and any invalid member. */
 export function readCalibratedManifest(directory: string): CalibratedManifest {
-  return readAs(calibratedSchema, directory);
+  return parseAs(calibratedSchema, ...textOf(directory));
 }
 
-/** Like readCalibratedManifest, but accepts a pack without a calibration. */
-export const readManifest = (directory: string): Manifest => readAs(manifestSchema, directory);
+/** Like readCalibratedManifest, for the text of a file. */
+export const parseCalibratedManifest = (text: string, file: string): CalibratedManifest =>
+  parseAs(calibratedSchema, text, file);
 
-function readAs<T>(schema: z.ZodType<T>, directory: string): T {
+/** Like readCalibratedManifest, but accepts a pack without a calibration. */
+export const readManifest = (directory: string): Manifest => parseAs(manifestSchema, ...textOf(directory));
+
+function textOf(directory: string): [text: string, file: string] {
   const file = join(directory, 'manifest.json');
-  let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    return [readFileSync(file, 'utf8'), file];
   } catch (error) {
     const what = `There is no model pack in ${directory}: cannot read ${file} (${codeOf(error)})`;
     throw new Error(`${what}. Those that are here: facematch packs list`, { cause: error });
   }
+}
+
+function parseAs<T>(schema: z.ZodType<T>, text: string, file: string): T {
   let json: unknown;
   try {
     json = JSON.parse(text);

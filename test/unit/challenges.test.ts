@@ -114,8 +114,8 @@ describe('a challenge', () => {
 
   test('takes no memory until it is used, and used ones no more than the limit', async () => {
     const challenges = make({ capacity: 100 });
-    const issued = Array.from({ length: 100_000 }, () => challenges.issue(key).challenge);
-    expect(new Set(issued).size).toBe(100_000);
+    const issued = Array.from({ length: 5000 }, () => challenges.issue(key).challenge);
+    expect(new Set(issued).size).toBe(5000);
     expect(challenges.used).toBe(0);
     for (const token of issued.slice(0, 100)) await challenges.use(challenges.verify(token, key));
     expect(await reasonOfUse(challenges.use(challenges.verify(issued[100]!, key)))).toBe('overloaded');

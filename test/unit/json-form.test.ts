@@ -5,6 +5,7 @@ import { readJsonForm } from '../../src/endpoints/json-form.ts';
 import { matchMany } from '../../src/endpoints/match-many.ts';
 import { JsonScan } from '../../src/engine/json-scan.ts';
 import { Problem } from '../../src/errors.ts';
+import { runs } from '../support/runs.ts';
 
 /** JSON is read like JSON.parse, and rejected like it. test/native/addon.test.ts has base64. */
 
@@ -63,7 +64,7 @@ const nearlyJson = fc
 
 test('accepts the same texts as JSON.parse', () => {
   const property = fc.property(nearlyJson, (body) => void expect(accepts(body)).toBe(parses(body)));
-  fc.assert(property, { numRuns: 3000 });
+  fc.assert(property, { numRuns: runs(3000) });
 });
 
 test('reports an error at its character, however many bytes precede it', () => {
@@ -111,6 +112,6 @@ test('returns a form or a problem of the table for any input', () => {
         expect(error).toBeInstanceOf(Problem);
       }
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });

@@ -7,6 +7,7 @@ import { familyNames } from '../../src/engine/families.ts';
 import {
   packDirectory,
   packNets,
+  parseCalibratedManifest,
   readCalibratedManifest,
   readManifest,
   sourceOf,
@@ -59,10 +60,8 @@ function manifestWith(path: string, value: unknown, from = JSON.parse(defaultMan
   return JSON.stringify(manifest);
 }
 
-function readWith(path: string, value: unknown, from?: Json) {
-  writeManifest(manifestWith(path, value, from));
-  return readCalibratedManifest(directory);
-}
+const parseWith = (path: string, value: unknown, from?: Json) =>
+  parseCalibratedManifest(manifestWith(path, value, from), 'manifest.json');
 
 describe('the directory of a pack', () => {
   test.each([
@@ -124,7 +123,7 @@ describe('a manifest', () => {
     'rejects members of another type, out of bounds, empty or unknown: %s',
     (family) => {
       const manifest = manifestOf(family);
-      expect(() => readWith('name', 'a', manifest)).not.toThrow();
+      expect(() => parseWith('name', 'a', manifest)).not.toThrow();
       for (const [path, value] of membersOf(manifest)) {
         // A similarity may be any number.
         if (/points\.\d+\.0$/.test(path)) continue;
@@ -132,7 +131,7 @@ describe('a manifest', () => {
           ? [[], null, 'a']
           : [null, [], { ...(value as object), unknown: 1 }];
         for (const other of wrong[typeof value] ?? others)
-          expect(() => readWith(path, other, manifest), `${path} ${other}`).toThrow(
+          expect(() => parseWith(path, other, manifest), `${path} ${other}`).toThrow(
             'manifest.json is not a valid pack manifest',
           );
       }
@@ -206,7 +205,7 @@ describe('a manifest', () => {
   test.each(members)('limits the values of its member %s', (path, taken, refused, family, message = path) => {
     const base = manifestOf(family);
     const read = (value: unknown) =>
-      readWith(path, path === 'detector' && value ? { ...(base.detector as Json), ...value } : value, base);
+      parseWith(path, path === 'detector' && value ? { ...(base.detector as Json), ...value } : value, base);
     for (const value of taken) expect(() => read(value), JSON.stringify(value)).not.toThrow();
     for (const value of refused) {
       const attempt = () => read(value);

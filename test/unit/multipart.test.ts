@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { Problem } from '../../src/errors.ts';
 import { boundaryOf, parseMultipart, parseMultipartInTurns } from '../../src/http/body/multipart.ts';
+import { runs } from '../support/runs.ts';
 
 /**
  * Forms written by hand and at random, byte by byte: a string represents its latin1 bytes, so "\xff" is one
@@ -250,7 +251,7 @@ it('finds a short boundary where Buffer.indexOf finds it', () => {
       const body = bytes(`${head}${'\r'.repeat(length + pieces * 16 * 1024)}${text}\r\n--b--`);
       expect(readParts(body)[0]!.content.length).toBe(body.indexOf('\r\n--b--') - head.length);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 
@@ -511,7 +512,7 @@ function readOrRefuse({ body, boundary }: Form) {
 
 // Bugs were found with the second and third seed once.
 describe.each([1, 7578, 2046])('with seed %i', (seed) => {
-  const runs = { seed, numRuns: 2000, interruptAfterTimeLimit: 20_000 };
+  const how = { seed, numRuns: runs(2000), interruptAfterTimeLimit: 20_000 };
 
   it('reads a well-formed form like busboy, and reports one cut short as truncated', async () => {
     const anywhere = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
@@ -523,7 +524,7 @@ describe.each([1, 7578, 2046])('with seed %i', (seed) => {
       const refusal = refusalOf(() => parseMultipart(short, boundary, limits));
       expect(refusal).toMatchObject({ reason: 'truncated', at: short.length });
     });
-    await fc.assert(property, runs);
+    await fc.assert(property, how);
   });
 
   it('reads a tampered form like busboy, or rejects it', async () => {
@@ -532,7 +533,7 @@ describe.each([1, 7578, 2046])('with seed %i', (seed) => {
       if (ours === undefined || isBusboyAtFault(form)) return;
       expect(normalised(ours)).toEqual(normalised(await readWithBusboy(form.body, form.content_type)));
     });
-    await fc.assert(property, runs);
+    await fc.assert(property, how);
   });
 });
 

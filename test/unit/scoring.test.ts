@@ -7,6 +7,7 @@ import { type ImageFault, problemOf } from '../../src/endpoints/faults.ts';
 import type { Analysis, Face, NativeFailure } from '../../src/engine/addon.ts';
 import { Calibration, type CalibrationPoint, calibrationOf } from '../../src/scoring/calibration.ts';
 import type { FaceChoice } from '../../src/scoring/similarity.ts';
+import { runs } from '../support/runs.ts';
 
 /** Which faces are compared, and the assessment of their similarity. */
 
@@ -188,7 +189,7 @@ test('returns a rate from 0 to 1 and a percent from 0 to 100 for any numbers', (
       expect(false_match_rate >= 0 && false_match_rate <= 1).toBe(true);
       expect(confidence_percent >= 0 && confidence_percent <= 100).toBe(true);
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });
 
