@@ -28,11 +28,11 @@ export interface CalibrationCheck {
 
 /** A stated rate that the check contradicts. */
 export interface BrokenPromise extends CalibrationCheck {
-  /** About how many more people of the group it takes, in tens. */
+  /** About how many more people of the group are needed, in tens. */
   more_people: number;
 }
 
-/** Percents of a check: the last, of 1 in 1,000,000, where there are people enough for it. */
+/** Percents of a check; the last one, 1 in 1,000,000, only if there are enough people for it. */
 export function checkedPercents(sets: readonly PeopleSet[]): number[] {
   const all = [40, 50, 60, 70, 80, 90];
   return floorOf(sizesOf(sets)) > promisedRate(90) * 1.01 ? all.slice(0, -1) : all;
@@ -40,12 +40,12 @@ export function checkedPercents(sets: readonly PeopleSet[]): number[] {
 
 type Labelled = readonly Pick<LabelledImage, 'labels' | 'person'>[];
 
-/** The most people that share a label of a set. */
+/** Maximum number of people that share a label of a set. */
 export function largestGroup(sets: readonly Labelled[]): number {
   return Math.max(0, ...sets.flatMap((images) => groupsOf(images).map(({ people }) => people)));
 }
 
-/** How many people have each label of the first grouping: nobody is in two of these groups. */
+/** Returns how many people have each label of the first grouping: no person is in two of these groups. */
 function sizesOf(sets: readonly PeopleSet[]): number[] {
   return sets.flatMap(({ images }) =>
     groupsOf(images).flatMap(({ people, isFirst }) => (isFirst ? [people] : [])),
@@ -61,23 +61,32 @@ function groupsOf(images: Labelled) {
   return [...peopleOf].map(([group, { size: people }]) => ({ group, people, isFirst: first.has(group) }));
 }
 
-/** The lowest rate that is judged below the floor of a table: that of 70 percent, which a match needs by default. */
+/**
+ * The lowest rate that is judged below the floor of a table: that of 70 percent, which a match needs by
+ * default.
+ */
 const leastJudged = 1e-4;
 
-/** Rarer rates are shown and not judged: a handful of wrong labels among millions of pairs makes them. */
+/**
+ * Rarer rates are shown but not judged, because a handful of wrong labels among millions of pairs causes
+ * them.
+ */
 const rarestJudged = 1e-5;
 
-/** The rows of a check that are of no group: they decide about the floor. */
+/** Rows of a check that belong to no group: they determine the floor. */
 const oneGroup = 'two people of one group';
 const anyTwo = 'any two people';
 
-/** All groups together, and any two people, may exceed a rate that the floor states by so many times. */
+/** All groups together, and any two people, may exceed a rate that the floor states by this factor. */
 const floorTolerates = 2;
 
-/** How many times the stated rate is tolerated: one point of percent, because the fit allows for small numbers. */
+/** Tolerated multiple of the stated rate: one point of percent, because the fit allows for small numbers. */
 const tolerated = 10 ** 0.1;
 
-/** The rows of a check whose whole interval lies above what is tolerated; of each group the one that takes the most people. */
+/**
+ * Returns rows of a check whose whole interval is above the tolerance; for each group the one that needs the
+ * most people.
+ */
 export function brokenPromises(check: readonly CalibrationCheck[], floor: number): BrokenPromise[] {
   const broken = check
     .filter(
@@ -92,18 +101,22 @@ export function brokenPromises(check: readonly CalibrationCheck[], floor: number
   return broken.filter(({ group }, i) => broken.findIndex((other) => other.group === group) === i);
 }
 
-/** So many more people let a group show the rate by itself; of one that has them already, it takes twice as many. */
+/**
+ * With this many more people a group can show the rate alone; a group that has them already needs twice as
+ * many.
+ */
 function morePeople({ stated_fmr, people }: CalibrationCheck): number {
   return Math.max(people, leastPeople(stated_fmr) - people);
 }
 
 /**
- * Fits the table from similarity to false match rate, and its floor: the lowest rate that its people can show. `cohorts` are made
- * of the same people as `sets`, and each pair is normalised with the cohort without its two people; without cohorts the cosine is
- * used. `check` has, for each of `percents`, the rates of each group, of all groups together and of any two people, with tables that
- * were fitted without the two people of each pair. A floor holds within two times for people together in that check, or it is raised.
- * `taken_for_one_person` has the pairs that were left out because their cosine was above `samePersonAbove`, and `too_alike` those that
- * were left out where none is given.
+ * Fits the table from similarity to false match rate, and its floor: the lowest rate that its people can
+ * show. `cohorts` are made of the same people as `sets`, and each pair is normalised with the cohort without
+ * its two people; without cohorts the cosine is used. `check` has, for each of `percents`, the rates of each
+ * group, of all groups together and of any two people, with tables that were fitted without the two people of
+ * each pair. If people together exceed a floor twofold in that check, it is raised. `taken_for_one_person`
+ * has the pairs that were omitted because their cosine was above `samePersonAbove`, and `too_alike` those
+ * that were omitted when it is not given.
  */
 export function fitTable(
   sets: readonly PeopleSet[],
@@ -186,7 +199,10 @@ function checkOf(
   return { check, together: [...ofOneGroup.rows(), ...ofAnyTwo.rows()] };
 }
 
-/** Counts how often pairs reach each percent. A pair that could not have shown a percent, had it reached it, does not count there. */
+/**
+ * Counts how often pairs reach each percent. A pair that could not have reached a percent does not count
+ * there.
+ */
 function tallyOf(
   group: string,
   people: number,
@@ -208,14 +224,17 @@ function tallyOf(
 }
 
 /**
- * A pair of people, numbered from 0, with foldPair of their folds. `reach`: its score if its cosine were the highest that is not
- * taken for one person's.
+ * A pair of people, numbered from 0, with foldPair of their folds. `reach`: its score if its cosine were the
+ * highest that is not taken for one person's.
  */
 type VisitPair = (first: number, second: number, folds: number, score: number, reach: number) => void;
 
 type Strangers = ReturnType<typeof strangersOf>;
 
-/** All pairs of images of different people. `each` visits them and keeps none; it returns how many pairs were left out. */
+/**
+ * All pairs of images of different people. `each` visits them and keeps none; it returns how many pairs were
+ * omitted.
+ */
 function strangersOf(
   images: readonly LabelledImage[],
   cohorts: HeldOutCohorts | undefined,
@@ -240,7 +259,7 @@ function strangersOf(
   return { foldOfPerson, too_alike: alike?.pairs ?? [], each };
 }
 
-/** The cohort score of an image, for a pair with a person of fold `other`. */
+/** Returns the cohort score of an image, for a pair with a person of fold `other`. */
 export type CohortScore = (image: LabelledImage, other: number) => number;
 
 /** 0 without cohorts, so that the cosine is used. */

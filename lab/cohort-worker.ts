@@ -14,8 +14,9 @@ export default function work(task: NearestTask | ScoresTask): Int32Array | Float
 }
 
 /**
- * For each face the cohort score without its own fold and each of the folds. The cosine with a centre is the sum of those with
- * its faces, divided by the length of the sum of these: so each face is compared once with all others, not with every cohort.
+ * Returns for each face the cohort score without its own fold and each of the folds. The cosine with a centre
+ * is the sum of those with its faces, divided by the length of their sum, so each face is compared once with
+ * all others instead of with every cohort.
  */
 function scoresOf({ vectors, dimensions, plans, lengths, faces, own }: ScoresTask): Float32Array {
   const rows = rowsOf(vectors, dimensions);

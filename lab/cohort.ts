@@ -14,18 +14,24 @@ export interface LabelledEmbedding {
   embedding: Float32Array;
 }
 
-/** People of a centre: a face and its nearest of others, so that no centre is the template of one person. */
+/** People per centre: a face and its nearest of others, so that no centre is the template of one person. */
 export const peopleOfCentre = 5;
-/** Nearer faces than this may be the same person's under another name. */
+/** Faces with a higher cosine may belong to the same person under another name. */
 const samePerson = 0.6;
-/** There are so many centres at most, for the bytes of the package and the time that a face takes. More people are thinned out evenly. */
+/**
+ * Maximum number of centres, which limits the bytes of the package and the time per face. More people are
+ * thinned out evenly.
+ */
 const mostCentres = 6500;
-/** How many of a face's highest cosines with the centres are averaged. */
+/** Number of a face's highest cosines with the centres that are averaged. */
 export const highest = 50;
-/** These are more candidates than a centre needs, so that held-out cohorts find others in place of the people left out. */
+/** More candidates than a centre needs, so that held-out cohorts find others for the omitted people. */
 export const candidates = 24;
 
-/** The first image of each person of a set, thinned out: the faces whose neighbourhoods become centres. */
+/**
+ * Returns the first image of each person of a set, thinned out: the faces whose neighbourhoods become
+ * centres.
+ */
 export function seedsOf<T extends LabelledEmbedding>(images: readonly T[]): { faces: T[]; seeds: number[] } {
   const firsts = new Map<string, T>();
   for (const image of images) {
@@ -38,7 +44,10 @@ export function seedsOf<T extends LabelledEmbedding>(images: readonly T[]): { fa
   return { faces, seeds };
 }
 
-/** The nearest faces of seeds are sought among all: `vectors` is a row for each face, `people` the number of each one's person. */
+/**
+ * The nearest faces of seeds are searched among all: `vectors` is a row for each face, `people` the number of
+ * each one's person.
+ */
 export interface NearestTask {
   vectors: Float32Array;
   dimensions: number;
@@ -54,7 +63,7 @@ export interface ScoresTask {
   plans: readonly Int32Array[];
   /** For each centre of each plan the length of the sum of its faces. */
   lengths: readonly Float32Array[];
-  /** The faces to judge, and the fold of each one's person. */
+  /** The faces to score, and the fold of each one's person. */
   faces: Float32Array;
   own: Uint8Array;
 }
@@ -80,7 +89,10 @@ export function nearestFaces({ vectors, dimensions, people, seeds }: NearestTask
   return found;
 }
 
-/** The faces of a seed's centre among those that `isLeft` does not leave out; undefined when there are too few. */
+/**
+ * Returns the faces of a seed's centre among those that `isLeft` does not omit; undefined if there are too
+ * few.
+ */
 export function membersOf(
   seed: number,
   nearest: Int32Array,
@@ -95,7 +107,7 @@ export function membersOf(
   return members.length === peopleOfCentre ? members : undefined;
 }
 
-/** The length of the sum of each centre's faces. */
+/** Returns the length of the sum of each centre's faces. */
 export function lengthsOfSums(members: Int32Array, rows: readonly Float32Array[]): Float32Array {
   return Float32Array.from({ length: members.length / peopleOfCentre }, (_, centre) => {
     const own = members.subarray(centre * peopleOfCentre, (centre + 1) * peopleOfCentre);
@@ -112,7 +124,10 @@ export function rowsOf<T extends Float32Array | Int32Array>(values: T, length: n
   );
 }
 
-/** The stored form: each centre a row of signed bytes. Its length does not matter, because only cosines are used. */
+/**
+ * Returns the stored form: each centre is a row of signed bytes. Its length does not matter, because only
+ * cosines are used.
+ */
 export function quantise(centres: readonly Float32Array[]): Int8Array {
   const dimensions = centres[0]?.length ?? 0;
   const bytes = new Int8Array(centres.length * dimensions);
@@ -124,7 +139,10 @@ export function quantise(centres: readonly Float32Array[]): Int8Array {
   return bytes;
 }
 
-/** The mean of the `highest` greatest of the numbers, which it reorders. The same as in native/core/embed/embedding_scores.cpp. */
+/**
+ * Returns the mean of the `highest` greatest of the numbers, which it reorders. The same as in
+ * native/core/embed/embedding_scores.cpp.
+ */
 export function meanOfHighest(numbers: Float32Array): number {
   const count = Math.min(highest, numbers.length);
   if (count === 0) return 0;

@@ -7,23 +7,24 @@ import { type FoundPeople, foldOf, type Grouping, groupingText } from './people.
 import { eachMated, eachStrangers, type IsOnePerson, numberPeople } from './strangers.ts';
 
 /**
- * Differential performance: how error rates vary between groups of people, in the terms of ISO/IEC 19795-10. Non-mated pairs are of two
- * people of one group (within-group), because they look more alike than people of different groups.
+ * Differential performance: how error rates vary between groups of people, in the terms of ISO/IEC 19795-10.
+ * Non-mated pairs consist of two people of one group (within-group), because they look more alike than people
+ * of different groups.
  */
 
 export interface Rate {
   rate: number;
   /** 95 % confidence interval, by person. */
   interval: Interval;
-  /** What the rate is a share of. */
+  /** Number of trials of which the rate is a share. */
   trials: number;
-  /** How many times as many trials it takes as independent ones, to be as sure of the rate. */
+  /** Design effect: how many times as many trials are needed as independent ones for the same certainty. */
   design_effect: number;
 }
 
 export type GroupFigures = ReturnType<typeof figuresOf>;
 export type Measure = 'fmr' | 'fnmr' | 'failure_to_acquire';
-/** How many times the lowest rate of the groups the highest is. */
+/** Ratio of the highest rate of the groups to the lowest. */
 export type WorstOverBest = ReturnType<typeof worstOverBest>[number];
 
 /** Groups by the same columns of the list, such as "origin × sex". */
@@ -37,16 +38,16 @@ interface Judge {
   calibration: Calibration;
   percents: readonly number[];
   scoreOf: CohortScore;
-  /** At Infinity nobody is taken for somebody else. */
+  /** At Infinity no pair is taken for one person. */
   samePersonAbove: number | IsOnePerson;
 }
 
-/** More pairs than these show no lower rate that matters where everybody's rate is only there for comparison. */
+/** More pairs than these show no lower rate that matters if everyone's rate is only shown for comparison. */
 const sampledPairs = 2_000_000;
 
 /**
- * The figures of everybody (with groupings, non-mated pairs of any groups, of which a sample is taken when they are many) and of each
- * group, and the worst pairs.
+ * Returns the figures of everyone (with groupings, non-mated pairs of any groups, sampled when they are many)
+ * and of each group, and the worst pairs.
  */
 export function differentialOf(people: FoundPeople, groupings: readonly Grouping[], judge: Judge) {
   const seen = new WorstPairsSeen();
@@ -65,7 +66,7 @@ export function differentialOf(people: FoundPeople, groupings: readonly Grouping
 
 const byNumber = new Intl.Collator('en', { numeric: true });
 
-/** The labels in a reader's order: "age 3-9" comes before "age 10-19". */
+/** Sorts labels in a reader's order: "age 3-9" comes before "age 10-19". */
 function labelsAt({ allImages }: FoundPeople, column: number): string[] {
   return [...new Set(allImages.map(({ labels }) => labels[column]!))].sort(byNumber.compare);
 }
@@ -102,7 +103,7 @@ function figuresOf(
     for (const { threshold, matches } of rates) {
       matches.add(score >= threshold, numbers[first]!, numbers[second]!);
     }
-    // Pairs of different groups are left to chance by the sample.
+    // The sample decides which pairs of different groups are included.
     if (!sampled) seen.add(false, images[first]!.file, images[second]!.file, score, cosine);
   });
   eachMated(faces, (first, second, cosine) => {
@@ -113,13 +114,13 @@ function figuresOf(
   return {
     group,
     people: acquired.people.length,
-    // These could be read, and in a share of them no face was found.
+    // Number of readable images, and the share of them without a detected face.
     images: allImages.length,
     failure_to_acquire: rateOf(failures),
-    // Pairs of two people whose cosine was so high that they were left out.
+    // Pairs of two people that were omitted because of their high cosine.
     taken_for_one_person: left,
     by_percent: rates.map(({ percent, matches, nonMatches }) => {
-      // The stated rate, whose ratio to the measured one is given.
+      // The stated rate, for its ratio to the measured one.
       const stated_fmr = Number(promisedRate(percent).toPrecision(6));
       const [fmr, fnmr] = [rateOf(matches), rateOf(nonMatches)];
       return { percent, stated_fmr, fmr, fmr_over_stated: fmr.rate / stated_fmr, fnmr };
@@ -131,7 +132,10 @@ function rateOf({ rate, interval, trials, effect }: PersonRate | PairRate): Rate
   return { rate, interval, trials, design_effect: effect };
 }
 
-/** A group of which fewer errors are expected, at the rate of all compared groups together, shows too little of a rate. */
+/**
+ * A group with fewer expected errors than this, at the rate of all compared groups together, shows too little
+ * of a rate.
+ */
 const leastExpected = 30;
 
 /** One entry for each measure that at least two groups show; `percent` is undefined for failure to acquire, which does not depend on the threshold. */
@@ -148,8 +152,9 @@ function worstOverBest(groups: readonly GroupFigures[], percents: readonly numbe
 }
 
 /**
- * The highest rate over the lowest, undefined where fewer than two groups show theirs; Infinity when the lowest is 0. `if_equal`: the
- * ratio that groups with one rate stay below in 95 % of samples as large as these, so that a lower one is no evidence of a difference.
+ * The highest rate over the lowest, undefined if fewer than two groups show theirs; Infinity if the lowest is
+ * 0. `if_equal`: the ratio that groups with one rate stay below in 95 % of samples as large as these, so that
+ * a lower one is no evidence of a difference.
  */
 export function highestOverLowest(rates: readonly (Rate & { group: string })[]) {
   const seen = shownOf(rates).sort((a, b) => a.rate - b.rate);
@@ -168,17 +173,20 @@ const pooledRate = (rates: readonly Rate[]) => {
   return rates.reduce((sum, { rate, trials }) => sum + (trials > 0 ? rate * trials : 0), 0) / trials;
 };
 
-/** Those of which enough errors are expected: which these are may change their rate together, and so on. */
+/** Keeps groups with enough expected errors. Removing some may change the common rate, so it repeats. */
 function shownOf<T extends Rate>(rates: readonly T[]): T[] {
   const pooled = pooledRate(rates);
   const shown = rates.filter(({ trials }) => pooled * trials >= leastExpected);
   return shown.length === rates.length || shown.length === 0 ? shown : shownOf(shown);
 }
 
-/** So many samples place the 95th percentile within a few per cent. */
+/** This many samples place the 95th percentile within a few per cent. */
 const samples = 4000;
 
-/** Simulated: each group has the rate of all, and varies as its independent trials do; the logarithm of a rate is about normal. */
+/**
+ * Simulated: each group has the rate of all, and varies as its independent trials do; the logarithm of a rate
+ * is about normal.
+ */
 function ratioIfEqual(rates: readonly Rate[]): number {
   const pooled = pooledRate(rates);
   const errors = rates.map(({ trials, design_effect }) =>

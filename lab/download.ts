@@ -18,7 +18,7 @@ import { basename, dirname, join } from 'node:path';
 import { progressBar } from 'facematch/for-lab';
 import { Agent, type Dispatcher, EnvHttpProxyAgent, fetch, type Response } from 'undici';
 
-/** Files of other people, downloaded once, verified, and kept. */
+/** Downloads files from other publishers once, verifies them, and keeps them. */
 
 export interface Download {
   url: string;
@@ -26,13 +26,13 @@ export interface Download {
   sha256: string;
 }
 
-/** A file of that hash below `folder`, where verified files are kept. */
+/** Returns the path of a file with that hash below `folder`, where verified files are kept. */
 export const pathFor = (folder: string, sha: string, name: string) => join(folder, sha.slice(0, 16), name);
 
 export const pathOf = (folder: string, download: Download) =>
   pathFor(folder, download.sha256, basename(new URL(download.url).pathname));
 
-/** The SHA-256 of a file; undefined without one. */
+/** Returns the SHA-256 of a file; undefined if it is missing. */
 export async function hashOf(path: string): Promise<string | undefined> {
   if (!existsSync(path)) return undefined;
   const hash = createHash('sha256');
@@ -41,8 +41,8 @@ export async function hashOf(path: string): Promise<string | undefined> {
 }
 
 /**
- * Downloads what is missing of a file, verifies it, and resolves to its path. What was cut off is resumed, by the next call. Rejects
- * with an Error with a message for people.
+ * Downloads the missing part of a file, verifies it, and resolves to its path. The next call resumes an
+ * interrupted download. Rejects with an Error with a message for people.
  */
 export async function download(file: Download, folder: string): Promise<string> {
   const path = pathOf(folder, file);
@@ -53,7 +53,7 @@ export async function download(file: Download, folder: string): Promise<string> 
     const part = `${path}.part`;
     const isResumed = sizeOf(part) > 0;
     let fault = await fetchInto(part, file);
-    // What lay there may have been another file's beginning.
+    // The existing part may be another file's beginning.
     if (fault !== undefined && isResumed) fault = await fetchInto(part, file);
     if (fault !== undefined) throw new Error(fault);
     renameSync(part, path);
@@ -65,7 +65,7 @@ export async function download(file: Download, folder: string): Promise<string> 
 
 const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
-/** One process runs at a time. A lock of a process that is gone is taken over. */
+/** One process runs at a time. The lock of a process that has ended is taken over. */
 function lock(path: string, url: string): () => void {
   const owner = Number(existsSync(path) && readFileSync(path, 'utf8'));
   if (owner > 0 && !isAlive(owner)) rmSync(path, { force: true });
@@ -89,12 +89,13 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** No byte for so long ends a download. */
+/** Time without a byte after which a download is aborted. */
 const stalled_ms = 60_000;
 
 /**
- * Appends what is missing. Resolves to what is wrong where the file that came is another one, of which nothing is kept; rejects
- * where the connection failed, or the response is an error or something else, such as the login page of a network: what is there stays.
+ * Appends the missing part. Resolves to an error message if the received file is another one, which is then
+ * discarded; rejects if the connection failed, or the response is an error or something else, such as the
+ * login page of a network. The part that exists is then kept.
  */
 async function fetchInto(part: string, file: Download): Promise<string | undefined> {
   const { url, bytes, sha256 } = file;
@@ -102,7 +103,8 @@ async function fetchInto(part: string, file: Download): Promise<string | undefin
   if (have < bytes) {
     const dispatcher = newDispatcher();
     let target = openSync(part, 'a');
-    // A whole file in place of the rest lies here until it is longer than what is kept.
+    // A complete file that arrives instead of the rest is stored here until it is longer than the part that
+    // is kept.
     const fresh = `${part}.whole`;
     rmSync(fresh, { force: true });
     const bar = await progressBar(`Bytes of ${basename(url)}`, bytes);
@@ -120,7 +122,7 @@ async function fetchInto(part: string, file: Download): Promise<string | undefin
       if (!isSafe(response.url)) throw new Error(`${url} leads to ${response.url}, which is not HTTPS.`);
       if (response.status === 416) return drop(`${url} has no byte ${have}.`);
       if (!response.ok || response.body === null) throw new Error(`${url} answered ${response.status}.`);
-      // The server may not know ranges.
+      // The server may not support ranges.
       const isWhole = response.status !== 206 && have > 0;
       if (isWhole) have = 0;
       const fault = otherLength(response, have, file);
@@ -135,7 +137,7 @@ async function fetchInto(part: string, file: Download): Promise<string | undefin
         writeSync(target, chunk);
         bar.reach(have);
       }
-      // A connection that is cut off is an error; this server says that there is no more.
+      // An interrupted connection is an error; this response has no more bytes.
       if (have < bytes) return drop(`${url} has ${have} bytes, not the ${bytes} that it should have.`);
     } catch (error) {
       // fetch hides why a connection failed in the error's cause.
@@ -149,7 +151,7 @@ async function fetchInto(part: string, file: Download): Promise<string | undefin
       closeSync(target);
       if (sizeOf(fresh) > sizeOf(part)) renameSync(fresh, part);
       rmSync(fresh, { force: true });
-      // This closes the connection of an answer that nobody read to its end, too.
+      // Closes the connection of a response that was not read to its end, too.
       await dispatcher.destroy();
       if (sizeOf(part) === 0) rmSync(part, { force: true });
     }
@@ -160,10 +162,10 @@ async function fetchInto(part: string, file: Download): Promise<string | undefin
   return `${url} has the SHA-256 ${hash}, not ${sha256}: it is not used.`;
 }
 
-/** What is wrong with the length that an answer states, before a byte of it is kept. */
+/** Returns an error for the length that a response declares, before a byte of it is kept. */
 function otherLength({ headers }: Response, have: number, { url, bytes }: Download): string | undefined {
   const length = headers.get('content-length');
-  // The length says nothing of what is encoded.
+  // The length says nothing about an encoded body.
   if (length === null || headers.has('content-encoding')) return undefined;
   const whole = have + Number(length);
   if (whole === bytes) return undefined;
@@ -178,7 +180,7 @@ function newDispatcher(): Dispatcher {
   const timeouts = { headersTimeout: stalled_ms, bodyTimeout: stalled_ms };
   const through = proxies();
   if (through === undefined) return new Agent(timeouts);
-  // It warns that its interface may change, which is no concern of a user.
+  // The warning that its interface may change does not concern users.
   const { emitWarning } = process;
   process.emitWarning = () => {};
   try {
@@ -193,10 +195,13 @@ function isSafe(url: string): boolean {
   return protocol === 'https:' || hostname === '127.0.0.1';
 }
 
-/** Where files are kept that can be had again, as the XDG Base Directory Specification says. */
+/** Folder for files that can be downloaded again, as the XDG Base Directory Specification defines it. */
 export const cacheFolder = () => join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'facematch');
 
-/** The proxies of HTTPS_PROXY, HTTP_PROXY and NO_PROXY; undefined without any. As curl does, `host:port` is one of HTTP. */
+/**
+ * Returns the proxies of HTTPS_PROXY, HTTP_PROXY and NO_PROXY; undefined if none is set. As in curl,
+ * `host:port` means HTTP.
+ */
 export function proxies(env: NodeJS.ProcessEnv = process.env) {
   const read = (name: string) => env[name] || env[name.toUpperCase()] || '';
   const [httpsProxy, httpProxy] = ['https_proxy', 'http_proxy'].map((name) =>

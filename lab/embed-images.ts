@@ -3,10 +3,13 @@ import { threadOptions, withBar } from 'facematch/for-lab';
 import { Piscina } from 'piscina';
 import type { EmbeddedImage, EmbedTask } from './embed-worker.ts';
 
-/** The pack is one that is loaded. */
+/** The pack must be loaded. */
 export type EmbedImagesOptions = Omit<EmbedTask, 'file'> & { folder: string; workers: number };
 
-/** Detects and embeds the faces of every image once, on `workers` threads. By name, in the order of the names. `title`: of a bar. */
+/**
+ * Detects and embeds the faces of every image once, on `workers` threads. Returns results by name, in the
+ * order of the names. `title`: title of the progress bar.
+ */
 export async function embedImages(
   title: string,
   names: readonly string[],
@@ -18,7 +21,10 @@ export async function embedImages(
   return new Map(names.map((name, i) => [name, images[i]!]));
 }
 
-/** The answers to tasks by `count` threads of a file, with a bar of this title. Rejects when a thread cannot start. */
+/**
+ * Returns the results of tasks on `count` threads of a file, with a progress bar. Rejects if a thread cannot
+ * start.
+ */
 export function runTasks<Task, Answer>(
   title: string,
   filename: URL,
@@ -32,7 +38,8 @@ export function runTasks<Task, Answer>(
       maxThreads: count,
       ...threadOptions,
     });
-    // This listens while the pool ends as well: piscina emits an error for a late answer, and an unhandled one ends the process.
+    // Also listens while the pool ends: piscina emits an error for a late result, and an unhandled one ends
+    // the process.
     const failed = new Promise<never>((_, reject) => pool.on('error', reject));
     const answers = tasks.map(async (task) => {
       const answer = await pool.run(task);

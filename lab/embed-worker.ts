@@ -7,30 +7,30 @@ export interface EmbedTask {
   mode: AccuracyMode;
   minDetScore: number;
   liveScores?: true;
-  /** Refines the landmarks as the liveness challenge does, which follows the pose from frame to frame. */
+  /** Refines the landmarks like the liveness challenge, which follows the pose from frame to frame. */
   refineLandmarks?: true;
 }
 
-/** What the engine found in an image. */
+/** Results of the engine for an image. */
 export interface EmbeddedImage {
-  /** The embedding of the face that is compared; undefined when there is no face. */
+  /** Embedding of the compared face; undefined if there is no face. */
   embedding: Float32Array | undefined;
-  /** The cohort score of the face that is compared. */
+  /** Cohort score of the compared face. */
   cohort_score: number;
   faces: Face[];
-  /** Index of the face that is compared. */
+  /** Index of the compared face. */
   chosen: number;
-  /** Undefined when the image could not be read. */
+  /** Undefined if the image could not be read. */
   image: Omit<ImageReport, 'faces'> | undefined;
-  /** Why the image could not be read: an error code, or words where the file itself could not. */
+  /** Why the image could not be read: an error code, or a message if the file itself could not. */
   failure: string | undefined;
 }
 
 const addon = loadAddon();
 
 /**
- * The index of the face to compare. Sets label the person in the middle of the image, and bystanders may be nearer to the
- * camera, so it is the largest face, weighted by its distance from the middle.
+ * Returns the index of the face to compare. Sets label the person in the centre of the image, and bystanders
+ * may be nearer to the camera, so it is the largest face, weighted by its distance from the centre.
  */
 function centralFace(faces: readonly Face[], width: number, height: number): number {
   const weight = ({ box }: Face): number => {
@@ -72,7 +72,7 @@ export default function embed({
     min_side: 16,
   });
   if (!result.ok) {
-    // A fault of ours, not of the image.
+    // An internal error, not the fault of the image.
     if (result.code === 'internal_error') throw new Error(result.message);
     return failed(result.code);
   }

@@ -36,9 +36,9 @@ export type PeopleFigures = PeopleEvaluation['figures'];
 
 interface JudgeOptions {
   mode: AccuracyMode;
-  /** The pack's, which may have none. */
+  /** The pack's calibration, if it has one. */
   calibration: Calibration | undefined;
-  /** Whether the pack has a cohort; used unless `cohorts` replace it. */
+  /** True if the pack has a cohort; used unless `cohorts` replace it. */
   packCohort: Exclude<CohortUse, 'held-out'>;
   cohorts: HeldOutCohorts | undefined;
 }
@@ -84,7 +84,7 @@ export function judgeSet(
   { mode, calibration, packCohort, cohorts }: JudgeOptions,
 ) {
   const wasRead = (name: string) => images.get(name)!.failure === undefined;
-  // Nothing is known of an image that could not be read: its pairs are in no rate.
+  // An image that could not be read has no scores: its pairs are in no rate.
   const read = set.pairs.filter(({ image1, image2 }) => wasRead(image1) && wasRead(image2));
   const numbers = peopleOfPairs(set.pairs);
   const judged = read.flatMap((pair) => judge(pair, images, cohorts, numbers) ?? []);
@@ -112,7 +112,7 @@ export function judgeSet(
   return { set, images, pairs, figures };
 }
 
-/** The non-mated pairs of a list that are of one person, by what the others foretell. */
+/** Returns the non-mated pairs of a list that probably show one person, predicted from the other pairs. */
 function alikeOf(pairs: readonly JudgedPair[]): JudgedPair[] {
   const strangers = pairs.filter(({ same }) => !same).sort((a, b) => b.cosine - a.cosine);
   const reach = reachOf(
@@ -135,7 +135,7 @@ export function judgePeople(
     set: people.name,
     mode,
     cohort,
-    // Two people's images with a higher cosine were taken for one person; undefined when none were so.
+    // Images of two people with a higher cosine were taken for one person; undefined if there were none.
     same_person_above: Number.isFinite(samePersonAbove) ? samePersonAbove : undefined,
     too_alike: alike?.pairs ?? [],
     ...differentialOf(people, groupings, { calibration, percents, scoreOf, samePersonAbove: above }),
@@ -168,7 +168,7 @@ function judge(
 export interface Results {
   pack: { name: string; version: string };
   evaluations: readonly Evaluation[];
-  /** Several sets have them; empty when there is only one. */
+  /** Groupings of several sets; empty if there is only one. */
   shared_thresholds: readonly SharedThreshold[];
   people: readonly PeopleEvaluation[];
   photos?: readonly {
@@ -179,12 +179,12 @@ export interface Results {
   }[];
 }
 
-/** One threshold and its rates on every set, by name: they show whether one threshold serves all. */
+/** One threshold and its rates on every set, by name: they show if one threshold suits all. */
 export type SharedThreshold = ReturnType<typeof sharedThresholds>[number];
 
 /**
- * For several sets: first the pack's percents, then each set's own thresholds; first for the normalised similarity, then for the
- * cosine. None for a single set.
+ * For several sets: first the pack's percents, then each set's own thresholds; first for the normalised
+ * similarity, then for the cosine. None for a single set.
  */
 export function sharedThresholds(evaluations: readonly Evaluation[]) {
   if (evaluations.length < 2) return [];
@@ -194,7 +194,7 @@ export function sharedThresholds(evaluations: readonly Evaluation[]) {
     });
     const ofPack = evaluations[0]!.figures.by[by].percent_points;
     const points = [
-      // No set's rate chose it.
+      // It was not chosen by a set's rate.
       ...ofPack.map((point) => ({ ...point, chosen_on: undefined })),
       ...evaluations.flatMap(({ figures: { set: chosen_on, by: figures } }) =>
         figures[by].operating_points.map((point) => ({ ...point, chosen_on })),
@@ -210,8 +210,8 @@ export function sharedThresholds(evaluations: readonly Evaluation[]) {
 }
 
 /**
- * One set: its figures. Several: `{sets, shared_thresholds}`, with the figures of each. `people` has those of the labelled
- * people, if there are any.
+ * One set: its figures. Several: `{sets, shared_thresholds}`, with the figures of each. `people` has those of
+ * the labelled people, if there are any.
  */
 export function resultsJson({ pack, evaluations, shared_thresholds, people, photos }: Results): string {
   const sets = evaluations.map(({ figures }) => ({ ...figures, pack }));

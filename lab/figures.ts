@@ -22,7 +22,7 @@ import type { AlikePair } from './strangers.ts';
 /** Fine enough to show the shape, coarse enough for some thousand pairs. */
 const width = 0.02;
 
-/** How many pairs have a score in each bin; bin i starts at `start + i * width` and ends before the next. */
+/** Number of pairs with a score in each bin; bin i starts at `start + i * width` and ends before the next. */
 export function histogram(pairs: readonly Scored[]) {
   const binOf = ({ score }: Scored) => Math.floor(score / width);
   const scored = [...pairs].sort((a, b) => a.score - b.score);
@@ -35,10 +35,10 @@ export function histogram(pairs: readonly Scored[]) {
   return { start: Number((first * width).toFixed(2)), width, ...counts };
 }
 
-/** The cohort that normalises similarities; `none` when the pack has none, so that the cosine is used. */
+/** The cohort that normalises similarities; `none` if the pack has none, so that the cosine is used. */
 export type CohortUse = 'pack' | 'held-out' | 'none';
 
-/** The figures of one score. Rates of no pairs are NaN, in JSON null. */
+/** Figures of one score. Rates of no pairs are NaN, in JSON null. */
 export type ScoreFigures = ReturnType<typeof scoreFigures>;
 export type Figures = ReturnType<typeof figuresOf>;
 
@@ -46,23 +46,23 @@ interface Judged {
   set: string;
   mode: AccuracyMode;
   cohort: CohortUse;
-  /** The pairs whose images both have a face. */
+  /** Pairs whose images both have a face. */
   pairs: readonly JudgedPair[];
-  /** How many others have an image that could not be read. */
+  /** Number of other pairs with an image that could not be read. */
   not_compared: number;
-  /** How many others have an image without a face. */
+  /** Number of other pairs with an image without a face. */
   not_acquired: PairCounts;
-  /** Whether each image that could be read has no face, and the number of its person. */
+  /** For each readable image, whether it has no face, and the number of its person. */
   acquisitions: readonly { failed: boolean; person: number }[];
-  /** Pairs of strangers that were left out: copies, or one person under two names. */
+  /** Non-mated pairs that were omitted: copies, or one person under two names. */
   too_alike: readonly AlikePair[];
   images: ReadonlyMap<string, EmbeddedImage>;
-  /** Undefined for a pack without one, which has cosines and their rates alone. */
+  /** Undefined for a pack without a calibration, which has only cosines and their rates. */
   calibration: Calibration | undefined;
   seconds: number;
 }
 
-/** How many pairs of each kind. */
+/** Number of pairs of each kind. */
 export interface PairCounts {
   mated: number;
   non_mated: number;
@@ -94,7 +94,10 @@ export function figuresOf({ pairs, images, calibration, seconds, acquisitions, .
   };
 }
 
-/** Images without a face, those that could not be read, with the reason, and how many compared faces have each warning. */
+/**
+ * Images without a face, unreadable images with the reason, and the number of compared faces with each
+ * warning.
+ */
 export function imageFigures(images: ReadonlyMap<string, EmbeddedImage>) {
   const all = [...images];
   const failures: Record<string, string> = Object.fromEntries(
@@ -118,7 +121,8 @@ function scoreFigures(
   return {
     accuracy: accuracy(scored),
     equal_error_rate: equalErrorRate(curve),
-    // The first are at false match rates of this set, the second at percents of the pack's calibration; a cosine has none.
+    // The first are at false match rates of this set, the second at percents of the pack's calibration; a
+    // cosine has none.
     operating_points: ratePoints(scored, calibration, notAcquired),
     percent_points: calibration ? percentPoints(scored, calibration, notAcquired) : [],
     histogram: histogram(scored),
@@ -134,7 +138,7 @@ function scoreFigures(
 export type Observed = ReturnType<typeof observe>;
 
 export interface ThresholdPoint extends Observed {
-  /** The false match rate that the threshold is for: one that was asked for, or that the pack states. */
+  /** The false match rate of the threshold: requested, or stated by the pack. */
   target_fmr: number;
   threshold: number;
   /** The threshold in percent of the pack's calibration; undefined for a cosine. */
@@ -144,7 +148,10 @@ export interface ThresholdPoint extends Observed {
 export const askedRates = [1e-2, 1e-3, 1e-4];
 export const percents = [50, 60, 70];
 
-/** The lowest thresholds for certain false match rates on this set, as far as its non-mated pairs can show them. */
+/**
+ * Returns the lowest thresholds for certain false match rates on this set, as far as its non-mated pairs can
+ * show them.
+ */
 export function ratePoints(
   pairs: readonly Compared[],
   calibration: Calibration | undefined,
@@ -160,7 +167,7 @@ export function ratePoints(
     });
 }
 
-/** The thresholds of certain percents of the pack's calibration, and their rates on this set. */
+/** Returns the thresholds of certain percents of the pack's calibration, and their rates on this set. */
 export function percentPoints(
   pairs: readonly Compared[],
   calibration: Calibration,
@@ -174,7 +181,7 @@ export function percentPoints(
   });
 }
 
-/** Whether so many non-mated pairs can show a false match rate at all: one of them is as seldom. */
+/** Returns true if this many non-mated pairs can show a false match rate at all: one of them is as rare. */
 export function canShow(fmr: number, nonMated: number): boolean {
   return fmr * nonMated >= 1 - 1e-9;
 }
@@ -182,9 +189,9 @@ export function canShow(fmr: number, nonMated: number): boolean {
 const none: PairCounts = { mated: 0, non_mated: 0 };
 
 /**
- * Error rates at a threshold, in the terms of ISO/IEC 19795-1: the false match rate (FMR) and the false non-match rate (FNMR) are shares of
- * the comparisons, with 95 % intervals by person. The false accept rate (FAR) and the false reject rate (FRR) are shares of all pairs: one
- * that lacks a face is rejected.
+ * Returns error rates at a threshold, in the terms of ISO/IEC 19795-1: the false match rate (FMR) and the
+ * false non-match rate (FNMR) are shares of the comparisons, with 95 % intervals by person. The false accept
+ * rate (FAR) and the false reject rate (FRR) are shares of all pairs: one that lacks a face is rejected.
  */
 export function observe(pairs: readonly Compared[], threshold: number, notAcquired: PairCounts = none) {
   const people = 1 + pairs.reduce((most, { people: [a, b] }) => Math.max(most, a, b), 0);

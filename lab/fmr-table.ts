@@ -23,7 +23,7 @@ export class FoldCounts {
     this.#byFolds[folds]![binOf(score)]!++;
   }
 
-  /** The counts of all pairs but those that have a person of these folds. */
+  /** Counts of all pairs except those with a person of these folds. */
   without(left: readonly number[]): Float64Array {
     const sum = new Float64Array(bins);
     for (const [low, high] of foldPairs) {
@@ -35,11 +35,13 @@ export class FoldCounts {
   }
 }
 
-/** Each person's scores are counted in bins that are so many times as wide: a design effect changes slowly. */
+/**
+ * Each person's scores are counted in bins this many times as wide, because a design effect changes slowly.
+ */
 const coarse = 100;
 const coarseBins = bins / coarse;
 
-/** How the high scores of non-mated pairs cluster in people. */
+/** Measures how the high scores of non-mated pairs cluster in people. */
 export class PersonCounts {
   readonly people: number;
   readonly #counts: Uint32Array;
@@ -55,7 +57,7 @@ export class PersonCounts {
     this.#counts[second * coarseBins + bin]!++;
   }
 
-  /** The design effect of the share of pairs that reach a score. */
+  /** Returns the design effect of the share of pairs that reach a score. */
   effects(): (score: number) => number {
     const { people } = this;
     const counts = this.#counts;
@@ -75,7 +77,7 @@ export class PersonCounts {
       }
       const rate = both / 2 / total;
       const independent = total * rate * (1 - rate);
-      // The jackknife counts what is by chance in each pair twice (Efron and Stein 1981).
+      // The jackknife counts the random part of each pair twice (Efron and Stein 1981).
       const squares =
         hits.reduce((sum, own, person) => sum + (own - rate * trials[person]!) ** 2, 0) - independent;
       const seen = Math.min(pairs, both / 2) * (pairs / total);
@@ -91,32 +93,45 @@ export class PersonCounts {
 
 /** Scores of non-mated pairs of one group. */
 export interface NonMatedScores {
-  /** How many pairs lie in each bin. */
+  /** Number of pairs in each bin. */
   counts: Float64Array;
   people: number;
-  /** The design effect at a score, as of PersonCounts; where it is not known, people differ as much as they do in development sets. */
+  /**
+   * Returns the design effect at a score, like PersonCounts; if it is unknown, people are assumed to differ
+   * as much as in development sets.
+   */
   effectAt?: (score: number) => number;
 }
 
 const rates = [0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 5e-4, 2e-4, 1e-4, 1e-5, 1e-6, 1e-7];
-/** The table must be measured down to this rate, and is to the second one where there are enough people; the tail follows. */
+/**
+ * The table must be measured down to this rate, and is to the second one if there are enough people; the tail
+ * follows.
+ */
 const mustBeMeasured = 0.005;
 const lowestMeasured = 1e-4;
 /** The lowest rate that is stated, however many people there are. */
 const lowestFloor = 1e-6;
 
-/** A stated rate is an upper bound of the measured one, of this confidence: 90 %, one-sided, in standard errors. */
+/**
+ * A stated rate is an upper bound of the measured one, with this confidence: 90 %, one-sided, in standard
+ * errors.
+ */
 const reach = 1.2815515655446004;
-/** So many pairs must be expected at a rate to state it: then it is within two times, also where pairs share people. */
+/**
+ * Minimum number of expected pairs for stating a rate: then it is right within a factor of two, even if pairs
+ * share people.
+ */
 const leastExpected = 10;
 
 /**
- * Similarity → false match rate, as a table that holds for the group with the highest rates: at each rate the lowest similarity where
- * the upper confidence bound of no group exceeds it, of those with people enough to show the rate. From there on a group follows the
- * largest one. Below 1 in 10,000, or the lowest rate that the largest group can show, the table continues as a generalised Pareto tail
- * (Pickands, Balkema and de Haan) of the excesses of all groups that can show that rate, fitted by probability-weighted moments
- * (Hosking and Wallis 1987), and at least as high as the bound of all groups together. Its shape is at least 0, an exponential tail,
- * so that no score is out of reach of different people.
+ * Fits the table from similarity to false match rate that holds for the group with the highest rates: at each
+ * rate the lowest similarity at which no group's upper confidence bound exceeds it, among groups with enough
+ * people to show the rate. Beyond that a group follows the largest one. Below 1 in 10,000, or the lowest rate
+ * that the largest group can show, the table continues as a generalised Pareto tail (Pickands, Balkema and de
+ * Haan) of the excesses of all groups that can show that rate, fitted by probability-weighted moments
+ * (Hosking and Wallis 1987), and at least as high as the bound of all groups together. Its shape is at least
+ * 0, an exponential tail, so that no score is out of reach of different people.
  */
 export function fmrTable(groups: readonly NonMatedScores[]): CalibrationPoint[] {
   const largest = groups.reduce((most, group) => (group.people > most.people ? group : most));
@@ -153,7 +168,7 @@ export const totalOf = (counts: Float64Array) => counts.reduce((sum, count) => s
 const pairsOfAll = (groups: readonly NonMatedScores[]) =>
   groups.reduce((sum, { people }) => sum + pairsOf(people), 0);
 
-/** All groups as one, whose pairs cluster as much as those of the group where they do most. */
+/** All groups as one, whose pairs cluster as much as those of the group with the strongest clustering. */
 function pooled(groups: readonly NonMatedScores[]): NonMatedScores {
   const counts = new Float64Array(bins);
   for (const group of groups) for (let bin = 0; bin < bins; bin++) counts[bin]! += group.counts[bin]!;
@@ -161,7 +176,7 @@ function pooled(groups: readonly NonMatedScores[]): NonMatedScores {
   return { counts, people: first!.people, ...(first!.effectAt && { effectAt: first!.effectAt }) };
 }
 
-/** The lowest similarity where the upper bound of the group's rate is at most `rate`. */
+/** Returns the lowest similarity where the upper bound of the group's rate is at most `rate`. */
 function boundedScoreAt({ counts, people, effectAt }: NonMatedScores, rate: number): number {
   const total = totalOf(counts);
   const unseen = () =>
@@ -170,11 +185,11 @@ function boundedScoreAt({ counts, people, effectAt }: NonMatedScores, rate: numb
       { trials: total, pairs: Math.min(total, pairsOf(people)), seen: rate * pairsOf(people) },
       reach,
     );
-  // Down from the highest score: bounds rise with the count.
+  // Goes down from the highest score, because bounds rise with the count.
   let above = 0;
   for (let bin = bins - 1; bin >= 0; bin--) {
     above += counts[bin]!;
-    // No bound is more than four times a rate that ten pairs or more show.
+    // No bound is more than four times a rate that at least ten pairs show.
     if (counts[bin] === 0 || above / total < rate / 10) continue;
     const effect = effectAt?.(startOf(bin)) ?? unseen();
     if (above / total > rate || wilson(above / effect, total / effect, reach)[1] > rate)
@@ -183,7 +198,10 @@ function boundedScoreAt({ counts, people, effectAt }: NonMatedScores, rate: numb
   return lowest;
 }
 
-/** Throws an Error that says what is needed when a group of `people` cannot show the rates that a table must have. */
+/**
+ * Throws an Error that says what is needed if a group of `people` cannot show the rates that a table must
+ * have.
+ */
 export function requirePeople(people: number): void {
   if (people >= leastPeople(mustBeMeasured)) return;
   throw new Error(
@@ -195,15 +213,15 @@ export function requirePeople(people: number): void {
 }
 
 /**
- * The lowest rate that groups of so many people can show together: the floor of a table, whose tail is fitted to all of them. No
- * person may be in two of the groups.
+ * Returns the lowest rate that groups of that many people can show together: the floor of a table, whose tail
+ * is fitted to all of them. No person may be in two of the groups.
  */
 export function floorOf(sizes: readonly number[]): number {
   const pairs = sizes.reduce((sum, people) => sum + pairsOf(people), 0);
   return rates.filter((rate) => rate >= lowestFloor && pairsCanShow(rate, pairs)).at(-1) ?? mustBeMeasured;
 }
 
-/** The smallest single group that can show a rate. */
+/** Returns the smallest single group that can show a rate. */
 export function leastPeople(rate: number): number {
   let people = 2;
   while (!peopleCanShow(rate, people)) people++;
@@ -214,12 +232,12 @@ export function peopleCanShow(rate: number, people: number): boolean {
   return pairsCanShow(rate, pairsOf(people));
 }
 
-/** `pairs`: of two people each, however many images they have. */
+/** `pairs`: pairs of two people, however many images they have. */
 export function pairsCanShow(rate: number, pairs: number): boolean {
   return rate * pairs >= leastExpected * (1 - 1e-9);
 }
 
-/** The similarity above which a share of the pairs lies. */
+/** Returns the similarity above which a share of the pairs lies. */
 export function scoreAt(counts: Float64Array, rate: number): number {
   const wanted = rate * totalOf(counts);
   let above = 0;
@@ -231,8 +249,9 @@ export function scoreAt(counts: Float64Array, rate: number): number {
 }
 
 /**
- * Fits the tail to the excesses of each group over its own score at `rate`, by two moments: their mean, and their mean weighted
- * by the share above each. Undefined when no score exceeds it, because several share the highest.
+ * Fits the tail to the excesses of each group over its own score at `rate`, by two moments: their mean, and
+ * their mean weighted by the share above each. Returns undefined if no score exceeds it, because several
+ * share the highest.
  */
 function fitTail(groups: readonly NonMatedScores[], rate: number) {
   const excesses = new Float64Array(bins);
@@ -258,7 +277,7 @@ function fitTail(groups: readonly NonMatedScores[], rate: number) {
   return shape > 0 ? { shape, scale: (2 * mean * second) / spread } : { shape: 0, scale: mean };
 }
 
-/** The exponential tail that goes on like the last two points. */
+/** Returns the exponential tail that continues the last two points. */
 function lastStep(points: readonly CalibrationPoint[]) {
   const [[lower, often], [higher, seldom]] = points.slice(-2) as [CalibrationPoint, CalibrationPoint];
   return { shape: 0, scale: (higher - lower) / Math.log(often / seldom) };

@@ -3,12 +3,12 @@ import { type EmbedImagesOptions, embedImages } from './embed-images.ts';
 import type { Example } from './linear-score.ts';
 import { type Grouping, imagesBelow, type PeopleSet, peopleSet, readPeople } from './people.ts';
 
-/** The faces that a calibration is made of, as the engine finds and embeds them in both modes. */
+/** Faces for a calibration, as the engine finds and embeds them in both modes. */
 
 export interface SetFolder {
   name: string;
   folder: string;
-  /** A published set has a title, and says of whom and what it is. */
+  /** A published set has a title, and a description of its people. */
   title?: string;
   about?: string;
 }
@@ -38,10 +38,13 @@ export interface FoundFaces {
   others: Example[];
 }
 
-/** The human check is also fitted to false faces with a lower score than the service accepts. They are not counted in its result. */
+/**
+ * The human check is also fitted to false faces with a lower score than the service accepts. They are not
+ * counted in its result.
+ */
 const leastOtherScore = 0.3;
 
-/** `engine` has the pack, which is loaded. */
+/** `engine` must have the pack loaded. */
 export async function findFaces(
   { groups, ...wanted }: FacesToFind,
   engine: Pick<EmbedImagesOptions, 'packDirectory' | 'minDetScore' | 'workers'>,

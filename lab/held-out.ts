@@ -19,7 +19,7 @@ import { numberPeople } from './strangers.ts';
  */
 export const folds = 10;
 
-/** The index of an unordered pair of folds, which may be the same. */
+/** Returns the index of an unordered pair of folds, which may be the same. */
 export function foldPair(first: number, second: number): number {
   const [low, high] = first < second ? [first, second] : [second, first];
   return (high * (high + 1)) / 2 + low;
@@ -35,8 +35,9 @@ type Person = Pick<LabelledEmbedding, 'person' | 'embedding'>;
 const tasksOfAStep = 40;
 
 /**
- * Makes the centres of all `images`, and the cohort scores of `judged` (by default the same), each by cohorts of the images
- * without the folds of its person and of another. Rejects with an Error with a message for people when there are too few people.
+ * Makes the centres of all `images`, and the cohort scores of `judged` (by default the same), each by cohorts
+ * of the images without the folds of its person and of another. Rejects with an Error with a message for
+ * people if there are too few people.
  */
 export async function makeCohorts(
   images: readonly LabelledEmbedding[],
@@ -99,7 +100,7 @@ export class HeldOutCohorts {
     this.#scores = new Map(embeddings.map((embedding, row) => [embedding, scores[row]!]));
   }
 
-  /** The cohort score of a judged face without its own person's fold and the fold `other`. */
+  /** Returns the cohort score of a face without its own person's fold and the fold `other`. */
   score(embedding: Float32Array, other: number): number {
     const scores = this.#scores.get(embedding);
     if (scores === undefined) throw new Error('The face was not among those judged');

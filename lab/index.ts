@@ -4,7 +4,7 @@ import { registerEval } from './commands/eval.ts';
 import { registerEvalLiveness } from './commands/eval-liveness.ts';
 import { registerAdd, registerPull } from './commands/packs.ts';
 
-/** The laboratory's door: its commands, which facematch takes in among its own. */
+/** The laboratory's exports: commands that facematch adds to its own. */
 export const commands: LabCommands = {
   eval: registerEval,
   'eval-liveness': registerEvalLiveness,

@@ -2,9 +2,9 @@ import { dot } from 'facematch/for-lab';
 import { foldOf } from './people.ts';
 
 /**
- * A linear function of the embedding that tells two classes of faces apart: logistic regression with a ridge penalty and the
- * same weight for both classes. The human check tells people from false detections, the occlusion score tells faces with
- * covered nose and mouth from others.
+ * A linear function of the embedding that separates two classes of faces: logistic regression with a ridge
+ * penalty and the same weight for both classes. The human check distinguishes people from false detections,
+ * the occlusion score faces with covered nose and mouth from others.
  */
 interface LinearScore {
   weights: Float64Array;
@@ -17,13 +17,13 @@ export const humanThreshold = -1.25;
 /** Faces with a higher occlusion score are covered. In the pack it is part of the bias, so that 0 is the threshold there. */
 export const occlusionThreshold = 0.5;
 
-/** A face with the person or image that it comes from; faces of one source are left out together. */
+/** A face with the person or image that it comes from; faces of one source are held out together. */
 export interface Example {
   source: string;
-  /** The set that it is counted in. */
+  /** The set in which it is counted. */
   set: string;
   embedding: Float32Array;
-  /** False for one that a score is fitted to, and not judged by. */
+  /** False for one that a score is fitted to, but not tested on. */
   isCounted: boolean;
 }
 
@@ -31,7 +31,10 @@ const ridge = 10;
 const steps = 400;
 const folds = 5;
 
-/** Accelerated gradient descent (Nesterov). The score is high for the first class. The same examples in the same order give the same. */
+/**
+ * Fits by accelerated gradient descent (Nesterov). The score is high for the first class. The same examples
+ * in the same order give the same result.
+ */
 export function fitLinear(high: readonly Example[], low: readonly Example[]): LinearScore {
   const examples = [...high, ...low];
   const dimensions = examples[0]!.embedding.length;
@@ -71,8 +74,8 @@ export function quantiseLinear({ weights }: LinearScore): { bytes: Int8Array; sc
 export type Tally = ReturnType<typeof tallyLinear>[number];
 
 /**
- * How many faces of each set reach a threshold by a score that was fitted without their person or image, and how many people or
- * images have at least one that does.
+ * Counts the faces of each set that reach a threshold by a score that was fitted without their person or
+ * image, and the people or images with at least one such face.
  */
 export function tallyLinear(high: readonly Example[], low: readonly Example[], threshold: number) {
   const scores = Array.from({ length: folds }, (_, fold) => {

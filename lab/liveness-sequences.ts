@@ -10,7 +10,10 @@ import {
   similarityOf,
 } from 'facematch/for-lab';
 
-/** Sequences of frames as the liveness check judges them, and sequences that are put together from one person's photos. */
+/**
+ * Sequences of frames for the decision of the liveness check, and sequences composed from one person's
+ * photos.
+ */
 
 export interface Sequence {
   /** Name of the sequence in messages: a folder, or how it was made. */
@@ -18,7 +21,7 @@ export interface Sequence {
   person: string;
   /** The attack instrument species; undefined for a bona fide presentation. */
   species: string | undefined;
-  /** Steps that the person or the attacker was asked for; undefined if none were asked for. */
+  /** Steps that the person or the attacker was asked for; undefined if none were. */
   asked: readonly Step[] | undefined;
   frames: readonly Frame[];
 }
@@ -30,7 +33,7 @@ export interface Frame {
 
 export const frameOf = (faces: readonly Face[]): Frame => ({ motion: motionFrame(faces), face: faces[0]! });
 
-/** By the same decision as match/upload/live. */
+/** Uses the same decision as match/upload/live. */
 export function judge(
   { frames }: Pick<Sequence, 'frames'>,
   asked: readonly Step[],
@@ -72,7 +75,7 @@ export class Dice {
   }
 }
 
-/** Photos of one person that a sequence can be put together from. */
+/** Photos of one person from which a sequence can be composed. */
 export interface KeyPhotos {
   person: string;
   straight: Frame;
@@ -80,13 +83,16 @@ export interface KeyPhotos {
   turned: readonly Frame[];
 }
 
-/** How a photo's pose differs from that of another one. */
+/** Difference of a photo's pose from that of another one. */
 const changeOf = (from: Frame, to: Frame) => ({
   yaw: to.motion.pose.yaw - from.motion.pose.yaw,
   pitch: to.motion.pose.pitch - from.motion.pose.pitch,
 });
 
-/** Angles between which a photo shows a step, as a person who was asked would: beyond the bar by a fifth, and the other axis at rest. */
+/**
+ * Angles between which a photo shows a step, like a person who was asked: beyond the bar by a fifth, and the
+ * other axis at rest.
+ */
 const asked = { yaw: [30, 55], pitch: [15, 30], across: 12, along: 8 } as const;
 
 const within = (angle: number, [low, high]: readonly [number, number]) => angle >= low && angle <= high;
@@ -102,7 +108,7 @@ function shows(step: Step, { yaw, pitch }: { yaw: number; pitch: number }): bool
   }
 }
 
-/** A straight photo and one for each step, drawn among those that fit; undefined where there are none. */
+/** Draws a straight photo and one for each step, among those that fit; undefined if there are none. */
 export function keyPhotos(
   person: string,
   photos: readonly Frame[],
@@ -123,10 +129,13 @@ export function keyPhotos(
 /** Deviation of the pose of a face that is held still: 1.2 and 1.8 degrees in the live sequences of NUAA. */
 const jitter = { yaw: 1.2, pitch: 1.8, shift: 0.02, points: 0.009 };
 
-/** A photo as the frame of a camera: with this pose, and what a head, a hand and the light change from frame to frame. */
+/**
+ * Makes a photo the frame of a camera: with this pose, and the frame-to-frame noise of a head, a hand and the
+ * light.
+ */
 function seen(photo: Frame, pose: { yaw: number; pitch: number }, dice: Dice): Frame {
   const { box, points } = photo.motion;
-  // Photos have any size and place; a head before a camera keeps its own.
+  // Photos have any size and place, but a head in front of a camera keeps its own.
   const side = 150;
   const scale = side / box.width;
   const [dx, dy] = [dice.noise(jitter.shift * side), dice.noise(jitter.shift * side)];
@@ -152,12 +161,13 @@ const between = (a: Frame, b: Frame, share: number) => ({
   pitch: a.motion.pose.pitch + share * (b.motion.pose.pitch - a.motion.pose.pitch),
 });
 
-/** How far a head turns between two frames: 90 degrees a second, at 5 frames a second. */
+/** Maximum rotation of a head between two frames: 90 degrees a second, at 5 frames a second. */
 const pace_degrees = 18;
 
 /**
- * A head that turns from photo to photo and back: the poses between two photos are interpolated, each frame with the embedding of the nearer
- * photo. So it tests what the photos show, and not the continuity of a real movement.
+ * A head that turns from photo to photo and back: the poses between two photos are interpolated, each frame
+ * with the embedding of the nearer photo. So it tests the content of the photos, not the continuity of a real
+ * movement.
  */
 export function assembled({ straight, turned }: KeyPhotos, dice: Dice): Frame[] {
   const frames = [seen(straight, straight.motion.pose, dice), seen(straight, straight.motion.pose, dice)];
@@ -171,13 +181,15 @@ export function assembled({ straight, turned }: KeyPhotos, dice: Dice): Frame[] 
   return frames.slice(0, 16);
 }
 
-/** The photos themselves, each held before the camera by hand and swapped for the next. */
+/** The photos themselves, each held in front of the camera by hand and swapped for the next. */
 export function swapped({ straight, turned }: KeyPhotos, dice: Dice): Frame[] {
   const hold = (photo: Frame) => [0, 1, 2].map(() => seen(photo, photo.motion.pose, dice));
   return [...hold(straight), ...turned.flatMap((photo) => [...hold(photo), ...hold(straight).slice(0, 1)])];
 }
 
-/** Attacks that use a sequence that passes: of the same challenge, by somebody who has the victim's photos. */
+/**
+ * Attacks that use a sequence that passes: of the same challenge, by an attacker with the victim's photos.
+ */
 export function attacksOn(sequence: readonly Frame[], keys: KeyPhotos, attacker: KeyPhotos, dice: Dice) {
   const own = assembled(attacker, dice);
   const isTurned = (frame: Frame) => {

@@ -25,8 +25,8 @@ interface ErrorPoint {
 }
 
 /**
- * Both error rates at the score of every pair, highest first; a pair matches when score >= threshold. The first point is above
- * all scores, where nothing matches. Rates of a kind without pairs are NaN.
+ * Returns both error rates at the score of every pair, highest first; a pair matches when score >= threshold.
+ * The first point is above all scores, where nothing matches. Rates of a kind without pairs are NaN.
  */
 export function errorCurve(pairs: readonly Scored[]): ErrorPoint[] {
   const sorted = [...pairs].sort((a, b) => b.score - a.score);
@@ -49,7 +49,7 @@ export function errorCurve(pairs: readonly Scored[]): ErrorPoint[] {
   return curve;
 }
 
-/** The mean of both rates where they are closest. NaN when one kind has no pairs. */
+/** Returns the mean of both rates where they are closest. NaN if one kind has no pairs. */
 export function equalErrorRate(curve: readonly ErrorPoint[]): number {
   let best = { gap: Number.POSITIVE_INFINITY, rate: Number.NaN };
   for (const { fmr, fnmr } of curve) {
@@ -59,12 +59,15 @@ export function equalErrorRate(curve: readonly ErrorPoint[]): number {
   return best.rate;
 }
 
-/** Least distance of a point that is kept from the one before: in the threshold, and in decades of the rates. */
+/**
+ * Minimum distance of a point that is kept from the one before: in the threshold, and in decades of the
+ * rates.
+ */
 const stride = { threshold: 0.005, decades: 0.02 };
 
 /**
- * The points that a chart with logarithmic rates can show separately, with both sides of each step. Includes the last point, but
- * not the first at infinity.
+ * Returns the points that a chart with logarithmic rates can show separately, with both sides of each step.
+ * Includes the last point, but not the first at infinity.
  */
 export function thinned(curve: readonly ErrorPoint[]): ErrorPoint[] {
   const kept: ErrorPoint[] = [];
@@ -94,8 +97,8 @@ export interface Scored {
 }
 
 /**
- * The threshold with the most correct verdicts, where a pair matches when score >= threshold. It is the middle of two
- * neighbouring scores, as in the LFW protocol.
+ * Returns the threshold with the most correct verdicts, where a pair matches when score >= threshold. It is
+ * the middle of two neighbouring scores, as in the LFW protocol.
  */
 export function bestThreshold(pairs: readonly Scored[]): number {
   const sorted = [...pairs].sort((a, b) => b.score - a.score);
@@ -111,8 +114,9 @@ export function bestThreshold(pairs: readonly Scored[]): number {
 }
 
 /**
- * The share of right verdicts at the threshold that is best on all pairs. With folds it is cross-validated: each fold uses the best
- * threshold of the others, and there is a standard deviation over them.
+ * Returns the share of correct verdicts at the threshold that is best on all pairs. With folds it is
+ * cross-validated: each fold uses the best threshold of the others, and there is a standard deviation over
+ * them.
  */
 export function accuracy(pairs: readonly Scored[]) {
   const rightAt = (some: readonly Scored[], threshold: number) =>
@@ -133,8 +137,8 @@ export function accuracy(pairs: readonly Scored[]) {
 }
 
 /**
- * False non-match rate at the lowest threshold whose false match rate is at most `fmr`: of n non-mated pairs at most floor(fmr * n) score
- * as high.
+ * Returns the false non-match rate at the lowest threshold whose false match rate is at most `fmr`: of n
+ * non-mated pairs at most floor(fmr * n) score as high.
  */
 export function fnmrAtFmr(pairs: readonly Scored[], fmr: number): { fnmr: number; threshold: number } {
   const scoresOf = (wanted: boolean) =>
@@ -146,7 +150,7 @@ export function fnmrAtFmr(pairs: readonly Scored[], fmr: number): { fnmr: number
   return { fnmr, threshold: accepted.at(-1) ?? Number.POSITIVE_INFINITY };
 }
 
-/** A share of trials, each of one person or of two, who are numbered from 0. */
+/** A share of trials of one or two people, who are numbered from 0. */
 abstract class PeopleRate {
   readonly hitsOf: Float64Array;
   readonly trialsOf: Float64Array;
@@ -163,16 +167,22 @@ abstract class PeopleRate {
     return this.hits / this.trials;
   }
 
-  /** How many times as many trials it takes as independent ones to be as sure of the rate (the design effect of Kish 1965). */
+  /**
+   * Returns the design effect of Kish 1965: how many times as many trials are needed as independent ones for
+   * the same certainty of the rate.
+   */
   abstract get effect(): number;
 
-  /** 95 %: Wilson's interval of as many independent trials as these are worth. docs/research/error-rates.md has its coverage. */
+  /**
+   * Returns Wilson's 95 % interval of the number of independent trials that these are worth.
+   * docs/research/error-rates.md has its coverage.
+   */
   get interval(): Interval {
     const { hits, trials, effect } = this;
     return wilson(hits / effect, trials / effect);
   }
 
-  /** Sum of the squares of the people's deviations from the rate, and of the shares of the trials that each has. */
+  /** Sums the squares of the people's deviations from the rate, and of each person's share of the trials. */
   protected get spread() {
     const { rate, trials } = this;
     let people = 0;
@@ -189,8 +199,9 @@ abstract class PeopleRate {
 }
 
 /**
- * An effect that is seen in `seen` people or pairs, and is `unseen` where nothing is: few errors show little of how they cluster, none
- * shows nothing. `weight`: of the unseen one, in people or pairs; with it intervals cover the truth in simulations.
+ * Blends an effect observed in `seen` people or pairs with `unseen`, the value without observations: few
+ * errors show little of how they cluster, none shows nothing. `weight`: weight of the unseen one, in people
+ * or pairs; with it intervals cover the truth in simulations.
  */
 function blended(observed: number, seen: number, unseen: number, weight: number): number {
   return Math.max(1, (seen * Math.max(1, observed) + weight * unseen) / (seen + weight));
@@ -205,7 +216,10 @@ export class PersonRate extends PeopleRate {
     this.hitsOf[person]!++;
   }
 
-  /** Trials of one person are alike. Where nobody has an error, each person counts as one trial: the rule of three on people. */
+  /**
+   * Trials of one person are alike. If no person has an error, each person counts as one trial: the rule of
+   * three on people.
+   */
   get effect(): number {
     const { trials, hitsOf, trialsOf } = this;
     if (trials === 0) return 1;
@@ -217,7 +231,7 @@ export class PersonRate extends PeopleRate {
   }
 }
 
-/** People of whom so many are counted pair by pair: a bit for each two of them. */
+/** Maximum number of people that are counted pair by pair, at a bit per pair. */
 const mostTracked = 30_000;
 
 /** One bit for each two of some people. */
@@ -243,15 +257,17 @@ class Pairs {
 export const pairsOf = (people: number): number => (people * (people - 1)) / 2;
 
 /**
- * The square of the coefficient of variation of people's own false match rates, where the trials do not show it: an assumption, with which
- * intervals cover the truth in simulations where people account for 40 % of the variance of scores.
+ * The square of the coefficient of variation of people's own false match rates, if the trials do not show it:
+ * an assumption, with which intervals cover the truth in simulations where people account for 40 % of the
+ * variance of scores.
  */
 const variation = 10;
 
 /**
- * The design effect of comparisons of two people each: those that share a person, or are of the same two people, are not independent.
- * The variance is that of the delete-one jackknife over people, which is not too small on average (Efron and Stein 1981).
- * `pairs`: of how many two people there are trials; `seen`: of how many there are hits. `reach`: in standard errors, of the bound.
+ * Design effect of comparisons of two people each: those that share a person, or show the same two people,
+ * are not independent. The variance is that of the delete-one jackknife over people, which is not too small
+ * on average (Efron and Stein 1981). `pairs`: number of pairs of people with trials; `seen`: number with
+ * hits. `reach`: standard errors of the bound.
  */
 export function pairEffect(
   { squares, concentration, independent }: { squares: number; concentration: number; independent: number },

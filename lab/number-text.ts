@@ -2,7 +2,7 @@ import type { CohortUse } from './figures.ts';
 import type { Interval } from './metrics.ts';
 import type { ScoreKind } from './pairs.ts';
 
-/** Figures as text, for the terminal and the report. NaN, such as a rate of no pairs, is a dash. */
+/** Formats figures for the terminal and the report. NaN, such as a rate of no pairs, is a dash. */
 
 export function percentText(share: number): string {
   return Number.isNaN(share) ? '–' : `${(share * 100).toFixed(2)} %`;
@@ -32,12 +32,12 @@ export function countText(count: number): string {
   return integers.format(count);
 }
 
-/** A requested or stated false-match rate. */
+/** Formats a requested or stated false match rate. */
 export function rateText(rate: number): string {
   return `1 in ${integers.format(1 / rate)}`;
 }
 
-/** How many times as large, with as many digits as matter. */
+/** Formats a ratio with as many digits as matter. */
 export function timesText(ratio: number): string {
   if (!Number.isFinite(ratio)) return '–';
   return ratio < 9.95 ? ratio.toFixed(1) : countText(ratio);
@@ -48,14 +48,17 @@ export const kindTexts: Readonly<Record<ScoreKind, string>> = {
   cosine: 'cosine',
 };
 
-/** Says of which people the cohort is that normalised the similarities. */
+/** Describes the people of the cohort that normalised the similarities. */
 export const cohortText: Readonly<Record<CohortUse, string>> = {
   pack: "the pack's; figures of people that it was made of are biased",
   'held-out': 'refitted for each pair without its people',
   none: 'the pack has none: the normalised similarity is the cosine',
 };
 
-/** JSON with each list of numbers or plain names on one line, because there are thousands. Its strings contain no line breaks. */
+/**
+ * Writes JSON with each list of numbers or plain names on one line, because there are thousands. Its strings
+ * contain no line breaks.
+ */
 export function jsonText(value: object): string {
   const list = /\[\n\s+(?:(?:-?\d[\d.e+-]*|null|"\w+")(?:,\n\s+)?)+\n\s+\]/g;
   return JSON.stringify(value, null, 2).replace(list, (found) =>

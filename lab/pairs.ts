@@ -7,14 +7,14 @@ export interface LabelledPair {
   image1: string;
   image2: string;
   same: boolean;
-  /** The fold of cross-validation; every pair has one or none has. */
+  /** Fold of cross-validation; either every pair has one or none has. */
   fold: string | undefined;
 }
 
 /** A comparison: a pair whose images both have a face, with its scores. */
 export interface JudgedPair extends LabelledPair {
   cosine: number;
-  /** The numbers of both images' people, from 0 on; of a mated pair twice the same. */
+  /** Numbers of both images' people, from 0 on; of a mated pair twice the same. */
   people: readonly [first: number, second: number];
   /** The score that the service uses. */
   normalised: number;
@@ -31,14 +31,14 @@ export function scoredBy(pairs: readonly JudgedPair[], kind: ScoreKind): Compare
   return pairs.map((pair) => ({ score: pair[kind], same: pair.same, fold: pair.fold, people: pair.people }));
 }
 
-/** The confidence percent of a score of one pair; undefined without a calibration, as for cosines. */
+/** Returns the confidence percent of a score of one pair; undefined without a calibration, as for cosines. */
 export function percentOf(score: number, calibration: Calibration | undefined): number | undefined {
   return calibration?.assess(score, 1).confidence_percent;
 }
 
 const required = ['image1', 'image2', 'same'] as const;
 
-/** Spreadsheets write the words. */
+/** Spreadsheets write these words. */
 const truth = new Map(Object.entries({ '1': true, true: true, '0': false, false: false }));
 
 /**
@@ -67,14 +67,15 @@ export function readPairs(file: string): LabelledPair[] {
   return pairs;
 }
 
-/** The names of the images of a list of pairs, each once. */
+/** Returns the names of the images of a list of pairs, each once. */
 export function imagesOf(pairs: readonly LabelledPair[]): string[] {
   return [...new Set(pairs.flatMap(({ image1, image2 }) => [image1, image2]))];
 }
 
 /**
- * The number of the person of each image of a list, from 0 on. The first folder of a path is the person where every mated pair lies
- * within one and every non-mated pair in two; otherwise mated pairs say whose images they are, and any other image is of its own person.
+ * Returns the number of the person of each image of a list, from 0 on. The first folder of a path is the
+ * person if every mated pair is within one and every non-mated pair in two; otherwise mated pairs define
+ * whose images they are, and any other image belongs to a person of its own.
  */
 export function peopleOfPairs(pairs: readonly LabelledPair[]): Map<string, number> {
   const folderOf = (image: string) => image.split('/').slice(0, -1)[0];
@@ -83,7 +84,7 @@ export function peopleOfPairs(pairs: readonly LabelledPair[]): Map<string, numbe
     return first !== undefined && second !== undefined && (first === second) === same;
   });
   const images = imagesOf(pairs);
-  // A forest of images (disjoint sets): the root of each tree stands for the person.
+  // A forest of images (disjoint sets): the root of each tree represents the person.
   const above = new Map(images.map((image) => [image, image]));
   const rootOf = (image: string): string => {
     let root = image;
@@ -105,7 +106,7 @@ export function peopleOfPairs(pairs: readonly LabelledPair[]): Map<string, numbe
   );
 }
 
-/** The person of an image: the first folder of its path. Throws an Error when there is none. */
+/** Returns the person of an image: the first folder of its path. Throws an Error if there is none. */
 export function personOf(image: string): string {
   const [person = '', ...rest] = image.split('/');
   if (rest.length > 0 && !['', '.', '..'].includes(person)) return person;
@@ -121,7 +122,9 @@ export interface WorstPair {
   confidence_percent: number | undefined;
 }
 
-/** So many pairs of a kind are kept: enough to find the wrong labels among thousands of people. */
+/**
+ * Maximum number of pairs of a kind that are kept: enough to find the wrong labels among thousands of people.
+ */
 const shown = 60;
 
 /** The pairs closest to an error, or beyond. */
@@ -134,7 +137,7 @@ export function worstPairs(pairs: readonly JudgedPair[], calibration: Calibratio
 
 type ScoredPair = Omit<WorstPair, 'confidence_percent'>;
 
-/** The same, for pairs that are too many to keep. A pair that is added again counts once. */
+/** Keeps the same pairs, for input that is too large to keep. A pair that is added again counts once. */
 export class WorstPairsSeen {
   /** The worst first. */
   readonly #nonMated: ScoredPair[] = [];
@@ -149,7 +152,7 @@ export class WorstPairsSeen {
     kept.length = Math.min(kept.length, shown);
   }
 
-  /** Non-mated pairs, the most similar first; mated pairs, the least similar first. */
+  /** Non-mated pairs, highest similarity first; mated pairs, lowest similarity first. */
   judged(calibration: Calibration | undefined) {
     const judge = (pair: ScoredPair): WorstPair => {
       return { ...pair, confidence_percent: percentOf(pair.normalised, calibration) };

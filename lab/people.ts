@@ -22,7 +22,7 @@ export function parseGroupings(text: string): Grouping[] {
   return groupings;
 }
 
-/** The grouping as tables write it. */
+/** Returns the grouping as tables write it. */
 export const groupingText = (grouping: Grouping): string => grouping.join(' × ');
 
 export interface PersonImage {
@@ -30,7 +30,10 @@ export interface PersonImage {
   file: string;
   person: string;
   set: string;
-  /** The groups that it is counted in: such as "age 3-9", or "origin Indian × sex Female"; the set's name without labels. */
+  /**
+   * Groups in which it is counted: such as "age 3-9", or "origin Indian × sex Female"; the set's name without
+   * labels.
+   */
   labels: string[];
 }
 
@@ -38,11 +41,11 @@ export interface PersonImage {
 export interface LabelledImage extends LabelledEmbedding {
   file?: string;
   labels: readonly string[];
-  /** Made with the pack's own cohort. */
+  /** Computed with the pack's own cohort. */
   cohort_score: number;
 }
 
-/** A set of labelled people. Strangers are two people of one set. */
+/** A set of labelled people. Non-mated pairs consist of two people of one set. */
 export interface PeopleSet {
   name: string;
   images: readonly LabelledImage[];
@@ -50,19 +53,19 @@ export interface PeopleSet {
 
 /** A set with all of its images that could be read. */
 export interface FoundPeople extends PeopleSet {
-  /** The images in which a face was found. */
+  /** Images in which a face was found. */
   images: readonly (LabelledImage & { file: string })[];
   allImages: readonly { person: string; labels: readonly string[]; hasFace: boolean }[];
 }
 
-/** The images of each person, in their order. */
+/** Images of each person, in their order. */
 export function byPerson<Image extends { person: string }>(images: readonly Image[]): Image[][] {
   const own = new Map<string, Image[]>();
   for (const image of images) own.set(image.person, [...(own.get(image.person) ?? []), image]);
   return [...own.values()];
 }
 
-/** Paths of all images below a folder, sorted. Throws an Error when there are none. */
+/** Returns paths of all images below a folder, sorted. Throws an Error if there are none. */
 export function imagesBelow(folder: string): string[] {
   const files = namesBelow(folder)
     .filter((file) => /\.(jpe?g|png|webp)$/i.test(file))
@@ -72,13 +75,14 @@ export function imagesBelow(folder: string): string[] {
 }
 
 /**
- * The labelled people of a set: a folder of images for each person, or where there is none, images of strangers, one each. With a
- * list `people.tsv` in the folder or beside it (tab-separated, a header line, a column `image`, perhaps a column `person`, and
- * labels such as `age`), only the images of the list are used; an image with an empty `person` is a person of its own. Without
- * that column the folders are people, below the one that holds all listed images, and an image directly in it is a person of its
- * own. Paths start from the list, or from the folder; images of the list outside the folder are skipped. `groupings` without a
- * column of this list are left out; without `groupings` each label is one. Listed images that are not there are an Error, or they are
- * kept. Throws an Error with the file.
+ * Reads the labelled people of a set: a folder of images for each person, or without folders, images of
+ * different people, one each. With a list `people.tsv` in the folder or next to it (tab-separated, a header
+ * line, a column `image`, optionally a column `person`, and labels such as `age`), only the images of the
+ * list are used; an image with an empty `person` is a separate person. Without that column the folders are
+ * people, below the one that contains all listed images, and an image directly in it is a separate person.
+ * Paths start from the list, or from the folder; images of the list outside the folder are skipped.
+ * `groupings` without a column of this list are omitted; without `groupings` each label is one. Missing
+ * listed images are an Error, or they are kept. Throws an Error with the file.
  */
 export function readPeople(
   name: string,
@@ -118,7 +122,10 @@ export function readPeople(
   });
 }
 
-/** The groupings of a folder's people, in the order of their labels; none without a list, or when it has no such columns. */
+/**
+ * Returns the groupings of a folder's people, in the order of their labels; none without a list, or if it has
+ * no such columns.
+ */
 export function groupingsOf(folder: string, groupings?: readonly Grouping[]): readonly Grouping[] {
   const list = readList(folder);
   return list === undefined ? [] : groupingsIn(list, groupings);
@@ -130,7 +137,7 @@ function groupingsIn({ columns }: Table, groupings?: readonly Grouping[]): reado
   return groupings.filter((grouping) => grouping.every((column) => labels.includes(column)));
 }
 
-/** Throws an Error when a grouping has a column that no list of these folders has. */
+/** Throws an Error if a grouping has a column that no list of these folders has. */
 export function requireColumns(groupings: readonly Grouping[], folders: readonly string[]): void {
   const lists = folders.map((folder) => labelsOf(readList(folder)?.columns ?? []));
   for (const grouping of groupings) {
@@ -168,7 +175,10 @@ function labelsOf(columns: readonly string[]): string[] {
   return columns.filter((column) => column !== 'image' && column !== 'person');
 }
 
-/** Finds a listed image: its path within the folder, or undefined when it lies outside. Throws an Error with the line. */
+/**
+ * Finds a listed image: returns its path within the folder, or undefined if it is outside. Throws an Error
+ * with the line.
+ */
 function finder(folder: string, list: string, files: readonly string[], missing: 'refused' | 'kept') {
   const known = new Set(files);
   const left = new Set(files);
@@ -186,7 +196,7 @@ function finder(folder: string, list: string, files: readonly string[], missing:
   };
 }
 
-/** The innermost folder that all files are in, with its slash; empty when there is none. */
+/** Returns the innermost folder that contains all files, with its slash; empty if there is none. */
 function commonFolder(files: readonly string[]): string {
   let folder = files[0]!;
   do folder = folder.slice(0, folder.slice(0, -1).lastIndexOf('/') + 1);
@@ -194,7 +204,7 @@ function commonFolder(files: readonly string[]): string {
   return folder;
 }
 
-/** The name has the set's, because two sets may have folders of the same name. */
+/** The name includes the set's, because two sets may have folders of the same name. */
 function personIn(set: string, file: string): string {
   return `${set}/${file.includes('/') ? file.split('/')[0] : file}`;
 }
@@ -215,7 +225,10 @@ export function peopleSet(
   };
 }
 
-/** A person's fold, 0 to `count` − 1, by a hash of the name (FNV-1a), so that it does not depend on the other people. */
+/**
+ * Returns a person's fold, 0 to `count` − 1, by a hash of the name (FNV-1a), so that it does not depend on
+ * the other people.
+ */
 export function foldOf(person: string, count: number): number {
   let hash = 0x811c9dc5;
   for (const char of person) hash = Math.imul(hash ^ char.codePointAt(0)!, 0x01000193);

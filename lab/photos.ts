@@ -5,23 +5,26 @@ import { PairRate } from './metrics.ts';
 import { byPerson, foldOf, type PeopleSet } from './people.ts';
 
 /**
- * Non-mated pairs are a little more similar when a side is the mean of several photos: what is by chance in one photo goes, and what people
- * of a kind have in common stays. Measured is by how much, for each number of photos of one side; that of two sides is the sum.
+ * Non-mated pairs are a little more similar when a side is the mean of several photos: random parts of one
+ * photo cancel out, and the common features of similar people stay. This module measures the shift for each
+ * number of photos of one side; that of two sides is the sum.
  */
 
-/** So many photos of a person are measured at most. */
+/** Maximum number of photos of a person that are measured. */
 const mostPhotos = 4;
-/** So many are stated: as many as a request may have. */
+/** Number of photos for which shifts are stated: the maximum of a request. */
 const mostStated = 16;
 /**
- * The shift of endlessly many photos, in the similarity that makes a false match rate ten times lower: that of web photos in which a person
- * looks different, which no pack is fitted to. docs/research/error-rates.md has the measurement.
+ * Shift for an infinite number of photos, in the similarity that makes a false match rate ten times lower:
+ * that of web photos in which a person looks different, to which no pack is fitted.
+ * docs/research/error-rates.md has the measurement.
  */
 const widest = 0.46;
 
 /**
- * The shifts for up to 16 photos of a side: at least those measured, and what people have whose photos differ more than those of the fit.
- * The mean of n photos lacks all but 1/n of what is by chance in one, so shifts grow with 1 − 1/n.
+ * Returns the shifts for up to 16 photos of a side: at least the measured ones, and at least those for people
+ * whose photos differ more than those of the fit. The mean of n photos keeps 1/n of the random part of one,
+ * so shifts grow with 1 − 1/n.
  */
 export function statedShifts(measured: readonly number[], table: Calibration): number[] {
   const decade = table.similarityAt(1e-5) - table.similarityAt(1e-4);
@@ -30,11 +33,13 @@ export function statedShifts(measured: readonly number[], table: Calibration): n
     return Number(Math.max(known, widest * decade * (1 - 1 / (i + 1))).toFixed(4));
   });
 }
-/** Fewer people of so many photos show nothing. */
+/** Fewer people with this many photos are inconclusive. */
 const leastPeople = 100;
-/** Rates at which the shift is measured, of which the largest counts: those of 50, 60 and 70 percent. */
+/**
+ * Rates at which the shift is measured, of which the largest shift counts: those of 50, 60 and 70 percent.
+ */
 const rates = [1e-2, 1e-3, 1e-4];
-/** Fewer pairs above a similarity show nothing. */
+/** Fewer pairs above a similarity are inconclusive. */
 const leastPairs = 20;
 
 /** A person with the mean of their first photos. */
@@ -42,7 +47,7 @@ interface Person {
   person: string;
   labels: readonly string[];
   fold: number;
-  /** The means of the first photos, by their number, from 1 on. */
+  /** Means of the first photos, by their number, from 1 on. */
   means: readonly Float32Array[];
   photos: readonly Float32Array[];
 }
@@ -55,7 +60,7 @@ function personsOf({ images }: PeopleSet): Person[] {
       person,
       labels,
       fold: foldOf(person, folds),
-      // One photo is its own mean: cohort scores are known by the very array.
+      // One photo is its own mean: cohort scores are looked up by the same array.
       means: photos.map((photo, i) => (i === 0 ? photo : meanOf(photos.slice(0, i + 1)))),
       photos,
     };
@@ -76,7 +81,7 @@ export interface PhotoGroup {
   people: readonly Person[];
 }
 
-/** The people of each label of each set, who are strangers to each other. */
+/** Returns the people of each label of each set, who are all different. */
 export function groupsOf(sets: readonly PeopleSet[]): PhotoGroup[] {
   return sets.flatMap((set) => {
     const people = personsOf(set);
@@ -88,7 +93,7 @@ export function groupsOf(sets: readonly PeopleSet[]): PhotoGroup[] {
   });
 }
 
-/** Visits the scores of strangers: `first` photos of one against `second` of the other. */
+/** Visits the scores of non-mated pairs: `first` photos of one against `second` of the other. */
 function eachScore(
   people: readonly Person[],
   [first, second]: readonly [number, number],
@@ -117,8 +122,8 @@ function scoreOf(
 }
 
 /**
- * The shifts by the number of photos, from 1 on: as many as have enough people. `without` leaves out the people of two folds, for
- * those who are judged by the result.
+ * Returns the shifts by the number of photos, from 1 on: as far as there are enough people. `without` omits
+ * the people of two folds, for those on whom the result is tested.
  */
 export function fitShifts(groups: readonly PhotoGroup[], cohorts: HeldOutCohorts) {
   const counted: { means: FoldCounts; single: FoldCounts }[] = [];
@@ -154,16 +159,19 @@ export function fitShifts(groups: readonly PhotoGroup[], cohorts: HeldOutCohorts
   };
 }
 
-/** How much higher the similarity is that a share of the pairs reaches; nothing where too few pairs show it. */
+/**
+ * Returns the increase of the similarity that a share of the pairs reaches; nothing if too few pairs show it.
+ */
 function shiftAt(rate: number, means: Float64Array, single: Float64Array): number[] {
   if (rate * totalOf(means) < leastPairs) return [];
   return [scoreAt(means, rate) - scoreAt(single, rate)];
 }
 
 /**
- * How often non-mated pairs match at a rate, for all numbers of photos of each side; table and shift of each pair are fitted without the folds of
- * its two people. `people`: those with as many photos. `worst`: the group with the highest rate among those of which a few pairs pass,
- * with its 95 % interval by person.
+ * Returns how often non-mated pairs match at a rate, for all numbers of photos of each side; table and shift
+ * of each pair are fitted without the folds of its two people. `people`: those with that many photos.
+ * `worst`: the group with the highest rate among those with a few matching pairs, with its 95 % interval by
+ * person.
  */
 export function checkShifts(
   groups: readonly PhotoGroup[],
@@ -212,5 +220,5 @@ export function checkShifts(
   );
 }
 
-/** Fewer pairs of a group that pass say little of its rate. */
+/** Fewer matching pairs of a group are inconclusive. */
 const leastPassed = 5;

@@ -6,27 +6,31 @@ import { parseTar } from 'nanotar';
 import { cacheFolder, download } from './download.ts';
 import type { SetFolder } from './found-faces.ts';
 
-/** The photos of labelled people that `facematch calibrate --set` knows by name and downloads from their publisher. */
+/**
+ * Photos of labelled people that `facematch calibrate --set` knows by name and downloads from their
+ * publisher.
+ */
 export const lfw = {
   title: 'Labeled Faces in the Wild',
-  /** Of whom and what it is, which is also what its rates are known for. */
+  /** Description of its people, for which its rates are valid. */
   about: 'mostly white public figures, in press photos of the years around 2003',
-  /** A gzipped tarball. Address and SHA-256 are those of scikit-learn's fetcher, sklearn/datasets/_lfw.py. */
+  /** A gzipped tarball. URL and SHA-256 are those of scikit-learn's fetcher, sklearn/datasets/_lfw.py. */
   archive: {
     url: 'https://ndownloader.figshare.com/files/5976018',
     bytes: 180_566_744,
     sha256: '055f7d9c632d7370e6fb4afc7468d40f970c34a80d4c6f50ffec63f5a8d536c0',
   },
   /**
-   * The path within it of an image that is used: its first group is the person, the second the file's name. Two images of a person: the
-   * second shows how alike one person is. A few people have hundreds.
+   * Path of a used image within it: its first group is the person, the second the file's name. Two images per
+   * person are used; the second gives a mated pair. A few people have hundreds.
    */
   image: /^lfw\/([^./\\][^/\\]*)\/(\1_000[12]\.jpg)$/,
 };
 
 /**
- * The sets of `lfw`, or of `lfw,FOLDER`: the published one, which is downloaded and unpacked in `cache` where it is not here, and
- * folders of the user's own people. Each has a folder of images for each person. Rejects with an Error with a message for people.
+ * Returns the sets of `lfw`, or of `lfw,FOLDER`: the published one, which is downloaded and unpacked in
+ * `cache` if it is missing, and folders of the user's own people. Each has a folder of images for each
+ * person. Rejects with an Error with a message for people.
  */
 export async function openSets(
   text: string,
@@ -46,7 +50,7 @@ export async function openSets(
   return [{ name, folder: people, title: set.title, about: set.about }, ...own];
 }
 
-/** Unpacks all or nothing: into a folder beside its place, which is then moved there. */
+/** Unpacks all or nothing: into a temporary folder, which is then moved into place. */
 function unpack(file: string, image: RegExp, people: string): void {
   const entries = parseTar(gunzipSync(readFileSync(file)), {
     filter: ({ name, type }) => type === 'file' && image.test(name),

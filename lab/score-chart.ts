@@ -2,7 +2,9 @@ import { axisX, axisY, gridY, line, rect, ruleY, text } from '@observablehq/plot
 import { type CalibratedManifest, Calibration, defaults, promisedRate } from 'facematch/for-lab';
 import { drawSvg } from './report/chart.ts';
 
-/** An SVG file does not get the style of a page: text and axes are light on dark by the reader's system. */
+/**
+ * An SVG file does not get the style of a page, so its own style follows the reader's light or dark setting.
+ */
 export const fileStyle = `svg { color: #1f2328; } .plot text { font-size: 13px; } .plot .small text { font-size: 11px; }
 @media (prefers-color-scheme: dark) { svg { color: #f0f6fc; } }`;
 
@@ -14,8 +16,8 @@ const lines = [
 ] as const;
 
 /**
- * docs/scores/percent.svg: a pack's calibration from normalised similarity to percent. The horizontal axis goes from the
- * similarity of FMR 1 to that of 100 percent.
+ * Draws docs/scores/percent.svg: a pack's calibration from normalised similarity to percent. The horizontal
+ * axis goes from the similarity of FMR 1 to that of 100 percent.
  */
 export function scoreChart({ name, version, calibration }: CalibratedManifest): string {
   const tables = {
@@ -53,7 +55,7 @@ export function scoreChart({ name, version, calibration }: CalibratedManifest): 
         gridY(tens),
         axisX({ label: 'normalised similarity', labelAnchor: 'center', labelArrow: 'none', tickSize: 0 }),
         axisY(tens, { label: null, tickSize: 0 }),
-        // The percent is not a function of the rate only below 40.
+        // Only below 40 is the percent not a function of the rate.
         axisY(
           tens.filter((percent) => percent >= 40),
           { anchor: 'right', label: null, tickSize: 0, tickFormat: strangers },

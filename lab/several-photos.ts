@@ -11,14 +11,17 @@ import { percents } from './figures.ts';
 import { PersonRate } from './metrics.ts';
 import { byPerson, type LabelledImage, type PeopleSet } from './people.ts';
 
-/** What several photos of a person buy, and whether one of somebody else among them is told. */
+/**
+ * Measures the benefit of several photos of a person, and the detection of a photo of another person among
+ * them.
+ */
 
 export type PhotosFigures = ReturnType<typeof figuresOf>;
 export type ForeignFigures = ReturnType<typeof judgeForeign>[number];
 
 interface PhotosJudge {
   calibration: Calibration;
-  /** Cohort scores of unit vectors that follow each other in one array. */
+  /** Returns the cohort scores of unit vectors that are concatenated in one array. */
   cohortScores(vectors: Float32Array): Float32Array;
 }
 
@@ -28,7 +31,7 @@ type Person = readonly LabelledImage[];
 const peopleOf = ({ images }: PeopleSet, atLeast: number): Person[] =>
   byPerson(images).filter(({ length }) => length >= atLeast);
 
-/** `count` photos from `start` on. */
+/** Returns `count` photos from `start` on. */
 const ring = (person: Person, start: number, count: number): Embedded[] =>
   Array.from({ length: count }, (_value, i) => person[(start + i) % person.length]!);
 
@@ -37,8 +40,9 @@ const areStrangers = (a: Person, b: Person) =>
   a !== b && a[0]!.labels.some((label) => b[0]!.labels.includes(label));
 
 /**
- * One photo against 1 to `most` of people who have one more, and as many against as many of people with twice `most`. Non-mated pairs
- * are of two people who share a label. `searched`: among how many people somebody is looked for; percents are of the whole search.
+ * Compares one photo with 1 to `most` of people who have one more, and `most` with `most` of people with
+ * twice as many. Non-mated pairs consist of two people who share a label. `searched`: number of people in a
+ * search; percents apply to the whole search.
  */
 export function judgePhotos(set: PeopleSet, most: number, judge: PhotosJudge, searched = 1) {
   const numbers = Array.from({ length: most }, (_value, i) => i + 1);
@@ -87,21 +91,25 @@ function figuresOf(
     }
   }
   return {
-    // So many photos of the probe, and of the reference.
+    // Number of photos of the probe, and of the reference.
     probe,
     reference,
     people: people.length,
-    // Comparisons of one person: each photo is once the first of a reference.
+    // Mated comparisons: each photo is once the first of a reference.
     trials: probes.reduce((sum, own) => sum + own.length, 0),
     non_mated: nonMated,
-    // At each of `percents`: the false non-match rate with its 95 % interval by person, and the false match rate.
+    // At each of `percents`: the false non-match rate with its 95 % interval by person, and the false match
+    // rate.
     fnmr: rates.map(({ nonMatches }) => nonMatches.rate),
     fnmr_intervals: rates.map(({ nonMatches }) => nonMatches.interval),
     fmr: rates.map(({ falseMatches }) => falseMatches / nonMated),
   };
 }
 
-/** The figures of 3 to `most` photos, because nobody can tell which of two is wrong, by the agreement in percent that is asked for. */
+/**
+ * Returns the figures for 3 to `most` photos, because of two photos it is unknown which one is wrong, by the
+ * required agreement in percent.
+ */
 export function judgeForeign(
   set: PeopleSet,
   most: number,
@@ -115,7 +123,7 @@ export function judgeForeign(
     let [sets, own_refused, foreign_told] = [0, 0, 0];
     for (const [i, person] of people.entries()) {
       for (const turn of person.keys()) {
-        // It is another stranger each time.
+        // It is another person each time.
         const others = [...people.slice(i + 1), ...people.slice(0, i)].filter((one) =>
           areStrangers(one, person),
         );
@@ -132,7 +140,8 @@ export function judgeForeign(
         if (!mixedAgrees!.at(-1)) foreign_told++;
       }
     }
-    // Of sets of so many photos: the share of one person's that are refused, and of those with a stranger's in which this one is told.
+    // For sets of that many photos: the share of one person's sets that are rejected, and of sets with
+    // another person's photo in which it is detected.
     const shares = { own_refused: own_refused / sets, foreign_told: foreign_told / sets };
     return sets === 0 ? [] : [{ photos, sets, ...shares }];
   });

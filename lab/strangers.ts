@@ -23,22 +23,22 @@ export function numberPeople<T extends { person: string }>(images: readonly T[])
 /** `first` and `second` are indices of images. */
 type Visit = (first: number, second: number, cosine: number) => void;
 
-/** Whether two people's images are taken for one person's. */
+/** Decides if images of two people show one person. */
 export type IsOnePerson = (first: LabelledImage, second: LabelledImage, cosine: number) => boolean;
 
 interface StrangersOptions {
-  /** Cosine above which they are; Infinity disables the check. */
+  /** Cosine above which they are taken for one person; Infinity disables the check. */
   samePersonAbove: number | IsOnePerson;
-  /** About how many pairs to visit, when there are more; each image is in as many of them. */
+  /** Approximate number of pairs to visit if there are more; each image occurs equally often. */
   most?: number;
 }
 
-/** So many embeddings are compared with all others before the next: they stay in the processor's cache. */
+/** Number of embeddings that are compared with all others before the next: they stay in the CPU's cache. */
 const block = 64;
 
 /**
- * Visits each pair of images of two people once, and keeps none. A pair that is taken for one person is left out. Returns the
- * number of pairs that were left out.
+ * Visits each pair of images of two people once, and keeps none. Omits pairs that are taken for one person.
+ * Returns their number.
  */
 export function eachStrangers(group: NumberedPeople, options: StrangersOptions, visit: Visit): number {
   const { images, numbers } = group;
@@ -64,7 +64,8 @@ export function eachStrangers(group: NumberedPeople, options: StrangersOptions, 
     }
     return left;
   }
-  // Each image is compared with those at certain distances behind it in the list, which is a ring. Half of the ring is left for the others.
+  // Each image is compared with those at certain distances behind it in the list, which is a ring. Half of
+  // the ring is left for the others.
   const half = Math.floor((count - 1) / 2);
   const distances = Math.min(half, Math.max(1, Math.floor(most / count)));
   for (let i = 0; i < distances; i++) {
@@ -86,8 +87,8 @@ export function eachMated({ images, numbers, people }: NumberedPeople, visit: Vi
 }
 
 /**
- * A pair of two names that is of one person: copies of one image, or other photos of one person. It lies far beyond what the most alike of
- * the others foretell.
+ * A pair of two names that shows one person: copies of one image, or other photos of one person. Its cosine
+ * is far beyond the prediction from the other pairs.
  */
 export interface AlikePair {
   image1: string;
@@ -95,17 +96,20 @@ export interface AlikePair {
   cosine: number;
 }
 
-/** Fewer pairs foretell nothing. */
+/** Fewer pairs predict nothing. */
 const fewPairs = 1000;
-/** One of as many sets as this would have such a pair. */
+/** Only one of this many sets would contain such a pair. */
 const seldom = 100;
-/** No two people are so alike: equal bytes, and copies that were scaled or compressed. Others with wide tails do not raise the limit. */
+/**
+ * No two people look so alike: equal bytes, and copies that were scaled or compressed. Sets with wide tails
+ * do not raise the limit.
+ */
 const copyAbove = 0.99;
 
 /**
- * The cosine that no two of so many different people reach, at most that of copies. The highest cosines lie about exponentially: their
- * scale is taken from those between two ranks (rankOf and a third of it), so that as many as the third may be of one person. `highest`
- * falls.
+ * Returns the cosine that no two of that many different people reach, at most that of copies. The highest
+ * cosines are about exponential: their scale is taken from those between two ranks (rankOf and a third of
+ * it), so that up to a third of them may show one person. `highest` falls.
  */
 export function reachOf(highest: ArrayLike<number>, pairs: number): number {
   const last = rankOf(pairs);
@@ -115,10 +119,10 @@ export function reachOf(highest: ArrayLike<number>, pairs: number): number {
   return Math.min(copyAbove, far + scale * Math.log(last * seldom));
 }
 
-/** How many of the highest cosines of so many pairs are looked at. */
+/** Number of the highest cosines that are used, given the number of pairs. */
 const rankOf = (pairs: number) => Math.ceil(Math.max(1, pairs) ** 0.6);
 
-/** The non-mated pairs above what different people reach, the most alike first, and that cosine. */
+/** Returns the non-mated pairs above the limit for different people, highest cosine first, and that limit. */
 export function tooAlike(group: NumberedPeople<LabelledImage>): { reach: number; pairs: AlikePair[] } {
   const { images } = group;
   const most = rankOf((images.length * (images.length - 1)) / 2);
@@ -153,8 +157,9 @@ export function tooAlike(group: NumberedPeople<LabelledImage>): { reach: number;
 const nameOf = ({ file, person }: LabelledImage) => file ?? person;
 
 /**
- * The limit of everybody and of each group by itself: a group whose people look less alike than others has a lower one. `isTooAlike`
- * tells of two images whether their cosine is above that of everybody, or of a group that both are in.
+ * Computes the limit for everyone and for each group: a group whose people look less alike than others has a
+ * lower one. `isTooAlike` returns true if the cosine of two images is above that of everyone, or of a group
+ * that both are in.
  */
 export function tooAlikeByGroup(images: readonly LabelledImage[]) {
   const everybody = tooAlike(numberPeople(images));

@@ -10,8 +10,9 @@ export interface Table {
 }
 
 /**
- * Reads a tab-separated list, as people and spreadsheets write it: in UTF-8, UTF-16 or Windows's Latin-1, with or without a
- * byte-order mark, quotes and blanks around cells, and any line ends. Throws an Error with the file.
+ * Reads a tab-separated list, as people and spreadsheets write it: in UTF-8, UTF-16 or Windows-1252, with or
+ * without a byte-order mark, quotes and spaces around cells, and any line ends. Throws an Error with the
+ * file.
  */
 export function readTable(file: string): Table {
   const [header = '', ...lines] = tableText(file).split(/\r\n|\n|\r/);
@@ -36,7 +37,7 @@ function tableText(file: string): string {
   } catch (error) {
     throw new Error(`The list ${file} cannot be read (${codeOf(error)}).`, { cause: error });
   }
-  // A byte-order mark is left out.
+  // A byte-order mark is omitted.
   return new TextDecoder(encodingOf(bytes)).decode(bytes);
 }
 
@@ -46,7 +47,7 @@ function encodingOf(bytes: Buffer): string {
   return isUtf8(bytes) ? 'utf-8' : 'windows-1252';
 }
 
-/** A cell with a comma or a quotation mark in it is quoted by spreadsheets, and marks in it are doubled. */
+/** Spreadsheets quote a cell with a comma or a quotation mark in it, and double the marks. */
 function cellsOf(line: string): string[] {
   const cells = line.split('\t').map((cell) => cell.trim());
   return cells.map((cell) => /^"(.*)"$/.exec(cell)?.[1]?.replaceAll('""', '"') ?? cell);

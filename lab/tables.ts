@@ -27,7 +27,7 @@ const measureText: Readonly<Record<Measure, string>> = {
   failure_to_acquire: 'failure-to-acquire rate',
 };
 
-/** The tables of one grouping, or of everybody when there is none. A rate that nothing is known of has none. */
+/** Returns the tables of one grouping, or of everyone if there is none. Unknown rates have no table. */
 export function differentialTables(
   figures: PeopleFigures,
   grouping: GroupingFigures | undefined,
@@ -64,7 +64,7 @@ function falseMatches(groups: readonly GroupFigures[], by: string, isCleaned: bo
       ...by_percent.map(({ fmr: { rate, interval, trials }, stated_fmr, fmr_over_stated }) => {
         if (trials === 0) return '–';
         const [low, high] = interval.map((bound) => timesText(bound / stated_fmr));
-        // Where nothing matched falsely only the bound is known.
+        // If nothing matched falsely, only the bound is known.
         if (rate === 0) return `none: at most ${high}`;
         return `${smallPercentText(rate)}: ${timesText(fmr_over_stated)} [${low}, ${high}]`;
       }),
@@ -116,7 +116,9 @@ function worstOverBest(compared: readonly WorstOverBest[], by: string): TextTabl
 
 const withInterval = ({ rate, interval }: Rate) => `${percentText(rate)} ${intervalText(interval)}`;
 
-/** Accuracy by both scores, and the thresholds of each: for rates of the set, and for percents of the pack. */
+/**
+ * Accuracy by both scores, and the thresholds of each: for rates of the set, and for percents of the pack.
+ */
 export function setTables({ by, pairs }: Figures): TextTable[] {
   const accuracy = scoreKinds.map((kind) => {
     const { accuracy, equal_error_rate } = by[kind];
@@ -161,7 +163,7 @@ export function sharedTables(thresholds: readonly SharedThreshold[], sets: reado
   return tables.filter(({ rows }) => rows.length > 0);
 }
 
-/** What a threshold was chosen by: a rate of a set (`where`), or a percent of the pack. */
+/** How a threshold was chosen: by a rate of a set (`where`), or a percent of the pack. */
 function chosenBy(
   { target_fmr, confidence_percent }: Pick<ThresholdPoint, 'target_fmr' | 'confidence_percent'>,
   where?: string,
@@ -170,14 +172,14 @@ function chosenBy(
   return `${confidence_percent} %, stated ${rateText(target_fmr)}`;
 }
 
-/** Errors as counts, because a rate of few pairs says more than they show. */
+/** Shows errors as counts, because a rate of few pairs claims more than they show. */
 function countsOf({ fmr, fmr_interval, fnmr, fnmr_interval }: Observed, pairs: Figures['pairs']): string[] {
   const count = (rate: number, trials: number, interval: [number, number]) =>
     trials === 0 ? '–' : `${countText(rate * trials)} of ${countText(trials)} ${intervalText(interval)} %`;
   return [count(fmr, pairs.non_mated, fmr_interval), count(fnmr, pairs.mated, fnmr_interval)];
 }
 
-/** What happens at the highest of the percents, in a sentence; nothing of pairs that there are none of. */
+/** Describes the results at the highest of the percents in a sentence; omits kinds without pairs. */
 export function verdictText(figures: Figures | PeopleFigures, isNamed: boolean): string {
   const [unread, lacking] =
     'by' in figures

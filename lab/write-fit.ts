@@ -19,7 +19,9 @@ interface ModeFit {
   photos?: number[];
 }
 
-/** What changes how a face is scored; a score of single faces only where there are examples of both kinds. */
+/**
+ * Members that change how a face is scored; scores of single faces only if there are examples of both kinds.
+ */
 interface Scores {
   centres: readonly Float32Array[];
   humans: readonly Example[];
@@ -29,8 +31,8 @@ interface Scores {
 }
 
 /**
- * Writes the fits into a pack: their files, and then the manifest, which is changed as well. Without `scores` its other files and its
- * tables stay, and only floor and shifts are written.
+ * Writes the fits into a pack: their files, and then the manifest, which is updated too. Without `scores` its
+ * other files and its tables stay, and only floor and shifts are written.
  */
 export function writeFits(
   directory: string,
@@ -73,7 +75,7 @@ function writeScores(
   }
 }
 
-/** Writes a file of a pack. Returns what the manifest says of it. */
+/** Writes a file of a pack. Returns its entry for the manifest. */
 function writeBytes(directory: string, file: string, bytes: Int8Array) {
   replaceFile(join(directory, file), bytes);
   return { file, sha256: sha256(new Uint8Array(bytes.buffer)), licence: 'Apache-2.0' };

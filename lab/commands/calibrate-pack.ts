@@ -27,7 +27,7 @@ import { writeFits } from '../write-fit.ts';
 const cohortMode: AccuracyMode = 'balance';
 const coveredSet = 'covered faces';
 
-/** The flags of the command, which says what each is. */
+/** Flags of the command, which describes each. */
 export interface CalibrateOptions {
   pack?: string;
   cohortOnly?: readonly SetFolder[];
@@ -56,7 +56,7 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
     keep,
     force,
   } = options;
-  // What is wrong with the lists fails now: embedding takes minutes.
+  // Errors in the lists are reported now, because embedding takes minutes.
   const folders = [...table, ...covered].map(({ folder }) => folder);
   if (groups) requireColumns(groups, folders);
   requirePeople(largestGroup(table.map(({ name, folder }) => readPeople(name, folder, groups))));
@@ -86,16 +86,16 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
     return { ...fit, ...shiftsOf(photoGroups[i]!, heldOut, tables, check) };
   });
   const examples = keep ? undefined : examplesFor(faces);
-  // Of a kept table nothing is written that a group could contradict.
+  // If the tables are kept, nothing is written that a group could contradict.
   const mayBeWritten = force || keep || modes.every((fit) => (fit.check?.broken ?? []).length === 0);
   const written = write === true && mayBeWritten;
   if (written) writeFits(directory, manifest, modes, examples && { centres, ...examples });
   return {
     pack: manifest.name,
     written,
-    // How a net that somebody brought is fed, tried on the people who have two images.
+    // Result of trying the input scalings of a user's model on the people who have two images.
     ...(feeding && { feeding }),
-    // What a published set cannot promise: of whom and of what photos it is.
+    // Limits of a published set: the people and photos that it contains.
     known_for: table.flatMap(({ about }) => about ?? []),
     centres: centres.length,
     modes,
@@ -103,7 +103,7 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
   };
 }
 
-/** A pack as it is before its first fit, loaded so that all faces of the detector are kept. */
+/** Returns a pack as it was before its first fit, loaded so that all faces of the detector are kept. */
 async function openPack({ pack: nameOrPath, keep }: CalibrateOptions) {
   const { pack, workers } = readConfig();
   const directory = packDirectory(nameOrPath ?? pack);
@@ -115,7 +115,9 @@ async function openPack({ pack: nameOrPath, keep }: CalibrateOptions) {
   return { directory, manifest, workers };
 }
 
-/** Undefined for a pack of ours, whose feeding is known, and where too few people have two images. */
+/**
+ * Undefined for the project's own packs, whose input scaling is known, and if too few people have two images.
+ */
 async function feedingOf(
   directory: string,
   { source, embedder }: CalibratedManifest,
@@ -138,7 +140,7 @@ function cohortsOf({ modes }: FoundFaces, workers: number, photoGroups: readonly
   return makeCohorts(images, workers, [...judged, ...newMeans(photoGroups)]);
 }
 
-/** What the scores of single faces are fitted to, of both modes. */
+/** Data to which the scores of single faces are fitted, of both modes. */
 function examplesFor({ modes, others }: FoundFaces) {
   const covered = modes.flatMap((sets) => sets.covered);
   const uncovered = modes.flatMap(({ table, cohortOnly }) => [...table, ...cohortOnly]);
@@ -152,7 +154,10 @@ function examplesFor({ modes, others }: FoundFaces) {
   };
 }
 
-/** Cross-validated: which people and which false faces pass the human check, and which faces are taken for covered, by set. */
+/**
+ * Cross-validated by set: which people and which false faces pass the human check, and which faces count as
+ * covered.
+ */
 function talliesOf({ humans, others, covered, uncovered }: ReturnType<typeof examplesFor>) {
   return {
     ...(others.length > 0 && { human: tallyLinear(humans, others, humanThreshold) }),
@@ -161,8 +166,8 @@ function talliesOf({ humans, others, covered, uncovered }: ReturnType<typeof exa
 }
 
 /**
- * What several photos of a person change, nothing where too few people have several; with `check` also how often non-mated pairs match,
- * with tables and shifts that were fitted without them.
+ * Fits the shifts for several photos of a person; nothing if too few people have several. With `check` also
+ * how often non-mated pairs match, with tables and shifts that were fitted without them.
  */
 function shiftsOf(
   groups: readonly PhotoGroup[],
@@ -191,7 +196,7 @@ function fitMode(
   cohorts: HeldOutCohorts,
   { check, keep, samePersonAbove, table }: CalibrateOptions & { table: readonly SetFolder[] },
 ) {
-  // The check decides about the floor, asked for or not.
+  // The check determines the floor, requested or not.
   const fitWith = (use: HeldOutCohorts | undefined) =>
     fitTable(sets, use, checkedPercents(sets), samePersonAbove);
   const {
@@ -210,11 +215,12 @@ function fitMode(
     floor,
     ...(samePersonAbove !== undefined && { taken_for_one_person }),
     too_alike,
-    // The rates of people in neither cohort nor fit, and what those with the cohort contradict.
+    // Returns the rates of people in neither cohort nor fit, and the rates of those with the cohort that are
+    // contradicted.
     ...(check && {
       check: {
         with_cohort,
-        // A pack that keeps its cohort has no choice.
+        // A pack that keeps its cohort is always checked this way.
         ...(!keep && { without_cohort: fitWith(undefined).check }),
         broken: brokenPromises(with_cohort, floor),
       },

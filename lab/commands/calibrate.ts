@@ -76,7 +76,7 @@ export function printFit(fit: Awaited<ReturnType<typeof calibratePack>>, json: t
   console.log(json ? JSON.stringify(fit, null, 2) : describeFit(fit).join('\n'));
 }
 
-/** Says whether it was written. Throws an Error where it should have been and was not. */
+/** Reports whether it was written. Throws an Error if it should have been written and was not. */
 export function tellWritten(fit: Awaited<ReturnType<typeof calibratePack>>, write: boolean): void {
   if (fit.written) console.error(`Written into the pack ${fit.pack}`);
   else if (write) {
@@ -132,7 +132,7 @@ function describeFit(fit: Awaited<ReturnType<typeof calibratePack>>): string[] {
   ];
 }
 
-/** A table below its title; nothing without rows. */
+/** Returns a table below its title; nothing without rows. */
 function tableOf(title: string, head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   return rows.length === 0 ? [] : [title, ...columns(head, rows)];
 }
@@ -188,7 +188,7 @@ function describePhotos({ mode, photos, photos_check = [] }: ModeFit): string[] 
   ];
 }
 
-/** How many times the stated rate the measured one is, and the bounds of its interval. */
+/** Returns the measured rate as a multiple of the stated one, with the bounds of its interval. */
 const timesTexts = ({ fmr, interval }: Pick<CalibrationCheck, 'fmr' | 'interval'>, stated_fmr: number) =>
   [fmr, ...interval].map((rate) => timesText(rate / stated_fmr));
 

@@ -12,7 +12,10 @@ import {
 } from '../number-text.ts';
 import { differentialTables, setTables, sharedTables, type TextTable, verdictText } from '../tables.ts';
 
-/** The figures as text for the terminal; first of all what happens at the percent that a match needs by default. */
+/**
+ * Returns the figures as text for the terminal, first the results at the percent that a match needs by
+ * default.
+ */
 export function describeResults({ evaluations, shared_thresholds, people, photos = [] }: Results): string {
   const sets = evaluations.map(({ figures }) => figures);
   const all = [...sets, ...people.map(({ figures }) => figures)];
@@ -129,7 +132,7 @@ export function describeFailures(failures: Figures['failures']): string[] {
   return failed.length > 0 ? [`could not be read  ${failed.length}${list(failed)}`] : [];
 }
 
-/** The first of some names, after a colon; nothing for no names. */
+/** Returns the first of some names, after a colon; nothing for no names. */
 function list(names: readonly string[]): string {
   if (names.length === 0) return '';
   const shown = names.slice(0, 10).map(printable).join(', ');

@@ -9,7 +9,10 @@ import { imagesBelow } from '../people.ts';
 import { describeFailures } from './describe-eval.ts';
 import { type EvaluateOptions, failWhereUnread } from './evaluate.ts';
 
-/** How well the configured pack's live scores tell attacks, in the words of ISO/IEC 30107-3: prints the figures. */
+/**
+ * Measures how well the configured pack's live scores detect attacks, in the terms of ISO/IEC 30107-3, and
+ * prints the figures.
+ */
 export async function evaluateAttacks(
   folder: string,
   { mode, json }: Pick<EvaluateOptions, 'mode' | 'json'>,
@@ -56,8 +59,9 @@ function describeAttacks(
 }
 
 /**
- * The images below `live`, and those below `attack`, whose first folder there is the type: by path within the folder, the type
- * undefined for a live person. Throws an Error with a message for people when there are none.
+ * Returns the images below `live`, and those below `attack`, whose first folder there is the type: by path
+ * within the folder, the type undefined for a live person. Throws an Error with a message for people if there
+ * are none.
  */
 function readPresentations(folder: string) {
   const below = (name: string): string[] =>
@@ -74,8 +78,8 @@ function readPresentations(folder: string) {
 }
 
 /**
- * The rates of the attacks by type, the worst first, of live people, and ACER: the mean of the worst type's APCER and BPCER, NaN
- * where one of them is. `images` by file; the face that counts is the one in the middle.
+ * Returns the rates of the attacks by type, the worst first, of live people, and ACER: the mean of the worst
+ * type's APCER and BPCER, NaN if one of them is. `images` by file; the face in the centre counts.
  */
 function attackFigures(
   presentations: ReturnType<typeof readPresentations>,
@@ -107,7 +111,8 @@ function figuresOf(scores: readonly (number | undefined)[], isWrong: (score: num
     images: scores.length,
     // Images without a face have no score; this is APNRR or BPNRR.
     non_responses,
-    // This is APCER or BPCER: the share of the others on the wrong side of the threshold, NaN where there are none.
+    // This is APCER or BPCER: the share of the others on the wrong side of the threshold, NaN if there are
+    // none.
     errors,
     error_rate: errors / given.length,
     error_interval: wilson(errors, given.length),

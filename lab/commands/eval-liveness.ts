@@ -37,7 +37,10 @@ import { pathOf, readTable } from '../table.ts';
 import { parseSetFolder } from './calibrate.ts';
 import { type EvaluateOptions, failWhereUnread } from './evaluate.ts';
 
-/** How well the challenge of match/upload/live tells prints from live heads, in the words of ISO/IEC 30107-3. */
+/**
+ * Measures how well the challenge of match/upload/live distinguishes prints from live heads, in the terms of
+ * ISO/IEC 30107-3.
+ */
 
 type Options = Pick<EvaluateOptions, 'mode' | 'json'> & {
   people?: ReturnType<typeof parseSetFolder>;
@@ -72,11 +75,11 @@ person. Sequences made from photos have interpolated poses, so they do not test 
   });
 }
 
-/** Two steps of which none follows itself: also those that the server does not draw, of one axis. */
+/** Two steps, none of which follows itself, including those of one axis that the server never draws. */
 const challenges: readonly (readonly Step[])[] = stepNames.flatMap((first) =>
   stepNames.filter((second) => second !== first).map((second) => [first, second]),
 );
-/** Those that the server draws. */
+/** The pairs of steps that the server draws. */
 const drawn = challenges.filter(
   (steps) => steps.filter((step) => step === 'left' || step === 'right').length === 1,
 );
@@ -167,13 +170,16 @@ function readSequences(set: string): (Omit<Sequence, 'frames'> & { files: string
   });
 }
 
-/** At most as many as a request has, evenly; undefined where a frame has no face, which the server rejects. */
+/**
+ * Returns at most as many frames as a request has, evenly; undefined if a frame has no face, because the
+ * server rejects it.
+ */
 function framesOf(files: readonly string[], images: ReadonlyMap<string, EmbeddedImage>): Frame[] | undefined {
   const faces = files.slice(0, 16).map((file) => images.get(file)!.faces);
   return faces.every(({ length }) => length > 0) ? faces.map(frameOf) : undefined;
 }
 
-/** Live sequences and attacks from the photos of people, a folder for each. */
+/** Returns live sequences and attacks from the photos of people, a folder for each. */
 function putTogether(
   images: ReadonlyMap<string, EmbeddedImage>,
   dice: Dice,
@@ -261,7 +267,7 @@ function figuresOf(sequences: readonly Sequence[], calibration: Calibration) {
   };
 }
 
-/** In how many sequences each reason occurs, for the challenge that was asked for, or for the first one. */
+/** Counts the sequences for each reason, for the requested challenge, or for the first one. */
 function reasonsOf(sequences: readonly Sequence[], calibration: Calibration): Record<string, number> {
   const all = sequences.flatMap((one) => judge(one, one.asked ?? challenges[1]!, calibration).reasons);
   const counts = liveReasons.map(

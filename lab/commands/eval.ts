@@ -103,7 +103,9 @@ function refuseWhatDoesNotGoTogether(args: SetArgument[], options: EvalOptions, 
   }
 }
 
-/** NAME=PAIRS.tsv:DIR, or a file only; a file whose name looks like NAME=… can be given as ./NAME=…. */
+/**
+ * Parses NAME=PAIRS.tsv:DIR, or only a file; a file whose name looks like NAME=… can be given as ./NAME=….
+ */
 function parseSet(text: string) {
   const [, name = basename(text, extname(text)), pairsFile = text, folder] =
     /^([\w-]+)=([^:]+)(?::(.+))?$/.exec(text) ?? [];

@@ -34,7 +34,7 @@ interface SetFiles {
   folder: string;
 }
 
-/** The flags of the command, which says what each is. */
+/** Flags of the command, which describes each. */
 export interface EvaluateOptions {
   mode: AccuracyMode;
   people?: readonly SetFolder[];
@@ -47,7 +47,7 @@ export interface EvaluateOptions {
   json?: true;
 }
 
-/** Measures the sets with the configured pack, prints the figures, and writes the report where one is wanted. */
+/** Measures the sets with the configured pack, prints the figures, and writes the report if requested. */
 export async function evaluateSets(files: readonly SetFiles[], options: EvaluateOptions): Promise<void> {
   const { mode, people = [], heldOutCohort, samePersonAbove } = options;
   const { pack, workers } = readConfig();
@@ -91,7 +91,7 @@ export async function evaluateSets(files: readonly SetFiles[], options: Evaluate
   failWhereUnread(...[...evaluations, ...byGroup].map(({ figures }) => figures));
 }
 
-/** What is wrong with the lists fails here rather than at the end: measuring takes minutes. */
+/** Errors in the lists are reported here, because measuring takes minutes. */
 function readLists(files: readonly SetFiles[], { people = [], groups, heldOutCohort }: EvaluateOptions) {
   const sets = files.map(readSet);
   const folders = people.map(({ folder }) => folder);
@@ -119,12 +119,12 @@ function photosOf(
   }));
 }
 
-/** Figures that leave out a part of what was given are no success. */
+/** Figures that omit a part of the input are no success. */
 export function failWhereUnread(...figures: readonly { failures: Readonly<Record<string, string>> }[]): void {
   if (figures.some(({ failures }) => Object.keys(failures).length > 0)) process.exitCode = exitCodes.failure;
 }
 
-/** An image that is not there counts as one that cannot be read. Without any, the folder is a wrong one: throws an Error. */
+/** A missing image counts as unreadable. If all are missing, the folder is wrong: throws an Error. */
 function readSet(set: SetFiles): PairSet {
   const { pairsFile, folder } = set;
   const pairs = readPairs(pairsFile);

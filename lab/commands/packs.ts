@@ -116,7 +116,7 @@ interrupted downloads, verifies the SHA-256 of files, and keeps them below $XDG_
   });
 }
 
-/** PAIRS.tsv:DIR, read before a pack is made. */
+/** Parses PAIRS.tsv:DIR, which is read before a pack is made. */
 function parsePairs(text: string) {
   const [, file, folder] = /^([^:]+):(.+)$/.exec(text) ?? [];
   if (file === undefined || folder === undefined)
@@ -124,7 +124,7 @@ function parsePairs(text: string) {
   return { pairs: readPairs(file), folder };
 }
 
-/** FILE:SCALE, added to those before. */
+/** Parses FILE:SCALE, added to those before. */
 function addLiveness(text: string, before: LivenessFile[] = []): LivenessFile[] {
   const [, file, digits] = /^(.+):(\d+(?:\.\d+)?)$/.exec(text) ?? [];
   const scale = Number(digits);
@@ -165,7 +165,10 @@ interface PullOptions {
   json?: true;
 }
 
-/** All is downloaded before a pack is made, so that the same line goes on with a download that was cut off. */
+/**
+ * Everything is downloaded before a pack is made, so that running the same command again resumes an
+ * interrupted download.
+ */
 async function pull(target: string, pack: PublishedPack, options: PullOptions): Promise<void> {
   const { openSets } = await import('../published-sets.ts');
   const { freeDirectory } = await import('../packs/add.ts');

@@ -35,7 +35,7 @@ const files: Record<Role, string> = {
   embedder: 'embed.onnx',
 };
 
-/** Where a new pack of that name will be. Throws an Error when something is there. */
+/** Returns the folder of a new pack with that name. Throws an Error if it exists. */
 export function freeDirectory(nameOrPath: string): string {
   const target = packDirectory(nameOrPath);
   if (existsSync(target)) throw new Error(`${target} is there already. Remove it, or choose another name.`);
@@ -45,14 +45,15 @@ export function freeDirectory(nameOrPath: string): string {
 type Members = Record<string, unknown>;
 
 /**
- * Makes a pack of the user's nets and, for the others, of the default pack's. All or nothing: it is made beside its place and
- * moved there when it has loaded and looked at the sample photos. Rejects with an Error with a message for people.
+ * Makes a pack of the user's models and, for the missing ones, of the default pack's. All or nothing: it is
+ * made in a temporary folder, and moved into place when it has loaded and processed the sample photos.
+ * Rejects with an Error with a message for people.
  */
 export async function addPack(nameOrPath: string, options: AddOptions) {
   const directory = freeDirectory(nameOrPath);
   const base = packDirectory('default');
   const shared = readCalibratedManifest(base);
-  // A large net takes minutes: what is wrong with the default pack is told before.
+  // A large model takes minutes, so errors of the default pack are reported first.
   await verifyPack(base, shared);
   const own = describeOwn(options, shared);
   return moveWhenMade(directory, async (made) => {
@@ -82,7 +83,7 @@ export async function addPack(nameOrPath: string, options: AddOptions) {
       assumed: [...(detector?.assumed ?? []), ...own.assumed],
       trial,
       liveness: draft.liveness,
-      // A pack without nets of its own for faces has the default pack's tables.
+      // A pack with only the default pack's face models gets its tables.
       calibrated: draft.calibration !== undefined,
       better_feeding: isOwnEmbedder ? await betterFeeding(made, draft, trial) : undefined,
     };
@@ -91,7 +92,10 @@ export async function addPack(nameOrPath: string, options: AddOptions) {
 
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Makes a folder beside `directory`, which is moved there when `make` has filled it, and removed otherwise, also by Ctrl-C. */
+/**
+ * Makes a folder next to `directory`, which is moved there when `make` has filled it, and removed otherwise,
+ * also on Ctrl-C.
+ */
 async function moveWhenMade<Result>(directory: string, make: (made: string) => Promise<Result>) {
   mkdirSync(dirname(directory), { recursive: true });
   const made = join(dirname(directory), `.adding-${randomUUID()}`);
@@ -133,7 +137,10 @@ function manifestHead(pack: string, options: AddOptions): Members {
   };
 }
 
-/** The nets' members of the manifest, in the order of their work. Those of the detector are not all known yet. */
+/**
+ * Members of the manifest for the models, in the order of their use. Those of the detector are not all known
+ * yet.
+ */
 function copyNets(
   made: string,
   { licence }: AddOptions,
@@ -149,7 +156,7 @@ function copyNets(
       const from = { file, from: basename(brought.path), ...hashes, licence };
       return [[role, { ...brought.members, ...from }]];
     }
-    // The default pack's close detector is for what its own detector misses.
+    // The default pack's close detector finds faces that its own detector misses.
     if (role === 'close_detector' && own.detector !== undefined) return [];
     copyShared(made, net.file);
     const rest: Members = { ...net, from: { pack: 'default' } };
@@ -159,7 +166,10 @@ function copyNets(
   return Object.fromEntries(members);
 }
 
-/** Checks that are functions of the embedding hold where faces are embedded as in the default pack; cohort and tables, with all of its nets. */
+/**
+ * Checks that are functions of the embedding hold if faces are embedded like in the default pack; cohort and
+ * tables, only with all of its models.
+ */
 function copyScores(
   made: string,
   { detector, landmarks, embedder }: AddOptions,
@@ -204,13 +214,16 @@ function writeManifest(made: string, manifest: Members): void {
   writeFileSync(join(made, 'manifest.json'), `${jsonText(manifest)}\n`);
 }
 
-/** One of six faces that is found overlaps more than this, in the mean of all. */
+/** If one of six faces is found, the mean overlap exceeds this. */
 const leastOverlap = 0.05;
 
-/** Boxes of different detectors overlap at least so much, by intersection over union. */
+/** Minimum overlap of boxes of different detectors, by intersection over union. */
 const clearOverlap = 0.4;
 
-/** Chooses, of several ways to read the detector's outputs, the one whose boxes lie where the faces of the sample photos are. */
+/**
+ * Chooses, among several ways to decode the detector's outputs, the one whose boxes match the faces of the
+ * sample photos.
+ */
 async function bestDetector(made: string, manifest: Members, ways: readonly DescribedDetector[]) {
   const [first, ...others] = ways;
   if (others.length === 0) return first;

@@ -1,7 +1,7 @@
 import type { Download } from '../download.ts';
 import type { AddOptions } from './own-nets.ts';
 
-/** Published nets that `facematch packs pull` knows by name. */
+/** Published models that `facematch packs pull` knows by name. */
 
 /** An ONNX file, or one inside a ZIP archive. */
 export type PublishedNet = Download | { archive: Download; member: string; sha256: string };
@@ -9,7 +9,7 @@ export type PublishedNet = Download | { archive: Download; member: string; sha25
 export interface PublishedPack {
   description: string;
   licence: string;
-  /** What the user has to accept, where the licence allows less than any use. */
+  /** Terms that the user must accept, if the licence restricts use. */
   accept?: string;
   project: string;
   nets: { detector?: PublishedNet; embedder: PublishedNet };
@@ -25,7 +25,7 @@ const sface: Download = {
   sha256: '0ba9fbfa01b5270c96627c4ef784da859931e02f04419c829e83484087c34e79',
 };
 
-/** That of 2023 with open sides (pull request 310). */
+/** The version of 2023 with open sides (pull request 310). */
 const yunet: Download = {
   url: `${zoo}/face_detection_yunet/face_detection_yunet_2026may.onnx`,
   bytes: 229_738,
@@ -38,7 +38,7 @@ const auraface: Download = {
   sha256: 'a7933ea5330113b01c9b60351d8f4c33003f145d8470ac5f0e52ee2effe25c60',
 };
 
-/** Two nets of an archive of InsightFace, each with its SHA-256. */
+/** Two models of an InsightFace archive, each with its SHA-256. */
 function insightfacePack(
   description: string,
   archive: Download,
@@ -58,7 +58,7 @@ function insightfacePack(
   };
 }
 
-/** The hashes are those that the publishers' files have; each is stated alike in several public places. */
+/** Hashes of the publishers' files; several public places state the same. */
 export const catalogue: Readonly<Record<string, PublishedPack>> = {
   sface: {
     description: 'SFace of OpenCV Zoo, 128 numbers; finds faces as the default pack does',
@@ -103,7 +103,7 @@ export const catalogue: Readonly<Record<string, PublishedPack>> = {
   ),
 };
 
-/** What is downloaded for a pack, each file once. */
+/** Files to download for a pack, each once. */
 export function downloadsOf({ nets }: PublishedPack): Download[] {
   const all = Object.values(nets).map((net) => ('archive' in net ? net.archive : net));
   return [...new Set(all)];

@@ -13,20 +13,21 @@ import {
 } from 'facematch/for-lab';
 import { usual, usualFamilies } from './usual.ts';
 
-/** A file of a net → the members of a manifest that describe it, and what had to be assumed. */
+/** Describes the file of a model as members of a manifest, with the assumptions made. */
 
 export interface Described {
   members: Record<string, unknown>;
-  /** A line for each thing that the file does not say. */
+  /** One line for each assumption that the file does not confirm. */
   assumed: string[];
 }
 
-/** A detector as nets of a family are described, and the score that a face must have. */
+/** Input scaling and minimum score of a detector family. */
 export type DescribedDetector = Described & { min_det_score: number };
 
 /**
- * The ways to read a file of a detector by the shapes of its outputs, the likeliest first: a net that decodes its own boxes may
- * have the shapes of one that does not. `known`: the family, where the user names it. Throws an Error with a message for people.
+ * Returns the ways to decode a detector's outputs, given their shapes, the most likely first: a model that
+ * decodes its own boxes may have the shapes of one that does not. `known`: the family, if the user names it.
+ * Throws an Error with a message for people.
  */
 export function describeDetector(file: string, known: string | undefined): DescribedDetector[] {
   const { net, input, sides, measured } = opened(file, 3);
@@ -40,7 +41,7 @@ export function describeDetector(file: string, known: string | undefined): Descr
       facts = measured(height, width);
       told ??= facts;
     } catch (error) {
-      // Sides that a family assumes may be none of this net's.
+      // The sides that a family assumes may not be this model's.
       if (sides.every((side) => side > 0)) throw error;
       return [];
     }
@@ -78,7 +79,9 @@ export function describeDetector(file: string, known: string | undefined): Descr
   );
 }
 
-/** The members that name the outputs of a detector; undefined when the net is of another family. */
+/**
+ * Returns the members that name the outputs of a detector; undefined if the model belongs to another family.
+ */
 function outputsOf(
   { outputs }: NetFacts,
   detector: { family: FamilyName; width: number; height: number },
@@ -88,7 +91,7 @@ function outputsOf(
     const isFitting = ({ shape }: TensorFacts) =>
       shape.length > 1 && shape.at(-1) === columns && (rows === 0 || sizeOf(shape) === rows * columns);
     const [only, ...more] = outputs.filter(isFitting);
-    // Shapes do not tell YuNet's cls from its obj.
+    // Shapes do not distinguish YuNet's cls from its obj.
     const chosen =
       more.length === 0
         ? only
@@ -102,13 +105,13 @@ function outputsOf(
   );
 }
 
-/** `output` and `feeding` are given where the user names them. Throws an Error with a message for people. */
+/** `output` and `feeding` are given if the user names them. Throws an Error with a message for people. */
 export function describeEmbedder(
   file: string,
   { output, feeding }: { output: string | undefined; feeding: Feeding | undefined },
 ): Described {
   const { input, sides, measured } = opened(file, 3);
-  // Where the file leaves its sides open, they are ArcFace's.
+  // If the file leaves its sides open, ArcFace's are assumed.
   const [height, width] = sides.map((side) => (side > 0 ? side : 112)) as [number, number];
   if (height !== width)
     throw new Error(`${file} takes ${width}×${height}: an embedder's input must be square`);
@@ -164,8 +167,8 @@ export function describeLandmarks(file: string): Described {
 }
 
 /**
- * A net for presentation attacks, whose crop is `scale` sides of the face. `known`: the family, where the user names it. Throws an
- * Error with a message for people.
+ * A model for presentation attack detection, whose crop is `scale` sides of the face. `known`: the family, if
+ * the user names it. Throws an Error with a message for people.
  */
 export function describeLiveness(
   file: string,
@@ -174,7 +177,7 @@ export function describeLiveness(
 ): Described & { family: LivenessFamily } {
   const { net, input, sides, measured } = opened(file, 3);
   const names = known === undefined ? (Object.keys(livenessFamilies) as LivenessFamily[]) : [known];
-  // Where the file leaves its sides open, they are those of the family.
+  // If the file leaves its sides open, those of the family are assumed.
   const { side } = livenessFamilies[names[0]!];
   const [height, width] = sides.map((given) => (given > 0 ? given : side)) as [number, number];
   if (height !== width) throw new Error(`${file} should take one square, not ${shapesOfInputs(net)}`);
@@ -198,7 +201,10 @@ export function describeLiveness(
   };
 }
 
-/** The declared facts of a file with one input of this many channels, which stand before height and width or behind them. */
+/**
+ * Returns the declared inputs and outputs of a file with one input of this many channels, before or after
+ * height and width.
+ */
 function opened(file: string, channels: number) {
   const net = loadAddon().describeNet(file);
   if ([...net.inputs, ...net.outputs].some(({ type }) => type === 'float16')) {
@@ -224,7 +230,7 @@ function opened(file: string, channels: number) {
       `${file} should have one input of floats, 1×${channels}×height×width, and has ${shapesOfInputs(net) || 'none'}`,
     );
   }
-  /** The facts as a run with these sides makes them. */
+  /** Returns the inputs and outputs of a run with these sides. */
   const measured = (height: number, width: number) =>
     loadAddon().describeNet(file, isLast ? [1, height, width, channels] : [1, channels, height, width]);
   return { net, input, sides: rest, measured };

@@ -8,7 +8,10 @@ import { countText, intervalText, percentText, rateText } from '../number-text.t
 import { imagesOf, type LabelledPair } from '../pairs.ts';
 import { byPerson, type PersonImage } from '../people.ts';
 
-/** Every usual way to feed an embedder, tried on labelled pairs: a wrong one gives plausible numbers too. */
+/**
+ * Tries every common input scaling of an embedder on labelled pairs, because a wrong one gives plausible
+ * numbers too.
+ */
 
 export type FeedingTrial = ReturnType<typeof judge>;
 
@@ -21,13 +24,13 @@ const ways: Fed[] = (['rgb', 'bgr'] as const).flatMap((channels) =>
   ranges.map((range) => ({ channels, ...range })),
 );
 
-/** Fewer pairs of a kind show nothing. */
+/** Fewer pairs of a kind are inconclusive. */
 const leastPairs = 20;
-/** So many are enough to tell ways apart, in some minutes. */
+/** This many are enough to separate the input scalings, in some minutes. */
 const mostPeople = 300;
 const nonMatedEach = 10;
 
-/** Pairs of a set's people who have two images; undefined where these are too few. */
+/** Returns pairs of a set's people who have two images; undefined if there are too few. */
 export function pairsOfPeople(images: readonly PersonImage[]): LabelledPair[] | undefined {
   const twice = byPerson(images)
     .filter(({ length }) => length > 1)
@@ -63,7 +66,7 @@ export function feedingLines({ fmr, pairs, tried, is_better }: FeedingTrial): st
   ];
 }
 
-/** Rejects with an Error with a message for people when there are too few pairs with faces. */
+/** Rejects with an Error with a message for people if there are too few pairs with faces. */
 export async function tryFeedings(directory: string, pairs: readonly LabelledPair[], folder: string) {
   const manifest = readManifest(directory);
   const { embedder, min_det_score: minDetScore } = manifest;
@@ -77,7 +80,7 @@ export async function tryFeedings(directory: string, pairs: readonly LabelledPai
   try {
     const found: Found[] = [];
     for (const [place, way] of all.entries()) {
-      // The addon keeps what it has loaded of a directory: another name makes it another pack.
+      // The addon caches loaded packs by directory, so another name makes it another pack.
       const packDirectory = join(links, String(place));
       symlinkSync(resolve(directory), packDirectory);
       loadPack(packDirectory, { ...netsAlone(manifest), embedder: { ...embedder, ...asMember(way) } });
@@ -93,7 +96,7 @@ export async function tryFeedings(directory: string, pairs: readonly LabelledPai
 
 type Found = { way: Fed; images: Awaited<ReturnType<typeof embedImages>> };
 
-/** `tried`: the one that tells pairs furthest apart first. */
+/** `tried`: the input scaling that separates pairs best comes first. */
 function judge(found: readonly Found[], pairs: readonly LabelledPair[], isCurrent: (way: Fed) => boolean) {
   const scoredBy = ({ images }: Found) =>
     pairs.flatMap(({ image1, image2, same }) => {
@@ -108,7 +111,7 @@ function judge(found: readonly Found[], pairs: readonly LabelledPair[], isCurren
       `How the embedder is fed cannot be tried: it takes ${leastPairs} mated and ${leastPairs} non-mated pairs with faces, and there are ${mated} and ${non_mated}.`,
     );
   }
-  // The lowest rate that these pairs show.
+  // The lowest rate that these pairs can show.
   const fmr = [1e-3, 1e-2].find((rate) => rate * non_mated >= 1) ?? 0.1;
   const judged = found
     .map((one) => {
@@ -118,7 +121,8 @@ function judge(found: readonly Found[], pairs: readonly LabelledPair[], isCurren
       const fnmr_interval = wilson(Math.round(fnmr * mated), mated);
       const nonMated = momentsOf(scored.filter((pair) => !pair.same).map(({ score }) => score));
       const heights = scored.flatMap((pair) => (pair.same ? (pair.score - nonMated.mean) / nonMated.sd : []));
-      // By how many standard deviations of non-mated pairs a mated one lies above their mean, on average.
+      // Returns the mean distance of mated pairs above the mean of non-mated ones, in standard deviations of
+      // these.
       const apart = momentsOf(heights).mean;
       return { heights, feeding: { ...one.way, fnmr, fnmr_interval, apart, current: isCurrent(one.way) } };
     })
@@ -141,8 +145,9 @@ function momentsOf(values: readonly number[]): { mean: number; sd: number } {
 const sum = (values: readonly number[]) => values.reduce((all, value) => all + value, 0);
 
 /**
- * Two ways are compared on the same pairs, by how much further each lies from non-mated ones (Student's test of pairs). Less than a hundredth
- * is rounding: a mean of 127 in place of 127.5. A wrong order costs 7 or 8 hundredths of the default embedder's distance.
+ * Two input scalings are compared on the same pairs, by the distance of each pair from non-mated ones
+ * (Student's paired test). Less than a hundredth is rounding: a mean of 127 instead of 127.5. A wrong order
+ * costs 7 or 8 hundredths of the default embedder's distance.
  */
 function isBetter(best: readonly number[], current: readonly number[]): boolean {
   const { mean, sd } = momentsOf(best.map((height, pair) => height - current[pair]!));

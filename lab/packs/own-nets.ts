@@ -9,9 +9,9 @@ import {
   describeLiveness,
 } from './describe.ts';
 
-/** The nets that a user brings: what is told of them, and what a manifest says of them. */
+/** Models that a user provides: the command line's description of them, and the manifest's. */
 
-/** A net for presentation attacks, and the sides of its crop in sides of the face. */
+/** A model for presentation attack detection, and the sides of its crop relative to the sides of the face. */
 export interface LivenessFile {
   file: string;
   scale: number;
@@ -38,14 +38,17 @@ interface OwnNet {
 
 export interface OwnNets {
   nets: Partial<Record<Role, OwnNet>>;
-  /** How the detector may be read, likeliest first: shapes of outputs fit several families. Empty without a detector. */
+  /**
+   * The possible ways to decode the detector, most likely first: shapes of outputs fit several families.
+   * Empty without a detector.
+   */
   detectors: DescribedDetector[];
   liveness: { family: LivenessFamily; nets: OwnNet[] } | undefined;
-  /** A line for each thing that the files do not say. */
+  /** One line for each assumption that the files do not confirm. */
   assumed: string[];
 }
 
-/** Looks into the files. Throws an Error with a message for people. */
+/** Inspects the files. Throws an Error with a message for people. */
 export function describeOwn(options: AddOptions, shared: CalibratedManifest): OwnNets {
   const { detector, landmarks, embedder, family, output, feeding } = options;
   const nets: OwnNets['nets'] = {};
@@ -75,7 +78,7 @@ function landmarksLike({ landmarks: shared }: CalibratedManifest, file: string):
   return { members: { ...same, ...members }, assumed };
 }
 
-/** All are of one family: a pack's scores are their mean. */
+/** All must belong to one family, because a pack's score is their mean. */
 function describeLivenessNets({ liveness = [], livenessFamily: known }: AddOptions) {
   const all = liveness.map(({ file, scale }) => ({ path: file, ...describeLiveness(file, scale, known) }));
   const [family, ...others] = new Set(all.map((one) => one.family));
@@ -100,7 +103,7 @@ function sharedLines(options: AddOptions): string[] {
   ];
 }
 
-/** ArcFace's points in a chip of this side. */
+/** Returns ArcFace's points in an aligned face of this side. */
 function templateFor({ embedder: { template, size } }: CalibratedManifest, side: number): number[][] {
   return template.map((point) => point.map((value) => Number(((value * side) / size).toFixed(4))));
 }

@@ -6,18 +6,19 @@ import { cacheFolder, download, hashOf, pathFor, pathOf } from '../download.ts';
 import { type Added, addPack, freeDirectory } from './add.ts';
 import { downloadsOf, type PublishedNet, type PublishedPack } from './catalogue.ts';
 
-/** Gets a published pack: downloads its files, checks them, and makes a pack of them. */
+/** Installs a published pack: downloads its files, verifies them, and makes a pack of them. */
 
 /**
- * Downloads what is missing into `folder`, resumes what was cut off, and verifies every file before it is used. `target`: the pack's
- * name here, or a path to it. Rejects with an Error with a message for people; what has come is kept for the next try.
+ * Downloads missing files into `folder`, resumes interrupted downloads, and verifies every file before it is
+ * used. `target`: the pack's name here, or a path to it. Rejects with an Error with a message for people;
+ * received data is kept for the next attempt.
  */
 export async function pullPack(
   pack: PublishedPack,
   target: string,
   folder: string = cacheFolder(),
 ): Promise<Added> {
-  // A name that is taken is told before a download of minutes.
+  // An existing name is reported before a download of minutes.
   freeDirectory(target);
   for (const file of downloadsOf(pack)) await download(file, folder);
   const { detector, embedder } = pack.nets;
@@ -30,7 +31,7 @@ export async function pullPack(
   });
 }
 
-/** The file of a net that was downloaded, taken out of its archive first, whatever folder it is in there. */
+/** Returns the file of a downloaded model, extracted from its archive if needed, whatever folder it is in. */
 async function netFile(net: PublishedNet, folder: string): Promise<string> {
   if (!('archive' in net)) return pathOf(folder, net);
   const path = pathFor(folder, net.sha256, net.member);

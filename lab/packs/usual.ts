@@ -1,6 +1,9 @@
 import type { FamilyName, Fed } from 'facematch/for-lab';
 
-/** What a file of a detector cannot say of itself, by the families that `packs add` knows, the likeliest first. */
+/**
+ * Facts about detectors that their files do not contain, by the families that `packs add` knows, the most
+ * likely first.
+ */
 interface Usual {
   feeding: Fed;
   nms_iou: number;
@@ -8,15 +11,15 @@ interface Usual {
   second_look_score: number;
   /** Width and height where the file leaves them open. */
   side: number;
-  /** Whose numbers these are. */
+  /** Source of these numbers. */
   source: string;
-  /** What the manifest says of cells. */
+  /** Members of the manifest for the cells. */
   grids?: Readonly<Record<string, unknown>>;
 }
 
 const strides = [8, 16, 32];
 
-/** As Pytorch_Retinaface's nets are fed and decoded, whatever their outputs. */
+/** Input and outputs like Pytorch_Retinaface's models, whatever their outputs. */
 const retinaface: Usual = {
   feeding: { channels: 'bgr', mean: [104, 117, 123], scale: 1 },
   nms_iou: 0.4,
@@ -35,7 +38,7 @@ const retinaface: Usual = {
   },
 };
 
-/** As Ultra-Light's nets are fed, whether they decode their own boxes or not. */
+/** Input like Ultra-Light's models, whether they decode their own boxes or not. */
 const ultraLight: Usual = {
   feeding: { channels: 'rgb', mean: 127, scale: 1 / 128 },
   nms_iou: 0.4,

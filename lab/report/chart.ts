@@ -2,7 +2,7 @@ import { type PlotOptions, plot, type ScaleOptions } from '@observablehq/plot';
 import { DOMImplementation, XMLSerializer } from '@xmldom/xmldom';
 import { Html, html } from 'facematch/for-lab';
 
-/** What all charts of the report have in common: looks, axes, and their place on the page. */
+/** Shared parts of the report's charts: style, axes, and their place on the page. */
 
 /** Attributes with positions; a tenth of a unit is less than a pixel. */
 const positions = /(?<= (?:d|transform|[xy][12]?|c[xy]|width|height)=")[^"]*/g;
@@ -15,9 +15,10 @@ export function drawSvg(options: PlotOptions, style = ''): string {
   const document = new DOMImplementation().createDocument('http://www.w3.org/2000/svg', 'svg');
   const svg = plot({ className: 'plot', ...options, document: document as never });
   svg.setAttribute('role', 'img');
-  // The library names its groups, which have no role of their own (WAI-ARIA 1.2, 5.2.8.6): the whole is one image.
+  // The library names its groups, which have no role of their own (WAI-ARIA 1.2, 5.2.8.6), so the whole is
+  // one image.
   for (const group of svg.getElementsByTagName('g')) group.removeAttribute('aria-label');
-  // This takes the place of the library's own style.
+  // Replaces the library's own style.
   if (style === '') svg.removeChild(svg.firstChild!);
   else svg.firstChild!.textContent = style;
   const text = new XMLSerializer().serializeToString(svg as never);
@@ -26,9 +27,9 @@ export function drawSvg(options: PlotOptions, style = ''): string {
 
 export interface Chart extends PlotOptions {
   title: string;
-  /** What screen readers say. */
+  /** Text for screen readers. */
   description: string;
-  /** The names of the series; empty for a single one. */
+  /** Names of the series; empty for a single one. */
   legend: readonly string[];
 }
 
@@ -87,5 +88,5 @@ export function linearScale(label: string, min: number, max: number): ScaleOptio
   return { ...axis, domain: [min, max > min ? max : min + 1], nice: true, ticks: 8, label };
 }
 
-/** How a label lies to the left of the top of its line. */
+/** Distance of a label to the left of the top of its line. */
 export const labelled = { dx: -3, frameAnchor: 'top', lineAnchor: 'bottom', textAnchor: 'end' } as const;

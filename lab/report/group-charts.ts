@@ -3,7 +3,7 @@ import type { Html } from 'facematch/for-lab';
 import type { GroupFigures, Rate } from '../differential.ts';
 import { type Chart, chartView, labelled, linearScale, logScale, lookOf, size } from './chart.ts';
 
-/** There is one value for each series; NaN has no dot. */
+/** One value per series; NaN has no dot. */
 interface GroupValue {
   value: number;
   low: number;
@@ -56,7 +56,7 @@ function groupChart({ groups, valuesOf, x, marker, ...chart }: GroupChart): Html
 
 const below = 'The table below has the figures.';
 
-/** How many times the stated rate each group's false match rate is. */
+/** Ratio of each group's false match rate to the stated rate. */
 export function falseMatchChart(groups: readonly GroupFigures[]): Html {
   return groupChart({
     title: 'Within-group false match rate',
@@ -70,7 +70,7 @@ export function falseMatchChart(groups: readonly GroupFigures[]): Html {
     x: (values) => {
       const bounds = values.flatMap(({ value, high }) => [value, high]);
       const logs = bounds.filter((bound) => bound > 0 && Number.isFinite(bound)).map(Math.log10);
-      // The axis has whole decades around 1. Below a hundredth nothing needs to be told apart.
+      // The axis has whole decades around 1. Values below a hundredth need not be distinguished.
       const first = Math.max(-2, Math.floor(Math.min(-1, ...logs)));
       const last = Math.ceil(Math.max(1, ...logs));
       return logScale('times the stated rate', first, last, (value) => value.toLocaleString('en-US'));

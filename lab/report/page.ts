@@ -20,11 +20,17 @@ import { detChart, histogramChart, rocChart, thresholdChart } from './score-char
 /** Marks a page as a report. */
 export const generator = '<meta name="generator" content="facematch eval">';
 
-/** The page holds file names of others: no script, and nothing loaded from elsewhere (CSP level 3). */
+/**
+ * The page contains file names from others, so it allows no script and loads nothing from other origins (CSP
+ * level 3).
+ */
 const policy =
   "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' file: data:; base-uri 'none'; form-action 'none'";
 
-/** The whole page, which loads only the images beside it. `galleries`: one for each set, then for each of people, in order. */
+/**
+ * Returns the whole page, which loads only the images in its folder. `galleries`: one for each set, then for
+ * each of people, in order.
+ */
 function reportPage(results: Results, galleries: readonly Gallery[], date: Date): string {
   const style = readFileSync(new URL('report.css', import.meta.url), 'utf8');
   const { pack, evaluations, people } = results;
@@ -160,12 +166,12 @@ function tableView({ title: caption, head, rows }: TextTable): Html {
 }
 
 const extensions: Readonly<Record<ImageFormat, string>> = { jpeg: 'jpg', png: 'png', webp: 'webp' };
-/** Names of copies are made from their content, because an image's own name may be anything. */
+/** Copies are named by a hash of their content, because an image's own name may be anything. */
 const copyName = /^[0-9a-f]{16}\.(?:jpg|png|svg|webp)$/;
 
 /**
- * Makes a folder for index.html, figures.json and images/, which can be moved as a whole. Throws an Error with a message for
- * people when that fails or the folder holds other files.
+ * Creates a folder for index.html, figures.json and images/, which can be moved as a whole. Throws an Error
+ * with a message for people if that fails or the folder contains other files.
  */
 export function openReport(folder: string) {
   const page = join(folder, 'index.html');
@@ -184,7 +190,7 @@ export function openReport(folder: string) {
     const galleries = [...results.evaluations, ...results.people].map((one) => galleryOf(one, copies));
     writeFileSync(page, reportPage(results, galleries, date));
     writeFileSync(join(folder, 'figures.json'), `${resultsJson(results)}\n`);
-    // Copies of an earlier report that this one does not show go: they are photos of people.
+    // Removes copies of an earlier report that this one does not show, because they are photos of people.
     const shown = new Set(galleries.flatMap((gallery) => [...gallery.values()].map(({ link }) => link)));
     for (const name of readdirSync(copies)) {
       if (copyName.test(name) && !shown.has(`images/${name}`)) rmSync(join(copies, name));
@@ -198,10 +204,11 @@ function galleryOf({ set, figures, images }: Evaluation | PeopleEvaluation, copi
   return new Map(
     imagesShown(figures).map((name) => {
       const { image, faces, chosen } = images.get(name)!;
-      // Images that are shown could be read.
+      // Shown images could be read.
       const { format, orientation } = image!;
       const file = readFileSync(openable(join(set.folder, name)));
-      // Not every browser applies the EXIF orientation of PNG and WebP: an SVG turns such an image upright.
+      // Not every browser applies the EXIF orientation of PNG and WebP, so an SVG rotates such an image
+      // upright.
       const isUpright = format === 'jpeg' || orientation === 1;
       const bytes = isUpright ? file : drawFaces(file, { ...image!, faces: [] });
       const copy = `${sha256(Buffer.from(bytes)).slice(0, 16)}.${isUpright ? extensions[format] : 'svg'}`;

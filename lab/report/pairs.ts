@@ -28,12 +28,12 @@ ${names.map((name) => html`<p><bdi>${name}</bdi><br>${faceText(gallery.get(name)
 `;
 }
 
-/** Side of the crop in longer sides of the face's box. */
+/** Side of the crop relative to the longer side of the face's box. */
 const context = 2.2;
 
 /**
- * The square around a face, in pixels of the upright image, moved into the image as far as possible: it may extend beyond the
- * edges. Without a face, around the whole image.
+ * Returns the square around a face, in pixels of the upright image, moved into the image as far as possible:
+ * it may extend beyond the edges. Without a face, returns the square around the whole image.
  */
 function cropAround(box: Face['box'] | undefined, { width, height }: ShownImage['image']) {
   const whole = Math.max(width, height);
@@ -47,7 +47,7 @@ function cropAround(box: Face['box'] | undefined, { width, height }: ShownImage[
   };
 }
 
-/** The crop around the compared face, with boxes of all faces and a link to the whole image. */
+/** Returns the crop around the compared face, with boxes of all faces and a link to the whole image. */
 function imageView(name: string, { faces, chosen, image, link }: ShownImage): Html {
   const { x, y, side } = cropAround(faces[chosen]?.box, image);
   // An <img> of the whole image inside a square that shows a part of it: it applies the EXIF orientation in every browser.
@@ -77,7 +77,7 @@ function faceText({ faces, chosen }: ShownImage): string {
   ].join(' · ');
 }
 
-/** So many images without a face are shown; further ones are only named. */
+/** Maximum number of images without a face that are shown; further ones are only named. */
 const mostShown = 24;
 
 export function imagesShown({ worst, without_face }: Pick<Figures, 'worst' | 'without_face'>): string[] {

@@ -7,12 +7,12 @@ import { chartView, labelled, linearScale, lookOf, rateScale } from './chart.ts'
 
 type Point = readonly [x: number, y: number];
 
-/** A rate stays as it is until the threshold, which falls, meets the next score: lines are steps. */
+/** A rate is constant until the threshold, which falls, meets the next score, so lines are steps. */
 function steps(points: readonly Point[], series: number): Markish {
   return line(points, { ...lookOf(series), strokeWidth: 2, curve: 'step-after' });
 }
 
-/** Vertical lines, each with its label in a row of its own, so that no line crosses a label. */
+/** Draws vertical lines, each with its label in a separate row, so that no line crosses a label. */
 function markersOf(markers: readonly { x: number; label: string }[]) {
   const rising = markers.filter(({ x }) => Number.isFinite(x)).sort((a, b) => a.x - b.x);
   return {
@@ -36,7 +36,7 @@ interface TradeOff {
   nothing: string;
   y: (lines: readonly Point[][]) => ScaleOptions;
   isSeen: (fmr: number, fnmr: number) => boolean;
-  /** The vertical value of a false non-match rate. */
+  /** Returns the vertical value of a false non-match rate. */
   value: (fnmr: number) => number;
 }
 
@@ -94,7 +94,7 @@ export function rocChart(curves: readonly NamedCurve[]): Html {
     nothing: 'No threshold makes a false match.',
     y: (lines) => {
       const shown = [...lines.map((points) => points[0]?.[1] ?? 1), ...lows].filter(Number.isFinite);
-      // There is room below, even where everybody is accepted.
+      // Leaves room below, even if all are accepted.
       return linearScale('1 − FNMR', Math.min(0.99, ...shown), 1);
     },
     isSeen: (fmr) => fmr > 0,
@@ -139,7 +139,10 @@ export function histogramChart(kind: ScoreKind, figures: ScoreFigures): Html {
   });
 }
 
-/** Error rates of all sets by threshold: where the falling lines differ, no threshold gives all sets the same rate. */
+/**
+ * Draws error rates of all sets by threshold: where the falling lines differ, no threshold gives all sets the
+ * same rate.
+ */
 export function thresholdChart(kind: ScoreKind, sets: readonly Figures[]): Html {
   const curves = sets.map(({ by }) => by[kind].curve);
   const thresholds = curves.flatMap((curve) => curve.map(([threshold]) => threshold));
@@ -174,7 +177,10 @@ function most(sets: readonly Pick<Figures, 'pairs'>[], kind: 'mated' | 'non_mate
   return Math.max(...sets.map(({ pairs }) => pairs[kind]));
 }
 
-/** The parts where a rate is 0, which a logarithmic axis cannot show, are left out, but not the steps into them. */
+/**
+ * The parts where a rate is 0, which a logarithmic axis cannot show, are omitted, but not the steps into
+ * them.
+ */
 function seenParts<P>(points: readonly P[], isSeen: (point: P) => boolean): P[] {
   const seen = points.map(isSeen);
   return points.filter((_, i) => seen[i] || seen[i - 1] || seen[i + 1]);

@@ -6,7 +6,7 @@ import { livePack, redAndBlue, redIsLive } from '../../test/fixtures/packs.ts';
 import { expectFailure, facematch } from '../../test/server/support/cli.ts';
 import { newFolder } from '../../test/support/folder.ts';
 
-/** `facematch eval --attacks` with nets that take images that are rather red for live. */
+/** `facematch eval --attacks` with models that take images with more red than blue for live. */
 
 const folder = newFolder();
 const pack = livePack(folder, [{ net: redIsLive, scale: 2.7 }]);
@@ -36,7 +36,7 @@ const evaluate = (line: string, FACEMATCH_PACK = pack) =>
   facematch(`eval --mode fast ${line}`, folder, { FACEMATCH_PACK });
 
 describe('facematch eval --attacks', () => {
-  test('has both rates, by type the worst first, and images without a face apart, in the words of the standard', async () => {
+  test("prints both rates, the worst type first, and images without a face separately, in the standard's terms", async () => {
     const { code, stdout, stderr } = await evaluate('--attacks set');
     // One cannot be read.
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
@@ -57,7 +57,7 @@ describe('facematch eval --attacks', () => {
     ]);
   });
 
-  test('with live people alone has the one rate', async () => {
+  test('prints only one rate without attacks', async () => {
     const { stdout } = await evaluate('--attacks only');
     const json = JSON.parse((await evaluate('--attacks only --json')).stdout);
     expect(json).toMatchObject({ pack: { name: 'live' }, attacks: [], live: { images: 1, error_rate: 0 } });

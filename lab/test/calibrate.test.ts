@@ -23,7 +23,7 @@ function gaussian(random: () => number): number {
 const seeded = new Random(7);
 const random = () => seeded.next();
 
-/** People around a common direction: the nearer, the more alike strangers of the group look. */
+/** People around a common direction: the nearer, the more alike people of the group look. */
 function people(name: string, count: number, alike: number, dimensions = 32): PeopleSet {
   const axis = name === 'a' ? 0 : 1;
   const images = Array.from({ length: count }, (_, i) => {
@@ -35,10 +35,10 @@ function people(name: string, count: number, alike: number, dimensions = 32): Pe
   return { name, images };
 }
 
-// The compiled one: it starts worker threads, which cannot run TypeScript.
+// The compiled file, because it starts worker threads, which cannot run TypeScript.
 const { makeCohorts }: typeof import('../held-out.ts') = await import(projectPath('dist/lab/held-out.js'));
 
-describe('the table of false-match rates', () => {
+describe('the table of false match rates', () => {
   const normal = Float64Array.from({ length: 200_000 }, () => gaussian(random) / 8);
   const scoresOf = (scores: Float64Array, count: number): NonMatedScores => {
     const counts = new Float64Array(bins);
@@ -47,7 +47,7 @@ describe('the table of false-match rates', () => {
   };
   const many = scoresOf(normal, 100_000);
 
-  test('has the quantiles of what was measured, and a tail that goes on as they do', () => {
+  test('has the quantiles of the measured scores, and a tail that continues them', () => {
     const table = new Calibration(fmrTable([many]), 1e-7);
     // The values of a normal distribution that is eight times as narrow.
     expect(table.falseMatchRate(1.2816 / 8)).toBeCloseTo(0.1, 2);
@@ -59,12 +59,13 @@ describe('the table of false-match rates', () => {
     expect(rare).toBeLessThan(10e-5);
   });
 
-  test('is decided by the group with the highest rates, as far as its people show them', () => {
+  test('follows the group with the highest rates, as far as its people show them', () => {
     const alike = normal.slice(0, 20_000).map((score) => score + 0.3);
     const table = (size: number) => new Calibration(fmrTable([many, scoresOf(alike, size)]), 1e-7);
     const at = 0.3 + 2.3263 / 8;
     expect(table(100_000).falseMatchRate(at) / 0.01).toBeCloseTo(1, 0);
-    // 1 in 100 takes 46 people: of so many the stated rate is an upper bound, and fewer follow the large group.
+    // 1 in 100 needs 46 people: with that many the stated rate is an upper bound, and fewer follow the large
+    // group.
     expect(table(46).falseMatchRate(at)).toBeGreaterThan(0.01 * 1.3);
     expect(table(45).falseMatchRate(at)).toBeLessThan(table(46).falseMatchRate(at));
   });
@@ -73,10 +74,11 @@ describe('the table of false-match rates', () => {
     [70, 60],
     [250, 20],
     [700, 6],
-  ])('of %d people states a floor that holds within two times', (people, tables) => {
+  ])('states a floor for %d people that holds within a factor of two', (people, tables) => {
     const pairs = (people * (people - 1)) / 2;
     const floor = floorOf([people]);
-    // Where the scores of a normal distribution lie above this, the stated rate is less than half of the true one.
+    // If the scores of a normal distribution are above this, the stated rate is less than half of the true
+    // one.
     const tail = { 70: 2.3263, 250: 3.0902, 700: 3.5401 }[people]! / 8;
     const twice = { 70: 0.01, 250: 0.001, 700: 0.0002 }[people]!;
     expect(twice).toBe(2 * floor);
@@ -108,7 +110,7 @@ describe('the table of false-match rates', () => {
   });
 });
 
-describe('of few people', () => {
+describe('a table of few people', () => {
   test.each([
     [70, 5e-3],
     [142, 1e-3],
@@ -116,25 +118,25 @@ describe('of few people', () => {
     [1415, 1e-5],
     [4473, 1e-6],
     [100_000, 1e-6],
-  ])('%d can show a rate of %d and no lower one', (people, floor) => {
+  ])('shows with %d people a rate of %d and no lower one', (people, floor) => {
     expect(() => requirePeople(people)).not.toThrow();
     expect(floorOf([people])).toBe(floor);
     if (people < 100_000 && people > 70) expect(floorOf([people - 1])).toBeGreaterThan(floor);
   });
 
-  test('several groups show together what their pairs do', () => {
+  test('combines the pairs of several groups', () => {
     expect(floorOf(Array(4).fill(2000))).toBe(1e-5);
     expect(floorOf(Array(6).fill(2000))).toBe(1e-6);
   });
 
-  test('too few are rejected with what is needed', () => {
+  test('rejects too few people with the number needed', () => {
     expect(() => requirePeople(63)).toThrow(
       /63 in the largest group, and at least 64 are needed. 142 show 1 in 1,000, 448 show 1 in 10,000, 1415 show 1 in 100,000, and 4473 /,
     );
   });
 });
 
-describe('a promise', () => {
+describe('a stated rate', () => {
   const row = (stated_fmr: number, fmr: number, low: number) => {
     const interval: [number, number] = [low, 1];
     const percent = 30 - 10 * Math.log10(stated_fmr);
@@ -154,7 +156,7 @@ describe('a promise', () => {
     );
   });
 
-  test('that is broken takes more people, the more the rarer it is, and each group is told once', () => {
+  test('needs more people if it is contradicted, the more the rarer it is, once per group', () => {
     const often = row(1e-3, 2.04e-3, 1.4e-3);
     const rows = [often, row(1e-4, 6.3e-4, 2.5e-4), { ...row(1e-3, 3e-3, 2e-3), group: 'b' }];
     const broken = brokenPromises(rows, 2e-4);
@@ -169,11 +171,11 @@ describe('a promise', () => {
   });
 });
 
-describe('of people who had no part in it', () => {
+describe('a calibration checked on other people', () => {
   const sets = [people('a', 350, 0.2), people('b', 150, 0.9)];
   const images = sets.flatMap((set) => set.images);
 
-  test('the promise is kept to the group served worst, and the cohort spares the others', async () => {
+  test('keeps the stated rate for the worst group, and the cohort helps the others', async () => {
     const ratios = (rows: ReturnType<typeof fitTable>['check']) =>
       Object.fromEntries(rows.map(({ group, fmr, stated_fmr }) => [group, fmr / stated_fmr]));
     const { heldOut } = await makeCohorts(images, 2);
@@ -187,7 +189,7 @@ describe('of people who had no part in it', () => {
     expect(without.b).toBeLessThan(1.5);
   });
 
-  test('pairs that are taken for one person are left out of the table and of the check', () => {
+  test('omits pairs that are taken for one person from the table and the check', () => {
     const { images: all } = sets[1]!;
     const cosines = all.flatMap((a, i) => all.slice(i + 1).map((b) => dot(a.embedding, b.embedding)));
     const above = cosines.filter((cosine) => cosine > 0.75).length;
@@ -198,12 +200,12 @@ describe('of people who had no part in it', () => {
     expect(cleaned.taken_for_one_person).toEqual([{ group: 'b', pairs: above }]);
     expect(cleaned.check[0]!.pairs).toBe(plain.check[0]!.pairs - above);
     expect(cleaned.points.at(-1)![0]).toBeLessThan(plain.points.at(-1)![0]);
-    // A cosine that would reach this percent is taken for one person's: the pairs show nothing of it.
+    // A cosine that would reach this percent is taken for one person's, so the pairs say nothing about it.
     const blind = fitTable([sets[1]!], undefined, [90], 0.4);
     expect(blind.check.map(({ pairs }) => pairs)).toEqual([0, 0, 0]);
   });
 
-  test('all groups together, and any two people, are counted as well', () => {
+  test('counts all groups together, and any two people, as well', () => {
     const { check } = fitTable(sets, undefined, [50]);
     expect(check.map(({ group, pairs, people }) => [group, people, pairs])).toEqual([
       ['a', 350, (350 * 349) / 2],
@@ -214,10 +216,10 @@ describe('of people who had no part in it', () => {
   });
 });
 
-describe('images of two names that are more alike than different people are', () => {
+describe('images of two names with too high a cosine', () => {
   const copies = 6;
 
-  test('are named, and are in no rate: copies, and one person under two names', () => {
+  test('are listed, and excluded from all rates: copies, and one person under two names', () => {
     const { images } = people('a', 150, 0, 512);
     const copied = Array.from({ length: copies }, (_, i) => ({
       ...images[0]!,
@@ -227,7 +229,7 @@ describe('images of two names that are more alike than different people are', ()
     const sound = fitTable([{ name: 'a', images }], undefined, [50]);
     const spoilt = fitTable([{ name: 'a', images: [...images, ...copied] }], undefined, [50]);
     expect(sound.too_alike).toEqual([]);
-    // Each with the image that it is a copy of, and with each other.
+    // Each with the image of which it is a copy, and with each other.
     expect(spoilt.too_alike).toHaveLength((copies * (copies + 1)) / 2);
     expect(spoilt.too_alike[0]).toMatchObject({ group: 'a', cosine: expect.closeTo(1, 5) });
     const at = ({ points }: typeof sound) => new Calibration(points).similarityAt(1e-3);
@@ -241,19 +243,19 @@ describe('images of two names that are more alike than different people are', ()
     return [...labelled(people('a', 130, 0, 512), 'adult'), ...labelled(people('b', 60, 1.6, 512), 'child')];
   };
 
-  test('are copies from a cosine of 0.99 on, also beside people who look alike', () => {
+  test('are copies from a cosine of 0.99 on, also among people who look alike', () => {
     const images = mixed();
     const copied = [...images, { ...images[0]!, person: 'copy', file: 'copy' }];
     const whole = tooAlike(numberPeople(copied));
     expect(whole.pairs.map(({ image1, image2 }) => [image1, image2])).toEqual([['a0', 'copy']]);
-    // The highest cosines of a set with a wide tail would foretell more than 1.
+    // The highest cosines of a set with a wide tail would predict more than 1.
     const wide = Array.from({ length: 2000 }, (_, i) => 0.9 - 0.2 * Math.log(i + 1));
     expect(reachOf(wide, 10_000)).toBe(0.99);
     const few = tooAlike(numberPeople(copied.filter(({ person }) => ['a0', 'a1', 'copy'].includes(person))));
     expect(few.pairs).toHaveLength(1);
   });
 
-  test('are judged by what is seldom in their own group', () => {
+  test('are detected relative to their own group', () => {
     const images = mixed();
     const [first, second] = [images[0]!, images[1]!];
     // Another photo of the first person: more alike than any two adults, less than some children.

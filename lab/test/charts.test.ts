@@ -77,7 +77,7 @@ describe('error curves', () => {
     }
   });
 
-  test('show at each false match rate what the table beside them says', () => {
+  test('show at each false match rate the value of the table', () => {
     const [line] = linesOf(rocChart(curves('few')));
     // At 1 in 100, which is the left edge, one of three mated pairs matches, and so until 13 non-mated ones do.
     const rise = line!.findIndex(([, y]) => y !== line![0]![1]);
@@ -87,25 +87,25 @@ describe('error curves', () => {
   });
 });
 
-describe('where all pairs are told apart', () => {
+describe('charts of perfectly separated pairs', () => {
   const all = setOf('all', [0.9, 0.8, 0.7], strangers);
   const curvesOf = [{ name: 'all', figures: all.by.normalised, pairs: all.pairs }];
 
-  test('rates of mated pairs reach up to 1 and no further', () => {
+  test('show rates of mated pairs up to 1 and no further', () => {
     const labels = textsOf(readHtml(rocChart(curvesOf).text)).filter((text) => /^\d\.\d+$/.test(text));
     expect(labels.at(-1)).toMatch(/^1\.0+$/);
     expect(labels.every((label) => Number(label) <= 1)).toBe(true);
     expect(labels.length).toBeGreaterThan(2);
   });
 
-  test('a trade-off of errors says that there is none', () => {
+  test('say that there is no trade-off of errors', () => {
     const texts = textsOf(readHtml(detChart(curvesOf).text));
     expect(texts).toContain('No threshold makes errors of both kinds.');
     expect(textsOf(readHtml(detChart(curves('few')).text))).not.toContain(texts.at(-1));
   });
 });
 
-test('no part of a chart has a name without a role', () => {
+test('have no named part without a role', () => {
   const named = readHtml(rocChart(curves('few')).text).filter(({ attributes }) =>
     attributes.has('aria-label'),
   );

@@ -9,7 +9,7 @@ import { newFolder } from '../../test/support/folder.ts';
 import { describeDetector, describeEmbedder } from '../packs/describe.ts';
 import { usual, usualFamilies } from '../packs/usual.ts';
 
-/** What a file of a net says of itself, and which family follows from it. */
+/** The description of a model by its file, and the family that follows from it. */
 
 const folder = newFolder();
 
@@ -48,7 +48,7 @@ function detectorNet(heads: readonly Head[], { sides = [0, 0], rank = 2, declare
 }
 
 const strides = [8, 16, 32];
-/** As InsightFace's files have them: numbers for names, in the order scores, boxes, points. */
+/** Named like InsightFace's files: numbers for names, in the order scores, boxes, points. */
 const scrfd = [1, 4, 10].flatMap((columns, kind) =>
   strides.map((stride, i) => ({ name: String(443 + 25 * i + 3 * kind), stride, each: 2, columns })),
 );
@@ -59,7 +59,7 @@ describe('a detector', () => {
     ['with open sides, rank 3', { rank: 3 }, [640, 640]],
     ['of fixed sides', { sides: [384, 640] }, [384, 640]],
     ['that declares outputs for another size', { sides: [320, 320], declared: 12_800 }, [320, 320]],
-  ])('of SCRFD %s is known by the shapes of its outputs', (_what, options, [height, width]) => {
+  ])('is recognised by the shapes of its outputs: SCRFD %s', (_what, options, [height, width]) => {
     const [only, ...more] = describeDetector(detectorNet(scrfd, options), undefined);
     expect(more).toEqual([]);
     const { members, assumed, min_det_score } = only!;
@@ -82,28 +82,25 @@ describe('a detector', () => {
     expect(assumed[0]).toBe('detector: family scrfd, by its outputs');
   });
 
-  test.each(usualFamilies)(
-    'of the family %s is known by one more row of a table and one more file',
-    (name) => {
-      const { side, grids } = usual[name]!;
-      const shapes = loadAddon().detectorOutputs({ family: name, width: side, height: side, ...grids });
-      const named = shapes.map(({ member, stride, rows, columns }) => {
-        return { name: `${member}_${stride}`, shape: [1, rows === 0 ? 20 : rows, columns] };
-      });
-      const file = join(folder, `${name}.onnx`);
-      const nodes = named.map((one) => makeNode('ConstantOfShape', [`${one.name}.s`], one.name));
-      const tensors = named.map((one) => makeIntegers(`${one.name}.s`, one.shape));
-      const outputs = Object.fromEntries(named.map((one) => [one.name, one.shape]));
-      const inputs = { image: [1, side, side, 3] };
-      writeFileSync(file, encodeNet({ nodes, constants: {}, tensors, inputs, outputs }));
-      const way = describeDetector(file, undefined).find(({ members }) => members.family === name);
-      expect(way?.members).toMatchObject({ input: 'image', width: side, height: side });
-    },
-  );
+  test.each(usualFamilies)('is supported by one table row and one file: family %s', (name) => {
+    const { side, grids } = usual[name]!;
+    const shapes = loadAddon().detectorOutputs({ family: name, width: side, height: side, ...grids });
+    const named = shapes.map(({ member, stride, rows, columns }) => {
+      return { name: `${member}_${stride}`, shape: [1, rows === 0 ? 20 : rows, columns] };
+    });
+    const file = join(folder, `${name}.onnx`);
+    const nodes = named.map((one) => makeNode('ConstantOfShape', [`${one.name}.s`], one.name));
+    const tensors = named.map((one) => makeIntegers(`${one.name}.s`, one.shape));
+    const outputs = Object.fromEntries(named.map((one) => [one.name, one.shape]));
+    const inputs = { image: [1, side, side, 3] };
+    writeFileSync(file, encodeNet({ nodes, constants: {}, tensors, inputs, outputs }));
+    const way = describeDetector(file, undefined).find(({ members }) => members.family === name);
+    expect(way?.members).toMatchObject({ input: 'image', width: side, height: side });
+  });
 });
 
 describe('an embedder', () => {
-  test('of another publisher is fed like InsightFace’s, unless it is said otherwise', () => {
+  test('gets InsightFace’s input scaling by default', () => {
     const file = join(packDirectory('default'), 'embed.onnx');
     const described = (feeding?: 'adaface') => describeEmbedder(file, { output: undefined, feeding });
     expect(described().members).toMatchObject({
@@ -115,7 +112,7 @@ describe('an embedder', () => {
     expect(described('adaface').members).toMatchObject({ channels: 'bgr' });
   });
 
-  test('of an image’s size, or with several vectors, is refused by its shapes', () => {
+  test('is rejected by its shapes if it has an image’s size or several vectors', () => {
     const heads = ['a', 'b'].map((name) => ({ name, stride: 56, each: 1, columns: 64 }));
     const file = detectorNet(heads, { sides: [112, 112] });
     const refused = () => describeEmbedder(file, { output: undefined, feeding: undefined });
@@ -125,13 +122,13 @@ describe('an embedder', () => {
   });
 });
 
-test('a file is described without a run by what it declares', () => {
+test('describes a file by its declarations, without a run', () => {
   const { inputs, outputs } = loadAddon().describeNet(detectorNet(scrfd.slice(0, 1), { declared: 12_800 }));
   expect(inputs).toEqual([{ name: 'input.1', type: 'float', shape: [1, 3, -1, -1] }]);
   expect(outputs).toMatchObject([{ name: '443', type: 'float' }]);
 });
 
-test('a file without inputs is refused in words', () => {
+test('rejects a file without inputs with a message', () => {
   const file = join(folder, 'constant.onnx');
   const nodes = [makeNode('Identity', ['one'], 'out')];
   writeFileSync(file, encodeNet({ nodes, constants: { one: [[1], [1]] }, outputs: { out: [1] } }));

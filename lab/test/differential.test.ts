@@ -44,7 +44,7 @@ function judged(set: FoundPeople, above = samePersonAbove) {
   return differentialOf(set, groupings, { calibration, percents, scoreOf, samePersonAbove: above });
 }
 
-/** The same, by the definitions, from a list of all pairs. */
+/** Computes the same by the definitions, from a list of all pairs. */
 function byDefinition(label: string | undefined) {
   const isOf = ({ labels }: { labels: readonly string[] }) => label === undefined || labels.includes(label);
   const images = people.images.filter(isOf);
@@ -99,7 +99,7 @@ function expectDefined(figures: GroupFigures, label: string | undefined): void {
 }
 
 describe('error rates by group', () => {
-  test('are what their definitions give, for everybody and for each group, in a reader’s order', () => {
+  test('match their definitions, for everyone and for each group, in a reader’s order', () => {
     const { everybody, groupings: figures } = judged(people);
     expectDefined(everybody, undefined);
     expect(figures.map(({ grouping, groups }) => [grouping, ...groups.map(({ group }) => group)])).toEqual([
@@ -124,7 +124,7 @@ describe('error rates by group', () => {
     expect(first!.confidence_percent).toBe(calibration.assess(first!.normalised, 1).confidence_percent);
   });
 
-  test('of a group without a pair are NaN, and no group is compared that shows nothing', () => {
+  test('are NaN for a group without a pair, which is not compared', () => {
     const lonely = { ...people, images: people.images.slice(0, 1), allImages: people.allImages.slice(0, 2) };
     for (const set of [lonely, { name: 'set', images: [], allImages: [] }]) {
       const { everybody, groupings: figures, worst } = judged(set);
@@ -136,7 +136,7 @@ describe('error rates by group', () => {
     }
   });
 
-  test('are compared: the highest over the lowest, of groups of which 30 errors are expected', () => {
+  test('are compared, highest over lowest, for groups with at least 30 expected errors', () => {
     const { groupings: figures } = judged(people, Number.POSITIVE_INFINITY);
     const { groups, worst_over_best } = figures[0]!;
     const [low, high] = groups
@@ -163,7 +163,7 @@ describe('the highest rate over the lowest', () => {
     return count;
   };
 
-  test('of groups with one rate is seldom above what chance allows', () => {
+  test('stays within chance for groups with one rate', () => {
     const runs = Array.from(
       { length: 300 },
       () =>
@@ -180,7 +180,7 @@ describe('the highest rate over the lowest', () => {
     expect(runs[0]!.if_equal).toBeLessThan(3);
   });
 
-  test('is above it where one group differs, unless its trials are worth few', () => {
+  test('exceeds chance if one group differs, unless its trials are worth few', () => {
     const errors = [40, 42, 38, 160];
     const { ratio, if_equal, worst } = highestOverLowest(groupsOf(errors, 40_000))!;
     expect([worst, ratio > if_equal]).toEqual(['3', true]);
@@ -191,7 +191,7 @@ describe('the highest rate over the lowest', () => {
     [[29, 29], undefined],
     [[30, 30], 1],
     [[0, 60], Number.POSITIVE_INFINITY],
-  ])('of %j errors is %d', (errors, ratio) => {
+  ])('is for %j errors %d', (errors, ratio) => {
     expect(highestOverLowest(groupsOf(errors, 1000))?.ratio).toBe(ratio);
   });
 });
@@ -212,7 +212,7 @@ describe('non-mated pairs', () => {
     [200, 100],
     [3, 1],
     [2, 1],
-  ])('of %i images, a sample has each in as many pairs, each pair once: %i for each', (count, each) => {
+  ])('are sampled from %i images evenly, each pair once: %i for each', (count, each) => {
     const strangers = numberPeople(
       Array.from({ length: count }, (_, i) => ({ ...people.images[0]!, person: `${i}` })),
     );
@@ -228,7 +228,7 @@ describe('non-mated pairs', () => {
     expect(inPairs.size).toBe(count);
   });
 
-  test('are all pairs of two people where there are no more than are wanted', () => {
+  test('include all pairs of two people if there are no more than requested', () => {
     const count = group.images.length;
     const mated: [number, number][] = [];
     eachMated(group, (first, second) => mated.push([first, second]));
@@ -248,7 +248,7 @@ describe('a rate of people', () => {
   };
   const times = <T>(count: number, value: T) => Array.from({ length: count }, () => value);
 
-  test('of trials that are the same for each person is as sure as one for each: Wilson’s interval, nearly', () => {
+  test("has nearly Wilson’s interval of one trial for each person if a person's trials are equal", () => {
     const [low, high] = wilson(30, 100);
     for (const trials of [1, 8]) {
       const rate = rateOf(...times(30, times(trials, true)), ...times(70, times(trials, false)));
@@ -269,8 +269,11 @@ describe('a rate of people', () => {
   });
 });
 
-/** Whether the share of simulated runs whose interval covers the truth is at least 90 %, where 95 % are stated. */
-describe('intervals by person cover the truth', () => {
+/**
+ * Returns true if the share of simulated runs whose interval covers the truth is at least 90 %, where 95 %
+ * are stated.
+ */
+describe('intervals by person', () => {
   const law = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
   const runs = 400;
   const share = (covers: () => boolean) => Array.from({ length: runs }, covers).filter(Boolean).length / runs;
@@ -280,7 +283,7 @@ describe('intervals by person cover the truth', () => {
   test.each([
     [10, 45],
     [40, 15],
-  ])('for %i people with %i mated pairs each, most of whom have no error', (count, trials) => {
+  ])('cover it for %i people with %i mated pairs each, most without an error', (count, trials) => {
     const covered = share(() => {
       const rate = new PersonRate(count);
       for (let person = 0; person < count; person++) {
@@ -292,13 +295,13 @@ describe('intervals by person cover the truth', () => {
     expect(covered).toBeGreaterThanOrEqual(0.9);
   });
 
-  // The scores of two people's images are alike, and each person's are.
+  // The scores of two people's images are alike, and so are each person's.
   test.each([
     [20, 4, 0.9, 0, 3.719],
     [60, 1, 0, 0.3, 3.09],
     [70, 1, 0, 0.45, 2.576],
   ])(
-    'for non-mated pairs of %i people with %i images (%d, %d) above %d',
+    'cover it for non-mated pairs of %i people with %i images (%d, %d) above %d',
     (count, images, ofTwo, own, score) => {
       const truth = { 3.719: 1e-4, 3.09: 1e-3, 2.576: 5e-3 }[score]!;
       const rest = Math.sqrt(1 - ofTwo ** 2 - 2 * own ** 2);

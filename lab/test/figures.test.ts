@@ -42,7 +42,7 @@ describe("Wilson's interval", () => {
     [15, 148, 0.0624, 0.1605],
     [0, 20, 0, 0.1611],
     [1, 29, 0.0061, 0.1718],
-  ])('of %i in %i is what the literature gives', (hits, trials, low, high) => {
+  ])('matches the literature for %i in %i', (hits, trials, low, high) => {
     expect(wilson(hits, trials)[0]).toBeCloseTo(low, 4);
     expect(wilson(hits, trials)[1]).toBeCloseTo(high, 4);
   });
@@ -71,7 +71,7 @@ describe('the error curve', () => {
   });
 });
 
-test('the histogram counts every pair in the bin it lies in', () => {
+test('counts every pair in its bin of the histogram', () => {
   const others = different(-0.03, 0, 0.02);
   expect(histogram([...same(0.031, 0.039, 0.0999), ...others])).toEqual({
     ...{ start: -0.04, width: 0.02 },
@@ -87,9 +87,10 @@ describe('thresholds', () => {
     ...same(0.5, 0.398, 0.31, 0.1),
   ];
 
-  test('of a rate say what they do to the set, with what is sure of it', () => {
+  test('report for a rate their errors on the set, with intervals', () => {
     const [hundredth, ...rarer] = ratePoints(pairs, calibration);
-    // Two of 200 strangers may pass, 0.399 and 0.397, but the threshold is no lower than the last pair that it accepts.
+    // Two of 200 non-mated pairs may match, 0.399 and 0.397, but the threshold is no lower than the last pair
+    // that it accepts.
     expect(hundredth).toEqual({
       target_fmr: 0.01,
       threshold: 0.398,
@@ -102,11 +103,11 @@ describe('thresholds', () => {
       far: 1 / 200,
       frr: 0.5,
     });
-    // 200 pairs of strangers show no rate of 1 in 1,000.
+    // 200 non-mated pairs cannot show a rate of 1 in 1,000.
     expect(rarer).toEqual([]);
   });
 
-  test('of a percent lie where the calibration has them', () => {
+  test('match the calibration for a percent', () => {
     const points = percentPoints(pairs, calibration);
     expect(points.map(({ confidence_percent, target_fmr }) => [confidence_percent, target_fmr])).toEqual([
       [50, 0.01],
@@ -124,7 +125,7 @@ describe('thresholds', () => {
   });
 });
 
-test('FMR and FNMR are of comparisons made, and FAR and FRR of pairs that lack a face too', () => {
+test('computes FMR and FNMR from comparisons, and FAR and FRR also from pairs without a face', () => {
   const pairs = [...different(0.5, 0.1, 0, -0.1), ...same(0.5, 0.1)];
   const at = (not_acquired?: { mated: number; non_mated: number }) => observe(pairs, 0.4, not_acquired);
   expect(at()).toMatchObject({ fmr: 1 / 4, fnmr: 1 / 2, far: 1 / 4, frr: 1 / 2 });
@@ -141,7 +142,7 @@ describe('the people of a list of pairs', () => {
       ),
     ]);
 
-  test('are its folders, where every mated pair lies within one and every non-mated pair in two', () => {
+  test('are its folders if every mated pair is within one and every non-mated pair in two', () => {
     const numbers = numbersOf(['a/1', 'a/2', 1], ['a/1', 'b/1', 0], ['a/3', 'b/2', 0]);
     expect(numbers).toEqual({ 'a/1': 0, 'a/2': 0, 'a/3': 0, 'b/1': 1, 'b/2': 1 });
   });
@@ -163,14 +164,14 @@ describe('the people of a list of pairs', () => {
         ['4', '1', 0],
       ],
     ],
-  ])('are those of linked mated pairs beside folders %s', (_what, lines) => {
+  ])('are those of linked mated pairs next to folders %s', (_what, lines) => {
     const numbers = Object.values(numbersOf(...lines));
     expect(new Set(numbers).size).toBe(2);
     expect(numbers.filter((one) => one === 0)).toHaveLength(3);
   });
 });
 
-test('the worst pairs are non-mated ones that score high and mated ones that score low, the worst first', () => {
+test('lists non-mated pairs with high and mated pairs with low scores as the worst, worst first', () => {
   const pairs = Array.from({ length: 140 }, (_, i): JudgedPair => {
     const normalised = (i % 70) / 100;
     const images = { image1: `${normalised}`, image2: 'b' };
@@ -188,12 +189,12 @@ test.each<[string, Scored[], number]>([
   ['lies between the last match and the first non-match', [...same(0.9, 0.6), ...different(0.2, 0.1)], 0.4],
   ['gives up a match below many strangers', [...same(0.9, 0.05), ...different(0.2, 0.1)], 0.55],
   ['never splits pairs of one score', [...same(0.5), ...different(0.5, 0.5)], Number.POSITIVE_INFINITY],
-])('the best threshold %s', (_, pairs, threshold) => {
+])('finds the best threshold %s', (_, pairs, threshold) => {
   expect(bestThreshold(pairs)).toBeCloseTo(threshold);
 });
 
 describe('accuracy', () => {
-  test('judges each fold at the threshold of the others', () => {
+  test('scores each fold at the threshold of the others', () => {
     // Fold b alone would be best at 0.35; at fold a's 0.55 it gets one of two wrong.
     const pairs = [pair(0.8, true, 'a'), pair(0.3, false, 'a'), pair(0.4, true, 'b'), pair(0.1, false, 'b')];
     const { mean, deviation } = accuracy(pairs);
@@ -202,7 +203,7 @@ describe('accuracy', () => {
     expect(deviation).toBeCloseTo(0);
   });
 
-  test('without folds has no deviation', () => {
+  test('has no deviation without folds', () => {
     expect(accuracy([...same(1), ...different(0)])).toMatchObject({ mean: 1, deviation: undefined });
   });
 });
@@ -212,15 +213,15 @@ describe('the false non-match rate', () => {
 
   test.each([
     [0, 0.5], // nothing may pass: above 0.495
-    [0.01, 0.5], // one stranger may
+    [0.01, 0.5], // one non-mated pair may
     [0.1, 0.25],
-  ])('at a false match rate of %d allows no more non-mated pairs than that', (fmr, fnmr) => {
+  ])('allows at a false match rate of %d no more non-mated pairs than that', (fmr, fnmr) => {
     const point = fnmrAtFmr([...strangers, ...same(0.9, 0.6, 0.46, 0.1)], fmr);
     expect(point.fnmr).toBe(fnmr);
     expect(strangers.filter(({ score }) => score >= point.threshold).length / 100).toBeLessThanOrEqual(fmr);
   });
 
-  test('does not accept a pair that only ties with the first refused stranger', () => {
+  test('does not accept a pair that ties with the first rejected non-mated pair', () => {
     expect(fnmrAtFmr([...different(0.5, 0.4), ...same(0.5, 0.6)], 0).fnmr).toBe(0.5);
   });
 });
@@ -236,14 +237,14 @@ function rateOf(people: number, hit: (i: number, j: number) => boolean): PairRat
 const width = ([low, high]: readonly [number, number]) => high - low;
 
 describe('the rate of pairs of people', () => {
-  test('is less sure when all hits are of one person than when they are of many', () => {
+  test('is less certain if all hits come from one person than from many', () => {
     const ofOne = rateOf(30, (i) => i === 0);
     const ofMany = rateOf(30, (i, j) => (i + j) % 15 === 0);
     expect(ofMany.rate).toBeCloseTo(ofOne.rate, 1);
     expect(width(ofOne.interval)).toBeGreaterThan(2 * width(ofMany.interval));
   });
 
-  test('without a hit is as sure as the people allow, not the pairs of images', () => {
+  test('is without a hit as certain as the people allow, not the pairs of images', () => {
     const [low, high] = rateOf(100, () => false).interval;
     expect(low).toBe(0);
     // 4,950 pairs, of which each shares its people with 196.
@@ -274,7 +275,7 @@ const dogs = faces('dogs', 30, 1);
 describe('the human check', () => {
   const check = fitLinear(people, dogs);
 
-  test('tells people from others, though there are far fewer of them', () => {
+  test('separates people from others, though there are far fewer of them', () => {
     for (const { embedding } of people) expect(linearScore(check, embedding)).toBeGreaterThan(humanThreshold);
     for (const { embedding } of dogs) expect(linearScore(check, embedding)).toBeLessThan(0);
   });
@@ -288,7 +289,7 @@ describe('the human check', () => {
     }
   });
 
-  test('is judged by people and images that it was not fitted to', () => {
+  test('is tested on people and images that it was not fitted to', () => {
     const known = tallyLinear(people, dogs, humanThreshold);
     expect(known).toEqual([
       { set: 'people', faces: 400, passed: 400, sources: 400, sources_passed: 400 },

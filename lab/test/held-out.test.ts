@@ -18,7 +18,7 @@ import scoresOf from '../cohort-worker.ts';
 import { foldPair, foldPairs, folds, HeldOutCohorts } from '../held-out.ts';
 import { personOf } from '../pairs.ts';
 
-// The compiled one: it starts worker threads, which cannot run TypeScript.
+// The compiled file, because it starts worker threads, which cannot run TypeScript.
 const { makeCohorts }: typeof import('../held-out.ts') = await import(projectPath('dist/lab/held-out.js'));
 
 const seeded = new Random(5);
@@ -47,7 +47,7 @@ describe('the faces of a centre', () => {
     }
   });
 
-  test('leave out whom a held-out cohort leaves out, and are five or none', () => {
+  test('omit the people that a held-out cohort omits, and are five or none', () => {
     const found = nearest.subarray(0, candidates);
     const without = found[1]!;
     const members = membersOf(0, found, (face) => face === without)!;
@@ -57,7 +57,7 @@ describe('the faces of a centre', () => {
   });
 });
 
-test('each person of a set is the seed of one centre, and no more than fit are kept', () => {
+test('makes each person of a set the seed of one centre, up to the maximum', () => {
   const { faces: kept, seeds } = seedsOf(faces);
   expect(kept).toHaveLength(100);
   expect(seeds).toEqual([...kept.keys()]);
@@ -65,7 +65,7 @@ test('each person of a set is the seed of one centre, and no more than fit are k
   expect(seedsOf(many).seeds).toHaveLength(6500);
 });
 
-test('the mean of the highest is that of a sorted list', () => {
+test('returns the mean of the highest like from a sorted list', () => {
   for (const length of [1, 49, 50, 51, 700]) {
     const numbers = Float32Array.from({ length }, () => Math.round(20 * seeded.next()) / 20);
     const sorted = [...numbers].sort((a, b) => b - a).slice(0, 50);
@@ -75,7 +75,7 @@ test('the mean of the highest is that of a sorted list', () => {
   expect(meanOfHighest(new Float32Array())).toBe(0);
 });
 
-test('a face is scored by the mean of its highest cosines with the centres without two folds', () => {
+test('scores a face by the mean of its highest cosines with the centres without two folds', () => {
   const plans = foldPairs.map((_, plan) =>
     Int32Array.from({ length: 60 * peopleOfCentre }, (_, i) => (i * 7 + plan) % faces.length),
   );
@@ -109,7 +109,7 @@ describe('held-out cohorts', () => {
   });
 });
 
-test('the person of an image is the first folder of its path, and not told without one', () => {
+test('returns the first folder of a path as the person, and rejects a path without one', () => {
   for (const path of ['Ann/1.jpg', 'Ann/2026/1.jpg']) expect(personOf(path)).toBe('Ann');
   for (const path of ['1.jpg', '/Ann/1.jpg', './1.jpg', '../Ann/1.jpg', ''])
     expect(() => personOf(path), path).toThrow('expected a path that starts with a folder');

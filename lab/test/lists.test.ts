@@ -19,7 +19,7 @@ function put(...files: string[]): void {
 const read = () => readPeople('staff', join(folder, 'images'));
 
 describe('a set of labelled people', () => {
-  test('has a folder for each person, and one group where there is no list', () => {
+  test('has a folder for each person, and one group if there is no list', () => {
     put('ann/2.jpg', 'ann/1.PNG', 'ben/1.webp', 'ben/notes.txt', 'loose.jpg');
     const members = { set: 'staff', labels: ['staff'] };
     expect(read()).toEqual([
@@ -69,7 +69,7 @@ describe('a set of labelled people', () => {
       ]);
     });
 
-    test('in a list beside the folder, leaves out the images of other folders', () => {
+    test('omits images of other folders with a list next to the folder', () => {
       expect(shown(read())).toEqual([
         ['a.jpg', 'staff/7', 'age 3-9; sex F'],
         ['b.jpg', 'staff/7', 'age 10-19; sex F'],
@@ -96,12 +96,12 @@ describe('a set of labelled people', () => {
       ['age, sex * age', 'age 3-9; sex F × age 3-9'],
       ['origin,sex', 'sex F'],
       ['origin', 'staff'],
-    ])('grouped by %s', (text, labels) => {
+    ])('is grouped by %s', (text, labels) => {
       const [first] = readPeople('staff', folder, parseGroupings(text));
       expect(first).toMatchObject({ set: 'staff', labels: labels.split('; ') });
     });
 
-    test('columns that no list has are refused, with those that are there', () => {
+    test('rejects columns that no list has, naming the existing ones', () => {
       const require = (text: string) => () =>
         requireColumns(parseGroupings(text), [folder, join(folder, 'more')]);
       expect(require('sex,sex*age')).not.toThrow();
@@ -110,7 +110,7 @@ describe('a set of labelled people', () => {
     });
   });
 
-  test.each(['', 'age,', '*age', 'age**sex', 'age*age'])('groupings %j are refused', (text) => {
+  test.each(['', 'age,', '*age', 'age**sex', 'age*age'])('rejects groupings %j', (text) => {
     expect(() => parseGroupings(text)).toThrow('such as origin*sex,age');
   });
 
@@ -122,13 +122,13 @@ describe('a set of labelled people', () => {
     ['an image twice', 'image\tage\na.jpg\t3\nimages/a.jpg\t3\n', 'line 3'],
     ['an empty value', 'image\tage\na.jpg\t\n', 'line 2'],
     ['a value too many', 'image\tage\na.jpg\t3\t4\n', 'line 2'],
-  ])('is refused for a list with %s', (_what, text, message) => {
+  ])('is rejected for a list with %s', (_what, text, message) => {
     put('a.jpg');
     writeFileSync(join(folder, 'people.tsv'), text);
     expect(read).toThrow(message);
   });
 
-  test('may be images of strangers, one each', () => {
+  test('may be images of different people, one each', () => {
     put('one.jpg', 'two.png');
     expect(read().map(({ file, person }) => [file, person])).toEqual([
       ['one.jpg', 'staff/one.jpg'],
@@ -136,7 +136,7 @@ describe('a set of labelled people', () => {
     ]);
   });
 
-  test('is refused without images', () => {
+  test('is rejected without images', () => {
     mkdirSync(join(folder, 'images'));
     expect(() => imagesBelow(join(folder, 'images'))).toThrow('has no images');
     expect(read).toThrow('has no images');
@@ -177,11 +177,11 @@ describe('a list of pairs', () => {
     ['it has only a header', 'image1\timage2\tsame\n', 'no pairs'],
     ['a line is cut short', 'image1\timage2\tsame\na\tb\t1\na\tb\n', 'line 3'],
     ['same is a word', 'image1\timage2\tsame\na\tb\tyes\n', 'same is "yes"'],
-  ])('is refused when %s', (_what, text, message) => {
+  ])('is rejected when %s', (_what, text, message) => {
     expect(() => read(text)).toThrow(message);
   });
 
-  test('names each image once', () => {
+  test('has each image once', () => {
     const pairs = read('image1\timage2\tsame\na\tb\t1\nb\tc\t1\n');
     expect(imagesOf(pairs)).toEqual(['a', 'b', 'c']);
   });

@@ -37,7 +37,7 @@ test('rates bona fide sequences by their challenge, and prints by all of them', 
   expect(faceless).toEqual([]);
 });
 
-test('says what is wrong with a set', async () => {
+test('reports errors in a set', async () => {
   const other = newFolder();
   writeFileSync(join(other, 'sequences.tsv'), 'folder\tkind\tperson\nnone\tlive\ta\n');
   const { code, stderr } = await facematch(['eval-liveness', other], other);

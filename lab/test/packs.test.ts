@@ -11,7 +11,7 @@ import { expectFailure, facematch } from '../../test/server/support/cli.ts';
 import type { Json } from '../../test/server/support/client.ts';
 import { newFolder } from '../../test/support/folder.ts';
 
-/** Packs of the user's own nets, by the command line. */
+/** Packs of the user's own models, by the command line. */
 
 const folder = newFolder();
 writeFileSync(join(folder, 'brought.onnx'), smallEmbedder());
@@ -32,7 +32,7 @@ const demo = projectPath('node_modules/@vladmandic/face-api/demo');
 const photos = `${demo}/sample1.jpg ${demo}/sample3.jpg`;
 
 describe('facematch packs add', () => {
-  test('makes a pack that loads, tells what it assumed, and serves uncalibrated', async () => {
+  test('makes a pack that loads, reports its assumptions, and serves uncalibrated', async () => {
     const own = './mine --embedder brought.onnx --licence MIT --project of-the-test';
     const { code, stdout, stderr } = await packs(`add ${own}`);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -101,16 +101,19 @@ describe('facematch packs add', () => {
   test.each([
     ['decoded.onnx', 'ssd_decoded'],
     [join(packDirectory('default'), 'detect.onnx'), 'rfb'],
-  ])('a detector %s is of the family %s by its boxes, whatever they are called', async (file, family) => {
-    const { code, stdout } = await packs(`add ./${family} --detector ${file}`);
-    expect(code).toBe(0);
-    expect(stdout).toContain(`fit, rfb, ssd_decoded, ${family} puts boxes where the faces`);
-    expect(stdout).toContain('3 and 3, of 3 in each of the two sample photos');
-    const { detector, close_detector } = readManifest(join(folder, family));
-    expect([detector.family, close_detector]).toEqual([family, undefined]);
-  });
+  ])(
+    'detects a detector %s of the family %s by its boxes, whatever they are called',
+    async (file, family) => {
+      const { code, stdout } = await packs(`add ./${family} --detector ${file}`);
+      expect(code).toBe(0);
+      expect(stdout).toContain(`fit, rfb, ssd_decoded, ${family} puts boxes where the faces`);
+      expect(stdout).toContain('3 and 3, of 3 in each of the two sample photos');
+      const { detector, close_detector } = readManifest(join(folder, family));
+      expect([detector.family, close_detector]).toEqual([family, undefined]);
+    },
+  );
 
-  test('a liveness net of two classes is of another family, which a user may name', async () => {
+  test('assigns a liveness model of two classes to another family, which a user may name', async () => {
     const two = await packs('add ./two --liveness two-classes.onnx:1.5');
     expect(two.stdout).toMatch(/fed RGB, bytes \/ 255, .* of its 2 numbers the first says live/);
     expect(two.stdout).toMatch(/ok +liveness +live-1\.onnx at 1\.5; .* 0 of 6 below 0\.5/);
@@ -119,7 +122,7 @@ describe('facematch packs add', () => {
     expect(three.stdout).toMatch(/warning +liveness .* 6 of 6 below 0\.5 .*--liveness-family/);
   });
 
-  test('--liveness makes a pack that gives live scores, and is calibrated like the default one, whose nets it has', async () => {
+  test('makes a pack with live scores (--liveness), calibrated like the default one, whose models it has', async () => {
     const nets = './live --liveness one.onnx:2.7 --liveness two.onnx:4 --licence MIT';
     const { code, stdout, stderr } = await packs(`add ${nets}`);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -170,7 +173,7 @@ describe('facematch packs check', () => {
     expect([code, findingsOf(stdout)]).toEqual([0, Object.fromEntries(all.map((what) => [what, 'ok']))]);
   });
 
-  test('names what a pack goes without', async () => {
+  test('lists the features that a pack lacks', async () => {
     const { code, stdout } = await packs(`check ${uncalibratedPack(folder)} --json`);
     expect(code).toBe(0);
     expect(findingsOf(stdout)).toMatchObject({
@@ -181,7 +184,7 @@ describe('facematch packs check', () => {
     });
   });
 
-  test('notices an embedder that is fed wrongly, and how it should be fed', async () => {
+  test('detects a wrong input scaling of an embedder, and names the right one', async () => {
     const pack = uncalibratedPack(folder);
     const manifest = JSON.parse(readFileSync(join(pack, 'manifest.json'), 'utf8'));
     Object.assign(manifest.embedder, { channels: 'rgb', mean: 0, scale: 1e-9 });
@@ -190,7 +193,7 @@ describe('facematch packs check', () => {
     expect(stdout).toMatch(/warning\s+feeding\s+fed as (adaface|insightface)'s nets are/);
   });
 
-  test('fails for a file that is not the one of the manifest, and for no pack at all', async () => {
+  test("fails for a file other than the manifest's, and for a missing pack", async () => {
     const pack = join(folder, 'changed');
     cpSync(packDirectory('default'), pack, { recursive: true });
     appendFileSync(join(pack, 'embed.onnx'), '.');
@@ -201,7 +204,7 @@ describe('facematch packs check', () => {
   });
 });
 
-test('--try is refused before a pack is made where it names no list', async () => {
+test('rejects --try without a list before a pack is made', async () => {
   const own = 'add ./x --embedder brought.onnx --try';
   expectFailure(await packs(`${own} pairs`), 1, '--try takes PAIRS.tsv:DIR, and not pairs.');
   expectFailure(await packs(`${own} none.tsv:.`), 1, 'none.tsv cannot be read');

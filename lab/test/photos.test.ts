@@ -5,7 +5,7 @@ import { folds, HeldOutCohorts } from '../held-out.ts';
 import { checkShifts, fitShifts, groupsOf, newMeans, statedShifts } from '../photos.ts';
 import { judgeForeign, judgePhotos } from '../several-photos.ts';
 
-/** By how much strangers are more similar when a side is the mean of several photos. */
+/** The increase of non-mated similarity when a side is the mean of several photos. */
 
 const dimensions = 16;
 const random = new Random(7);
@@ -16,7 +16,7 @@ const noise = (size: number) =>
   );
 const sum = (a: Float32Array, b: Float32Array) => a.map((value, i) => value + b[i]!);
 
-/** People whose photos are themselves and chance: how many photos each has. */
+/** People whose photos are the person plus noise; the number of photos of each. */
 function people(counts: readonly number[]) {
   return counts.flatMap((count, number) => {
     // People differ in fewer ways than photos.
@@ -38,14 +38,14 @@ function fit(counts: readonly number[]) {
   return { groups, cohorts, shiftsWithout: fitShifts(groups, cohorts) };
 }
 
-test('the shift grows with the photos, and with it strangers pass as often as with one', () => {
+test('increases the shift with the photos, so that the false match rate stays that of one photo', () => {
   const { groups, cohorts, shiftsWithout } = fit(Array(400).fill(3));
   const shifts = shiftsWithout();
   expect(shifts).toHaveLength(3);
   expect(shifts[0]).toBe(0);
   expect(shifts[1]).toBeGreaterThan(0.01);
   expect(shifts[2]).toBeGreaterThan(shifts[1]!);
-  // 1 in 1,000 lies at 0.5, and ten times fewer at hardly more: the shifts are those measured.
+  // 1 in 1,000 is at 0.5, and a tenth of that hardly higher: the shifts are the measured ones.
   const table = new Calibration([
     [0, 1],
     [0.5, 1e-3],
@@ -66,7 +66,7 @@ test('the shift grows with the photos, and with it strangers pass as often as wi
     expect(observed(a, b) / alone).toBeLessThan(1.5);
 });
 
-test('shifts are stated for up to 16 photos, and are no less than those measured, nor than those of varied photos', () => {
+test('states shifts for up to 16 photos, at least those measured and those of varied photos', () => {
   const table = new Calibration([
     [0, 1],
     [0.5, 1e-5],
@@ -79,12 +79,12 @@ test('shifts are stated for up to 16 photos, and are no less than those measured
   expect(statedShifts([0, 0.001], table)[15]).toBeCloseTo(0.046 * (15 / 16), 4);
 });
 
-test('too few people of so many photos show nothing', () => {
+test('returns no shift from too few people', () => {
   expect(fit(Array(99).fill(2)).shiftsWithout()).toEqual([0]);
   expect(fit([...Array(120).fill(2), ...Array(99).fill(3)]).shiftsWithout()).toHaveLength(2);
 });
 
-describe('of people with enough photos', () => {
+describe('several photos of people', () => {
   const images = people([...Array(60).fill(6), ...Array(40).fill(4), ...Array(20).fill(2)]);
   const calibration = new Calibration(
     [
@@ -99,7 +99,7 @@ describe('of people with enough photos', () => {
   const judge = { calibration, cohortScores };
   const set = { name: 'set', images };
 
-  test('more photos pass more often, and fewer people among many', () => {
+  test('match more often with more photos, and less often among many people', () => {
     const rows = judgePhotos(set, 3, judge);
     expect(rows.map(({ probe, reference, people, trials }) => [probe, reference, people, trials])).toEqual([
       [1, 1, 100, 520],
@@ -118,7 +118,7 @@ describe('of people with enough photos', () => {
     expect(among[2]!.fmr[0]).toBeLessThan(rows[2]!.fmr[0]!);
   });
 
-  test('a photo of a stranger is told more often than one of the same person', () => {
+  test('report a photo of another person more often than one of the same person', () => {
     const [three, ...more] = judgeForeign(set, 3, judge, 30);
     expect(more).toEqual([]);
     expect(three).toMatchObject({ photos: 3, sets: 520 });
@@ -126,7 +126,7 @@ describe('of people with enough photos', () => {
     expect(three!.own_refused).toBeLessThan(three!.foreign_told / 2);
   });
 
-  test('strangers are two people who share a label', () => {
+  test('compare two people who share a label', () => {
     const labelled = images.map((one, i) => ({ ...one, labels: [i < 240 ? 'a' : 'b'] }));
     const [row] = judgePhotos({ name: 'set', images: labelled }, 3, judge);
     expect(row!.non_mated).toBe(40 * 6 * 39 + 20 * 6 * 59 + 40 * 4 * 59);

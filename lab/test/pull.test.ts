@@ -14,7 +14,10 @@ import { pullPack } from '../packs/pull.ts';
 import { lfw, openSets } from '../published-sets.ts';
 import { type Answer, cutOff, inBits, publish, ranged, whole } from './support/publishers.ts';
 
-/** Published packs and sets, from a server on loopback with a small net of SFace's shapes and a small archive of people. */
+/**
+ * Published packs and sets, from a server on loopback with a small model of SFace's shapes and a small
+ * archive of people.
+ */
 
 const net = Buffer.from(smallEmbedder());
 const images = ['Ann_A/Ann_A_0001.jpg', 'Ann_A/Ann_A_0002.jpg', 'Ann_A/Ann_A_0003.jpg', 'Bo_B/Bo_B_0001.jpg'];
@@ -42,7 +45,7 @@ const portalInBits: Answer = (_file, _request, response) => {
   response.end();
 };
 const refusesRanges: Answer = (_file, _request, response) => response.writeHead(416).end(page);
-/** Answers with a redirect to another host, and there with `then`. */
+/** Responds with a redirect to another host, and there with `then`. */
 const leadsTo =
   (then: Answer): Answer =>
   (file, request, response) =>
@@ -87,7 +90,7 @@ describe('facematch packs pull', () => {
   test.each<[string, Answer]>([
     ['goes on where it was', ranged],
     ['begins anew where the server knows no ranges', whole],
-  ])('what was cut off is kept, and the next run %s', async (_, then) => {
+  ])('keeps an interrupted download, and the next run %s', async (_, then) => {
     const folder = newFolder();
     mkdirSync(join(folder, 'cache'));
     answerWith(cutOff(join(folder, 'cache')));
@@ -108,13 +111,13 @@ describe('facematch packs pull', () => {
     ['too many bytes', whole, { bytes: 100 }, /has \d+ bytes, not the 100/],
     ['too many bytes, unannounced', inBits, { bytes: 100 }, /more than the 100 bytes/],
     ['an error', status(404), {}, /answered 404/],
-    // More than a client takes before somebody reads it.
+    // More than a client buffers before it is read.
     ['a long page of an error', status(404, page), {}, /answered 404/],
     ['the page of a login', portal, {}, /text\/html: is it the page of a network that wants a login/],
     ['the page of a login, of no stated length', portalInBits, {}, /has 6 bytes, not the/],
     ['a way to an address that is not HTTPS', leadsTo(whole), {}, notHttps],
     ['a way to a long page that is not HTTPS', leadsTo(status(200, page)), {}, notHttps],
-  ])('%s makes no pack, and says why', async (_, how, change, message) => {
+  ])('makes no pack for %s, and reports why', async (_, how, change, message) => {
     answerWith(how);
     const folder = newFolder();
     const nets = { embedder: { ...embedder, ...change } };
@@ -130,7 +133,7 @@ describe('facematch packs pull', () => {
     ['the page of a login', portal],
     ['the page of a login, of no stated length', portalInBits],
     ['an error', status(503)],
-  ])('%s takes nothing away of what was downloaded', async (_, how) => {
+  ])('keeps the downloaded part after %s', async (_, how) => {
     const folder = newFolder();
     const path = pathOf(join(folder, 'cache'), embedder);
     mkdirSync(dirname(path), { recursive: true });
@@ -145,7 +148,7 @@ describe('facematch packs pull', () => {
   test.each<[string, Buffer, Answer[]]>([
     ['of another file', Buffer.from('<html>'), [ranged, whole]],
     ['that the server does not continue', net.subarray(0, half), [refusesRanges, whole]],
-  ])('a beginning %s is given up in the same run', async (_, beginning, answers) => {
+  ])('discards in the same run a beginning %s', async (_, beginning, answers) => {
     const folder = newFolder();
     const path = pathOf(join(folder, 'cache'), embedder);
     mkdirSync(dirname(path), { recursive: true });
@@ -155,7 +158,7 @@ describe('facematch packs pull', () => {
     expect(asked).toEqual([`/net.onnx bytes=${beginning.length}-`, '/net.onnx']);
   });
 
-  test('one command at a time downloads a file, and one that was killed is in nobody’s way', async () => {
+  test('lets one command at a time download a file, and ignores the lock of one that was killed', async () => {
     const folder = newFolder();
     let first: Promise<unknown> | undefined;
     const begun = new Promise<void>((resolve) => {
@@ -177,7 +180,7 @@ describe('facematch packs pull', () => {
     await pull(folder);
   });
 
-  test('a name that is taken is told before anything is downloaded', async () => {
+  test('rejects an existing name before anything is downloaded', async () => {
     answerWith(whole);
     const folder = newFolder();
     await pull(folder);
@@ -187,7 +190,7 @@ describe('facematch packs pull', () => {
     expect(asked).toEqual([]);
   });
 
-  test('a name is one of the list, and a licence that allows less is accepted first', async () => {
+  test('accepts only listed names, and requires accepting a restricted licence first', async () => {
     const folder = newFolder();
     expect((await facematch('packs pull', folder)).stdout).toContain('buffalo_l: ');
     expectFailure(await facematch('packs pull nobody', folder), 2, 'sface');
@@ -216,17 +219,17 @@ describe('a published set', () => {
     expect(asked).toEqual([]);
   });
 
-  test('without images where they should be says so', async () => {
+  test('fails if it has no images in the expected place', async () => {
     answerWith(whole);
     await expect(open(newFolder(), 'lfw', { ...own, image: /^none()()$/ })).rejects.toThrow('has no images');
   });
 
-  test('is one that is known', async () => {
+  test('must be a known one', async () => {
     await expect(openSets('nobody')).rejects.toThrow('No published set is named nobody; there is lfw.');
   });
 });
 
-test('every address of what is published is HTTPS, and every hash a SHA-256', () => {
+test('has only HTTPS URLs and SHA-256 hashes', () => {
   const text = JSON.stringify([catalogue, lfw]);
   expect(text.match(/"url":"(?!https:)/g)).toBeNull();
   expect(text.match(/"sha256":"(?![0-9a-f]{64}")/g)).toBeNull();
@@ -244,6 +247,6 @@ test.each<[what: string, env: NodeJS.ProcessEnv, found: ReturnType<typeof proxie
     { https_proxy: 'https://user@proxy', HTTPS_PROXY: 'other:1' },
     { httpProxy: '', httpsProxy: 'https://user@proxy', noProxy: '' },
   ],
-])('the proxies of the environment: %s', (_what, env, found) => {
+])('uses the proxies of the environment: %s', (_what, env, found) => {
   expect(proxies(env)).toEqual(found);
 });

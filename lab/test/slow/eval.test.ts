@@ -22,7 +22,7 @@ const textsOf = (elements: readonly Element[], element: string) =>
   elements.filter(({ name }) => name === element).map(({ text }) => text);
 
 describe('facematch eval', () => {
-  test('in words begins with what happens at the percent of a match, and prints no rate that is not shown', async () => {
+  test('prints the results at the percent of a match first, and no rate that the pairs cannot show', async () => {
     const { code, stdout, stderr } = await evaluate('few.tsv --images images');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.split('\n').slice(0, 5)).toEqual([
@@ -59,7 +59,7 @@ describe('facematch eval', () => {
     expectFailure(await evaluate(line), code, message);
   });
 
-  test('counts an image that is not there as one that cannot be read', async () => {
+  test('counts a missing image as unreadable', async () => {
     const few = readFileSync(join(folder, 'few.tsv'), 'utf8');
     writeFileSync(join(folder, 'gone.tsv'), `${few}gone.jpg\tgone.jpg\t0\n`);
     cpSync(join(folder, 'images/nobody'), join(folder, 'lone'), { recursive: true });
@@ -71,7 +71,7 @@ describe('facematch eval', () => {
     expect([code, pairs, not_compared]).toEqual([1, { mated: 3, non_mated: 5 }, 1]);
   });
 
-  test('measures the cosines of a pack that is not calibrated, and says that it has no percents', async () => {
+  test('measures the cosines of an uncalibrated pack, and reports that it has no percents', async () => {
     const env = { FACEMATCH_PACK: uncalibratedPack(folder) };
     const many = await evaluate('<b>.tsv --images images --report cosines', env);
     expect(many.stdout).toMatch(
@@ -83,8 +83,8 @@ describe('facematch eval', () => {
     expectFailure(await evaluate('--people staff=listed', env), 1, 'uncalibrated is not calibrated');
   });
 
-  describe('of labelled people alone', () => {
-    test('says how often each group meets each error', async () => {
+  describe('facematch eval with labelled people only', () => {
+    test('reports the error rates of each group', async () => {
       const { code, stdout, stderr } = await evaluate('--people staff=listed --groups age*sex,sex');
       expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
       expect(stdout).toContain('staff: 11 people, 21 images; mode fast');
@@ -93,29 +93,29 @@ describe('facematch eval', () => {
         /^could not be read +1: images\/nobody\/notes\.jpg \(unsupported_image_format\)$/m,
       );
       expect(stdout).toMatch(/^ {2}non-mated pairs of +people +pairs +50 %, stated 1 in 100 +60 %/m);
-      // Five people of each sex have two images each, which are 40 pairs of strangers; the sixth has no face.
+      // Five people of each sex have two images each, which are 40 non-mated pairs; the sixth has no face.
       expect(stdout).toMatch(/^ {2}sex F +6 +40 +none: at most \d\d /m);
       expect(stdout).toMatch(/^ {2}sex M +5 +0\.00 % \[0\.00, 43\.45\] /m);
       expect(stdout).toMatch(/^ {2}sex F +6 +11 +9\.09 % \[/m);
     });
 
-    test('leaves out what is to be taken for one person; in folders, without a list, is one group', async () => {
+    test('omits pairs that are taken for one person; folders without a list are one group', async () => {
       const { stdout } = await evaluate('--people staff=images --same-person-above 0.01 --json');
       const [{ everybody, groupings, same_person_above }]: Json[] = JSON.parse(stdout).people;
       expect([groupings, same_person_above]).toEqual([[], 0.01]);
       expect(everybody.taken_for_one_person).toBeGreaterThan(0);
-      // 190 pairs of images, of which 10 are of one person.
+      // 190 pairs of images, of which 10 are mated.
       expect(everybody.by_percent[0].fmr.trials + everybody.taken_for_one_person).toBe(180);
     });
   });
 
   test.skipIf(!shared)(
-    'with --held-out-cohort judges people by cohorts that they are not in',
+    'scores people by cohorts without them with --held-out-cohort',
     { timeout: 300_000 },
     async () => {
       const text = readFileSync(join(shared!, 'data/lfw-dev/pairs.tsv'), 'utf8');
       const [header, ...lines] = text.trimEnd().split('\n');
-      // Every eighth: as many of one person as of different ones, out of all folds.
+      // Every eighth: as many mated as non-mated ones, from all folds.
       writeFileSync(join(folder, 'lfw.tsv'), [header, ...lines.filter((_, i) => i % 8 === 0)].join('\n'));
       const set = `lfw=lfw.tsv:${join(shared!, 'data/lfw-dev/images')}`;
       const judged = async (line: string): Promise<Json> => JSON.parse((await evaluate(line)).stdout);
@@ -131,7 +131,7 @@ describe('facematch eval', () => {
 test.each([
   ['staff=listed --groups hair', 'No people.tsv has the labels hair: there are age, sex.'],
   ['few=images', 'of 1 in 200: 11 in the largest group, and at least 64 are needed'],
-])('facematch calibrate %s says what is wrong before it embeds anything', async (line, message) => {
+])('reports errors of facematch calibrate %s before it embeds anything', async (line, message) => {
   expectFailure(await facematch(`calibrate ${line}`, folder), 1, message);
 });
 
@@ -145,7 +145,7 @@ describe('the report of facematch eval', () => {
       const { code, stdout, stderr } = await evaluate('<b>.tsv --images images --report report --json');
       expect({ code, stderr }).toEqual({ code: 1, stderr: 'The report is report/index.html\n' });
       printed = stdout;
-      // What still opens when the folder was moved.
+      // Files that still open after the folder was moved.
       renameSync(join(folder, 'report'), join(folder, 'moved'));
       page = read('moved/index.html');
       elements = readHtml(page);
@@ -185,13 +185,13 @@ describe('the report of facematch eval', () => {
       expect(links.filter((link) => link.startsWith('images/')).length).toBeGreaterThan(40);
     });
 
-    test('escapes what stands in names', () => {
+    test('escapes names', () => {
       expect(page).not.toContain('<img src=x');
       expect(textsOf(elements, 'bdi')).toContain(`photo1-face0/${hostile}`);
       expect(textsOf(elements, 'h2')).toEqual(['<b>']);
     });
 
-    test('a second report takes away the copies that it does not show, and nothing else', async () => {
+    test('removes only the copies of an earlier report that it does not show', async () => {
       const before = readdirSync(join(folder, 'moved/images'));
       // The one that only its EXIF orientation turns upright.
       const turned = before.filter((name) => name.endsWith('.svg'));
@@ -209,7 +209,7 @@ describe('the report of facematch eval', () => {
   });
 
   test.each(['strangers', 'alike'])(
-    'of pairs of one kind alone, %s, is dashes where nothing is known',
+    'shows dashes for unknown rates of pairs of one kind, %s',
     async (name) => {
       const { code, stderr } = await evaluate(`${name}.tsv --images images --report ${name}`);
       expect({ code, stderr }).toEqual({ code: 0, stderr: `The report is ${name}/index.html\n` });
@@ -221,7 +221,7 @@ describe('the report of facematch eval', () => {
     },
   );
 
-  test('of several sets shows each, and what every threshold does to all', async () => {
+  test('shows each of several sets, and the effect of every threshold on all', async () => {
     const several = 'all=<b>.tsv:images few=few.tsv --images images --report several --json';
     const { code, stdout } = await evaluate(several);
     expect(code).toBe(1);
@@ -230,7 +230,8 @@ describe('the report of facematch eval', () => {
       ['all', 10],
       ['few', 3],
     ]);
-    // By the normalised similarity three percents, and by each score the one rate that 135 non-mated pairs show.
+    // By the normalised similarity three percents, and by each score the one rate that 135 non-mated pairs
+    // show.
     expect(shared_thresholds).toHaveLength(3 + 1 + 1);
     const elements = readHtml(read('several/index.html'));
     const cells = textsOf(elements, 'td');
@@ -249,7 +250,7 @@ describe('the report of facematch eval', () => {
     expect(own.sets.all.fnmr).toBe(sets[0].by.cosine.operating_points[0].fnmr);
   });
 
-  test('of labelled people shows each rate of each group, as a table and as a chart', async () => {
+  test('shows each rate of each group of labelled people, as a table and as a chart', async () => {
     const { code, stdout, stderr } = await evaluate('--people staff=listed --report people --json');
     expect({ code, stderr }).toEqual({ code: 1, stderr: 'The report is people/index.html\n' });
     expect(read('people/figures.json')).toBe(stdout);
@@ -257,7 +258,7 @@ describe('the report of facematch eval', () => {
     const page = read('people/index.html');
     const elements = readHtml(page);
     const groups = [everybody, ...groupings.flatMap((one: Json) => one.groups)];
-    // The age of the one whose image has no face is nobody else's.
+    // No other image has the age of the one without a face.
     expect(groups.filter(({ by_percent }) => by_percent[0].fmr.trials === 0)).toHaveLength(1);
     // The tables are those of the terminal.
     expect(textsOf(elements, 'th').filter((text) => text === 'sex F')).toHaveLength(3);

@@ -15,7 +15,7 @@ const shared = sharedFolder();
 const { about } = lfw;
 
 test.skipIf(!shared)(
-  'lines that a user types pull a pack and calibrate on a published set, and its rates hold for people who are not in it',
+  'pulls a pack and calibrates on a published set with documented commands, and its rates hold for other people',
   { timeout: 900_000 },
   async () => {
     const folder = newFolder();
@@ -57,13 +57,13 @@ test.skipIf(!shared)(
     const pulled = await type('packs pull near --as ./near --calibrate');
     expect(pulled.stdout).toContain(`The rates are known for ${about}. For other people`);
     expect(publisher.asked).toEqual(['/lfw.tgz', '/net.onnx']);
-    // Its rates are upper bounds, which the people who were kept out do not contradict.
+    // Its rates are upper bounds, which held-out people do not contradict.
     const stderr = expect.stringContaining('Written into the pack near');
     expect(pulled).toMatchObject({ code: 0, stderr });
     expect(readManifest(join(folder, 'near')).calibration).toBeDefined();
     expect(pulled.stdout).toMatch(/^ {2}group +percent +stated +measured +95 % interval /m);
 
-    // With people of one’s own, and what is downloaded already.
+    // With the user's own people, and existing downloads.
     publisher.answerWith(whole);
     const detector = join(shared!, 'models/yunet/yunet_n_dynamic.onnx');
     expect((await type(`packs add ./own --detector ${detector}`)).code).toBe(0);
@@ -89,7 +89,7 @@ test.skipIf(!shared)(
     expect(manifest.human!.sha256).not.toBe(human!.sha256);
     expect((await type('packs list', './own')).stdout).toContain(`calibrated for  ${told}`);
 
-    // Whatever it said of them, --keep writes the same floor and shifts again, and changes nothing else.
+    // In any case --keep writes the same floor and shifts again, and changes nothing else.
     const wrong = { floor: 0.1, photos: [0, 0.05] };
     const calibration = { fast: { ...fast, ...wrong }, balance: { ...balance, ...wrong } };
     writeFileSync(join(pack, 'manifest.json'), JSON.stringify({ ...manifest, calibration }));
@@ -107,7 +107,7 @@ test.skipIf(!shared)(
 );
 
 test.skipIf(!shared)(
-  '--try tells on labelled pairs that a net is fed in the wrong order alone, and what is right',
+  'detects a wrong channel order on labelled pairs (--try), and names the right one',
   { timeout: 300_000 },
   async () => {
     const folder = newFolder();
@@ -128,7 +128,7 @@ test.skipIf(!shared)(
     expect(stdout).toMatch(
       /Fed BGR, \(byte − 127\.5\) × 0\.00784314 they lie further apart, [\d.]+ in place of [\d.]+: correct channels/,
     );
-    // Bytes as they are, which its weights are not made for, come last.
+    // Unscaled bytes, for which its weights are not made, come last.
     expect(stdout).toMatch(/(?:B|R)G(?:B|R), \(byte − 0\) × 1 .*\n.*G., \(byte − 0\) × 1 .*\nApart/);
   },
 );

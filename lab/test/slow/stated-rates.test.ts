@@ -15,8 +15,9 @@ import { type Compared, peopleOfPairs, readPairs } from '../../pairs.ts';
 import { type FoundPeople, type Grouping, type PersonImage, peopleSet, readPeople } from '../../people.ts';
 
 /**
- * Whether percentages are right for people who were not used for cohort and calibration, group by group, without a loss in
- * recognition, and whether false faces are rejected. docs/model-card.md has the figures of all of them, with intervals.
+ * Checks that percentages are right for people who were not used for cohort and calibration, group by group,
+ * without a loss in recognition, and that false faces are rejected. docs/model-card.md has the figures of all
+ * of them, with intervals.
  */
 
 vi.setConfig({ testTimeout: 900_000, hookTimeout: 900_000 });
@@ -41,17 +42,20 @@ const origins = [
   'White',
 ];
 const groups = origins.flatMap((origin) => ['Female', 'Male'].map((sex) => `origin ${origin} × sex ${sex}`));
-/** How large observed ÷ promised may be at each percent, for strangers of one origin and sex. */
+/** Maximum of observed ÷ stated at each percent, for non-mated pairs of one origin and sex. */
 const limits: Readonly<Record<number, number>> = { 50: 1.5, 60: 2, 70: 3 };
-/** FairFace does not say who is who: more similar images are taken for one person's. */
+/** FairFace does not name its people: more similar images are taken for one person's. */
 const samePersonAbove = 0.6;
 
 const pack = packDirectory('default');
 const manifest = readCalibratedManifest(pack);
-// The compiled ones start worker threads, which cannot run TypeScript.
+// The compiled files, because they start worker threads, which cannot run TypeScript.
 const compiled = <Module>(name: string): Promise<Module> => import(projectPath(`dist/lab/${name}.js`));
 
-/** Those images of a set that are `wanted`, as the engine embeds them in mode balance; `groupings` as of readPeople. */
+/**
+ * Returns the images of a set that are `wanted`, as the engine embeds them in mode balance; `groupings` as in
+ * readPeople.
+ */
 async function peopleOf(
   set: string,
   groupings?: readonly Grouping[],
@@ -80,7 +84,7 @@ async function adults(): Promise<FoundPeople> {
 }
 
 async function check() {
-  // It holds for the whole process, and so for its worker threads.
+  // Set for the whole process, and so for its worker threads.
   loadPack(pack, manifest);
   const sets: FoundPeople[] = [await peopleOf('lfw-dev'), await peopleOf('london-dev'), await adults()];
   const others: FoundPeople[] = [];
@@ -95,21 +99,21 @@ async function check() {
 
 const checked = there ? await check() : undefined;
 
-describe.skipIf(!checked)('of people who had no part in cohort and fit', () => {
+describe.skipIf(!checked)('stated rates for people outside cohort and fit', () => {
   const rows = checked?.rows ?? [];
 
-  test('every group was measured', () => {
+  test('measures every group', () => {
     expect(rows.map(({ group }) => group)).toEqual(expect.arrayContaining(groups));
   });
 
   describe.each(groups)('%s', (group) => {
-    test.each(percents)('at %d percent about as many strangers pass as is promised', (percent) => {
+    test.each(percents)('has about the stated false match rate at %d percent', (percent) => {
       const { fmr } = rows.find((row) => row.group === group && row.percent === percent)!;
       expect(fmr / promisedRate(percent)).toBeLessThanOrEqual(limits[percent]!);
     });
   });
 
-  test('the group that is served worst comes close to the promise: percentages are not lower than necessary', () => {
+  test('comes close to the stated rate in the worst group: percentages are not lower than necessary', () => {
     for (const percent of percents) {
       const all = rows.filter((row) => row.percent === percent && groups.includes(row.group));
       const worst = Math.max(...all.map(({ fmr }) => fmr / promisedRate(percent)));
@@ -119,7 +123,10 @@ describe.skipIf(!checked)('of people who had no part in cohort and fit', () => {
 });
 
 describe.skipIf(!checked)('in mode balance', () => {
-  /** The pairs of a set's list, scored with cohorts without their people, or with the pack's if it contains none of them. */
+  /**
+   * Returns the pairs of a set's list, scored with cohorts without their people, or with the pack's if it
+   * contains none of them.
+   */
   function pairsOf(name: string): Compared[] {
     const { cohorts, sets } = checked!;
     const images = new Map(sets.find((set) => set.name === name)!.images.map((one) => [one.file, one]));
@@ -138,18 +145,18 @@ describe.skipIf(!checked)('in mode balance', () => {
     calibrationOf(manifest.calibration.balance).similarityAt(promisedRate(percent));
   const rounding = 1e-9;
 
-  test('press photos are recognised', () => {
+  test('recognises press photos', () => {
     const pairs = pairsOf('lfw-dev');
     expect(accuracy(pairs).mean).toBeGreaterThanOrEqual(0.988 - rounding);
     expect(fnmrAtFmr(pairs, 1e-3).fnmr).toBeLessThanOrEqual(0.025);
     expect(observe(pairs, at(60)).fnmr).toBeLessThanOrEqual(0.04);
   });
 
-  test('more than half of the celebrities of rmfd-dev are recognised at 60 percent', () => {
+  test('recognises more than half of the celebrities of rmfd-dev at 60 percent', () => {
     expect(observe(pairsOf('rmfd-dev'), at(60)).fnmr).toBeLessThanOrEqual(0.5);
   });
 
-  test('unused web photos are recognised, and false matches are as rare as promised', () => {
+  test('recognises unused web photos, with false matches as rare as stated', () => {
     const pairs = pairsOf('web-dev');
     expect(fnmrAtFmr(pairs, 1e-3).fnmr).toBeLessThanOrEqual(0.14);
     for (const percent of [50, 60]) {
@@ -158,9 +165,9 @@ describe.skipIf(!checked)('in mode balance', () => {
   });
 });
 
-/** test/slow/model/hard-images.test.ts has those without an animal's face. */
-describe.skipIf(!shared)('of the images of animals', () => {
-  test.each(modes)('at most two have a face, in mode %s', (mode) => {
+/** test/slow/model/hard-images.test.ts has images without an animal's face. */
+describe.skipIf(!shared)('images of animals', () => {
+  test.each(modes)('show a face in at most two, in mode %s', (mode) => {
     const addon = loadPack(pack, manifest);
     const options = { ...analyseOptions, accuracy_mode: mode, min_det_score: manifest.min_det_score };
     const folder = join(shared!, 'data/negatives-animals');

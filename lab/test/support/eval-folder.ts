@@ -5,10 +5,12 @@ import { loadPack } from '../../../src/engine/load-addon.ts';
 import { analyseOptions, blank, manifest, pack, sample } from '../../../test/fixtures/images.ts';
 import { newFolder } from '../../../test/support/folder.ts';
 
-/** Stands in the name of an image. */
+/** Replaced by the name of an image. */
 export const hostile = '<img src=x onerror="alert(1)">&\'.jpg';
 
-/** Each face of some group photos: once as it is, once small and dark. People are named by photo and place. */
+/**
+ * Each face of some group photos: once unchanged, once small and dark. People are named by photo and place.
+ */
 async function writeFaces(folder: string): Promise<string[]> {
   const people: string[] = [];
   for (const photo of [1, 2, 4]) {
@@ -41,10 +43,10 @@ function list(folder: string, name: string, lines: readonly (readonly [string, s
 }
 
 /**
- * A folder of its own with `images`, and lists of their pairs: `<b>.tsv` has 10 pairs of one person, 135 of different
- * people, and two with an image that has no face or is none; `few.tsv` has 3 and 5, `strangers.tsv`
- * and `alike.tsv` have pairs of one kind. `listed` has the same images with a `people.tsv`, half of the people of each
- * sex.
+ * Makes a folder with `images`, and lists of their pairs: `<b>.tsv` has 10 mated pairs, 135 non-mated ones,
+ * and two with an image without a face or an unreadable one; `few.tsv` has 3 and 5, `strangers.tsv` and
+ * `alike.tsv` have pairs of one kind. `listed` has the same images with a `people.tsv`, half of the people of
+ * each sex.
  */
 export async function evalFolder(): Promise<string> {
   const folder = newFolder();

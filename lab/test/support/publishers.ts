@@ -9,7 +9,7 @@ import { sha256 } from '../../../src/engine/pack-files.ts';
 import type { Download } from '../../download.ts';
 import type { PublishedPack } from '../../packs/catalogue.ts';
 
-/** What answers a request for a file, given its bytes. */
+/** Returns the response to a request for a file, given its bytes. */
 export type Answer = (file: Buffer, ...request: Parameters<RequestListener>) => void;
 
 export const whole: Answer = (file, _, response) => response.end(file);
@@ -23,7 +23,7 @@ export const inBits: Answer = async (file, _, response) => {
     await new Promise<void>((resolve) => response.write(file.subarray(at, at + step), () => resolve()));
   response.end();
 };
-/** The first half of a file, and then no connection, once the half is kept in the folder. */
+/** Sends the first half of a file, and then closes the connection, once the half is kept in the folder. */
 export const cutOff =
   (cache: string): Answer =>
   async (file, _, response) => {
@@ -39,7 +39,7 @@ export const cutOff =
 
 /** A server on loopback with the files of publishers, by their paths. */
 export async function publish(files: Record<string, Buffer>) {
-  /** The paths that were asked for, each with its range. */
+  /** The requested paths, each with its range. */
   const asked: string[] = [];
   let answer = whole;
   const server = createServer((request, response) => {
@@ -63,7 +63,9 @@ export async function publish(files: Record<string, Buffer>) {
   };
 }
 
-/** The environment in which the commands know `near` as a published pack, and `archive` as that of the set lfw. */
+/**
+ * Environment in which the commands know `near` as a published pack, and `archive` as that of the set lfw.
+ */
 export function knowing(near: PublishedPack, archive: Download, folder: string): NodeJS.ProcessEnv {
   const lab = (file: string) => JSON.stringify(pathToFileURL(projectPath(`dist/lab/${file}`)));
   const preload = join(folder, 'publishers.mjs');
