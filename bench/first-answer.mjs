@@ -21,7 +21,7 @@ const emulated = arch !== process.arch;
 if ((emulated || node) && !fresh) throw new Error('--arch and --node need --fresh');
 if (fresh) requireTools('--fresh');
 
-/** Runs a command, shows its standard error and returns its standard output. Throws when it fails. */
+/** Runs a command, shows its standard error and returns its standard output. Throws if it fails. */
 function run([command, ...args], { env = process.env } = {}) {
   const { status, signal, error, stdout } = spawnSync(command, args, {
     env,

@@ -19,11 +19,14 @@ const signatures = {
   png: (bytes) => bytes.subarray(1, 4).equals(Buffer.from('PNG')),
   webp: (bytes) => bytes.subarray(8, 12).equals(Buffer.from('WEBP')),
 };
-/** Room for tens of thousands of chunks, each of which costs little: 320 KB of them have hung a decoder for 5 seconds. */
+/**
+ * Maximum size, with room for tens of thousands of chunks, each of which costs little: 320 KB of them have
+ * blocked a decoder for 5 seconds.
+ */
 const most_bytes = 1024 * 1024;
-/** An image whose decoding takes that long does not check its budget, which is one second of CPU time. */
+/** An image that takes this long does not check its budget, which is one second of CPU time. */
 const most_seconds = 20;
-/** The most memory of the process, and of one allocation. */
+/** Maximum memory of the process, and of one allocation. */
 const most_mib = 1024;
 
 const options = flags({ seconds: 60, json: false });
@@ -37,7 +40,7 @@ async function build() {
   await run('cmake', ['--build', '--preset', 'fuzz', '--parallel', '2'], how);
 }
 
-/** The specimens of the tests, and the damaged images of ../shared where there are. */
+/** The specimens of the tests, and the damaged images of ../shared if they exist. */
 function seeds(scratch) {
   const drawn = join(scratch, 'drawn');
   mkdirSync(drawn);
@@ -50,7 +53,7 @@ function seeds(scratch) {
   );
 }
 
-/** The last number behind `name` in what libFuzzer said. */
+/** Returns the last number after `name` in libFuzzer's output. */
 const figure = (said, name) => Number(said.match(new RegExp(`.*${name}:\\s*(\\d+)`, 's'))?.[1] ?? Number.NaN);
 
 async function fuzz(format, files, scratch) {

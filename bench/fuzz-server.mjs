@@ -37,9 +37,9 @@ const clients = 12;
 /** Connections that may wait for a timeout of the server while others are served. */
 const max_lingering = 400;
 const rss_limit = 0.05;
-/** The largest body that a server takes unless told otherwise. */
+/** The largest body that a server accepts by default. */
 const heavy_bytes = 20 * MiB;
-/** How many times the main thread's time for a body of images another body of that size may take. */
+/** Maximum ratio of the main thread's time for a body to that for images of the same size. */
 const heavy_limit = 4;
 
 function sanitizers() {
@@ -70,7 +70,7 @@ const server = await startServer({
     ...(options.plain ? {} : sanitizers()),
     FACEMATCH_HTTP: options.http,
     FACEMATCH_WORKERS: '2',
-    // Large enough for all clients at once: one against sixteen counts as many images.
+    // Large enough for all clients at once, because one against sixteen counts as many images.
     FACEMATCH_QUEUE_CAPACITY: '200',
     FACEMATCH_ENDPOINTS: endpointIds.join(','),
     FACEMATCH_IDLE_TIMEOUT_S: '2',
@@ -102,7 +102,7 @@ async function questionOf(bytes) {
   return { embedding, candidates, pack, version, accuracy_mode };
 }
 
-/** The answer to a match, without the parts that differ between requests. */
+/** Returns the response to a match, without the parts that differ between requests. */
 async function validAnswer() {
   const body = form({ image1: images.good[0], image2: images.good[3] });
   const response = await ask('/API/v1.0/face/match/upload', body);
@@ -140,8 +140,9 @@ function judge(index, { kind, expects, leaves }, { answers, how }) {
 }
 
 /**
- * One connection from its first byte to its end, by a plan. Resolves to { answers, how }: `left` when the client disconnected by
- * plan, `closed` when the server did, `hung` when neither that nor an answer happened within `bound_ms`.
+ * Runs one connection from its first byte to its end, by a plan. Resolves to { answers, how }: `left` if the
+ * client disconnected by plan, `closed` if the server did, `hung` if neither that nor a response happened
+ * within `bound_ms`.
  */
 function converse({ bytes, cuts, leaves, leavesAt, patience_ms, resets, answers: wanted }) {
   return new Promise((resolve) => {
@@ -167,7 +168,7 @@ function converse({ bytes, cuts, leaves, leavesAt, patience_ms, resets, answers:
       let sent = 0;
       for (const stop of [...cuts.filter((at) => at < end), end]) {
         await new Promise((written) => socket.write(bytes.subarray(sent, stop), written));
-        // An answer that has come is read before more is written to a connection that the server has closed.
+        // An available response is read before more is written to a connection that the server has closed.
         await turn();
         sent = stop;
       }
@@ -193,7 +194,7 @@ async function one(index) {
   while (lingering.size > max_lingering) await Promise.race(lingering);
 }
 
-/** Requests `from` to `end`; resolves when every connection has ended. */
+/** Sends requests `from` to `end`; resolves when every connection has ended. */
 async function run(from, end) {
   let next = from;
   const client = async () => {
@@ -232,7 +233,7 @@ const heaviest =
       })
     : undefined;
 const alive = dead === undefined;
-// Before the metrics, which would count it as still held.
+// Read before the metrics, which would count it as still held.
 const answered = alive ? await validAnswer() : undefined;
 const held = [];
 for (const name of alive ? ['requests_in_flight', 'workers_busy', 'upload_bytes'] : [])

@@ -18,7 +18,7 @@ const pack = join(root, 'models/packs/default');
 const manifest = readManifest(pack);
 const addon = loadPack(pack, manifest);
 
-/** What the pipeline sees: { width, height, faces }. */
+/** Returns the pipeline's result: { width, height, faces }. */
 function seen(bytes, accuracy_mode = 'balance', use_heuristic_fallback = false) {
   const answer = addon.analyse(pack, bytes, {
     accuracy_mode,
@@ -34,9 +34,9 @@ function seen(bytes, accuracy_mode = 'balance', use_heuristic_fallback = false) 
 const rows = [];
 
 /**
- * A row of the table: by mode how many faces the images have, how many of them were found and by which steps, other faces, and
- * the names of images that are not right. `measure` gets an image and what was seen in it, and returns { of, right, wrong }: a
- * number, the right faces, and the number of others.
+ * A row of the table: by mode how many faces the images have, how many of them were found and by which steps,
+ * other faces, and the names of wrong images. `measure` gets an image and its result, and returns { of,
+ * right, wrong }: a number, the right faces, and the number of others.
  */
 async function row(what, list, measure, asked = false) {
   if (!wanted.test(what)) return;
@@ -58,7 +58,7 @@ async function row(what, list, measure, asked = false) {
   rows.push({ what, asked, counts });
 }
 
-/** The face, and no others but that of a larger portrait beside it. */
+/** Accepts the face, and no others except that of a larger portrait next to it. */
 function expectFace({ face, move, larger = { width: 0, height: 0 } }, { faces, width, height }) {
   const right = faces.filter((one) => sameFace(one, moveFace(move, face), { width, height })).slice(0, 1);
   const others = faces.filter(
@@ -74,7 +74,7 @@ const expectPeople = ({ people }, { faces }) => ({
   wrong: Math.max(0, faces.length - people),
 });
 
-/** The people of the sample photos, each cut out with the margins of a portrait. */
+/** The people of the sample photos, each cropped with the margins of a portrait. */
 async function people() {
   const all = [];
   for (const { name, bytes } of sets.samples()) {
@@ -84,14 +84,14 @@ async function people() {
       const left = Math.round(Math.min(Math.max(box.x + box.width / 2 - side / 2, 0), width - side));
       const top = Math.round(Math.min(Math.max(box.y + box.height / 2 - side / 2, 0), height - side));
       const cut = await sharp(bytes).extract({ left, top, width: side, height: side }).png().toBuffer();
-      // Other faces in the cut-out would count as false.
+      // Other faces in the crop would count as false.
       if (seen(cut).faces.length === 1) all.push({ name: `${name} ${index}`, bytes: cut });
     }
   }
   return all;
 }
 
-/** Every Nth of the images, as pixels and with the face that is found in it. */
+/** Every Nth image, as pixels and with the face that is found in it. */
 async function sourcesOf(images) {
   const sources = [];
   for (const { name, bytes } of images.filter((_item, i) => i % every === 0)) {

@@ -8,7 +8,7 @@ import { root } from '../test/support/programs.mjs';
 import { claim, flags, report, round1 } from '../test/support/report.mjs';
 import { buildNative } from './lib/setup.mjs';
 
-/** By how much an analysis may exceed its budget, which is checked in steps. */
+/** Maximum excess of an analysis over its budget, which is checked in steps. */
 const slack = 1.1;
 
 const { json, ...limits } = flags({ budget: 2000, bytes: 20 * 1024 * 1024, pixels: 64_000_000, json: false });

@@ -8,7 +8,7 @@ const { config } = await import('../dist/src/config/config.js').then(({ surveySe
   surveySettings(),
 );
 
-// A clone has no keys. This one is for development: made anew at each start, because only its hash is kept.
+// A clone has no keys. This one is for development: created at each start, because only its hash is stored.
 const env = { ...process.env };
 if (!existsSync(config.keys_file)) {
   env.FACEMATCH_KEYS_FILE = 'build/development-keys.json';
@@ -26,7 +26,7 @@ Demo page: ${scheme}://${config.host}:${config.port}/API/v1.0/demo
 `);
 }
 
-// A group of its own: tsc is a script that starts the compiler.
+// A separate process group, because tsc is a script that starts the compiler.
 const compiler = spawn('node_modules/.bin/tsc', ['--watch', '--preserveWatchOutput'], {
   stdio: 'inherit',
   detached: true,

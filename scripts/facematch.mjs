@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The bin of package.json. Node built-ins only: before set-up there may be nothing else.
+// The bin of package.json. It uses only Node built-ins, because before set-up nothing else is installed.
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
@@ -7,18 +7,19 @@ const program = new URL('../dist/src/cli/index.js', import.meta.url);
 const own = new URL('../build/addon/Release/facematch.node', import.meta.url);
 const platform = `@facematch/${process.platform}-${process.arch}`;
 
-// JavaScript that an old Node can read, unlike the program. A clone that was not built has it in `src` only.
+// JavaScript that an old Node can read, unlike the program. A clone that was not built has it only in `src`.
 const { installation, repair } = await part('config/installation.mjs');
 const { unmetRequirement } = await part('cli/system-requirements.mjs');
 
-// The doctor itself reports what is in the way, and everything else that is wrong.
+// The doctor itself reports unsupported systems, and all other problems.
 const isDoctor = process.argv[2] === 'doctor';
 const unmet = isDoctor ? undefined : unmetRequirement();
 
 if (unmet !== undefined) fail(unmet);
 else if (!existsSync(program)) fail(`The program has not been built. Run: ${repair('program')}`);
 else if (!hasAddon() && !isDoctor) {
-  // In a clone it is built, in a package it is a file of another package, which npm leaves out with --omit=optional.
+  // In a clone it is built, in a package it is a file of another package, which npm omits with
+  // --omit=optional.
   const isClone = installation().kind === 'clone';
   const fault = isClone ? 'The native addon has not been built' : `The package ${platform} is not installed`;
   fail(`${fault}. Run: ${repair('addon')}`);

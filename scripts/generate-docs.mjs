@@ -68,7 +68,7 @@ if (realpathSync(process.argv[1]) === program) {
   const docs = await generatedDocs();
   for (const [path, text] of Object.entries(docs)) writeFileSync(path, text);
 
-  // The linter has its own view of where JSON breaks its lines.
+  // The linter breaks JSON lines in its own way.
   const json = Object.keys(docs).filter((path) => path.endsWith('.json'));
   const biome = ['node_modules/@biomejs/biome/bin/biome', 'format', '--write', '--log-level=error', ...json];
   const { status } = spawnSync(process.execPath, biome, { stdio: 'inherit' });

@@ -12,7 +12,7 @@ const folder = execFileSync('git', ['rev-parse', '--git-path', 'hooks'], { encod
 const file = join(folder, 'pre-commit');
 
 const mark = '# Made by npm run hooks.';
-/** What is about to be committed, a second or two: types and tests are for npm test. */
+/** Checks the files of the commit in a second or two; types and tests are left to npm test. */
 const script = `#!/bin/sh
 ${mark} Skip it once: git commit --no-verify
 set -e

@@ -23,20 +23,20 @@ import { liftUws, uwsBuilds, uwsFolder } from './lib/uws.mjs';
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 const out = 'build/package';
 const platform = `${process.platform}-${process.arch}`;
-/** Those that there are packages for. */
+/** Platforms that have packages. */
 const platforms = ['linux-x64', 'linux-arm64'];
 const own = JSON.parse(readFileSync('package.json', 'utf8'));
 const cure = 'The packages were not made. Run npm run setup first, and see above.';
 
-/** The pack that works without a setting; others are brought along by FACEMATCH_PACK. */
+/** The default pack, which needs no setting; others are added with FACEMATCH_PACK. */
 const pack = 'models/packs/default';
 const samples = ['sample1.jpg', 'sample3.jpg'];
-/** What it reads while it runs, and what people read. */
+/** Files that the program reads while it runs, and files for people. */
 const programFiles = [
   ...['dist/src', 'dist/client', 'scripts/facematch.mjs'],
   ...['docs', 'deploy', 'README.md', 'CHANGELOG.md', 'SECURITY.md'],
 ];
-/** Of `deploy`, what needs a clone. */
+/** Parts of `deploy` that need a clone. */
 const proofs = ['image', 'release', 'replicas', 'prove-arm64', 'prove-image'].map((name) => `deploy/${name}`);
 /** Needed to build, not to run. */
 const built = ['onnxruntime-node'];
@@ -131,7 +131,7 @@ async function programPackage() {
   return programFolder;
 }
 
-/** What a program that calls a server needs: one module without imports, and its types. */
+/** The files for a program that calls a server: one module without imports, and its types. */
 function clientPackage() {
   const folder = join(out, 'client');
   rmSync(folder, { recursive: true, force: true });
@@ -141,7 +141,7 @@ function clientPackage() {
   const [, section] = /^## A client for Node\n(.*?)\n## /ms.exec(
     readFileSync('docs/clients/README.md', 'utf8'),
   );
-  // Links to other pages lead nowhere from here.
+  // Links to other pages would be broken here.
   const text = section.replaceAll(/\[([^\]]+)\]\([^)]+\)/g, '$1').replaceAll(`./${module}`, name);
   writeFileSync(join(folder, 'README.md'), `# ${name}\n\nThe client of facematch, for Node.\n${text}`);
   const exports = { '.': { types: `./${types}`, default: `./${module}` } };
@@ -151,7 +151,7 @@ function clientPackage() {
   return folder;
 }
 
-/** Links of the pages to what only a clone has lead to the repository. */
+/** Links to files that only a clone has lead to the repository. */
 function linkToRepository(folder) {
   const pages = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.md'));
   for (const page of pages) {
@@ -164,7 +164,7 @@ function linkToRepository(folder) {
   }
 }
 
-/** The laboratory: its commands, and their dependencies, which a server does without. */
+/** The laboratory: its commands, and their dependencies, which a server does not need. */
 function labPackage(forRegistry) {
   const folder = join(out, 'lab');
   rmSync(folder, { recursive: true, force: true });

@@ -52,14 +52,17 @@ const fullPackages =
 /** ONNX Runtime's headers, with which a test compares native/core/runtime/ort_table.h. */
 const headersTarget = '.cache/libonnxruntime-dev';
 
-/** Packages of Debian's next release: what Node and µWebSockets.js load. The tests run a server on them and on Node 24 (test/support/programs.mjs). */
+/**
+ * Packages of Debian's next release that Node and µWebSockets.js load. The tests run a server on them and on
+ * Node 24 (test/support/programs.mjs).
+ */
 const nextLibcTarget = '.cache/next-libc';
 const nextLibcPackages = ['libc6', 'libstdc++6', 'libgcc-s1'];
 
 const nextNodeTarget = '.cache/next-node';
 const promtoolTarget = '.cache/promtool';
 
-/** What the user has already, by the variable that says where: Debian's is not asked for then. */
+/** Libraries that the user provides, by the variable with their path: Debian's are then not required. */
 const ownInstead = { OPENCV_DIR: 'libopencv', CHROMIUM: 'chromium' };
 
 const wantedPackages = () =>
@@ -68,7 +71,7 @@ const wantedPackages = () =>
       !Object.entries(ownInstead).some(([variable, own]) => process.env[variable] && name.startsWith(own)),
   );
 
-/** The laboratory's folder; an image is made without. */
+/** The laboratory's folder; an image is built without it. */
 const lab = ['lab'].filter((folder) => existsSync(folder));
 
 const addonFile = 'build/addon/Release/facematch.node';
@@ -104,7 +107,7 @@ function dropOtherSystems() {
   }
 }
 
-/** The newest of Node 24 for the slow tests, where what loads here is older. */
+/** The newest for Node 24, for the slow tests, if the one that loads here is older. */
 function nextUws() {
   const [newest] = full ? uwsFor('24') : [];
   return newest?.version === ownUws()?.version ? undefined : newest;
@@ -115,7 +118,7 @@ const uwsMissing = () =>
     (build) => build !== undefined && !isStamped(`${uwsFolder}/${build.folder}/.stamp`, build.integrity),
   );
 
-/** Those whose nets npm brings; the second takes nets over from the first. */
+/** Packs whose models come from npm; the second one uses models of the first. */
 const packs = ['models/packs/default', 'models/packs/int8'];
 
 function netsOf(pack) {
@@ -123,7 +126,7 @@ function netsOf(pack) {
   return members.flatMap((one) => (one?.file?.endsWith('.onnx') ? [`${pack}/${one.file}`] : []));
 }
 
-/** The steps in order. `missing` answers why the step is needed, or undefined; `make` does it. */
+/** The steps in order. `missing` returns why the step is needed, or undefined; `make` runs it. */
 const steps = [
   {
     id: 'debian',
@@ -194,7 +197,7 @@ const steps = [
   },
 ];
 
-/** Behind them for --full. */
+/** Further steps for --full. */
 const fullSteps = [
   {
     id: 'headers',
@@ -228,7 +231,7 @@ const fullSteps = [
       existsSync(promtoolTarget) || ask('promtool', ['--version']) !== undefined || !isDebian()
         ? undefined
         : "one file of Debian's package promtool or prometheus",
-    // Debian 13 has a package of it alone. That of Debian 12 starts a daemon, so one file of it is unpacked.
+    // Debian 13 has a separate package for it. Debian 12's starts a daemon, so one file of it is unpacked.
     make: () => {
       const name = ask('apt-cache', ['show', 'promtool']) === undefined ? 'prometheus' : 'promtool';
       return unpackFiles(name, ['/usr/bin/promtool'], promtoolTarget, '').catch((error) => {

@@ -15,7 +15,7 @@ import { seconds } from './lib/run.mjs';
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))));
 const jobs = String(availableParallelism());
 const counted = { passed: 0, failed: 0 };
-/** What was skipped, with its reason where that is known. */
+/** Skipped tests, with the reason if it is known. */
 const skipped = [];
 
 /** The checks in order. */
@@ -44,14 +44,14 @@ function isChosen(check) {
   return (check === 'native' && suites.length > 0) || (check === 'vitest' && files.length > 0);
 }
 
-/** Runs a command with its output shown. Answers whether it ended well. */
+/** Runs a command with its output shown. Returns true on success. */
 function show(command, ...args) {
   const ok = spawnSync(command, args, { stdio: 'inherit' }).status === 0;
   if (!ok) process.stderr.write(`✗ ${command} ${args.join(' ')}\n`);
   return ok;
 }
 
-/** Counts a check that is one command: it passed or it failed. */
+/** Counts a check that is one command as passed or failed. */
 function countOne(ok) {
   counted[ok ? 'passed' : 'failed'] += 1;
 }
@@ -61,7 +61,10 @@ function script(name) {
   return () => countOne(show('npm', 'run', '--silent', name));
 }
 
-/** Into one tree, under AddressSanitizer and UBSan: the core's tests, and the addon that test/native loads. */
+/**
+ * Builds in one tree, under AddressSanitizer and UBSan: the core's tests, and the addon that test/native
+ * loads.
+ */
 function buildSanitized(...targets) {
   if (existsSync('build/asan/build.ninja') || existsSync('build/asan/Makefile')) {
     const only = targets.flatMap((target) => ['--target', target]);
@@ -125,7 +128,7 @@ if (unknown !== undefined) {
 }
 
 const isSlow = full || files.some((file) => file.startsWith('test/slow/'));
-// Everything but vitest does without the addon of the release.
+// Everything but vitest works without the release addon.
 const steps = isChosen('vitest') ? [] : ['--only', 'debian,npm,program,pack'];
 if (!show(process.execPath, 'scripts/setup.mjs', isSlow ? '--full' : '--dev', ...steps)) process.exit(1);
 for (const [name, check] of Object.entries(checks)) {

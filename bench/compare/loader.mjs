@@ -1,6 +1,6 @@
-// The load generator of one server, a process of its own that is reused for all jobs: a new one for every window would spend it on
-// JIT compilation, on the CPUs that the server needs. It receives jobs over IPC and returns a window for each: what happened
-// between two readings of the CPU usage.
+// The load generator of one server, a separate process that is reused for all jobs: a new one for every
+// window would spend it on JIT compilation, on the CPUs that the server needs. It receives jobs over IPC and
+// returns a window for each: the requests between two readings of the CPU usage.
 import { setTimeout } from 'node:timers/promises';
 import { Load } from '../../test/support/load.mjs';
 import { cpuMsOf, mainThreadCpuMsOf, memoryOf, treeOf } from '../../test/support/programs.mjs';
@@ -8,7 +8,7 @@ import { open_longer } from './plan.mjs';
 import { bodiesOf, scenarios } from './requests.mjs';
 
 export const path = '/API/v1.0/face/match/upload/advanced';
-/** A window may last this many times its length to collect its least number of answers. */
+/** A window may last this many times its length to collect its minimum number of responses. */
 const stretch = 6;
 
 function usage(pid) {
@@ -55,7 +55,10 @@ async function closedLoop({ pid, clients, warm_s, seconds, least }, load) {
   return window;
 }
 
-/** `rate` requests a second, whether or not earlier ones are answered. Latency counts from when each was due. */
+/**
+ * Sends `rate` requests a second, whether or not earlier ones have a response. Latency counts from when each
+ * was due.
+ */
 async function openLoop({ pid, rate, warm_s, seconds }, load) {
   await load.openLoop(rate, warm_s);
   const [first, lost, before] = [load.answers.length, load.lost, usage(pid)];

@@ -15,7 +15,7 @@ const table = (head, rows) =>
     rows.map((row) => row.map(String)),
   );
 
-/** Three significant digits, or a dash for a missing value. */
+/** Returns three significant digits, or a dash for a missing value. */
 function number(value) {
   if (value === undefined || value === null) return '–';
   if (value === 0) return '0';
@@ -118,7 +118,7 @@ const measuredOn = ({ environment: { date, commit, cpu, memory_gib, node } }) =>
 export const consoleText = (results) =>
   [measuredOn(results), ...blockSections(results), floorTable(results), figureTable(results)].join('\n\n');
 
-/** Requests a second of each contender as bars, for light and dark pages. */
+/** Draws requests a second of each contender as bars, for light and dark pages. */
 function throughputPicture({ rows, contenders }) {
   const bars = rows
     .filter(({ block, clients }) => block === 'small fast' && clients === saturating)
@@ -157,7 +157,7 @@ export function resultsText(results) {
   return `{\n${Object.entries(results).map(member).join(',\n')}\n}\n`;
 }
 
-/** The blocks that the page shows; the results beside it have all. */
+/** The blocks that the page shows; the results file has all. */
 const shown = ['small fast', 'photo fast', 'phone fast', 'refused-key fast', 'workers', 'steady'];
 
 /** Writes the results, the plot, and the tables of docs/research/benchmarks.md. */

@@ -10,10 +10,10 @@ export const saturating = 8;
 /** Share of the best throughput at which a service normally runs. */
 export const steady_share = 0.7;
 
-/** An open loop measures the slowest answers and needs more of them: it lasts this many times `seconds`. */
+/** An open loop measures the slowest responses and needs more of them: it lasts this many times `seconds`. */
 export const open_longer = 3;
 
-/** What a quick run measures of each scenario. */
+/** Cells of each scenario in a quick run. */
 const quickContenders = {
   small: Object.keys(contenders),
   photo: ['facematch', 'floor'],
@@ -46,7 +46,10 @@ function loadBlock(scenario, mode, options) {
   return { id: `${scenario} ${mode}`, scenario, mode, runs };
 }
 
-/** One worker against two: latency with one client, throughput under load, and what two threads gain on this machine. */
+/**
+ * One worker against two: latency with one client, throughput under load, and the gain of two threads on this
+ * machine.
+ */
 function workersBlock(options) {
   const clients = { facematch: [1, saturating], floor: [saturating] };
   const runs = [1, options.workers].flatMap((workers) =>
@@ -81,7 +84,10 @@ export function planOf(options) {
   return [...loads, ...others].filter(({ runs }) => runs.length > 0);
 }
 
-/** The same list, starting `round` places later: the state of the machine differs between first and last. */
+/**
+ * Returns the same list, starting `round` places later, because the state of the machine differs between
+ * first and last.
+ */
 export const rotated = (runs, round) => runs.map((_item, index) => runs[(index + round) % runs.length]);
 
 export const sameCell = (a, b) => a.loop === b.loop && a.clients === b.clients;

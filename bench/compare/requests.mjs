@@ -1,5 +1,6 @@
-// The scenarios and the images that they send. Images are made once and kept, so that every contender gets the same bytes:
-// the developers' labelled photos if they exist, otherwise people cut out of the photos that a package ships.
+// The scenarios and the images that they send. Images are made once and kept, so that every contender gets
+// the same bytes: the developers' labelled photos if they exist, otherwise people cropped from the photos
+// that a package ships.
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
@@ -35,7 +36,7 @@ function portraitPairs() {
   return { source: 'Face Research Lab London Set', pairs: alternate(same, different) };
 }
 
-/** Pairs of original 250-pixel images, or of portraits where there are none. */
+/** Pairs of original 250-pixel images, or of portraits if there are none. */
 function smallPairs() {
   const folder = sharedData('lfw-dev');
   if (folder === undefined) return portraitPairs();
@@ -111,15 +112,16 @@ export async function pairsOf(kind) {
 }
 
 /**
- * What is sent, in turn: pairs of the scenario's own kind of images, or of `kind`, with `key` where that is not the contender's.
- * `expects`: statuses that count, 200 unless told otherwise. `most_clients`: more would need too much memory.
+ * The bodies to send, in turn: pairs of the scenario's own kind of images, or of `kind`, with `key` if it is
+ * not the contender's. `expects`: statuses that count, by default 200. `most_clients`: more would need too
+ * much memory.
  */
 export const scenarios = {
   small: { what: 'two JPEGs of 250 pixels' },
   card: { what: 'two JPEGs of 640×480' },
   photo: { what: 'two JPEGs of 1350 pixels' },
   phone: { what: 'two JPEGs of 12 megapixels, 4 MB each', most_clients: 32 },
-  // After many wrong keys from one address the same check answers 429.
+  // After many wrong keys from one IP address the same check responds 429.
   'refused-key': {
     what: 'a wrong key, with a small form',
     kind: 'small',
@@ -128,7 +130,7 @@ export const scenarios = {
   },
 };
 
-/** The images that a scenario sends. */
+/** Returns the images that a scenario sends. */
 export const kindOf = (scenario) => scenarios[scenario].kind ?? scenario;
 
 export const bodiesOf = async (scenario, mode) =>

@@ -9,7 +9,7 @@ export function median(values) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** Nearest rank; NaN where there are too few values to distinguish it from the maximum. */
+/** Nearest rank; NaN if there are too few values to distinguish it from the maximum. */
 function quantile(sorted, share) {
   if (sorted.length < 1 / (1 - share)) return Number.NaN;
   return sorted[Math.ceil(sorted.length * share) - 1];
@@ -17,7 +17,7 @@ function quantile(sorted, share) {
 
 const total = (windows, name) => windows.reduce((sum, window) => sum + window[name], 0);
 
-/** A row of the tables from the windows of one cell. Only expected statuses count as answers. */
+/** Makes a row of the tables from the windows of one cell. Only expected statuses count as responses. */
 function loadRow(windows) {
   const [{ expects, rate }] = windows;
   const seconds = total(windows, 'seconds');
@@ -34,7 +34,7 @@ function loadRow(windows) {
     p99_ms: quantile(counted, 0.99),
     p99_9_ms: quantile(counted, 0.999),
     other_answers: (all.length + errors - counted.length) / (all.length + errors),
-    // Divided by all answers: a refusal costs CPU time as well.
+    // Divided by all responses, because a rejection costs CPU time as well.
     cpu_ms: total(windows, 'server_ms') / all.length,
     main_thread_cpu_ms: total(windows, 'main_thread_ms') / all.length,
     generator_cpu_ms: total(windows, 'generator_ms') / all.length,
@@ -182,7 +182,7 @@ const figures = [
     ),
     figure(`generator’s share of all CPU time; ${scenario}, fast`, {}, [load(scenario), 'generator_share']),
   ]),
-  // How many times faster a server would be that only ran our nets.
+  // Returns how many times faster a server would be that only ran facematch's nets.
   ...['do-it-yourself', 'opencv4nodejs'].map((peer) =>
     figure(
       `CPU a request of ${peer} ÷ bare runs of the nets; small, fast`,
@@ -212,7 +212,7 @@ function ratios(windows, [where, pick], below) {
   return [...above].map(([turn, value]) => value / (others.get(turn) ?? Number.NaN));
 }
 
-/** { what, least or most, found, noise }; null for what this run has not measured. */
+/** { what, least or most, found, noise }; null if this run has not measured it. */
 export const figuresOf = (windows) =>
   figures.map(({ what, least, most, above, below, noise }) => ({
     what,

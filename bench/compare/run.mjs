@@ -1,4 +1,5 @@
-// Carries out a plan: starts each contender, checks its answers, puts it under load, and collects the windows.
+// Carries out a plan: starts each contender, checks its responses, puts it under load, and collects the
+// windows.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -12,12 +13,12 @@ import { path } from './loader.mjs';
 import { cellsOf, rotated, sameCell, saturating, steady_share } from './plan.mjs';
 import { kindOf, pairsOf, scenarios } from './requests.mjs';
 
-/** Share of right answers before the load; a detector may miss a face. */
+/** Minimum share of correct responses before the load; a detector may miss a face. */
 const least_right = 0.75;
 
 const loader = fileURLToPath(new URL('loader.mjs', import.meta.url));
 
-/** A generator of load in a process of its own: load(job) resolves to a window. */
+/** Starts a load generator in a child process: load(job) resolves to a window. */
 function startLoader(cores) {
   const [command, ...args] = [...(cores ? ['taskset', '-c', cores] : []), process.execPath, loader];
   const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
@@ -36,8 +37,8 @@ function startLoader(cores) {
 }
 
 /**
- * Speed is worth nothing with wrong answers. Sends the first `count` pairs of the scenario's first kind of image: sensible
- * means that most answers are right, including a match of one person and a mismatch of two.
+ * Speed is worthless with wrong responses. Sends the first `count` pairs of the scenario's first kind of
+ * image: most responses must be right, including a match of one person and a mismatch of two.
  */
 async function check({ address, key }, scenario, mode, count) {
   if (scenario === 'refused-key') return { asked: 0, right: 0, sensible: true };
@@ -85,7 +86,7 @@ async function startServer({ contender, workers: wanted, apart = false }, scenar
   return { address, key, load, stop };
 }
 
-/** One round of a block. Contenders that fail are reported to `onFailure` and left out. */
+/** Runs one round of a block. Contenders that fail are reported to `onFailure` and omitted. */
 async function carryOutBlock(block, round, options, { servers, checks, onProgress, onFailure, onWindow }) {
   const { id, scenario, mode } = block;
   const up = new Map();

@@ -19,7 +19,7 @@ const options = new faceapi.SsdMobilenetv1Options({ minConfidence: 0.5 });
 for (const name of ['ssdMobilenetv1', 'faceLandmark68Net', 'faceRecognitionNet'])
   await faceapi.nets[name].loadFromDisk(models);
 
-/** Only the largest face: the others would cost a descriptor each. */
+/** Only the largest face is described, because each face costs a descriptor. */
 export default async function ({ bytes }) {
   const { data, width, height } = await readImage(bytes);
   const image = tf.tensor3d(data, [height, width, 3], 'int32');

@@ -1,4 +1,4 @@
-// The contenders. Each answers `POST /API/v1.0/face/match/upload/advanced` from a new process.
+// The contenders. Each serves `POST /API/v1.0/face/match/upload/advanced` from a new process.
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,10 +7,11 @@ import { root, startProgram, startServer } from '../../test/support/programs.mjs
 
 /** Settings of facematch that differ from the defaults; the page names them. */
 const settings = {
-  // Peers queue any number of requests. By default facematch refuses what it cannot serve soon, and refusing costs nothing.
+  // Peers queue any number of requests. By default facematch rejects requests that it cannot serve soon, and
+  // rejections are almost free.
   FACEMATCH_QUEUE_CAPACITY: '512',
   FACEMATCH_DEADLINE_MS: '120000',
-  // A scenario sends wrong keys, which are limited by address.
+  // A scenario sends wrong keys, which are limited by IP address.
   FACEMATCH_AUTH_FAILURES_PER_MINUTE: '60000',
   FACEMATCH_AUTH_FAILURE_BURST: '60000',
 };
@@ -114,7 +115,7 @@ export const contenders = {
   },
 };
 
-/** { name: version } of the packages that are installed for a contender. */
+/** Returns { name: version } of the packages that are installed for a contender. */
 export function versionsOf(packages = []) {
   const folders = ['bench/node_modules', 'node_modules'];
   const found = packages.map((name) => {

@@ -1,6 +1,7 @@
-// The default pack's detector, landmarks and embedder in JavaScript on onnxruntime-node, as their author publishes them, as in mode
-// fast. From an image to the embedding of its largest face. The contender chooses what decodes, resizes and warps:
-// `pixels` is a module with decode(bytes), letterbox, greyCrop, colourCrop and release(image).
+// The default pack's detector, landmarks and embedder in JavaScript on onnxruntime-node, as their author
+// publishes them, as in mode fast. From an image to the embedding of its largest face. The contender chooses
+// how to decode, resize and warp: `pixels` is a module with decode(bytes), letterbox, greyCrop, colourCrop
+// and release(image).
 import { workerData } from 'node:worker_threads';
 import ort from 'onnxruntime-node';
 import { apply, fit, intersectionOverUnion, inverse, mean, squareCrop } from '../lib/geometry.mjs';
@@ -72,7 +73,7 @@ async function detect(session, pixels, image) {
 // ---- 68 landmarks, of which alignment needs five points
 
 const landmark_side = 64;
-/** Side of the crop over the longer side of the box. */
+/** Side of the crop divided by the longer side of the box. */
 const crop = 1.1;
 /** At a larger roll the landmarks are predicted again, on an upright crop. */
 const upright_degrees = 6;

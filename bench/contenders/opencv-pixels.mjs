@@ -4,8 +4,8 @@ import { apply, inverse } from '../lib/geometry.mjs';
 
 // Settings that the package reads when it is imported. Otherwise it searches for an OpenCV that it has compiled itself.
 process.env.OPENCV4NODEJS_DISABLE_AUTOBUILD = '1';
-// Every Mat is released explicitly. The package's own tracking costs a lock and a call to V8 for each Mat, and continues after
-// the end of V8 where another library of the process uses OpenCV too.
+// Every Mat is released explicitly. The package's own tracking costs a lock and a call to V8 for each Mat,
+// and continues after the end of V8 if another library of the process uses OpenCV too.
 process.env.OPENCV4NODEJS_DISABLE_EXTERNAL_MEM_TRACKING = '1';
 Log.silence = true;
 
@@ -14,7 +14,7 @@ const { cv } = await import('@u4/opencv4nodejs');
 // Processes provide the parallelism.
 cv.setNumThreads(1);
 
-/** Least longer side: large enough for the chip of any face that the detector finds. */
+/** Minimum longer side: large enough for the chip of any face that the detector finds. */
 const least_side = 640;
 const reduced = [
   [8, cv.IMREAD_REDUCED_COLOR_8],
@@ -34,7 +34,7 @@ function longerSide(bytes) {
   return 0;
 }
 
-/** Upright BGR. A JPEG is decoded at 1/2, 1/4 or 1/8 where that leaves enough pixels. */
+/** Returns upright BGR. A JPEG is decoded at 1/2, 1/4 or 1/8 if that leaves enough pixels. */
 export async function decode(bytes) {
   const longer = longerSide(bytes);
   const [, flag] = reduced.find(([divisor]) => longer / divisor >= least_side) ?? [1, cv.IMREAD_COLOR];
@@ -43,7 +43,9 @@ export async function decode(bytes) {
   return { mat, width: mat.cols, height: mat.rows, bytes };
 }
 
-/** Explicitly: the garbage collector sees the small object and not the memory of its pixels. */
+/**
+ * Released explicitly, because the garbage collector sees the small object and not the memory of its pixels.
+ */
 export function release({ mat }) {
   mat.release();
 }
@@ -69,7 +71,7 @@ export function letterbox({ mat }, width, height, { mean, scale: unit }) {
   const [columns, rows] = [Math.round(mat.cols * scale), Math.round(mat.rows * scale)];
   const small = mat.resize(rows, columns, 0, 0, scale < 1 ? cv.INTER_AREA : cv.INTER_LINEAR);
   const black = new Float32Array(3 * width * height).fill(-mean * unit);
-  // In whole pixels, so the scales of the two sides differ slightly.
+  // Whole pixels, so the scales of the two sides differ slightly.
   const scales = [columns / mat.cols, rows / mat.rows];
   return { planes: fill(small, black, width, { mean, scale: unit }, true), scales };
 }

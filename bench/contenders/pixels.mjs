@@ -2,7 +2,7 @@
 import sharp from 'sharp';
 import { inverse } from '../lib/geometry.mjs';
 
-// One thread for each worker: libvips must not start its own.
+// One thread per worker, so libvips must not start its own.
 sharp.concurrency(1);
 sharp.cache(false);
 

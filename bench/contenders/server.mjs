@@ -16,18 +16,20 @@ const workers = Number(values.workers);
 function byCosine(a, b) {
   let similarity = 0;
   for (let i = 0; i < a.length; i++) similarity += a[i] * b[i];
-  // About one in a thousand pairs of strangers is above it.
+  // About one in a thousand non-mated pairs is above it.
   return { match: similarity >= 0.35, similarity };
 }
 
 const distance = (a, b) => Math.hypot(...a.map((value, i) => value - b[i]));
 
-/** Compares as face-api's documentation does. */
+/** Compares like face-api's documentation. */
 function byDistance(a, b) {
   return { match: distance(a, b) <= 0.6, similarity: 1 - distance(a, b) };
 }
 
-/** Compares as human's `match.similarity` does by default, without a second copy of the library in this thread. */
+/**
+ * Compares like human's `match.similarity` by default, without a second copy of the library in this thread.
+ */
 function byHuman(a, b) {
   const root = Math.sqrt(25) * distance(a, b);
   const similarity = Math.min(1, Math.max(0, (1 - root / 100 - 0.2) / 0.6));
@@ -37,9 +39,10 @@ function byHuman(a, b) {
 const here = (file) => new URL(file, import.meta.url).href;
 
 /**
- * `worker` is a module with the default export { bytes } → { embedding }, or {} when there is no face. `tasks` is the
- * number of images that a worker has at once: decoding one on libuv's threads overlaps the nets of another. opencv4nodejs
- * keeps its classes in static variables, and a second thread that loads it crashes the process: it gets processes instead.
+ * `worker` is a module with the default export { bytes } → { embedding }, or {} if there is no face. `tasks`
+ * is the number of images that a worker has at once: decoding one on libuv's threads overlaps the nets of
+ * another. opencv4nodejs keeps its classes in static variables, and a second thread that loads it crashes the
+ * process, so it gets processes instead.
  */
 const peers = {
   'do-it-yourself': { worker: 'nets.mjs', pixels: 'pixels.mjs', tasks: 3, compare: byCosine },
@@ -73,7 +76,7 @@ function queued(slots, run) {
     });
 }
 
-/** Listens on a free port and returns its address. */
+/** Listens on a free port and returns its URL. */
 async function listen(recognise, compare) {
   const app = fastify({ bodyLimit: 20 * 2 ** 20 });
   await app.register(multipart, { limits: { fileSize: 10 * 2 ** 20, parts: 16 } });
@@ -119,7 +122,7 @@ if (!processes) {
   );
 } else if (cluster.isPrimary) {
   const all = Array.from({ length: workers }, () => cluster.fork());
-  // With a process less, the measurement would be wrong.
+  // With one process less, the measurement would be wrong.
   cluster.on('exit', () => process.exit(1));
   const [[{ port }]] = await Promise.all(all.map((one) => once(one, 'listening')));
   announce(`http://127.0.0.1:${port}`);

@@ -1,7 +1,7 @@
 // Bodies: valid forms, nearly valid forms and other bytes; and ways to damage bytes.
 import { form } from '../../test/support/load.mjs';
 
-/** Each says what stands in place of `rest`, the bytes from a random place on. */
+/** Each returns the replacement for `rest`, the bytes from a random place on. */
 const ways = [
   (rest, random) => new Uint8Array(rest).fill(rest[0] ^ (1 << random.below(8)), 0, 1),
   // The values at which lengths and signs overflow.
@@ -23,7 +23,7 @@ export function mutate(bytes, random) {
   return spoilt;
 }
 
-/** Cheap to refuse: these requests test the form, not the decoder. */
+/** Cheap to reject: these requests test the form, not the decoder. */
 const notAnImage = Buffer.from('this is not an image');
 const plain = { image1: notAnImage, image2: notAnImage };
 
@@ -98,7 +98,7 @@ export const oneImage = (random, world) => {
   return form({ image, ...(random.chance(0.5) && { [random.pick(names)]: random.pick(values) }) });
 };
 
-/** One against up to eighteen, two more than the limit; most of them are not images. */
+/** One image against up to eighteen, two more than the limit; most of them are not images. */
 export const manyTargets = (random, world) => {
   const target = () =>
     random.weighted([

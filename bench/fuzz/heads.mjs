@@ -1,4 +1,4 @@
-// Request heads: a valid one, and ways to get it wrong.
+// Request headers: a valid set, and ways to get it wrong.
 import { boundary, content_type } from '../../test/support/load.mjs';
 
 const base = '/API/v1.0';
@@ -9,7 +9,7 @@ export const detect = `${base}/face/detect/upload`;
 export const embed = `${base}/face/embed/upload`;
 export const embeddings = `${base}/face/match/embeddings`;
 
-/** `headers` are [name, value] pairs; a value of undefined leaves its header out. */
+/** `headers` are [name, value] pairs; a value of undefined omits its header. */
 export function head(world, headers = {}, requestLine = `POST ${match} HTTP/1.1`) {
   const all = { host: 'fuzz', 'x-api-key': world.key, 'content-type': content_type, ...headers };
   const lines = Object.entries(all).flatMap(([name, value]) =>
@@ -33,7 +33,10 @@ export function inChunks(world, body, random, requestLine = undefined, headers =
   return Buffer.concat([...pieces, Buffer.from('0\r\n\r\n')]);
 }
 
-/** Headers whose values a server and a proxy before it might read differently. The rest of the request is valid. */
+/**
+ * Headers whose values a server and a proxy in front of it might read differently. The rest of the request is
+ * valid.
+ */
 // biome-ignore format: a table
 export const oddHeaders = [
   { 'x-api-key': undefined }, { 'x-api-key': '' }, { 'x-api-key': 'fm_x_y' }, { 'x-api-key': 'k'.repeat(2000) }, { 'x-api-key': '\xff\xfe' },
@@ -51,7 +54,7 @@ export const oddHeaders = [
   Object.fromEntries(Array.from({ length: 120 }, (_item, index) => [`x-${index}`, 'y'])),
 ];
 
-/** µWS closes some of these connections without an answer (docs/uws-lifecycle.md). */
+/** µWS closes some of these connections without a response (docs/uws-lifecycle.md). */
 // biome-ignore format: a table
 export const oddRequestLines = [
   `GET ${base}/models HTTP/1.1`, `HEAD ${base}/models HTTP/1.1`, `GET ${base}/openapi.json HTTP/1.1`, `GET ${base}/docs HTTP/1.1`,

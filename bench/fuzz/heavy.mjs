@@ -1,5 +1,5 @@
-// Bodies of the largest size that a server takes, and what they cost its main thread: a short text over and over, at one place of a form
-// or of JSON.
+// Bodies of the largest size that a server accepts, and their cost for its main thread: a short text over and
+// over, at one place of a form or of JSON.
 import { randomFillSync } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { form, content_type as formType } from '../../test/support/load.mjs';
@@ -10,7 +10,7 @@ import { advanced, detect, many, match } from './heads.mjs';
 
 const fields = { [match]: 'image1', [advanced]: 'image1', [many]: 'image2', [detect]: 'image' };
 
-/** RFC 2046 section 5.1.1: what a boundary may be made of. */
+/** RFC 2046 section 5.1.1: characters of a boundary. */
 const boundaryChars = [..."ABab01'()+_,-./:=?"];
 
 function boundaryOf(random) {
@@ -38,7 +38,7 @@ function unitOf(random, pieces) {
   return chosen.join('');
 }
 
-/** What stands before and after the unit. */
+/** Text before and after the unit. */
 function formPlaces(boundary, field) {
   const open = `--${boundary}\r\nContent-Disposition: form-data; name="${field}"`;
   const close = `\r\n--${boundary}--\r\n`;
@@ -83,7 +83,7 @@ function heavy(random, size) {
   ]);
   const [place, [before, after]] = random.pick(Object.entries(places));
   const room = size - before.length - after.length;
-  // One in three goes over from one unit to another.
+  // One in three switches from one unit to another.
   const first = random.chance(0.3) ? random.below(room) : room;
   const units = [first, room - first].filter(Boolean).map((length) => [unitOf(random, pieces), length]);
   const shown = units.map(([unit]) => JSON.stringify(unit.slice(0, 60)));
@@ -100,7 +100,7 @@ function heavy(random, size) {
   };
 }
 
-/** Two images of random bytes, as a form and as JSON: what the others are compared with. */
+/** Two images of random bytes, as a form and as JSON: the reference for the others. */
 function plain(size) {
   const half = randomFillSync(Buffer.alloc(size / 2 - 1024));
   const text = half.toString('base64').slice(0, half.length);
@@ -112,8 +112,9 @@ function plain(size) {
 }
 
 /**
- * The slowest of `count` heavy bodies of so many bytes: { usual_ms, slowest: [{ what, ms, ratio }] }, beside images as a form and as
- * JSON. `ask(path, body, content_type)` sends one to the server; `onFault` is told what it could not answer.
+ * Returns the slowest of `count` heavy bodies of that many bytes: { usual_ms, slowest: [{ what, ms, ratio }]
+ * }, compared with images as a form and as JSON. `ask(path, body, content_type)` sends one to the server;
+ * `onFault` is called for a body without a proper response.
  */
 export async function slowestOf({ count, seed, bytes, ask, pid, isDead, onFault }) {
   /** Milliseconds of the main thread for one body. */
@@ -122,7 +123,7 @@ export async function slowestOf({ count, seed, bytes, ask, pid, isDead, onFault 
     const response = await ask(path, body, content_type);
     await response.arrayBuffer();
     if (response.status >= 500) onFault(`${what}: ${response.status}`);
-    // What is left to do after the answer, such as freeing the body.
+    // Work that remains after the response, such as freeing the body.
     await sleep(20);
     return mainThreadCpuMsOf(pid) - started_ms;
   };
@@ -138,7 +139,7 @@ export async function slowestOf({ count, seed, bytes, ask, pid, isDead, onFault 
     const body = heavy(Random.at(seed, index), bytes);
     const usual = usual_ms[body.is];
     let ms = await mainMsOf(body);
-    // What seems slow is tried twice more, and its least time counts.
+    // A body that seems slow is tried twice more, and its minimum time counts.
     for (let again = 0; again < 2 && ms > 2 * usual; again++) ms = Math.min(ms, await mainMsOf(body));
     seen.push({ what: body.what, ms: Math.round(ms), ratio: ms / usual });
   }

@@ -76,7 +76,7 @@ const kinds = {
       Buffer.concat([bodies.mutate(head(world, { 'content-length': 9 }), random), Buffer.from('some body')]),
   ],
   stranger: [1, (random) => random.pick(heads.strangers)],
-  // µWS accepts another request when the one before was answered inside its callback, as these are.
+  // µWS accepts another request if the one before was completed inside its callback, as these are.
   pipelined: [
     1.5,
     (random, world) =>
@@ -96,8 +96,9 @@ const kinds = {
 const weights = Object.entries(kinds).map(([kind, [weight]]) => [kind, weight]);
 
 /**
- * A request, determined by the generator: its kind, what it expects, its bytes and where they are cut, and how the client
- * leaves: at a byte of what it sends, while it waits, at the first byte of the answer, or after its patience.
+ * A request, determined by the generator: its kind, its expected result, its bytes and where they are cut,
+ * and how the client leaves: at a byte of its request, while it waits, at the first byte of the response, or
+ * after its patience.
  */
 export function plan(random, world) {
   const kind = random.weighted(weights);
@@ -123,7 +124,7 @@ export function plan(random, world) {
 /** Larger ones cost time and test nothing more. */
 const most_bytes = 300_000;
 
-/** Files of the shared corpus; none when there is no such folder. */
+/** Returns files of the shared corpus; none if there is no such folder. */
 function corpus() {
   const folder = sharedData('corrupt');
   if (folder === undefined) return [];
@@ -156,7 +157,10 @@ async function drawn(seed) {
   return made.flatMap((bytes) => [bytes, ...Array.from({ length: 10 }, () => bodies.mutate(bytes, random))]);
 }
 
-/** { good, damaged, from_corpus }: lists of bytes, and how many of the damaged ones are from the shared corpus. */
+/**
+ * { good, damaged, from_corpus }: lists of bytes, and how many of the damaged ones are from the shared
+ * corpus.
+ */
 export async function fuzzImages(seed) {
   const good = await portraits(
     ['jpeg', 'png', 'webp'].map((format) => ({ width: 200, height: 200, format })),

@@ -9,7 +9,7 @@ import { sharedData } from '../lib/setup.mjs';
 
 const folder = sharedData();
 
-/** Whether the labelled images exist. */
+/** True if the labelled images exist. */
 export const shared = folder !== undefined;
 
 function files(name, pattern = /\.(jpe?g|png|webp)$/i) {
@@ -87,8 +87,8 @@ export function labelled() {
     .map((image) => ({ ...image, boxes: boxes.get(image.name) }));
 }
 
-// `make` of a variant takes { pixels, width, height, face }: a sharp object, its size, and its face as the pipeline found it. It
-// returns { image, move }: a sharp object, and the transform of positions.
+// `make` of a variant takes { pixels, width, height, face }: a sharp object, its size, and its face as the
+// pipeline found it. It returns { image, move }: a sharp object, and the transform of positions.
 
 const grey = '#808080';
 
@@ -141,7 +141,10 @@ function tiny(side) {
   };
 }
 
-/** Printed with black dots on a screen of 45 degrees, `dots` across the face, and scanned with eight pixels a dot. */
+/**
+ * The face printed with black dots on a screen of 45 degrees, `dots` across the face, and scanned with eight
+ * pixels per dot.
+ */
 function printed(dots) {
   const pitch = 8;
   return async ({ pixels, width, height, face }) => {
@@ -163,7 +166,7 @@ function printed(dots) {
 const darkened = (k) => (level) => k * level;
 const pale = (level) => 0.2 * level + 0.7;
 
-/** `tone` changes grey levels of 0..1; `quality` is the JPEG's. The goals are for `asked` variants. */
+/** `tone` changes grey levels of 0..1; `quality` is the JPEG's. The goals apply to `asked` variants. */
 export const variants = [
   { name: 'as it is', asked: true },
   ...[90, 180, 270].map((degrees) => ({ name: `turned by ${degrees}°`, asked: true, make: turned(degrees) })),
@@ -182,8 +185,8 @@ export const variants = [
 ];
 
 /**
- * A person beside a larger one, on a page or a landscape: `side` is that of the face's box in the detector's frame of 320 x 240,
- * pixels.
+ * A person next to a larger one, on a page or a landscape: `side` is that of the face's box in the detector's
+ * frame of 320 x 240, in pixels.
  */
 export const beside = [
   ...[10, 12, 14, 18, 24, 36].map((side) => ({ what: '12 megapixels', width: 4000, height: 3000, side })),
@@ -215,7 +218,7 @@ function page(width, height) {
     <rect width="100%" height="100%" fill="#fff"/>${lines.join('')}</svg>`);
 }
 
-/** A portrait whose face has a box of `side` pixels, turned: { input, info, move }. */
+/** A portrait whose face has a box of `side` pixels, rotated: { input, info, move }. */
 async function portraitOf({ pixels, width, height, face }, side, degrees) {
   const k = side / Math.max(face.box.width, face.box.height);
   const { data, info } = await resized(pixels.clone(), width, height, k)
@@ -227,7 +230,10 @@ async function portraitOf({ pixels, width, height, face }, side, degrees) {
   return { input, size, move: { ...move, a: move.a * scale, b: move.b * scale } };
 }
 
-/** The image of such a variant: { bytes, move, larger }, where the larger portrait is. `number` chooses the background. */
+/**
+ * The image of such a variant: { bytes, move, larger }, where the larger portrait is. `number` chooses the
+ * background.
+ */
 export async function besides({ width, height, side, degrees, larger }, source, other, number) {
   const frame = Math.min(320 / width, 240 / height);
   const small = await portraitOf(source, side / frame, degrees);

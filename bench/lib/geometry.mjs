@@ -80,7 +80,10 @@ export function landmarkDistance(a, b) {
   );
 }
 
-/** The same face: an intersection over union of at least half within the image, and no landmark further off than a tenth of the box. */
+/**
+ * The same face: an intersection over union of at least half within the image, and no landmark further off
+ * than a tenth of the box.
+ */
 export function sameFace(found, expected, image) {
   const { width, height } = expected.box;
   return (

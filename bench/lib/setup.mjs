@@ -1,4 +1,5 @@
-// What a run needs in addition to the project's set-up; each is made once and kept. Rejects with a SetupError.
+// Prerequisites of a run in addition to the project's set-up; each is made once and kept. Rejects with a
+// SetupError.
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { cpus } from 'node:os';
@@ -11,7 +12,9 @@ import { root } from '../../test/support/programs.mjs';
 /** Files that the bench makes once and keeps. */
 export const cache = join(root, '.cache/bench');
 
-/** A folder of the developers' images, in `FACEMATCH_SHARED` or `../shared`; undefined where it does not exist. */
+/**
+ * A folder of the developers' images, in `FACEMATCH_SHARED` or `../shared`; undefined if it does not exist.
+ */
 export function sharedData(name = '') {
   const folder = join(process.env.FACEMATCH_SHARED ?? join(root, '../shared'), 'data', name);
   return existsSync(folder) ? folder : undefined;
@@ -22,7 +25,7 @@ export function sharedData(name = '') {
 /** Exists after `buildNative`. */
 export const floor = join(root, 'build/bench/native/bench/facematch_floor');
 
-/** Quick when nothing has changed. Rejects with the compiler's last lines. */
+/** Quick if nothing has changed. Rejects with the compiler's last lines. */
 export async function buildNative() {
   const options = { cwd: root, cure: 'The program of native/bench did not build.' };
   await run('cmake', ['--preset', 'bench', '--log-level=ERROR'], options);
@@ -54,7 +57,7 @@ const opencv = join(root, 'node_modules/@u4/opencv4nodejs');
 // In the package's folder: set-up replaces both.
 const opencvStamp = join(opencv, '.built-stamp');
 
-/** What a build depends on beside the package: Node's ABI, and OpenCV's version. */
+/** Versions that a build depends on besides the package: Node's ABI and OpenCV. */
 function opencvHash() {
   // biome-ignore lint/suspicious/noTemplateCurlyInString: dpkg-query's own format
   const version = ask('dpkg-query', ['-W', '-f', '${Version}', 'libopencv-dev']) ?? '';
@@ -81,7 +84,7 @@ async function buildOpencv() {
       OPENCV_BIN_DIR: '/usr/bin',
     },
   });
-  // It links whatever it finds; loading shows whether anything is missing.
+  // The linker takes what it finds; loading shows whether anything is missing.
   await run(process.execPath, ['bench/contenders/opencv-pixels.mjs'], { cwd: root, cure });
   writeStamp(opencvStamp, opencvHash());
 }
@@ -91,7 +94,7 @@ const steps = [
   {
     title: 'npm packages of the bench',
     for: ['do-it-yourself', 'opencv4nodejs', 'face-api-ssd', 'human'],
-    done: () => false, // set-up knows what is there
+    done: () => false, // set-up knows what exists
     make: installBench,
   },
   {

@@ -24,7 +24,7 @@ const manifest = readManifest(directory);
 loadPack(directory, manifest);
 const addon = loadAddon();
 
-/** How each is turned: a print further than a head, because its pose follows less. */
+/** How far each is turned: a print further than a head, because its pose follows less. */
 const presentations = [
   { kind: 'print', motion: 'flat', surface: surfaces.flat(), yaw: 55, pitch: 55 },
   ...[0.8, 1.2, 2].flatMap((radius) => [
@@ -98,7 +98,10 @@ function posesOf(steps, yaw, pitch) {
   return [{ yaw: 0, pitch: 0 }, { yaw: 0, pitch: 0 }, ...path];
 }
 
-/** The first photo of a person with one face, which looks nearly straight and is large enough; undefined where there is none. */
+/**
+ * Returns the first photo of a person with one face, which looks nearly straight and is large enough;
+ * undefined if there is none.
+ */
 async function straightPhoto(person) {
   for (const name of readdirSync(join(photos, person)).toSorted()) {
     const { data, info } = await sharp(join(photos, person, name))

@@ -1,6 +1,6 @@
-// What becomes of the server under four times its maximum load? It runs on one core with one worker, the generator on another.
-// A round: a closed loop with more and more clients finds the best goodput (answers 200 a second); an open loop then
-// sends four times as many. Keep the machine quiet meanwhile.
+// Measures the server under four times its maximum load. It runs on one core with one worker, the generator
+// on another. A round: a closed loop with more and more clients finds the best goodput (200 responses per
+// second); an open loop then sends four times as many. Keep the machine quiet meanwhile.
 import { loadavg } from 'node:os';
 import { form, Load, lasting } from '../../test/support/load.mjs';
 import { portraits } from '../../test/support/portraits.mjs';
@@ -11,7 +11,7 @@ export const defaults = { rounds: 3, seconds: 12 };
 const times = 4;
 const least_goodput = 0.95;
 const slowest_refusal_ms = 20;
-/** Up to the number that one worker with its queue of 8 accepts without a refusal. */
+/** Up to the number that one worker with its queue of 8 accepts without a rejection. */
 const concurrencies = [1, 2, 4, 8];
 
 async function bestGoodput(server, bodies, seconds) {
@@ -28,7 +28,7 @@ async function bestGoodput(server, bodies, seconds) {
 
 async function oneRound(bodies, seconds) {
   const server = await startServer({ cores: '0', env: { FACEMATCH_WORKERS: '1' } });
-  // JIT compilation comes to its end.
+  // Time until JIT compilation is complete.
   await new Load(server, bodies).closedLoop(2, lasting(2));
   const best = await bestGoodput(server, bodies, seconds / 2);
   const load = new Load(server, bodies);

@@ -1,6 +1,6 @@
-// Does memory stay constant under valid requests of mixed image sizes and formats, both modes, both endpoints?
-// At every tenth of the run, and after the first 2,000 requests, the clients pause until no request is open, and then for
-// `rest_s` seconds. The server's resident memory at rest is compared.
+// Checks that memory stays constant under valid requests of mixed image sizes and formats, both modes, both
+// endpoints. At every tenth of the run, and after the first 2,000 requests, the clients pause until no
+// request is in flight, and then for `rest_s` seconds. The server's resident memory at rest is compared.
 import { setTimeout } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { content_type, form } from '../../test/support/load.mjs';

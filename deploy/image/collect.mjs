@@ -23,7 +23,7 @@ import { containerMark } from '../../src/config/installation.mjs';
 process.chdir(fileURLToPath(new URL('../..', import.meta.url)));
 const home = 'opt/facematch';
 
-/** What belongs to the program, by file or folder. */
+/** Files and folders of the program. */
 const program = [
   'LICENSE',
   'THIRD_PARTY_NOTICES.md',
@@ -35,15 +35,16 @@ const program = [
 ];
 
 /**
- * Of these no code is loaded: ONNX Runtime's library is in facematch's own package for this platform, and the other lets piscina
- * lower the priority of threads, which is not asked for. Their package.json stays: `facematch doctor` compares versions.
+ * No code of these is loaded: ONNX Runtime's library is in facematch's own package for this platform, and the
+ * other lets piscina lower the priority of threads, which is not used. Their package.json stays, because
+ * `facematch doctor` compares versions.
  */
 const named = ['onnxruntime-node', '@napi-rs/nice'];
 
-/** Pages for people; licences and notices are none. */
+/** Pages for people; licences and notices are not among them. */
 const page = /\/(?!LICEN[CS]E|NOTICE|THIRD_PARTY_NOTICES)[^/]*\.(?:md|markdown)$/i;
 
-/** What nobody loads: types, maps, sources of what is compiled, pages, tests. */
+/** Files that no program loads: types, maps, sources of compiled code, pages, tests. */
 const unused = [
   /\.d\.[cm]?ts$/,
   /\.[cm]?tsx?$/,
@@ -79,13 +80,16 @@ function collectPackages(target) {
   });
 }
 
-/** The newest for this Node, as the image's C library is new enough for all; without one no folder is left. */
+/**
+ * The newest for this Node, because the image's C library is new enough for all; without one no folder is
+ * left.
+ */
 const loadedUws = uwsFor(process.versions.node.split('.')[0])[0]?.folder ?? 'none';
 
 const licences = (place) =>
   readdirSync(place).filter((name) => /^(?:LICEN[CS]E|ThirdPartyNotices|NOTICE)/i.test(name));
 
-/** The program, and its licence where the archive of Node was unpacked whole. */
+/** The program, and its licence if the archive of Node was unpacked completely. */
 function collectNode(target) {
   const prefix = dirname(dirname(process.execPath));
   mkdirSync(join(target, 'usr/local/bin'), { recursive: true });
@@ -102,11 +106,13 @@ function collectProgram(target) {
   const bin = join(target, home, 'scripts/facematch.mjs');
   chmodSync(bin, 0o755);
   symlinkSync(`/${home}/scripts/facematch.mjs`, join(target, 'usr/local/bin/facematch'));
-  // Where keys are mounted; a root file system that is read-only has no room for it later.
+  // Mount point of keys; it could not be created later in a read-only root file system.
   mkdirSync(join(target, 'etc/facematch'), { recursive: true });
 }
 
-/** For everybody to read: the modes of a clone are its owner's umask, and the server is another user. */
+/**
+ * Readable for all users: the modes of a clone depend on its owner's umask, and the server is another user.
+ */
 function openToRead(folder) {
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);

@@ -23,7 +23,7 @@ import { endOnSignals, freePorts, root, startProgram } from '../../test/support/
 import { claim, flags, progress, report } from '../../test/support/report.mjs';
 
 const { json } = flags({ json: false });
-/** Where Node of each major version is tried. */
+/** Major versions of Node for which it is tried. */
 const systems = [
   { suite: 'bookworm', node: '20' },
   { suite: 'trixie', node: '24' },
@@ -35,7 +35,10 @@ const folder = mkdtempSync(join(tmpdir(), 'facematch-release-'));
 const run = ([command, ...args], options = {}) =>
   execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'], ...options });
 
-/** Verdaccio: it has our names alone, and asks this machine's registry for all others. Resolves to { url, env, stop() }. */
+/**
+ * Verdaccio with the project's names only; it takes all others from this machine's registry. Resolves to {
+ * url, env, stop() }.
+ */
 async function startRegistry() {
   const [port] = await freePorts(1);
   const url = `http://127.0.0.1:${port}`;
@@ -57,14 +60,14 @@ log: { type: stdout, format: json, level: warn }
   );
   const tool = join(folder, 'verdaccio');
   mkdirSync(tool);
-  // The last that runs on Node 20. A part of it asks for node-fetch by a tag that not every mirror has.
+  // The last version for Node 20. A part of it depends on node-fetch by a tag that not every mirror has.
   const needs = { dependencies: { verdaccio: '6.8.0' }, overrides: { 'node-fetch': '2.7.0' } };
   writeFileSync(join(tool, 'package.json'), JSON.stringify({ private: true, ...needs }));
   run(['npm', 'install', '--silent', '--no-audit', '--no-fund', '--prefix', tool]);
   const program = join(tool, 'node_modules/verdaccio/bin/verdaccio');
   const { stop } = await startProgram(process.execPath, [program, '--config', config, '--listen', url], {
     ready: /http address/,
-    // What this machine's network needs, such as certificates.
+    // Settings of this machine's network, such as certificates.
     env: process.env,
   });
   const user = { name: 'publisher', password: 'publisher-of-facematch' };
@@ -79,7 +82,7 @@ log: { type: stdout, format: json, level: warn }
   return { url, env: { ...process.env, npm_config_userconfig: settings }, stop };
 }
 
-/** The block of docs/releasing.md by which a person takes the names. */
+/** The block of docs/releasing.md with which a person reserves the names. */
 function reserve(env) {
   const page = readFileSync(join(root, 'docs/releasing.md'), 'utf8');
   const block = /^ *for name in .*?^ *done$/ms.exec(page)[0];
@@ -106,7 +109,10 @@ function raised(tarballs, version) {
 
 const hashOf = (file) => createHash('sha256').update(readFileSync(file)).digest('hex');
 
-/** Names of those that differ when they are made in another folder, without what a compiler remembers of the first. */
+/**
+ * Returns names of files that differ when the packages are made in another folder, ignoring paths that a
+ * compiler records.
+ */
 function differing(tarballs) {
   const other = join(folder, 'another', 'place');
   const tracked = run(['git', 'ls-files', '-z'], { cwd: root }).split('\0').filter(Boolean);
@@ -131,7 +137,7 @@ function blocksOf(page, heading) {
   return [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block);
 }
 
-/** Of the packages' section the second and third block, and the unit's, in the order of a reader. */
+/** The second and third block of the packages' section, and the unit's, in the order of a reader. */
 function asService() {
   const [, install, remove] = blocksOf('docs/deployment.md', 'From packages, without a compiler');
   const [, enable, audit] = blocksOf('docs/deployment.md', 'Under systemd');
@@ -142,7 +148,7 @@ function asService() {
   };
 }
 
-/** docs/proxies.md, with a certificate of its own. */
+/** docs/proxies.md, with a separate certificate. */
 const behindNginx = `
 matched() {
   curl -sS --fail-with-body --retry 30 --retry-delay 1 --retry-all-errors --cacert /etc/facematch/tls.crt \\

@@ -31,7 +31,7 @@ function startRedis() {
   return startProgram('redis-server', args, { ready: /Ready to accept connections/ });
 }
 
-/** One replica: the same ports whenever it is started. */
+/** One replica, which uses the same ports each time it is started. */
 class Replica {
   server;
 
@@ -53,13 +53,15 @@ class Replica {
     this.server = await startServer({ env });
   }
 
-  /** By SIGTERM as its manager does, or by SIGKILL, at which its requests are lost to it. Resolves when a new one is ready. */
+  /**
+   * By SIGTERM, like its manager, or by SIGKILL, which loses its requests. Resolves when a new one is ready.
+   */
   async restart(signal) {
     await this.server.stop(signal);
     await this.start();
   }
 
-  /** Asks until the series has the value. */
+  /** Polls until the series has the value. */
   async becomes(series, value) {
     while ((await this.server.metric(series)) !== value) await setTimeout(10);
   }
@@ -79,7 +81,7 @@ function startNginx() {
 }
 
 let redis = await startRedis();
-// The first key makes the file that the replicas start with.
+// The first key creates the file with which the replicas start.
 makeKey(keysFile);
 const replicas = [0, 2, 4].map((at) => new Replica(ports[at], ports[at + 1]));
 for (const replica of replicas) await replica.start();
@@ -87,11 +89,11 @@ const allBecome = (up) => Promise.all(replicas.map((replica) => replica.becomes(
 await allBecome(1);
 const nginx = await startNginx();
 
-/** A new key, which every replica knows by the time it is returned. */
+/** Creates a key, which every replica knows by the time it is returned. */
 async function newKey(limits) {
   const key = makeKey(keysFile, { scopes: 'match:basic', ...limits });
   for (const { port } of replicas) {
-    // A key that may not do what is asked costs nothing: 403 instead of 401.
+    // A key without the required scope costs nothing: 403 instead of 401.
     const url = `http://127.0.0.1:${port}/API/v1.0/face/match/upload/advanced`;
     while ((await fetch(url, { method: 'POST', headers: { 'x-api-key': key } })).status !== 403)
       await setTimeout(50);
@@ -99,7 +101,7 @@ async function newKey(limits) {
   return key;
 }
 
-/** How many requests replicas judged without Redis. */
+/** Number of requests that replicas decided without Redis. */
 async function judgedAlone() {
   const values = await Promise.all(replicas.map(({ server }) => server.metric(fallbacks)));
   return values.reduce((total, value) => total + value, 0);
@@ -119,7 +121,7 @@ const ways = {
   '50 to one replica, then 50 to the next': [a, b, c].flatMap((port) => Array(50).fill(port)),
 };
 
-/** Many clients at once. Forms without images are charged as any, and refused with 400 at once. */
+/** Many clients at once. Forms without images are charged like any, and rejected with 400 at once. */
 async function proveLimit([way, turns]) {
   const key = await newKey(limits);
   const body = form({ a: 'b' });
@@ -137,7 +139,7 @@ async function proveLimit([way, turns]) {
   for (const load of loads.values()) load.close();
   const admitted = statuses.filter((status) => status === 400).length;
   const others = sent - admitted - statuses.filter((status) => status === 429).length;
-  // Whoever is without Redis counts for itself.
+  // A replica without Redis counts separately.
   const alone = (await judgedAlone()) - before;
   const allowed = limits.rate * lasted_s + limits.burst;
   claims.push(
@@ -145,17 +147,17 @@ async function proveLimit([way, turns]) {
       `forms ${way}, key of ${limits.rate}/s and burst ${limits.burst}: not exceeded, nothing lost`,
       `${admitted} of ${sent} admitted in ${lasted_s.toFixed(2)} s, where ${allowed.toFixed(1)} may be; ${alone} by a replica alone; ${others} neither admitted nor refused`,
       'no more than may be; 0',
-      // A bucket takes a token that is short by rounding for a whole one.
+      // A bucket counts a token that is short by rounding as a whole one.
       admitted - alone <= allowed + 1e-6 && admitted > alone && others === 0,
     ),
   );
 }
 
-// ---- What is lost when a replica or Redis goes away.
+// ---- Losses when a replica or Redis goes away.
 
 const [one, two] = await portraits([{ width: 640, height: 640, format: 'jpeg' }]);
 const photos = form({ image1: one.bytes, image2: two.bytes });
-/** Fewer than two replicas take into their queues: what is refused here is refused because of the fault. */
+/** Fewer than two replicas accept in their queues, so rejections here are caused by the fault. */
 const clients = 6;
 
 /** A closed loop for at least `seconds`, in which the steps are done one after another, evenly spread. */
@@ -203,7 +205,7 @@ await under('Redis is killed and restarted', [killRedis, restartRedis]);
 const alone = (await judgedAlone()) - before;
 const what = 'requests that replicas judged alone meanwhile, by their metrics';
 claims.push(claim(what, alone, 'more than 0', alone > 0));
-// nginx is not told.
+// nginx is not notified.
 const restarts = replicas.map((replica) => () => replica.restart());
 await under('all three are replaced, one after another', restarts);
 progress('');

@@ -27,7 +27,7 @@ export function rewritePairSoftmax(graph: Graph): void {
   }
 }
 
-/** The convolutions whose channels, in pairs, are the two classes; none when the net is not built like that. */
+/** The convolutions whose channels, in pairs, are the two classes; none if the model is built differently. */
 function findHeads(graph: Graph, softmax: Node): Node[] | undefined {
   const output = graph.output.find(({ name }) => name === softmax.output![0]);
   const shape = output?.type?.tensorType?.shape?.dim?.map((dim) => Number(dim.dimValue));
@@ -66,13 +66,14 @@ function takeDifferences(graph: Graph, head: Node): void {
   });
 }
 
-/** Name of the output that takes the place of the decoded boxes: offsets from the priors, 1×n×4. */
+/** Name of the output that replaces the decoded boxes: offsets from the priors, 1×n×4. */
 export const offsetsOutput = 'offsets';
 
 /**
- * Leaves the decoding of Ultra-Light's boxes to whoever runs the net. A detector decodes thousands of boxes of which a few
- * score enough to be looked at; and its prior boxes, constants for one input size, are all that binds it to that size:
- * without them height and width are left open. A net whose boxes are decoded otherwise fails when both nets are compared.
+ * Leaves the decoding of Ultra-Light's boxes to the caller. A detector decodes thousands of boxes, of which
+ * only a few score high enough; and its prior boxes, constants for one input size, are all that binds it to
+ * that size: without them height and width are left open. A model whose boxes are decoded otherwise fails
+ * when both models are compared.
  */
 export function cutBoxDecoding(graph: Graph): void {
   const decoding = findDecoding(graph);
@@ -90,10 +91,13 @@ export function cutBoxDecoding(graph: Graph): void {
   graph.valueInfo = [];
 }
 
-/** Walks back from each output through the operators that make up the decoding, to what is decoded. */
+/** Walks back from each output through the decoding operators to their input. */
 function findDecoding(graph: Graph): { corners: string; location: string } | undefined {
   const producers = producersOf(graph);
-  /** The inputs of the node that makes `tensor`, when that node is an `opType`; otherwise nothing, all the way up. */
+  /**
+   * Returns the inputs of the node that makes `tensor`, if that node is an `opType`; otherwise nothing, all
+   * the way up.
+   */
   const inputs = (tensor: string | undefined, opType: string): (string | undefined)[] => {
     const node = producers.get(tensor ?? '');
     return node?.opType === opType ? node.input! : [];
@@ -116,9 +120,9 @@ function findDecoding(graph: Graph): { corners: string; location: string } | und
 }
 
 /**
- * The priors of Ultra-Light (RFB and slim), as its author trained it: in each cell of four grids two or three squares,
- * their sides in pixels. Cells share the input evenly, also where its side is no multiple of the stride.
- * `native/core/find/families/rfb.cpp` says the same once more.
+ * The priors of Ultra-Light (RFB and slim), as its author trained it: in each cell of four grids two or three
+ * squares, their sides in pixels. Cells share the input evenly, even if its side is no multiple of the
+ * stride. `native/core/find/families/rfb.cpp` repeats this.
  */
 const grids = [
   { stride: 8, sides: [10, 16, 24] },
@@ -131,9 +135,9 @@ const centreVariance = 0.1;
 const sizeVariance = 0.2;
 
 interface Priors {
-  /** x, y of each prior box's middle, in shares of the input. */
+  /** x, y of each prior box's centre, in shares of the input. */
   centres: Float32Array;
-  /** Width and height of each, never more than the whole input. */
+  /** Width and height of each, at most the whole input. */
   sizes: Float32Array;
 }
 

@@ -5,9 +5,9 @@ import { type Operator, type OperatorKind, readTflite, type Tensor } from './tfl
 const { onnx } = onnxProto;
 
 /**
- * The same net for ONNX Runtime. TensorFlow Lite keeps channels last, ONNX puts them before height and width: every activation
- * of four dimensions is turned, and so are the weights, which costs nothing when the net runs. Only a reshape depends on the
- * order, so each has a transpose in front.
+ * Converts the model for ONNX Runtime. TensorFlow Lite keeps channels last, ONNX puts them before height and
+ * width: every activation of four dimensions is transposed, and so are the weights, which costs nothing at
+ * run time. Only a reshape depends on the order, so each has a transpose in front.
  */
 export function onnxOf(bytes: Uint8Array): Uint8Array {
   const net = readTflite(bytes);
@@ -35,7 +35,7 @@ function turned<T>(dims: readonly T[]): T[] {
 }
 
 const translations: Record<OperatorKind, (graph: Graph, operator: Operator) => void> = {
-  // Of half-precision weights, which reading has widened.
+  // From half-precision weights, which reading has widened.
   DEQUANTIZE(_, { inputs, output }) {
     output.values = constantOf(inputs[0]!);
   },
@@ -94,7 +94,7 @@ const translations: Record<OperatorKind, (graph: Graph, operator: Operator) => v
 
 const namesOf = ({ inputs }: Operator) => inputs.map(({ name }) => name);
 
-/** `order`: which sides of the file's weights are those of ONNX, out × in/group × height × width. */
+/** `order`: sides of the file's weights in ONNX's order, out × in/group × height × width. */
 function convolve(graph: Graph, operator: Operator, order: readonly number[], group: number): void {
   const [input, weights, bias] = operator.inputs as [Tensor, Tensor, Tensor];
   const values = constantOf(weights);
@@ -118,8 +118,8 @@ function convolve(graph: Graph, operator: Operator, order: readonly number[], gr
 }
 
 /**
- * Padding SAME (0) gives ⌈side / stride⌉ cells. What that takes is shared by both ends, and an odd pixel goes to the far one
- * (TensorFlow Lite, kernels/padding.h); VALID (1) pads nothing.
+ * Padding SAME (0) gives ⌈side / stride⌉ cells. Both ends share the padding, and an odd pixel goes to the far
+ * one (TensorFlow Lite, kernels/padding.h); VALID (1) pads nothing.
  */
 function strideAndPads({ inputs, options }: Operator, height: number, width: number) {
   const [, rows, columns] = inputs[0]!.shape as [number, number, number, number];

@@ -12,7 +12,7 @@ export type Constant = Graph['initializer'][number];
 export type LocalFunction = Model['functions'][number];
 type Attribute = NonNullable<Node['attribute']>[number];
 
-/** A pass over a net that leaves its numbers as they are. A net that has nothing for it stays as it is. */
+/** A pass over a model that does not change its numbers. A model to which it does not apply is unchanged. */
 export type Rewrite = (graph: Graph) => void;
 
 export function decodeModel(bytes: Uint8Array): Model {
@@ -35,7 +35,10 @@ export function producersOf(graph: Graph): Map<string, Node> {
   return new Map(graph.node.flatMap((node) => node.output!.map((output) => [output, node])));
 }
 
-/** How often the values of each tensor are read, by nodes and as an output of the net; Shape does not look at them. */
+/**
+ * How often the values of each tensor are read, by nodes and as an output of the model; Shape does not read
+ * them.
+ */
 export function readersOf(graph: Graph): Map<string, number> {
   const counts = new Map<string, number>();
   const nodes = graph.node.filter(({ opType }) => opType !== 'Shape');
@@ -63,7 +66,7 @@ export function makeFloats(name: string, dims: number[], values: Float32Array): 
   return onnx.TensorProto.create({ name, dims, dataType: FLOAT, rawData });
 }
 
-/** The whole numbers of a constant; undefined when it is none or holds others. */
+/** The integers of a constant; undefined if it is none or has other values. */
 export function wholesOf(constant: Constant | undefined): number[] | undefined {
   if (constant?.dataType !== INT64) return undefined;
   if (!constant.rawData?.length) return (constant.int64Data ?? []).map(Number);
@@ -109,7 +112,9 @@ export function renameTensor(graph: Graph, from: string, to: string): void {
   }
 }
 
-/** What a convolution is: its weights, laid out out × in/group × height × width, and its bias, zeros where it has none. */
+/**
+ * A convolution: its weights, laid out out × in/group × height × width, and its bias, zeros if it has none.
+ */
 export interface Convolution {
   weights: Float32Array;
   bias: Float32Array;
@@ -140,7 +145,10 @@ export function convolutionOf(
   };
 }
 
-/** Multiplies, channel by channel, what convolutions write by `written`, and what others read of it by `read`. */
+/**
+ * Multiplies, channel by channel, the outputs of convolutions by `written`, and the inputs that others read
+ * by `read`.
+ */
 export function scaleChannels(
   graph: Graph,
   { writers, readers }: { writers: readonly Node[]; readers: readonly Node[] },
@@ -163,7 +171,7 @@ export function scaleChannels(
   }
 }
 
-/** Multiplies the values of a node's constant, which nobody else reads. */
+/** Multiplies the values of a node's constant, which no other node reads. */
 function scaleConstant(
   graph: Graph,
   node: Node,

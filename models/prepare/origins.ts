@@ -16,7 +16,7 @@ import {
 } from '../../src/engine/manifest.ts';
 import { prepareCommand, sha256, verifyFile } from '../../src/engine/pack-files.ts';
 
-/** Where the bytes of nets come from: npm tarballs, files that the user brings, another pack. */
+/** Origins of models: npm tarballs, files that the user provides, another pack. */
 
 export type NpmSource = Extract<PackSource, { kind: 'npm' }>;
 type ProjectSource = Extract<PackSource, { kind: 'project' }>;
@@ -32,7 +32,10 @@ interface Options {
   report(line: string): void;
 }
 
-/** The nets as their authors published them, each compared with its `source_sha256`; other packs' nets are left out. */
+/**
+ * Returns the models as their authors published them, each compared with its `source_sha256`; other packs'
+ * models are omitted.
+ */
 export async function fetchOriginals(
   manifest: Manifest,
   wanted: Nets,
@@ -48,7 +51,7 @@ export async function fetchOriginals(
     parts.set(key, part);
   }
   const originals = new Map<Role, Uint8Array>();
-  // Files of the user first: a missing one is told before anything is fetched.
+  // Files of the user come first, so that a missing one is reported before any download.
   const isNpm = ({ source }: { source: PackSource }) => Number(source.kind === 'npm');
   for (const { source, nets } of [...parts.values()].sort((a, b) => isNpm(a) - isNpm(b))) {
     const found =
@@ -124,7 +127,7 @@ export async function takeOver(
   return readFile(join(directory, net.file));
 }
 
-/** What to do about an error, by its codes (of the file system, the network or npm). */
+/** Returns advice for an error, by its codes (of the file system, the network or npm). */
 const cures = [
   ['ENOSPC', 'The disk is full: free some 200 MB and try again.'],
   ['EACCES EPERM', 'Permission is denied: run this as the user who owns the project folder.'],
@@ -167,8 +170,8 @@ export async function withCure<T>(doing: string, work: Promise<T>): Promise<T> {
 }
 
 /**
- * Brings the tarball of a pack's source package into `folder`, the tarball alone and none of its dependencies.
- * npm itself fetches it, because only npm knows all of a user's settings: mirror, login, proxy, certificates, cache.
+ * Downloads the tarball of a pack's source package into `folder`, without its dependencies. npm itself
+ * fetches it, because only npm knows all of a user's settings: mirror, login, proxy, certificates, cache.
  */
 export async function downloadTarball(
   source: Pick<NpmSource, 'package' | 'version'>,
@@ -188,8 +191,8 @@ export async function downloadTarball(
 }
 
 /**
- * The files of a tarball by the path they have inside, each compared with its SHA-256. A tarball whose bytes do not
- * have `integrity` is refused before anything reads it.
+ * Returns the files of a tarball by their path inside, each compared with its SHA-256. A tarball whose bytes
+ * do not have `integrity` is rejected before it is read.
  */
 export async function liftFiles(
   tarball: string,
@@ -199,9 +202,9 @@ export async function liftFiles(
 ): Promise<Map<string, Uint8Array>> {
   await withCure('checking the tarball', requireIntegrity(tarball, integrity));
   const unpacked = join(scratch, 'unpacked');
-  // A cache of its own, or pacote would put the tarball into the user's once more.
+  // A separate cache, or pacote would put the tarball into the user's once more.
   const cache = join(scratch, 'cache');
-  // A pack that brings no tarball does not load this.
+  // Imported here, so that a pack without a tarball does not load it.
   const { default: pacote } = await import('pacote');
   await withCure('unpacking the tarball', pacote.extract(`file:${tarball}`, unpacked, { integrity, cache }));
   const lifted = new Map<string, Uint8Array>();
@@ -220,7 +223,10 @@ export async function liftFiles(
   return lifted;
 }
 
-/** pacote checks while it unpacks, too late for a clear message: a damaged tarball may fail in any of its readers. */
+/**
+ * pacote checks while it unpacks, too late for a clear message: a damaged tarball may fail in any of its
+ * readers.
+ */
 async function requireIntegrity(tarball: string, expected: string): Promise<void> {
   const digest = createHash('sha512')
     .update(await readFile(tarball))

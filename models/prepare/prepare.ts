@@ -14,9 +14,9 @@ import { sha256, verifiedFile, verifyFile } from '../../src/engine/pack-files.ts
 import { type BroughtFiles, fetchOriginals, takeOver, withCure } from './origins.ts';
 
 /**
- * Leaves the prepared nets of a pack beside its manifest. `ready` when they already are what the manifest says, which
- * costs a hash for each; `prepared` when those that were not have been made. `report` is given a line for each step.
- * Throws an Error with one message for people.
+ * Writes the prepared models of a pack next to its manifest. Returns `ready` if they already match the
+ * manifest, which costs a hash for each; `prepared` if missing ones have been made. `report` is called with a
+ * line for each step. Throws an Error with one message for people.
  */
 export async function preparePack(
   name: string,
@@ -68,7 +68,7 @@ async function prepareNet(
   original: Uint8Array,
   report: (line: string) => void,
 ): Promise<Uint8Array> {
-  // The original has been compared with source_sha256: it is what the manifest wants.
+  // The original has been compared with source_sha256, so it is the one of the manifest.
   if (net.sha256 === net.source_sha256) {
     report(`Using ${net.from} as ${net.file}`);
     return original;
@@ -84,7 +84,7 @@ async function prepareNet(
   return bytes;
 }
 
-/** The net in the form that is run; one that is not converted is compared with the one that was published. */
+/** Returns the model in its final form; one that is not converted is compared with the published one. */
 async function remake(
   net: PackNet,
   directory: string,
@@ -110,7 +110,9 @@ async function remake(
   return bytes;
 }
 
-/** Nobody ever sees half a net: written beside its place under another name, then renamed. */
+/**
+ * A half-written file is never visible: it is written in the same folder under another name, then renamed.
+ */
 async function writeWhole(file: string, bytes: Uint8Array): Promise<void> {
   const temporary = `${file}.${randomUUID()}.tmp`;
   try {

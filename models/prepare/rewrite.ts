@@ -24,7 +24,7 @@ import {
 
 const { FLOAT } = onnxProto.onnx.TensorProto.DataType;
 
-/** Constants that stand as nodes become initializers, the one form that the other passes look for. */
+/** Constant nodes become initializers, the one form that the other passes search for. */
 export function hoistConstants(graph: Graph): void {
   graph.node = graph.node.filter((node) => {
     const value = node.opType === 'Constant' ? attributeOf(node, 'value')?.t : undefined;
@@ -45,8 +45,8 @@ export function dropConstantInputs(graph: Graph): void {
 const tiniest = 1e-20;
 
 /**
- * Weights that training has let decay to next to nothing become 0. Many are denormal, or make denormal products, and on some
- * processors each of those takes a hundred times as long as another number.
+ * Weights that training has let decay to next to nothing become 0. Many are denormal, or make denormal
+ * products, and on some CPUs each of those takes a hundred times as long as another number.
  */
 function zeroTinyWeights(graph: Graph): void {
   graph.initializer = graph.initializer.map((constant) => {
@@ -57,7 +57,10 @@ function zeroTinyWeights(graph: Graph): void {
   });
 }
 
-/** What no output depends on. Nodes stand in topological order (ONNX IR, Graphs), so one walk from the end does. */
+/**
+ * Removes nodes on which no output depends. Nodes are in topological order (ONNX IR, Graphs), so one walk
+ * from the end is enough.
+ */
 export function dropUnused(graph: Graph): void {
   const used = new Set(graph.output.map((output) => output.name!));
   graph.node = graph.node
@@ -72,8 +75,8 @@ export function dropUnused(graph: Graph): void {
 }
 
 /**
- * Reshape(x, [Shape(x)[0], …]) as Reshape(x, [0, …]): zero means "as it was" (ONNX, Reshape). Exporters spell out what
- * keeps the batch in four small nodes, which a runtime can only fold away where every side is known.
+ * Reshape(x, [Shape(x)[0], …]) becomes Reshape(x, [0, …]): zero means "unchanged" (ONNX, Reshape). Exporters
+ * write four small nodes to keep the batch, which a runtime can only fold away if every side is known.
  */
 function keepBatchInReshapes(graph: Graph): void {
   const producers = producersOf(graph);
@@ -97,7 +100,7 @@ function keepBatchInReshapes(graph: Graph): void {
   }
 }
 
-/** Every rewrite, in order. models/README.md has what each one gains. */
+/** Every rewrite, in order. models/README.md has the gain of each. */
 const rewrites: Rewrite[] = [
   dropConstantInputs,
   hoistConstants,
@@ -113,7 +116,7 @@ const rewrites: Rewrite[] = [
 /** From this version on a constant need not be listed as an input (ONNX IR, version 4). */
 const firstVersionWithoutConstantInputs = 4;
 
-/** The same function as `bytes`, faster. Deterministic: equal bytes in, equal bytes out. */
+/** Returns the same function as `bytes`, faster. Deterministic: equal bytes in, equal bytes out. */
 export function rewriteNet(bytes: Uint8Array): Uint8Array {
   const model = decodeModel(bytes);
   model.irVersion = Math.max(Number(model.irVersion), firstVersionWithoutConstantInputs);
@@ -122,8 +125,8 @@ export function rewriteNet(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * A slope a > 1 as one below: PReLU(x; a) = −PReLU(−a·x; 1/a). The sign and the factor go into the convolutions around; a
- * PReLU that does not lie between convolutions alone keeps its slopes.
+ * Replaces a slope a > 1 by one below: PReLU(x; a) = −PReLU(−a·x; 1/a). The sign and the factor go into the
+ * convolutions around it; a PReLU that is not only between convolutions keeps its slopes.
  */
 export function flattenSlopes(graph: Graph): void {
   for (const node of graph.node.filter(({ opType }) => opType === 'PRelu')) {
@@ -138,7 +141,10 @@ export function flattenSlopes(graph: Graph): void {
   }
 }
 
-/** Those that write what the PReLU reads and read what it writes, when nothing else does; their constants are their own. */
+/**
+ * The convolutions that write the PReLU's input and read its output, if nothing else does; their constants
+ * are not shared.
+ */
 function convolutionsAround(graph: Graph, prelu: Node, channels: number) {
   const [x, slope] = prelu.input as [string, string];
   const [y] = prelu.output as [string];
@@ -155,7 +161,7 @@ function convolutionsAround(graph: Graph, prelu: Node, channels: number) {
     reads.get(y) === readers.length &&
     own.every((name) => constants.has(name) && reads.get(name) === 1);
   if (!alone || convolutionOf(graph, writer, constants).outputs !== channels) return undefined;
-  // In groups of more than one channel, which channel a weight reads is another sum.
+  // In groups of more than one channel, each sum reads another channel for a weight.
   const plain = readers.every((reader) => {
     const { isDepthwise, inputs, outputs } = convolutionOf(graph, reader, constants);
     return !isDepthwise || (inputs === 1 && outputs === channels);

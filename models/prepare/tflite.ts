@@ -1,15 +1,15 @@
 import { ByteBuffer } from 'flatbuffers';
 
 /**
- * A net in TensorFlow Lite's format, as far as a net of convolutions needs it. A file is a FlatBuffer of tables; their fields
- * are numbered here as in TensorFlow's schema, tensorflow/lite/schema/schema.fbs.
+ * A model in TensorFlow Lite's format, as far as a model of convolutions needs it. A file is a FlatBuffer of
+ * tables; their fields are numbered here as in TensorFlow's schema, tensorflow/lite/schema/schema.fbs.
  */
 
 export interface Tensor {
   name: string;
   /** Activations are batch × height × width × channels. */
   shape: number[];
-  /** Of a constant; numbers of half precision are given as floats. */
+  /** Values of a constant; half-precision numbers are returned as floats. */
   values: Float32Array | Int32Array | undefined;
 }
 
@@ -37,11 +37,11 @@ export interface Operator {
   kind: OperatorKind;
   inputs: Tensor[];
   output: Tensor;
-  /** What the file leaves out is 0. */
+  /** Fields that the file omits are 0. */
   options: Options;
 }
 
-/** The first of a file's graphs; its operators stand in the order in which they run. */
+/** Returns the first of a file's graphs; its operators are in the order in which they run. */
 export function readTflite(bytes: Uint8Array) {
   const buffer = new ByteBuffer(bytes);
   const model = new Table(buffer, buffer.__indirect(0));
@@ -69,7 +69,7 @@ export function readTflite(bytes: Uint8Array) {
   };
 }
 
-/** Numbers up to 127 stand in a byte, and in newer files in a field of their own as well. */
+/** Numbers up to 127 are in a byte, and in newer files also in a separate field. */
 function kindOf(code: Table): OperatorKind {
   const number = Math.max(code.byte(0) ?? 0, code.whole(3) ?? 0);
   const found = Object.entries(operators).find(([, operator]) => operator.number === number);
@@ -105,7 +105,7 @@ function floatOfHalf(bits: number): number {
   return sign * (1 + fraction) * 2 ** (exponent - 15);
 }
 
-/** A table of a FlatBuffer; a field that the file leaves out is undefined or empty. */
+/** A table of a FlatBuffer; a field that the file omits is undefined or empty. */
 class Table {
   readonly #buffer: ByteBuffer;
   readonly #place: number;
@@ -150,7 +150,7 @@ class Table {
     return this.#buffer.bytes().subarray(start, start + this.#buffer.__vector_len(place));
   }
 
-  /** Entries of a list, each of four bytes. */
+  /** Reads entries of a list, each of four bytes. */
   #list<T>(field: number, read: (place: number) => T): T[] {
     const place = this.#find(field);
     if (!place) return [];

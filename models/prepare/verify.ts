@@ -3,8 +3,9 @@ import type { PackNet } from '../../src/engine/manifest.ts';
 import { cornersOf, offsetsOutput } from './boxes.ts';
 
 /**
- * A made-up image, bytes 0–255 as floats, channel after channel: soft blobs of light on a gradient with a little
- * noise. Constant or purely random input would leave most of a net's units on one side of their bend.
+ * A synthetic image, bytes 0–255 as floats, channel after channel: soft blobs of light on a gradient with a
+ * little noise. Constant or purely random input would leave most of a model's units on one side of their
+ * bend.
  */
 function syntheticImage(shape: number[], seed: number): Float32Array {
   const [, channels, height, width] = shape as [number, number, number, number];
@@ -43,18 +44,18 @@ function randomNumbers(seed: number): () => number {
 
 type Allowed = { max_error: number } | { min_cosine: number };
 
-/** How far a rewritten net may stray, in value. */
+/** Maximum deviation of a rewritten model's values. */
 const usual: Allowed = { max_error: 1e-4 };
 
-/** The embedding of faces, in direction. */
+/** Maximum deviation of the direction of faces' embeddings. */
 const ofEmbedder: Allowed = { min_cosine: 0.99999 };
 
-/** Made-up images lie further from what ranges were measured on than any face. */
+/** Synthetic images are further from the images behind the ranges than any face. */
 const ofInt8: Allowed = { min_cosine: 0.95 };
 
 const seeds = [1, 2, 3, 4];
 
-/** Runs both nets on fixed inputs. Throws when the rewritten one does not give the original's numbers. */
+/** Runs both models on fixed inputs. Throws if the rewritten one does not return the original's numbers. */
 export async function verifyRewrite(
   net: PackNet,
   original: Uint8Array,
@@ -64,7 +65,7 @@ export async function verifyRewrite(
   for (const difference of differences) requireSame(net, difference);
 }
 
-/** The same images for each net, as its input. */
+/** Returns the same images as input for each model. */
 export function fixedInputs(net: PackNet): Float32Array[] {
   const shape = inputShape(net);
   const [, , height, width] = shape as [number, number, number, number];
@@ -82,7 +83,7 @@ export function meanOf({ mean }: PackNet, plane: number): number {
 function requireSame(net: PackNet, difference: ReturnType<typeof differenceOf>): void {
   const isInt8 = 'int8' in net && net.int8 !== undefined;
   const allowed = isInt8 ? ofInt8 : net.family === 'arcface' ? ofEmbedder : usual;
-  // Written so that NaN fails too.
+  // The condition is negated so that NaN fails too.
   const same =
     'min_cosine' in allowed
       ? difference.cosine >= allowed.min_cosine
@@ -94,7 +95,7 @@ function requireSame(net: PackNet, difference: ReturnType<typeof differenceOf>):
   );
 }
 
-/** How the outputs of two nets differ: one entry for each input and output. */
+/** Differences between the outputs of two models: one entry for each input and output. */
 export async function compareNets(
   inputName: string,
   shape: number[],
@@ -102,7 +103,7 @@ export async function compareNets(
   rewritten: Uint8Array,
   inputs: Float32Array[],
 ) {
-  // Sums of products of bytes as native/core/runtime/session.cpp has them: exact on every processor.
+  // Computes sums of products of bytes like native/core/runtime/session.cpp: exact on every CPU.
   const extra = { session: { x64quantprecision: '1' } };
   const options: InferenceSession.SessionOptions = { intraOpNumThreads: 1, logSeverityLevel: 3, extra };
   const sessions = await Promise.all(
@@ -124,7 +125,7 @@ export async function compareNets(
   }
 }
 
-/** An output of the rewritten net; boxes that it leaves to its caller are decoded here. */
+/** Returns an output of the rewritten model; boxes that it leaves to its caller are decoded here. */
 function outputOf(
   outputs: InferenceSession.OnnxValueMapType,
   name: string,

@@ -1,5 +1,5 @@
-// The types of `facematch/client-types`: those of the OpenAPI document, then src/client/forms.d.ts.
-// Set-up bundles and runs it before the program is compiled, for the program itself uses them.
+// Builds the types of `facematch/client-types`: those of the OpenAPI document, then src/client/forms.d.ts.
+// Set-up bundles and runs it before the program is compiled, because the program itself uses them.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { compile } from 'json-schema-to-typescript';
@@ -21,13 +21,13 @@ function without(schema, names) {
   };
 }
 
-/** The fields of a form that may be left out: no images, and nothing that the server itself issued. */
+/** Form fields that may be omitted: no images, and no tokens that the server issued. */
 function valuesOf(path) {
   const { schema } = document.paths[path].post.requestBody.content['multipart/form-data'];
   return without({ ...schema, description: 'The fields that are no images.' }, schema.required);
 }
 
-/** The library knows tuples of draft 4 alone. */
+/** The library supports only tuples of draft 4. */
 const draft4Tuple = (_key, value) =>
   value?.prefixItems ? { type: 'array', items: value.prefixItems, description: value.description } : value;
 
@@ -58,7 +58,10 @@ const made = await compile(JSON.parse(JSON.stringify(bodies, draft4Tuple)), 'Bod
   ignoreMinAndMaxItems: true,
   style: { singleQuote: true, printWidth: 110, bracketSpacing: true },
 });
-/** A form of a client's own type of images. Each member becomes a part of it; what is no image, as text: `String(value)`. */
+/**
+ * A form with a client's own type of images. Each member becomes a part; other values become text:
+ * `String(value)`.
+ */
 function fieldsOf({ values, path, docs }) {
   const { required, properties } =
     document.paths[path].post.requestBody.content['multipart/form-data'].schema;

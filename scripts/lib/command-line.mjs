@@ -14,7 +14,7 @@ export async function commandLineMarkdown() {
     '`eval`, `eval-liveness`, `calibrate`, `packs add` and `packs pull` belong to the laboratory. A clone has it; otherwise install the ' +
       'file `facematch-lab-VERSION.tgz` that `npm run package` makes.',
     commands
-      // The anchor that GitHub makes from the heading.
+      // Returns the anchor that GitHub makes from the heading.
       .map(({ path }) => `[${path.replace('facematch ', '')}](#${path.replaceAll(' ', '-')})`)
       .join(' · '),
     `Exit codes: ${exitCodeWords.map(([code, meaning]) => `${code} ${meaning}`).join(', ')}; 128 and the number of the signal ` +
@@ -24,7 +24,7 @@ export async function commandLineMarkdown() {
   );
 }
 
-/** What `--help` prints, with the notes as text and the examples as what a reader copies. */
+/** Returns the `--help` text, with the notes as text and the examples as code to copy. */
 function section(path, command) {
   const { notes, examples } = helpOf(command);
   command.configureOutput({ getOutHelpWidth: () => 110, getOutHasColors: () => false });
@@ -36,7 +36,10 @@ function section(path, command) {
   ];
 }
 
-/** The help without what every command has: the option for help and its heading, and subcommands, which have sections. */
+/**
+ * Returns the help without the parts of every command: the option for help and its heading, and subcommands,
+ * which have sections.
+ */
 function ownHelp(command) {
   return command
     .helpInformation()
@@ -47,7 +50,7 @@ function ownHelp(command) {
     .trim();
 }
 
-/** Lists keep the layout of the help; other text is wrapped by the reader. */
+/** Lists keep the layout of the help; viewers wrap other text. */
 function paragraph(text) {
   return /\n {2}/.test(text) ? `\`\`\`text\n${text}\n\`\`\`` : text.replaceAll('\n', ' ');
 }

@@ -1,15 +1,15 @@
-// A Debian with nothing in it but Node, npm and git: what a fresh machine has. Needs root, debootstrap and unshare.
+// A Debian with only Node, npm and git, like a fresh machine. Needs root, debootstrap and unshare.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ownMirror } from './debian.mjs';
 
-/** Names of the environment that tell of proxies and certificates, which a machine of one's own would have as well. */
+/** Names of environment variables for proxies and certificates, which a real machine would have as well. */
 const network = /^(?:https?_proxy|no_proxy|node_extra_ca_certs|ssl_cert_\w+|npm_config_\w+)$/i;
 
 const ask = (command, ...args) => execFileSync(command, args, { encoding: 'utf8' }).trim();
 
-/** `who` needs root and these. Throws an Error with what to do. */
+/** `who` needs root and these programs. Throws an Error with advice. */
 export function requireTools(who) {
   if (process.getuid?.() !== 0) throw new Error(`${who} needs root: chroot and mounts.`);
   for (const [tool, name] of Object.entries({ debootstrap: 'debootstrap', unshare: 'util-linux' })) {
@@ -22,8 +22,9 @@ export function requireTools(who) {
 const apart = ['unshare', '--mount', '--pid', '--fork', '--kill-child'];
 
 /**
- * A command line that runs another with `folder` as its root. Mounts and processes are in namespaces of their own: they
- * end with the first process, however that ends, and nothing is ever mounted that others would see.
+ * Returns a command line that runs another with `folder` as its root. Mounts and processes are in separate
+ * namespaces, which end with the first process, however that ends, and nothing is ever mounted that other
+ * processes would see.
  */
 export function inside(folder, command) {
   const mounts =
@@ -32,15 +33,15 @@ export function inside(folder, command) {
   return [...apart, 'sh', '-c', script, 'sh', folder, ...command];
 }
 
-/** The command that fills `folder`, with the packages of `include` as well. `arch` in Node's words. */
+/** Returns the command that fills `folder`, also with the packages of `include`. `arch` in Node's terms. */
 export function debootstrap(folder, suite, arch, include = 'ca-certificates,git,libatomic1') {
   const options = ['--variant=minbase', `--arch=${arch.replace('x64', 'amd64')}`, `--include=${include}`];
   return [...apart, '--mount-proc', 'debootstrap', ...options, suite, folder, ownMirror()];
 }
 
 /**
- * What the machine's owner has set for its network, Node and npm. Node is the one that runs this; for another processor or
- * major version (`node`) it comes from npm. Returns the environment.
+ * Adds the machine's network settings, Node and npm. Node is the running one; for another CPU or major
+ * version (`node`) it comes from npm. Returns the environment.
  */
 export function furnish(folder, { arch = process.arch, node = '' } = {}) {
   const settings = ask('apt-config', 'dump', 'Acquire');
@@ -54,7 +55,7 @@ export function furnish(folder, { arch = process.arch, node = '' } = {}) {
     copyFileSync(file, join(folder, file));
   }
   const prefix = dirname(dirname(process.execPath));
-  // As Node's own archives have it: the program, its headers, npm.
+  // Laid out like Node's own archives: the program, its headers, npm.
   for (const part of ['bin/node', 'bin/npm', 'bin/npx', 'include/node', 'lib/node_modules/npm']) {
     if (existsSync(join(prefix, part)))
       cpSync(join(prefix, part), join(folder, prefix, part), { recursive: true, verbatimSymlinks: true });

@@ -1,4 +1,5 @@
-// Debian's packages: which are missing, how to install them, and single ones unpacked without being installed.
+// Debian's packages: which are missing, how to install them, and how to unpack single ones without
+// installing.
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,7 +9,7 @@ const nextRelease = 'trixie';
 
 export const isDebian = () => ask('dpkg-query', ['--version']) !== undefined;
 
-/** Those of `names` that are not installed. */
+/** Returns those of `names` that are not installed. */
 export function missingPackages(names) {
   // biome-ignore lint/suspicious/noTemplateCurlyInString: dpkg-query's own format
   const query = ask('dpkg-query', ['-W', '-f', '${Package} ${db:Status-Status}\n']) ?? '';
@@ -21,7 +22,7 @@ export function missingPackages(names) {
   return names.filter((name) => !installed.has(name));
 }
 
-/** As root or through a sudo that asks nothing; otherwise says what to type. */
+/** Installs as root or through a sudo without a password; otherwise prints the command to type. */
 export async function installPackages(names) {
   const install = ['install', '-y', '--no-install-recommends', ...names];
   const byHand = `sudo apt-get update && sudo apt-get ${install.join(' ')}`;
@@ -72,18 +73,18 @@ export async function waitForLock(act, { limit_ms = lockWait_ms, retry_ms = lock
 export const unpackFromNextRelease = (names, target, cure) =>
   unpack({ names, release: nextRelease, files: ['.'] }, target, cure);
 
-/** Single files of one package of the release that runs here. */
+/** Single files of one package of the running release. */
 export const unpackFiles = (name, files, target, cure) =>
   unpack({ names: [name], release: thisRelease(), files: files.map((file) => `.${file}`) }, target, cure);
 
-/** The release that runs here. */
+/** The running release. */
 export const thisRelease = () =>
   /^VERSION_CODENAME=(\S+)$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? 'stable';
 
 /**
- * Debian starts a service as soon as its package is there, and at every boot. The tests start redis-server, nginx, haproxy and
- * caddy themselves, on ports of their own; so a policy refuses it during the installation (Debian Policy 9.3.3.1), and
- * the services that are new are switched off.
+ * Debian starts a service as soon as its package is installed, and at every boot. The tests start
+ * redis-server, nginx, haproxy and caddy themselves, on their own ports; so a policy prevents it during the
+ * installation (Debian Policy 9.3.3.1), and new services are disabled.
  */
 const quietly = `set -e
 policy=/usr/sbin/policy-rc.d
@@ -101,7 +102,7 @@ for service in redis-server nginx caddy haproxy logrotate.timer; do
   fi
 done`;
 
-/** The mirror that apt uses here: Debian's own where it has others too. Throws a SetupError. */
+/** Returns the mirror that apt uses here: Debian's own if there are several. Throws a SetupError. */
 export function ownMirror(cure = '') {
   const format = '$(SITE) $(ORIGIN)';
   const told = ask('apt-get', ['indextargets', '--format', format, 'Created-By: Packages']) ?? '';
@@ -125,8 +126,9 @@ export async function unpackSource({ path, sha256 }, target, cure) {
 }
 
 /**
- * Writes a configuration for a private run of apt in the folder `work`, and returns its file, for APT_CONFIG. Of the system's
- * own configuration it has the proxies only: packages such as apt-file and appstream would have apt fetch further indexes.
+ * Writes a configuration for a private run of apt in the folder `work`, and returns its file, for APT_CONFIG.
+ * It takes only the proxies from the system's own configuration: packages such as apt-file and appstream
+ * would make apt fetch further indexes.
  */
 export function privateConfiguration(work) {
   const file = join(work, 'apt.conf');

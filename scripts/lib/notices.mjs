@@ -1,17 +1,18 @@
-// What stands inside the files that are shipped, and the terms that must go with it: the npm package of a platform has them in `licences`.
+// Third-party works inside the shipped files, and the terms that must accompany them: the npm package of a
+// platform has them in `licences`.
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { installPackages, isDebian, missingPackages, unpackFiles } from './debian.mjs';
 import { apiReference, liftFiles, requireDigest } from './lift.mjs';
 import { hashOf, isStamped, run, SetupError, writeStamp } from './run.mjs';
 
-/** npm's package of the library has no notices of its own; PyPI's of the same version has. */
+/** npm's package of the library has no notices of its own; PyPI's of the same version has them. */
 const onnxRuntime = {
   LICENSE: '2f07c72751aed99790b8a4869cf2311df85a860b22ded05fa22803587a48922c',
   'ThirdPartyNotices.txt': '143764b952fdb1a7c69ce653bfba74a7744d6a8a573bfb73e235fba356c83de3',
 };
 
-/** Whose terms Debian's packages have: of BoringSSL, and of xxHash in lsquic. */
+/** Debian packages that have the terms: of BoringSSL, and of xxHash in lsquic. */
 const debian = { BoringSSL: 'android-libboringssl', xxHash: 'libxxhash0' };
 
 /** They name the sources of what the API page loads; the bundler's own few lines have none. */
@@ -50,7 +51,7 @@ export const insideUws = [
 const cure = 'The notices could not be gathered. They come from Debian, npm and PyPI: check the network.';
 const partsFile = 'api-reference.json';
 
-/** Resolves to the folder of the texts. A minute; quick when it is there. */
+/** Resolves to the folder of the texts. It takes a minute; quick if they exist. */
 export async function notices() {
   const folder = resolve('.cache/notices');
   const stamp = join(folder, '.stamp');
@@ -78,7 +79,7 @@ async function noticesOfOnnxRuntime(version, work, folder) {
   if (missing.length > 0) await installPackages(missing);
   const place = join(work, 'onnxruntime');
   mkdirSync(place, { recursive: true });
-  // One wheel on every machine: its notices are those of all.
+  // One wheel on every machine, because its notices cover all.
   const wheel = ['--only-binary=:all:', '--platform=manylinux_2_28_x86_64', '--python-version=3.11'];
   const download = ['-m', 'pip', 'download', '--quiet', '--no-deps', `--dest=${place}`, ...wheel];
   await run('python3', [...download, `onnxruntime==${version}`], { cure });
@@ -90,10 +91,13 @@ async function noticesOfOnnxRuntime(version, work, folder) {
   }
 }
 
-/** The packages that the script of the API's page is bundled of: { name, version, licence }. Throws an Error when `notices` was not called. */
+/**
+ * Returns the packages from which the script of the API's page is bundled: { name, version, licence }. Throws
+ * an Error if `notices` was not called.
+ */
 export const referenceParts = () => JSON.parse(readFileSync(join('.cache/notices', partsFile), 'utf8'));
 
-/** Installs the very versions that the source maps name, for their licences. */
+/** Installs exactly the versions that the source maps name, for their licences. */
 async function partsOfReference(work, folder) {
   const lifted = join(work, 'map');
   await liftFiles({ ...apiReference, files: maps }, lifted, cure);
@@ -117,7 +121,10 @@ async function partsOfReference(work, folder) {
   writeFileSync(join(folder, 'api-reference.txt'), `${texts.join(`\n${'-'.repeat(79)}\n`)}\n`);
 }
 
-/** [name, version] of the package that a source belongs to; nothing for the sources of Scalar, which are under its own licence. */
+/**
+ * Returns [name, version] of the package of a source; nothing for the sources of Scalar, which are under its
+ * own licence.
+ */
 function partOf(source) {
   const found = /node_modules\/\.pnpm\/[^/]*?[^/]@([^/_(]+)[^/]*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(
     source,
@@ -125,7 +132,7 @@ function partOf(source) {
   return found === null ? [] : [[found[2], found[1]]];
 }
 
-/** Who a package without a licence file says that it is by. */
+/** The author that a package without a licence file names. */
 const nameOf = (author) => author?.name ?? author ?? 'Its package names no author.';
 
 function termsIn(folder) {

@@ -42,7 +42,7 @@ const arrow = (x1, y1, x2, y2, classes = 'line') =>
 const circle = (x, y, radius, classes) =>
   `<circle cx="${round(x)}" cy="${round(y)}" r="${radius}" class="${classes}"/>`;
 
-/** Who does what for one request, from top to bottom. */
+/** Shows which part does what for one request, from top to bottom. */
 function requestPath() {
   const lanes = [
     ['client', 90],
@@ -112,7 +112,7 @@ function scale(x, y, width, labels = rates) {
         line(place(percent), y - 4, place(percent), y + 8),
         text(place(percent), y + 23, String(percent), 'small middle'),
       ]),
-      // In two rows, because neighbours would touch.
+      // Placed in two rows, because neighbours would touch.
       labels.map(([percent, rate], index) =>
         text(place(percent), y + 41 + 15 * (index % 2), rate, 'small middle'),
       ),
@@ -169,7 +169,10 @@ function twoThresholds() {
   );
 }
 
-/** A head: an outline, and features around its middle. Turned by yaw and pitch (as shares of its width) and roll (degrees). */
+/**
+ * Draws a head: an outline, and features around its centre. Turned by yaw and pitch (as shares of its width)
+ * and roll (degrees).
+ */
 function head(x, y, size, { yaw = 0, pitch = 0, roll = 0 } = {}) {
   const [dx, dy] = [yaw * size, pitch * size];
   return `<g transform="translate(${round(x)} ${round(y)}) rotate(${round(roll)})">
@@ -279,7 +282,7 @@ function result({ match, confidence_percent, threshold_percent, extrapolated, im
   );
 }
 
-/** Text by path. */
+/** Texts by path. */
 export function pictures(examples) {
   return {
     'docs/pictures/request-path.svg': requestPath(),

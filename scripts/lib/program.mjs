@@ -3,7 +3,7 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { apiReference, liftFiles } from './lift.mjs';
 import { hashOf, isStamped, run, writeStamp } from './run.mjs';
 
-/** What makes the types of `facematch/client-types`. */
+/** Sources of the types of `facematch/client-types`. */
 const clientTypes = [
   ...['scripts/lib/client-types.mjs', '--platform=node', '--format=esm', '--packages=external'],
   '--outfile=build/client-types.mjs',
@@ -13,7 +13,7 @@ const typesFile = 'build/client/types.d.ts';
 const typesStamp = 'build/client/.stamp';
 const typesHash = () => hashOf(['src', 'package-lock.json', 'scripts/lib/client-types.mjs']);
 
-/** The types of `facematch/client-types`, a step of its own: the type checks need nothing else that is built. */
+/** The types of `facematch/client-types`, a separate step: the type checks need no other build product. */
 export const typesStep = {
   id: 'types',
   title: "clients' types",
@@ -27,7 +27,7 @@ export const typesStep = {
   },
 };
 
-/** Markup, styles and script of the pages, where these are read. */
+/** Copies markup, styles and script of the pages to the built program. */
 const pages = (lab) => [
   ...['page.html', 'page.css', 'live.css', 'main.ts'].map((name) => `src/demo/browser/${name}`),
   ...['src/site/page.css', ...lab.map((folder) => `${folder}/report/report.css`)],
@@ -35,10 +35,10 @@ const pages = (lab) => [
   ...['--outbase=.', '--outdir=dist'],
 ];
 
-/** The script that shows the API's page. */
+/** Bundles the script that shows the API's page. */
 const reference = 'build/reference';
 
-/** Makes the declarations of the client one file that imports nothing. */
+/** Makes the client's declarations one file without imports. */
 function inlineTypes() {
   const file = 'dist/client/facematch.d.mts';
   const imports = /^import type .* from 'facematch\/client-types';\n/m;
@@ -56,10 +56,15 @@ async function liftReference() {
   writeStamp(stamp, hash);
 }
 
-/** What that page never shows: an assistant, which it switches off, and icons that a document may name for its operations. */
+/**
+ * Parts that the page never shows: an assistant, which it switches off, and icons that a document may name
+ * for its operations.
+ */
 const unseen = /^\.\/(?:chunks\/)?(?:AgentScalarDrawer|[\w-]+\.svg)-[\w-]+\.js$/;
 
-/** In parts: what the page shows comes first, the form that sends requests when it is opened. */
+/**
+ * Split into parts: the visible part of the page comes first, the form that sends requests when it is opened.
+ */
 async function bundleReference() {
   const { build } = await import('esbuild');
   await build({
@@ -71,7 +76,7 @@ async function bundleReference() {
     minify: true,
     charset: 'utf8',
     logLevel: 'warning',
-    // The page's own address, wherever a proxy has put it: src/site/page.ts.
+    // The page's own URL, wherever a proxy serves it: src/site/page.ts.
     publicPath: './docs?part=',
     plugins: [
       {
@@ -87,7 +92,7 @@ async function bundleReference() {
   });
 }
 
-/** `lab`: the laboratory's folder, in a list; an empty one without it. */
+/** `lab`: the laboratory's folder, in a list; an empty list without it. */
 export function programStep(lab) {
   const hash = () =>
     hashOf([

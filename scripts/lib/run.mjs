@@ -1,11 +1,12 @@
-// Steps of set-up and packaging: a command with its output kept aside, the progress on a terminal, and stamps of what is done.
+// Steps of set-up and packaging: commands with captured output, progress on a terminal, and stamps of
+// completed steps.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** An error whose message is all that a person needs: what failed and what to do. */
+/** An error whose message tells a person what failed and how to fix it. */
 export class SetupError extends Error {}
 
 const lastLines = (text, count) => text.trimEnd().split('\n').slice(-count).join('\n');
@@ -41,7 +42,7 @@ export function ask(command, args) {
 const onTerminal = process.stderr.isTTY === true && !process.env.CI;
 export const seconds = (since) => `${((performance.now() - since) / 1000).toFixed(1)} s`;
 
-/** Says every 20 s that `title` still runs; on a terminal each second, on one line. */
+/** Reports every 20 s that `title` still runs; on a terminal each second, on one line. */
 export async function withProgress(title, act) {
   const start = performance.now();
   const [before, after, every_ms] = onTerminal ? ['\r', '', 1000] : ['', '\n', 20_000];
@@ -55,7 +56,7 @@ export async function withProgress(title, act) {
   }
 }
 
-// A step is skipped when nothing that it is made from has changed: a stamp beside the product holds the hash.
+// A step is skipped if none of its inputs has changed: a stamp next to the product contains their hash.
 function* filesBelow(path) {
   if (!statSync(path).isDirectory()) {
     yield path;
@@ -64,7 +65,7 @@ function* filesBelow(path) {
   for (const name of readdirSync(path).sort()) yield* filesBelow(join(path, name));
 }
 
-/** Hash of the names and contents of files and folders, and of further facts such as versions. */
+/** Returns the hash of the names and contents of files and folders, and of further facts such as versions. */
 export function hashOf(paths, facts = []) {
   const hash = createHash('sha256');
   for (const fact of facts) hash.update(`${fact}\0`);
@@ -82,8 +83,9 @@ export function writeStamp(stamp, hash) {
 }
 
 /**
- * One set-up in a folder at a time: a second would tread on it, so it waits. Resolves when this process has the lock, which it keeps
- * until it ends, however it ends. `onWait` is told when another one has it. Nothing is locked where util-linux's flock is missing.
+ * Allows one set-up in a folder at a time: a second one would interfere, so it waits. Resolves when this
+ * process has the lock, which it keeps until it ends, however it ends. `onWait` is called if another one has
+ * it. Nothing is locked if util-linux's flock is missing.
  */
 export async function takeLock(lock, onWait) {
   for (const how of [['--nonblock'], []]) {

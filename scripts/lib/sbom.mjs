@@ -1,5 +1,5 @@
-// The list of parts of a release for one platform (SBOM, CycloneDX 1.5): the npm packages that the program runs with, and what is
-// inside the files that are shipped.
+// The list of parts of a release for one platform (SBOM, CycloneDX 1.5): the npm packages that the program
+// runs with, and the works inside the shipped files.
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { apiReference } from './lift.mjs';
@@ -7,7 +7,9 @@ import { insideUws, referenceParts } from './notices.mjs';
 import { libraries } from './static-libraries.mjs';
 import { uwsBuilds } from './uws.mjs';
 
-/** `dropped` names dependencies that are needed to build and not shipped. `notices` must have been gathered. */
+/**
+ * `dropped` names dependencies that are needed to build and not shipped. `notices` must have been collected.
+ */
 export function sbom(pack, platform, dropped) {
   const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'));
   const needed = neededPackages(lock, dropped);
@@ -20,7 +22,7 @@ export function sbom(pack, platform, dropped) {
   };
 }
 
-/** Unique, where a name and version may be there twice. */
+/** Unique even if a name and version occur twice. */
 const refOf = (place) => place || 'program';
 
 /** A package by its entry of package-lock.json; the program itself has no tarball. */
@@ -68,7 +70,7 @@ function pageParts() {
   return [{ ...script, purl: npmAddress(name, version), components: parts }];
 }
 
-/** Nets and numbers of a pack, as they are shipped. */
+/** Models and numbers of a pack, as they are shipped. */
 function filesOf(pack) {
   const manifest = JSON.parse(readFileSync(`${pack}/manifest.json`, 'utf8'));
   const files = Object.values(manifest).filter((one) => one?.file !== undefined);
@@ -93,9 +95,9 @@ const component = ({ name, version, licence, copyright }) => ({
 const npmAddress = (name, version) => `pkg:npm/${name.replace('@', '%40')}@${version}`;
 
 /**
- * Which npm packages the program needs while it runs, by package-lock.json: the folder under node_modules of each, found as Node finds
- * it, with the folders of what it depends on; the program's own is ''. `without` names packages that are left out, with what nothing
- * else needs.
+ * Returns the npm packages that the program needs at run time, by package-lock.json: the folder under
+ * node_modules of each, found like Node does, with the folders of its dependencies; the program's own is ''.
+ * `without` names packages that are omitted, with those that only they need.
  */
 export function neededPackages(lock, without) {
   const needed = new Map();
@@ -103,7 +105,7 @@ export function neededPackages(lock, without) {
     if (needed.has(from)) return;
     const { dependencies, optionalDependencies } = lock.packages[from];
     const names = Object.keys({ ...dependencies, ...optionalDependencies });
-    // An optional one, of another platform, is in the lock file and not there.
+    // An optional package of another platform is in the lock file but not installed.
     const isThere = (place) => place in lock.packages && existsSync(place);
     const places = names
       .filter((name) => !without.includes(name))
@@ -115,7 +117,7 @@ export function neededPackages(lock, without) {
   return needed;
 }
 
-/** From `a/node_modules/b` one sees the packages in it, in `a`, and at the top. */
+/** From `a/node_modules/b` Node finds the packages in it, in `a`, and at the top. */
 function placesOf(name, from) {
   const places = [];
   for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('node_modules/') - 1))) {

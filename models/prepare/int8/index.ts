@@ -14,12 +14,15 @@ import { bytePrelu, domains, quantise } from './quantise.ts';
 
 const { onnx } = onnxProto;
 
-/** Of what the nets use, only Unsqueeze has changed since 9. */
+/** Among the operators that the models use, only Unsqueeze has changed since 9. */
 const opset = 13;
 /** From this version on a file may define operators of its own. */
 const irVersion = 8;
 
-/** The embedder in whole numbers of eight bits: nearly the same function, faster. Equal bytes in, equal bytes out. */
+/**
+ * Quantises the embedder to 8-bit integers: nearly the same function, faster. Equal bytes in, equal bytes
+ * out.
+ */
 export function quantiseNet(bytes: Uint8Array, plan: Int8Plan): Uint8Array {
   const model = openForQuantising(bytes);
   const graph = model.graph as Graph;
@@ -37,7 +40,7 @@ export function quantiseNet(bytes: Uint8Array, plan: Int8Plan): Uint8Array {
 
 const quantisable: ReadonlySet<string> = new Set(['Conv', 'Add', 'PRelu']);
 
-/** The tensor by which a plan names a node: a PReLU goes with what it bends. */
+/** The tensor by which a plan names a node: a PReLU belongs to its input. */
 function convolutionBehind({ opType, input, output }: Node): string {
   return opType === 'PRelu' ? input![0]! : output![0]!;
 }
@@ -77,12 +80,12 @@ function openForQuantising(bytes: Uint8Array): Model {
 }
 
 /**
- * What a float net does not tell, measured on images once (models/README.md): how far its tensors reach, which
- * factors make their channels alike, and which of its convolutions suffer most and stay floats.
+ * Data that a float model does not contain, measured on images once (models/README.md): the ranges of its
+ * tensors, the factors that make their channels alike, and the convolutions that suffer most and stay floats.
  */
 export interface Int8Plan {
   fitted_on: string;
-  /** Convolutions by the tensor that they make. */
+  /** Convolutions by their output tensor. */
   floats: string[];
   /** Each Channels (see equalisable) has a code a channel under its name: signed bytes in base64. */
   factors: Record<string, string>;
@@ -99,9 +102,10 @@ export function decodeFactors(text: string): Float64Array {
 }
 
 /**
- * Cross-layer equalisation (Nagel et al. 2019, "Data-Free Quantization Through Weight Equalization and Bias Correction"):
- * one scale a tensor suits its channels badly where they differ in size. A convolution is linear and f·PReLU(x) =
- * PReLU(f·x) for f > 0, so a factor a channel moves from a convolution into those that read it, and the net stays the same.
+ * Cross-layer equalisation (Nagel et al. 2019, "Data-Free Quantization Through Weight Equalization and Bias
+ * Correction"): one scale per tensor suits its channels badly if they differ in size. A convolution is linear
+ * and f·PReLU(x) = PReLU(f·x) for f > 0, so a factor per channel moves from a convolution into those that
+ * read it, and the model stays the same.
  */
 
 /** The convolutions that write tensors whose channels share their factors, and those that read one. */
@@ -112,7 +116,7 @@ interface Channels {
   readers: Node[];
 }
 
-/** Where factors can be moved: between convolutions and what lies between them. */
+/** Places between which factors can be moved: convolutions and the nodes between them. */
 function equalisable(graph: Graph): Channels[] {
   const found: Channels[] = [];
   for (const tensors of groupsOf(graph)) {
@@ -125,7 +129,7 @@ function equalisable(graph: Graph): Channels[] {
   return found;
 }
 
-/** An activation's two sides keep one factor, and so does all that meets in a sum. */
+/** An activation's two sides keep one factor, and so do all inputs of a sum. */
 function groupsOf(graph: Graph): Set<Set<string>> {
   const groupOf = new Map<string, Set<string>>();
   const join = (names: string[]) => {

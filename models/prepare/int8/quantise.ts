@@ -16,16 +16,22 @@ const { FLOAT, INT32, INT8, UINT8 } = onnx.TensorProto.DataType;
 
 type Range = readonly [low: number, high: number];
 
-/** The largest whole number of a weight: its negative is one too, so a weight's zero stays zero. */
+/** The largest integer of a weight: its negative is one too, so a weight's zero stays zero. */
 const largestWeight = 127;
 
-/** A range in whole numbers from 0 to 255: a value is (whole − zero) × scale. What is never negative takes them all. */
+/**
+ * A range in integers from 0 to 255: a value is (whole − zero) × scale. Values that are never negative use
+ * all of them.
+ */
 function stepsOf([low, high]: Range): { scale: number; zero: number } {
   const width = Math.max(1e-6, high) - Math.min(0, low);
   return { scale: width / 255, zero: Math.round((255 * -Math.min(0, low)) / width) };
 }
 
-/** The scale of each output channel: by the largest weight, or the one whose squared error is least. */
+/**
+ * Returns the scale of each output channel: by the largest weight, or the one with the smallest squared
+ * error.
+ */
 function weightScales({ weights, outputs }: Convolution): Float32Array {
   const size = weights.length / outputs;
   return Float32Array.from({ length: outputs }, (_, channel) => {
@@ -48,9 +54,9 @@ function wholeWeight(weight: number, scale: number): number {
 }
 
 /**
- * Static quantisation of the nodes for which `wants` holds, into operators on whole numbers: activations are uint8, one scale
- * a tensor, by `rangeOf`; weights are int8, one scale a channel; biases int32 by the product of both. Channels lie last there,
- * as the runtime's convolutions of bytes want them.
+ * Static quantisation of the nodes for which `wants` holds, into operators on integers: activations are
+ * uint8, one scale per tensor, by `rangeOf`; weights are int8, one scale per channel; biases int32 by the
+ * product of both. Channels are last there, as the runtime's convolutions of bytes expect them.
  */
 export function quantise(
   graph: Graph,
@@ -84,7 +90,7 @@ class Quantiser {
     this.rangeOf = rangeOf;
   }
 
-  /** The node on whole numbers; `floats`: somebody reads its output as floats. */
+  /** Returns the node on integers; `floats`: another node reads its output as floats. */
   take(node: Node, floats: boolean): void {
     const [output] = node.output as [string];
     const wholes = { Conv: this.convolution, Add: this.sum, PRelu: this.prelu };
@@ -123,7 +129,7 @@ class Quantiser {
     return makeNode(bytePreluName, input, `${y}/whole`, {}, domains.own);
   }
 
-  /** The tensor in whole numbers, channels last. */
+  /** Returns the tensor in integers, channels last. */
   private whole(tensor: string): string {
     const name = `${tensor}/whole`;
     if (this.wholes.has(tensor)) return name;
@@ -157,7 +163,7 @@ class Quantiser {
     return made;
   }
 
-  /** A convolution's weights as whole numbers with scales and zeros, and its bias. */
+  /** Returns a convolution's weights as integers with scales and zeros, and its bias. */
   private weights(node: Node): [weights: string[], bias: string] {
     const conv = convolutionOf(this.graph, node, this.constants);
     const [name] = node.output as [string];
@@ -185,7 +191,7 @@ class Quantiser {
   }
 }
 
-/** Where operators beyond ONNX's own come from: the runtime, and native/core/runtime/int8/byte_prelu.cpp. */
+/** Origins of operators beyond ONNX's own: the runtime, and native/core/runtime/int8/byte_prelu.cpp. */
 export const domains = { runtime: 'com.microsoft', own: 'facematch' } as const;
 
 export const bytePreluName = 'BytePRelu';
@@ -233,7 +239,9 @@ function makeFloat(name: string, f: number): Node {
 const largestFactor = 32767;
 const mostBits = 15;
 
-/** Factors of one BytePRelu, rounded to what its 16-bit numbers hold, with as many bits behind the point as all leave room for. */
+/**
+ * Rounds factors of one BytePRelu to its 16-bit numbers, with as many fractional bits as all leave room for.
+ */
 export function roundFactors(factors: number[]): number[] {
   const largest = Math.max(...factors.map(Math.abs));
   const bits = Math.min(mostBits, Math.floor(Math.log2(largestFactor / largest)));
