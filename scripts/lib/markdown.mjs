@@ -128,7 +128,10 @@ export function fieldsTable() {
       : rule.default === undefined
         ? "the pack's own"
         : `\`${rule.default}\``,
-    rule.description,
+    // The columns before say the rest.
+    rule.description
+      .replace(': JPEG, PNG or WebP, detected from the content', '')
+      .replace('; the default depends on the model pack', ''),
   ]);
   return table(['field', 'takes', 'default', 'what'], rows);
 }
@@ -136,7 +139,7 @@ export function fieldsTable() {
 function takenBy(rule) {
   switch (rule.kind) {
     case 'image':
-      return 'a JPEG, PNG or WebP';
+      return 'an image';
     case 'token':
       return `text, at most ${rule.max} characters`;
     case 'decimal':
