@@ -20,6 +20,8 @@ export async function commandLineMarkdown() {
     `Exit codes: ${exitCodeWords.map(([code, meaning]) => `${code} ${meaning}`).join(', ')}; 128 and the number of the signal ` +
       'after a signal. Results go to standard output; messages and progress go to standard error. `NO_COLOR=1` removes colours, ' +
       '`FORCE_COLOR=1` keeps them in a pipe.',
+    'Options of several commands, not repeated below: `--json` prints the result as JSON. `--mode` is the accuracy mode, `fast` or `balance` ' +
+      '(default). `keys` commands take `--file`, the key file (default `./keys.json`, or `FACEMATCH_KEYS_FILE`).',
     ...commands.flatMap(({ path, command }) => section(path, command)),
   );
 }
@@ -36,14 +38,12 @@ function section(path, command) {
   ];
 }
 
-/**
- * Returns the help without the parts of every command: the option for help and its heading, and subcommands,
- * which have sections.
- */
+/** Returns the help without options that several commands share, and without subcommands, which have sections. */
 function ownHelp(command) {
   return command
     .helpInformation()
     .replace(/^ +-h, --help .*\n/m, '')
+    .replaceAll(/^ +(?:--json|--mode <mode>|--file <path>) .*\n(?: {12,}\S.*\n)*/gm, '')
     .replace(/^Options:\n(?! )/m, '')
     .replace(/^Commands:\n(?: .*\n)*/m, '')
     .replaceAll(/\n{3,}/g, '\n\n')

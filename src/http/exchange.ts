@@ -188,7 +188,7 @@ export class Exchange {
 
   /**
    * Starts to collect the body for a `receive` that follows an await. Pausing the socket instead does not
-   * work: see `resume()` in docs/uws-lifecycle.md. The wait must be short, because no timeout limits it.
+   * work: see `resume()` in docs/research/uws.md. The wait must be short, because no timeout limits it.
    */
   hold(upload: Upload): void {
     if (this.#rest === 'coming') this.#enter({ name: 'holding', take: (chunk) => upload.add(chunk) });

@@ -25,7 +25,7 @@ export function liftedUws(version: string): string {
  */
 const maxHead_bytes = 16 * 1024;
 
-/** The parts of µWS's objects that are used here; docs/uws-lifecycle.md says when each is valid. */
+/** The parts of µWS's objects that are used here; docs/research/uws.md says when each is valid. */
 export interface HttpRequest {
   forEach(visit: (name: string, value: string) => void): void;
   getCaseSensitiveMethod(): string;

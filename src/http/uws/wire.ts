@@ -16,7 +16,7 @@ const beyondCork_bytes = 16 * 1024 + 1;
 
 const never = () => {};
 
-/** One exchange of µWS. Only this file uses its request and response; docs/uws-lifecycle.md lists the rules for that. */
+/** One exchange of µWS. Only this file uses its request and response; docs/research/uws.md lists the rules for that. */
 export class UwsWire implements Wire {
   readonly exchange: Exchange;
   /** µWS skips a short rest without help. */
