@@ -1,61 +1,9 @@
-// human's nets on tfjs' WebAssembly backend, which in Node has SIMD but no threads of its own.
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { detectFace, loadHuman } from '../lib/human.mjs';
 import { readImage } from './pixels.mjs';
 
-const require = createRequire(import.meta.url);
-const folderOf = (name) => dirname(require.resolve(`${name}/package.json`));
-const folderUrl = (...parts) => `${pathToFileURL(join(...parts)).href}/`;
-
-// human loads local models only from file: URLs, which Node's fetch does not support.
-const web = globalThis.fetch;
-globalThis.fetch = async (address, init) => {
-  const url = String(address.url ?? address);
-  if (!url.startsWith('file:')) return web(address, init);
-  const type = url.endsWith('.json') ? 'application/json' : 'application/octet-stream';
-  return new Response(await readFile(new URL(url)), { headers: { 'content-type': type } });
-};
-
-// The package does not export its WebAssembly build for Node, so it is loaded by its path.
-const dist = dirname(require.resolve('@vladmandic/human'));
-const { default: Human } = require(join(dist, 'human.node-wasm.js'));
-const off = { enabled: false };
-const human = new Human({
-  backend: 'wasm',
-  wasmPath: `${join(folderOf('@tensorflow/tfjs-backend-wasm'), 'dist')}/`,
-  modelBasePath: folderUrl(dist, '../models'),
-  debug: false,
-  // Requests are independent: no results may be kept from the previous one.
-  cacheSensitivity: 0,
-  filter: off,
-  face: {
-    enabled: true,
-    detector: { rotation: true, maxDetected: 1, return: false },
-    mesh: { enabled: true },
-    description: { enabled: true },
-    iris: off,
-    emotion: off,
-    antispoof: off,
-    liveness: off,
-  },
-  body: off,
-  hand: off,
-  object: off,
-  gesture: off,
-  segmentation: off,
-});
-await human.load();
+const human = await loadHuman({ description: { enabled: true } });
 
 export default async function ({ bytes }) {
-  const { data, width, height } = await readImage(bytes);
-  const image = human.tf.tensor(data, [1, height, width, 3], 'int32');
-  try {
-    const { face, error } = await human.detect(image);
-    if (error) throw new Error(error);
-    return face[0]?.embedding ? { embedding: face[0].embedding } : {};
-  } finally {
-    human.tf.dispose(image);
-  }
+  const face = await detectFace(human, await readImage(bytes));
+  return face?.embedding ? { embedding: face.embedding } : {};
 }

@@ -1,6 +1,6 @@
 // Makes a set for `facematch eval-liveness` from photos of people, a folder for each: what a camera would see of prints that are held flat
-// or bent and turned as a challenge asks, and of a plain model of a head that turns.
-//   node bench/liveness/simulate.mjs PHOTOS OUT [--people 60] [--frames 12]
+// or bent and turned as a challenge asks, and of the person's head, shaped by dense landmarks. Needs the packages of the bench.
+//   node bench/liveness/simulate.mjs PHOTOS OUT [--people 60] [--only live]
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -8,14 +8,15 @@ import sharp from 'sharp';
 import { loadAddon, loadPack } from '../../dist/src/engine/load-addon.js';
 import { packDirectory, readManifest } from '../../dist/src/engine/manifest.js';
 import { addNoise, drawTurned, surfaces } from '../../test/support/surface.mjs';
+import { denseHead, depthScale, meshFinder } from './dense-head.mjs';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { people: { type: 'string', default: '60' } },
+  options: { people: { type: 'string', default: '60' }, only: { type: 'string' } },
 });
 const [photos, out] = positionals;
 if (!photos || !out) {
-  console.error('usage: node bench/liveness/simulate.mjs PHOTOS OUT [--people 60]');
+  console.error('usage: node bench/liveness/simulate.mjs PHOTOS OUT [--people 60] [--only live|print]');
   process.exit(2);
 }
 
@@ -24,27 +25,33 @@ const manifest = readManifest(directory);
 loadPack(directory, manifest);
 const addon = loadAddon();
 
-/** How far each is turned: a print further than a head, because its pose follows less. */
+/** How far each is turned: a print further than a head, because its pose follows less. `surface` takes the person's landmarks. */
 const presentations = [
-  { kind: 'print', motion: 'flat', surface: surfaces.flat(), yaw: 55, pitch: 55 },
+  { kind: 'print', motion: 'flat', surface: surfaces.flat, yaw: 55, pitch: 55 },
   ...[0.8, 1.2, 2].flatMap((radius) => [
     {
       kind: 'print',
       motion: `bent about the vertical axis, radius ${radius}`,
-      surface: surfaces.bentVertical(radius),
+      surface: () => surfaces.bentVertical(radius),
       yaw: 50,
       pitch: 50,
     },
     {
       kind: 'print',
       motion: `bent about the horizontal axis, radius ${radius}`,
-      surface: surfaces.bentHorizontal(radius),
+      surface: () => surfaces.bentHorizontal(radius),
       yaw: 50,
       pitch: 50,
     },
   ]),
-  { kind: 'live', motion: 'model of a head', surface: surfaces.head(), yaw: 30, pitch: 23 },
-];
+  {
+    kind: 'live',
+    motion: 'head by dense landmarks',
+    surface: (mesh) => denseHead(mesh, scale),
+    yaw: 30,
+    pitch: 23,
+  },
+].filter(({ kind }) => values.only === undefined || values.only === kind);
 const challenges = ['left', 'right'].flatMap((across) =>
   ['up', 'down'].flatMap((along) => [
     [across, along],
@@ -54,18 +61,23 @@ const challenges = ['left', 'right'].flatMap((across) =>
 const turns = { left: [1, 0], right: [-1, 0], up: [0, 1], down: [0, -1] };
 
 const size = { width: 480, height: 360 };
-const rows = [['folder', 'kind', 'person', 'motion', 'steps']];
-let made = 0;
+const findMesh = await meshFinder();
+const people = [];
 for (const person of readdirSync(photos).toSorted()) {
-  if (made === Number(values.people)) break;
+  if (people.length === Number(values.people)) break;
   const photo = await straightPhoto(person);
-  if (photo === undefined) continue;
-  const steps = challenges[made % challenges.length];
-  made += 1;
+  const mesh = photo && (await findMesh(photo.pixels, photo.eyes));
+  if (mesh !== undefined) people.push({ person, photo, mesh });
+}
+const scale = depthScale(people.map(({ mesh }) => mesh));
+const rows = [['folder', 'kind', 'person', 'motion', 'steps']];
+for (const [at, { person, photo, mesh }] of people.entries()) {
+  const steps = challenges[at % challenges.length];
   for (const { kind, motion, surface, yaw, pitch } of presentations) {
     const folder = `${kind}/${person} ${motion}`;
     mkdirSync(join(out, folder), { recursive: true });
     const poses = posesOf(steps, yaw, pitch);
+    const shape = surface(mesh);
     for (const [i, pose] of poses.entries()) {
       // A hand or a head never holds quite still.
       const shift = [2 * Math.sin(5 * i), 2 * Math.cos(3 * i)];
@@ -73,7 +85,7 @@ for (const person of readdirSync(photos).toSorted()) {
         yaw: pose.yaw + 1.5 * Math.sin(4 * i) + photo.straight.yaw * (kind === 'live'),
         pitch: pose.pitch + 1.2 * Math.cos(5 * i) + photo.straight.pitch * (kind === 'live'),
       };
-      const frame = drawTurned(photo.pixels, photo.eyes, surface, { ...size, ...turn, scale: 60, shift });
+      const frame = drawTurned(photo.pixels, photo.eyes, shape, { ...size, ...turn, scale: 60, shift });
       addNoise(frame, i);
       const file = join(out, folder, `${String(i).padStart(2, '0')}.jpg`);
       await sharp(frame.data, { raw: { ...size, channels: 3 } })
@@ -84,7 +96,7 @@ for (const person of readdirSync(photos).toSorted()) {
   }
 }
 writeFileSync(join(out, 'sequences.tsv'), rows.map((row) => `${row.join('\t')}\n`).join(''));
-console.log(`${rows.length - 1} sequences of ${made} people in ${out}`);
+console.log(`${rows.length - 1} sequences of ${people.length} people in ${out}`);
 
 /** Straight twice, then out and back in steps that are no jumps. */
 function posesOf(steps, yaw, pitch) {
