@@ -179,7 +179,10 @@ function framesOf(files: readonly string[], images: ReadonlyMap<string, Embedded
   return faces.every(({ length }) => length > 0) ? faces.map(frameOf) : undefined;
 }
 
-/** Returns live sequences and attacks from the photos of people, a folder for each. */
+/** Number of times that photos are drawn for each challenge and person. */
+const draws = 4;
+
+/** Returns live sequences and attacks from the photos of people, a folder for each. Every other person is an attacker. */
 function putTogether(
   images: ReadonlyMap<string, EmbeddedImage>,
   dice: Dice,
@@ -191,19 +194,19 @@ function putTogether(
     if (faces.length > 0) photos.set(person, [...(photos.get(person) ?? []), frameOf(faces)]);
   }
   const made: Sequence[] = [];
-  for (const asked of drawn) {
+  for (const asked of Array.from({ length: draws }, () => drawn).flat()) {
     const able: KeyPhotos[] = [...photos].flatMap(
       ([person, its]) => keyPhotos(person, its, asked, dice) ?? [],
     );
-    for (const [i, keys] of able.entries()) {
+    for (const keys of able) {
       const { person } = keys;
       const name = `${person}: ${asked.join(', ')}`;
       const frames = assembled(keys, dice);
       made.push({ name, person, species: undefined, asked, frames });
-      const attacker = able[(i + 1) % able.length]!;
-      if (attacker.person === person || !judge({ frames }, asked, calibration).live) continue;
-      for (const [species, attack] of Object.entries(attacksOn(frames, keys, attacker, dice)))
-        made.push({ name, person, species, asked, frames: attack });
+      if (!judge({ frames }, asked, calibration).live) continue;
+      for (const attacker of able.filter((other) => other !== keys))
+        for (const [species, attack] of Object.entries(attacksOn(frames, keys, attacker, dice)))
+          made.push({ name, person, species, asked, frames: attack });
     }
   }
   return made;
