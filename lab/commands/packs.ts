@@ -106,7 +106,7 @@ export function registerPull(packs: Command): void {
       await pull(options.as ?? name, pack, options);
     });
   addHelp(command, {
-    notes: `Only this command and calibrate --set download models or photos. It uses HTTPS, and the proxy of HTTPS_PROXY and NO_PROXY. It resumes
+    notes: `Of all commands, only this one and calibrate --set download models or photos. It uses HTTPS, and the proxy of HTTPS_PROXY and NO_PROXY. It resumes
 interrupted downloads, verifies the SHA-256 of files, and keeps them below $XDG_CACHE_HOME, or ~/.cache.`,
     examples: [
       'facematch packs pull',

@@ -17,8 +17,8 @@ export async function commandLineMarkdown() {
       // Returns the anchor that GitHub makes from the heading.
       .map(({ path }) => `[${path.replace('facematch ', '')}](#${path.replaceAll(' ', '-')})`)
       .join(' · '),
-    `Exit codes: ${exitCodeWords.map(([code, meaning]) => `${code} ${meaning}`).join(', ')}; 128 and the number of the signal ` +
-      'after a signal. Results go to standard output; messages and progress go to standard error. `NO_COLOR=1` removes colours, ' +
+    `Exit codes: ${exitCodeWords.map(([code, meaning]) => `${code} ${meaning}`).join(', ')}; after a signal, 128 plus its ` +
+      'number. Results go to standard output; messages and progress go to standard error. `NO_COLOR=1` removes colours, ' +
       '`FORCE_COLOR=1` keeps them in a pipe.',
     'Options of several commands, not repeated below: `--json` prints the result as JSON. `--mode` is the accuracy mode, `fast` or `balance` ' +
       '(default). `keys` commands take `--file`, the key file (default `./keys.json`, or `FACEMATCH_KEYS_FILE`).',
