@@ -35,7 +35,7 @@ const busyRetry_s = 1;
  * Created once and shared by all requests, because collecting the stack of a new Error would cost more than
  * the rest of a rejection.
  */
-const refusals = {
+const rejections = {
   missing: fixed(new Problem('missing_api_key')),
   invalid: fixed(new Problem('invalid_api_key')),
   rate: fixed(new Problem('rate_limit_exceeded')),
@@ -150,16 +150,16 @@ export class QuotaUse {
     const { keys, callers } = this.#gate;
     const presented = presentedKey(this.#sender.headers);
     // A request without a key is not a guess, so failed authentications do not limit it.
-    if (presented === undefined) return refusals.missing;
+    if (presented === undefined) return rejections.missing;
     // Valid keys are checked before the failures of their IP address, so that other clients behind the same
     // proxy cannot lock the owner out.
     const key = keys.verify(presented, now_ms);
     if (key === undefined) {
       this.retry_s = this.#gate.recordFailedAuth(this.#sender, now_ms);
-      return this.retry_s === undefined ? refusals.invalid : refusals.guessing;
+      return this.retry_s === undefined ? rejections.invalid : rejections.guessing;
     }
     this.key_id = key.id;
-    if (scope !== 'any' && !key.scopes.includes(scope)) return refusals.scope[scope];
+    if (scope !== 'any' && !key.scopes.includes(scope)) return rejections.scope[scope];
     const price = this.#paid + tokens;
     // The request can never be admitted, so no Retry-After is sent.
     if (price > key.burst) return new Problem('too_many_images', { limit: key.burst });
@@ -176,7 +176,7 @@ export class QuotaUse {
     this.#rate = rate;
     if (!admitted) {
       this.retry_s = rate.reset_seconds;
-      if (price <= 1) return refusals.rate;
+      if (price <= 1) return rejections.rate;
       const detail = `This request costs ${price} of the key's tokens, more than it has now; wait ${waitWords}, then send again.`;
       return new Problem('rate_limit_exceeded', { detail });
     }

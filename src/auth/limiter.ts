@@ -61,16 +61,16 @@ export class TokenBucket {
   }
 
   /**
-   * Returns the state for the client. `refused_cost`: tokens that a rejected request needs when it is sent
+   * Returns the state for the client. `rejected_cost`: tokens that a rejected request needs when it is sent
    * again; undefined for an admitted one.
    */
-  state(now_ms: number, refused_cost?: number): RateState {
+  state(now_ms: number, rejected_cost?: number): RateState {
     const { rate, burst } = this.#quota;
     // Retry-After and RateLimit should name the same moment (draft, "Server Behavior").
     const wait =
-      refused_cost === undefined
+      rejected_cost === undefined
         ? this.secondsUntil(burst, now_ms)
-        : Math.max(1, this.secondsUntil(refused_cost, now_ms));
+        : Math.max(1, this.secondsUntil(rejected_cost, now_ms));
     return {
       limit: burst,
       remaining: Math.max(0, Math.floor(this.tokens(now_ms))),

@@ -60,7 +60,7 @@ export const challengeKey = (id: string): string => `facematch:challenge:${id}`;
 /** Maximum time to connect, log in and run the script once. */
 export const connectLimit_ms = 1000;
 /** Maximum time that a request waits for a reply. */
-export const answerLimit_ms = 200;
+export const replyTimeout_ms = 200;
 
 /** No key has this id, because key ids are longer. */
 const probeCaller = 'probe';
@@ -126,23 +126,23 @@ export class RedisClient {
 
   /** Rejects when Redis does not reply in time or replies with an error, and closes the client. */
   take(caller: string, quota: Quota, cost: number): Promise<BucketDecision> {
-    return this.#within(answerLimit_ms, this.#run(caller, quota, cost, 'take'));
+    return this.#within(replyTimeout_ms, this.#run(caller, quota, cost, 'take'));
   }
 
   /** Takes the cost without a check; a negative cost returns tokens. Rejects like `take`. */
   settle(caller: string, quota: Quota, cost: number): Promise<BucketDecision> {
-    return this.#within(answerLimit_ms, this.#run(caller, quota, cost, 'settle'));
+    return this.#within(replyTimeout_ms, this.#run(caller, quota, cost, 'settle'));
   }
 
   /** Resolves to true for the first claim of an identifier within `ttl_ms`. Rejects like `take`. */
   async claim(id: string, ttl_ms: number): Promise<boolean> {
     const claimed = this.#redis.set(challengeKey(id), '1', 'PX', ttl_ms, 'NX');
-    return (await this.#within(answerLimit_ms, claimed)) === 'OK';
+    return (await this.#within(replyTimeout_ms, claimed)) === 'OK';
   }
 
   /** Forgets a claim with SET, because the server's user needs no right to delete. Rejects like `take`. */
   async unclaim(id: string): Promise<void> {
-    await this.#within(answerLimit_ms, this.#redis.set(challengeKey(id), '0', 'PX', 1));
+    await this.#within(replyTimeout_ms, this.#redis.set(challengeKey(id), '0', 'PX', 1));
   }
 
   /** Returns the version of Redis, such as "7.0.15", or undefined if it is not reported. */

@@ -8,7 +8,7 @@ import {
   type RateLimiter,
   type RateState,
 } from './limiter.ts';
-import { answerLimit_ms, connectLimit_ms, RedisClient } from './redis-client.ts';
+import { connectLimit_ms, RedisClient, replyTimeout_ms } from './redis-client.ts';
 
 interface SharedLimiterOptions {
   address: RedisAddress;
@@ -141,7 +141,7 @@ export class SharedLimiter implements RateLimiter {
    */
   async #useConnection(again: boolean): Promise<{ reason: Error; life_ms: number }> {
     try {
-      const opening = RedisClient.open(this.#options.address, again ? answerLimit_ms : connectLimit_ms);
+      const opening = RedisClient.open(this.#options.address, again ? replyTimeout_ms : connectLimit_ms);
       if (again) this.#reopening = opening;
       const client = await opening;
       const opened = performance.now();

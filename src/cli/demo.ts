@@ -106,7 +106,7 @@ async function showPair(
   );
 }
 
-const answerLimit_ms = 60_000;
+const responseTimeout_ms = 60_000;
 
 /** Sends the pair with this project's client and times it. Throws an Error with a message for people. */
 async function sendPair(
@@ -115,7 +115,7 @@ async function sendPair(
   signal: AbortSignal,
 ): Promise<{ body: MatchAnswer; elapsed_ms: number }> {
   const { FacematchClient, FacematchError } = await import('facematch/client');
-  const client = new FacematchClient({ url: origin, key, timeout_ms: answerLimit_ms, retries: 0 });
+  const client = new FacematchClient({ url: origin, key, timeout_ms: responseTimeout_ms, retries: 0 });
   const [one, two] = [image1, image2].map(({ name, bytes }) => new File([bytes], name)) as [File, File];
   const started_ms = performance.now();
   try {

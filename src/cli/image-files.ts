@@ -60,7 +60,7 @@ export async function compareFiles<Body>(
   const answered = step
     ? step.answer(analysed, comparePersons(step.input, { cohortScores }))
     : endpoint.answer(analysed);
-  if ('refusal' in answered) throw new Error(withNames(answered.refusal.message, files));
+  if ('rejection' in answered) throw new Error(withNames(answered.rejection.message, files));
   return answered.body as Body;
 }
 

@@ -35,13 +35,13 @@ export const disagreements = z.array(Disagreement).min(1);
 type Side = readonly [field: string, percents: readonly (number | null)[], best_faces?: readonly number[]];
 
 /**
- * Returns photos whose agreement is below `least_percent`; none without a calibration, because no percent is
+ * Returns photos whose agreement is below `min_agreement_percent`; none without a calibration, because no percent is
  * known to mean agreement.
  */
-function disagreeing(sides: readonly Side[], least_percent: number, { measured }: Calibration) {
+function disagreeing(sides: readonly Side[], min_agreement_percent: number, { measured }: Calibration) {
   return sides.flatMap(([field, percents, best_faces]) =>
     percents.flatMap((agreement_percent, index): Disagreement[] => {
-      if (!measured || agreement_percent === null || agreement_percent >= least_percent) return [];
+      if (!measured || agreement_percent === null || agreement_percent >= min_agreement_percent) return [];
       const face_index = best_faces?.[index] || undefined;
       return [{ field, index, agreement_percent, ...(face_index && { face_index }) }];
     }),
@@ -57,14 +57,14 @@ function wordsOf({ field, index, agreement_percent, face_index }: Disagreement):
 /** Returns the problem if photos disagree, otherwise undefined. */
 export function disagreement(
   sides: readonly Side[],
-  least_percent: number,
+  min_agreement_percent: number,
   calibration: Calibration,
 ): Problem | undefined {
-  const errors = disagreeing(sides, least_percent, calibration);
+  const errors = disagreeing(sides, min_agreement_percent, calibration);
   if (errors.length === 0) return undefined;
   const fields = [...new Set(errors.map(({ field }) => field))].join(' and ');
   return new Problem('photos_disagree', {
-    detail: `Check that all photos of ${fields} show one person, alone or in front: ${errors.map(wordsOf).join(', ')}. The minimum is ${least_percent} %.`,
+    detail: `Check that all photos of ${fields} show one person, alone or in front: ${errors.map(wordsOf).join(', ')}. The minimum is ${min_agreement_percent} %.`,
     errors,
   });
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { accuracyModes } from '../engine/addon.ts';
 import type { WorkerTools } from '../engine/jobs.ts';
 import { JsonScan } from '../engine/json-scan.ts';
-import { sentWords } from '../engine/sent-words.ts';
+import { describeSent } from '../engine/sent-words.ts';
 import { Problem } from '../errors.ts';
 import { type Person, personsOf } from '../scoring/persons.ts';
 import { dot, type Similarity, similarityOf } from '../scoring/similarity.ts';
@@ -221,7 +221,7 @@ function invalidMember({ path, message }: z.core.$ZodIssue, json: unknown): Prob
   const field = path.map((step) => `/${String(step)}`).join('');
   // biome-ignore lint/suspicious/noExplicitAny: whatever was sent
   const sent = path.reduce((value: any, step) => value?.[step], json);
-  const instead = sent === undefined || field === '' ? '' : `, not ${sentWords(sent)}`;
+  const instead = sent === undefined || field === '' ? '' : `, not ${describeSent(sent)}`;
   return wrongMember(field, message, instead);
 }
 

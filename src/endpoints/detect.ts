@@ -4,7 +4,7 @@ import { accuracy_mode, type RequestContext, request_id, rest, timingsBody } fro
 import { define, prefix } from './endpoint.ts';
 import { DetectedFace, facesOf, image, imageBody, withQualityComponents } from './face.ts';
 import { faultsOf } from './faults.ts';
-import { imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
+import { imageCounts, imageRule, optionsOf, rejectionOf } from './images.ts';
 import { object } from './schema.ts';
 import { incomplete } from './warnings.ts';
 
@@ -51,7 +51,7 @@ export const detect = define({
   },
   answer({ context, outcomes: [outcome] }) {
     const [fault] = faultsOf('image', outcome!, -1);
-    if (fault && fault.code !== 'no_face_found') return refusalOf([fault]);
+    if (fault && fault.code !== 'no_face_found') return rejectionOf([fault]);
     const body = detectAnswer(context, outcome as Analysis);
     return { body, counts: [imageCounts(body.image)] };
   },

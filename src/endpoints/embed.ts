@@ -6,7 +6,7 @@ import { define, prefix } from './endpoint.ts';
 import { EmbeddedFace, facesOf, image } from './face.ts';
 import { lowQuality } from './face-quality.ts';
 import { faultsOf } from './faults.ts';
-import { answerUnlessRefused, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
+import { imageCounts, imageRule, optionsOf, rejectionOf, responseUnlessRejected } from './images.ts';
 import { object, text } from './schema.ts';
 
 /** Computes the embeddings of the faces of one image. An image without faces is an error. */
@@ -83,10 +83,10 @@ export const embed = define({
   answer({ context, outcomes: [outcome] }) {
     const { options } = context;
     const faults = faultsOf('image', outcome!, options.face_index);
-    if (faults.length > 0) return refusalOf(faults);
+    if (faults.length > 0) return rejectionOf(faults);
     const body = embedAnswer(context, outcome as Analysis);
     const given = body.image.faces.filter((face) => 'embedding' in face);
-    return answerUnlessRefused(
+    return responseUnlessRejected(
       body,
       options,
       given.map((face) => ({ field: 'image', face })),

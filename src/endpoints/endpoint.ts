@@ -61,7 +61,7 @@ export interface Success {
 /** Result of a handler: a response or a rejection. Both are counted. */
 export type Answered =
   | { body: Answer; counts?: readonly ImageCounts[]; decisions?: readonly Decision[] }
-  | { refusal: Problem; counts?: readonly ImageCounts[]; timings_ms?: Answer['timings_ms'] };
+  | { rejection: Problem; counts?: readonly ImageCounts[]; timings_ms?: Answer['timings_ms'] };
 
 /** Counts of a searched image, for the metrics. */
 export interface ImageCounts {

@@ -120,7 +120,7 @@ export function lowQuality(field: string, face: MeasuredFace, index?: number): L
 }
 
 /** A compared face and its image. */
-export interface AskedFace {
+export interface CheckedFace {
   field: string;
   /** Index of the image among the photos of one person. */
   photo?: number;
@@ -131,10 +131,10 @@ export interface AskedFace {
  * Rejects low-quality faces, then likely presentation attacks, if the client asked for that. Returns
  * undefined if all faces pass.
  */
-export function refusalOfFaces(
+export function rejectionOfFaces(
   options: Pick<MatchOptions, 'reject_low_quality' | 'reject_presentation_attack' | 'live_threshold'>,
   warnings: readonly { code: string }[],
-  asked: readonly AskedFace[],
+  asked: readonly CheckedFace[],
 ): Problem | undefined {
   const poor = warnings.filter(({ code }) => code === 'low_quality_face') as LowQualityFace[];
   if (options.reject_low_quality && poor.length > 0) return lowQualityProblem(poor);

@@ -2,7 +2,7 @@ import type { EndpointId } from '../config/config.ts';
 import type { Timings } from './answer.ts';
 import type { Answered, Decision, FieldRule, Fields, ImageCounts, ImageRule } from './endpoint.ts';
 import type { Image } from './face.ts';
-import { type AskedFace, refusalOfFaces } from './face-quality.ts';
+import { type CheckedFace, rejectionOfFaces } from './face-quality.ts';
 import { type ImageFault, problemOf } from './faults.ts';
 import { type MatchOptions, optionEntries, type ValueRule } from './options.ts';
 import type { Warning } from './warnings.ts';
@@ -44,25 +44,25 @@ export function imageCounts({ faces }: Pick<Image, 'faces'>): ImageCounts {
 }
 
 /** The compared face of an image. */
-export function askedFace(field: string, { faces, face_index }: Image): AskedFace {
+export function checkedFace(field: string, { faces, face_index }: Image): CheckedFace {
   return { field, face: faces[face_index]! };
 }
 
 /** Rejects images with errors. Only those without a face are counted, because the others were not searched. */
-export function refusalOf(faults: readonly ImageFault[]): Answered {
+export function rejectionOf(faults: readonly ImageFault[]): Answered {
   const faceless = faults.filter(({ code }) => code === 'no_face_found');
-  return { refusal: problemOf(faults), counts: faceless.map(() => imageCounts({ faces: [] })) };
+  return { rejection: problemOf(faults), counts: faceless.map(() => imageCounts({ faces: [] })) };
 }
 
 /** Returns the response, or the rejection of its faces if the client asked for that; then no comparison is counted. */
-export function answerUnlessRefused(
+export function responseUnlessRejected(
   body: { warnings: readonly Warning[]; timings_ms: Timings },
   options: MatchOptions,
-  asked: readonly AskedFace[],
+  asked: readonly CheckedFace[],
   counts: readonly ImageCounts[],
   decisions: readonly Decision[],
 ): Answered {
-  const refusal = refusalOfFaces(options, body.warnings, asked);
-  if (refusal === undefined) return { body, counts, decisions };
-  return { refusal, counts, timings_ms: body.timings_ms };
+  const rejection = rejectionOfFaces(options, body.warnings, asked);
+  if (rejection === undefined) return { body, counts, decisions };
+  return { rejection, counts, timings_ms: body.timings_ms };
 }

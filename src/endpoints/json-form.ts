@@ -1,7 +1,7 @@
 import type { Addon } from '../engine/addon.ts';
 import { holdsImage, kindOfText, kinds } from '../engine/file-kind.ts';
 import { JsonScan, unescaped } from '../engine/json-scan.ts';
-import { excerpt, sentWords, shortName } from '../engine/sent-words.ts';
+import { describeSent, excerpt, shortName } from '../engine/sent-words.ts';
 import { Problem } from '../errors.ts';
 import { type Form, type FormLimits, type FormRules, head_bytes, SentFields } from './form.ts';
 import { leastOf, mostOf } from './images.ts';
@@ -57,7 +57,7 @@ export function readJsonForm(
       const value = json.scalar();
       if (value !== null && typeof value !== 'string') {
         const expected = 'a text';
-        const detail = `Send ${expected} as ${name}, not ${sentWords(value)}.`;
+        const detail = `Send ${expected} as ${name}, not ${describeSent(value)}.`;
         throw new Problem('invalid_field', { detail, field: name, expected });
       }
       sent.setToken(name, value ?? '');
@@ -144,7 +144,7 @@ function invalidMember(field: string, expected: string, body: Buffer, json: Json
     sent = beginningOf(body, start, end);
   } else sent = json.scalar();
   return new Problem('invalid_field', {
-    detail: `Send ${expected} as ${field}, not ${sentWords(sent)}.`,
+    detail: `Send ${expected} as ${field}, not ${describeSent(sent)}.`,
     field,
     expected,
   });

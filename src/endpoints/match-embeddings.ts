@@ -149,8 +149,8 @@ export const matchEmbeddings = define({
   answer(given) {
     const sides = sidesOf(given);
     const { min_agreement_percent } = given.compared.values;
-    const refusal = disagreement([sides.query], min_agreement_percent, given.calibration);
-    if (refusal) return { refusal };
+    const rejection = disagreement([sides.query], min_agreement_percent, given.calibration);
+    if (rejection) return { rejection };
     const body = bodyOf(given, sides);
     const { accuracy_mode, threshold_percent, matches } = body;
     const best = body.results.find((result) => 'match' in result);

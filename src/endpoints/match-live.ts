@@ -19,7 +19,7 @@ import { type Analysed, type Answered, define, type Found, type Photo, prefix } 
 import { imageBody, round } from './face.ts';
 import { lowQuality } from './face-quality.ts';
 import { faultsOf, type ImageFault } from './faults.ts';
-import { answerUnlessRefused, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
+import { imageCounts, imageRule, optionsOf, rejectionOf, responseUnlessRejected } from './images.ts';
 import { facesOf, mostPhotos, PersonPhoto, photosBody } from './match-person.ts';
 import { count, flag, object, percent, word } from './schema.ts';
 import { betterFace, incomplete, requestWarnings, type Warning } from './warnings.ts';
@@ -273,7 +273,7 @@ export const matchLive = define({
       answer: (analysed, compared) => checkedAnswer(analysed, check, compared),
     };
   },
-  answer: (found) => refusalOf(faultsIn(found)),
+  answer: (found) => rejectionOf(faultsIn(found)),
 });
 
 function checkedAnswer(analysed: Analysed, check: Check, compared: ComparedPersons): Answered {
@@ -283,15 +283,15 @@ function checkedAnswer(analysed: Analysed, check: Check, compared: ComparedPerso
   const counts = [...body.frames, ...body.image2].map(imageCounts);
   const percents = body.image2.map(({ agreement_percent }) => agreement_percent);
   const agreements = [['image2', percents, compared.sides[1]!.map(({ best_face }) => best_face)] as const];
-  const refusal = disagreement(agreements, options.min_agreement_percent, calibration);
-  if (refusal) return { refusal, counts, timings_ms: body.timings_ms };
+  const rejection = disagreement(agreements, options.min_agreement_percent, calibration);
+  if (rejection) return { rejection, counts, timings_ms: body.timings_ms };
   body.warnings.push(...disagreementWarnings(agreements, calibration));
   const { accuracy_mode, threshold_percent, confidence_percent, match, live, live_reasons, verified } = body;
   const asked = [
     ...body.frames.filter(({ looks_straight }) => looks_straight).map((frame) => ({ field: 'frame', frame })),
     ...body.image2.map((frame) => ({ field: 'image2', frame })),
   ].map(({ field, frame }) => ({ field, photo: frame.index, face: frame.faces[0]! }));
-  return answerUnlessRefused(body, options, asked, counts, [
+  return responseUnlessRejected(body, options, asked, counts, [
     {
       accuracy_mode,
       threshold_percent,

@@ -5,9 +5,16 @@ import { accuracy_mode, request_id, rest, threshold_percent, timingsBody } from 
 import { assessPair, compare, pairs_compared, verdict } from './comparison.ts';
 import { type Analysed, type Decision, define, type ImageCounts, prefix, type Target } from './endpoint.ts';
 import { Image, imageBody, live_score } from './face.ts';
-import { lowQuality, qualityReasonNames, refusalOfFaces } from './face-quality.ts';
+import { lowQuality, qualityReasonNames, rejectionOfFaces } from './face-quality.ts';
 import { faultMembers, faultsOf, problemBody, problemMembers, problemOf } from './faults.ts';
-import { answerUnlessRefused, askedFace, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
+import {
+  checkedFace,
+  imageCounts,
+  imageRule,
+  optionsOf,
+  rejectionOf,
+  responseUnlessRejected,
+} from './images.ts';
 import { maxTargets } from './options.ts';
 import { count, listOf, object, optional, text } from './schema.ts';
 import { bestOfMany, incomplete, notTheLargest, requestWarnings, Warning } from './warnings.ts';
@@ -137,8 +144,8 @@ function comparedTarget(
   const image2 = { ...imageBody(second.image), face_index: best.image2_face_index };
   const poor = lowQuality('image2', image2.faces[image2.face_index]!);
   const asked = [{ field: 'image2', face: image2.faces[image2.face_index]! }];
-  const refusal = refusalOfFaces(options, poor, asked);
-  if (refusal) throw refusal;
+  const rejection = rejectionOfFaces(options, poor, asked);
+  if (rejection) throw rejection;
   return {
     ...verdict,
     image1_face_index: best.image1_face_index,
@@ -222,9 +229,9 @@ export const matchMany = define({
   answer(analysed) {
     const { options } = analysed.context;
     const faults = faultsOf('image1', analysed.outcomes[0]!, options.image1_face_index);
-    if (faults.length > 0) return refusalOf(faults);
+    if (faults.length > 0) return rejectionOf(faults);
     const body = bodyOf(analysed);
-    const asked = [askedFace('image1', body.image1)];
-    return answerUnlessRefused(body, options, asked, countsOf(body), decisionsOf(body));
+    const asked = [checkedFace('image1', body.image1)];
+    return responseUnlessRejected(body, options, asked, countsOf(body), decisionsOf(body));
   },
 });

@@ -9,7 +9,7 @@ import { type Analysed, type Answered, define, type Found, type Photo, prefix } 
 import { Image, imageBody } from './face.ts';
 import { lowQuality } from './face-quality.ts';
 import { faultsOf, type ImageFault } from './faults.ts';
-import { answerUnlessRefused, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
+import { imageCounts, imageRule, optionsOf, rejectionOf, responseUnlessRejected } from './images.ts';
 import { count, object, percent, text } from './schema.ts';
 import { betterFace, incomplete, requestWarnings, type Warning } from './warnings.ts';
 
@@ -198,7 +198,7 @@ export const matchPerson = define({
       answer: (analysed, compared) => comparedAnswer(analysed, sides, compared),
     };
   },
-  answer: (found) => refusalOf(faultsIn(found)),
+  answer: (found) => rejectionOf(faultsIn(found)),
 });
 
 function comparedAnswer(
@@ -211,12 +211,12 @@ function comparedAnswer(
   const all = [...body.image1, ...body.image2];
   const counts = all.map(imageCounts);
   const agreements = agreementsOf(body, compared);
-  const refusal = disagreement(agreements, options.min_agreement_percent, calibration);
-  if (refusal) return { refusal, counts, timings_ms: body.timings_ms };
+  const rejection = disagreement(agreements, options.min_agreement_percent, calibration);
+  if (rejection) return { rejection, counts, timings_ms: body.timings_ms };
   body.warnings.push(...disagreementWarnings(agreements, calibration));
   const { accuracy_mode, threshold_percent, confidence_percent, match } = body;
   const asked = photos.map(({ field, index }, i) => ({ field, photo: index, face: all[i]!.faces[0]! }));
-  return answerUnlessRefused(body, options, asked, counts, [
+  return responseUnlessRejected(body, options, asked, counts, [
     { accuracy_mode, threshold_percent, confidence_percent, match },
   ]);
 }

@@ -5,7 +5,14 @@ import { type RequestContext, request_id, rest, timingsBody } from './answer.ts'
 import { assessPair, type Comparison, compare, decision, decisionOf, pairs_compared } from './comparison.ts';
 import { type Analysed, type Answered, define, prefix, type Success } from './endpoint.ts';
 import { Image, imageBody } from './face.ts';
-import { answerUnlessRefused, askedFace, imageCounts, imageRule, optionsOf, refusalOf } from './images.ts';
+import {
+  checkedFace,
+  imageCounts,
+  imageRule,
+  optionsOf,
+  rejectionOf,
+  responseUnlessRejected,
+} from './images.ts';
 import { cosine, count, object, percent } from './schema.ts';
 import { comparedFace, incomplete, requestWarnings } from './warnings.ts';
 
@@ -79,13 +86,13 @@ const advanced = { ...images, ...optionsOf('match_advanced') };
 
 function answer({ context, outcomes, calibration }: Analysed): Answered {
   const result = compare(outcomes as [Outcome, Outcome], context.options);
-  if (Array.isArray(result)) return refusalOf(result);
+  if (Array.isArray(result)) return rejectionOf(result);
   const body = matchAnswer(context, result, calibration);
   const { accuracy_mode, threshold_percent, confidence_percent, match } = body;
-  return answerUnlessRefused(
+  return responseUnlessRejected(
     body,
     context.options,
-    [askedFace('image1', body.image1), askedFace('image2', body.image2)],
+    [checkedFace('image1', body.image1), checkedFace('image2', body.image2)],
     [imageCounts(body.image1), imageCounts(body.image2)],
     [{ accuracy_mode, threshold_percent, confidence_percent, match }],
   );

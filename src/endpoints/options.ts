@@ -1,7 +1,7 @@
 import type { EndpointId } from '../config/config.ts';
 import { type AnalyseOptions, accuracyModes } from '../engine/addon.ts';
 import type { Manifest } from '../engine/manifest.ts';
-import { sentWords } from '../engine/sent-words.ts';
+import { describeSent } from '../engine/sent-words.ts';
 import { Problem } from '../errors.ts';
 
 /**
@@ -47,7 +47,7 @@ type OptionRule = ValueRule & {
 export const maxTargets = 16;
 
 const anyImage = ['match_advanced', 'match_many', 'match_person', 'match_live', 'detect', 'embed'] as const;
-const refusing = ['match_advanced', 'match_many', 'match_person', 'match_live', 'embed'] as const;
+const rejecting = ['match_advanced', 'match_many', 'match_person', 'match_live', 'embed'] as const;
 
 /** The maximum is that of the addon's 32-bit integer. Later the index is checked against the faces found. */
 const faceIndex = { kind: 'integer', min: -1, max: 2 ** 31 - 1, default: -1 } as const;
@@ -123,7 +123,7 @@ export const optionRules = {
     kind: 'boolean',
     default: false,
     description: 'Reject low-quality faces (422 `low_quality_face`) instead of returning a warning',
-    endpoints: refusing,
+    endpoints: rejecting,
   },
   detect_presentation_attack: {
     kind: 'boolean',
@@ -139,7 +139,7 @@ export const optionRules = {
     default: false,
     description:
       'Reject faces whose `live_score` is below `live_threshold` (422 `presentation_attack`); includes `detect_presentation_attack`',
-    endpoints: refusing,
+    endpoints: rejecting,
     liveness: true,
   },
   live_threshold: {
@@ -150,7 +150,7 @@ export const optionRules = {
     ofPack: ({ liveness }) => liveness?.live_threshold ?? 0.5,
     description:
       'Minimum `live_score` that passes `reject_presentation_attack`; the default depends on the model pack',
-    endpoints: refusing,
+    endpoints: rejecting,
     liveness: true,
   },
 } as const satisfies Record<string, OptionRule>;
@@ -267,6 +267,6 @@ export function parseOption(rule: ValueRule, sent: SentValue): OptionValue | und
 
 export function invalidOption(name: string, rule: ValueRule, sent: SentValue): Problem {
   const expected = expectation(rule);
-  const detail = `Send ${expected} as ${name}, not ${sentWords(sent)}.`;
+  const detail = `Send ${expected} as ${name}, not ${describeSent(sent)}.`;
   return new Problem('invalid_field', { detail, field: name, expected });
 }

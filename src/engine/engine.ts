@@ -149,8 +149,8 @@ export class Engine<J extends Jobs> {
   }
 
   /** Number of live workers that have run their first inference. */
-  get answering(): number {
-    return this.#pool?.answering ?? 0;
+  get available(): number {
+    return this.#pool?.available ?? 0;
   }
 
   /** Number of native calls that have not ended long after they were cancelled. */
@@ -285,7 +285,7 @@ export class Engine<J extends Jobs> {
     return {
       queue_depth: () => Math.max(0, Math.ceil(this.#queue.size / images_in_match) - this.#config.workers),
       queue_capacity: () => this.#config.queue_capacity,
-      workers: () => this.answering,
+      workers: () => this.available,
       workers_busy: () => this.#queue.running,
       workers_stuck: () => this.stuck,
       worker_busy_seconds_total: () => this.#queue.busy_ms / 1000,

@@ -45,7 +45,7 @@ export class Pool<J extends Jobs> {
     const pool = new Pool<J>(options);
     try {
       await Promise.all(pool.#threads.map(({ started }) => started));
-      if (pool.answering < options.workers) throw new Error('A worker ended while the others started');
+      if (pool.available < options.workers) throw new Error('A worker ended while the others started');
     } catch (error) {
       // Workers are only restarted once all of them have worked.
       await pool.close();
@@ -56,7 +56,7 @@ export class Pool<J extends Jobs> {
   }
 
   /** Number of workers that accept jobs. */
-  get answering(): number {
+  get available(): number {
     return this.#threads.filter(({ isUp }) => isUp).length;
   }
 

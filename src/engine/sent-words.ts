@@ -20,7 +20,7 @@ const maxName = 256;
 /** Shortens a name that a client chose, for `field` of a response. */
 export const shortName = (name: string) => (name.length > maxName ? `${name.slice(0, maxName)}…` : name);
 
-export function sentWords(sent: unknown): string {
+export function describeSent(sent: unknown): string {
   if (typeof sent === 'string') return excerpt(sent, '"');
   return sent === undefined || (typeof sent === 'object' && sent !== null)
     ? 'a list or an object'

@@ -31,12 +31,12 @@ const adminRoutes: Readonly<Record<string, (services: AdminServices) => Reply | 
   }),
 };
 
-const hangs = ({ answering, blocked }: AdminServices['engine']): boolean =>
-  blocked > 0 && blocked >= answering;
+const hangs = ({ available, blocked }: AdminServices['engine']): boolean =>
+  blocked > 0 && blocked >= available;
 
 /** Dead workers are replaced; until one has started, no request can be served. */
 function ableTo(engine: AdminServices['engine']): string {
-  if (engine.answering === 0) return 'recovering';
+  if (engine.available === 0) return 'recovering';
   return hangs(engine) ? 'stuck' : 'ready';
 }
 
@@ -56,9 +56,9 @@ export async function handleAdmin(exchange: Exchange, services: AdminServices): 
     if (method !== 'GET' && method !== 'HEAD') throw new Problem('method_not_allowed');
     exchange.reply(await answer(services));
   } catch (error) {
-    const refusal = error instanceof Problem ? error : new Problem('internal_error');
-    const allow = refusal.code === 'method_not_allowed' ? [['Allow', 'GET, HEAD'] as const] : [];
-    exchange.reply(problem(refusal, request_id), allow);
+    const rejection = error instanceof Problem ? error : new Problem('internal_error');
+    const allow = rejection.code === 'method_not_allowed' ? [['Allow', 'GET, HEAD'] as const] : [];
+    exchange.reply(problem(rejection, request_id), allow);
   }
 }
 

@@ -89,36 +89,39 @@ export class Pipeline {
       return serve(context, route);
     }
     holdBody(context, route);
-    return admission.then((refusal) => {
-      if (refusal) throw refusal;
+    return admission.then((rejection) => {
+      if (rejection) throw rejection;
       return serve(context, route);
     });
   }
 
   #refuse(context: Context, error: unknown): void {
-    const refusal = error instanceof Problem ? error : new Problem('internal_error');
-    const fault = error === refusal || error instanceof ClientLeft ? undefined : error;
-    if (refusal.code === 'method_not_allowed') {
+    const rejection = error instanceof Problem ? error : new Problem('internal_error');
+    const fault = error === rejection || error instanceof ClientLeft ? undefined : error;
+    if (rejection.code === 'method_not_allowed') {
       context.headers.push(['Allow', this.#router.methods(context.exchange.request.path).join(', ')]);
     }
-    if (refusal.status === 503) context.giveBack();
-    this.#reply(context, problem(refusal, context.request_id, context.charge?.retry_s), refusal, fault);
+    if (rejection.status === 503) context.giveBack();
+    this.#reply(context, problem(rejection, context.request_id, context.charge?.retry_s), rejection, fault);
   }
 
-  #reply(context: Context, reply: Reply, refusal?: Problem, fault?: unknown): void {
+  #reply(context: Context, reply: Reply, rejection?: Problem, fault?: unknown): void {
     const { charge, endpoint, exchange, headers } = context;
-    headers.push(['Cache-Control', endpoint && 'document' in endpoint && !refusal ? cacheable : 'no-store']);
+    headers.push([
+      'Cache-Control',
+      endpoint && 'document' in endpoint && !rejection ? cacheable : 'no-store',
+    ]);
     if (charge !== undefined) headers.push(...charge.release());
     // After a 408 the rest of the body may arrive at any time or never (RFC 9110 section 15.5.9).
-    const close = this.#services.readiness.stage === 'draining' || refusal?.code === 'upload_timeout';
+    const close = this.#services.readiness.stage === 'draining' || rejection?.code === 'upload_timeout';
     try {
       const isSent = exchange.reply(reply, headers, close);
       // nginx's status for a client that left.
-      const [status, code] = isSent ? [reply.status, refusal?.code] : [499, 'client_left'];
-      this.#record(context, status, code, refusal, fault);
+      const [status, code] = isSent ? [reply.status, rejection?.code] : [499, 'client_left'];
+      this.#record(context, status, code, rejection, fault);
     } catch (error) {
       // The connection has ended, but the request is still counted, and no rejection stays unhandled.
-      this.#record(context, 500, 'internal_error', refusal, error);
+      this.#record(context, 500, 'internal_error', rejection, error);
     }
     void context.idle.then(() => context.upload?.release());
     this.unanswered -= 1;
@@ -129,7 +132,7 @@ export class Pipeline {
     context: Context,
     status: number,
     code: string | undefined,
-    refusal: Problem | undefined,
+    rejection: Problem | undefined,
     fault: unknown,
   ): void {
     const { charge, endpoint, exchange } = context;
@@ -141,8 +144,8 @@ export class Pipeline {
       route: endpoint?.id ?? 'none',
       status,
       code,
-      field: refusal && fieldOf(refusal),
-      reason: refusal?.reason,
+      field: rejection && fieldOf(rejection),
+      reason: rejection?.reason,
       bytes: exchange.received,
       duration_ms: performance.now() - exchange.started,
       timings_ms: context.timings_ms,
@@ -278,11 +281,11 @@ async function analyse(
       : services.challenges.verify(tokens.get(endpoint.redeems)!, context.owner);
   const further = endpoint.furtherPrice?.(images.length, targets.length) ?? 0;
   if (further > 0 && endpoint.scope !== 'none') {
-    const refusal = await context.charge?.admit(endpoint.scope, further);
+    const rejection = await context.charge?.admit(endpoint.scope, further);
     const burst = context.charge?.key?.burst;
-    if (refusal?.code === 'too_many_images' && burst !== undefined)
+    if (rejection?.code === 'too_many_images' && burst !== undefined)
       throw new Problem('too_many_images', endpoint.tooManyFor?.(burst));
-    if (refusal) throw refusal;
+    if (rejection) throw rejection;
   }
   if (challenge !== undefined) {
     await services.challenges.use(challenge);
@@ -361,9 +364,9 @@ function workOn<Result>(
 /** Records a result. Throws it if it is a rejection. */
 function replyOf(context: Context, answered: Answered, status = 200): Reply {
   context.counts = answered.counts ?? [];
-  const { timings_ms } = 'refusal' in answered ? answered : answered.body;
+  const { timings_ms } = 'rejection' in answered ? answered : answered.body;
   context.timings_ms = timings_ms ?? context.timings_ms;
-  if ('refusal' in answered) throw answered.refusal;
+  if ('rejection' in answered) throw answered.rejection;
   context.decisions = answered.decisions ?? [];
   return json(status, answered.body, timings_ms === undefined ? [] : [serverTiming(timings_ms)]);
 }

@@ -67,7 +67,7 @@ export function openApiDocument(config: Config) {
         },
       },
       headers: headers as Record<string, Header>,
-      schemas: reached('schemas', { ...jsonSchemas(answerSchemas()), ...problemSchemas() }, paths),
+      schemas: reached('schemas', { ...jsonSchemas(responseSchemas()), ...problemSchemas() }, paths),
       examples: reached('examples', recorded(), paths),
     },
   };
@@ -96,7 +96,7 @@ const shared = {
 };
 
 /** All schemas by component name. */
-function answerSchemas(): Record<string, z.ZodType> {
+function responseSchemas(): Record<string, z.ZodType> {
   const own = successes().map(({ name, schema }) => [name, schema] as const);
   return { ...Object.fromEntries(own), EmbeddingsRequest, ...shared };
 }

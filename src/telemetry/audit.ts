@@ -42,7 +42,7 @@ export class AuditLog {
 
   write({ request_id, key_id, route, code, tally: { decisions } }: RequestRecord): void {
     if (!routes.includes(route)) return;
-    const lines = decisions.length > 0 ? decisions : refusalOf(code);
+    const lines = decisions.length > 0 ? decisions : rejectionOf(code);
     if (lines.length === 0) return;
     const common = { time: new Date().toISOString(), request_id, key_id, route, pack: this.#pack };
     this.lines.write(lines.map((decision) => `${JSON.stringify({ ...common, ...decision })}\n`).join(''));
@@ -59,7 +59,7 @@ export class AuditLog {
   }
 }
 
-function refusalOf(code: string | undefined): Decision[] {
+function rejectionOf(code: string | undefined): Decision[] {
   const isDecision = isErrorCode(code) && groups.includes(groupOf(code));
   return isDecision ? [{ refused: code }] : [];
 }

@@ -257,7 +257,7 @@ test('ends jobs that run or arrive while the pool closes together with the worke
   const running = look(pool, images);
   const closed = pool.close();
   await expect(running).rejects.toThrow('exited');
-  expect(pool.answering).toBe(0);
+  expect(pool.available).toBe(0);
   await closed;
   await expect(look(pool, images)).rejects.toMatchObject({ code: 'shutting_down' });
 });

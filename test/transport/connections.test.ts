@@ -78,8 +78,8 @@ test('completes pending uploads at shutdown, and rejects later requests without 
   const large = Buffer.concat([Buffer.from(server.lengthHead(8_000_000)), Buffer.alloc(8_000_000)]);
   kept.write(server.getHead());
   for (const client of silent) client.write(large);
-  const refusals = [(await kept.answers(2))[1]!, ...(await Promise.all(silent.map((one) => one.answer())))];
-  for (const { body, headers } of refusals)
+  const rejections = [(await kept.answers(2))[1]!, ...(await Promise.all(silent.map((one) => one.answer())))];
+  for (const { body, headers } of rejections)
     expect([body.code, headers.get('connection')]).toEqual(['shutting_down', 'close']);
   uploading.write(whole.subarray(-1000));
   const { status, headers } = await uploading.answer();

@@ -27,7 +27,7 @@ const file = (name: string, content: string) => {
 };
 const contentOf = (path: string) => readFileSync(path, 'utf8');
 
-function refusal(files: Pair): UnusableFile {
+function rejection(files: Pair): UnusableFile {
   try {
     readCertificate(files, now());
   } catch (error) {
@@ -84,7 +84,7 @@ describe.skipIf(!hasOpenssl)('a certificate and its key', () => {
       if (uwsLoads) expect(ours).toBe(verdict(app));
       expect(ours).toBe(!['secp256k1', 'RSA-PSS'].includes(kind));
       if (!ours)
-        expect(refusal(files).message).toMatch(/^FACEMATCH_TLS_KEY: .+ holds a key of an unsupported type/);
+        expect(rejection(files).message).toMatch(/^FACEMATCH_TLS_KEY: .+ holds a key of an unsupported type/);
     },
   );
 });
@@ -107,7 +107,7 @@ describe.skipIf(!hasOpenssl)('files that cannot be used', () => {
     ['the key of another', () => ({ ...pair, key: other.key }), /KEY holds the key of another certificate/],
     ['a certificate behind its signer', () => changed('cert', behind), /KEY fits .* not the first of it/],
   ])('give a message with the path and the fix: %s', (_what, files, reason) => {
-    const error = refusal(files());
+    const error = rejection(files());
     expect(error.message.replace(/: the file \S+/, '')).toMatch(reason);
     expect(error.message).toMatch(/^FACEMATCH_TLS_(CERT|KEY): the file .+\. .+\.$/);
     expect(error.message).toContain(folder);

@@ -127,8 +127,8 @@ describe('responses', () => {
     const check = (made: Analysed) => {
       const given = endpoint.redeems === undefined ? made : withFrames(made);
       const answer = answerOf(endpoint, given);
-      if ('refusal' in answer) {
-        expect(answer.refusal).toBeInstanceOf(Problem);
+      if ('rejection' in answer) {
+        expect(answer.rejection).toBeInstanceOf(Problem);
         return;
       }
       schema.parse(answer.body);
@@ -175,7 +175,7 @@ describe('responses', () => {
     fc.assert(
       fc.property(analysed, (given) => {
         const answered = answer(given);
-        if ('refusal' in answered) return;
+        if ('rejection' in answered) return;
         const { match, pairs_compared, confidence_percent } = answered.body as Match;
         const [a, b] = given.outcomes as [Analysis, Analysis];
         expect(pairs_compared).toBeLessThanOrEqual(a.image.faces.length * b.image.faces.length);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { qualityComponents } from '../../src/endpoints/face.ts';
-import { lowQuality, qualityLimits, refusalOfFaces } from '../../src/endpoints/face-quality.ts';
+import { lowQuality, qualityLimits, rejectionOfFaces } from '../../src/endpoints/face-quality.ts';
 import { without } from '../support/without.mjs';
 
 const good = {
@@ -88,15 +88,15 @@ describe('a rejection of faces', () => {
 
   test('is made on request for faces below the threshold, but not for faces without a score', () => {
     const other = { ...rejecting, reject_low_quality: false };
-    expect(refusalOfFaces({ ...other, reject_presentation_attack: false }, poor, asked)).toBeUndefined();
-    expect(refusalOfFaces(rejecting, [{ code: 'unknown_field' }], [asked[0]!, asked[2]!])).toBeUndefined();
-    expect(refusalOfFaces(other, poor, asked)?.extras.errors).toEqual([
+    expect(rejectionOfFaces({ ...other, reject_presentation_attack: false }, poor, asked)).toBeUndefined();
+    expect(rejectionOfFaces(rejecting, [{ code: 'unknown_field' }], [asked[0]!, asked[2]!])).toBeUndefined();
+    expect(rejectionOfFaces(other, poor, asked)?.extras.errors).toEqual([
       { field: 'image1', face_index: 1, live_score: 0.399 },
     ]);
   });
 
   test('lists each image once, with its reasons, and the advice of all warnings', () => {
-    const problem = refusalOfFaces(rejecting, poor, []);
+    const problem = rejectionOfFaces(rejecting, poor, []);
     const both = { field: 'image1', reasons: ['small', 'bright'] };
     expect(problem?.extras.errors).toEqual([both, { field: 'image2', reasons: ['small'] }]);
     for (const { detail } of poor) expect(problem?.extras.detail).toContain(detail);

@@ -53,8 +53,8 @@ interface Sent {
 /** Returns the code of a rejection, or undefined, with Retry-After if present; for a separate request. */
 function ask(gate: Gate, key: string, { scope, after_ms = 0 }: Sent = {}) {
   const charge = new QuotaUse(gate, { peer: '192.0.2.1', headers: new Map([['x-api-key', key]]) });
-  const refusal = charge.admit(scope ?? 'match:basic', 1, now_ms + after_ms) as Problem | undefined;
-  const code = refusal?.code;
+  const rejection = charge.admit(scope ?? 'match:basic', 1, now_ms + after_ms) as Problem | undefined;
+  const code = rejection?.code;
   const [, seconds] = charge.release().find(([name]) => name === 'Retry-After') ?? [];
   return seconds === undefined ? [code] : [code, seconds];
 }

@@ -44,7 +44,7 @@ function readParts(body: Buffer, boundary = 'b', within = limits): ReadPart[] {
 }
 
 /** Returns why it is rejected, and at which byte; other errors are thrown again. */
-function refusalOf(act: () => unknown) {
+function rejectionOf(act: () => unknown) {
   try {
     act();
   } catch (error) {
@@ -108,7 +108,7 @@ describe('the boundary of a Content-Type header', () => {
     ['multipart/form-data; boundary=b; boundary=b', 'bad_boundary'],
     [`multipart/form-data; boundary=${'b'.repeat(71)}`, 'bad_boundary'],
   ])('is rejected in %j: %s', (header, reason) => {
-    expect(refusalOf(() => boundaryOf(header)).reason).toBe(reason);
+    expect(rejectionOf(() => boundaryOf(header)).reason).toBe(reason);
   });
 });
 
@@ -138,7 +138,7 @@ describe('a form', () => {
     ['that has a boundary line where a header should be', crlf('--b', '--b--'), 'bad_header', 5],
     ['that has a boundary line between headers', crlf('--b', a, '--b', '', '--b--'), 'bad_header', 47],
   ])('rejects %s', (_title, body, reason, at) => {
-    expect(refusalOf(() => parseMultipart(bytes(body), 'b', limits))).toMatchObject({ reason, at });
+    expect(rejectionOf(() => parseMultipart(bytes(body), 'b', limits))).toMatchObject({ reason, at });
   });
 });
 
@@ -213,31 +213,34 @@ describe('the headers of a part', () => {
     ['a parameter without a value', [`${disposition}; name`], 'bad_header'],
     ['a parameter without a name', [`${disposition}; ="a"`], 'bad_header'],
   ])('are refused with %s', (_title, headers, reason) => {
-    expect(refusalOf(() => readParts(onePart(headers))).reason).toBe(reason);
+    expect(rejectionOf(() => readParts(onePart(headers))).reason).toBe(reason);
   });
 });
 
 describe('the limits', () => {
   it('allow the maximum number of parts, and not one more', () => {
     expect(readParts(emptyParts(16))).toHaveLength(16);
-    expect(refusalOf(() => readParts(emptyParts(17)))).toMatchObject({ reason: 'too_many_parts' });
+    expect(rejectionOf(() => readParts(emptyParts(17)))).toMatchObject({ reason: 'too_many_parts' });
     expect(readParts(emptyParts(0), 'b', { ...limits, parts: 0 })).toEqual([]);
-    const none = refusalOf(() => readParts(emptyParts(1), 'b', { ...limits, parts: 0 }));
+    const none = rejectionOf(() => readParts(emptyParts(1), 'b', { ...limits, parts: 0 }));
     expect(none.reason).toBe('too_many_parts');
   });
 
   it('allow a thousand lines that only begin like a delimiter, and not one more', () => {
     const lines = (count: number) => oneField('\r\n--bA'.repeat(count));
     expect(readParts(lines(1000))).toHaveLength(1);
-    const refusal = refusalOf(() => readParts(lines(1001)));
-    expect(refusal).toMatchObject({ reason: 'too_many_lookalikes', at: lines(0).indexOf('\r\n\r\n') + 6004 });
+    const rejection = rejectionOf(() => readParts(lines(1001)));
+    expect(rejection).toMatchObject({
+      reason: 'too_many_lookalikes',
+      at: lines(0).indexOf('\r\n\r\n') + 6004,
+    });
   });
 
   it('allow the maximum number of header bytes, and not one more', () => {
     const padding = 'x'.repeat(limits.header_bytes - crlf(a, 'x: ').length);
     expect(readParts(onePart([a, `x: ${padding}`]))).toHaveLength(1);
-    const refusal = refusalOf(() => readParts(onePart([a, `x: ${padding}x`])));
-    expect(refusal).toMatchObject({ reason: 'header_too_large', at: 5 + limits.header_bytes - 1 });
+    const rejection = rejectionOf(() => readParts(onePart([a, `x: ${padding}x`])));
+    expect(rejection).toMatchObject({ reason: 'header_too_large', at: 5 + limits.header_bytes - 1 });
   });
 });
 
@@ -325,7 +328,7 @@ describe('a body of several turns', () => {
   test.each([[1000], [1001]])('allows at most 1000 spaces behind a boundary: %i', (blanks) => {
     const read = () => parseMultipart(bytes(`--b--${' '.repeat(blanks)}`), 'b', limits);
     if (blanks === 1000) expect(read()).toEqual([]);
-    else expect(refusalOf(read)).toMatchObject({ reason: 'too_much_padding' });
+    else expect(rejectionOf(read)).toMatchObject({ reason: 'too_much_padding' });
   });
 });
 
@@ -521,8 +524,8 @@ describe.each([1, 7578, 2046])('with seed %i', (seed) => {
       expect(boundaryOf(content_type)).toBe(boundary);
       expect(normalised(readOrRefuse(form))).toEqual(normalised(await readWithBusboy(body, content_type)));
       const short = body.subarray(0, Math.floor(share * body.lastIndexOf(`--${boundary}--`, 'latin1')));
-      const refusal = refusalOf(() => parseMultipart(short, boundary, limits));
-      expect(refusal).toMatchObject({ reason: 'truncated', at: short.length });
+      const rejection = rejectionOf(() => parseMultipart(short, boundary, limits));
+      expect(rejection).toMatchObject({ reason: 'truncated', at: short.length });
     });
     await fc.assert(property, how);
   });

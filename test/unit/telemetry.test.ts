@@ -49,9 +49,11 @@ test('counts no rejection and creates no series for a code outside the table', a
   const metrics = metricsOf();
   metrics.observe({ ...record, status: 499, code: 'client_left' });
   metrics.observe({ ...record, status: 503, code: 'overloaded' });
-  const refusals = (await seriesOf(metrics)).filter((line) => line.startsWith('facematch_rejections_total'));
-  expect(refusals).toHaveLength(Object.keys(errorTable).length);
-  expect(refusals.filter((line) => !line.endsWith(' 0'))).toEqual([
+  const rejections = (await seriesOf(metrics)).filter((line) =>
+    line.startsWith('facematch_rejections_total'),
+  );
+  expect(rejections).toHaveLength(Object.keys(errorTable).length);
+  expect(rejections.filter((line) => !line.endsWith(' 0'))).toEqual([
     'facematch_rejections_total{reason="load",code="overloaded"} 1',
   ]);
 });

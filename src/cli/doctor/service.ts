@@ -192,7 +192,7 @@ async function listening(
   return fail(what, `${place} ${fault}`, cure!);
 }
 
-const answerLimit_ms = 2_000;
+const replyTimeout_ms = 2_000;
 
 /** The service responds to this path with a problem of its own type, the admin listener with its stage. */
 async function isFacematch(host: string, port: number, tls: boolean): Promise<boolean> {
@@ -212,7 +212,7 @@ async function isFacematch(host: string, port: number, tls: boolean): Promise<bo
 /** fetch is not used: when a server closes at once, undici 6 waits without keeping the process alive. */
 function answerOf(host: string, port: number, tls: boolean): Promise<string> {
   return new Promise((resolve, reject) => {
-    const signal = AbortSignal.timeout(answerLimit_ms);
+    const signal = AbortSignal.timeout(replyTimeout_ms);
     // The certificate need not be trusted, because no secret is sent.
     const options = { host, port, path: '/readyz', agent: false, signal, rejectUnauthorized: false } as const;
     const ask = tls ? getByTls : get;

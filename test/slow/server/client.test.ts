@@ -66,7 +66,7 @@ async function answeredDuring(act: () => Promise<unknown>): Promise<Record<strin
   return Object.fromEntries(more.filter(([, count]) => count !== 0));
 }
 
-const refusals = (code: string) => `facematch_rejections_total{reason="load",code="${code}"}`;
+const rejections = (code: string) => `facematch_rejections_total{reason="load",code="${code}"}`;
 
 describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passing }) => {
   test('reports an invalid key, and sends one request', async () => {
@@ -109,9 +109,9 @@ describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passin
     await server.metricBecomes('facematch_workers_busy', 1);
     held.push(server.match(twoPhotos()));
     await server.metricBecomes('facematch_queue_depth', 1);
-    const before = await server.metric(refusals('overloaded'));
+    const before = await server.metric(rejections('overloaded'));
     const told = ask('two.jpg', way());
-    await server.metricBecomes(refusals('overloaded'), before + 1);
+    await server.metricBecomes(rejections('overloaded'), before + 1);
     gate.open();
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200]);
     expect(await told).toMatchObject({ match: true });

@@ -43,8 +43,8 @@ export class DemoPage {
     page.on('pageerror', ({ message }) => this.faults.push(`error: ${message}`));
     page.on('console', (message) => {
       // Chromium reports every response of 400 and above here.
-      const refusal = message.text().startsWith('Failed to load resource');
-      if (!refusal && ['error', 'warning'].includes(message.type())) this.faults.push(message.text());
+      const rejection = message.text().startsWith('Failed to load resource');
+      if (!rejection && ['error', 'warning'].includes(message.type())) this.faults.push(message.text());
     });
     page.on('request', (request) => {
       const url = request.url();
