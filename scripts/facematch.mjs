@@ -9,19 +9,20 @@ const platform = `@facematch/${process.platform}-${process.arch}`;
 
 // JavaScript that an old Node can read, unlike the program. A clone that was not built has it only in `src`.
 const { installation, repair } = await part('config/installation.mjs');
+const { kind } = installation();
 const { unmetRequirement } = await part('cli/system-requirements.mjs');
 
 // The doctor itself reports unsupported systems, and all other problems.
 const isDoctor = process.argv[2] === 'doctor';
-const unmet = isDoctor ? undefined : unmetRequirement();
+const unmet = isDoctor ? undefined : unmetRequirement(kind);
 
 if (unmet !== undefined) fail(unmet);
 else if (!existsSync(program)) fail(`The program has not been built. Run: ${repair('program')}`);
 else if (!hasAddon() && !isDoctor) {
   // In a clone it is built, in a package it is a file of another package, which npm omits with
   // --omit=optional.
-  const isClone = installation().kind === 'clone';
-  const fault = isClone ? 'The native addon has not been built' : `The package ${platform} is not installed`;
+  const fault =
+    kind === 'clone' ? 'The native addon has not been built' : `The package ${platform} is not installed`;
   fail(`${fault}. Run: ${repair('addon')}`);
 } else await start();
 

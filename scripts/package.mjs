@@ -4,7 +4,8 @@
 //   @facematch/client     the client for Node alone
 //   @facematch/lab        the laboratory's commands, for whoever installs it beside the first
 // and a list of all parts for the platform, facematch-VERSION-PLATFORM.cdx.json.
-// One addon for every Node (Node-API), with OpenCV and the codecs linked in from pinned sources. Nothing is published.
+// One addon for every Node (Node-API) and every glibc from Debian 11's on, with OpenCV and the codecs linked in from pinned sources.
+// Nothing is published.
 //   node scripts/package.mjs [--only STEP,STEP…] [--registry]
 // --only      these of libraries, addon, platform, program-files, program, client, lab, sbom: the Dockerfile's layers
 // --registry  facematch asks for the packages of all platforms by name. Without it nobody else's registry is asked for one:
@@ -15,7 +16,15 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { notices } from './lib/notices.mjs';
-import { ask, run, SetupError, withProgress } from './lib/run.mjs';
+import {
+  cxxLicences,
+  oldCxx,
+  oldLibcFacts,
+  oldLibcFlags,
+  requireKnownSymbols,
+  requireOldSystem,
+} from './lib/old-libc.mjs';
+import { ask, hashOf, isStamped, run, SetupError, withProgress, writeStamp } from './lib/run.mjs';
 import { sbom } from './lib/sbom.mjs';
 import { staticLibraries } from './lib/static-libraries.mjs';
 import { liftUws, uwsBuilds, uwsFolder } from './lib/uws.mjs';
@@ -49,10 +58,25 @@ function copy(from, folder, to = from) {
 
 async function addon() {
   const libraries = await staticLibraries();
-  const env = { OPENCV_DIR: libraries, CMAKE_PREFIX_PATH: libraries };
+  const { compile: flags, link: LDFLAGS } = await oldLibcFlags();
+  const env = {
+    OPENCV_DIR: libraries,
+    CMAKE_PREFIX_PATH: libraries,
+    // Not CFLAGS and CXXFLAGS, in whose place cmake-js passes flags of its own.
+    CC: `cc ${flags}`,
+    CXX: `c++ ${flags}`,
+    LDFLAGS,
+  };
+  // CMake reads such flags once, when it makes the tree.
+  const stamp = `${out}/addon/.stamp`;
+  const hash = hashOf([], [...oldLibcFacts(), env.CXX, LDFLAGS]);
+  if (!isStamped(stamp, hash)) rmSync(`${out}/addon`, { recursive: true, force: true });
   const options = ['--CDFACEMATCH_PACKAGE=ON', '--parallel', String(availableParallelism())];
   const compile = ['compile', '--out', `${out}/addon`, ...options];
   await run(process.execPath, ['node_modules/cmake-js/bin/cmake-js', ...compile], { env, cure });
+  writeStamp(stamp, hash);
+  requireOldSystem(`${out}/addon/Release/facematch.node`);
+  requireKnownSymbols(`${out}/addon/Release/facematch.node`);
   if (readFileSync(`${out}/addon/Release/facematch.node`).includes(resolve('.')))
     throw new Error('The addon has the path of the folder that it was built in');
 }
@@ -69,16 +93,20 @@ function writePackage(folder, members, notices = ['LICENSE', 'THIRD_PARTY_NOTICE
 async function platformPackage() {
   const folder = join(out, platform);
   rmSync(folder, { recursive: true, force: true });
-  for (const build of uwsBuilds.filter(({ system }) => system.startsWith(`${platform}-`)))
+  for (const build of uwsBuilds.filter(({ system }) => system.startsWith(`${platform}-`))) {
     await liftUws(build, join(folder, uwsFolder));
+    requireOldSystem(join(folder, uwsFolder, build.folder, 'uws.node'), { GLIBC: build.glibc });
+  }
   copy(`${out}/addon/Release/facematch.node`, folder, 'build/addon/Release/facematch.node');
   const ort = `node_modules/onnxruntime-node/bin/napi-v6/${process.platform}/${process.arch}/libonnxruntime.so.1`;
+  requireOldSystem(ort, oldCxx);
   copy(ort, folder, 'build/addon/Release/libonnxruntime.so.1');
   copy(pack, folder);
   for (const name of samples)
     copy(`node_modules/@vladmandic/face-api/demo/${name}`, folder, `samples/${name}`);
   copy('node_modules/@vladmandic/face-api/LICENSE', folder, 'samples/LICENSE');
   copy('.cache/static/licences', folder, 'licences');
+  for (const [name, file] of Object.entries(cxxLicences)) copy(file, folder, `licences/${name}`);
   const terms = await notices();
   for (const file of readdirSync(terms).filter((name) => !/^(?:\.|api-reference)/.test(name)))
     copy(join(terms, file), folder, `licences/${file}`);

@@ -69,9 +69,13 @@ export async function waitForLock(act, { limit_ms = lockWait_ms, retry_ms = lock
   }
 }
 
+/** All files of packages of one release of Debian, by its code name. */
+export const unpackPackages = (names, release, target, cure) =>
+  unpack({ names, release, files: ['.'] }, target, cure);
+
 /** Packages of Debian's next release, all of each. */
 export const unpackFromNextRelease = (names, target, cure) =>
-  unpack({ names, release: nextRelease, files: ['.'] }, target, cure);
+  unpackPackages(names, nextRelease, target, cure);
 
 /** Single files of one package of the running release. */
 export const unpackFiles = (name, files, target, cure) =>

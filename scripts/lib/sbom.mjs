@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { apiReference } from './lift.mjs';
 import { insideUws, referenceParts } from './notices.mjs';
+import { cxxLibrary } from './old-libc.mjs';
 import { libraries } from './static-libraries.mjs';
 import { uwsBuilds } from './uws.mjs';
 
@@ -57,7 +58,12 @@ function nativeParts(platform) {
       hashes: [{ alg: 'SHA-256', content: build.sha256 }],
       components: insideUws.map(component),
     }));
-  return [...linked, { ...runtime, purl: npmAddress('onnxruntime-node', version) }, ...uws];
+  return [
+    ...linked,
+    component(cxxLibrary),
+    { ...runtime, purl: npmAddress('onnxruntime-node', version) },
+    ...uws,
+  ];
 }
 
 function pageParts() {

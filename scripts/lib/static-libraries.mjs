@@ -4,6 +4,7 @@ import { cpSync, mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { installPackages, isDebian, missingPackages, unpackSource } from './debian.mjs';
+import { oldLibcFacts, oldLibcFlags } from './old-libc.mjs';
 import { hashOf, isStamped, run, writeStamp } from './run.mjs';
 
 /** CMake options that are switched off: words, each after the same prefix. */
@@ -109,13 +110,14 @@ export async function staticLibraries() {
     options,
     blank,
   }));
-  const hash = hashOf([], [JSON.stringify(built), hardening, prefixMap, process.arch]);
+  const hash = hashOf([], [JSON.stringify(built), hardening, prefixMap, ...oldLibcFacts()]);
   if (isStamped(stamp, hash)) return folder;
   const missing = isDebian() ? missingPackages(['nasm', 'cmake', 'ninja-build', 'xz-utils']) : [];
   if (missing.length > 0) await installPackages(missing);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const flags = `${hardening} ${prefixMap}${process.cwd()}=.`;
+  const { compile, link } = await oldLibcFlags();
+  const flags = `${hardening} ${prefixMap}${process.cwd()}=. ${compile}`;
   for (const { name, options, empty, licences, blank, ...source } of libraries) {
     const work = resolve('.cache', `static-${name}`);
     await unpackSource(source, join(work, 'source'), cure);
@@ -139,6 +141,8 @@ export async function staticLibraries() {
       CMAKE_POLICY_VERSION_MINIMUM: '3.5',
       CMAKE_C_FLAGS: flags,
       CMAKE_CXX_FLAGS: flags,
+      CMAKE_EXE_LINKER_FLAGS: link,
+      CMAKE_SHARED_LINKER_FLAGS: link,
     };
     const defined = Object.entries(configure).map(([name, value]) => `-D${name}=${value}`);
     const place = ['-S', join(work, 'source'), '-B', built, '-G', 'Ninja'];

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { apiReference } from './lift.mjs';
 import { table } from './markdown.mjs';
 import { insideUws } from './notices.mjs';
+import { cxxLibrary } from './old-libc.mjs';
 import { libraries } from './static-libraries.mjs';
 import { uwsBuilds } from './uws.mjs';
 
@@ -77,7 +78,8 @@ function librariesTable() {
   const row =
     (inside) =>
     ({ name, debian = '', licence, copyright }) => [name, inside, debian, licence, copyright];
-  const works = [...libraries.map(row('the addon')), ...insideUws.map(row('the binaries of µWebSockets.js'))];
+  const linked = [...libraries, { ...cxxLibrary, debian: 'g++' }];
+  const works = [...linked.map(row('the addon')), ...insideUws.map(row('the binaries of µWebSockets.js'))];
   return table(['work', 'inside', 'Debian package', 'licence', 'copyright'], works);
 }
 

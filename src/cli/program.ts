@@ -63,7 +63,8 @@ function registerServe(program: Command): void {
     .description('start the HTTP server')
     .action(async () => {
       const { unmetRequirement } = await import('./system-requirements.mjs');
-      const unfit = unmetRequirement();
+      const { installation } = await import('../config/installation.mjs');
+      const unfit = unmetRequirement(installation().kind);
       if (unfit !== undefined) throw new Error(unfit);
       const { main } = await import('../main.ts');
       await main();

@@ -16,6 +16,12 @@ export const releases = [
 export const processors = ['x64', 'arm64'];
 /** That of ONNX Runtime. */
 export const leastGlibc = '2.28';
+/** That of the addon in the npm packages, which are built against it: Debian 11's. */
+export const packageGlibc = '2.31';
+
+/** A clone is compiled for the machine's own C library. */
+export const glibcFor = (/** @type {'clone' | 'package' | 'container'} */ kind) =>
+  kind === 'package' ? packageGlibc : leastGlibc;
 
 const oldest = releases[0];
 
@@ -50,11 +56,12 @@ const otherSystems = {
 };
 
 /**
- * What is in the way and what mends it; undefined when nothing is. Systems come first: no other Node would help there.
+ * What is in the way and what mends it; undefined when nothing is. Systems come first: no other Node would help there. `least` is the
+ * oldest glibc that is supported.
  * @param {{ platform: string, arch: string, node: string, glibc: string | undefined, runtime?: string | undefined }} machine
  * @returns {{ fault: string, cure: string } | undefined}
  */
-export function judge({ platform, arch, node, glibc, runtime }) {
+export function judge({ platform, arch, node, glibc, runtime }, least = leastGlibc) {
   if (platform !== 'linux') {
     const other = platform === 'darwin' || platform === 'win32' ? otherSystems[platform] : undefined;
     const fault = `there is no build for ${other?.name ?? platform}, only for Linux with glibc`;
@@ -65,22 +72,25 @@ export function judge({ platform, arch, node, glibc, runtime }) {
     const cure = `Start it with Node ${recommended}: node node_modules/facematch/scripts/facematch.mjs (in a clone: node scripts/facematch.mjs)`;
     return { fault: `${name} is not supported`, cure };
   }
-  const least = releases.find((candidate) => major(candidate.node) === major(node))?.node ?? oldest.node;
-  if (!atLeast(node, least)) {
-    const update = major(least) === major(node) ? `, or Node ${least} or later of ${major(least)}` : '';
+  const first = releases.find((candidate) => major(candidate.node) === major(node))?.node ?? oldest.node;
+  if (!atLeast(node, first)) {
+    const update = major(first) === major(node) ? `, or Node ${first} or later of ${major(first)}` : '';
     return { fault: `Node ${node} is too old`, cure: `Install Node ${recommended}${update}` };
   }
-  const system = `Use a Linux on ${processors.join(' or ')} with glibc ${leastGlibc} or later, such as Debian 12 or 13`;
+  const system = `Use a Linux on ${processors.join(' or ')} with glibc ${least} or later, such as Debian 12 or 13`;
   if (!processors.includes(arch)) return { fault: `nothing is built for ${arch} processors`, cure: system };
   if (glibc === undefined)
     return { fault: 'the C library is not glibc (Alpine Linux?)', cure: `${system}, or ${container}` };
-  if (!atLeast(glibc, leastGlibc))
+  if (!atLeast(glibc, least))
     return { fault: `glibc ${glibc} is too old`, cure: `${system}, or ${container}` };
   return undefined;
 }
 
-/** One sentence for people about what is in the way on this machine; undefined when nothing is. */
-export function unmetRequirement() {
-  const unfit = judge(thisMachine());
+/**
+ * One sentence for people about what is in the way on this machine; undefined when nothing is.
+ * @param {'clone' | 'package' | 'container'} [kind]
+ */
+export function unmetRequirement(kind = 'clone') {
+  const unfit = judge(thisMachine(), glibcFor(kind));
   return unfit && `facematch does not run here: ${unfit.fault}. ${unfit.cure}.`;
 }

@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { describeFinding, examine, fail, ok } from '../../src/cli/doctor/finding.ts';
 import { addonCure, judgeCpu } from '../../src/cli/doctor/machine.ts';
 import {
+  glibcFor,
   judge,
   leastGlibc,
   releases,
@@ -23,6 +24,8 @@ const uwsBuilds: { system: string; folder: string; glibc: string }[] = (
   await import(projectPath('scripts/lib/uws.mjs'))
 ).uwsBuilds;
 
+const { oldCxx, oldSystem, requireOldSystem } = await import(projectPath('scripts/lib/old-libc.mjs'));
+
 /**
  * Compares the table of src/cli/system-requirements.mjs with the packages, docs/deployment.md and
  * package.json, and tests its messages.
@@ -38,9 +41,25 @@ function glibcOf(file: string): string {
   return sorted([...names].map(([, version]) => version!)).at(-1)!;
 }
 
+const onnxRuntime = inPackage(`onnxruntime-node/bin/napi-v6/linux/${process.arch}/libonnxruntime.so.1`);
+
 test('has the minimum glibc of ONNX Runtime in the table', () => {
-  const library = `onnxruntime-node/bin/napi-v6/linux/${process.arch}/libonnxruntime.so.1`;
-  expect(glibcOf(inPackage(library))).toBe(leastGlibc);
+  expect(glibcOf(onnxRuntime)).toBe(leastGlibc);
+});
+
+describe('packaging', () => {
+  test('accepts a library that Debian 11 can load', () => {
+    expect(() => requireOldSystem(onnxRuntime, oldCxx)).not.toThrow();
+  });
+
+  test('rejects a library that needs a newer glibc, and names the symbol', () => {
+    const older = { ...oldCxx, GLIBC: '2.27' };
+    expect(() => requireOldSystem(onnxRuntime, older)).toThrow(/GLIBC_2\.27.*: fcntl64@GLIBC_2\.28$/);
+  });
+
+  test('rejects a library that needs the C++ library where it must be linked in', () => {
+    expect(() => requireOldSystem(onnxRuntime, oldSystem)).toThrow(/@GLIBCXX_3\.4/);
+  });
 });
 
 describe('µWebSockets.js', () => {
@@ -106,6 +125,12 @@ describe('a machine', () => {
     [{ arch: 'riscv64' }, 'nothing is built for riscv64 processors', expect.stringContaining('arm64')],
   ])('is unsupported with %j, and the message says what to do', (difference, fault, cure) => {
     expect(judge({ ...debian12, ...difference })).toEqual({ fault, cure });
+  });
+
+  test('needs a newer glibc for the packages than for a clone', () => {
+    const old = { ...debian12, glibc: '2.30' };
+    expect(judge(old, glibcFor('clone'))).toBeUndefined();
+    expect(judge(old, glibcFor('package'))?.fault).toBe('glibc 2.30 is too old');
   });
 
   test('is supported if it runs the tests', () => {

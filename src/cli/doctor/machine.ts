@@ -6,11 +6,11 @@ import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { surveySettings, unknownVariables, uwsKeepAlive_s, variableOf } from '../../config/config.ts';
-import { repair } from '../../config/installation.mjs';
+import { installation, repair } from '../../config/installation.mjs';
 import { cpuLimit, moreFiles } from '../../config/machine.ts';
 import { addonFile, projectPath, uwsFolder } from '../../config/paths.ts';
 import { connectionsThatFit, fewConnections } from '../../server/listeners.ts';
-import { judge, thisMachine } from '../system-requirements.mjs';
+import { glibcFor, judge, thisMachine } from '../system-requirements.mjs';
 import { count } from '../terminal.ts';
 import { type Checks, type Finding, fail, firstLine, ok, unknown, warning } from './finding.ts';
 import type { Answer, Probes } from './probe.ts';
@@ -21,7 +21,7 @@ export const machineChecks: Checks = {
   machine() {
     const machine = thisMachine();
     const { platform, arch, node, glibc } = machine;
-    const unfit = judge(machine);
+    const unfit = judge(machine, glibcFor(installation().kind));
     if (unfit !== undefined) return [fail('machine', unfit.fault, unfit.cure)];
     return [ok('machine', `Node ${node} on ${platform} ${arch}, glibc ${glibc}`)];
   },
