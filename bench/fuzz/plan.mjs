@@ -25,7 +25,7 @@ const asJson = { 'content-type': 'application/json' };
 const pipelinable = heads.oddRequestLines.filter((line) => line.startsWith('GET '));
 
 /**
- * Of each kind its weight, its bytes by a generator and the world (key, images), and what it expects. A request with inference
+ * Each kind has a weight, a generator of its bytes from the world (key, images), and an expected result. A request with inference
  * costs as much as a hundred others; among 100,000 requests there are still thousands of them.
  *   ok        200
  *   answer    any answer except 5xx

@@ -1,9 +1,9 @@
-// Does facematch run on this machine? Asked before anything is downloaded or built, and by whoever starts a server. Node's
-// built-ins only, and JavaScript: scripts/setup.mjs asks it before there are packages or a compiler.
+// Checks that facematch runs on this machine, before anything is downloaded or built, and when a server starts. It is
+// JavaScript and imports only Node's built-ins, because scripts/setup.mjs runs it before there are packages or a compiler.
 
 /**
- * The releases of Node: the first version that runs facematch, and the least glibc with which set-up has a binary of µWebSockets.js for it on
- * x64; elsewhere HTTP is served by node:http. The table of docs/deployment.md and `engines` say the same;
+ * The releases of Node: the first version that runs facematch, and the minimum glibc for the µWebSockets.js binary that set-up has for it
+ * on x64; without one the server uses node:http. The table of docs/deployment.md and `engines` say the same;
  * test/unit/system-requirements.test.ts compares all of them with the packages.
  */
 export const releases = [

@@ -21,8 +21,8 @@ function findRoot() {
 export const containerMark = '.container-image';
 
 /**
- * `hasRegistry`: whether the package was made for a registry that has our other packages (npm run package -- --registry). Without
- * it their names belong to nobody, so a message must name the files and never `npm install NAME`.
+ * `hasRegistry`: true if the package was made for a registry that has the project's other packages (npm run package -- --registry).
+ * Otherwise their names are unclaimed, so a message must name the files and never `npm install NAME`.
  * @typedef {{ kind: 'clone' | 'package' | 'container', version: string, platform: string, hasRegistry: boolean }} Installation
  */
 
