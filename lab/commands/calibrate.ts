@@ -29,7 +29,7 @@ export function registerCalibrate(program: Command): void {
     )
     .option(
       '--occluded <name=dir...>',
-      "people with covered nose and mouth, also for the occlusion score; use the set's name for people of another set",
+      'people with covered nose and mouth, also for the occlusion score; images of people of another set go under its name',
       parseSetFolder,
     )
     .option('--without-people <dir...>', 'folders of images without people, for the human check')
