@@ -25,12 +25,8 @@ const keyRecord = z.strictObject({
 
 export type KeyRecord = z.infer<typeof keyRecord>;
 
-const keyFile = z.strictObject({
-  version: z.literal(1),
-  keys: z.array(keyRecord).refine((keys) => new Set(keys.map(({ id }) => id)).size === keys.length, {
-    error: 'two keys have the same id',
-  }),
-});
+/** Records are validated one by one, so that a large file can be read in turns. */
+const keyFile = z.strictObject({ version: z.literal(1), keys: z.array(z.unknown()) });
 
 const what = 'The key file';
 const howToCreate = 'Make a key with: npx facematch keys create --name NAME';
@@ -75,19 +71,62 @@ function isOnReadOnlyMount(file: string): boolean {
 
 /** Throws UnusableFile. */
 export function recordsOf(file: string, text: string): KeyRecord[] {
-  const cure = 'Correct it, or restore it from a backup.';
+  const turns = readRecords(file, text);
+  for (;;) {
+    const { done, value } = turns.next();
+    if (done) return value;
+  }
+}
+
+/**
+ * Does the same in turns of the event loop, so that requests do not wait for a file with thousands of keys.
+ * Rejects only with UnusableFile.
+ */
+export async function recordsInTurns(file: string, text: string): Promise<KeyRecord[]> {
+  const turns = readRecords(file, text);
+  for (;;) {
+    const { done, value } = turns.next();
+    if (done) return value;
+    await new Promise(setImmediate);
+  }
+}
+
+/** Number of records that are validated in one turn, in about a millisecond. */
+const recordsPerTurn = 100;
+
+/** Yields at the end of a turn. */
+function* readRecords(file: string, text: string): Generator<void, KeyRecord[]> {
   let json: unknown;
+  yield;
   try {
     json = JSON.parse(withoutMark(text));
   } catch {
     // V8's own message is omitted, because it quotes the text, and hashes do not belong in a log.
     throw keyFileFault(file, 'is not valid JSON', cure);
   }
-  const result = keyFile.safeParse(json);
-  if (result.success) return result.data.keys;
-  const [issue] = result.error.issues;
-  const where = issue === undefined || issue.path.length === 0 ? 'the top level' : issue.path.join('.');
-  throw keyFileFault(file, `is not a key file: at ${where}, ${issue?.message}`, cure);
+  const outer = keyFile.safeParse(json);
+  if (!outer.success) throw notAKeyFile(file, outer.error);
+  const records: KeyRecord[] = [];
+  const ids = new Set<string>();
+  for (const [at, sent] of outer.data.keys.entries()) {
+    if (at % recordsPerTurn === 0) yield;
+    const { success, data, error } = keyRecord.safeParse(sent);
+    if (!success) throw notAKeyFile(file, error, ['keys', at]);
+    records.push(data);
+    ids.add(data.id);
+  }
+  if (ids.size < records.length) throw keyFileFault(file, `${notOne} keys, two keys have the same id`, cure);
+  yield;
+  return records;
+}
+
+const cure = 'Correct it, or restore it from a backup.';
+const notOne = 'is not a key file: at';
+
+function notAKeyFile(file: string, { issues: [issue] }: z.ZodError, place: PropertyKey[] = []): UnusableFile {
+  const path = [...place, ...(issue?.path ?? [])];
+  const where = path.length === 0 ? 'the top level' : path.join('.');
+  return keyFileFault(file, `${notOne} ${where}, ${issue?.message}`, cure);
 }
 
 /** Quotes a path for a POSIX shell where needed. */

@@ -3,7 +3,7 @@ import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { UnusableFile } from '../config/file.ts';
-import { type KeyRecord, keyFileFault, readPrivate, recordsOf } from './key-file.ts';
+import { type KeyRecord, keyFileFault, readPrivate, recordsInTurns, recordsOf } from './key-file.ts';
 import { endOf, keyHash, keyId } from './keys.ts';
 
 export type ApiKey = Readonly<Pick<KeyRecord, 'id' | 'name' | 'scopes' | 'rate' | 'burst' | 'concurrent'>>;
@@ -105,7 +105,8 @@ export class KeyStore {
       if (waited < max_polls && !(stable && waited > wanted)) continue;
       waited = 0;
       wanted = 2 * wanted + 1;
-      const reason = this.#reload();
+      const reason = await this.#reload();
+      if (this.#closed) return;
       this.stale = reason !== undefined;
       if (reason !== undefined && reason !== reported) {
         this.#log.warn({ reason }, 'the key file was not taken over; the keys before it stay in force');
@@ -115,10 +116,10 @@ export class KeyStore {
   }
 
   /** Reads the file again. Returns the error message if it cannot be used, otherwise undefined. */
-  #reload(): string | undefined {
+  async #reload(): Promise<string | undefined> {
     try {
       const { text, stats } = readPrivate(this.#file);
-      this.#entries = entriesOf(recordsOf(this.#file, text));
+      this.#entries = entriesOf(await recordsInTurns(this.#file, text));
       this.#loaded = identity(stats);
     } catch (error) {
       return error instanceof UnusableFile ? error.reason : 'cannot be read';
