@@ -97,7 +97,7 @@ export const errorTable = {
     status: 400,
     title: 'A file was sent under an unknown name',
     detail: 'Send images under the names that the endpoint has; "field" is the one that it does not have.',
-    requests: 'images',
+    requests: 'body',
     members: ['field'],
   },
   invalid_challenge: {

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { accuracyModes } from '../engine/addon.ts';
+import { holdsImage } from '../engine/file-kind.ts';
 import type { WorkerTools } from '../engine/jobs.ts';
 import { JsonScan } from '../engine/json-scan.ts';
-import { describeSent } from '../engine/sent-words.ts';
+import { describeSent, shortName } from '../engine/sent-words.ts';
 import { Problem } from '../errors.ts';
 import { type Person, personsOf } from '../scoring/persons.ts';
 import { dot, type Similarity, similarityOf } from '../scoring/similarity.ts';
@@ -170,17 +171,36 @@ export function compareEmbeddings(
  */
 function checkJson(bytes: Buffer): void {
   const json = new JsonScan(bytes, Number.POSITIVE_INFINITY, maxValues);
+  const skipKnown = (known: z.ZodObject, place: string) => (name: string) => {
+    if (Object.hasOwn(known.shape, name)) return json.skip();
+    json.skip((start) => {
+      if (holdsImage(bytes.subarray(start))) throw unknownFile(`${place}/${name}`);
+    });
+  };
   const readCandidates = () => {
     let count = 0;
     json.array(() => {
       if (++count > maxCandidates) throw wrongMember('/candidates', candidatesExpected);
-      json.skip();
+      if (json.peek() === '{') json.object(skipKnown(Candidate, `/candidates/${count - 1}`));
+      else json.skip();
     });
   };
+  const skipMember = skipKnown(EmbeddingsRequest, '');
   if (json.peek() !== '{') json.skip();
-  else json.object((name) => (name === 'candidates' && json.peek() === '[' ? readCandidates() : json.skip()));
+  else
+    json.object((name) =>
+      name === 'candidates' && json.peek() === '[' ? readCandidates() : skipMember(name),
+    );
   json.end();
 }
+
+/** A photo is never ignored, so that a client does not take it for a compared image. */
+const unknownFile = (pointer: string) =>
+  new Problem('unknown_file', {
+    detail:
+      'This endpoint compares embeddings and accepts no images. Get the embedding of an image from embed.',
+    field: shortName(pointer),
+  });
 
 const optionalIn = ({ shape }: z.ZodObject) =>
   Object.keys(shape).filter((name) => (shape[name] as z.ZodType).safeParse(undefined).success);

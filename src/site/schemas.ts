@@ -107,7 +107,11 @@ const ownSchemas: Partial<Record<ErrorCode, z.ZodRawShape>> = {
   embedding_mismatch: { expected: z.string().describe('Pack and version of this server') },
   invalid_embedding: { field: z.string().describe('JSON pointer to the embedding (RFC 6901)') },
   duplicate_field: { field: field(fieldNames) },
-  unknown_file: { field: z.string().describe('The name under which the file was sent') },
+  unknown_file: {
+    field: z
+      .string()
+      .describe('Name under which the file was sent; with embeddings, a JSON pointer to the member'),
+  },
   no_face_found: {
     errors: faultList.describe('One for each image with an error, in form order'),
   },

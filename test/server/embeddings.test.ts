@@ -97,6 +97,17 @@ test('names at most some of many unknown members', async () => {
   expect([status, body.warnings.length]).toEqual([200, 16]);
 });
 
+test.each<[place: string, member: (photo: string) => Json, field: string]>([
+  ['the request', (photo) => ({ photo }), '/photo'],
+  ['a list', (photo) => ({ photos: [1, [{ photo }]] }), '/photos'],
+  ['a candidate', (photo) => ({ candidates: [{ id: 'a', embedding: zeros, photo }] }), '/candidates/0/photo'],
+])('rejects a photo under an unknown name in %s', async (_place, member, field) => {
+  const photo = samples.one.toString('base64');
+  for (const text of [photo, `data:image/jpeg;base64,${photo}`]) {
+    expectProblem(await ask(member(text)), 'unknown_file', { field });
+  }
+});
+
 const candidate = (id: string, embedding = zeros) => ({ candidates: [{ id, embedding }] });
 const several = (embeddings: Json[], embedding?: string) => ({
   candidates: [{ id: 'a', embeddings, embedding }],
