@@ -31,6 +31,8 @@ const attributes = {
   'ul.endpoints': { tabindex: '0' },
   // Occurs for each operation under the same name.
   '.response-card[role="region"]': { role: 'group' },
+  // Scalar's placeholder of a secret looks like a key.
+  'input[placeholder^="QUxM"]': { placeholder: 'your API key' },
 };
 
 /**
@@ -52,7 +54,7 @@ new MutationObserver(() => {
   for (const [selector, given] of attributes)
     for (const element of place.querySelectorAll(selector))
       for (const [name, value] of Object.entries(given))
-        if (!element.hasAttribute(name) || name === 'role') element.setAttribute(name, value);
+        if (!element.hasAttribute(name) || name === 'role' || name === 'placeholder') element.setAttribute(name, value);
   // Under the mouse they show the language of what they copy, twice: a hidden one makes room.
   for (const button of place.querySelectorAll('.scalar-code-copy')) {
     const language = button.querySelector('span > span:first-child:not(:only-child)')?.textContent ?? '';

@@ -92,6 +92,12 @@ describe.skipIf(chromiumFile === undefined)("the API's page", () => {
       expect(JSON.stringify(kept)).not.toContain(session.server.key);
     }));
 
+  test('says in the empty key field what belongs there', () =>
+    visit(docs, async ({ page }) => {
+      await page.getByPlaceholder('your API key').first().waitFor();
+      expect(await page.locator('[placeholder^="QUxM"]').count()).toBe(0);
+    }));
+
   test('has samples in three languages, on a phone too, and leads to the demo', () =>
     visit(
       docs,
