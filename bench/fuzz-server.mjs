@@ -73,7 +73,7 @@ const server = await startServer({
     // Large enough for all clients at once, because one against sixteen counts as many images.
     FACEMATCH_QUEUE_CAPACITY: '200',
     FACEMATCH_ENDPOINTS: endpointIds.join(','),
-    FACEMATCH_IDLE_TIMEOUT_S: '2',
+    FACEMATCH_UPLOAD_IDLE_TIMEOUT_S: '2',
     FACEMATCH_UPLOAD_TIMEOUT_MS: '4000',
     // Some requests have wrong keys, and must not be slowed down.
     FACEMATCH_AUTH_FAILURES_PER_MINUTE: '60000',
@@ -236,7 +236,7 @@ const alive = dead === undefined;
 // Read before the metrics, which would count it as still held.
 const answered = alive ? await validAnswer() : undefined;
 const held = [];
-for (const name of alive ? ['requests_in_flight', 'workers_busy', 'upload_bytes'] : [])
+for (const name of alive ? ['requests_in_flight', 'workers_busy', 'upload_memory_bytes'] : [])
   held.push(await server.metric(`facematch_${name}`));
 const { code, signal } = await server.stop();
 const logged = server

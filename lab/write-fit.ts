@@ -61,7 +61,7 @@ function writeScores(
     const images = new Set(others.map(({ source }) => source)).size;
     manifest.human = {
       ...writeLinear(directory, 'human.i8', humans, others),
-      bar: humanThreshold,
+      threshold: humanThreshold,
       fitted_on: `${humans.length} faces of people, and ${others.length} false faces in ${images} images without people, both modes`,
     };
   }

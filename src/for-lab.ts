@@ -6,13 +6,13 @@ export { codeOf, namesBelow, openable } from './cli/files.ts';
 export { addHelp, exitCodes } from './cli/help.ts';
 export type { LabCommands } from './cli/laboratory.ts';
 export { matchFlag } from './cli/match-flags.ts';
-export { feedingWarning, judgeTrial, livenessFinding } from './cli/packs/check.ts';
+export { judgeTrial, livenessFinding, preprocessingWarning } from './cli/packs/check.ts';
 export {
-  betterFeeding,
+  betterPreprocessing,
   type Fed,
-  type Feeding,
-  feedings,
   netsAlone,
+  type Preprocessing,
+  preprocessings,
   tryAs,
   tryPack,
 } from './cli/packs/trial.ts';

@@ -18,7 +18,7 @@ import { requirePeople } from '../fmr-table.ts';
 import { examplesOf, type FoundFaces, findFaces, type SetFolder } from '../found-faces.ts';
 import { type HeldOutCohorts, makeCohorts } from '../held-out.ts';
 import { humanThreshold, occlusionThreshold, tallyLinear } from '../linear-score.ts';
-import { pairsOfPeople, tryFeedings } from '../packs/feeding-trial.ts';
+import { pairsOfPeople, tryPreprocessings } from '../packs/preprocessing-trial.ts';
 import { type Grouping, type PeopleSet, readPeople, requireColumns } from '../people.ts';
 import { checkShifts, fitShifts, groupsOf, newMeans, type PhotoGroup, statedShifts } from '../photos.ts';
 import { writeFits } from '../write-fit.ts';
@@ -37,7 +37,7 @@ export interface CalibrateOptions {
   samePersonAbove?: number;
   write?: boolean;
   check?: boolean;
-  keep?: boolean;
+  keepCalibration?: boolean;
   force?: boolean;
 }
 
@@ -53,7 +53,7 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
     groups,
     check,
     write,
-    keep,
+    keepCalibration,
     force,
   } = options;
   // Errors in the lists are reported now, because embedding takes minutes.
@@ -61,7 +61,7 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
   if (groups) requireColumns(groups, folders);
   requirePeople(largestGroup(table.map(({ name, folder }) => readPeople(name, folder, groups))));
   const { directory, manifest, workers } = await openPack(options);
-  const feeding = keep ? undefined : await feedingOf(directory, manifest, table);
+  const preprocessing = keepCalibration ? undefined : await preprocessingOf(directory, manifest, table);
   const faces = await findFaces(
     { table, cohortOnly, covered, withoutPeople, groups },
     { packDirectory: directory, minDetScore: manifest.min_det_score, workers },
@@ -78,23 +78,24 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
       ...options,
       table,
     });
-    const kept = keep ? calibrationOf(manifest.calibration[sets.mode]) : undefined;
+    const kept = keepCalibration ? calibrationOf(manifest.calibration[sets.mode]) : undefined;
     const tables = {
       whole: kept ?? new Calibration(fit.points),
       without: (low: number, high: number) => kept ?? new Calibration(tableWithout(low, high)),
     };
     return { ...fit, ...shiftsOf(photoGroups[i]!, heldOut, tables, check) };
   });
-  const examples = keep ? undefined : examplesFor(faces);
+  const examples = keepCalibration ? undefined : examplesFor(faces);
   // If the tables are kept, nothing is written that a group could contradict.
-  const mayBeWritten = force || keep || modes.every((fit) => (fit.check?.broken ?? []).length === 0);
+  const mayBeWritten =
+    force || keepCalibration || modes.every((fit) => (fit.check?.broken ?? []).length === 0);
   const written = write === true && mayBeWritten;
   if (written) writeFits(directory, manifest, modes, examples && { centres, ...examples });
   return {
     pack: manifest.name,
     written,
     // Result of trying the input scalings of a user's model on the people who have two images.
-    ...(feeding && { feeding }),
+    ...(preprocessing && { preprocessing }),
     // Limits of a published set: the people and photos that it contains.
     known_for: table.flatMap(({ about }) => about ?? []),
     centres: centres.length,
@@ -104,10 +105,10 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
 }
 
 /** Returns a pack as it was before its first fit, loaded so that all faces of the detector are kept. */
-async function openPack({ pack: nameOrPath, keep }: CalibrateOptions) {
+async function openPack({ pack: nameOrPath, keepCalibration }: CalibrateOptions) {
   const { pack, workers } = readConfig();
   const directory = packDirectory(nameOrPath ?? pack);
-  const draft = keep ? readCalibratedManifest(directory) : readManifest(directory);
+  const draft = keepCalibration ? readCalibratedManifest(directory) : readManifest(directory);
   const calibration = draft.calibration ?? ({} as CalibratedManifest['calibration']);
   const manifest: CalibratedManifest = { ...draft, calibration };
   await verifyPack(directory, manifest);
@@ -118,7 +119,7 @@ async function openPack({ pack: nameOrPath, keep }: CalibrateOptions) {
 /**
  * Undefined for the project's own packs, whose input scaling is known, and if too few people have two images.
  */
-async function feedingOf(
+async function preprocessingOf(
   directory: string,
   { source, embedder }: CalibratedManifest,
   table: readonly SetFolder[],
@@ -126,7 +127,7 @@ async function feedingOf(
   if (source.kind !== 'project' || typeof embedder.from !== 'string') return undefined;
   for (const { name, folder } of table) {
     const pairs = pairsOfPeople(readPeople(name, folder));
-    if (pairs) return tryFeedings(directory, pairs, folder);
+    if (pairs) return tryPreprocessings(directory, pairs, folder);
   }
   return undefined;
 }
@@ -194,7 +195,7 @@ function fitMode(
   mode: AccuracyMode,
   sets: readonly PeopleSet[],
   cohorts: HeldOutCohorts,
-  { check, keep, samePersonAbove, table }: CalibrateOptions & { table: readonly SetFolder[] },
+  { check, keepCalibration, samePersonAbove, table }: CalibrateOptions & { table: readonly SetFolder[] },
 ) {
   // The check determines the floor, requested or not.
   const fitWith = (use: HeldOutCohorts | undefined) =>
@@ -221,7 +222,7 @@ function fitMode(
       check: {
         with_cohort,
         // A pack that keeps its cohort is always checked this way.
-        ...(!keep && { without_cohort: fitWith(undefined).check }),
+        ...(!keepCalibration && { without_cohort: fitWith(undefined).check }),
         broken: brokenPromises(with_cohort, floor),
       },
     }),

@@ -4,7 +4,7 @@ import type { BrokenPromise, CalibrationCheck } from '../calibrate.ts';
 import type { SetFolder } from '../found-faces.ts';
 import type { Tally } from '../linear-score.ts';
 import { countText, percentText, rateText, scoreText, timesText } from '../number-text.ts';
-import { feedingLines } from '../packs/feeding-trial.ts';
+import { preprocessingLines } from '../packs/preprocessing-trial.ts';
 import { parseGroupings } from '../people.ts';
 import type { CalibrateOptions, calibratePack, ModeFit } from './calibrate-pack.ts';
 
@@ -36,7 +36,7 @@ export function registerCalibrate(program: Command): void {
     .addOption(groupsOption())
     .addOption(samePersonOption())
     .option(
-      '--keep',
+      '--keep-calibration',
       'keep cohort, checks and table of a calibrated pack; write only the floor and the multi-photo calibration',
     )
     .option('--write', 'write the result into the pack; without it only the table is shown')
@@ -118,13 +118,13 @@ export function parseSetFolder(text: string, before: SetFolder[] | undefined): S
 }
 
 function describeFit(fit: Awaited<ReturnType<typeof calibratePack>>): string[] {
-  const { centres, modes, human, occlusion, known_for, feeding } = fit;
+  const { centres, modes, human, occlusion, known_for, preprocessing } = fit;
   return [
     ...known_for.map(
       (about) =>
         `The rates are known for ${about}. For other people and other photos they are a guess: measure your own with facematch eval --people, or add them.`,
     ),
-    ...(feeding ? feedingLines(feeding) : []),
+    ...(preprocessing ? preprocessingLines(preprocessing) : []),
     `${centres} centres`,
     ...modes.flatMap(describeMode),
     ...describeTally('The human check', human),

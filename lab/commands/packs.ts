@@ -4,16 +4,16 @@ import {
   addHelp,
   coloursFor,
   describeFinding,
-  feedings,
-  feedingWarning,
   judgeTrial,
   livenessFamilies,
   livenessFinding,
+  preprocessings,
+  preprocessingWarning,
 } from 'facematch/for-lab';
 import type { Added } from '../packs/add.ts';
 import { downloadsOf, type PublishedPack } from '../packs/catalogue.ts';
-import type { FeedingTrial } from '../packs/feeding-trial.ts';
 import type { AddOptions, LivenessFile } from '../packs/own-nets.ts';
+import type { PreprocessingTrial } from '../packs/preprocessing-trial.ts';
 import { usualFamilies } from '../packs/usual.ts';
 import { readPairs } from '../pairs.ts';
 import { printFit, tellWritten } from './calibrate.ts';
@@ -27,11 +27,13 @@ export function registerAdd(packs: Command): void {
     .option('--embedder <file>', "ONNX file of the embedder (default: the default pack's)")
     .option('--landmarks <file>', "ONNX file of a model of 68 landmarks (default: the default pack's)")
     .addOption(
-      new Option('--family <family>', 'family of the detector, if its outputs do not tell').choices(
+      new Option('--detector-family <family>', 'family of the detector, if its outputs do not tell').choices(
         usualFamilies,
       ),
     )
-    .addOption(new Option('--feeding <name>', 'how the embedder is fed').choices(Object.keys(feedings)))
+    .addOption(
+      new Option('--preprocessing <name>', 'how the embedder is fed').choices(Object.keys(preprocessings)),
+    )
     .option(
       '--liveness <file:scale>',
       'ONNX file of a liveness model, and its crop in sides of the face, such as 2.7; repeatable',
@@ -44,9 +46,9 @@ export function registerAdd(packs: Command): void {
       ).choices(Object.keys(livenessFamilies)),
     )
     .option('--try <pairs:dir>', 'try the usual ways to feed the embedder on labelled pairs, as for eval')
-    .option('--output <name>', "name of the embedder's output, if it has several vectors")
+    .option('--embedder-output <name>', "name of the embedder's output, if it has several vectors")
     .option('--licence <text>', 'licence of the files', 'not stated')
-    .option('--project <text>', 'project that the files come from', 'files of the operator')
+    .option('--source <text>', 'project that the files come from', 'files of the operator')
     .option('--json', 'print the result as JSON')
     .action(async (name: string, options: AddOptions & { json?: true; try?: string }) => {
       const trial = options.try === undefined ? undefined : parsePairs(options.try);
@@ -58,10 +60,10 @@ export function registerAdd(packs: Command): void {
       const done = activity('The models are read and tried');
       const added = await addPack(name, options).finally(done);
       if (trial === undefined) return tell(name, added, options);
-      const { feedingLines, tryFeedings } = await import('../packs/feeding-trial.ts');
-      const feeding = await tryFeedings(added.directory, trial.pairs, trial.folder);
-      await tell(name, { ...added, feeding }, options);
-      if (!options.json) console.log(['', ...feedingLines(feeding)].join('\n'));
+      const { preprocessingLines, tryPreprocessings } = await import('../packs/preprocessing-trial.ts');
+      const preprocessing = await tryPreprocessings(added.directory, trial.pairs, trial.folder);
+      await tell(name, { ...added, preprocessing }, options);
+      if (!options.json) console.log(['', ...preprocessingLines(preprocessing)].join('\n'));
     });
   addHelp(command, {
     notes: `Files are copied unchanged. The command prints what it had to assume; correct it in manifest.json. A pack with another detector,
@@ -69,7 +71,7 @@ embedder or landmark model is not calibrated: confidence_percent never exceeds 4
     examples: [
       "facematch packs add buffalo_l --detector det_10g.onnx --embedder w600k_r50.onnx --licence 'non-commercial research'",
       'facematch packs add sface --embedder face_recognition_sface_2021dec.onnx --licence Apache-2.0',
-      'facematch packs add ./mine --detector yunet.onnx --family yunet',
+      'facematch packs add ./mine --detector yunet.onnx --detector-family yunet',
       'facematch packs add ./live --liveness MiniFASNetV2.onnx:2.7 --liveness MiniFASNetV1SE.onnx:4',
     ],
   });
@@ -134,21 +136,21 @@ function addLiveness(text: string, before: LivenessFile[] = []): LivenessFile[] 
 
 async function tell(
   name: string,
-  added: Added & { feeding?: FeedingTrial },
+  added: Added & { preprocessing?: PreprocessingTrial },
   { json }: { json?: true },
 ): Promise<void> {
   if (json) {
     console.log(JSON.stringify(added, null, 2));
     return;
   }
-  const { trial, better_feeding, assumed, directory, liveness, calibrated } = added;
+  const { trial, better_preprocessing, assumed, directory, liveness, calibrated } = added;
   console.log(`Added ${added.pack} in ${directory}\n\nAssumed, because the files do not say it:`);
   for (const line of assumed) console.log(`  ${line}`);
   console.log('');
   const findings = [
     ...judgeTrial(trial),
     ...(liveness ? [livenessFinding(liveness, trial)] : []),
-    ...(better_feeding ? [feedingWarning(better_feeding)] : []),
+    ...(better_preprocessing ? [preprocessingWarning(better_preprocessing)] : []),
   ];
   for (const finding of findings) console.log(describeFinding(finding, coloursFor('stdout')));
   console.log(`\nNext: facematch packs check ${name}`);

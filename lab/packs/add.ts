@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import {
-  betterFeeding,
+  betterPreprocessing,
   type CalibratedManifest,
   packDirectory,
   packNets,
@@ -72,8 +72,8 @@ export async function addPack(nameOrPath: string, options: AddOptions) {
     if (detector !== undefined && trial.overlap < leastOverlap) {
       throw new Error(
         `${options.detector} finds none of the six faces of the sample photos, read as family ${detector.members.family}` +
-          `${options.family === undefined ? ', which its outputs fit by their shapes' : ''}. It is probably of another family: name ` +
-          'one with --family, or see docs/pack-models.md for the detectors that can be read.',
+          `${options.detectorFamily === undefined ? ', which its outputs fit by their shapes' : ''}. It is probably of another family: name ` +
+          'one with --detector-family, or see docs/pack-models.md for the detectors that can be read.',
       );
     }
     const isOwnEmbedder = options.embedder !== undefined;
@@ -85,7 +85,7 @@ export async function addPack(nameOrPath: string, options: AddOptions) {
       liveness: draft.liveness,
       // A pack with only the default pack's face models gets its tables.
       calibrated: draft.calibration !== undefined,
-      better_feeding: isOwnEmbedder ? await betterFeeding(made, draft, trial) : undefined,
+      better_preprocessing: isOwnEmbedder ? await betterPreprocessing(made, draft, trial) : undefined,
     };
   });
 }
@@ -121,14 +121,14 @@ async function moveWhenMade<Result>(directory: string, make: (made: string) => P
 }
 
 function manifestHead(pack: string, options: AddOptions): Members {
-  const { licence, project } = options;
+  const { licence, source } = options;
   return {
     name: pack,
     version: '1.0.0',
     description: descriptionOf(options),
     source: {
       kind: 'project',
-      project,
+      project: source,
       commit: 'not stated',
       licence,
       licence_note: 'as told to facematch packs add',

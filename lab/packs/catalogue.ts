@@ -13,7 +13,7 @@ export interface PublishedPack {
   accept?: string;
   project: string;
   nets: { detector?: PublishedNet; embedder: PublishedNet };
-  how: Pick<AddOptions, 'family' | 'feeding'>;
+  how: Pick<AddOptions, 'detectorFamily' | 'preprocessing'>;
 }
 
 const zoo = 'https://github.com/opencv/opencv_zoo/raw/47534e27c9851bb1128ccc0102f1145e27f23f98/models';
@@ -54,7 +54,7 @@ function insightfacePack(
       detector: { archive, member: detector, sha256: detectorHash },
       embedder: { archive, member: embedder, sha256: embedderHash },
     },
-    how: { family: 'scrfd', feeding: 'insightface' },
+    how: { detectorFamily: 'scrfd', preprocessing: 'insightface' },
   };
 }
 
@@ -65,21 +65,21 @@ export const catalogue: Readonly<Record<string, PublishedPack>> = {
     licence: 'Apache-2.0',
     project: 'OpenCV Zoo',
     nets: { embedder: sface },
-    how: { feeding: 'sface' },
+    how: { preprocessing: 'sface' },
   },
   'yunet-sface': {
     description: 'YuNet and SFace of OpenCV Zoo',
     licence: 'MIT (YuNet), Apache-2.0 (SFace)',
     project: 'OpenCV Zoo',
     nets: { detector: yunet, embedder: sface },
-    how: { family: 'yunet', feeding: 'sface' },
+    how: { detectorFamily: 'yunet', preprocessing: 'sface' },
   },
   auraface: {
     description: 'AuraFace v1 of fal, a ResNet-100; finds faces as the default pack does',
     licence: 'Apache-2.0, by its maker',
     project: 'AuraFace v1',
     nets: { embedder: auraface },
-    how: { feeding: 'insightface' },
+    how: { preprocessing: 'insightface' },
   },
   buffalo_sc: insightfacePack(
     'SCRFD-500M and a MobileFaceNet of InsightFace',

@@ -2,13 +2,13 @@ import { basename } from 'node:path';
 import {
   type FamilyName,
   type Fed,
-  type Feeding,
   families,
-  feedings,
   type LivenessFamily,
   livenessFamilies,
   loadAddon,
   type NetFacts,
+  type Preprocessing,
+  preprocessings,
   type TensorFacts,
 } from 'facematch/for-lab';
 import { usual, usualFamilies } from './usual.ts';
@@ -45,7 +45,7 @@ export function describeDetector(file: string, known: string | undefined): Descr
       if (sides.every((side) => side > 0)) throw error;
       return [];
     }
-    const { feeding, nms_iou, min_det_score, second_look_score, source, grids } = family;
+    const { preprocessing, nms_iou, min_det_score, second_look_score, source, grids } = family;
     const outputs = outputsOf(facts, { family: name, width, height, ...grids });
     if (outputs === undefined) return [];
     const open = sides.some((side) => side < 0);
@@ -54,8 +54,8 @@ export function describeDetector(file: string, known: string | undefined): Descr
         members: {
           family: name,
           input: input.name,
-          ...feeding,
-          scale: rounded(feeding.scale),
+          ...preprocessing,
+          scale: rounded(preprocessing.scale),
           nms_iou,
           second_look_score,
           ...grids,
@@ -66,7 +66,7 @@ export function describeDetector(file: string, known: string | undefined): Descr
         min_det_score,
         assumed: [
           `detector: family ${name}${known === undefined ? ', by its outputs' : ''}`,
-          `detector: fed ${feedingWords(feeding)}, ${source}`,
+          `detector: fed ${preprocessingWords(preprocessing)}, ${source}`,
           ...(open ? [`detector: ${width}×${height} at most; the file leaves its sides open`] : []),
           `detector: min_det_score ${min_det_score}, second_look_score ${second_look_score}, nms_iou ${nms_iou}; not measured`,
         ],
@@ -105,10 +105,10 @@ function outputsOf(
   );
 }
 
-/** `output` and `feeding` are given if the user names them. Throws an Error with a message for people. */
+/** `output` and `preprocessing` are given if the user names them. Throws an Error with a message for people. */
 export function describeEmbedder(
   file: string,
-  { output, feeding }: { output: string | undefined; feeding: Feeding | undefined },
+  { output, preprocessing }: { output: string | undefined; preprocessing: Preprocessing | undefined },
 ): Described {
   const { input, sides, measured } = opened(file, 3);
   // If the file leaves its sides open, ArcFace's are assumed.
@@ -123,13 +123,13 @@ export function describeEmbedder(
   if (vector === undefined || vectors.length > 1) {
     const wanted = output === undefined ? 'one vector of 32 to 4,096 numbers' : `an output ${output}`;
     throw new Error(
-      `${file} should have ${wanted}, and has ${shapesOf(net)}.${vectors.length > 1 ? ' Choose one with --output.' : ''}`,
+      `${file} should have ${wanted}, and has ${shapesOf(net)}.${vectors.length > 1 ? ' Choose one with --embedder-output.' : ''}`,
     );
   }
   const dimensions = sizeOf(vector.shape);
   const isSface = input.name === 'data' && vector.name === 'fc1' && dimensions === 128;
-  const chosen = feeding ?? (isSface ? 'sface' : 'insightface');
-  const how = feedings[chosen];
+  const chosen = preprocessing ?? (isSface ? 'sface' : 'insightface');
+  const how = preprocessings[chosen];
   return {
     members: {
       family: 'arcface',
@@ -141,7 +141,7 @@ export function describeEmbedder(
       dimensions,
     },
     assumed: [
-      `embedder: fed ${feedingWords(how)}${feeding === undefined ? `, as ${chosen}'s are: a guess that --try PAIRS.tsv:DIR tries on pairs of your own` : ''}`,
+      `embedder: fed ${preprocessingWords(how)}${preprocessing === undefined ? `, as ${chosen}'s are: a guess that --try PAIRS.tsv:DIR tries on pairs of your own` : ''}`,
       "embedder: the face lies in the chip as ArcFace's five points say",
       ...(sides.every((side) => side > 0)
         ? []
@@ -250,6 +250,6 @@ const shapesOf = ({ outputs }: NetFacts) => outputs.map(shapeOf).join(', ');
 /** These are enough digits for any byte. */
 const rounded = (scale: number) => Number(scale.toPrecision(12));
 
-function feedingWords({ channels, mean, scale }: Fed): string {
+function preprocessingWords({ channels, mean, scale }: Fed): string {
   return `${channels.toUpperCase()}, (byte − ${mean}) × ${rounded(scale)}`;
 }

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import type { CalibratedManifest, Feeding, LivenessFamily, Role } from 'facematch/for-lab';
+import type { CalibratedManifest, LivenessFamily, Preprocessing, Role } from 'facematch/for-lab';
 import {
   type Described,
   type DescribedDetector,
@@ -21,13 +21,13 @@ export interface AddOptions {
   detector?: string;
   embedder?: string;
   landmarks?: string;
-  family?: string;
-  feeding?: Feeding;
-  output?: string;
+  detectorFamily?: string;
+  preprocessing?: Preprocessing;
+  embedderOutput?: string;
   liveness?: LivenessFile[];
   livenessFamily?: LivenessFamily;
   licence: string;
-  project: string;
+  source: string;
 }
 
 /** A net of the user's: its file, and the members that describe it. */
@@ -50,19 +50,19 @@ export interface OwnNets {
 
 /** Inspects the files. Throws an Error with a message for people. */
 export function describeOwn(options: AddOptions, shared: CalibratedManifest): OwnNets {
-  const { detector, landmarks, embedder, family, output, feeding } = options;
+  const { detector, landmarks, embedder, detectorFamily, embedderOutput, preprocessing } = options;
   const nets: OwnNets['nets'] = {};
   const assumed: string[] = [];
   const take = (role: Role, path: string, { members, assumed: lines }: Described) => {
     nets[role] = { path, members };
     assumed.push(...lines);
   };
-  const detectors = detector === undefined ? [] : describeDetector(detector, family);
+  const detectors = detector === undefined ? [] : describeDetector(detector, detectorFamily);
   // Its members are known when it has been tried.
   if (detector !== undefined) nets.detector = { path: detector, members: {} };
   if (landmarks !== undefined) take('landmarks', landmarks, landmarksLike(shared, landmarks));
   if (embedder !== undefined) {
-    const described = describeEmbedder(embedder, { output, feeding });
+    const described = describeEmbedder(embedder, { output: embedderOutput, preprocessing });
     const template = templateFor(shared, described.members.size as number);
     take('embedder', embedder, { ...described, members: { template, ...described.members } });
   }

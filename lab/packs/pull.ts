@@ -27,7 +27,7 @@ export async function pullPack(
     ...(detector && { detector: await netFile(detector, folder) }),
     ...pack.how,
     licence: pack.licence,
-    project: pack.project,
+    source: pack.project,
   });
 }
 

@@ -5,7 +5,7 @@ import type { FamilyName, Fed } from 'facematch/for-lab';
  * likely first.
  */
 interface Usual {
-  feeding: Fed;
+  preprocessing: Fed;
   nms_iou: number;
   min_det_score: number;
   second_look_score: number;
@@ -21,7 +21,7 @@ const strides = [8, 16, 32];
 
 /** Input and outputs like Pytorch_Retinaface's models, whatever their outputs. */
 const retinaface: Usual = {
-  feeding: { channels: 'bgr', mean: [104, 117, 123], scale: 1 },
+  preprocessing: { channels: 'bgr', mean: [104, 117, 123], scale: 1 },
   nms_iou: 0.4,
   min_det_score: 0.7,
   second_look_score: 0.75,
@@ -40,7 +40,7 @@ const retinaface: Usual = {
 
 /** Input like Ultra-Light's models, whether they decode their own boxes or not. */
 const ultraLight: Usual = {
-  feeding: { channels: 'rgb', mean: 127, scale: 1 / 128 },
+  preprocessing: { channels: 'rgb', mean: 127, scale: 1 / 128 },
   nms_iou: 0.4,
   min_det_score: 0.7,
   second_look_score: 0.9,
@@ -49,7 +49,7 @@ const ultraLight: Usual = {
 };
 
 const yolo: Usual = {
-  feeding: { channels: 'rgb', mean: 0, scale: 1 / 255 },
+  preprocessing: { channels: 'rgb', mean: 0, scale: 1 / 255 },
   nms_iou: 0.5,
   min_det_score: 0.5,
   second_look_score: 0.6,
@@ -59,7 +59,7 @@ const yolo: Usual = {
 
 export const usual: Readonly<Partial<Record<FamilyName, Usual>>> = {
   scrfd: {
-    feeding: { channels: 'rgb', mean: 127.5, scale: 1 / 128 },
+    preprocessing: { channels: 'rgb', mean: 127.5, scale: 1 / 128 },
     nms_iou: 0.4,
     min_det_score: 0.5,
     second_look_score: 0.6,
@@ -68,7 +68,7 @@ export const usual: Readonly<Partial<Record<FamilyName, Usual>>> = {
     grids: { strides, anchors: 2 },
   },
   yunet: {
-    feeding: { channels: 'bgr', mean: 0, scale: 1 },
+    preprocessing: { channels: 'bgr', mean: 0, scale: 1 },
     nms_iou: 0.3,
     min_det_score: 0.7,
     second_look_score: 0.75,
@@ -84,7 +84,7 @@ export const usual: Readonly<Partial<Record<FamilyName, Usual>>> = {
   yolov8_face: yolo,
   yolov8_decoded: yolo,
   blazeface: {
-    feeding: { channels: 'rgb', mean: 127.5, scale: 1 / 127.5 },
+    preprocessing: { channels: 'rgb', mean: 127.5, scale: 1 / 127.5 },
     nms_iou: 0.3,
     min_det_score: 0.7,
     second_look_score: 0.7,

@@ -102,7 +102,8 @@ describe('a detector', () => {
 describe('an embedder', () => {
   test('gets InsightFace’s input scaling by default', () => {
     const file = join(packDirectory('default'), 'embed.onnx');
-    const described = (feeding?: 'adaface') => describeEmbedder(file, { output: undefined, feeding });
+    const described = (preprocessing?: 'adaface') =>
+      describeEmbedder(file, { output: undefined, preprocessing });
     expect(described().members).toMatchObject({
       output: 'output',
       dimensions: 512,
@@ -115,10 +116,10 @@ describe('an embedder', () => {
   test('is rejected by its shapes if it has an image’s size or several vectors', () => {
     const heads = ['a', 'b'].map((name) => ({ name, stride: 56, each: 1, columns: 64 }));
     const file = detectorNet(heads, { sides: [112, 112] });
-    const refused = () => describeEmbedder(file, { output: undefined, feeding: undefined });
-    expect(refused).toThrow(/"a" 4×64, "b" 4×64\. Choose one with --output/);
+    const refused = () => describeEmbedder(file, { output: undefined, preprocessing: undefined });
+    expect(refused).toThrow(/"a" 4×64, "b" 4×64\. Choose one with --embedder-output/);
     const wide = detectorNet(heads, { sides: [112, 224] });
-    expect(() => describeEmbedder(wide, { output: 'a', feeding: undefined })).toThrow('must be square');
+    expect(() => describeEmbedder(wide, { output: 'a', preprocessing: undefined })).toThrow('must be square');
   });
 });
 

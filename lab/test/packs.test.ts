@@ -33,7 +33,7 @@ const photos = `${demo}/sample1.jpg ${demo}/sample3.jpg`;
 
 describe('facematch packs add', () => {
   test('makes a pack that loads, reports its assumptions, and serves uncalibrated', async () => {
-    const own = './mine --embedder brought.onnx --licence MIT --project of-the-test';
+    const own = './mine --embedder brought.onnx --licence MIT --source of-the-test';
     const { code, stdout, stderr } = await packs(`add ${own}`);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain(
@@ -68,15 +68,19 @@ describe('facematch packs add', () => {
 
   test.each<[line: string, code: number, message: string]>([
     ['x', 2, 'expected at least one of --detector, --embedder, --landmarks and --liveness'],
-    ['x --detector brought.onnx --family yolo', 2, 'Allowed choices are scrfd, yunet'],
-    ['x --embedder brought.onnx --feeding yolo', 2, 'Allowed choices are insightface, sface'],
+    ['x --detector brought.onnx --detector-family yolo', 2, 'Allowed choices are scrfd, yunet'],
+    ['x --embedder brought.onnx --preprocessing yolo', 2, 'Allowed choices are insightface, sface'],
     ['./mine --embedder brought.onnx', 1, 'is there already'],
     ['./x --embedder none.onnx', 1, 'none.onnx'],
     ['./x --embedder no-net.onnx', 1, 'no-net.onnx cannot be used'],
     ['./x --embedder halves.onnx', 1, 'halves.onnx takes or gives half-precision floats'],
-    ['./x --embedder brought.onnx --output fc2', 1, 'should have an output fc2, and has "fc1" 1×128'],
+    [
+      './x --embedder brought.onnx --embedder-output fc2',
+      1,
+      'should have an output fc2, and has "fc1" 1×128',
+    ],
     ['./x --detector brought.onnx', 1, ', blazeface by its outputs: "fc1" 1×128'],
-    ['./x --detector brought.onnx --family yunet', 1, 'of none of the families yunet'],
+    ['./x --detector brought.onnx --detector-family yunet', 1, 'of none of the families yunet'],
     [
       './x --detector blind.onnx',
       1,
@@ -190,7 +194,7 @@ describe('facematch packs check', () => {
     Object.assign(manifest.embedder, { channels: 'rgb', mean: 0, scale: 1e-9 });
     writeFileSync(join(pack, 'manifest.json'), JSON.stringify(manifest));
     const { stdout } = await packs(`check ${pack}`);
-    expect(stdout).toMatch(/warning\s+feeding\s+fed as (adaface|insightface)'s nets are/);
+    expect(stdout).toMatch(/warning\s+preprocessing\s+fed as (adaface|insightface)'s nets are/);
   });
 
   test("fails for a file other than the manifest's, and for a missing pack", async () => {

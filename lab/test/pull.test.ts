@@ -59,7 +59,7 @@ const published: PublishedPack = {
   licence: 'MIT',
   project: 'the test',
   nets: { embedder },
-  how: { feeding: 'sface' },
+  how: { preprocessing: 'sface' },
 };
 const archive = downloadOf('/nets.zip');
 const zipped: PublishedPack = {

@@ -74,8 +74,8 @@ Napi::Object from_face(Napi::Env env, const Face& face, size_t index) {
   object.Set("quality", from_numbers(env, {{"sharpness", quality.sharpness},
                                            {"brightness", quality.brightness},
                                            {"face_pixels", quality.face_pixels},
-                                           {"dot_pitch", quality.dot_pitch},
-                                           {"stretch", quality.stretch}}));
+                                           {"dot_pitch_px", quality.dot_pitch},
+                                           {"stretch_ratio", quality.stretch}}));
   // V8 owns it, because an external buffer could not be transferred to another thread.
   auto numbers = Napi::Float32Array::New(env, embedding.size());
   std::copy(embedding.begin(), embedding.end(), numbers.Data());

@@ -86,7 +86,7 @@ Json manifest() {
                  "mean": 127, "scale": 0.0078125,
                  "template": [[5.6, 5.6], [10.4, 5.6], [8, 8.32], [5.6, 11.2], [10.4, 11.2]]},
     "cohort": {"file": "cohort.i8", "centres": 3, "highest": 2, "weight": 0.5},
-    "human": {"file": "human.i8", "scale": 0.01, "bias": 1, "bar": -1},
+    "human": {"file": "human.i8", "scale": 0.01, "bias": 1, "threshold": -1},
     "occlusion": {"file": "human.i8", "scale": 0.01, "bias": 1},
     "liveness": {"family": "minifasnet", "nets": [
       {"file": "live.onnx", "input": "input", "output": "logits", "size": 16, "scale": 2.7},

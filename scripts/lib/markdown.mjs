@@ -37,7 +37,7 @@ export function table(head, rows) {
 const derived = {
   workers: 'the CPU quota',
   queue_capacity: '8 × `FACEMATCH_WORKERS`',
-  max_upload_bytes: '`268435456`, or `FACEMATCH_MAX_BODY_BYTES` when that is more',
+  upload_memory_bytes: '`268435456`, or `FACEMATCH_MAX_BODY_BYTES` when that is more',
 };
 
 /** For docs/configuration.md. */

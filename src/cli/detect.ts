@@ -96,8 +96,8 @@ function describeFace(face: ImageBody['faces'][number], colours: Colours): strin
     ...(occlusion_score === undefined ? [] : [`covered ${occlusion_score.toFixed(1).padStart(5)}`]),
     ...(live_score === undefined ? [] : [`live ${live_score.toFixed(3)}`]),
     `yaw ${degrees(pose.yaw)} pitch ${degrees(pose.pitch)} roll ${degrees(pose.roll)}`,
-    `sharpness ${quality.sharpness.toFixed(2)} brightness ${quality.brightness.toFixed(2)} face ${quality.face_pixels} px stretch ${quality.stretch.toFixed(2)}`,
-    ...(quality.dot_pitch > 0 ? [`dots every ${quality.dot_pitch.toFixed(1)} px`] : []),
+    `sharpness ${quality.sharpness.toFixed(2)} brightness ${quality.brightness.toFixed(2)} face ${quality.face_pixels} px stretch ${quality.stretch_ratio.toFixed(2)}`,
+    ...(quality.dot_pitch_px > 0 ? [`dots every ${quality.dot_pitch_px.toFixed(1)} px`] : []),
   ].join('  ');
 }
 

@@ -74,13 +74,13 @@ export const settings = {
 
   keys_file: text('./keys.json', 'File with the hashed API keys'),
   pack: text('default', 'Model pack: the name of a folder in models/packs, or a path'),
-  provider: list(
+  execution_providers: list(
     (item) => /^[a-z][a-z0-9]*$/.test(item),
     'a comma-separated list of names such as cpu, cuda or cuda,cpu',
     ['cpu'],
     'ONNX Runtime execution providers. `cuda`: startup fails if any model cannot run entirely on the GPU. `cuda,cpu`: unsupported operators run on the CPU',
   ),
-  onnxruntime: text(
+  onnxruntime_library: text(
     '',
     'Path of another build of the ONNX Runtime library, such as one with CUDA; empty uses the installed one',
   ),
@@ -122,7 +122,12 @@ export const settings = {
     30_000,
     'Maximum time from the request headers to the last byte of the body, in ms. Slower uploads get 408',
   ),
-  idle_timeout_s: integer(1, 960, 10, 'Maximum pause within an upload, in seconds. Longer pauses get 408'),
+  upload_idle_timeout_s: integer(
+    1,
+    960,
+    10,
+    'Maximum pause within an upload, in seconds. Longer pauses get 408',
+  ),
   shutdown_timeout_ms: integer(
     0,
     day_ms,
@@ -142,7 +147,7 @@ export const settings = {
     10 * MiB,
     'Maximum size of one image in bytes. Larger images get 413',
   ),
-  max_upload_bytes: integer(
+  upload_memory_bytes: integer(
     1024,
     Number.MAX_SAFE_INTEGER,
     (config) => Math.max(256 * MiB, config.max_body_bytes as number),
@@ -299,7 +304,7 @@ function linkCure(received: string): string {
 }
 
 function relationFaults(config: Config): string[] {
-  const { max_upload_bytes, max_body_bytes, tls_cert, tls_key, provider } = config;
+  const { upload_memory_bytes, max_body_bytes, tls_cert, tls_key, execution_providers } = config;
   const faults: string[] = [];
   const hasChallenges = config.endpoints.some((id) => id === 'challenge' || id === 'match_live');
   if (hasChallenges && config.limiter !== 'local' && config.challenge_secret_file === '') {
@@ -307,14 +312,14 @@ function relationFaults(config: Config): string[] {
       'FACEMATCH_CHALLENGE_SECRET_FILE: expected a file, because FACEMATCH_LIMITER is shared and every replica has to accept the challenges of the others',
     );
   }
-  if (max_upload_bytes < max_body_bytes) {
+  if (upload_memory_bytes < max_body_bytes) {
     faults.push(
-      `FACEMATCH_MAX_UPLOAD_BYTES: expected at least FACEMATCH_MAX_BODY_BYTES (${max_body_bytes}) but received "${max_upload_bytes}"`,
+      `FACEMATCH_UPLOAD_MEMORY_BYTES: expected at least FACEMATCH_MAX_BODY_BYTES (${max_body_bytes}) but received "${upload_memory_bytes}"`,
     );
   }
-  if (provider.slice(0, -1).includes('cpu')) {
+  if (execution_providers.slice(0, -1).includes('cpu')) {
     faults.push(
-      `FACEMATCH_PROVIDER: expected cpu last, because it runs what the others cannot, but received "${provider}"`,
+      `FACEMATCH_EXECUTION_PROVIDERS: expected cpu last, because it runs what the others cannot, but received "${execution_providers}"`,
     );
   }
   if ((tls_cert === '') !== (tls_key === '')) {

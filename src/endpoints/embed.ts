@@ -91,7 +91,7 @@ export const embed = define({
       options,
       given.map((face) => ({ field: 'image', face })),
       [imageCounts(body.image)],
-      [{ accuracy_mode: body.accuracy_mode, faces: given.length }],
+      [{ accuracy_mode: body.accuracy_mode, embeddings_returned: given.length }],
     );
   },
 });

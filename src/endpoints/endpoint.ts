@@ -76,8 +76,8 @@ export interface ImageCounts {
 export interface Decision {
   accuracy_mode?: string;
   threshold_percent?: number;
-  /** Only for one against many: index of the target. */
-  target?: number;
+  /** Only for one against many: index of the photo in `image2`. */
+  image2_index?: number;
   /**
    * Only for embeddings, where one line covers all candidates: number of compared candidates and of matches.
    */
@@ -87,7 +87,7 @@ export interface Decision {
   confidence_percent?: number;
   match?: boolean;
   /** Only for embed: number of embeddings that were returned. */
-  faces?: number;
+  embeddings_returned?: number;
   /**
    * Only for liveness checks: the steps, the verdict, and whether the person was verified, that is, live and
    * a match.
@@ -97,7 +97,7 @@ export interface Decision {
   live_reasons?: readonly LiveReason[];
   verified?: boolean;
   /** Code of the problem that was returned instead. */
-  refused?: string;
+  code?: string;
 }
 
 type Answer = object & { timings_ms?: Readonly<Record<string, number>> };

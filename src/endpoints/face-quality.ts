@@ -83,8 +83,8 @@ const limits = [
   {
     reason: 'printed',
     words: 'a print with visible dots',
-    member: 'dot_pitch',
-    measured: ({ quality }) => quality.dot_pitch,
+    member: 'dot_pitch_px',
+    measured: ({ quality }) => quality.dot_pitch_px,
     max: 0,
     unit: ' pixels',
     cure: 'Send a photo of the person, not one of a print, a fax or a photocopy',
@@ -92,9 +92,9 @@ const limits = [
   {
     reason: 'distorted',
     words: 'distorted (squeezed or stretched)',
-    member: 'stretch',
+    member: 'stretch_ratio',
     // Faces turned further are too flat for this measure, and they have the warning `turned` anyway.
-    measured: ({ pose, quality }) => (Math.abs(pose.yaw) > maxYaw ? 1 : quality.stretch),
+    measured: ({ pose, quality }) => (Math.abs(pose.yaw) > maxYaw ? 1 : quality.stretch_ratio),
     max: 1.25,
     cure: 'Send the image with its original aspect ratio',
   },

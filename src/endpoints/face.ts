@@ -49,7 +49,7 @@ export const Face = object(
     found_by: word(foundBy, 'Detection pass that found the face:'),
     human_score: optional(
       z.number(),
-      'Score of the check for human faces. Faces below the threshold of the pack (`human.bar` in GET models) are dropped',
+      'Score of the check for human faces. Faces below the threshold of the pack (`human.threshold` in GET models) are dropped',
     ),
     occlusion_score: optional(
       z.number(),
@@ -72,11 +72,11 @@ export const Face = object(
       ),
       brightness: share.describe('Mean luma of the face: 0 is black, 1 is white'),
       face_pixels: count.describe('Side length of the aligned face, in pixels of the image'),
-      dot_pitch: z
+      dot_pitch_px: z
         .number()
         .min(0)
         .describe('Approximate distance of the dots of a print, fax or photocopy, in pixels; 0 otherwise'),
-      stretch: z
+      stretch_ratio: z
         .number()
         .min(1)
         .describe(
@@ -142,8 +142,8 @@ const decimals: Readonly<Record<string, number>> = {
   sharpness: 2,
   brightness: 2,
   face_pixels: 0,
-  dot_pitch: 1,
-  stretch: 2,
+  dot_pitch_px: 1,
+  stretch_ratio: 2,
 };
 
 /** Rounds all numbers in a value. */

@@ -185,8 +185,8 @@ function countsOf({ image1, results }: Many): ImageCounts[] {
 
 function decisionsOf({ accuracy_mode, threshold_percent, results }: Many): Decision[] {
   return results.map((result) => {
-    const asked = { accuracy_mode, threshold_percent, target: result.index };
-    if (!('match' in result)) return { ...asked, refused: result.problem.code };
+    const asked = { accuracy_mode, threshold_percent, image2_index: result.index };
+    if (!('match' in result)) return { ...asked, code: result.problem.code };
     const { confidence_percent, match } = result;
     return { ...asked, confidence_percent, match };
   });

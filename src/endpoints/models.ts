@@ -59,7 +59,7 @@ const Models = object('The model pack that is loaded.', {
     onnxruntime: text('Version of ONNX Runtime'),
     providers: listOf(
       z.string(),
-      'Execution providers in order of preference (FACEMATCH_PROVIDER); default `cpu`',
+      'Execution providers in order of preference (FACEMATCH_EXECUTION_PROVIDERS); default `cpu`',
     ).min(1),
   }),
   files: listOf(
@@ -75,7 +75,7 @@ const Models = object('The model pack that is loaded.', {
   ),
   min_det_score: share.describe('Default of the form field `min_det_score`'),
   human: object('Check for human faces; absent if the pack has none', {
-    bar: z.number().describe('Threshold: faces with a lower `human_score` are dropped'),
+    threshold: z.number().describe('Threshold: faces with a lower `human_score` are dropped'),
     fitted_on: text('Images that the check was fitted on'),
   }).exactOptional(),
   liveness: object('Single-image liveness hint; absent if the pack has none', {
@@ -102,7 +102,7 @@ function bodyOf(manifest: Manifest, files: PackFile[], runtime: OnnxRuntime): Mo
     runtime: { onnxruntime: runtime.version, providers: runtime.providers },
     files,
     min_det_score,
-    ...(human === undefined ? {} : { human: { bar: human.bar, fitted_on: human.fitted_on } }),
+    ...(human === undefined ? {} : { human: { threshold: human.threshold, fitted_on: human.fitted_on } }),
     ...(liveness === undefined ? {} : { liveness: { live_threshold: liveness.live_threshold } }),
     ...(calibration === undefined ? {} : { calibration }),
   };

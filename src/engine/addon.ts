@@ -27,16 +27,16 @@ export interface Face {
   /** In degrees. */
   pose: { yaw: number; pitch: number; roll: number };
   /**
-   * sharpness and brightness: 0..1. face_pixels: side of the aligned face in pixels of the image. dot_pitch:
-   * distance between the dots of a print in pixels, otherwise 0. stretch: factor, at least 1, by which the
+   * sharpness and brightness: 0..1. face_pixels: side of the aligned face in pixels of the image. dot_pitch_px:
+   * distance between the dots of a print in pixels, otherwise 0. stretch_ratio: factor, at least 1, by which the
    * image was stretched along one axis.
    */
   quality: {
     sharpness: number;
     brightness: number;
     face_pixels: number;
-    dot_pitch: number;
-    stretch: number;
+    dot_pitch_px: number;
+    stretch_ratio: number;
   };
   /** A unit vector. */
   embedding: Float32Array;

@@ -25,8 +25,8 @@ export function loadAddon(): Addon {
     );
   }
   if (isMainThread) {
-    const { provider, onnxruntime } = surveySettings().config;
-    addon.useOnnxRuntime(provider, onnxruntime);
+    const { execution_providers, onnxruntime_library } = surveySettings().config;
+    addon.useOnnxRuntime(execution_providers, onnxruntime_library);
   }
   return addon;
 }

@@ -44,7 +44,7 @@ export const net = {
 };
 
 /** Input of a model: (byte − mean) × scale. */
-export const feeding = { input: name, mean: number, scale: factor };
+export const preprocessing = { input: name, mean: number, scale: factor };
 
 /** A model with colour input may have a mean for each of its three planes, in their order. */
 export const colours = {
@@ -74,7 +74,7 @@ export const source = z.discriminatedUnion(
 
 const anyDetector = {
   ...net,
-  ...feeding,
+  ...preprocessing,
   ...colours,
   width: pixels,
   height: pixels,

@@ -7,11 +7,11 @@ import {
   cropPixels,
   detector,
   factor,
-  feeding,
   liveness,
   name,
   net,
   number,
+  preprocessing,
   sha256Hex,
   share,
   source,
@@ -96,7 +96,7 @@ const members = {
   close_detector: detector.optional(),
   landmarks: z.strictObject({
     ...net,
-    ...feeding,
+    ...preprocessing,
     family: z.enum(['points68']),
     output: name,
     size: cropPixels,
@@ -124,7 +124,7 @@ const members = {
   embedder: z
     .strictObject({
       ...net,
-      ...feeding,
+      ...preprocessing,
       ...colours,
       family: z.enum(['arcface']),
       output: name,
@@ -141,10 +141,10 @@ const members = {
     .refine(isInside, templateError('must lie inside the chip'))
     .refine(isUpright, templateError('must have the left eye right of the right one, and the mouth below')),
   /**
-   * Distinguishes human faces from those of animals. A face below the threshold `bar` is dropped. Without
+   * Distinguishes human faces from those of animals. A face below `threshold` is dropped. Without
    * this model every face is accepted.
    */
-  human: z.strictObject({ ...linear, bar: number }).optional(),
+  human: z.strictObject({ ...linear, threshold: number }).optional(),
   /** Detects that nose and mouth are covered (above 0). Without this model there is no such warning. */
   occlusion: z.strictObject(linear).optional(),
   /** Run only for requests that ask for it; without it those are rejected. */

@@ -146,7 +146,7 @@ export class Pipeline {
       code,
       field: rejection && fieldOf(rejection),
       reason: rejection?.reason,
-      bytes: exchange.received,
+      request_bytes: exchange.received,
       duration_ms: performance.now() - exchange.started,
       timings_ms: context.timings_ms,
       fault: fault === undefined ? undefined : faultOf(fault),

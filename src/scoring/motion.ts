@@ -31,7 +31,7 @@ export interface MotionFrame {
   box: { x: number; y: number; width: number; height: number };
   /** The same points in every frame. */
   points: readonly Point[];
-  /** Estimated stretch of the face along one axis, at least 1, as `quality.stretch` of a response. */
+  /** Estimated stretch of the face along one axis, at least 1, as `quality.stretch_ratio` of a response. */
   stretch: number;
   /** Area of the second-largest face divided by that of the largest; 0 if there is only one. */
   other_face: number;
@@ -131,7 +131,7 @@ interface Excursion {
 }
 
 interface FoundFace {
-  quality: { stretch: number };
+  quality: { stretch_ratio: number };
   pose: MotionFrame['pose'];
   box: MotionFrame['box'];
   landmarks: Readonly<Record<string, Point>>;
@@ -145,7 +145,7 @@ export function motionFrame([first, second]: readonly FoundFace[]): MotionFrame 
     pose: first!.pose,
     box: first!.box,
     points: Object.values(first!.landmarks),
-    stretch: first!.quality.stretch,
+    stretch: first!.quality.stretch_ratio,
     other_face: second === undefined ? 0 : areaOf(second) / areaOf(first!),
   };
 }

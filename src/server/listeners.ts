@@ -115,7 +115,7 @@ export function openCertificate({ tls_cert, tls_key }: Config, { logger }: Log):
 const optionsOf = ({ config, unread }: Services, { logger }: Log) => ({
   limits: {
     upload_timeout_ms: config.upload_timeout_ms,
-    idle_ms: config.idle_timeout_s * 1000,
+    idle_ms: config.upload_idle_timeout_s * 1000,
     // A client that sends too large a body can still read the response, after up to twice the allowed bytes.
     drain_bytes: 2 * config.max_body_bytes,
     unread,

@@ -156,8 +156,8 @@ function openTelemetry(
   transport: Transport,
   log: Log,
 ) {
-  const { audit_log, provider } = config;
-  const audit = audit_log === '' ? undefined : new AuditLog(audit_log, `${pack} ${pack_version}`, log.logger);
+  const { audit_log, execution_providers } = config;
+  const audit = audit_log === '' ? undefined : new AuditLog(audit_log, { pack, pack_version }, log.logger);
   const info = {
     version: version(),
     node: process.versions.node,
@@ -165,7 +165,7 @@ function openTelemetry(
     uws: transport.uws ?? '',
     pack,
     pack_version,
-    provider: provider.join(','),
+    providers: execution_providers.join(','),
   };
   return new Telemetry(log, info, audit);
 }
@@ -203,17 +203,17 @@ function gaugesOf(
   const memory_limit_bytes = limit > 0 ? Math.min(limit, totalmem()) : totalmem();
   return {
     ...engine.gauges(),
-    upload_bytes: () => uploads.used_bytes,
+    upload_memory_bytes: () => uploads.used_bytes,
     upload_pool_bytes: () => uploads.buffers.kept_bytes,
     response_backlog_bytes: () => unread.held_bytes,
-    upload_capacity_bytes: () => config.max_upload_bytes,
+    upload_memory_limit_bytes: () => config.upload_memory_bytes,
     requests_in_flight: () => pipeline.unanswered,
     connections: () => connections.open,
     connections_refused_total: () => connections.refused,
-    connections_silent_total: () => connections.silent,
+    connections_without_request_total: () => connections.silent,
     limiter_up: () => (gate.callers instanceof SharedLimiter ? Number(gate.callers.up) : undefined),
-    challenges_used: () => challenges.used,
-    keys_stale: () => Number(gate.keys.stale),
+    used_challenges: () => challenges.used,
+    key_file_stale: () => Number(gate.keys.stale),
     tls_certificate_not_after_seconds: () => certificate?.not_after_s,
     ready: () => Number(readiness.stage === 'ready'),
     event_loop_active_seconds_total: () => performance.eventLoopUtilization().active / 1000,

@@ -185,7 +185,7 @@ function limits(config: Config): [what: string, most: string][] {
     ['Headers of a form part', bytes(config.max_part_header_bytes)],
     ['Text field', bytes(config.max_field_bytes)],
     ['Upload time', seconds(config.upload_timeout_ms)],
-    ['Pause within an upload', seconds(config.idle_timeout_s * 1000)],
+    ['Pause within an upload', seconds(config.upload_idle_timeout_s * 1000)],
     ['Time from the last byte of the request to the response', seconds(config.deadline_ms)],
   ];
 }

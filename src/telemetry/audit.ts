@@ -12,17 +12,20 @@ const routes: readonly string[] = endpoints.filter(({ audited }) => audited).map
  */
 const groups: readonly ErrorGroup[] = ['request', 'image'];
 
+/** Name and version of the model pack, in every line. */
+type Pack = Readonly<Record<'pack' | 'pack_version', string>>;
+
 /**
  * One line of JSON for each decision, and for each image whose embeddings were returned. It contains no
  * image, embedding or key, and no name from a client. A disk error is logged and fails no request.
  */
 export class AuditLog {
   readonly lines: LineWriter;
-  readonly #pack: string;
+  readonly #pack: Pack;
   readonly #logger: Logger;
 
   /** Appends to the file, which only its owner can read. Throws an Error with a message for people. */
-  constructor(path: string, pack: string, logger: Logger) {
+  constructor(path: string, pack: Pack, logger: Logger) {
     this.#pack = pack;
     this.#logger = logger;
     try {
@@ -44,7 +47,7 @@ export class AuditLog {
     if (!routes.includes(route)) return;
     const lines = decisions.length > 0 ? decisions : rejectionOf(code);
     if (lines.length === 0) return;
-    const common = { time: new Date().toISOString(), request_id, key_id, route, pack: this.#pack };
+    const common = { time: new Date().toISOString(), request_id, key_id, route, ...this.#pack };
     this.lines.write(lines.map((decision) => `${JSON.stringify({ ...common, ...decision })}\n`).join(''));
   }
 
@@ -61,5 +64,5 @@ export class AuditLog {
 
 function rejectionOf(code: string | undefined): Decision[] {
   const isDecision = isErrorCode(code) && groups.includes(groupOf(code));
-  return isDecision ? [{ refused: code }] : [];
+  return isDecision ? [{ code }] : [];
 }

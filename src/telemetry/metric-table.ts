@@ -52,7 +52,7 @@ export const counters = {
     help: 'Completed comparisons by result, at the requested threshold',
     labels: { accuracy_mode: accuracyModes, result: ['match', 'no_match'] },
   },
-  liveness_total: {
+  liveness_checks_total: {
     help: 'Answered liveness checks by result; reason is the first of `live_reasons`, or `none`',
     labels: { result: ['live', 'not_live'], reason: ['none', ...liveReasons] },
   },
@@ -65,7 +65,7 @@ export const counters = {
     help: 'Analysed images by the detection pass that found the largest face; `none` for images without a face',
     labels: { found_by: [...foundBy, 'none'] },
   },
-  image_faces: {
+  faces_per_image: {
     help: 'Number of faces in each analysed image',
     buckets: [0, 1, 2, 3, 5, 10, 20],
   },
@@ -100,22 +100,22 @@ export const gauges = {
   worker_busy_seconds_total:
     'Busy time of all workers together; its rate divided by `workers` is the utilisation',
   worker_replacements_total: 'Worker threads that died or got stuck and were replaced',
-  upload_bytes: 'Memory used by the bodies of in-flight requests',
+  upload_memory_bytes: 'Memory used by the bodies of in-flight requests',
   upload_pool_bytes: 'Memory kept for later request bodies; it is released when idle',
-  upload_capacity_bytes: 'Maximum memory for the bodies of in-flight requests; further requests get 503',
+  upload_memory_limit_bytes: 'Maximum memory for the bodies of in-flight requests; further requests get 503',
   response_backlog_bytes: 'Memory used by responses that clients have not read yet',
   requests_in_flight: 'Requests in flight',
   connections: 'Open client connections',
   connections_refused_total: 'Connections closed at once because the limit of open files was reached',
-  connections_silent_total:
+  connections_without_request_total:
     'Connections that ended before a complete request was read: the headers were malformed, incomplete or missing',
   embedding_cache_hits_total: 'Images found in the embedding cache',
   embedding_cache_misses_total: 'Images not found in the embedding cache',
   embedding_cache_images: 'Images in the embedding cache',
   limiter_up:
     '1 while rate limits are shared, 0 while Redis is unreachable and this process counts alone; absent without `FACEMATCH_LIMITER`',
-  challenges_used: 'Used liveness challenges in memory, kept until they have expired',
-  keys_stale:
+  used_challenges: 'Used liveness challenges in memory, kept until they have expired',
+  key_file_stale:
     '1 while the key file cannot be read, so that its latest changes (such as revocations) are not in force; 0 otherwise',
   tls_certificate_not_after_seconds:
     'Expiry of the certificate in use, in seconds since 1970; absent without `FACEMATCH_TLS_CERT`',
@@ -140,7 +140,7 @@ export const build = {
       uws: 'version of µWebSockets.js; empty with the HTTP server `node`',
       pack: 'name of the model pack',
       pack_version: 'version of the model pack',
-      provider: 'ONNX Runtime execution providers, separated by commas',
+      providers: 'ONNX Runtime execution providers, separated by commas',
     },
   },
 } as const satisfies Record<string, Row>;

@@ -19,7 +19,7 @@ export interface RequestRecord {
   field: string | undefined;
   /** Why an image was rejected, in more detail than the client gets. */
   reason: string | undefined;
-  bytes: number;
+  request_bytes: number;
   duration_ms: number;
   timings_ms: Readonly<Record<string, number>>;
   /** An internal error of the server; it goes only to the log. */
@@ -71,23 +71,23 @@ export class Metrics {
 
   observe(record: RequestRecord): void {
     const { meters } = this;
-    const { route, status, code = 'ok', bytes, duration_ms, timings_ms, tally } = record;
+    const { route, status, code = 'ok', request_bytes, duration_ms, timings_ms, tally } = record;
     meters.requests_total.inc({ route, status, code });
     if (code !== 'ok' && isErrorCode(code)) meters.rejections_total.inc({ reason: groupOf(code), code });
     meters.request_duration_seconds.observe({ route }, duration_ms / 1000);
-    meters.request_bytes_total.inc(bytes);
+    meters.request_bytes_total.inc(request_bytes);
     for (const stage in timings_ms) {
       meters.stage_duration_seconds.observe({ stage }, timings_ms[stage]! / 1000);
     }
     this.#observeKey(tally);
     for (const { faces, found_by } of tally.counts) {
       meters.images_total.inc({ found_by });
-      meters.image_faces.observe(faces);
+      meters.faces_per_image.observe(faces);
     }
     for (const { accuracy_mode, match, candidates, confidence_percent, live_reasons } of tally.decisions) {
       if (live_reasons !== undefined) {
         const result = live_reasons.length === 0 ? 'live' : 'not_live';
-        meters.liveness_total.inc({ result, reason: live_reasons[0] ?? 'none' });
+        meters.liveness_checks_total.inc({ result, reason: live_reasons[0] ?? 'none' });
       }
       if (match === undefined || candidates !== undefined) continue;
       meters.comparisons_total.inc({ accuracy_mode: accuracy_mode!, result: match ? 'match' : 'no_match' });

@@ -24,7 +24,7 @@ const face = (index: number) => ({
   landmarks: { right_eye: point, left_eye: point, nose: point, mouth_right: point, mouth_left: point },
   ...numbers('human_score occlusion_score'),
   pose: numbers('yaw pitch roll'),
-  quality: numbers('sharpness brightness face_pixels dot_pitch stretch'),
+  quality: numbers('sharpness brightness face_pixels dot_pitch_px stretch_ratio'),
   embedding: expect.any(Float32Array),
 });
 const timings_ms = numbers('decode detect align embed');

@@ -82,15 +82,15 @@ test('applies a revocation that it could not read for lack of descriptors once i
   const descriptors = (most: number) =>
     execFileSync('prlimit', ['--pid', String(server.child.pid), `--nofile=${most}:`]);
   // From here on one connection is used for the admin listener.
-  await server.metricBecomes('facematch_keys_stale', 0);
+  await server.metricBecomes('facematch_key_file_stale', 0);
   descriptors(1);
   try {
     revokeKey(home.keysFile, idOf(rotated));
-    await server.metricBecomes('facematch_keys_stale', 1);
+    await server.metricBecomes('facematch_key_file_stale', 1);
   } finally {
     descriptors(1024);
   }
-  await server.metricBecomes('facematch_keys_stale', 0);
+  await server.metricBecomes('facematch_key_file_stale', 0);
   expectProblem(await server.getModels({ key: rotated }), 'invalid_api_key');
   expect(server.stderr.filter((line) => line.includes('(EMFILE)'))).toHaveLength(1);
 });

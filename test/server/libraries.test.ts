@@ -88,19 +88,19 @@ describe('the execution provider', () => {
     const server = await TestServer.forTest();
     const { body } = await server.getModels();
     expect(body.runtime).toEqual({ onnxruntime: version, providers: ['cpu'] });
-    expect(await server.metrics()).toMatch(/facematch_build_info\{.*provider="cpu".*\} 1/);
+    expect(await server.metrics()).toMatch(/facematch_build_info\{.*providers="cpu".*\} 1/);
     const { of } = await diagnose(folder);
     expect(of('ONNX Runtime').value).toBe(`${version} on cpu; it has ${available.join(', ')}`);
   });
 
   test('stops the startup if the library lacks it, listing those that it has', async () => {
-    const message = `FACEMATCH_PROVIDER: ONNX Runtime ${version} has no provider abacus; it has ${available.join(', ')}`;
-    expect(await failingStart({ FACEMATCH_PROVIDER: 'abacus' })).toContain(message);
-    const { of } = await diagnose(folder, { FACEMATCH_PROVIDER: 'abacus' });
+    const message = `FACEMATCH_EXECUTION_PROVIDERS: ONNX Runtime ${version} has no provider abacus; it has ${available.join(', ')}`;
+    expect(await failingStart({ FACEMATCH_EXECUTION_PROVIDERS: 'abacus' })).toContain(message);
+    const { of } = await diagnose(folder, { FACEMATCH_EXECUTION_PROVIDERS: 'abacus' });
     expect(of('native addon')).toMatchObject({
       status: 'fail',
       value: expect.stringContaining(message),
-      cure: 'Correct or unset FACEMATCH_PROVIDER; see docs/packs.md',
+      cure: 'Correct or unset FACEMATCH_EXECUTION_PROVIDERS; see docs/packs.md',
     });
   });
 
@@ -108,9 +108,9 @@ describe('the execution provider', () => {
   test.skipIf(!available.includes('cuda')).each(['cuda', 'cuda,cpu'])(
     '%s that cannot be used ends the start, and never becomes the processor',
     async (provider) => {
-      const message = 'FACEMATCH_PROVIDER: cuda cannot be used: ';
-      expect(await failingStart({ FACEMATCH_PROVIDER: provider })).toContain(message);
-      const { of } = await diagnose(folder, { FACEMATCH_PROVIDER: provider });
+      const message = 'FACEMATCH_EXECUTION_PROVIDERS: cuda cannot be used: ';
+      expect(await failingStart({ FACEMATCH_EXECUTION_PROVIDERS: provider })).toContain(message);
+      const { of } = await diagnose(folder, { FACEMATCH_EXECUTION_PROVIDERS: provider });
       expect(of('nets')).toMatchObject({ status: 'fail', value: expect.stringContaining(message) });
     },
   );
@@ -124,9 +124,12 @@ describe('another build of ONNX Runtime', () => {
   test('is loaded instead of the installed one', async () => {
     const other = join(folder, 'another.so');
     copyFileSync(installed, other);
-    const server = await TestServer.forTest({ env: { FACEMATCH_ONNXRUNTIME: other } });
+    const server = await TestServer.forTest({ env: { FACEMATCH_ONNXRUNTIME_LIBRARY: other } });
     expect((await server.match(twoPhotos())).body.match).toBe(true);
-    const told = await failingStart({ FACEMATCH_ONNXRUNTIME: other, FACEMATCH_PROVIDER: 'abacus' });
+    const told = await failingStart({
+      FACEMATCH_ONNXRUNTIME_LIBRARY: other,
+      FACEMATCH_EXECUTION_PROVIDERS: 'abacus',
+    });
     expect(told).toContain(`ONNX Runtime ${version} of ${other} has no provider abacus`);
   });
 
@@ -134,10 +137,10 @@ describe('another build of ONNX Runtime', () => {
     const text = join(folder, 'text.so');
     writeFileSync(text, 'no library');
     for (const [library, words] of [
-      [text, `FACEMATCH_ONNXRUNTIME: ${text}`],
+      [text, `FACEMATCH_ONNXRUNTIME_LIBRARY: ${text}`],
       ['/none.so', '/none.so'],
       ['libm.so.6', 'libm.so.6 is no build of ONNX Runtime'],
     ] as const)
-      expect(await failingStart({ FACEMATCH_ONNXRUNTIME: library })).toContain(words);
+      expect(await failingStart({ FACEMATCH_ONNXRUNTIME_LIBRARY: library })).toContain(words);
   });
 });

@@ -143,7 +143,7 @@ describe('telemetry', () => {
     const { timings_ms } = body;
     expect(line).toMatchObject({ key_id: idOf(server.key), route: 'match', status: 200, timings_ms });
     expect(line.duration_ms).toEqual(expect.any(Number));
-    expect(line.bytes).toBeGreaterThan(samples.one.length + samples.three.length);
+    expect(line.request_bytes).toBeGreaterThan(samples.one.length + samples.three.length);
   });
 
   test('writes one line to standard output', () => {

@@ -78,10 +78,12 @@ describe('a match', () => {
 
   test('counts both images by the pass that found their faces, and by the number of faces', async () => {
     const ask = () => server.match(twoPhotos());
-    expect(await rises(ask, 'images_total', 'image_faces_sum', 'image_faces_bucket')).toEqual({
+    expect(await rises(ask, 'images_total', 'faces_per_image_sum', 'faces_per_image_bucket')).toEqual({
       'images_total{found_by="primary"}': 2,
-      image_faces_sum: 6,
-      ...Object.fromEntries([3, 5, 10, 20, '+Inf'].map((faces) => [`image_faces_bucket{le="${faces}"}`, 2])),
+      faces_per_image_sum: 6,
+      ...Object.fromEntries(
+        [3, 5, 10, 20, '+Inf'].map((faces) => [`faces_per_image_bucket{le="${faces}"}`, 2]),
+      ),
     });
   });
 });
@@ -92,8 +94,8 @@ describe('a rejection', () => {
   test('counts only the images without a face', async () => {
     const one = () => server.match({ image1: samples.one, image2: nobody });
     expect(await rises(one, 'images_total')).toEqual({ 'images_total{found_by="none"}': 1 });
-    const counted = ['images_total', 'image_faces_count', 'image_faces_sum', 'comparisons_total'];
-    const without = { 'images_total{found_by="none"}': 2, image_faces_count: 2 };
+    const counted = ['images_total', 'faces_per_image_count', 'faces_per_image_sum', 'comparisons_total'];
+    const without = { 'images_total{found_by="none"}': 2, faces_per_image_count: 2 };
     expect(await rises(both, ...counted)).toEqual(without);
   });
 
@@ -142,7 +144,8 @@ describe('the audit log', () => {
         request_id: body.request_id,
         key_id: idOf(server.key),
         route: 'match',
-        pack: `${body.model.pack} ${body.model.version}`,
+        pack: body.model.pack,
+        pack_version: body.model.version,
         accuracy_mode: 'balance',
         threshold_percent: 80,
         confidence_percent: body.confidence_percent,
@@ -164,8 +167,8 @@ describe('the audit log', () => {
     });
     const found = await told(body.request_id);
     expect(found).toMatchObject([
-      { route: 'match_many', accuracy_mode: 'fast', target: 0, match: true },
-      { route: 'match_many', target: 1, refused: 'no_face_found' },
+      { route: 'match_many', accuracy_mode: 'fast', image2_index: 0, match: true },
+      { route: 'match_many', image2_index: 1, code: 'no_face_found' },
     ]);
     expect(JSON.stringify(found)).not.toContain('image2.bin');
   });
@@ -181,13 +184,13 @@ describe('the audit log', () => {
       'key_images_total{key="test"}': 5,
       'key_comparisons_total{key="test"}': 1,
     });
-    const [{ time, request_id, key_id, pack, ...line }] = await told(body.request_id);
+    const [{ time, request_id, key_id, pack, pack_version, ...line }] = await told(body.request_id);
     const { accuracy_mode, threshold_percent, confidence_percent } = body;
     const decision = { accuracy_mode, threshold_percent, confidence_percent, match: true };
     expect(line).toEqual({ route: 'match_person', ...decision });
     const poor = { image1: samples.one, image2: [samples.one, nobody] };
     const refused = await server.match(poor, { path: paths.person });
-    expect(await told(refused.body.request_id)).toMatchObject([{ refused: 'no_face_found' }]);
+    expect(await told(refused.body.request_id)).toMatchObject([{ code: 'no_face_found' }]);
   });
 
   test('has one line for all embeddings', async () => {
@@ -204,7 +207,7 @@ describe('the audit log', () => {
     expect(text).not.toContain('face 0');
     expect(text).not.toContain(question.embedding.slice(0, 12));
     const embedded = lines().filter(({ route }) => route === 'embed');
-    expect(embedded).toMatchObject([{ accuracy_mode: 'balance', faces: 3 }]);
+    expect(embedded).toMatchObject([{ accuracy_mode: 'balance', embeddings_returned: 3 }]);
   });
 
   test('records why an image or the request was rejected, but not rejections of a key or its rate', async () => {
@@ -214,8 +217,8 @@ describe('the audit log', () => {
     const rate = await server.match(twoPhotos(), { key: limited });
     const key = await server.match(twoPhotos(), { key: 'wrong' });
     expect([rate.status, key.status]).toEqual([429, 401]);
-    expect(await told(image.body.request_id)).toMatchObject([{ route: 'match', refused: 'no_face_found' }]);
-    expect(await told(request.body.request_id)).toMatchObject([{ route: 'match', refused: 'missing_field' }]);
+    expect(await told(image.body.request_id)).toMatchObject([{ route: 'match', code: 'no_face_found' }]);
+    expect(await told(request.body.request_id)).toMatchObject([{ route: 'match', code: 'missing_field' }]);
     const ids = [rate.body.request_id, key.body.request_id];
     expect(lines().filter(({ request_id }) => ids.includes(request_id))).toEqual([]);
   });

@@ -90,7 +90,7 @@ test('completes pending uploads at shutdown, and rejects later requests without 
 });
 
 describe('a body that does not arrive', async () => {
-  const env = { FACEMATCH_IDLE_TIMEOUT_S: '2', FACEMATCH_UPLOAD_TIMEOUT_MS: '600000' };
+  const env = { FACEMATCH_UPLOAD_IDLE_TIMEOUT_S: '2', FACEMATCH_UPLOAD_TIMEOUT_MS: '600000' };
   const server = await TestServer.forFile({ env });
 
   test.each<[what: string, head: string, bytes: Buffer, detail: RegExp]>([

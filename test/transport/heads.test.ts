@@ -57,7 +57,7 @@ describe('request headers', () => {
   ])(
     'get the expected response, or are counted if µWS drops them: %s',
     async (_what, text, { [transport]: status }) => {
-      const silent = 'facematch_connections_silent_total';
+      const silent = 'facematch_connections_without_request_total';
       const before = await server.metric(silent);
       const client = new RawClient(server.port);
       await writePieces(client, text);

@@ -115,14 +115,16 @@ describe('a head that moves as requested', () => {
   });
 
   test('is not live for another challenge, with the reasons, and is counted and audited', async () => {
-    const before = await server.metric('facematch_liveness_total{result="not_live",reason="step_missing"}');
+    const before = await server.metric(
+      'facematch_liveness_checks_total{result="not_live",reason="step_missing"}',
+    );
     const frame = await framesOf(['left', 'up']);
     const challenge = await challengeFor('right', 'up');
     const { body } = await answer({ challenge, frame, image2: reference });
     expect(body).toMatchObject({ match: true, live: false, verified: false });
     expect(body.live_reasons).toEqual(['step_missing', 'wrong_direction']);
     await server.metricBecomes(
-      'facematch_liveness_total{result="not_live",reason="step_missing"}',
+      'facematch_liveness_checks_total{result="not_live",reason="step_missing"}',
       before + 1,
     );
     const lines = () => readFileSync(audit, 'utf8').trim().split('\n');

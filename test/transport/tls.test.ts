@@ -20,8 +20,8 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
   beforeAll(async () => {
     ({ server, ca } = await TestServer.startTls({
       FACEMATCH_UPLOAD_TIMEOUT_MS: '1500',
-      FACEMATCH_IDLE_TIMEOUT_S: '1',
-      FACEMATCH_MAX_UPLOAD_BYTES: '40000000',
+      FACEMATCH_UPLOAD_IDLE_TIMEOUT_S: '1',
+      FACEMATCH_UPLOAD_MEMORY_BYTES: '40000000',
       FACEMATCH_AUTH_FAILURE_BURST: '50000',
     }));
     url = `https://localhost:${server.port}${paths.match}`;

@@ -18,8 +18,8 @@ import { Home, TestServer, transport } from '../server/support/server.ts';
 const body = photoForm();
 const home = new Home();
 const otherKey = home.key();
-const impatient = { FACEMATCH_UPLOAD_TIMEOUT_MS: '1500', FACEMATCH_IDLE_TIMEOUT_S: '1' };
-const env = { ...impatient, FACEMATCH_MAX_UPLOAD_BYTES: '40000000' };
+const impatient = { FACEMATCH_UPLOAD_TIMEOUT_MS: '1500', FACEMATCH_UPLOAD_IDLE_TIMEOUT_S: '1' };
+const env = { ...impatient, FACEMATCH_UPLOAD_MEMORY_BYTES: '40000000' };
 const server = await TestServer.forFile({ env }, home);
 const whole = server.photoRequest();
 
@@ -219,13 +219,13 @@ describe('a slow sender', () => {
 test('leaves other keys memory for uploads, and releases its own', async () => {
   client.write(Buffer.concat([Buffer.from(server.lengthHead(19_000_000)), Buffer.alloc(18_999_999)]));
   // The last byte is charged already, because it is in a huge page.
-  await server.metricBecomes('facematch_upload_bytes', 19_000_000);
+  await server.metricBecomes('facematch_upload_memory_bytes', 19_000_000);
   const answer = await server.sendRaw(server.lengthHead(19_000_000));
   expect(answer.body).toMatchObject({ status: 503, code: 'overloaded' });
   expect(answer.headers.get('retry-after')).toBe('1');
   expect((await server.match(twoPhotos(), { key: otherKey })).status).toBe(200);
   client.leave();
-  await server.metricBecomes('facematch_upload_bytes', 0);
+  await server.metricBecomes('facematch_upload_memory_bytes', 0);
   expect((await server.match(twoPhotos())).status).toBe(200);
 });
 
@@ -246,7 +246,7 @@ describe('a client that leaves', () => {
     client.leave();
     await server.metricBecomes('facematch_requests_in_flight', 0);
     expect(await left()).toBe(before + 1);
-    expect(await server.metric('facematch_upload_bytes')).toBe(0);
+    expect(await server.metric('facematch_upload_memory_bytes')).toBe(0);
     expect(await server.metric('facematch_queue_depth')).toBe(0);
   });
 

@@ -26,7 +26,7 @@ describe('readConfig', () => {
     ['FACEMATCH_CORS_ORIGINS', 'https://a.b,http://b:8080', 'cors_origins', ['https://a.b', 'http://b:8080']],
     ['FACEMATCH_CORS_ORIGINS', '*', 'cors_origins', ['*']],
     ['FACEMATCH_PORT', '', 'port', 8080],
-    ['FACEMATCH_PROVIDER', 'cuda, cpu', 'provider', ['cuda', 'cpu']],
+    ['FACEMATCH_EXECUTION_PROVIDERS', 'cuda, cpu', 'execution_providers', ['cuda', 'cpu']],
   ])('accepts %s=%s', (variable, text, name, value) => {
     expect(readConfig({ [variable]: text })[name as keyof ReturnType<typeof readConfig>]).toEqual(value);
   });
@@ -44,8 +44,8 @@ describe('readConfig', () => {
     ['FACEMATCH_ENDPOINTS', 'match,macth'],
     ['FACEMATCH_CORS_ORIGINS', 'example.org'],
     ['FACEMATCH_MAX_BODY_BYTES', '1000000000'],
-    ['FACEMATCH_PROVIDER', 'CUDA'],
-    ['FACEMATCH_PROVIDER', 'cpu,cuda'],
+    ['FACEMATCH_EXECUTION_PROVIDERS', 'CUDA'],
+    ['FACEMATCH_EXECUTION_PROVIDERS', 'cpu,cuda'],
   ])('rejects %s=%s with one line that names both', (variable, text) => {
     const read = () => readConfig({ [variable]: text });
     expect(read).toThrow(
@@ -60,9 +60,9 @@ describe('readConfig', () => {
 
   test('raises the memory for uploads with the largest body, and rejects less', () => {
     const large = { FACEMATCH_MAX_BODY_BYTES: String(800 * 1024 * 1024) };
-    expect(readConfig(large)).toMatchObject({ max_upload_bytes: 800 * 1024 * 1024 });
-    const read = () => readConfig({ ...large, FACEMATCH_MAX_UPLOAD_BYTES: '1000000' });
-    expect(read).toThrow(/FACEMATCH_MAX_UPLOAD_BYTES: expected at least/);
+    expect(readConfig(large)).toMatchObject({ upload_memory_bytes: 800 * 1024 * 1024 });
+    const read = () => readConfig({ ...large, FACEMATCH_UPLOAD_MEMORY_BYTES: '1000000' });
+    expect(read).toThrow(/FACEMATCH_UPLOAD_MEMORY_BYTES: expected at least/);
   });
 
   test.each([

@@ -242,9 +242,9 @@ test('gives the sample containers the memory that SECURITY.md computes for the w
     [cpus, mem_limit],
     [cpu, memory],
   ]) {
-    const { max_pixels, max_upload_bytes } = readConfig({ FACEMATCH_WORKERS: String(workers) });
+    const { max_pixels, upload_memory_bytes } = readConfig({ FACEMATCH_WORKERS: String(workers) });
     const sum =
-      Number(base) + Math.ceil((workers * max_pixels * Number(bytes) + max_upload_bytes) / 1024 ** 2);
+      Number(base) + Math.ceil((workers * max_pixels * Number(bytes) + upload_memory_bytes) / 1024 ** 2);
     expect(page).toContain(`; ${sum.toLocaleString('en')} MiB with two workers and every default`);
     expect(Number.parseInt(limit, 10)).toBeGreaterThan(sum);
   }

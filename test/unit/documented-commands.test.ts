@@ -118,7 +118,9 @@ test.each(['docs/', 'docs/research/'])('lists every page of the folder %s in its
 
 test('names the current version of the default pack', () => {
   const { version } = JSON.parse(readFileSync(projectPath('models/packs/default/manifest.json'), 'utf8'));
-  const shown = [...pages.values()].join('\n').matchAll(/"pack": "default(?: |", "version": ")([\d.]+)"/g);
+  const shown = [...pages.values()]
+    .join('\n')
+    .matchAll(/"pack": "default", "(?:pack_)?version": "([\d.]+)"/g);
   const versions = [...shown].map(([, shownVersion]) => shownVersion);
   expect(versions.length).toBeGreaterThan(1);
   expect(new Set(versions)).toEqual(new Set([version]));

@@ -63,7 +63,7 @@ describe('responses', () => {
     pose: fc.record({ yaw: number(-90, 90), pitch: number(-90, 90), roll: number(-180, 180) }),
     quality: fc.record({
       ...{ sharpness: number(0, 1), brightness: number(0, 1), face_pixels: number(1, 2000) },
-      ...{ dot_pitch: number(0, 50), stretch: number(1, 3) },
+      ...{ dot_pitch_px: number(0, 50), stretch_ratio: number(1, 3) },
     }),
     embedding: number(0, 6.3).map((angle) => Float32Array.of(Math.cos(angle), Math.sin(angle))),
     cohort_score: number(-0.2, 0.2),

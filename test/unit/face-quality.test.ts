@@ -6,7 +6,7 @@ import { without } from '../support/without.mjs';
 const good = {
   occlusion_score: -5,
   pose: { yaw: 3, pitch: -5, roll: 2 },
-  quality: { sharpness: 0.66, brightness: 0.5, face_pixels: 120, dot_pitch: 0, stretch: 1.05 },
+  quality: { sharpness: 0.66, brightness: 0.5, face_pixels: 120, dot_pitch_px: 0, stretch_ratio: 1.05 },
 };
 
 type Member = keyof typeof good.pose | keyof typeof good.quality | 'occlusion_score';
@@ -32,8 +32,8 @@ describe('a face', () => {
     pitch: 0.1,
     roll: 0.1,
     occlusion_score: 0.1,
-    dot_pitch: 0.1,
-    stretch: 0.01,
+    dot_pitch_px: 0.1,
+    stretch_ratio: 0.01,
   };
 
   test.each(qualityLimits)('gets the warning $reason one step past the limit of $member only', (limit) => {
@@ -48,7 +48,7 @@ describe('a face', () => {
   const poor = {
     occlusion_score: 3,
     pose: { yaw: 70, pitch: 0, roll: 0 },
-    quality: { sharpness: 0, brightness: 1, face_pixels: 1, dot_pitch: 3, stretch: 1.5 },
+    quality: { sharpness: 0, brightness: 1, face_pixels: 1, dot_pitch_px: 3, stretch_ratio: 1.5 },
   };
   // A tilted head is rotated upright; darkness and looking up or down cost too few matches for a warning.
   test.each([

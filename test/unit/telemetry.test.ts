@@ -11,7 +11,7 @@ import { namedPipe, newFolder } from '../support/folder.ts';
 /** The metric table, and the values read at a scrape; test/server/telemetry.test.ts has the rest. */
 
 const names = { version: '1.2.3', node: '20', http: 'uws', uws: '20' };
-const info = { ...names, pack: 'default', pack_version: '1.0.0', provider: 'cpu' };
+const info = { ...names, pack: 'default', pack_version: '1.0.0', providers: 'cpu' };
 const gaugesOf = (own: Partial<Gauges> = {}) =>
   ({ ...Object.fromEntries(Object.keys(gauges).map((name) => [name, () => 1])), ...own }) as Gauges;
 const metricsOf = (own?: Partial<Gauges>) => {
@@ -33,14 +33,14 @@ describe('a value read at a scrape', () => {
     let limit: number | undefined;
     const metrics = metricsOf({ memory_limit_bytes: () => limit });
     for (limit of [7, undefined, 9]) {
-      const series = (await seriesOf(metrics)).filter((line) => line.includes('memory_limit'));
+      const series = (await seriesOf(metrics)).filter((line) => line.includes('facematch_memory_limit'));
       expect(series).toEqual(limit === undefined ? [] : [`facematch_memory_limit_bytes ${limit}`]);
     }
   });
 });
 
 const record = {
-  ...{ request_id: 'x', key_id: undefined, route: 'match', bytes: 0, duration_ms: 1, timings_ms: {} },
+  ...{ request_id: 'x', key_id: undefined, route: 'match', request_bytes: 0, duration_ms: 1, timings_ms: {} },
   ...{ trace_id: undefined, client: undefined, fault: undefined, field: undefined, reason: undefined },
   tally: { key_name: undefined, images: 0, counts: [], decisions: [] },
 };

@@ -22,7 +22,7 @@ function uploadsOf({ limit_bytes = 100 * MiB, onCall = (_call: string, _bytes: n
       onCall('wipe', written);
     },
   };
-  return new Uploads({ max_upload_bytes: limit_bytes, max_body_bytes: 100 * MiB }, memory);
+  return new Uploads({ upload_memory_bytes: limit_bytes, max_body_bytes: 100 * MiB }, memory);
 }
 
 const chunkOf = (bytes: Uint8Array | string) => Uint8Array.from(Buffer.from(bytes));

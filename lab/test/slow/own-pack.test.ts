@@ -48,7 +48,7 @@ test.skipIf(!shared)(
       licence: 'MIT',
       project: 'the test',
       nets: { embedder: publisher.downloadOf('/net.onnx') },
-      how: { feeding: 'adaface' },
+      how: { preprocessing: 'adaface' },
     } as const;
     const env = knowing(near, publisher.downloadOf('/lfw.tgz'), folder);
     const type = (line: string, pack = 'default') =>
@@ -89,11 +89,11 @@ test.skipIf(!shared)(
     expect(manifest.human!.sha256).not.toBe(human!.sha256);
     expect((await type('packs list', './own')).stdout).toContain(`calibrated for  ${told}`);
 
-    // In any case --keep writes the same floor and shifts again, and changes nothing else.
+    // In any case --keep-calibration writes the same floor and shifts again, and changes nothing else.
     const wrong = { floor: 0.1, photos: [0, 0.05] };
     const calibration = { fast: { ...fast, ...wrong }, balance: { ...balance, ...wrong } };
     writeFileSync(join(pack, 'manifest.json'), JSON.stringify({ ...manifest, calibration }));
-    expect((await type('calibrate --pack ./own --set lfw,./staff --keep')).code).toBe(0);
+    expect((await type('calibrate --pack ./own --set lfw,./staff --keep-calibration')).code).toBe(0);
     expect(readCalibratedManifest(pack)).toEqual(manifest);
     await verifyPack(pack, manifest);
 
@@ -120,7 +120,7 @@ test.skipIf(!shared)(
     writeFileSync(join(folder, 'pairs.tsv'), [header, ...some].join('\n'));
     const net = join(packDirectory('default'), 'embed.onnx');
     const { stdout, code } = await facematch(
-      `packs add ./fed --embedder ${net} --feeding insightface --try pairs.tsv:${images}`,
+      `packs add ./fed --embedder ${net} --preprocessing insightface --try pairs.tsv:${images}`,
       folder,
     );
     expect(code).toBe(0);

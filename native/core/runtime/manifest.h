@@ -136,7 +136,7 @@ Pack pack_of(const std::string& directory, const ManifestValue<Node>& manifest) 
                    .highest = cohort["highest"],
                    .weight = cohort["weight"]};
   if (const auto human = manifest["human"]; human.node.present())
-    pack.human = {.score = linear_of(human), .bar = human["bar"]};
+    pack.human = {.score = linear_of(human), .bar = human["threshold"]};
   if (const auto occlusion = manifest["occlusion"]; occlusion.node.present())
     pack.occlusion = linear_of(occlusion);
   if (const auto liveness = manifest["liveness"]; liveness.node.present())

@@ -38,10 +38,11 @@ Choice& choice() {
 const ort::Base* load_library(const std::string& file) {
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   // Called under the lock of use_onnx_runtime(). NOLINTNEXTLINE(concurrency-mt-unsafe)
-  if (library == nullptr) refuse_library("FACEMATCH_ONNXRUNTIME: " + std::string(dlerror()));
+  if (library == nullptr)
+    refuse_library("FACEMATCH_ONNXRUNTIME_LIBRARY: " + std::string(dlerror()));
   const auto get = reinterpret_cast<const ort::Base* (*)()>(dlsym(library, "OrtGetApiBase"));
   if (get == nullptr)
-    refuse_library("FACEMATCH_ONNXRUNTIME: " + file + " is no build of ONNX Runtime");
+    refuse_library("FACEMATCH_ONNXRUNTIME_LIBRARY: " + file + " is no build of ONNX Runtime");
   return get();
 }
 
@@ -116,7 +117,7 @@ void use_onnx_runtime(const std::vector<std::string>& providers, const std::stri
   if (!library.empty()) now.base = load_library(library);
   const ort::Table table = now.base->table(ort::kVersion);
   if (table == nullptr) {
-    refuse_library((library.empty() ? "" : "FACEMATCH_ONNXRUNTIME: " + library + " is ") +
+    refuse_library((library.empty() ? "" : "FACEMATCH_ONNXRUNTIME_LIBRARY: " + library + " is ") +
                    "ONNX Runtime " + now.base->version() + "; at least 1." +
                    std::to_string(ort::kVersion) + " is needed");
   }
@@ -124,9 +125,10 @@ void use_onnx_runtime(const std::vector<std::string>& providers, const std::stri
   const auto there = available_words();
   for (const auto& provider : providers) {
     if (std::find(there.begin(), there.end(), provider) != there.end()) continue;
-    refuse_library("FACEMATCH_PROVIDER: ONNX Runtime " + std::string(now.base->version()) +
-                   (library.empty() ? "" : " of " + library) + " has no provider " + provider +
-                   "; it has " + list_of(there) + ". FACEMATCH_ONNXRUNTIME names another build.");
+    refuse_library("FACEMATCH_EXECUTION_PROVIDERS: ONNX Runtime " +
+                   std::string(now.base->version()) + (library.empty() ? "" : " of " + library) +
+                   " has no provider " + provider + "; it has " + list_of(there) +
+                   ". FACEMATCH_ONNXRUNTIME_LIBRARY names another build.");
   }
   now.providers = providers;
   now.library = library;
@@ -175,7 +177,7 @@ ort::Options options_for(const std::vector<std::string>& providers) {
   if (!has_exact_byte_products()) options.set("session.x64quantprecision", "1");
   for (const auto& provider : providers) {
     if (provider == kCpu) continue;
-    as_errors("FACEMATCH_PROVIDER: " + provider + " cannot be used: ",
+    as_errors("FACEMATCH_EXECUTION_PROVIDERS: " + provider + " cannot be used: ",
               [&] { add_provider(options, provider); });
   }
   // ONNX Runtime would silently run on the CPU what a provider does not support.

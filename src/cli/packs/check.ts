@@ -2,7 +2,15 @@ import type { StageTimings } from '../../engine/addon.ts';
 import { type Manifest, packDirectory, readCalibratedManifest, readManifest } from '../../engine/manifest.ts';
 import { verifyPack } from '../../engine/pack-files.ts';
 import { type Finding, fail, firstLine, ok, unknown, warning } from '../doctor/finding.ts';
-import { betterFeeding, enoughFaces, type Feeding, margin, type Trial, timePacks, tryPack } from './trial.ts';
+import {
+  betterPreprocessing,
+  enoughFaces,
+  margin,
+  type Preprocessing,
+  type Trial,
+  timePacks,
+  tryPack,
+} from './trial.ts';
 
 /** Checks that a pack does what its manifest says, and lists what is missing. Never throws. */
 export async function* checkPack(nameOrPath: string): AsyncGenerator<Finding> {
@@ -23,8 +31,8 @@ export async function* checkPack(nameOrPath: string): AsyncGenerator<Finding> {
   yield* judgeTrial(trial);
   if (draft.liveness !== undefined) yield livenessFinding(draft.liveness, trial);
   if (typeof draft.embedder.from === 'string') {
-    const better = await betterFeeding(directory, draft, trial);
-    if (better !== undefined) yield feedingWarning(better);
+    const better = await betterPreprocessing(directory, draft, trial);
+    if (better !== undefined) yield preprocessingWarning(better);
   }
   yield await timing(directory, draft);
   yield* missing(draft);
@@ -68,12 +76,12 @@ export function livenessFinding(
       );
 }
 
-export function feedingWarning(better: Feeding): Finding {
+export function preprocessingWarning(better: Preprocessing): Finding {
   const value = `fed as ${better}'s nets are, the embedder tells the people of the two photos apart much better, which is a guess by nine pairs`;
   return warning(
-    'feeding',
+    'preprocessing',
     value,
-    `Try it on pairs of your own: packs add --feeding ${better} --try PAIRS.tsv:DIR`,
+    `Try it on pairs of your own: packs add --preprocessing ${better} --try PAIRS.tsv:DIR`,
   );
 }
 

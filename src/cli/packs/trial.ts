@@ -77,13 +77,13 @@ export interface Fed {
 }
 
 /** Input scalings of arcface embedders, by publisher. */
-export const feedings = {
+export const preprocessings = {
   insightface: { channels: 'rgb', mean: 127.5, scale: 1 / 127.5 },
   sface: { channels: 'rgb', mean: 0, scale: 1 },
   adaface: { channels: 'bgr', mean: 127.5, scale: 1 / 127.5 },
 } as const satisfies Record<string, Fed>;
 
-export type Feeding = keyof typeof feedings;
+export type Preprocessing = keyof typeof preprocessings;
 
 /** Skips the attempts if the margin is already this clear. */
 const clearly = 0.15;
@@ -92,14 +92,14 @@ const clearly = 0.15;
  * Returns another input scaling for the embedder that separates the people of the photos much better;
  * undefined if there is none.
  */
-export async function betterFeeding(
+export async function betterPreprocessing(
   directory: string,
   draft: Manifest,
   now: Trial,
-): Promise<Feeding | undefined> {
-  const tried: { name: Feeding; gain: number }[] = [];
-  for (const name of Object.keys(feedings) as Feeding[]) {
-    const { channels, mean, scale } = feedings[name];
+): Promise<Preprocessing | undefined> {
+  const tried: { name: Preprocessing; gain: number }[] = [];
+  for (const name of Object.keys(preprocessings) as Preprocessing[]) {
+    const { channels, mean, scale } = preprocessings[name];
     const embedder = { ...draft.embedder, channels, mean, scale };
     tried.push({ name, gain: margin(await tryAs(directory, { ...draft, embedder })) - margin(now) });
   }

@@ -84,8 +84,8 @@ export function detailsOf({ detection_score, found_by, pose, quality }: Face): s
     `${quality.face_pixels} px`,
     `sharpness ${quality.sharpness.toFixed(2)}`,
     `brightness ${quality.brightness.toFixed(2)}`,
-    quality.dot_pitch > 0 ? `dots every ${quality.dot_pitch.toFixed(1)} px` : '',
-    `stretch ${quality.stretch.toFixed(2)}`,
+    quality.dot_pitch_px > 0 ? `dots every ${quality.dot_pitch_px.toFixed(1)} px` : '',
+    `stretch ${quality.stretch_ratio.toFixed(2)}`,
     `yaw ${degrees(yaw)}, pitch ${degrees(pitch)}, roll ${degrees(roll)}`,
   ]
     .filter(Boolean)

@@ -33,7 +33,7 @@ export interface Reader<Sent> {
   read(bytes: Buffer): Sent | Promise<Sent>;
 }
 
-type BodyLimits = Pick<Config, 'max_body_bytes' | 'max_upload_bytes'>;
+type BodyLimits = Pick<Config, 'max_body_bytes' | 'upload_memory_bytes'>;
 
 const unclearEnd =
   'Send one Content-Length, or Transfer-Encoding: chunked, and not both: it is not clear where the body ends.';
@@ -100,8 +100,8 @@ const jsonMembers_bytes = 64 * 1024;
  * Base64 makes four bytes of three, so this accepts the same images in JSON as in a form. At most the memory
  * of one key.
  */
-export function jsonLimit({ max_body_bytes, max_upload_bytes }: BodyLimits): number {
-  const share_bytes = Math.max(Math.floor(max_upload_bytes / 2), max_body_bytes);
+export function jsonLimit({ max_body_bytes, upload_memory_bytes }: BodyLimits): number {
+  const share_bytes = Math.max(Math.floor(upload_memory_bytes / 2), max_body_bytes);
   return Math.min(Math.ceil((max_body_bytes / 3) * 4) + jsonMembers_bytes, share_bytes);
 }
 

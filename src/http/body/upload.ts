@@ -21,12 +21,12 @@ export class Uploads {
   used_bytes = 0;
 
   constructor(
-    { max_upload_bytes, max_body_bytes }: Pick<Config, 'max_upload_bytes' | 'max_body_bytes'>,
+    { upload_memory_bytes, max_body_bytes }: Pick<Config, 'upload_memory_bytes' | 'max_body_bytes'>,
     memory: MemoryCalls,
   ) {
-    this.#limit_bytes = max_upload_bytes;
-    this.#share_bytes = Math.max(max_upload_bytes / 2, Math.min(max_upload_bytes, max_body_bytes));
-    this.buffers = new BodyBuffers(memory, Math.min(maxKept_bytes, max_upload_bytes / 4));
+    this.#limit_bytes = upload_memory_bytes;
+    this.#share_bytes = Math.max(upload_memory_bytes / 2, Math.min(upload_memory_bytes, max_body_bytes));
+    this.buffers = new BodyBuffers(memory, Math.min(maxKept_bytes, upload_memory_bytes / 4));
   }
 
   /**

@@ -223,7 +223,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
   test('buffers a slow sender: the server gets nothing until the body is complete', async () => {
     const client = new RawClient(await connectTls(proxy.port, { servername: 'localhost' }));
     const received = () =>
-      Promise.all([servers.first, servers.second].map((one) => one.metric('facematch_upload_bytes')));
+      Promise.all([servers.first, servers.second].map((one) => one.metric('facematch_upload_memory_bytes')));
     client.write(servers.first.lengthHead(body.length));
     client.write(body.subarray(0, 50_000));
     // Later connections have been served meanwhile.

@@ -58,7 +58,8 @@ const words = { shared: 'rate limits are shared', local: 'rate limits are local:
 
 /** Builds a match of this length in bytes. */
 const length = String(photoForm().length);
-const uploaded = (server: TestServer, bytes: number) => server.metricBecomes('facematch_upload_bytes', bytes);
+const uploaded = (server: TestServer, bytes: number) =>
+  server.metricBecomes('facematch_upload_memory_bytes', bytes);
 
 describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
   let a: TestServer;
@@ -67,7 +68,7 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
     const stop = await startRedis();
     a = await startShared({ FACEMATCH_QUEUE_CAPACITY: '0' }, 'open');
     const twice = String(2 * Number(length));
-    const memory = { FACEMATCH_MAX_BODY_BYTES: length, FACEMATCH_MAX_UPLOAD_BYTES: twice };
+    const memory = { FACEMATCH_MAX_BODY_BYTES: length, FACEMATCH_UPLOAD_MEMORY_BYTES: twice };
     b = await startShared(memory);
     return () => Promise.all([a.stop(), b.stop(), stop()]);
   });
@@ -186,7 +187,7 @@ describe.skipIf(!redisInstalled)('an unavailable Redis', () => {
   let server: TestServer;
   beforeAll(async () => {
     const stop = await startRedis();
-    server = await startShared({ FACEMATCH_MAX_BODY_BYTES: length, FACEMATCH_MAX_UPLOAD_BYTES: length });
+    server = await startShared({ FACEMATCH_MAX_BODY_BYTES: length, FACEMATCH_UPLOAD_MEMORY_BYTES: length });
     return () => Promise.all([server.stop(), stop()]);
   });
 

@@ -26,7 +26,7 @@ const smallest: Record<string, Outcome> = {
   upload_timeout_ms: [200, 'upload_timeout'],
   max_body_bytes: ['body_too_large'],
   max_image_bytes: ['image_too_large'],
-  max_upload_bytes: ['body_too_large'],
+  upload_memory_bytes: ['body_too_large'],
   max_parts: ['invalid_multipart'],
   max_part_header_bytes: ['invalid_multipart'],
   max_field_bytes: ['invalid_field'],
@@ -43,7 +43,7 @@ const ranges = Object.entries(settings).flatMap(([name, { expected }]) => {
 
 /** Settings that one of them requires. */
 const together: Record<string, Record<string, string>> = {
-  max_upload_bytes: { FACEMATCH_MAX_BODY_BYTES: '1024' },
+  upload_memory_bytes: { FACEMATCH_MAX_BODY_BYTES: '1024' },
   keep_alive_s: { FACEMATCH_HTTP: 'node' },
 };
 

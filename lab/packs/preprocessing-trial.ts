@@ -13,7 +13,7 @@ import { byPerson, type PersonImage } from '../people.ts';
  * numbers too.
  */
 
-export type FeedingTrial = ReturnType<typeof judge>;
+export type PreprocessingTrial = ReturnType<typeof judge>;
 
 const ranges = [
   { mean: 127.5, scale: 1 / 127.5 },
@@ -45,7 +45,7 @@ export function pairsOfPeople(images: readonly PersonImage[]): LabelledPair[] | 
   ]);
 }
 
-export function feedingLines({ fmr, pairs, tried, is_better }: FeedingTrial): string[] {
+export function preprocessingLines({ fmr, pairs, tried, is_better }: PreprocessingTrial): string[] {
   const wordsOf = ({ channels, mean, scale }: Fed) =>
     `${channels.toUpperCase()}, (byte − ${mean}) × ${Number(scale.toPrecision(6))}`;
   const [best] = tried;
@@ -67,7 +67,7 @@ export function feedingLines({ fmr, pairs, tried, is_better }: FeedingTrial): st
 }
 
 /** Rejects with an Error with a message for people if there are too few pairs with faces. */
-export async function tryFeedings(directory: string, pairs: readonly LabelledPair[], folder: string) {
+export async function tryPreprocessings(directory: string, pairs: readonly LabelledPair[], folder: string) {
   const manifest = readManifest(directory);
   const { embedder, min_det_score: minDetScore } = manifest;
   const { workers } = readConfig();
@@ -76,7 +76,7 @@ export async function tryFeedings(directory: string, pairs: readonly LabelledPai
   const own = { channels: embedder.channels, mean: embedder.mean, scale: embedder.scale };
   const all = ways.some(isCurrent) ? ways : [own, ...ways];
   const names = imagesOf(pairs);
-  const links = mkdtempSync(join(tmpdir(), 'facematch-feeding-'));
+  const links = mkdtempSync(join(tmpdir(), 'facematch-preprocessing-'));
   try {
     const found: Found[] = [];
     for (const [place, way] of all.entries()) {
@@ -85,7 +85,7 @@ export async function tryFeedings(directory: string, pairs: readonly LabelledPai
       symlinkSync(resolve(directory), packDirectory);
       loadPack(packDirectory, { ...netsAlone(manifest), embedder: { ...embedder, ...asMember(way) } });
       const how = { packDirectory, folder, mode: 'balance', minDetScore, workers } as const;
-      const images = await embedImages(`feeding ${place + 1} of ${all.length}`, names, how);
+      const images = await embedImages(`preprocessing ${place + 1} of ${all.length}`, names, how);
       found.push({ way, images });
     }
     return judge(found, pairs, (way) => way === own || isCurrent(way));
@@ -124,11 +124,14 @@ function judge(found: readonly Found[], pairs: readonly LabelledPair[], isCurren
       // Returns the mean distance of mated pairs above the mean of non-mated ones, in standard deviations of
       // these.
       const apart = momentsOf(heights).mean;
-      return { heights, feeding: { ...one.way, fnmr, fnmr_interval, apart, current: isCurrent(one.way) } };
+      return {
+        heights,
+        preprocessing: { ...one.way, fnmr, fnmr_interval, apart, current: isCurrent(one.way) },
+      };
     })
-    .sort(({ feeding: a }, { feeding: b }) => b.apart - a.apart);
-  const current = judged.find(({ feeding }) => feeding.current)!;
-  const tried = judged.map(({ feeding }) => feeding);
+    .sort(({ preprocessing: a }, { preprocessing: b }) => b.apart - a.apart);
+  const current = judged.find(({ preprocessing }) => preprocessing.current)!;
+  const tried = judged.map(({ preprocessing }) => preprocessing);
   return {
     fmr,
     pairs: { mated, non_mated },
