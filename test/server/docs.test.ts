@@ -20,7 +20,9 @@ const openapi = '/API/v1.0/openapi.json';
 const docs = '/API/v1.0/docs';
 const demo = '/API/v1.0/demo';
 
-const server = await TestServer.forFile();
+// docs/openapi.json states the default deadline.
+const FACEMATCH_DEADLINE_MS = String(readConfig({}).deadline_ms);
+const server = await TestServer.forFile({ env: { FACEMATCH_DEADLINE_MS } });
 
 const get = (path: string, init: RequestInit = {}) => fetch(server.url(path), init);
 

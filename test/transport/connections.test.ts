@@ -99,7 +99,7 @@ describe('a body that does not arrive', async () => {
     ['to its last chunk', server.chunkedHead(), chunk(body), /^The .* ended, .* the last chunk/],
   ])(
     'gets an explanation if it does not arrive %s, and dripping keeps no connection',
-    { timeout: 30_000 },
+    { timeout: 120_000 },
     async (_what, head, bytes, detail) => {
       const client = connect(server);
       client.write(Buffer.concat([Buffer.from(head), bytes]));

@@ -102,7 +102,7 @@ describe.each([
     expect(unread.held_bytes).toBe(size);
     expect((await read(socket)).equals(Buffer.alloc(size, 'x'))).toBe(true);
     socket.destroy();
-    await vi.waitUntil(() => unread.held_bytes === 0);
+    await vi.waitUntil(() => unread.held_bytes === 0, { timeout: 120_000 });
   });
 
   test('abandons one unread response beyond the total limit, and no document', async () => {

@@ -83,7 +83,7 @@ test.each([
     const lines = new LineWriter({ dest: blocks ? held.fd : pipe, gather_ms, onDropped });
     for (let written = 0; written < sent; written++) lines.write(line);
     // On a busy machine the check may come in the middle of a write.
-    await expect.poll(() => lines.flush(), { timeout: 20_000 }).toBe(!blocks);
+    await expect.poll(() => lines.flush()).toBe(!blocks);
     // 8 MiB, of lines of 1 KiB.
     expect(lines.dropped).toBe(sent - 8192);
     let read = 0;
@@ -91,9 +91,9 @@ test.each([
     reader.on('data', (bytes) => {
       read += bytes.length;
     });
-    await expect.poll(() => read, { timeout: 30_000 }).toBe(8192 * line.length);
+    await expect.poll(() => read).toBe(8192 * line.length);
     expect(told).toBe(sent - 8192);
-    await expect.poll(() => lines.flush(), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => lines.flush()).toBe(true);
     lines.end();
     reader.destroy();
     await held.close();

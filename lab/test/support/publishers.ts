@@ -33,7 +33,7 @@ export const cutOff =
       readdirSync(cache, { recursive: true, encoding: 'utf8' })
         .filter((name) => name.endsWith('.part'))
         .some((name) => statSync(join(cache, name)).size === half.length);
-    await vi.waitUntil(kept, { timeout: 10_000 });
+    await vi.waitUntil(kept, { timeout: 120_000 });
     response.destroy();
   };
 

@@ -21,7 +21,7 @@ export async function runChild(
   build: Build,
   program: string,
   args: string[],
-  { kill, flags = [], longest = 50_000 }: { kill?: NodeJS.Signals; flags?: string[]; longest?: number } = {},
+  { kill, flags = [], longest = 240_000 }: { kill?: NodeJS.Signals; flags?: string[]; longest?: number } = {},
 ): Promise<Ending> {
   const file = fileURLToPath(new URL(program, import.meta.url));
   const child = spawn(process.execPath, [...flags, file, ...args], {

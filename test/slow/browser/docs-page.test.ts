@@ -109,11 +109,11 @@ describe.skipIf(chromiumFile === undefined)("the API's page", () => {
         const options = page.getByRole('listbox').getByRole('option');
         // Lazily loaded content closes the list.
         await vi.waitFor(async () => {
-          await page.getByRole('button', { name: 'curl' }).first().click({ timeout: 2000 });
+          await page.getByRole('button', { name: 'curl' }).first().click({ timeout: 10_000 });
           expect(await options.allTextContents()).toEqual(['curl', 'Node.js', 'Python requests']);
-          await options.last().click({ timeout: 2000 });
-          await page.getByRole('button', { name: 'Python requests' }).first().waitFor({ timeout: 2000 });
-        }, 30_000);
+          await options.last().click({ timeout: 10_000 });
+          await page.getByRole('button', { name: 'Python requests' }).first().waitFor({ timeout: 10_000 });
+        }, 120_000);
         const widest = await page.evaluate(() => document.documentElement.scrollWidth);
         expect(widest).toBeLessThanOrEqual(390);
         expect(await shown.brokenRules()).toEqual([]);

@@ -392,7 +392,6 @@ test.for(samples.filter(({ crowded }) => crowded))(
 /** The example of docs/replicas.md on a small scale. */
 test.skipIf(!redisInstalled || !hasNginx)(
   'keeps one limit for three replicas behind nginx, and loses no request when one or Redis is killed, or all are replaced',
-  { timeout: 180_000 },
   async () => {
     const proof = projectPath('deploy/replicas/prove.mjs');
     const { code, stdout, stderr } = await run(proof, ['--seconds', '2', '--json'], projectPath('.'));

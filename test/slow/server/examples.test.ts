@@ -136,7 +136,7 @@ describe.skipIf(!isThere('go'))('go', () => {
       GOCACHE: join(folder, 'go-cache'),
     });
 
-  test('matches one person, and no one else', { timeout: 180_000 }, async () => {
+  test('matches one person, and no one else', async () => {
     expect((await verify('one.jpg', 'three.jpg')).stdout).toMatch(/^Match \([\d.]+ % ≥ 70 %\)\n$/);
     const other = await verify('one.jpg', 'two.jpg');
     expect(other.stdout).toMatch(/^No match \([\d.]+ % is below the threshold of 70 %\)\n$/);

@@ -141,13 +141,13 @@ describe.each([...new Set([transport, 'node'])])('on %s', (FACEMATCH_HTTP) => {
       for (const bytes of [sent(server, photo)].flat()) client.write(bytes);
       if (status === 'left') {
         // It must be there before it is wiped, or a count of 0 would prove nothing.
-        await expect.poll(unwiped, { timeout: 20_000 }).toBeGreaterThan(repeats);
+        await expect.poll(unwiped).toBeGreaterThan(repeats);
         client.leave();
       } else expect((await client.answer()).status).toBe(status);
       const decrypted = 'FACEMATCH_TLS_CERT' in env ? decrypted_bytes : 0;
       const read = FACEMATCH_HTTP === 'uws' ? (status === 401 ? receiveBuffer_bytes : 0) : packet_bytes;
       const most = (text_bytes + decrypted + read) / needles[0]!.length;
-      await expect.poll(unwiped, { timeout: 20_000 }).toBeLessThanOrEqual(most);
+      await expect.poll(unwiped).toBeLessThanOrEqual(most);
       client.leave();
     });
   });

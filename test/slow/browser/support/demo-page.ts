@@ -62,6 +62,7 @@ export class DemoPage {
     // While a page scrolls smoothly, positions on it change.
     const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
     const page = await context.newPage();
+    page.setDefaultTimeout(120_000);
     const demo = new DemoPage(page, server);
     await page.addInitScript(() => {
       document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => {
