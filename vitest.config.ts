@@ -20,16 +20,17 @@ const alone = (name: string, include: string[]) => ({
   test: { name, include },
 });
 
+const without = (...files: string[]) => files.map((file) => `!test/transport/${file}.test.ts`);
 /**
- * The contract over HTTP, which runs twice more: on node:http, and on the newest µWebSockets.js with Node 24
- * if this Node or C library is too old for it.
+ * The part of the contract that depends on the transport. It runs twice more: on node:http, and on the newest
+ * µWebSockets.js with Node 24 if this Node or C library is too old for it.
  */
-const contract = filesOf('test/transport');
+const contract = [...filesOf('test/transport'), ...without('live')];
 /**
  * Tests that depend on the version of µWebSockets.js: not the order of checks, nor listeners of the tests'
  * own process.
  */
-const ofVersion = [...contract, '!test/transport/refusals.test.ts', '!test/transport/unread.test.ts'];
+const ofVersion = [...contract, ...without('refusals', 'unread')];
 
 const built = /^(?:\.\.\/)+dist\/src\/(.*)\.js$/;
 const sources = fileURLToPath(new URL('src/$1.ts', import.meta.url));
@@ -48,8 +49,9 @@ export default defineConfig({
     maxWorkers: 4,
     // A waiting test waits for something that it started; the limit only ends one that hangs, also on a
     // machine under heavy load.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 120_000 } },
     globalSetup: 'test/support/folder.ts',
     // `npm test` runs fast and unit. They run in the order of their names: short ones fill the end.
     projects: [

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type Finish, JobQueue, type Origin } from '../../src/engine/queue.ts';
 import { Problem } from '../../src/errors.ts';
 
-/** test/server/workers.test.ts covers what a client observes: a full queue, the deadline, stuck workers. */
+/** test/slow/server/workers.test.ts covers what a client observes: a full queue, the deadline, stuck workers. */
 
 interface Held extends Partial<Record<'workers' | 'capacity' | 'deadline_ms' | 'stuck_ms', number>> {
   /** Minimum times of jobs, by their names; 0 if absent. */

@@ -259,7 +259,7 @@ test('lets six set-ups of one folder take turns', async () => {
   expect(readFileSync(log, 'utf8').match(/has (\d+)\nends \1\n/g)).toHaveLength(6);
 });
 
-/** Some systems have no binary; test/server/libraries.test.ts covers that case. */
+/** Some systems have no binary; test/slow/server/libraries.test.ts covers that case. */
 const none = chooseTransport('auto').name === 'node';
 
 describe.skipIf(none)('a custom µWebSockets.js', () => {

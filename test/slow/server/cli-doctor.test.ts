@@ -1,11 +1,11 @@
 import { appendFileSync, cpSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { packDirectory } from '../../src/engine/manifest.ts';
-import { addKey, hasOpenssl, makePair } from '../fixtures/credentials.ts';
-import { newFolder } from '../support/folder.ts';
-import { diagnose, facematch } from './support/cli.ts';
-import { redisInstalled, TestRedis } from './support/redis.ts';
+import { packDirectory } from '../../../src/engine/manifest.ts';
+import { addKey, hasOpenssl, makePair } from '../../fixtures/credentials.ts';
+import { diagnose, facematch } from '../../server/support/cli.ts';
+import { redisInstalled, TestRedis } from '../../server/support/redis.ts';
+import { newFolder } from '../../support/folder.ts';
 
 /** Runs the doctor in states that are really broken. */
 

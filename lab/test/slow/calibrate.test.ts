@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { projectPath } from '../../src/config/paths.ts';
-import { Calibration } from '../../src/scoring/calibration.ts';
-import { dot, meanOf } from '../../src/scoring/similarity.ts';
-import { Random } from '../../test/support/random.mjs';
-import { brokenPromises, fitTable } from '../calibrate.ts';
+import { projectPath } from '../../../src/config/paths.ts';
+import { Calibration } from '../../../src/scoring/calibration.ts';
+import { dot, meanOf } from '../../../src/scoring/similarity.ts';
+import { Random } from '../../../test/support/random.mjs';
+import { brokenPromises, fitTable } from '../../calibrate.ts';
 import {
   binOf,
   bins,
@@ -12,9 +12,9 @@ import {
   type NonMatedScores,
   PersonCounts,
   requirePeople,
-} from '../fmr-table.ts';
-import type { PeopleSet } from '../people.ts';
-import { numberPeople, reachOf, tooAlike, tooAlikeByGroup } from '../strangers.ts';
+} from '../../fmr-table.ts';
+import type { PeopleSet } from '../../people.ts';
+import { numberPeople, reachOf, tooAlike, tooAlikeByGroup } from '../../strangers.ts';
 
 function gaussian(random: () => number): number {
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
@@ -36,7 +36,7 @@ function people(name: string, count: number, alike: number, dimensions = 32): Pe
 }
 
 // The compiled file, because it starts worker threads, which cannot run TypeScript.
-const { makeCohorts }: typeof import('../held-out.ts') = await import(projectPath('dist/lab/held-out.js'));
+const { makeCohorts }: typeof import('../../held-out.ts') = await import(projectPath('dist/lab/held-out.js'));
 
 describe('the table of false match rates', () => {
   const normal = Float64Array.from({ length: 200_000 }, () => gaussian(random) / 8);

@@ -4,15 +4,15 @@ import { dirname, join } from 'node:path';
 import { zipSync } from 'fflate';
 import { createTarGzip } from 'nanotar';
 import { afterAll, describe, expect, test } from 'vitest';
-import { readManifest } from '../../src/engine/manifest.ts';
-import { smallEmbedder } from '../../test/fixtures/nets.ts';
-import { expectFailure, facematch } from '../../test/server/support/cli.ts';
-import { newFolder } from '../../test/support/folder.ts';
-import { pathOf, proxies } from '../download.ts';
-import { catalogue, type PublishedPack } from '../packs/catalogue.ts';
-import { pullPack } from '../packs/pull.ts';
-import { lfw, openSets } from '../published-sets.ts';
-import { type Answer, cutOff, inBits, publish, ranged, whole } from './support/publishers.ts';
+import { readManifest } from '../../../src/engine/manifest.ts';
+import { smallEmbedder } from '../../../test/fixtures/nets.ts';
+import { expectFailure, facematch } from '../../../test/server/support/cli.ts';
+import { newFolder } from '../../../test/support/folder.ts';
+import { pathOf, proxies } from '../../download.ts';
+import { catalogue, type PublishedPack } from '../../packs/catalogue.ts';
+import { pullPack } from '../../packs/pull.ts';
+import { lfw, openSets } from '../../published-sets.ts';
+import { type Answer, cutOff, inBits, publish, ranged, whole } from '../support/publishers.ts';
 
 /**
  * Published packs and sets, from a server on loopback with a small model of SFace's shapes and a small

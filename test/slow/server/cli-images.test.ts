@@ -2,14 +2,14 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFile
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
-import { imagesBelow } from '../../lab/people.ts';
-import { loadPack } from '../../src/engine/load-addon.ts';
-import { analyseOptions, blank, manifest, pack, sample, smallSample } from '../fixtures/images.ts';
-import { newFolder } from '../support/folder.ts';
-import { without } from '../support/without.mjs';
-import { execute, expectFailure, facematch, program } from './support/cli.ts';
-import { type Json, paths } from './support/client.ts';
-import { TestServer } from './support/server.ts';
+import { imagesBelow } from '../../../lab/people.ts';
+import { loadPack } from '../../../src/engine/load-addon.ts';
+import { analyseOptions, blank, manifest, pack, sample, smallSample } from '../../fixtures/images.ts';
+import { execute, expectFailure, facematch, program } from '../../server/support/cli.ts';
+import { type Json, paths } from '../../server/support/client.ts';
+import { TestServer } from '../../server/support/server.ts';
+import { newFolder } from '../../support/folder.ts';
+import { without } from '../../support/without.mjs';
 
 const small = await smallSample(1, 900);
 /** Stored on its side; its EXIF orientation says so. */

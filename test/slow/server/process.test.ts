@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { closeSync, cpSync, openSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { projectPath } from '../../src/config/paths.ts';
-import { namedPipe, newFolder } from '../support/folder.ts';
-import { execute, program } from './support/cli.ts';
-import { formType, paths, photoForm, RawClient, twoPhotos } from './support/client.ts';
-import { disturbedAddon, failingStart, Home, readiness, TestServer } from './support/server.ts';
+import { projectPath } from '../../../src/config/paths.ts';
+import { execute, program } from '../../server/support/cli.ts';
+import { formType, paths, photoForm, RawClient, twoPhotos } from '../../server/support/client.ts';
+import { disturbedAddon, failingStart, Home, readiness, TestServer } from '../../server/support/server.ts';
+import { namedPipe, newFolder } from '../../support/folder.ts';
 
 const { freePorts, inherited, launch, serve } = await import(projectPath('test/support/programs.mjs'));
 
@@ -224,7 +224,7 @@ test('serves and shuts down with output to a full disk', async () => {
       (answer) => answer.status,
       () => 0,
     );
-  await expect.poll(() => status(`${admin}/readyz`), { timeout: 30_000 }).toBe(200);
+  await expect.poll(() => status(`${admin}/readyz`)).toBe(200);
   const headers = { 'x-api-key': key, 'content-type': formType };
   const asked = { method: 'POST', headers, body: photoForm() };
   expect(await status(port + paths.match, asked)).toBe(200);

@@ -2,13 +2,13 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import { projectPath } from '../../src/config/paths.ts';
-import type { WorkerJobs } from '../../src/endpoints/worker-jobs.ts';
-import { loadPack } from '../../src/engine/load-addon.ts';
-import type { Pool as PoolClass } from '../../src/engine/pool.ts';
-import { analyseOptions, blank, manifest, pack, samples } from '../fixtures/images.ts';
-import { type Answer, expectProblem, RawClient, twoPhotos } from './support/client.ts';
-import { Home, pause, readiness, TestServer } from './support/server.ts';
+import { projectPath } from '../../../src/config/paths.ts';
+import type { WorkerJobs } from '../../../src/endpoints/worker-jobs.ts';
+import { loadPack } from '../../../src/engine/load-addon.ts';
+import type { Pool as PoolClass } from '../../../src/engine/pool.ts';
+import { analyseOptions, blank, manifest, pack, samples } from '../../fixtures/images.ts';
+import { type Answer, expectProblem, RawClient, twoPhotos } from '../../server/support/client.ts';
+import { Home, pause, readiness, TestServer } from '../../server/support/server.ts';
 
 /** Workers that are busy, and workers that die. The gate holds them at the addon as long as a test needs. */
 
@@ -21,7 +21,6 @@ const dieFile = join(home.folder, 'die');
 const env = {
   FACEMATCH_WORKERS: '2',
   FACEMATCH_QUEUE_CAPACITY: '2',
-  FACEMATCH_DEADLINE_MS: '8000',
   FACEMATCH_MAX_BODY_BYTES: String(maxBody),
   DIE_FILE: dieFile,
 };
@@ -89,6 +88,11 @@ describe('a full queue', () => {
 });
 
 test('responds at the deadline to running and waiting requests, and discards the late outcome', async () => {
+  const options = { env: { ...env, FACEMATCH_DEADLINE_MS: '8000' }, gate: 'open' } as const;
+  const server = await TestServer.forTest(options);
+  const { gate } = server;
+  const busy = (workers: number) => server.metricBecomes('facematch_workers_busy', workers);
+  const ask = () => server.match(twoPhotos());
   gate.close();
   const running = [ask(), ask()];
   await busy(2);

@@ -5,9 +5,9 @@ import { chmodSync, existsSync, readdirSync, readFileSync, statSync } from 'node
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { defaultScopes } from '../../src/auth/keys.ts';
-import { newFolder } from '../support/folder.ts';
-import { execute, expectFailure, facematch, program } from './support/cli.ts';
+import { defaultScopes } from '../../../src/auth/keys.ts';
+import { execute, expectFailure, facematch, program } from '../../server/support/cli.ts';
+import { newFolder } from '../../support/folder.ts';
 
 let folder: string;
 let file: string;

@@ -4,12 +4,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { projectPath } from '../../src/config/paths.ts';
-import { addKey } from '../fixtures/credentials.ts';
-import { newFolder } from '../support/folder.ts';
-import { execute, program, run } from './support/cli.ts';
-import { twoPhotos } from './support/client.ts';
-import { readiness, TestServer } from './support/server.ts';
+import { projectPath } from '../../../src/config/paths.ts';
+import { addKey } from '../../fixtures/credentials.ts';
+import { execute, program, run } from '../../server/support/cli.ts';
+import { twoPhotos } from '../../server/support/client.ts';
+import { readiness, TestServer } from '../../server/support/server.ts';
+import { newFolder } from '../../support/folder.ts';
 
 const { inherited, startProgram } = await import(projectPath('test/support/programs.mjs'));
 

@@ -1,15 +1,15 @@
 import { appendFileSync, cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { preparePack } from '../../models/prepare/prepare.ts';
-import { projectPath } from '../../src/config/paths.ts';
-import { packDirectory, readCalibratedManifest, readManifest } from '../../src/engine/manifest.ts';
-import { verifyPack } from '../../src/engine/pack-files.ts';
-import { decodedNet, smallEmbedder } from '../../test/fixtures/nets.ts';
-import { livenessNet, uncalibratedPack } from '../../test/fixtures/packs.ts';
-import { expectFailure, facematch } from '../../test/server/support/cli.ts';
-import type { Json } from '../../test/server/support/client.ts';
-import { newFolder } from '../../test/support/folder.ts';
+import { preparePack } from '../../../models/prepare/prepare.ts';
+import { projectPath } from '../../../src/config/paths.ts';
+import { packDirectory, readCalibratedManifest, readManifest } from '../../../src/engine/manifest.ts';
+import { verifyPack } from '../../../src/engine/pack-files.ts';
+import { decodedNet, smallEmbedder } from '../../../test/fixtures/nets.ts';
+import { livenessNet, uncalibratedPack } from '../../../test/fixtures/packs.ts';
+import { expectFailure, facematch } from '../../../test/server/support/cli.ts';
+import type { Json } from '../../../test/server/support/client.ts';
+import { newFolder } from '../../../test/support/folder.ts';
 
 /** Packs of the user's own models, by the command line. */
 

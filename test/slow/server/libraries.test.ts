@@ -1,12 +1,12 @@
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { projectPath } from '../../src/config/paths.ts';
-import { loadAddon } from '../../src/engine/load-addon.ts';
-import { newFolder } from '../support/folder.ts';
-import { diagnose, program, run } from './support/cli.ts';
-import { RawClient, twoPhotos } from './support/client.ts';
-import { failingStart, TestServer, transport } from './support/server.ts';
+import { projectPath } from '../../../src/config/paths.ts';
+import { loadAddon } from '../../../src/engine/load-addon.ts';
+import { diagnose, program, run } from '../../server/support/cli.ts';
+import { RawClient, twoPhotos } from '../../server/support/client.ts';
+import { failingStart, TestServer, transport } from '../../server/support/server.ts';
+import { newFolder } from '../../support/folder.ts';
 
 /**
  * The HTTP server, ONNX Runtime and execution providers in use, and where they are reported. test/transport
