@@ -1,16 +1,17 @@
-// Analyses the images below a folder, in both modes, and a valid one after every eight: `corpus.mjs FOLDER
-// VALID`. Writes one line of JSON for each.
+// Analyses every Nth image below a folder, in both modes, and a valid one after every eight:
+// `corpus.mjs FOLDER VALID N`. Writes one line of JSON for each.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadPack, options, pack } from './addon.mjs';
 
-const [folder, soundFile] = process.argv.slice(2);
+const [folder, soundFile, every] = process.argv.slice(2);
 const addon = loadPack();
 const sound = readFileSync(soundFile);
 const files = readdirSync(folder, { withFileTypes: true, recursive: true })
   .filter((entry) => entry.isFile())
   .map((entry) => join(entry.parentPath, entry.name))
-  .sort();
+  .sort()
+  .filter((_file, at) => at % Number(every) === 0);
 const word = (outcome) => (outcome.ok ? 'ok' : outcome.code);
 
 for (const [at, file] of files.entries()) {
