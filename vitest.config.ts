@@ -22,15 +22,15 @@ const alone = (name: string, include: string[]) => ({
 
 const without = (...files: string[]) => files.map((file) => `!test/transport/${file}.test.ts`);
 /**
- * The part of the contract that depends on the transport. It runs twice more: on node:http, and on the newest
+ * The contract over HTTP, which runs twice more: on node:http, and on the newest
  * µWebSockets.js with Node 24 if this Node or C library is too old for it.
  */
-const contract = [...filesOf('test/transport'), ...without('live')];
+const contract = filesOf('test/transport');
 /**
  * Tests that depend on the version of µWebSockets.js: not the order of checks, nor listeners of the tests'
  * own process.
  */
-const ofVersion = [...contract, ...without('refusals', 'unread')];
+const ofVersion = [...contract, ...without('live', 'refusals', 'unread')];
 
 const built = /^(?:\.\.\/)+dist\/src\/(.*)\.js$/;
 const sources = fileURLToPath(new URL('src/$1.ts', import.meta.url));
