@@ -11,6 +11,7 @@ import {
   preprocessings,
   type TensorFacts,
 } from 'facematch/for-lab';
+import { kindOf } from './net-kind.ts';
 import { usual, usualFamilies } from './usual.ts';
 
 /** Describes the file of a model as members of a manifest, with the assumptions made. */
@@ -74,8 +75,9 @@ export function describeDetector(file: string, known: string | undefined): Descr
     ];
   });
   if (ways.length > 0) return ways;
-  throw new Error(
+  throw misfit(
     `${file} is of none of the families ${names.join(', ')} by its outputs: ${shapesOf(told ?? net)}`,
+    told ?? net,
   );
 }
 
@@ -120,12 +122,17 @@ export function describeEmbedder(
     ({ name, shape }) => (output === undefined ? isVector(shape) : name === output) && shape.length > 0,
   );
   const [vector] = vectors;
-  if (vector === undefined || vectors.length > 1) {
-    const wanted = output === undefined ? 'one vector of 32 to 4,096 numbers' : `an output ${output}`;
+  const wanted = output === undefined ? 'one vector of 32 to 4,096 numbers' : `an output ${output}`;
+  const misses = `${file} should have ${wanted}, and has ${shapesOf(net)}`;
+  if (vector === undefined) throw misfit(misses, net);
+  // The numbers of landmarks or angles are a vector too. Users who name the output know that it is an embedding.
+  const kind = kindOf(net);
+  if (output === undefined && kind !== undefined && kind.kind !== 'embedder') {
     throw new Error(
-      `${file} should have ${wanted}, and has ${shapesOf(net)}.${vectors.length > 1 ? ' Choose one with --embedder-output.' : ''}`,
+      `${file} has ${shapesOf(net)}. It seems to be ${kind.words}. If it is an embedder, name its output with --embedder-output.`,
     );
   }
+  if (vectors.length > 1) throw new Error(`${misses}. Choose one with --embedder-output.`);
   const dimensions = sizeOf(vector.shape);
   const isSface = input.name === 'data' && vector.name === 'fc1' && dimensions === 128;
   const chosen = preprocessing ?? (isSface ? 'sface' : 'insightface');
@@ -155,11 +162,11 @@ export function describeLandmarks(file: string): Described {
   const { net, input, sides, measured } = opened(file, 1);
   const [height, width] = sides as [number, number];
   if (height !== width || width < 1)
-    throw new Error(`${file} should take one grey square, not ${shapesOf(net)}`);
+    throw misfit(`${file} should take one grey square, not ${shapesOfInputs(net)}`, net);
   const answers = measured(height, width);
   const output = answers.outputs.find(({ shape }) => sizeOf(shape) === 2 * 68);
   if (output === undefined)
-    throw new Error(`${file} should answer with 68 points, and has ${shapesOf(answers)}`);
+    throw misfit(`${file} should answer with 68 points, and has ${shapesOf(answers)}`, answers);
   return {
     members: { family: 'points68', input: input.name, output: output.name, size: width, channels: 'grey' },
     assumed: ["landmarks: fed and cropped as the default pack's"],
@@ -188,7 +195,7 @@ export function describeLiveness(
   };
   const family = names.find((name) => isOf(name).length === 1);
   if (family === undefined) {
-    throw new Error(`${file} should answer with two or three numbers, and has ${shapesOf(answers)}`);
+    throw misfit(`${file} should answer with two or three numbers, and has ${shapesOf(answers)}`, answers);
   }
   const [output] = isOf(family);
   const { fed, live } = livenessFamilies[family];
@@ -226,14 +233,28 @@ function opened(file: string, channels: number) {
     (planes === channels || planes === -1) &&
     (batch === 1 || batch === -1);
   if (!fits) {
-    throw new Error(
+    throw misfit(
       `${file} should have one input of floats, 1×${channels}×height×width, and has ${shapesOfInputs(net) || 'none'}`,
+      net,
     );
   }
   /** Returns the inputs and outputs of a run with these sides. */
-  const measured = (height: number, width: number) =>
-    loadAddon().describeNet(file, isLast ? [1, height, width, channels] : [1, channels, height, width]);
+  const measured = (height: number, width: number) => {
+    const shape = isLast ? [1, height, width, channels] : [1, channels, height, width];
+    try {
+      return loadAddon().describeNet(file, shape);
+    } catch (cause) {
+      const message = `${file} does not run with an input of ${shape.join('×')}, and has ${shapesOf(net)}`;
+      throw misfit(message, net, { cause });
+    }
+  };
   return { net, input, sides: rest, measured };
+}
+
+/** An Error that also says what the net seems to be. */
+function misfit(message: string, net: NetFacts, options?: ErrorOptions): Error {
+  const kind = kindOf(net);
+  return new Error(kind === undefined ? message : `${message}. It seems to be ${kind.words}.`, options);
 }
 
 const sizeOf = (shape: readonly number[]) => shape.reduce((product, side) => product * side, 1);

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { columns, dot, type Fed, loadPack, netsAlone, readConfig, readManifest } from 'facematch/for-lab';
 import { embedImages } from '../embed-images.ts';
-import { fnmrAtFmr, wilson, z95 } from '../metrics.ts';
+import { fnmrAtFmr, PersonRate, z95 } from '../metrics.ts';
 import { countText, intervalText, percentText, rateText } from '../number-text.ts';
-import { imagesOf, type LabelledPair } from '../pairs.ts';
+import { imagesOf, type LabelledPair, peopleOfPairs } from '../pairs.ts';
 import { byPerson, type PersonImage } from '../people.ts';
 
 /**
@@ -53,7 +53,7 @@ export function preprocessingLines({ fmr, pairs, tried, is_better }: Preprocessi
   return [
     `Ways to feed the embedder, tried on ${countText(pairs.mated)} mated and ${countText(pairs.non_mated)} non-mated pairs:`,
     ...columns(
-      ['fed', `FNMR at an FMR of ${rateText(fmr)}`, '95 % interval, %', 'apart', ''],
+      ['fed', `FNMR at an FMR of ${rateText(fmr)}`, '95 % interval by person, %', 'apart', ''],
       tried.map((one) => [
         ...[wordsOf(one), percentText(one.fnmr), intervalText(one.fnmr_interval), one.apart.toFixed(2)],
         one.current ? 'as the manifest says' : '',
@@ -98,10 +98,11 @@ type Found = { way: Fed; images: Awaited<ReturnType<typeof embedImages>> };
 
 /** `tried`: the input scaling that separates pairs best comes first. */
 function judge(found: readonly Found[], pairs: readonly LabelledPair[], isCurrent: (way: Fed) => boolean) {
+  const people = peopleOfPairs(pairs);
   const scoredBy = ({ images }: Found) =>
     pairs.flatMap(({ image1, image2, same }) => {
       const [a, b] = [images.get(image1)?.embedding, images.get(image2)?.embedding];
-      return a && b ? [{ score: dot(a, b), same, fold: undefined }] : [];
+      return a && b ? [{ score: dot(a, b), same, fold: undefined, person: people.get(image1)! }] : [];
     });
   const first = scoredBy(found[0]!);
   const mated = first.filter((pair) => pair.same).length;
@@ -116,9 +117,10 @@ function judge(found: readonly Found[], pairs: readonly LabelledPair[], isCurren
   const judged = found
     .map((one) => {
       const scored = scoredBy(one);
-      // No person is in two mated pairs.
-      const { fnmr } = fnmrAtFmr(scored, fmr);
-      const fnmr_interval = wilson(Math.round(fnmr * mated), mated);
+      const { threshold } = fnmrAtFmr(scored, fmr);
+      const nonMatches = new PersonRate(people.size);
+      for (const pair of scored) if (pair.same) nonMatches.add(pair.score < threshold, pair.person);
+      const { rate: fnmr, interval: fnmr_interval } = nonMatches;
       const nonMated = momentsOf(scored.filter((pair) => !pair.same).map(({ score }) => score));
       const heights = scored.flatMap((pair) => (pair.same ? (pair.score - nonMated.mean) / nonMated.sd : []));
       // Returns the mean distance of mated pairs above the mean of non-mated ones, in standard deviations of

@@ -57,16 +57,20 @@ const yolo: Usual = {
   source: 'as YOLOv5-face and YOLOv8-face feed theirs',
 };
 
+/** As InsightFace's SCRFD is fed, whether the rows of its cells are put together or not. */
+const scrfd: Usual = {
+  preprocessing: { channels: 'rgb', mean: 127.5, scale: 1 / 128 },
+  nms_iou: 0.4,
+  min_det_score: 0.5,
+  second_look_score: 0.6,
+  side: 640,
+  source: "as InsightFace's scrfd.py feeds it",
+  grids: { strides, anchors: 2 },
+};
+
 export const usual: Readonly<Partial<Record<FamilyName, Usual>>> = {
-  scrfd: {
-    preprocessing: { channels: 'rgb', mean: 127.5, scale: 1 / 128 },
-    nms_iou: 0.4,
-    min_det_score: 0.5,
-    second_look_score: 0.6,
-    side: 640,
-    source: "as InsightFace's scrfd.py feeds it",
-    grids: { strides, anchors: 2 },
-  },
+  scrfd,
+  scrfd_maps: scrfd,
   yunet: {
     preprocessing: { channels: 'bgr', mean: 0, scale: 1 },
     nms_iou: 0.3,

@@ -6,7 +6,7 @@ import { loadAddon } from '../../src/engine/load-addon.ts';
 import { packDirectory } from '../../src/engine/manifest.ts';
 import { encodeNet } from '../../test/fixtures/nets.ts';
 import { newFolder } from '../../test/support/folder.ts';
-import { describeDetector, describeEmbedder } from '../packs/describe.ts';
+import { describeDetector, describeEmbedder, describeLandmarks } from '../packs/describe.ts';
 import { usual, usualFamilies } from '../packs/usual.ts';
 
 /** The description of a model by its file, and the family that follows from it. */
@@ -120,6 +120,77 @@ describe('an embedder', () => {
     expect(refused).toThrow(/"a" 4×64, "b" 4×64\. Choose one with --embedder-output/);
     const wide = detectorNet(heads, { sides: [112, 224] });
     expect(() => describeEmbedder(wide, { output: 'a', preprocessing: undefined })).toThrow('must be square');
+  });
+});
+
+/** A net whose outputs have these shapes, whatever it is shown. */
+function netOf(shapes: readonly (readonly number[])[], input: readonly (number | string)[]): string {
+  const names = shapes.map((_shape, i) => `out${i}`);
+  const nodes = names.map((name) => makeNode('ConstantOfShape', [`${name}.s`], name));
+  const tensors = shapes.map((shape, i) => makeIntegers(`out${i}.s`, [...shape]));
+  const outputs = Object.fromEntries(names.map((name, i) => [name, [...shapes[i]!]]));
+  const file = join(folder, `${Math.random()}.onnx`);
+  writeFileSync(file, encodeNet({ nodes, constants: {}, tensors, inputs: { image: [...input] }, outputs }));
+  return file;
+}
+
+describe('rejects a net of another kind with what it seems to be', () => {
+  const roles = {
+    detector: (file: string) => describeDetector(file, undefined),
+    embedder: (file: string) => describeEmbedder(file, { output: undefined, preprocessing: undefined }),
+    landmarks: describeLandmarks,
+  };
+
+  test.each<[words: string, shapes: number[][]]>([
+    ['a face quality model (one number for an image)', [[1, 1]]],
+    ['a head pose model (three angles), or one of three classes', [[1, 3]]],
+    ['a head pose model (three angles or a rotation)', [[1, 3, 3]]],
+    ['a head pose model (three angles or a rotation)', [[1, 66, 3]]],
+    [
+      'a head pose model (three angles or a rotation)',
+      [
+        [1, 66],
+        [1, 66],
+        [1, 66],
+      ],
+    ],
+    ['a liveness model (two classes)', [[1, 2]]],
+    ['a landmark model (5 points)', [[1, 10]]],
+    ['a landmark model (68 points)', [[1, 136]]],
+    ['a landmark model (106 points)', [[1, 212]]],
+    [
+      'a landmark model (468 points)',
+      [
+        [1, 1, 1, 1404],
+        [1, 1, 1, 1],
+      ],
+    ],
+  ])('%s: %j', (words, shapes) => {
+    const file = netOf(shapes, [1, 3, 112, 112]);
+    for (const describeIt of Object.values(roles))
+      expect(() => describeIt(file)).toThrow(`It seems to be ${words}.`);
+  });
+
+  test('also where it does not run at the sides that its role assumes', () => {
+    const file = join(folder, 'other-sides.onnx');
+    const nodes = [
+      makeNode('Reshape', ['image', 'sides'], 'square'),
+      makeNode('GlobalAveragePool', ['square'], 'mean'),
+      makeNode('Flatten', ['mean'], 'angles', { axis: 1 }),
+    ];
+    const tensors = [makeIntegers('sides', [1, 3, 64, 64])];
+    const inputs = { image: [1, 3, 'height', 'width'] };
+    writeFileSync(file, encodeNet({ nodes, constants: {}, tensors, inputs, outputs: { angles: [1, 3] } }));
+    expect(() => roles.embedder(file)).toThrow(
+      /other-sides\.onnx does not run with an input of 1×3×112×112, and has "angles" 1×3\. It seems to be a head pose/,
+    );
+    expect(() => roles.detector(file)).toThrow('It seems to be a head pose model');
+  });
+
+  test('but accepts an embedder whose output the user names', () => {
+    const file = netOf([[1, 136]], [1, 3, 112, 112]);
+    const named = describeEmbedder(file, { output: 'out0', preprocessing: undefined });
+    expect(named.members).toMatchObject({ output: 'out0', dimensions: 136 });
   });
 });
 

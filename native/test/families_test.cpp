@@ -147,8 +147,8 @@ TEST_CASE("rejects an unknown family with the list of names") {
     REQUIRE(error);
     CHECK(error->message.find("\"" + std::string(name) +
                               "\"; there are blazeface, retinaface, retinaface_joined, rfb, scrfd, "
-                              "ssd_decoded, yolov5_decoded, yolov5_face, yolov8_decoded, "
-                              "yolov8_face, yunet") != std::string::npos);
+                              "scrfd_maps, ssd_decoded, yolov5_decoded, yolov5_face, "
+                              "yolov8_decoded, yolov8_face, yunet") != std::string::npos);
   }
 }
 
@@ -169,6 +169,9 @@ TEST_CASE("returns the outputs of a family for an input, in the order of the man
       {"scrfd", kInput,
        "scores 8: 192x1, scores 16: 48x1, scores 32: 12x1, "
        "boxes 8: 192x4, boxes 16: 48x4, boxes 32: 12x4, "},
+      {"scrfd_maps", kInput,
+       "scores 8: 16x12, scores 16: 8x6, scores 32: 4x3, "
+       "boxes 8: 64x12, boxes 16: 32x6, boxes 32: 16x3, "},
       {"retinaface", kInput, "scores 0: 252x2, boxes 0: 252x4, "},
       {"retinaface_joined", kInput, "joined 0: 252x16, "},
       {"ssd_decoded", kInput, "scores 0: 0x2, boxes 0: 0x4, "},
@@ -215,6 +218,21 @@ TEST_CASE("decodes one row of the outputs to one box, at its place") {
   const auto scrfd = [](size_t grid, size_t row, Numbers sides) {
     return RawOutputs(spec_of("scrfd")).row(grid, row, {0.75f}).row(3 + grid, row, sides);
   };
+  // In the grid of stride 16, of 6 x 4 cells.
+  const auto maps = [](size_t anchor, size_t y, size_t x, float score) {
+    RawOutputs outputs(spec_of("scrfd_maps"));
+    const size_t cell = y * 6 + x;
+    outputs.number(1, anchor * 24 + cell, score);
+    const std::array sides = {1.0f, 2.0f, 3.0f, 4.0f};
+    for (size_t i = 0; i < sides.size(); ++i)
+      outputs.number(4, (anchor * 4 + i) * 24 + cell, sides[i]);
+    return outputs;
+  };
+  RawOutputs logits = maps(1, 3, 5, std::log(9.0f));
+  constexpr std::array kScores = {size_t{192}, size_t{48}, size_t{12}};
+  for (size_t grid = 0; grid < kScores.size(); ++grid)
+    for (size_t i = 0; i < kScores[grid]; ++i)
+      if (grid != 1 || i != 24 + 3 * 6 + 5) logits.number(grid, i, -9);
   const auto retina = [](size_t row, Numbers t = {0}, cv::Size input = kInput) {
     return RawOutputs(spec_of("retinaface"), input).row(0, row, {0.1f, 0.9f}).row(1, row, t);
   };
@@ -288,6 +306,10 @@ TEST_CASE("decodes one row of the outputs to one box, at its place") {
       {"scrfd: the second grid", scrfd(1, 14, {1, 1, 2, 2}), {0, 0, 48, 48}, 0.75f},
       {"scrfd: the last", scrfd(2, 11, {0.5f, 0.5f, 1, 0.25f}), {48, 16, 48, 24}, 0.75f},
 
+      {"scrfd_maps: the first anchor", maps(0, 0, 0, 0.75f), {-16, -32, 64, 96}, 0.75f},
+      {"scrfd_maps: the last of the second", maps(1, 3, 5, 0.75f), {64, 16, 64, 96}, 0.75f},
+      {"scrfd_maps: logits, because some are negative", logits, {64, 16, 64, 96}},
+
       {"retinaface: the first", retina(0), {-4, -4, 16, 16}},
       {"retinaface: the next row", retina(24, {0}, {90, 60}), {-4, 4, 16, 16}},
       {"retinaface: the second grid", retina(192), {-24, -24, 64, 64}},
@@ -360,6 +382,22 @@ TEST_CASE("returns no face for impossible numbers") {
         CAPTURE(value);
         CHECK(faces(place, value) == 0);
       }
+    }
+  }
+}
+
+TEST_CASE("returns no face for impossible numbers in maps") {
+  for (const float value : {kNan, kInfinity, -kInfinity, 1e38f, -1e38f}) {
+    for (size_t side = 0; side < 5; ++side) {
+      CAPTURE(value);
+      CAPTURE(side);
+      RawOutputs outputs(spec_of("scrfd_maps"));
+      outputs.number(1, 8, 0.9f);
+      // In the grid of stride 16, of 6 x 4 cells, the planes of the first anchor.
+      for (size_t i = 0; i < 4; ++i) outputs.number(4, i * 24 + 8, i == side ? value : 1);
+      auto found = outputs.decoded();
+      std::erase_if(found, [](const Detection& d) { return !is_possible(d, kInput); });
+      CHECK(found.size() == (side == 4 ? 1 : 0));
     }
   }
 }

@@ -18,6 +18,7 @@ const strides = [8, 16, 32];
 
 const table = {
   scrfd: { outputs: { scores: 'each', boxes: 'each' }, cells: 'anchors', wholeCells: true },
+  scrfd_maps: { outputs: { scores: 'each', boxes: 'each' }, cells: 'anchors', wholeCells: true },
   yunet: { outputs: { cls: 'each', obj: 'each', bbox: 'each' }, strides, wholeCells: true },
   retinaface: { outputs: { scores: 'one', boxes: 'one' }, cells: 'priors' },
   retinaface_joined: { outputs: { joined: 'one' }, cells: 'priors' },

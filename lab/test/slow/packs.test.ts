@@ -5,7 +5,7 @@ import { preparePack } from '../../../models/prepare/prepare.ts';
 import { projectPath } from '../../../src/config/paths.ts';
 import { packDirectory, readCalibratedManifest, readManifest } from '../../../src/engine/manifest.ts';
 import { verifyPack } from '../../../src/engine/pack-files.ts';
-import { decodedNet, smallEmbedder } from '../../../test/fixtures/nets.ts';
+import { decodedNet, scrfdMaps, smallEmbedder } from '../../../test/fixtures/nets.ts';
 import { livenessNet, uncalibratedPack } from '../../../test/fixtures/packs.ts';
 import { expectFailure, facematch } from '../../../test/server/support/cli.ts';
 import type { Json } from '../../../test/server/support/client.ts';
@@ -25,7 +25,10 @@ const none = [0, 0, 0] as const;
 writeFileSync(join(folder, 'two-classes.onnx'), livenessNet([[0.01, 0.01, 0.01], none]));
 writeFileSync(join(folder, 'four-classes.onnx'), livenessNet([none, none, none, none]));
 writeFileSync(join(folder, 'decoded.onnx'), decodedNet());
+writeFileSync(join(folder, 'maps.onnx'), scrfdMaps());
 writeFileSync(join(folder, 'blind.onnx'), decodedNet({ isBlind: true }));
+
+const landmarksFile = join(packDirectory('default'), 'landmark.onnx');
 
 const packs = (line: string, env?: NodeJS.ProcessEnv) => facematch(`packs ${line}`, folder, env);
 const demo = projectPath('node_modules/@vladmandic/face-api/demo');
@@ -68,7 +71,7 @@ describe('facematch packs add', () => {
 
   test.each<[line: string, code: number, message: string]>([
     ['x', 2, 'expected at least one of --detector, --embedder, --landmarks and --liveness'],
-    ['x --detector brought.onnx --detector-family yolo', 2, 'Allowed choices are scrfd, yunet'],
+    ['x --detector brought.onnx --detector-family yolo', 2, 'Allowed choices are scrfd, scrfd_maps, yunet'],
     ['x --embedder brought.onnx --preprocessing yolo', 2, 'Allowed choices are insightface, sface'],
     ['./mine --embedder brought.onnx', 1, 'is there already'],
     ['./x --embedder none.onnx', 1, 'none.onnx'],
@@ -87,6 +90,13 @@ describe('facematch packs add', () => {
       'finds none of the six faces of the sample photos, read as family rfb, which',
     ],
     ['./x --landmarks brought.onnx', 1, 'should have one input of floats, 1×1×height×width'],
+    [
+      `./x --embedder ${landmarksFile}`,
+      1,
+      'has "input" 1×1×64×64. It seems to be a landmark model (68 points).',
+    ],
+    [`./x --detector ${landmarksFile}`, 1, 'It seems to be a landmark model (68 points).'],
+    ['./x --embedder two-classes.onnx', 1, 'It seems to be a liveness model (two classes).'],
     ['./x --liveness one.onnx', 2, 'Expected FILE:SCALE'],
     ['./x --liveness one.onnx:1', 2, 'with a scale above 1'],
     ['./x --liveness one.onnx:4x', 2, 'Expected FILE:SCALE'],
@@ -116,6 +126,15 @@ describe('facematch packs add', () => {
       expect([detector.family, close_detector]).toEqual([family, undefined]);
     },
   );
+
+  test("finds the sample faces by SCRFD's raw maps, whose scores are logits", async () => {
+    const { code, stdout } = await packs('add ./maps --detector maps.onnx');
+    expect(code).toBe(0);
+    expect(stdout).toContain('detector: family scrfd_maps, by its outputs');
+    expect(stdout).toContain('3 and 3, of 3 in each of the two sample photos');
+    const { detector } = readManifest(join(folder, 'maps'));
+    expect(detector).toMatchObject({ family: 'scrfd_maps', width: 320, height: 256, anchors: 2 });
+  });
 
   test('assigns a liveness model of two classes to another family, which a user may name', async () => {
     const two = await packs('add ./two --liveness two-classes.onnx:1.5');
