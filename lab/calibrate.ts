@@ -10,8 +10,8 @@ import {
 } from './fmr-table.ts';
 import { foldPair, foldPairs, folds, type HeldOutCohorts } from './held-out.ts';
 import { type Interval, PairRate } from './metrics.ts';
+import { eachNonMated, numberPeople, tooAlike } from './non-mated.ts';
 import { byPerson, foldOf, type LabelledImage, type PeopleSet } from './people.ts';
-import { eachStrangers, numberPeople, tooAlike } from './strangers.ts';
 
 /** How often non-mated pairs of a group reach a percent. */
 export interface CalibrationCheck {
@@ -128,14 +128,14 @@ export function fitTable(
   const groups = sets.flatMap(({ images }) =>
     groupsOf(images).map(({ group, isFirst, people }) => {
       const own = images.filter(({ labels }) => labels.includes(group));
-      const strangers = strangersOf(own, cohorts, samePersonAbove);
+      const nonMated = nonMatedOf(own, cohorts, samePersonAbove);
       const counts = new FoldCounts();
       const perPerson = new PersonCounts(people);
-      const left = strangers.each((first, second, pairFolds, score) => {
+      const left = nonMated.each((first, second, pairFolds, score) => {
         counts.add(pairFolds, score);
         perPerson.add(first, second, score);
       });
-      return { group, isFirst, counts, effectAt: perPerson.effects(), left, ...strangers };
+      return { group, isFirst, counts, effectAt: perPerson.effects(), left, ...nonMated };
     }),
   );
   const tableWithout = (...left: readonly number[]) =>
@@ -148,7 +148,7 @@ export function fitTable(
     );
   const points: CalibrationPoint[] = tableWithout();
   const firsts = byPerson(sets.flatMap(({ images }) => images)).map(([first]) => first!);
-  const anyPeople = strangersOf(firsts, cohorts, samePersonAbove);
+  const anyPeople = nonMatedOf(firsts, cohorts, samePersonAbove);
   const { check, together } = checkOf(groups, anyPeople, percents, tableWithout);
   const ofPeople = floorOf(sizesOf(sets));
   const notShown = together
@@ -169,8 +169,8 @@ export function fitTable(
 }
 
 function checkOf(
-  groups: readonly (Strangers & { group: string; isFirst: boolean })[],
-  anyPeople: Strangers,
+  groups: readonly (NonMated & { group: string; isFirst: boolean })[],
+  anyPeople: NonMated,
   percents: readonly number[],
   tableWithout: (low: number, high: number) => CalibrationPoint[],
 ) {
@@ -229,13 +229,13 @@ function tallyOf(
  */
 type VisitPair = (first: number, second: number, folds: number, score: number, reach: number) => void;
 
-type Strangers = ReturnType<typeof strangersOf>;
+type NonMated = ReturnType<typeof nonMatedOf>;
 
 /**
  * All pairs of images of different people. `each` visits them and keeps none; it returns how many pairs were
  * omitted.
  */
-function strangersOf(
+function nonMatedOf(
   images: readonly LabelledImage[],
   cohorts: HeldOutCohorts | undefined,
   samePersonAbove: number,
@@ -250,7 +250,7 @@ function strangersOf(
   const alike = Number.isFinite(samePersonAbove) ? undefined : tooAlike(own);
   const above = alike?.reach ?? samePersonAbove;
   const each = (visit: VisitPair) =>
-    eachStrangers(own, { samePersonAbove: above }, (a, b, cosine) => {
+    eachNonMated(own, { samePersonAbove: above }, (a, b, cosine) => {
       const [first, second] = [numbers[a]!, numbers[b]!];
       const [foldOfA, foldOfB] = [foldOfPerson[first]!, foldOfPerson[second]!];
       const score = Math.fround(normalised(cosine, scores[a]![foldOfB]!, scores[b]![foldOfA]!));

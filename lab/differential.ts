@@ -2,9 +2,9 @@ import { type Calibration, normalised, promisedRate } from 'facematch/for-lab';
 import type { CohortScore } from './calibrate.ts';
 import { folds } from './held-out.ts';
 import { type Interval, PairRate, PersonRate } from './metrics.ts';
+import { eachMated, eachNonMated, type IsOnePerson, numberPeople } from './non-mated.ts';
 import { WorstPairsSeen } from './pairs.ts';
 import { type FoundPeople, foldOf, type Grouping, groupingText } from './people.ts';
-import { eachMated, eachStrangers, type IsOnePerson, numberPeople } from './strangers.ts';
 
 /**
  * Differential performance: how error rates vary between groups of people, in the terms of ISO/IEC 19795-10.
@@ -98,7 +98,7 @@ function figuresOf(
     nonMatches: new PersonRate(people.length),
   }));
   const options = { samePersonAbove, ...(sampled && { most: sampledPairs }) };
-  const left = eachStrangers(faces, options, (first, second, cosine) => {
+  const left = eachNonMated(faces, options, (first, second, cosine) => {
     const score = scoreOfPair(first, second, cosine);
     for (const { threshold, matches } of rates) {
       matches.add(score >= threshold, numbers[first]!, numbers[second]!);

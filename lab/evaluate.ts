@@ -5,6 +5,7 @@ import { type EmbedImagesOptions, embedImages } from './embed-images.ts';
 import type { EmbeddedImage } from './embed-worker.ts';
 import { type CohortUse, figuresOf, imageFigures, observe, percents } from './figures.ts';
 import { type HeldOutCohorts, makeCohorts } from './held-out.ts';
+import { reachOf, tooAlikeByGroup } from './non-mated.ts';
 import { jsonText } from './number-text.ts';
 import {
   imagesOf,
@@ -17,7 +18,6 @@ import {
 } from './pairs.ts';
 import { type Grouping, type LabelledImage, type PeopleSet, type PersonImage, peopleSet } from './people.ts';
 import type { ForeignFigures, PhotosFigures } from './several-photos.ts';
-import { reachOf, tooAlikeByGroup } from './strangers.ts';
 
 /** A named list of labelled pairs, and the folder that its paths are relative to. */
 export interface PairSet {
@@ -114,12 +114,12 @@ export function judgeSet(
 
 /** Returns the non-mated pairs of a list that probably show one person, predicted from the other pairs. */
 function alikeOf(pairs: readonly JudgedPair[]): JudgedPair[] {
-  const strangers = pairs.filter(({ same }) => !same).sort((a, b) => b.cosine - a.cosine);
+  const nonMated = pairs.filter(({ same }) => !same).sort((a, b) => b.cosine - a.cosine);
   const reach = reachOf(
-    strangers.map(({ cosine }) => cosine),
-    strangers.length,
+    nonMated.map(({ cosine }) => cosine),
+    nonMated.length,
   );
-  return strangers.filter(({ cosine }) => cosine > reach);
+  return nonMated.filter(({ cosine }) => cosine > reach);
 }
 
 export function judgePeople(

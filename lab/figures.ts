@@ -16,8 +16,8 @@ import {
   type Scored,
   thinned,
 } from './metrics.ts';
+import type { AlikePair } from './non-mated.ts';
 import { type Compared, type JudgedPair, percentOf, type ScoreKind, scoredBy, worstPairs } from './pairs.ts';
-import type { AlikePair } from './strangers.ts';
 
 /** Fine enough to show the shape, coarse enough for some thousand pairs. */
 const width = 0.02;

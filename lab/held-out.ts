@@ -10,8 +10,8 @@ import {
   seedsOf,
 } from './cohort.ts';
 import { runTasks } from './embed-images.ts';
+import { numberPeople } from './non-mated.ts';
 import { foldOf } from './people.ts';
-import { numberPeople } from './strangers.ts';
 
 /**
  * People are divided into this many folds, and a pair's cohort leaves out the folds of its two people. Fewer folds would leave

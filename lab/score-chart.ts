@@ -27,7 +27,7 @@ export function scoreChart({ name, version, calibration }: CalibratedManifest): 
   const from = calibration.balance.points[0]![0];
   const to = tables.balance.similarityAt(promisedRate(100));
   const threshold = defaults.threshold_percent;
-  const strangers = (percent: number) => `1 in ${Math.round(1 / promisedRate(percent)).toLocaleString('en')}`;
+  const rateWords = (percent: number) => `1 in ${Math.round(1 / promisedRate(percent)).toLocaleString('en')}`;
   const curves = lines.flatMap(({ label, mode, pairs, stroke, ...look }, row) => {
     const points = Array.from({ length: 241 }, (_, step) => {
       const similarity = from + ((to - from) * step) / 240;
@@ -47,7 +47,7 @@ export function scoreChart({ name, version, calibration }: CalibratedManifest): 
       ...{ width: 720, height: 440, marginLeft: 52, marginRight: 120, marginTop: 56, marginBottom: 52 },
       ariaLabel: 'From similarity to percent',
       ariaDescription:
-        'confidence_percent over the normalised similarity of two faces: it rises in a line to 40, where one pair of strangers in ten scores this high, and then by ten points for each tenfold lower false-match rate. The best of nine pairs gets nine and a half points less.',
+        'confidence_percent over the normalised similarity of two faces: it rises in a line to 40, where one non-mated pair in ten scores this high, and then by ten points for each tenfold lower false-match rate. The best of nine pairs gets nine and a half points less.',
       x: { domain: [from, to] },
       y: { domain: [0, 100] },
       marks: [
@@ -58,7 +58,7 @@ export function scoreChart({ name, version, calibration }: CalibratedManifest): 
         // Only below 40 is the percent not a function of the rate.
         axisY(
           tens.filter((percent) => percent >= 40),
-          { anchor: 'right', label: null, tickSize: 0, tickFormat: strangers },
+          { anchor: 'right', label: null, tickSize: 0, tickFormat: rateWords },
         ),
         ruleY([threshold], { stroke: match, strokeWidth: 1.5 }),
         text(['match, at the default threshold'], {
@@ -70,7 +70,7 @@ export function scoreChart({ name, version, calibration }: CalibratedManifest): 
         }),
         text(
           [
-            `pack ${name} ${version}; left: confidence_percent, right: how many strangers score at least this high`,
+            `pack ${name} ${version}; left: confidence_percent, right: how many non-mated pairs score at least this high`,
           ],
           { frameAnchor: 'top-left', dx: -52, dy: -32, className: 'small' },
         ),

@@ -35,8 +35,8 @@ const peopleOf = ({ images }: PeopleSet, atLeast: number): Person[] =>
 const ring = (person: Person, start: number, count: number): Embedded[] =>
   Array.from({ length: count }, (_value, i) => person[(start + i) % person.length]!);
 
-/** Two people who share a label. */
-const areStrangers = (a: Person, b: Person) =>
+/** Two people who share a label, whose pairs are non-mated ones. */
+const areNonMated = (a: Person, b: Person) =>
   a !== b && a[0]!.labels.some((label) => b[0]!.labels.includes(label));
 
 /**
@@ -79,7 +79,7 @@ function figuresOf(
   for (const [i, own] of probes.entries()) {
     for (const [turn, one] of own.entries()) {
       for (const [j, theirs] of references.entries()) {
-        if (i !== j && !areStrangers(people[i]!, people[j]!)) continue;
+        if (i !== j && !areNonMated(people[i]!, people[j]!)) continue;
         const { normalised_similarity } = similarityOf(one, theirs[turn % theirs.length]!);
         if (i !== j) nonMated++;
         for (const rate of rates) {
@@ -125,7 +125,7 @@ export function judgeForeign(
       for (const turn of person.keys()) {
         // It is another person each time.
         const others = [...people.slice(i + 1), ...people.slice(0, i)].filter((one) =>
-          areStrangers(one, person),
+          areNonMated(one, person),
         );
         const other = others[(turn * 37) % others.length];
         if (other === undefined) continue;

@@ -60,7 +60,7 @@ of confidence_percent (1.26 times), and says how many more people it needs.`,
     examples: [
       'facematch calibrate lfw=lfw/images ages=ages/images --without-people animals --check',
       "facematch calibrate staff=staff/photos --groups 'origin*sex,age' --check",
-      'facematch calibrate strangers=photos --check  # one image a person is enough',
+      'facematch calibrate others=photos --check  # one image a person is enough',
       'facematch calibrate --pack ./my-pack staff=staff/photos --write',
       'facematch calibrate --pack ./my-pack --set lfw  # photos of 5,749 people, 181 MB, from their publisher',
     ],

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { loadPack, packDirectory, printable, readConfig, readManifest, verifyPack } from 'facematch/for-lab';
 import { embedImages } from '../embed-images.ts';
 import type { EmbeddedImage } from '../embed-worker.ts';
-import { wilson } from '../metrics.ts';
-import { intervalText, percentText } from '../number-text.ts';
+import { PersonRate } from '../metrics.ts';
+import { countText, intervalText, percentText } from '../number-text.ts';
 import { imagesBelow } from '../people.ts';
 import { describeFailures } from './describe-eval.ts';
 import { type EvaluateOptions, failWhereUnread } from './evaluate.ts';
@@ -42,12 +42,12 @@ function describeAttacks(
 ): string {
   const width = Math.max(4, ...attacks.map(({ type }) => type.length));
   const line = (rate: string, type: string, its: ReturnType<typeof figuresOf>, wrong: string) =>
-    `${rate}  ${printable(type).padEnd(width)}  ${percentText(its.error_rate)} ${intervalText(its.error_interval)}: ${its.errors} of ${its.images - its.non_responses} ${wrong}`;
+    `${rate}  ${printable(type).padEnd(width)}  ${percentText(its.error_rate)} ${intervalText(its.error_interval)}: ${its.errors} of ${its.images - its.non_responses} ${wrong}${sourcesText(its, type === 'live' ? 'people' : 'instruments')}`;
   const silent = (rate: string, type: string, its: ReturnType<typeof figuresOf>) =>
     `${rate}  ${printable(type).padEnd(width)}  ${percentText(its.non_response_rate)}: ${its.non_responses} of ${its.images} without a face`;
   const [worst] = attacks;
   return [
-    `pack ${pack}, live from a live_score of ${threshold}; 95 % intervals`,
+    `pack ${pack}, live from a live_score of ${threshold}; 95 % intervals by person or instrument`,
     `APCER  ${worst ? `${percentText(worst.error_rate)}, that of the worst type of attack` : 'no attacks were given'}`,
     ...attacks.map((its) => line('APCER', its.type, its, 'taken for live')),
     live.images === 0 ? 'BPCER  no live people were given' : line('BPCER', 'live', live, 'taken for attacks'),
@@ -58,19 +58,32 @@ function describeAttacks(
   ].join('\n');
 }
 
+/** How many people or instruments the images with a face are of, where folders say so. */
+const sourcesText = ({ images, non_responses, sources }: ReturnType<typeof figuresOf>, what: string) =>
+  sources < images - non_responses ? `, of ${countText(sources)} ${what}` : '';
+
 /**
  * Returns the images below `live`, and those below `attack`, whose first folder there is the type: by path
- * within the folder, the type undefined for a live person. Throws an Error with a message for people if there
+ * within the folder, the type undefined for a live person. `source`: the person or the attack
+ * instrument, which is the next folder; an image without one is separate. Throws an Error with a message for people if there
  * are none.
  */
 function readPresentations(folder: string) {
   const below = (name: string): string[] =>
     existsSync(join(folder, name)) ? imagesBelow(join(folder, name)) : [];
   const found = [
-    ...below('live').map((file) => ({ file: join('live', file), type: undefined })),
-    ...below('attack').map((file) => {
-      const type = file.includes('/') ? file.split('/')[0] : 'attack';
-      return { file: join('attack', file), type };
+    ...below('live').map((path) => ({
+      file: join('live', path),
+      type: undefined,
+      source: path.split('/')[0]!,
+    })),
+    ...below('attack').map((path) => {
+      const [first, ...rest] = path.split('/') as [string, ...string[]];
+      return {
+        file: join('attack', path),
+        type: rest.length > 0 ? first : 'attack',
+        source: rest[0] ?? first,
+      };
     }),
   ];
   if (found.length > 0) return found;
@@ -87,11 +100,11 @@ function attackFigures(
   threshold: number,
 ) {
   const failures: Record<string, string> = {};
-  const scores = new Map<string | undefined, (number | undefined)[]>();
-  for (const { file, type } of presentations) {
+  const scores = new Map<string | undefined, Presentation[]>();
+  for (const { file, type, source } of presentations) {
     const { faces, chosen, failure } = images.get(file)!;
     if (failure !== undefined) failures[file] = failure;
-    else scores.set(type, [...(scores.get(type) ?? []), faces[chosen]?.live_score]);
+    else scores.set(type, [...(scores.get(type) ?? []), { source, score: faces[chosen]?.live_score }]);
   }
   const attacks = [...scores]
     .flatMap(([type, its]) =>
@@ -103,19 +116,30 @@ function attackFigures(
   return { threshold, attacks, live, acer, failures };
 }
 
-function figuresOf(scores: readonly (number | undefined)[], isWrong: (score: number) => boolean) {
-  const given = scores.filter((score) => score !== undefined);
-  const errors = given.filter(isWrong).length;
-  const non_responses = scores.length - given.length;
+interface Presentation {
+  source: string;
+  /** Undefined for an image without a face. */
+  score: number | undefined;
+}
+
+function figuresOf(presentations: readonly Presentation[], isWrong: (score: number) => boolean) {
+  const sources = new Map<string, number>();
+  for (const { source, score } of presentations)
+    if (score !== undefined && !sources.has(source)) sources.set(source, sources.size);
+  const wrong = new PersonRate(sources.size);
+  for (const { source, score } of presentations)
+    if (score !== undefined) wrong.add(isWrong(score), sources.get(source)!);
+  const non_responses = presentations.length - wrong.trials;
   return {
-    images: scores.length,
+    images: presentations.length,
+    // People or attack instruments of the images with a face.
+    sources: sources.size,
     // Images without a face have no score; this is APNRR or BPNRR.
     non_responses,
-    // This is APCER or BPCER: the share of the others on the wrong side of the threshold, NaN if there are
-    // none.
-    errors,
-    error_rate: errors / given.length,
-    error_interval: wilson(errors, given.length),
-    non_response_rate: non_responses / scores.length,
+    // This is APCER or BPCER: the share of the others on the wrong side of the threshold, NaN where there are none.
+    errors: wrong.hits,
+    error_rate: wrong.rate,
+    error_interval: wrong.interval,
+    non_response_rate: non_responses / presentations.length,
   };
 }

@@ -30,7 +30,7 @@ import {
   keyPhotos,
   type Sequence,
 } from '../liveness-sequences.ts';
-import { wilson } from '../metrics.ts';
+import { type Interval, PersonRate } from '../metrics.ts';
 import { intervalText, percentText } from '../number-text.ts';
 import { imagesBelow } from '../people.ts';
 import { pathOf, readTable } from '../table.ts';
@@ -219,21 +219,16 @@ interface Rate {
   people: number;
   people_with_errors: number;
   /** By person. */
-  interval: readonly [number, number];
+  interval: Interval;
 }
 
 function rateOf(judged: readonly { person: string; isError: boolean }[]): Rate {
-  const errors = judged.filter(({ isError }) => isError);
-  const people = new Set(judged.map(({ person }) => person)).size;
-  const people_with_errors = new Set(errors.map(({ person }) => person)).size;
-  return {
-    sequences: judged.length,
-    errors: errors.length,
-    rate: errors.length / judged.length,
-    people,
-    people_with_errors,
-    interval: wilson(people_with_errors, people),
-  };
+  const numbers = new Map([...new Set(judged.map(({ person }) => person))].map((person, i) => [person, i]));
+  const errors = new PersonRate(numbers.size);
+  for (const { person, isError } of judged) errors.add(isError, numbers.get(person)!);
+  const { trials, hits, rate, interval, hitsOf } = errors;
+  const people_with_errors = hitsOf.filter((own) => own > 0).length;
+  return { sequences: trials, errors: hits, rate, people: numbers.size, people_with_errors, interval };
 }
 
 function figuresOf(sequences: readonly Sequence[], calibration: Calibration) {
@@ -286,7 +281,7 @@ type All = ReturnType<typeof figuresOf> & {
 };
 
 const rateText = ({ rate, interval, errors, sequences, people }: Rate) =>
-  `${percentText(rate)} ${intervalText([...interval])}: ${errors} of ${sequences} sequences of ${people} people`;
+  `${percentText(rate)} ${intervalText(interval)}: ${errors} of ${sequences} sequences of ${people} people`;
 
 const reasonsText = (reasons: Record<string, number>) =>
   Object.entries(reasons)

@@ -41,7 +41,7 @@ export function registerEval(program: Command): void {
     .addOption(samePersonOption())
     .option(
       '--attacks <dir>',
-      'measure the live score: attacks in DIR/attack or DIR/attack/TYPE, live people in DIR/live',
+      'measure the live score: attacks in DIR/attack/TYPE/INSTRUMENT, live people in DIR/live/PERSON',
     )
     .option('--held-out-cohort', 'use a cohort of the measured people, without those of the compared pair')
     .option(

@@ -41,12 +41,14 @@ describe('facematch eval --attacks', () => {
     // One cannot be read.
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
     expect(stdout.split('\n')).toEqual([
-      expect.stringMatching(/^pack live \S+, live from a live_score of 0\.5; 95 % intervals$/),
+      expect.stringMatching(
+        /^pack live \S+, live from a live_score of 0\.5; 95 % intervals by person or instrument$/,
+      ),
       'APCER  50.00 %, that of the worst type of attack',
-      'APCER  replay  50.00 % [9.45, 90.55]: 1 of 2 taken for live',
+      'APCER  replay  50.00 % [7.60, 92.40]: 1 of 2 taken for live',
       'APCER  attack  0.00 % [0.00, 79.35]: 0 of 1 taken for live',
       'APCER  print   0.00 % [0.00, 79.35]: 0 of 1 taken for live',
-      'BPCER  live    33.33 % [6.15, 79.23]: 1 of 3 taken for attacks',
+      'BPCER  live    33.33 % [4.66, 83.64]: 1 of 3 taken for attacks, of 2 people',
       'ACER   41.67 %, the mean of both',
       'APNRR  replay  0.00 %: 0 of 2 without a face',
       'APNRR  attack  0.00 %: 0 of 1 without a face',

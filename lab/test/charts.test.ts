@@ -58,8 +58,8 @@ function setOf(set: string, same: number[], different: number[]) {
   });
 }
 
-const strangers = Array.from({ length: 100 }, (_, i) => i / 200);
-const few = setOf('few', [0.9, 0.432, 0.2], strangers);
+const nonMated = Array.from({ length: 100 }, (_, i) => i / 200);
+const few = setOf('few', [0.9, 0.432, 0.2], nonMated);
 const curves = (name: string) => [{ name, figures: few.by.normalised, pairs: few.pairs }];
 
 describe('error curves', () => {
@@ -88,7 +88,7 @@ describe('error curves', () => {
 });
 
 describe('charts of perfectly separated pairs', () => {
-  const all = setOf('all', [0.9, 0.8, 0.7], strangers);
+  const all = setOf('all', [0.9, 0.8, 0.7], nonMated);
   const curvesOf = [{ name: 'all', figures: all.by.normalised, pairs: all.pairs }];
 
   test('show rates of mated pairs up to 1 and no further', () => {

@@ -4,8 +4,8 @@ import { dot, meanOf } from '../../src/scoring/similarity.ts';
 import { Random } from '../../test/support/random.mjs';
 import { differentialOf, type GroupFigures, highestOverLowest } from '../differential.ts';
 import { PairRate, PersonRate, wilson } from '../metrics.ts';
+import { eachMated, eachNonMated, numberPeople } from '../non-mated.ts';
 import { type FoundPeople, parseGroupings } from '../people.ts';
-import { eachMated, eachStrangers, numberPeople } from '../strangers.ts';
 
 const seeded = new Random(11);
 const random = () => seeded.next();
@@ -55,19 +55,19 @@ function byDefinition(label: string | undefined) {
       return { files: [a.file, b.file], same: a.person === b.person, cosine, score };
     }),
   );
-  const strangers = pairs.filter(({ same, cosine }) => !same && cosine <= samePersonAbove);
+  const nonMated = pairs.filter(({ same, cosine }) => !same && cosine <= samePersonAbove);
   const mated = pairs.filter(({ same }) => same);
   const all = people.allImages.filter(isOf);
   const at = (percent: number) => calibration.similarityAt(promisedRate(percent));
   return {
-    strangers,
+    nonMated,
     mated,
     images: all.length,
     people: new Set(all.map(({ person }) => person)).size,
     taken_for_one_person: pairs.filter(({ same, cosine }) => !same && cosine > samePersonAbove).length,
     without_face: all.filter(({ hasFace }) => !hasFace).length / all.length,
     false_match: percents.map(
-      (percent) => strangers.filter(({ score }) => score >= at(percent)).length / strangers.length,
+      (percent) => nonMated.filter(({ score }) => score >= at(percent)).length / nonMated.length,
     ),
     false_non_match: percents.map(
       (percent) => mated.filter(({ score }) => score < at(percent)).length / mated.length,
@@ -87,7 +87,7 @@ function expectDefined(figures: GroupFigures, label: string | undefined): void {
     const { percent, stated_fmr, fmr_over_stated, fmr, fnmr } = one;
     expect([percent, stated_fmr]).toEqual([percents[i], Number(promisedRate(percent).toPrecision(6))]);
     expect(fmr.rate).toBeCloseTo(defined.false_match[i]!, 12);
-    expect(fmr.trials).toBe(defined.strangers.length);
+    expect(fmr.trials).toBe(defined.nonMated.length);
     expect(fmr_over_stated).toBeCloseTo(defined.false_match[i]! / stated_fmr, 9);
     expect(fnmr.rate).toBeCloseTo(defined.false_non_match[i]!, 12);
     expect(fnmr.trials).toBe(defined.mated.length);
@@ -114,13 +114,13 @@ describe('error rates by group', () => {
   test('name the closest pairs within a group, each once', () => {
     const { worst } = judged(people);
     const sexes = ['sex F', 'sex M'].map(byDefinition);
-    const strangers = sexes.flatMap((sex) => sex.strangers).sort((a, b) => b.score - a.score);
+    const nonMated = sexes.flatMap((sex) => sex.nonMated).sort((a, b) => b.score - a.score);
     const mated = byDefinition(undefined).mated.sort((a, b) => a.score - b.score);
     const files = (pairs: typeof worst.mated) => pairs.map(({ image1, image2 }) => [image1, image2]);
-    expect(files(worst.non_mated)).toEqual(strangers.slice(0, 60).map((pair) => pair.files));
+    expect(files(worst.non_mated)).toEqual(nonMated.slice(0, 60).map((pair) => pair.files));
     expect(files(worst.mated)).toEqual(mated.slice(0, 60).map((pair) => pair.files));
     const [first] = worst.non_mated;
-    expect(first!.normalised).toBeCloseTo(strangers[0]!.score, 12);
+    expect(first!.normalised).toBeCloseTo(nonMated[0]!.score, 12);
     expect(first!.confidence_percent).toBe(calibration.assess(first!.normalised, 1).confidence_percent);
   });
 
@@ -201,7 +201,7 @@ describe('non-mated pairs', () => {
   const visited = (most: number) => {
     const pairs: [number, number][] = [];
     const options = { samePersonAbove: Number.POSITIVE_INFINITY, most };
-    eachStrangers(group, options, (first, second) => pairs.push([first, second]));
+    eachNonMated(group, options, (first, second) => pairs.push([first, second]));
     return pairs;
   };
 
@@ -213,12 +213,12 @@ describe('non-mated pairs', () => {
     [3, 1],
     [2, 1],
   ])('are sampled from %i images evenly, each pair once: %i for each', (count, each) => {
-    const strangers = numberPeople(
+    const nonMated = numberPeople(
       Array.from({ length: count }, (_, i) => ({ ...people.images[0]!, person: `${i}` })),
     );
     const pairs: number[][] = [];
     const options = { samePersonAbove: Number.POSITIVE_INFINITY, most: each * count };
-    eachStrangers(strangers, options, (first, second) => pairs.push([first, second]));
+    eachNonMated(nonMated, options, (first, second) => pairs.push([first, second]));
     const all = (count * (count - 1)) / 2;
     expect(pairs).toHaveLength(Math.min(all, each * count));
     expect(new Set(pairs.map((pair) => pair.sort((a, b) => a - b).join())).size).toBe(pairs.length);

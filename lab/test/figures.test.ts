@@ -187,7 +187,7 @@ test('lists non-mated pairs with high and mated pairs with low scores as the wor
 
 test.each<[string, Scored[], number]>([
   ['lies between the last match and the first non-match', [...same(0.9, 0.6), ...different(0.2, 0.1)], 0.4],
-  ['gives up a match below many strangers', [...same(0.9, 0.05), ...different(0.2, 0.1)], 0.55],
+  ['gives up a match below many non-mated pairs', [...same(0.9, 0.05), ...different(0.2, 0.1)], 0.55],
   ['never splits pairs of one score', [...same(0.5), ...different(0.5, 0.5)], Number.POSITIVE_INFINITY],
 ])('finds the best threshold %s', (_, pairs, threshold) => {
   expect(bestThreshold(pairs)).toBeCloseTo(threshold);
@@ -209,16 +209,16 @@ describe('accuracy', () => {
 });
 
 describe('the false non-match rate', () => {
-  const strangers = different(...Array.from({ length: 100 }, (_, i) => i / 200));
+  const nonMated = different(...Array.from({ length: 100 }, (_, i) => i / 200));
 
   test.each([
     [0, 0.5], // nothing may pass: above 0.495
     [0.01, 0.5], // one non-mated pair may
     [0.1, 0.25],
   ])('allows at a false match rate of %d no more non-mated pairs than that', (fmr, fnmr) => {
-    const point = fnmrAtFmr([...strangers, ...same(0.9, 0.6, 0.46, 0.1)], fmr);
+    const point = fnmrAtFmr([...nonMated, ...same(0.9, 0.6, 0.46, 0.1)], fmr);
     expect(point.fnmr).toBe(fnmr);
-    expect(strangers.filter(({ score }) => score >= point.threshold).length / 100).toBeLessThanOrEqual(fmr);
+    expect(nonMated.filter(({ score }) => score >= point.threshold).length / 100).toBeLessThanOrEqual(fmr);
   });
 
   test('does not accept a pair that ties with the first rejected non-mated pair', () => {

@@ -13,8 +13,8 @@ import {
   PersonCounts,
   requirePeople,
 } from '../../fmr-table.ts';
+import { numberPeople, reachOf, tooAlike, tooAlikeByGroup } from '../../non-mated.ts';
 import type { PeopleSet } from '../../people.ts';
-import { numberPeople, reachOf, tooAlike, tooAlikeByGroup } from '../../strangers.ts';
 
 function gaussian(random: () => number): number {
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());

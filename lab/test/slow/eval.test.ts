@@ -208,7 +208,7 @@ describe('the report of facematch eval', () => {
     });
   });
 
-  test.each(['strangers', 'alike'])(
+  test.each(['non-mated', 'alike'])(
     'shows dashes for unknown rates of pairs of one kind, %s',
     async (name) => {
       const { code, stderr } = await evaluate(`${name}.tsv --images images --report ${name}`);

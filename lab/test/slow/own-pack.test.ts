@@ -101,7 +101,8 @@ test.skipIf(!shared)(
     const { everybody }: Json = JSON.parse(judged.stdout).people[0];
     const [{ percent, stated_fmr, fmr }] = everybody.by_percent;
     expect(percent).toBe(50);
-    expect(fmr.rate / stated_fmr).toBeGreaterThan(0.3);
+    // A rate is an upper bound for every group, of which the smallest has 50 people.
+    expect(fmr.rate / stated_fmr).toBeGreaterThan(0.2);
     expect(fmr.interval[0] / stated_fmr).toBeLessThan(1.3);
   },
 );

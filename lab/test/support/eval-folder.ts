@@ -44,7 +44,7 @@ function list(folder: string, name: string, lines: readonly (readonly [string, s
 
 /**
  * Makes a folder with `images`, and lists of their pairs: `<b>.tsv` has 10 mated pairs, 135 non-mated ones,
- * and two with an image without a face or an unreadable one; `few.tsv` has 3 and 5, `strangers.tsv` and
+ * and two with an image without a face or an unreadable one; `few.tsv` has 3 and 5, `non-mated.tsv` and
  * `alike.tsv` have pairs of one kind. `listed` has the same images with a `people.tsv`, half of the people of
  * each sex.
  */
@@ -77,7 +77,7 @@ export async function evalFolder(): Promise<string> {
   const lines = listed.map(([image, ...labels]) => `images/${[image, ...labels].join('\t')}\n`);
   writeFileSync(join(folder, 'listed/people.tsv'), `image\tperson\tage\tsex\n${lines.join('')}`);
   list(folder, 'few.tsv', [...same.slice(0, 3), ...different.slice(0, 5)]);
-  list(folder, 'strangers.tsv', different.slice(0, 5));
+  list(folder, 'non-mated.tsv', different.slice(0, 5));
   list(folder, 'alike.tsv', same.slice(0, 5));
   return folder;
 }

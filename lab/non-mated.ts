@@ -26,7 +26,7 @@ type Visit = (first: number, second: number, cosine: number) => void;
 /** Decides if images of two people show one person. */
 export type IsOnePerson = (first: LabelledImage, second: LabelledImage, cosine: number) => boolean;
 
-interface StrangersOptions {
+interface NonMatedOptions {
   /** Cosine above which they are taken for one person; Infinity disables the check. */
   samePersonAbove: number | IsOnePerson;
   /** Approximate number of pairs to visit if there are more; each image occurs equally often. */
@@ -40,7 +40,7 @@ const block = 64;
  * Visits each pair of images of two people once, and keeps none. Omits pairs that are taken for one person.
  * Returns their number.
  */
-export function eachStrangers(group: NumberedPeople, options: StrangersOptions, visit: Visit): number {
+export function eachNonMated(group: NumberedPeople, options: NonMatedOptions, visit: Visit): number {
   const { images, numbers } = group;
   const { samePersonAbove, most = Number.POSITIVE_INFINITY } = options;
   let left = 0;
@@ -134,7 +134,7 @@ export function tooAlike(group: NumberedPeople<LabelledImage>): { reach: number;
     kept = kept.slice(0, most);
     if (kept.length === most) least = kept.at(-1)![0];
   };
-  eachStrangers(group, { samePersonAbove: Number.POSITIVE_INFINITY }, (first, second, cosine) => {
+  eachNonMated(group, { samePersonAbove: Number.POSITIVE_INFINITY }, (first, second, cosine) => {
     count++;
     if (cosine <= least) return;
     kept.push([cosine, first, second]);
