@@ -16,22 +16,30 @@ const mostPhotos = 4;
 const mostStated = 16;
 /**
  * Shift for an infinite number of photos, in the similarity that makes a false match rate ten times lower:
- * that of web photos in which a person looks different, to which no pack is fitted.
- * docs/research/error-rates.md has the measurement.
+ * that of small retouched photos in which a person looks different.
+ * docs/research/error-rates.md has the measurement, and that of photos of other people.
  */
-const widest = 0.46;
+const widest = 0.85;
+
+/**
+ * Returns how much the mean of n photos is enlarged by scaling it to unit length, where two photos of a person
+ * have a cosine of ½. The common features of similar people are enlarged with it.
+ */
+const stretch = (photos: number) => Math.SQRT2 / Math.sqrt(1 + 1 / photos) - 1;
 
 /**
  * Returns the shifts for up to 16 photos of a side: at least the measured ones, and at least those for people
- * whose photos differ more than those of the fit. The mean of n photos keeps 1/n of the random part of one,
- * so shifts grow with 1 − 1/n.
+ * whose photos differ more than those of the fit. They grow with the photos as `stretch` does.
  */
 export function statedShifts(measured: readonly number[], table: Calibration): number[] {
   const decade = table.similarityAt(1e-5) - table.similarityAt(1e-4);
-  return Array.from({ length: mostStated }, (_, i) => {
-    const known = measured[Math.min(i, measured.length - 1)]!;
-    return Number(Math.max(known, widest * decade * (1 - 1 / (i + 1))).toFixed(4));
-  });
+  const limits = measured.map((shift, i) =>
+    i === 0 ? 0 : (shift * stretch(Number.POSITIVE_INFINITY)) / stretch(i + 1),
+  );
+  const limit = Math.max(widest * decade, ...limits);
+  return Array.from({ length: mostStated }, (_, i) =>
+    Number(((limit * stretch(i + 1)) / stretch(Number.POSITIVE_INFINITY)).toFixed(4)),
+  );
 }
 /** Fewer people with this many photos are inconclusive. */
 const leastPeople = 100;

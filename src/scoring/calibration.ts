@@ -120,7 +120,7 @@ export class Calibration {
  * Used for a pack without its own measurement: larger than the measured values of other packs, for up to 16
  * photos.
  */
-const safeShifts = Array.from({ length: 16 }, (_, i) => 0.047 * (1 - 1 / (i + 1)));
+const safeShifts = Array.from({ length: 16 }, (_, i) => 0.08 * (1 - 1 / (i + 1)));
 
 /**
  * Assessment without a calibration: the rate is unknown and reported as 1, and the percent, 40 × the
