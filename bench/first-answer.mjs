@@ -53,7 +53,7 @@ try {
   const { home, origin, wrap, env } = place;
   const start = performance.now();
   run(wrap(['git', 'clone', '--quiet', origin, `${home}/facematch`]), { env });
-  const stdout = run(wrap(['npm', '--prefix', `${home}/facematch`, 'run', 'demo']), { env });
+  const stdout = run(wrap(['npm', '--prefix', `${home}/facematch`, 'run', 'demo', '--', '--json']), { env });
   const seconds = Math.round((performance.now() - start) / 100) / 10;
   const { match } = JSON.parse(stdout.slice(stdout.indexOf('{\n')));
   const claims = [claim('the answer', match ? 'a match' : 'no match', 'a match', match === true)];

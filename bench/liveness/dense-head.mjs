@@ -32,7 +32,7 @@ export async function meshFinder() {
       const [dx, dy] = [(px - middle[0]) / unit, (py - middle[1]) / unit];
       return [dx * ux + dy * uy, dy * ux - dx * uy, depth];
     });
-    // Of somebody else in the picture.
+    // Points farther away belong to another person in the image.
     const at = corners.map((i) => points[i]);
     return Math.hypot(mean(at, 0), mean(at, 1)) < 0.3 ? points : undefined;
   };
