@@ -123,10 +123,10 @@ describe.skipIf(chromiumFile === undefined)('a photo', () => {
     const { request_id, image1 } = await demo.compare();
     expect(image1.orientation).toBe(6);
     const photos = tagged.length + samples.three.length;
-    const { bytes } = await session.server.logged(request_id);
-    expect(bytes).toBeGreaterThan(photos);
+    const { request_bytes } = await session.server.logged(request_id);
+    expect(request_bytes).toBeGreaterThan(photos);
     // Names and boundaries of three parts.
-    expect(bytes).toBeLessThan(photos + 1000);
+    expect(request_bytes).toBeLessThan(photos + 1000);
   });
 });
 
