@@ -179,7 +179,7 @@ class FacematchClient:
 
 
 def refusal(answer: Any, value: Any, text: str) -> FacematchError:
-    """The error that an answer stands for."""
+    """Returns the error that a response describes."""
     wait = answer.headers.get("Retry-After", "")
     retry_after = int(wait) if wait.isascii() and wait.isdecimal() else None
     if not isinstance(value, dict) or not isinstance(value.get("code"), str):

@@ -33,7 +33,7 @@ quoted() {
 path='' images=(-F "image1=@$(quoted "$1")")
 [ $# -eq 2 ] || path=/person
 for image in "${@:2}"; do images+=(-F "image2=@$(quoted "$image")"); done
-# A match changes nothing, so it is sent again where no one listens, the connection ends before the answer, or the server has no room
+# A match changes nothing, so it is sent again if no server listens, the connection ends before the response, or the server has no room
 # or asks to wait: up to three times, and not where it asks for more than a minute.
 # The key is read from standard input: arguments are seen by every user of the machine.
 status=$(printf 'x-api-key: %s\n' "$FACEMATCH_KEY" |

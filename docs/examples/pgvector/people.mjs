@@ -4,7 +4,7 @@
 // Puts the faces of a folder's images into the database: FOLDER/PERSON.jpg, or several as FOLDER/PERSON/any.jpg.
 // Exit code 1 when anything was left out.
 //   FACEMATCH_KEY=… [DATABASE_URL=postgresql://…] node people.mjs identify IMAGE…
-// Who of those in the database is on this image, or on these images of one person? Exit code 1 when no one matches.
+// Searches the database for the person in this image, or in these images of one person. Exits with 1 if there is no match.
 // The key has the scopes `embed` and `match:embeddings`. Without DATABASE_URL the database is PGlite, in the folder faces-database.
 import { readdir, readFile } from 'node:fs/promises';
 import { join, parse, relative, sep } from 'node:path';
@@ -47,7 +47,7 @@ export async function enrol(client, database, folder) {
       if (found?.faces === 1) good.push(found.face);
       else if (found) leftOut.push({ file, reason: `${found.faces} faces: whose is it?` });
     }
-    // A photo of someone else would spoil what the others are worth: all of them, or none.
+    // A photo of another person would make the mean embedding wrong, so either all photos are stored or none.
     const agreeing = await tried(join(folder, person), () => checkAgreement(client, good));
     for (const face of agreeing ?? []) await insertFace(database, { person, ...face });
     enrolled += agreeing?.length ?? 0;
@@ -55,7 +55,7 @@ export async function enrol(client, database, folder) {
   return { enrolled, leftOut };
 }
 
-/** As many as the server compares at once. Rejects with the client's error where one of them is of someone else. */
+/** Sends as many photos as the server compares at once. Rejects with the client's error if one shows another person. */
 async function checkAgreement(client, faces) {
   const some = faces.slice(0, 16);
   if (some.length < 2) return some;
