@@ -122,7 +122,7 @@ if (!processes) {
   );
 } else if (cluster.isPrimary) {
   const all = Array.from({ length: workers }, () => cluster.fork());
-  // With one process less, the measurement would be wrong.
+  // The measurement would be wrong with one process less.
   cluster.on('exit', () => process.exit(1));
   const [[{ port }]] = await Promise.all(all.map((one) => once(one, 'listening')));
   announce(`http://127.0.0.1:${port}`);

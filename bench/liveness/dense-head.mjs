@@ -1,5 +1,5 @@
 // A head in space from one photo, by the 468 landmarks with depth of MediaPipe's face mesh (the npm package @vladmandic/human holds the model).
-// For measurements only.
+// It serves measurements only.
 import { detectFace, loadHuman } from '../lib/human.mjs';
 
 /** Indices of the mesh: tip of the nose, outer corners of the eyes, and all four corners. */

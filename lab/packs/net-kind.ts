@@ -1,8 +1,8 @@
 import type { NetFacts, TensorFacts } from 'facematch/for-lab';
 
-/** What a net that does not fit its role seems to be, by the shapes of its outputs. */
+/** Guesses by the shapes of its outputs what a net is that does not fit its role. */
 
-/** How many landmarks published nets have, by how many numbers they answer with. */
+/** Maps the number of output values of published landmark nets to their number of landmarks. */
 const landmarks: Readonly<Record<number, number>> = {
   10: 5,
   136: 68,
@@ -34,7 +34,7 @@ const isPose = (shapes: readonly (readonly number[])[]) =>
 
 type Kind = 'embedder' | 'landmarks' | 'liveness' | 'pose' | 'quality';
 
-/** With words for people, such as "a landmark model (68 points)"; undefined where the outputs do not tell. */
+/** Returns a description such as "a landmark model (68 points)"; undefined if the outputs do not show the kind. */
 export function kindOf({ outputs }: NetFacts): { kind: Kind; words: string } | undefined {
   const shapes = outputs.map(sidesOf);
   if (shapes.join() === '3')

@@ -57,7 +57,7 @@ const yolo: Usual = {
   source: 'as YOLOv5-face and YOLOv8-face feed theirs',
 };
 
-/** As InsightFace's SCRFD is fed, whether the rows of its cells are put together or not. */
+/** Feeds SCRFD as InsightFace does; the layout of its output rows makes no difference. */
 const scrfd: Usual = {
   preprocessing: { channels: 'rgb', mean: 127.5, scale: 1 / 128 },
   nms_iou: 0.4,

@@ -63,7 +63,7 @@ test.skipIf(!shared)(
     expect(readManifest(join(folder, 'near')).calibration).toBeDefined();
     expect(pulled.stdout).toMatch(/^ {2}group +percent +stated +measured +95 % interval /m);
 
-    // With the user's own people, and existing downloads.
+    // The pack is calibrated with the user's own people and existing downloads.
     publisher.answerWith(whole);
     const detector = join(shared!, 'models/yunet/yunet_n_dynamic.onnx');
     expect((await type(`packs add ./own --detector ${detector}`)).code).toBe(0);
