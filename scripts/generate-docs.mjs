@@ -16,7 +16,7 @@ import {
   facesTable,
   fieldsTable,
   filled,
-  metricsTable,
+  metricsPage,
   settingsTable,
   warningsTable,
 } from './lib/markdown.mjs';
@@ -36,7 +36,7 @@ export async function generatedDocs() {
       faceless: `\`\`\`json\n${JSON.stringify(examples.no_face_found, null, 2)}\n\`\`\``,
     }),
     'docs/configuration.md': filled('docs/configuration.md', { settings: settingsTable() }),
-    'docs/monitoring.md': filled('docs/monitoring.md', { metrics: metricsTable() }),
+    'docs/metrics.md': metricsPage(),
     'docs/scores/percent.svg': scoreChart(readCalibratedManifest(packDirectory('default'))),
     ...pictures(examples),
     'docs/command-line.md': await commandLineMarkdown(),

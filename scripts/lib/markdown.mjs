@@ -65,8 +65,17 @@ function plainDefault({ fallback }) {
   return text === '' ? 'none' : `\`${text}\``;
 }
 
-/** For docs/monitoring.md. */
-export function metricsTable() {
+/** docs/metrics.md. */
+export function metricsPage() {
+  return page(
+    '# Metrics',
+    '`GET /metrics` of the [admin listener](monitoring.md) returns these. Label values come from fixed tables and the key file, so clients ' +
+      'cannot create series. Where all values of a label are listed, every series exists from startup.',
+    metricsTable(),
+  );
+}
+
+function metricsTable() {
   const listed = new Set();
   const rows = Object.entries(metricTable).map(([name, { type, help, labels = {} }]) => {
     const meanings = Object.entries(labels).map(([label, values]) => {

@@ -3,7 +3,7 @@ import { accuracyModes, foundBy, stages } from '../engine/addon.ts';
 import { errorGroups } from '../errors.ts';
 import { liveReasons } from '../scoring/motion.ts';
 
-/** Metric names lack the prefix `facematch_`. Label values come from tables, never from a client. docs/monitoring.md is generated from this file. */
+/** Metric names lack the prefix `facematch_`. Label values come from tables, never from a client. docs/metrics.md is generated from this file. */
 interface Row {
   help: string;
   /**

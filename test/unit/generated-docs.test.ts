@@ -12,7 +12,6 @@ const markdown = await import(projectPath('scripts/lib/markdown.mjs'));
 
 test.each<[page: string, tables: Record<string, () => string>]>([
   ['configuration', { settings: markdown.settingsTable }],
-  ['monitoring', { metrics: markdown.metricsTable }],
   [
     'api',
     {
