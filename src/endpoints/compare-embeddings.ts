@@ -4,6 +4,7 @@ import { holdsImage } from '../engine/file-kind.ts';
 import type { WorkerTools } from '../engine/jobs.ts';
 import { JsonScan } from '../engine/json-scan.ts';
 import { describeSent, shortName } from '../engine/sent-words.ts';
+import type { Steps } from '../engine/turns.ts';
 import { Problem } from '../errors.ts';
 import { type Person, personsOf } from '../scoring/persons.ts';
 import { dot, type Similarity, similarityOf } from '../scoring/similarity.ts';
@@ -131,7 +132,7 @@ export function compareEmbeddings(
   const bytes = Buffer.from(body);
   let json: unknown;
   try {
-    checkJson(bytes);
+    for (const _step of checkJson(bytes)) check();
     check();
     json = withoutEmpty(JSON.parse(bytes.toString()));
     check();
@@ -169,28 +170,29 @@ export function compareEmbeddings(
  * take a worker a second. Throws Problem with the position of the first error, which V8 does not always
  * report.
  */
-function checkJson(bytes: Buffer): void {
+function* checkJson(bytes: Buffer): Steps<void> {
   const json = new JsonScan(bytes, Number.POSITIVE_INFINITY, maxValues);
-  const skipKnown = (known: z.ZodObject, place: string) => (name: string) => {
-    if (Object.hasOwn(known.shape, name)) return json.skip();
+  const skipUnknown = (pointer: string) =>
     json.skip((start) => {
-      if (holdsImage(bytes.subarray(start))) throw unknownFile(`${place}/${name}`);
+      if (holdsImage(bytes.subarray(start))) throw unknownFile(pointer);
     });
-  };
-  const readCandidates = () => {
-    let count = 0;
-    json.array(() => {
-      if (++count > maxCandidates) throw wrongMember('/candidates', candidatesExpected);
-      if (json.peek() === '{') json.object(skipKnown(Candidate, `/candidates/${count - 1}`));
-      else json.skip();
-    });
-  };
-  const skipMember = skipKnown(EmbeddingsRequest, '');
-  if (json.peek() !== '{') json.skip();
+  function* checkCandidates(): Steps<void> {
+    for (const index of json.items()) {
+      if (index === maxCandidates) throw wrongMember('/candidates', candidatesExpected);
+      if (json.peek() !== '{') yield* json.skip();
+      else
+        for (const name of json.members())
+          yield* Object.hasOwn(Candidate.shape, name)
+            ? json.skip()
+            : skipUnknown(`/candidates/${index}/${name}`);
+    }
+  }
+  if (json.peek() !== '{') yield* json.skip();
   else
-    json.object((name) =>
-      name === 'candidates' && json.peek() === '[' ? readCandidates() : skipMember(name),
-    );
+    for (const name of json.members()) {
+      if (name === 'candidates' && json.peek() === '[') yield* checkCandidates();
+      else yield* Object.hasOwn(EmbeddingsRequest.shape, name) ? json.skip() : skipUnknown(`/${name}`);
+    }
   json.end();
 }
 

@@ -10,7 +10,7 @@ import type { Manifest } from './manifest.ts';
 import { verifyPack } from './pack-files.ts';
 import { Pool } from './pool.ts';
 import { type Finish, type JobFault, JobQueue, type Origin, type Ticket } from './queue.ts';
-import { StuckImages, sha256 } from './stuck-images.ts';
+import { hashed_bytes, StuckImages, sha256 } from './stuck-images.ts';
 
 /** Texts of a JobFault for the log. */
 const jobFaults = {
@@ -324,7 +324,8 @@ function outputOf<Output>(
 function noteOf(image: Uint8Array) {
   const start = Buffer.from(image.subarray(0, 12)).toString('latin1');
   const [format] = beginnings.find(([, beginning]) => beginning.test(start)) ?? ['unknown'];
-  return { bytes: image.length, format, sha256: sha256(image).slice(0, 16) };
+  const hash = image.length > hashed_bytes ? 'sha256_of_first_mib' : 'sha256';
+  return { bytes: image.length, format, [hash]: sha256(image).slice(0, 16) };
 }
 
 const beginnings = [

@@ -1,4 +1,5 @@
 import { Problem } from '../errors.ts';
+import { type Steps, step_cost } from './turns.ts';
 
 /** JSON text (RFC 8259 section 7) that is read in pieces. */
 
@@ -22,7 +23,13 @@ export function unescaped(text: string): string | undefined {
 
 /** Default limit, so that any input is read quickly. */
 const maxOther_bytes = 64 * 1024;
-const piece_bytes = 64 * 1024;
+/** Bytes of a plain string that are checked in one step. */
+const piece_bytes = step_cost;
+/** Bytes that are searched for the end of a string in one step, about eight times as fast as they are read. */
+const searched_bytes = 8 * step_cost;
+/** Cost of a value besides its bytes, and of a string that `onText` is called for. */
+const value_cost = 128;
+const heard_cost = 512;
 const maxDepth = 32;
 
 const codeOf = (char: string) => char.charCodeAt(0);
@@ -66,7 +73,7 @@ function isPlain(text: string): boolean {
 /**
  * Reads JSON (RFC 8259) strictly, from front to back, without building a value of the whole: images in base64
  * stay in place. Every method reads the next token, and throws Problem invalid_json with its position in
- * characters.
+ * characters. Strings may be as long as the body, so the methods that may read one work in steps.
  */
 export class JsonScan {
   readonly #body: Buffer;
@@ -79,6 +86,8 @@ export class JsonScan {
   /** Number of bytes minus number of UTF-16 characters so far. */
   #surplus = 0;
   #depth = 0;
+  /** Cost since the last step. */
+  #cost = 0;
 
   /**
    * `max_bytes`: limit for everything except possible images. `max_values`: limit for the members and items
@@ -100,19 +109,19 @@ export class JsonScan {
     return String.fromCharCode(byte);
   }
 
-  /** Calls `each` for every member; it must read the value. */
-  object(each: (name: string) => void): void {
-    this.#list('{', '}', () => {
+  /** Yields the name of every member of an object; read its value before the next one. */
+  *members(): Generator<string, void, void> {
+    for (const _member of this.#list('{', '}')) {
       if (this.peek() !== '"') this.fail();
       const name = this.#text();
       this.#expect(':');
-      each(name);
-    });
+      yield name;
+    }
   }
 
-  /** Calls `each` for every item; it must read the item. */
-  array(each: () => void): void {
-    this.#list('[', ']', each);
+  /** Yields the index of every item of an array; read the item before the next one. */
+  items(): Generator<number, void, void> {
+    return this.#list('[', ']');
   }
 
   /** Reads a value; returns undefined for a list or an object, which is not read. */
@@ -123,22 +132,24 @@ export class JsonScan {
   }
 
   /** Validates and discards any value; `onText` gets the byte at which each string in it begins. */
-  skip(onText?: (start: number) => void): void {
+  *skip(onText?: (start: number) => void): Steps<void> {
     const next = this.peek();
     if (next === '"') onText?.(this.#at + 1);
-    if (next === '{') this.object(() => this.skip(onText));
-    else if (next === '[') this.array(() => this.skip(onText));
-    else if (next !== '"' || !this.#skipPlainText()) this.scalar();
+    this.#cost += next === '"' && onText ? heard_cost : value_cost;
+    if (this.#cost >= step_cost) yield this.#step();
+    if (next === '{') for (const _name of this.members()) yield* this.skip(onText);
+    else if (next === '[') for (const _index of this.items()) yield* this.skip(onText);
+    else if (next !== '"' || !(yield* this.#skipPlainText())) this.scalar();
   }
 
   /** Returns the range of a string's characters. It contains no quote, and the caller validates it. */
-  rawText(): { start: number; end: number } {
+  *rawText(): Steps<{ start: number; end: number }> {
     const start = this.#at + 1;
-    const length = this.#body.subarray(start).indexOf(QUOTE);
-    if (length < 0) this.fail(this.#body.length);
-    this.#at = start + length + 1;
-    this.#exempt += length;
-    return { start, end: start + length };
+    const end = yield* this.#nextQuote(start);
+    if (end < 0) this.fail(this.#body.length);
+    this.#at = end + 1;
+    this.#exempt += end - start;
+    return { start, end };
   }
 
   /** Throws if anything follows. */
@@ -156,15 +167,15 @@ export class JsonScan {
     throw new Problem('invalid_json', { detail: `${what} ${position}.`, position });
   }
 
-  #list(open: string, close: string, each: () => void): void {
+  *#list(open: string, close: string): Generator<number, void, void> {
     this.#expect(open);
     if (++this.#depth > maxDepth) this.fail(this.#at - 1);
     if (this.peek() !== close) {
-      for (;;) {
+      for (let index = 0; ; index++) {
         if (++this.#values > this.#max_values) {
           this.fail(undefined, `Send at most ${this.#max_values} values; there are more at character`);
         }
-        each();
+        yield index;
         if (this.peek() !== ',') break;
         this.#at += 1;
       }
@@ -182,13 +193,14 @@ export class JsonScan {
    * Skips a plain string, which may be an image under a wrong name. Returns false and reads nothing
    * otherwise.
    */
-  #skipPlainText(): boolean {
+  *#skipPlainText(): Steps<boolean> {
     const start = this.#at + 1;
-    const length = this.#body.subarray(start).indexOf(QUOTE);
-    const end = start + length;
-    if (length < 0 || this.#body[end - 1] === BACKSLASH) return false;
+    const end = yield* this.#nextQuote(start);
+    if (end < 0 || this.#body[end - 1] === BACKSLASH) return false;
     for (let from = start; from < end; ) {
       const to = Math.min(end, from + piece_bytes);
+      this.#cost += to - from;
+      if (this.#cost >= step_cost) yield this.#step();
       if (arePlain(this.#body.subarray(from, to))) {
         from = to;
         continue;
@@ -199,8 +211,26 @@ export class JsonScan {
       from += piece.length;
     }
     this.#at = end + 1;
-    this.#exempt += length;
+    this.#exempt += end - start;
     return true;
+  }
+
+  /** Returns the position of the first quote from there on; -1 if there is none. */
+  *#nextQuote(from: number): Steps<number> {
+    for (let start = from; start < this.#body.length; start += searched_bytes) {
+      const at = this.#body.subarray(start, start + searched_bytes).indexOf(QUOTE);
+      if (at >= 0) return start + at;
+      this.#cost += searched_bytes / 8;
+      yield this.#step();
+    }
+    return -1;
+  }
+
+  /** Returns the cost since the last step, and begins the next one. */
+  #step(): number {
+    const cost = this.#cost;
+    this.#cost = 0;
+    return cost;
   }
 
   #word(): number | boolean | null {

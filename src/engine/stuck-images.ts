@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 
 /** Maximum number of lengths for which images are remembered. */
 const maxLengths = 1000;
@@ -9,7 +9,8 @@ const maxLengths = 1000;
  */
 export class StuckImages {
   /**
-   * SHA-256 hashes by image length, so that images of other lengths need not be hashed. Oldest length first.
+   * SHA-256 hashes of their beginnings by length, so that images of other lengths need not be hashed. Oldest
+   * length first.
    */
   readonly #hashes = new Map<number, Set<string>>();
 
@@ -31,11 +32,13 @@ export class StuckImages {
   }
 }
 
-/** Returns the length in hexadecimal digits. */
+/**
+ * Number of bytes that are hashed of an image. The main thread does it, for all images of a request at once,
+ * so it must not depend on their size.
+ */
+export const hashed_bytes = 1024 * 1024;
+
+/** Returns the hash of an image's first MiB, in hexadecimal. */
 export function sha256(image: Uint8Array): string {
-  // Copied because hash() rejects shared memory.
-  const bytes = Buffer.from(image);
-  const digest = hash('sha256', bytes);
-  bytes.fill(0);
-  return digest;
+  return createHash('sha256').update(image.subarray(0, hashed_bytes)).digest('hex');
 }

@@ -5,6 +5,7 @@ import { analysisOptions } from '../endpoints/options.ts';
 import type { Sender } from '../engine/engine.ts';
 import { packFiles } from '../engine/pack-files.ts';
 import type { Ticket } from '../engine/queue.ts';
+import { inTurns } from '../engine/turns.ts';
 import { Problem } from '../errors.ts';
 import { type Body, malformedForm } from './body/kinds.ts';
 import { Context, type Services } from './context.ts';
@@ -242,7 +243,10 @@ function readBody<Sent, R extends { body(type: string | undefined): Body<Sent> }
   const received = exchange.receive(context.upload, { malformed: body.malformed, isWhole });
   return received.then(async (bytes) => {
     const arrived = performance.now();
-    return work(context, route, { sent: await read(bytes), bytes, arrived });
+    const sent = await inTurns(read(bytes), () => {
+      if (!exchange.open) throw new ClientLeft();
+    });
+    return work(context, route, { sent, bytes, arrived });
   });
 }
 

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -7,6 +8,7 @@ import { projectPath } from '../../src/config/paths.ts';
 import { decodeInPlace } from '../../src/endpoints/json-form.ts';
 import type { Addon } from '../../src/engine/addon.ts';
 import { loadPack } from '../../src/engine/load-addon.ts';
+import { atOnce, step_cost } from '../../src/engine/turns.ts';
 import { errorTable } from '../../src/errors.ts';
 import { analyseOptions, blank, manifest, pack, sample } from '../fixtures/images.ts';
 
@@ -233,6 +235,9 @@ function placed(text: string): { body: Buffer; start: number; end: number } {
   return { body, start: 10, end: 10 + text.length };
 }
 
+const decode = (body: Buffer, start: number, end: number) =>
+  atOnce(decodeInPlace(body, start, end, addon.decodeBase64));
+
 describe('base64', () => {
   it('decodes in place, with JSON escapes', () => {
     const escapes = fc.constantFrom<(text: string) => string>(
@@ -245,7 +250,7 @@ describe('base64', () => {
       fc.property(picture, escapes, fc.boolean(), (bytes, write, padded) => {
         const text = bytes.toString('base64').replace(/=+$/, padded ? '$&' : '');
         const { body, start, end } = placed(write(text));
-        const decoded = decodeInPlace(body, start, end, addon.decodeBase64) as { end: number };
+        const decoded = decode(body, start, end) as { end: number };
         expect(body.subarray(start, decoded.end).equals(bytes)).toBe(true);
         expect(body.toString('latin1', 0, start) + body.toString('latin1', end)).toBe('"'.repeat(20));
       }),
@@ -271,7 +276,7 @@ describe('base64', () => {
         const at = where < 0 ? Math.max(0, text.length + where) : where % text.length;
         const changed = text.slice(0, at) + char + text.slice(at + 1);
         const { body, start, end } = placed(changed);
-        const decoded = decodeInPlace(body, start, end, addon.decodeBase64);
+        const decoded = decode(body, start, end);
         // A backslash makes an escape of the following character.
         const inJson = /\\(?:(\/)|u00([2-7][0-9a-f]))/i;
         const said = changed.replace(
@@ -297,7 +302,64 @@ describe('base64', () => {
     ['A\\/\nA', 3],
   ])('rejects non-canonical text at the first invalid character: %s', (text, index) => {
     const { body, start, end } = placed(text);
-    expect(decodeInPlace(body, start, end, addon.decodeBase64)).toEqual({ wrong: start + index });
+    expect(decode(body, start, end)).toEqual({ wrong: start + index });
+  });
+});
+
+describe('base64 that is decoded in several steps', () => {
+  const bytes = randomBytes(3 * 64 * 1024);
+  const encoded = bytes.toString('base64');
+  /** The step ends after 128 KiB. */
+  const cut = 128 * 1024;
+
+  /** Returns the text with an escape, an error or the padding near the end of the first step. */
+  const around = (change: (text: string, at: number) => string) =>
+    Array.from({ length: 40 }, (_item, shift) => change(encoded, cut - 32 + shift));
+  const escaped = (text: string, at: number) => {
+    const written = [...text.slice(at, at + 5)].map((letter) => `\\u00${letter.charCodeAt(0).toString(16)}`);
+    return text.slice(0, at) + written.join('') + text.slice(at + 5);
+  };
+
+  it('is equal wherever a step ends', () => {
+    for (const text of around(escaped)) {
+      const { body, start, end } = placed(text);
+      const decoded = decode(body, start, end) as { end: number };
+      expect(body.subarray(start, decoded.end).equals(bytes)).toBe(true);
+      expect(body.toString('latin1', 0, start) + body.toString('latin1', end)).toBe('"'.repeat(20));
+    }
+  });
+
+  it('ends with its padding wherever a step ends', () => {
+    for (let size = (cut / 4) * 3 - 12; size < (cut / 4) * 3 + 12; size++) {
+      const { body, start, end } = placed(bytes.subarray(0, size).toString('base64'));
+      const decoded = decode(body, start, end) as { end: number };
+      expect(body.subarray(start, decoded.end).equals(bytes.subarray(0, size))).toBe(true);
+    }
+  });
+
+  it('is rejected at the same character wherever a step ends', () => {
+    for (const [index, text] of around((all, at) => `${all.slice(0, at)}!${all.slice(at + 1)}`).entries()) {
+      const { body, start, end } = placed(text);
+      expect(decode(body, start, end)).toEqual({ wrong: start + cut - 32 + index });
+    }
+  });
+
+  it('decodes at most 128 KiB in a step', () => {
+    const text = Buffer.alloc(8 * 1024 * 1024, 'AAAA').toString();
+    const { body, start, end } = placed(text);
+    const calls: number[] = [];
+    let steps = 0;
+    const decodeGroups = (piece: Uint8Array) => {
+      calls.push(piece.length);
+      return addon.decodeBase64(piece);
+    };
+    for (const cost of decodeInPlace(body, start, end, decodeGroups)) {
+      steps += 1;
+      expect(cost).toBeLessThanOrEqual(step_cost);
+      expect(calls.length).toBe(steps);
+    }
+    expect(steps).toBe(text.length / cut);
+    expect(Math.max(...calls)).toBe(cut);
   });
 });
 

@@ -17,6 +17,7 @@ import {
   type PackDefaults,
 } from '../../src/endpoints/options.ts';
 import type { Analysis, Face, FoundBy, ImageFormat, NativeFailure } from '../../src/engine/addon.ts';
+import { atOnce } from '../../src/engine/turns.ts';
 import { Problem } from '../../src/errors.ts';
 import { parseMultipart } from '../../src/http/body/multipart.ts';
 import { Calibration } from '../../src/scoring/calibration.ts';
@@ -231,7 +232,7 @@ function bodyOf(endpoint: ImageEndpoint, texts: Readonly<Record<string, string>>
 }
 
 const readMultipart = (body: Buffer, endpoint: ImageEndpoint, itsPack: PackDefaults = pack) => {
-  const parts = parseMultipart(body, 'b', { parts: limits.max_parts, header_bytes: 1024 });
+  const parts = atOnce(parseMultipart(body, 'b', { parts: limits.max_parts, header_bytes: 1024 }));
   return readForm(body, parts, new FormRules(endpoint), limits, itsPack);
 };
 
@@ -251,7 +252,7 @@ function jsonOf(endpoint: ImageEndpoint, members: object) {
 
 function readJson(body: string, endpoint: ImageEndpoint) {
   const wholeGroups = () => ({ read: 0, written: 0 });
-  return readJsonForm(Buffer.from(body), new FormRules(endpoint), limits, pack, wholeGroups);
+  return atOnce(readJsonForm(Buffer.from(body), new FormRules(endpoint), limits, pack, wholeGroups));
 }
 
 function anyOf(rule: FieldRule): fc.Arbitrary<string | number | boolean> {

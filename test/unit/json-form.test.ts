@@ -1,9 +1,10 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { FormRules } from '../../src/endpoints/form.ts';
 import { readJsonForm } from '../../src/endpoints/json-form.ts';
 import { matchMany } from '../../src/endpoints/match-many.ts';
 import { JsonScan } from '../../src/engine/json-scan.ts';
+import { atOnce, step_cost } from '../../src/engine/turns.ts';
 import { Problem } from '../../src/errors.ts';
 import { runs } from '../support/runs.ts';
 
@@ -15,7 +16,7 @@ const wholeGroups = () => ({ read: 0, written: 0 });
 function accepts(body: Buffer): boolean {
   const scan = new JsonScan(body);
   try {
-    scan.skip();
+    atOnce(scan.skip());
     scan.end();
     return true;
   } catch (error) {
@@ -68,7 +69,7 @@ test('accepts the same texts as JSON.parse', () => {
 });
 
 test('reports an error at its character, however many bytes precede it', () => {
-  expect(() => new JsonScan(Buffer.from('["é", "🙂", "‱", nil]')).skip()).toThrow(
+  expect(() => atOnce(new JsonScan(Buffer.from('["é", "🙂", "‱", nil]')).skip())).toThrow(
     expect.objectContaining({ code: 'invalid_json', extras: expect.objectContaining({ position: 17 }) }),
   );
 });
@@ -88,9 +89,60 @@ test('limits depth and everything that is not an image', () => {
     expect(accepts(Buffer.from(`["${piece.repeat(70_000)}","${piece}"]`))).toBe(true);
   }
   const long = new JsonScan(Buffer.from(`{"é":"${'é'.repeat(70_000)}",}`), Number.POSITIVE_INFINITY);
-  expect(() => long.skip()).toThrow(
+  expect(() => atOnce(long.skip())).toThrow(
     expect.objectContaining({ extras: expect.objectContaining({ position: 70_008 }) }),
   );
+});
+
+describe('a long text', () => {
+  /** Returns the position of the error. */
+  function positionOf(text: Buffer): unknown {
+    try {
+      atOnce(new JsonScan(text, Number.POSITIVE_INFINITY).skip());
+      return undefined;
+    } catch (error) {
+      return (error as Problem).extras.position;
+    }
+  }
+
+  const tricky = ['x', '\\/', '\\u00e9', '\\ud83d\\ude42', '\\\\', '\\"', 'é', '🙂', '\n', '\\x', '\\u00e'];
+
+  test.each(tricky)('is read alike wherever a step ends: %j', (piece) => {
+    const short = Buffer.from(`{"a":"${piece}","b":nil}`);
+    for (let before = step_cost - 16; before <= step_cost + 2; before++) {
+      const body = Buffer.from(`{"a":"${'x'.repeat(before)}${piece}","b":nil}`);
+      const [expected, found] = [short, body].map(positionOf) as [number, number];
+      expect(found).toBe(expected + before);
+    }
+  });
+
+  test('is read in steps, each of at most 64 KiB', () => {
+    const size = 8 * 1024 * 1024;
+    const steps = size / step_cost;
+    const texts = [
+      ['plain', 'x'],
+      ['escaped', '\\/'],
+      ['escaped by number', '\\u00e9'],
+    ].map(([what, unit]) => [what, `"${unit!.repeat(size / unit!.length)}"`, steps] as const);
+    const bodies = [
+      ...texts,
+      // Eight times as many bytes are searched in a step.
+      ['open', `"${'x'.repeat(size)}`, steps / 8],
+      ['empty strings', `[${'"",'.repeat(20_000)}""]`, 20_000 / 128],
+      ['numbers', `[${'0,'.repeat(30_000)}0]`, 30_000 / 512],
+    ] as const;
+    for (const [what, text, minimum] of bodies) {
+      const costs: number[] = [];
+      try {
+        for (const cost of new JsonScan(Buffer.from(text)).skip(() => {})) costs.push(cost);
+      } catch (error) {
+        expect([what, error]).toEqual(['open', expect.any(Problem)]);
+      }
+      expect(costs.length, what).toBeGreaterThanOrEqual(Math.floor(minimum));
+      // A step may end only after the piece that completes it.
+      expect(Math.max(...costs), what).toBeLessThan(2 * step_cost);
+    }
+  });
 });
 
 test('returns a form or a problem of the table for any input', () => {
@@ -104,7 +156,9 @@ test('returns a form or a problem of the table for any input', () => {
       const body = Buffer.from(`{${text}}`);
       try {
         const pack = { min_det_score: 0.7 };
-        const { images, targets } = readJsonForm(body, new FormRules(matchMany), limits, pack, wholeGroups);
+        const { images, targets } = atOnce(
+          readJsonForm(body, new FormRules(matchMany), limits, pack, wholeGroups),
+        );
         expect(images.length).toBeGreaterThan(0);
         expect(targets.length).toBeGreaterThan(0);
         for (const { start, end } of images) expect(end - start).toBeLessThanOrEqual(30);

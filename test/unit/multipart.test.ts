@@ -2,8 +2,9 @@ import { Readable } from 'node:stream';
 import { Busboy } from '@fastify/busboy';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
+import { atOnce, inTurns } from '../../src/engine/turns.ts';
 import { Problem } from '../../src/errors.ts';
-import { boundaryOf, parseMultipart, parseMultipartInTurns } from '../../src/http/body/multipart.ts';
+import { boundaryOf, parseMultipart } from '../../src/http/body/multipart.ts';
 import { runs } from '../support/runs.ts';
 
 /**
@@ -35,9 +36,13 @@ interface ReadPart {
   content: string;
 }
 
+const parse = (...args: Parameters<typeof parseMultipart>) => atOnce(parseMultipart(...args));
+const parseInTurns = (...args: Parameters<typeof parseMultipart>) =>
+  inTurns(parseMultipart(...args), () => {});
+
 /** Returns the parts with their bytes as a latin1 string. */
 function readParts(body: Buffer, boundary = 'b', within = limits): ReadPart[] {
-  return parseMultipart(body, boundary, within).map(({ start, end, ...headers }) => ({
+  return parse(body, boundary, within).map(({ start, end, ...headers }) => ({
     ...headers,
     content: body.toString('latin1', start, end),
   }));
@@ -138,7 +143,7 @@ describe('a form', () => {
     ['that has a boundary line where a header should be', crlf('--b', '--b--'), 'bad_header', 5],
     ['that has a boundary line between headers', crlf('--b', a, '--b', '', '--b--'), 'bad_header', 47],
   ])('rejects %s', (_title, body, reason, at) => {
-    expect(rejectionOf(() => parseMultipart(bytes(body), 'b', limits))).toMatchObject({ reason, at });
+    expect(rejectionOf(() => parse(bytes(body), 'b', limits))).toMatchObject({ reason, at });
   });
 });
 
@@ -278,7 +283,7 @@ test.each(Object.entries(hostileBodies))(
   (_title, make) => {
     const body = make(4_000_000);
     try {
-      parseMultipart(body, 'b', limits);
+      parse(body, 'b', limits);
     } catch (error) {
       expect(error).toBeInstanceOf(Problem);
     }
@@ -299,7 +304,7 @@ describe('a body of several turns', () => {
     for (let shift = -second.length - 6; shift <= 6; shift += 1) {
       const filler = 'x'.repeat(turn - first.length + shift);
       const body = bytes(`${first}${filler}${second}y\r\n--${boundary}--`);
-      const parts = await parseMultipartInTurns(body, boundary, limits);
+      const parts = await parseInTurns(body, boundary, limits);
       expect(parts.map(({ name, start, end }) => [name, end - start])).toEqual([
         ['a', filler.length],
         ['b', 1],
@@ -315,18 +320,18 @@ describe('a body of several turns', () => {
       if (!isRead) setImmediate(other);
     };
     setImmediate(other);
-    await parseMultipartInTurns(bytes(`${first}${'x'.repeat(8 * turn)}\r\n--b--`), 'b', limits);
+    await parseInTurns(bytes(`${first}${'x'.repeat(8 * turn)}\r\n--b--`), 'b', limits);
     isRead = true;
     expect(turns).toBeGreaterThanOrEqual(8);
   });
 
   test('is rejected like a short one', async () => {
     const body = bytes(`${frame('b')[0]}${'x'.repeat(2 * turn)}`);
-    await expect(parseMultipartInTurns(body, 'b', limits)).rejects.toBeInstanceOf(Problem);
+    await expect(parseInTurns(body, 'b', limits)).rejects.toBeInstanceOf(Problem);
   });
 
   test.each([[1000], [1001]])('allows at most 1000 spaces behind a boundary: %i', (blanks) => {
-    const read = () => parseMultipart(bytes(`--b--${' '.repeat(blanks)}`), 'b', limits);
+    const read = () => parse(bytes(`--b--${' '.repeat(blanks)}`), 'b', limits);
     if (blanks === 1000) expect(read()).toEqual([]);
     else expect(rejectionOf(read)).toMatchObject({ reason: 'too_much_padding' });
   });
@@ -524,7 +529,7 @@ describe.each([1, 7578, 2046])('with seed %i', (seed) => {
       expect(boundaryOf(content_type)).toBe(boundary);
       expect(normalised(readOrRefuse(form))).toEqual(normalised(await readWithBusboy(body, content_type)));
       const short = body.subarray(0, Math.floor(share * body.lastIndexOf(`--${boundary}--`, 'latin1')));
-      const rejection = rejectionOf(() => parseMultipart(short, boundary, limits));
+      const rejection = rejectionOf(() => parse(short, boundary, limits));
       expect(rejection).toMatchObject({ reason: 'truncated', at: short.length });
     });
     await fc.assert(property, how);

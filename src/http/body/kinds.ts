@@ -3,9 +3,10 @@ import { maxJson_bytes } from '../../endpoints/compare-embeddings.ts';
 import { type Form, type FormRules, readForm } from '../../endpoints/form.ts';
 import { readJsonForm } from '../../endpoints/json-form.ts';
 import { JsonScan } from '../../engine/json-scan.ts';
+import { atOnce, type Steps } from '../../engine/turns.ts';
 import { Problem } from '../../errors.ts';
 import type { Services } from '../context.ts';
-import { boundaryOf, endsForm, parseMultipartInTurns } from './multipart.ts';
+import { boundaryOf, endsForm, parseMultipart } from './multipart.ts';
 
 /** The body of an endpoint: its maximum size, and how it is parsed. */
 
@@ -29,8 +30,8 @@ export interface Reader<Sent> {
    * rejected early.
    */
   isWhole(bytes: Buffer): boolean;
-  /** Throws Problem, or rejects with it. */
-  read(bytes: Buffer): Sent | Promise<Sent>;
+  /** Throws Problem. */
+  read(bytes: Buffer): Steps<Sent>;
 }
 
 type BodyLimits = Pick<Config, 'max_body_bytes' | 'upload_memory_bytes'>;
@@ -60,8 +61,8 @@ export function imagesBody(rules: FormRules, services: Services): (type: string 
       if (boundary === undefined) throw new Problem('unsupported_media_type');
       return {
         isWhole: (bytes) => endsForm(bytes, boundary),
-        read: async (bytes) => {
-          const parts = await parseMultipartInTurns(bytes, boundary, partLimits);
+        *read(bytes) {
+          const parts = yield* parseMultipart(bytes, boundary, partLimits);
           return readForm(bytes, parts, rules, config, services.manifest);
         },
       };
@@ -80,6 +81,11 @@ export function imagesBody(rules: FormRules, services: Services): (type: string 
   return (type) => (isJson(type) ? json : form);
 }
 
+// biome-ignore lint/correctness/useYield: there is nothing to do
+function* readNothing(): Steps<undefined> {
+  return undefined;
+}
+
 /** JSON that a worker parses. */
 export function embeddingsBody({ max_body_bytes }: BodyLimits): Body<undefined> {
   return {
@@ -87,7 +93,7 @@ export function embeddingsBody({ max_body_bytes }: BodyLimits): Body<undefined> 
     smaller: 'Send fewer embeddings',
     malformed: malformedJson,
     reader(type) {
-      if (isJson(type)) return { isWhole: endsJson, read: () => undefined };
+      if (isJson(type)) return { isWhole: endsJson, read: readNothing };
       throw new Problem('unsupported_media_type', { detail: 'Send the body as application/json.' });
     },
   };
@@ -108,12 +114,24 @@ export function jsonLimit({ max_body_bytes, upload_memory_bytes }: BodyLimits): 
 /** Larger bodies are not checked for completeness, because that would take too long. */
 const maxJsonLook_bytes = 1024 * 1024;
 
+/**
+ * Maximum number of bytes that are checked in a second. Further bodies count as incomplete, so that many slow
+ * uploads do not keep the main thread busy; their clients get the same 408 later.
+ */
+const looksPerSecond_bytes = 4 * 1024 * 1024;
+
+let looked = { bytes: 0, since_ms: 0 };
+
 function endsJson(bytes: Buffer): boolean {
   if (bytes.length > maxJsonLook_bytes || bytes.at(-1) !== 0x7d) return false;
+  const now_ms = performance.now();
+  if (now_ms - looked.since_ms > 1000) looked = { bytes: 0, since_ms: now_ms };
+  looked.bytes += bytes.length;
+  if (looked.bytes > looksPerSecond_bytes) return false;
   // Uses limits, unlike JSON.parse, which takes long for many values or levels.
   const json = new JsonScan(bytes);
   try {
-    json.skip();
+    atOnce(json.skip());
     json.end();
     return true;
   } catch {

@@ -1,4 +1,5 @@
 import type { Part } from '../../endpoints/form.ts';
+import { type Steps, step_cost } from '../../engine/turns.ts';
 import { invalidForm, parseParameters, parsePartHeaders, tokenEnd, trimSpace } from './multipart-headers.ts';
 
 /**
@@ -30,8 +31,8 @@ const MAX_PADDING = 1000;
  */
 const FAST_NEEDLE = 8;
 
-/** Bytes of a body that are searched in one turn of the event loop, which takes some milliseconds. */
-const turn_bytes = 1024 * 1024;
+/** Bytes of a body that are searched in one step, at least twice as fast as they are read one by one. */
+const searched_bytes = 2 * step_cost;
 
 const HTAB = 0x09;
 const LF = 0x0a;
@@ -70,33 +71,7 @@ export function boundaryOf(contentType: string): string | undefined {
 }
 
 /** Returns the parts in the order sent; none for an empty form. Throws only Problem, whatever the bytes. */
-export function parseMultipart(body: Buffer, boundary: string, limits: MultipartLimits): Part[] {
-  const turns = partsOf(body, boundary, limits);
-  for (;;) {
-    const { done, value } = turns.next();
-    if (done) return value;
-  }
-}
-
-/**
- * Does the same in turns of the event loop, so that other requests do not wait for a large body. Rejects only
- * with Problem.
- */
-export async function parseMultipartInTurns(
-  body: Buffer,
-  boundary: string,
-  limits: MultipartLimits,
-): Promise<Part[]> {
-  const turns = partsOf(body, boundary, limits);
-  for (;;) {
-    const { done, value } = turns.next();
-    if (done) return value;
-    await new Promise(setImmediate);
-  }
-}
-
-/** Yields at the end of a turn. */
-function* partsOf(body: Buffer, boundary: string, limits: MultipartLimits): Generator<void, Part[]> {
+export function* parseMultipart(body: Buffer, boundary: string, limits: MultipartLimits): Steps<Part[]> {
   const delimiters = new DelimiterSearch(body, boundary);
   const parts: Part[] = [];
   let delimiter = yield* delimiters.first();
@@ -144,8 +119,6 @@ class DelimiterSearch {
   /** CR LF "--" boundary: the start of every delimiter except one at offset 0. */
   readonly #needle: Buffer;
   #lookalikes = 0;
-  /** Number of bytes searched in this turn. */
-  #searched = 0;
 
   constructor(body: Buffer, boundary: string) {
     this.#body = body;
@@ -155,7 +128,7 @@ class DelimiterSearch {
   /**
    * Returns the first delimiter: at the very start, or after a preamble (RFC 2046 §5.1.1), which is ignored.
    */
-  *first(): Generator<void, Delimiter> {
+  *first(): Steps<Delimiter> {
     const dashBoundary = this.#needle.subarray(2);
     const opensBody = this.#body.subarray(0, dashBoundary.length).equals(dashBoundary);
     const delimiter = opensBody ? this.#delimiterAt(-2) : 0;
@@ -164,7 +137,7 @@ class DelimiterSearch {
   }
 
   /** Returns the first delimiter that begins at `from` or later. */
-  *after(from: number, otherwise = 'The body ends without its closing boundary'): Generator<void, Delimiter> {
+  *after(from: number, otherwise = 'The body ends without its closing boundary'): Steps<Delimiter> {
     let at = from;
     for (;;) {
       const start = yield* this.#find(at);
@@ -179,16 +152,12 @@ class DelimiterSearch {
     }
   }
 
-  *#find(from: number): Generator<void, number> {
+  *#find(from: number): Steps<number> {
     const [body, needle] = [this.#body, this.#needle];
-    for (let start = from; start < body.length; start += turn_bytes) {
-      const part = body.subarray(start, start + turn_bytes + needle.length - 1);
+    for (let start = from; start < body.length; start += searched_bytes) {
+      const part = body.subarray(start, start + searched_bytes + needle.length - 1);
       const at = needle.length < FAST_NEEDLE ? indexOfShort(part, needle) : part.indexOf(needle);
-      this.#searched += at < 0 ? turn_bytes : at;
-      if (this.#searched >= turn_bytes) {
-        this.#searched = 0;
-        yield;
-      }
+      yield (at < 0 ? searched_bytes : at) / 2;
       if (at >= 0) return start + at;
     }
     return -1;

@@ -1,0 +1,54 @@
+/**
+ * A calculation over a body, in steps. Each step yields its cost: the number of bytes that the main thread
+ * could read one by one in the same time.
+ */
+export type Steps<Result> = Generator<number, Result, void>;
+
+/**
+ * Cost of the steps in one turn of the event loop, at most 5 ms. A turn may exceed it by its last step, so a
+ * step costs at most `step_cost`.
+ */
+export const turn_cost = 512 * 1024;
+export const step_cost = 64 * 1024;
+
+/** Runs all steps at once. */
+export function atOnce<Result>(steps: Steps<Result>): Result {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+/**
+ * Runs the steps in turns of the event loop, between which other requests are served. `check` is called
+ * before each turn but the first, and throws if the result is no longer needed.
+ */
+export async function inTurns<Result>(steps: Steps<Result>, check: () => void): Promise<Result> {
+  for (;;) {
+    for (let cost = 0; cost < turn_cost; ) {
+      const step = steps.next();
+      if (step.done) return step.value;
+      cost += step.value;
+    }
+    await nextTurn();
+    check();
+  }
+}
+
+/** Calculations that wait for their next turn, in order. */
+const waiting: (() => void)[] = [];
+
+/**
+ * Resolves in a later iteration of the event loop. Only one calculation continues in each, however many there
+ * are, because setImmediate alone would run one turn of all of them in the same iteration.
+ */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    if (waiting.push(resolve) === 1) setImmediate(startNext);
+  });
+}
+
+function startNext(): void {
+  waiting.shift()!();
+  if (waiting.length > 0) setImmediate(startNext);
+}
