@@ -3,7 +3,7 @@
 //   node bench/fuzz-server.mjs [--requests 100000] [--seed 1] [--heavy 300] [--plain] [--hurry] [--first 0] [--http auto] [--json]
 // --heavy   so many bodies of 20 MiB follow, one by one, and the main thread's time for each is compared with that for images
 // --plain   the release addon, for resident memory without that of a sanitizer
-// --hurry   does not wait for timeouts of the server: clients without an answer leave after a second
+// --hurry   does not wait for timeouts of the server: clients without a response leave after a second
 // --http    what speaks HTTP: uws, node or auto
 // --first   begins at that request, to repeat one: --first 4711 --requests 1
 import { execFileSync } from 'node:child_process';
@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { scopes } from '../dist/src/auth/keys.js';
 import { endpointIds } from '../dist/src/config/config.js';
-import { form, content_type as formType, parseAnswers } from '../test/support/load.mjs';
+import { form, content_type as formType, parseResponses } from '../test/support/load.mjs';
 import { endOnSignals, memoryOf, root, startServer } from '../test/support/programs.mjs';
 import { Random } from '../test/support/random.mjs';
 import { claim, flags, MiB, marksOf, mib, percent, progress, report } from '../test/support/report.mjs';
@@ -103,11 +103,11 @@ async function questionOf(bytes) {
 }
 
 /** Returns the response to a match, without the parts that differ between requests. */
-async function validAnswer() {
+async function validResponse() {
   const body = form({ image1: images.good[0], image2: images.good[3] });
   const response = await ask('/API/v1.0/face/match/upload', body);
-  const answer = without(await response.json(), 'request_id', 'timings_ms');
-  return JSON.stringify({ status: response.status, ...answer });
+  const content = without(await response.json(), 'request_id', 'timings_ms');
+  return JSON.stringify({ status: response.status, ...content });
 }
 
 const images = await fuzzImages(options.seed);
@@ -115,36 +115,36 @@ const world = { key: server.key, question: await questionOf(images.good[0]), ...
 const kinds = {};
 const statuses = {};
 const faults = [];
-const counts = { left: 0, closed: 0, answers: 0 };
+const counts = { left: 0, closed: 0, responses: 0 };
 
-function judge(index, { kind, expects, leaves }, { answers, how }) {
+function judge(index, { kind, expects, leaves }, { responses, how }) {
   const fault = (what) => faults.push(`request ${index} (${kind}): ${what}`);
   kinds[kind] = (kinds[kind] ?? 0) + 1;
   if (how in counts) counts[how] += 1;
-  for (const { status, json, body } of answers) {
-    counts.answers += 1;
+  for (const { status, json, body } of responses) {
+    counts.responses += 1;
     statuses[status] = (statuses[status] ?? 0) + 1;
     if (status === 500) fault(`500 ${body}`);
     if (!json || body.length === 0) continue;
     try {
       JSON.parse(body);
     } catch {
-      fault(`its answer is no JSON: ${body.subarray(0, 200)}`);
+      fault(`its response is not JSON: ${body.subarray(0, 200)}`);
     }
   }
-  const [first] = answers;
-  if (how === 'hung') fault(`neither answered nor closed within ${bound_ms} ms`);
+  const [first] = responses;
+  if (how === 'hung') fault(`neither a response nor a close within ${bound_ms} ms`);
   else if (leaves !== undefined || dead) return;
-  else if (expects === 'answer' && first === undefined) fault('closed without an answer');
+  else if (expects === 'response' && first === undefined) fault('closed without a response');
   else if (expects === 'ok' && first?.status !== 200) fault(`expected 200 but got ${first?.status}`);
 }
 
 /**
- * Runs one connection from its first byte to its end, by a plan. Resolves to { answers, how }: `left` if the
+ * Runs one connection from its first byte to its end, by a plan. Resolves to { responses, how }: `left` if the
  * client disconnected by plan, `closed` if the server did, `hung` if neither that nor a response happened
  * within `bound_ms`.
  */
-function converse({ bytes, cuts, leaves, leavesAt, patience_ms, resets, answers: wanted }) {
+function converse({ bytes, cuts, leaves, leavesAt, patience_ms, resets, responses: wanted }) {
   return new Promise((resolve) => {
     const isHead = bytes.subarray(0, 5).toString('latin1') === 'HEAD ';
     const socket = connect({ port: server.port, host: '127.0.0.1', noDelay: true });
@@ -153,15 +153,15 @@ function converse({ bytes, cuts, leaves, leavesAt, patience_ms, resets, answers:
       clearTimeout(timer);
       if (how !== 'closed' && resets) socket.resetAndDestroy();
       else socket.destroy();
-      resolve({ answers: parseAnswers(received, isHead), how });
+      resolve({ responses: parseResponses(received, isHead), how });
     };
     const timer = setTimeout(finish, patience_ms ?? bound_ms, patience_ms === undefined ? 'hung' : 'left');
     socket.on('error', () => {});
     socket.on('close', () => finish('closed'));
     socket.on('data', (data) => {
       received = Buffer.concat([received, data]);
-      if (leaves === 'answering') finish('left');
-      else if (parseAnswers(received, isHead).length >= wanted) finish('answered');
+      if (leaves === 'responding') finish('left');
+      else if (parseResponses(received, isHead).length >= wanted) finish('responded');
     });
     socket.on('connect', async () => {
       const end = leaves === 'sending' ? leavesAt : bytes.length;
@@ -209,7 +209,7 @@ async function run(from, end) {
 
 const judged = options.requests >= 20_000;
 const started = performance.now();
-const expected = await validAnswer();
+const expected = await validResponse();
 const rss = [];
 let done = options.first;
 for (const mark of marksOf(
@@ -234,7 +234,7 @@ const heaviest =
     : undefined;
 const alive = dead === undefined;
 // Read before the metrics, which would count it as still held.
-const answered = alive ? await validAnswer() : undefined;
+const repeated = alive ? await validResponse() : undefined;
 const held = [];
 for (const name of alive ? ['requests_in_flight', 'workers_busy', 'upload_memory_bytes'] : [])
   held.push(await server.metric(`facematch_${name}`));
@@ -280,9 +280,9 @@ report({
     ),
     claim(
       'a valid request is answered at the end as at the beginning',
-      answered === expected ? 'the same' : `${answered} instead of ${expected}`,
+      repeated === expected ? 'the same' : `${repeated} instead of ${expected}`,
       'the same',
-      answered === expected && expected.startsWith('{"status":200'),
+      repeated === expected && expected.startsWith('{"status":200'),
     ),
     claim('requests, workers and upload bytes still held', held.join(), '0,0,0', held.join() === '0,0,0'),
     ...slowest

@@ -20,15 +20,15 @@ const addon = loadPack(pack, manifest);
 
 /** Returns the pipeline's result: { width, height, faces }. */
 function seen(bytes, accuracy_mode = 'balance', use_heuristic_fallback = false) {
-  const answer = addon.analyse(pack, bytes, {
+  const result = addon.analyse(pack, bytes, {
     accuracy_mode,
     use_heuristic_fallback,
     min_det_score: manifest.min_det_score,
     max_pixels: 64_000_000,
     min_side: 16,
   });
-  if (!answer.ok) throw new Error(answer.code);
-  return answer.image;
+  if (!result.ok) throw new Error(result.code);
+  return result.image;
 }
 
 const rows = [];

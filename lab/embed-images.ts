@@ -25,14 +25,14 @@ export async function embedImages(
  * Returns the results of tasks on `count` threads of a file, with a progress bar. Rejects if a thread cannot
  * start.
  */
-export function runTasks<Task, Answer>(
+export function runTasks<Task, Result>(
   title: string,
   filename: URL,
   count: number,
   tasks: readonly Task[],
-): Promise<Answer[]> {
+): Promise<Result[]> {
   return withBar(title, tasks.length, async (advance) => {
-    const pool = new Piscina<Task, Answer>({
+    const pool = new Piscina<Task, Result>({
       filename: filename.href,
       minThreads: count,
       maxThreads: count,
@@ -41,13 +41,13 @@ export function runTasks<Task, Answer>(
     // Also listens while the pool ends: piscina emits an error for a late result, and an unhandled one ends
     // the process.
     const failed = new Promise<never>((_, reject) => pool.on('error', reject));
-    const answers = tasks.map(async (task) => {
-      const answer = await pool.run(task);
+    const results = tasks.map(async (task) => {
+      const result = await pool.run(task);
       advance();
-      return answer;
+      return result;
     });
     try {
-      return await Promise.race([Promise.all(answers), failed]);
+      return await Promise.race([Promise.all(results), failed]);
     } finally {
       await pool.destroy();
     }

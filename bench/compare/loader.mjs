@@ -42,13 +42,13 @@ async function closedLoop({ pid, clients, warm_s, seconds, least }, load) {
   const until = async (s, count) => {
     const start = performance.now();
     await setTimeout(s * 1000);
-    while (load.answers.length < count && performance.now() - start < stretch * s * 1000)
+    while (load.responses.length < count && performance.now() - start < stretch * s * 1000)
       await setTimeout(20);
   };
   await until(warm_s, clients);
-  const [first, lost, before] = [load.answers.length, load.lost, usage(pid)];
+  const [first, lost, before] = [load.responses.length, load.lost, usage(pid)];
   await until(seconds, first + least);
-  const latencies = load.answers.slice(first).map(({ status, ms }) => [status, ms]);
+  const latencies = load.responses.slice(first).map(({ status, ms }) => [status, ms]);
   const window = windowBetween(before, pid, latencies, load.lost - lost);
   over = true;
   await running;
@@ -61,9 +61,9 @@ async function closedLoop({ pid, clients, warm_s, seconds, least }, load) {
  */
 async function openLoop({ pid, rate, warm_s, seconds }, load) {
   await load.openLoop(rate, warm_s);
-  const [first, lost, before] = [load.answers.length, load.lost, usage(pid)];
+  const [first, lost, before] = [load.responses.length, load.lost, usage(pid)];
   await load.openLoop(rate, open_longer * seconds);
-  const latencies = load.answers.slice(first).map(({ status, ms, late_ms }) => [status, ms + late_ms]);
+  const latencies = load.responses.slice(first).map(({ status, ms, late_ms }) => [status, ms + late_ms]);
   return windowBetween(before, pid, latencies, load.lost - lost);
 }
 

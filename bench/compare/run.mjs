@@ -51,8 +51,8 @@ async function check({ address, key }, scenario, mode, count) {
       headers: { 'x-api-key': key, 'content-type': content_type },
       body: form({ image1, image2, accuracy_mode: mode }),
     });
-    const answer = await response.json();
-    if (response.status === 200 && answer.match === same) right.push(same);
+    const result = await response.json();
+    if (response.status === 200 && result.match === same) right.push(same);
   }
   const sensible =
     right.length >= least_right * pairs.length && right.includes(true) && right.includes(false);
@@ -134,8 +134,8 @@ async function carryOutBlock(block, round, options, { servers, checks, onProgres
           const window = await subject.server.load(job);
           const { expects = [200] } = contender === 'hello' ? {} : scenarios[scenario];
           onWindow({ ...where, loop, rate, expects, ...window });
-          const answered = window.latencies.filter(([status]) => expects.includes(status)).length;
-          subject.best = Math.max(subject.best, answered / window.seconds);
+          const expectedResponses = window.latencies.filter(([status]) => expects.includes(status)).length;
+          subject.best = Math.max(subject.best, expectedResponses / window.seconds);
         } catch (error) {
           fallOut(run, error);
           for (const [name, server] of servers) if (server === subject.server) servers.delete(name);

@@ -28,21 +28,25 @@ const pipelinable = heads.oddRequestLines.filter((line) => line.startsWith('GET 
  * Each kind has a weight, a generator of its bytes from the world (key, images), and an expected result. A request with inference
  * costs as much as a hundred others; among 100,000 requests there are still thousands of them.
  *   ok        200
- *   answer    any answer except 5xx
- *   a number  so many answers, or a closed connection; without it one
+ *   response  any response except 5xx
+ *   a number  so many responses, or a closed connection; without it one
  */
 const kinds = {
   valid: [2, post(bodies.goodForm, [match, advanced, many]), 'ok'],
-  one_image: [7, post(bodies.oneImage, [detect, embed]), 'answer'],
-  many_targets: [3, post(bodies.manyTargets, [many]), 'answer'],
-  odd_question: [9.5, post(bodies.oddQuestion, [embeddings], asJson), 'answer'],
-  question_as_text: [0.5, post(bodies.oddQuestion, [embeddings], { 'content-type': 'text/plain' }), 'answer'],
-  damaged_image: [4, toMatch(bodies.damagedForm), 'answer'],
-  suffered_image: [3, toMatch(bodies.sufferedForm), 'answer'],
-  odd_fields: [10, toMatch(bodies.oddFields), 'answer'],
-  odd_json: [10, post(bodies.oddJson, [match, advanced, many], asJson), 'answer'],
-  mutated_form: [15, toMatch(bodies.mutatedForm), 'answer'],
-  noise: [4, toMatch(bodies.noise), 'answer'],
+  one_image: [7, post(bodies.oneImage, [detect, embed]), 'response'],
+  many_targets: [3, post(bodies.manyTargets, [many]), 'response'],
+  odd_question: [9.5, post(bodies.oddQuestion, [embeddings], asJson), 'response'],
+  question_as_text: [
+    0.5,
+    post(bodies.oddQuestion, [embeddings], { 'content-type': 'text/plain' }),
+    'response',
+  ],
+  damaged_image: [4, toMatch(bodies.damagedForm), 'response'],
+  suffered_image: [3, toMatch(bodies.sufferedForm), 'response'],
+  odd_fields: [10, toMatch(bodies.oddFields), 'response'],
+  odd_json: [10, post(bodies.oddJson, [match, advanced, many], asJson), 'response'],
+  mutated_form: [15, toMatch(bodies.mutatedForm), 'response'],
+  noise: [4, toMatch(bodies.noise), 'response'],
   odd_header: [
     9,
     (random, world) => withLength(world, bodies.oddFields(random), random.pick(heads.oddHeaders)),
@@ -112,8 +116,8 @@ export function plan(random, world) {
     kind,
     expects,
     bytes,
-    answers: expects === 'end' ? expected : 1,
-    leaves: random.chance(0.12) ? random.pick(['sending', 'waiting', 'answering']) : undefined,
+    responses: expects === 'end' ? expected : 1,
+    leaves: random.chance(0.12) ? random.pick(['sending', 'waiting', 'responding']) : undefined,
     leavesAt: somewhere(),
     patience_ms: patient ? undefined : 100 + random.below(900),
     resets: random.chance(0.5),

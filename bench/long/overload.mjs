@@ -38,8 +38,8 @@ async function oneRound(bodies, seconds) {
   await server.stop();
   // The queue fills up in the first second.
   const goodput = load.rate(200, begin + 1000, begin + seconds * 1000);
-  const refusals = load.answers.filter(({ status }) => status === 503).map(({ ms }) => ms);
-  const others = load.answers.filter(({ status }) => status !== 200 && status !== 503).length;
+  const refusals = load.responses.filter(({ status }) => status === 503).map(({ ms }) => ms);
+  const others = load.responses.filter(({ status }) => status !== 200 && status !== 503).length;
   return {
     best: round1(best),
     goodput: round1(goodput),

@@ -47,7 +47,7 @@ export async function prove({ requests, seed, json }) {
     const advanced = random.chance(0.5);
     const mode = random.chance(0.5) ? 'fast' : 'balance';
     const fields = { image1: imageFor(random), image2: imageFor(random) };
-    const answer = await request(
+    const response = await request(
       `${server.address}/API/v1.0/face/match/upload${advanced ? '/advanced' : ''}`,
       {
         method: 'POST',
@@ -56,8 +56,8 @@ export async function prove({ requests, seed, json }) {
         body: form(advanced ? { ...fields, accuracy_mode: mode } : fields),
       },
     );
-    await answer.body.dump();
-    statuses[answer.statusCode] = (statuses[answer.statusCode] ?? 0) + 1;
+    await response.body.dump();
+    statuses[response.statusCode] = (statuses[response.statusCode] ?? 0) + 1;
   }
 
   const started = performance.now();

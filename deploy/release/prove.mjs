@@ -229,10 +229,10 @@ try {
   const left = [];
   for (const { suite, within } of places) {
     await step(`${suite}: upgrade and demo`, () => {
-      const answer = within(
+      const output = within(
         `${install} facematch@latest && npx --no facematch --version && npx --no facematch demo --json`,
       );
-      matches.push(answer.includes(next) && answer.includes('"match": true'));
+      matches.push(output.includes(next) && output.includes('"match": true'));
     });
     await step(`${suite}: uninstall`, () =>
       // Without npm's own lists. Empty folders of scopes stay, whatever is removed.

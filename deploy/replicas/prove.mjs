@@ -135,7 +135,7 @@ async function proveLimit([way, turns]) {
   };
   await Promise.all(Array.from({ length: 30 }, client));
   const lasted_s = (performance.now() - start) / 1000;
-  const statuses = [...loads.values()].flatMap(({ answers }) => answers.map(({ status }) => status));
+  const statuses = [...loads.values()].flatMap(({ responses }) => responses.map(({ status }) => status));
   for (const load of loads.values()) load.close();
   const admitted = statuses.filter((status) => status === 400).length;
   const others = sent - admitted - statuses.filter((status) => status === 429).length;
@@ -172,15 +172,15 @@ async function under(what, steps) {
   over = true;
   await running;
   load.close();
-  const { sent, lost, stray, answers } = load;
-  const failed = answers.filter(({ status }) => status !== 200).map(({ status }) => status);
+  const { sent, lost, stray, responses } = load;
+  const failed = responses.filter(({ status }) => status !== 200).map(({ status }) => status);
   const statuses = failed.length === 0 ? '' : ` (${[...new Set(failed)].join(', ')})`;
   claims.push(
     claim(
       `requests lost while ${what}`,
-      `${sent - answers.length} of ${sent} without an answer, ${failed.length} answered other than 200${statuses}, ${stray} with another's id`,
+      `${sent - responses.length} of ${sent} without an answer, ${failed.length} answered other than 200${statuses}, ${stray} with another's id`,
       '0, 0 and 0',
-      sent > 0 && sent === answers.length && lost === 0 && failed.length === 0 && stray === 0,
+      sent > 0 && sent === responses.length && lost === 0 && failed.length === 0 && stray === 0,
     ),
   );
 }

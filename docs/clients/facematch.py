@@ -28,7 +28,7 @@ ImageFile = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]"]
 # Of a form: numbers, booleans and texts.
 Field = Union[str, int, float, bool, None]
 # An object of JSON; docs/openapi.json has its members.
-Answer = dict[str, Any]
+Response = dict[str, Any]
 # A body, and its content type.
 Content = tuple[Optional[bytes], Optional[str]]
 
@@ -36,10 +36,10 @@ Content = tuple[Optional[bytes], Optional[str]]
 class FacematchError(Exception):
     """A request without a result.
 
-    code: one of the server, or "network" (no connection, or it broke), "timeout", or "unexpected" (an answer that is
+    code: one of the server, or "network" (no connection, or it broke), "timeout", or "unexpected" (a response that is
         not facematch's, such as a proxy's page).
-    status: the HTTP status; None where there was no answer.
-    problem: the body of the answer (RFC 9457), a dict; None with the three codes above.
+    status: the HTTP status; None where there was no response.
+    problem: the body of the response (RFC 9457), a dict; None with the three codes above.
     retry_after: seconds that the server asks to wait; None where it does not say.
     """
 
@@ -48,7 +48,7 @@ class FacematchError(Exception):
         code: str,
         message: str,
         status: int | None = None,
-        problem: Answer | None = None,
+        problem: Response | None = None,
         retry_after: int | None = None,
     ) -> None:
         super().__init__(message)
@@ -59,11 +59,11 @@ class FacematchError(Exception):
 
 
 class FacematchClient:
-    """Asks one server. Every method returns the answer as a dict, or raises FacematchError.
+    """Client of one server. Every method returns the response body as a dict, or raises FacematchError.
 
     An image is bytes, or the path of a file. Fields that are None are left out.
 
-    timeout: seconds that a try may stand still, for the connection and for each piece of the answer.
+    timeout: seconds that a try may stand still, for the connection and for each piece of the response.
     retries: how many times a request is sent again at most.
     max_wait: the longest wait before a retry, seconds. Where Retry-After asks for more, there is no retry.
     """
@@ -90,29 +90,29 @@ class FacematchClient:
         for handler in (urllib.request.ProxyHandler, urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
             self._opener.add_handler(handler())
 
-    def match(self, image1: ImageFile, image2: ImageFile, **fields: Field) -> Answer:
+    def match(self, image1: ImageFile, image2: ImageFile, **fields: Field) -> Response:
         """Compares two images. Fields other than threshold_percent need a key with the scope match:advanced."""
         advanced = any(value is not None for name, value in fields.items() if name != "threshold_percent")
         path = "/face/match/upload/advanced" if advanced else "/face/match/upload"
         return self._ask(path, multipart({"image1": image1, "image2": image2}, fields))
 
-    def many(self, image1: ImageFile, images2: Iterable[ImageFile], **fields: Field) -> Answer:
+    def many(self, image1: ImageFile, images2: Iterable[ImageFile], **fields: Field) -> Response:
         """Compares one image with up to 16 others. Each of them has a result, or a problem of its own."""
         images = {"image1": image1, "image2": list(images2)}
         return self._ask("/face/match/upload/many", multipart(images, fields))
 
-    def person(self, images1: Iterable[ImageFile], images2: Iterable[ImageFile], **fields: Field) -> Answer:
+    def person(self, images1: Iterable[ImageFile], images2: Iterable[ImageFile], **fields: Field) -> Response:
         """Compares up to 4 photos of one person with up to 16 of another, as one decision."""
         images = {"image1": list(images1), "image2": list(images2)}
         return self._ask("/face/match/upload/person", multipart(images, fields))
 
-    def challenge(self) -> Answer:
+    def challenge(self) -> Response:
         """Gets a challenge for live. The operator has to enable it."""
         return self._ask("/face/match/challenge", (b"", None))
 
     def live(
         self, challenge: str, frames: Iterable[ImageFile], images2: Iterable[ImageFile], **fields: Field
-    ) -> Answer:
+    ) -> Response:
         """Checks that the frames show the movements of a challenge, and compares them with up to 16 photos of one person.
 
         A challenge is accepted once, so this is sent again only where the server did not look at the frames.
@@ -122,23 +122,23 @@ class FacematchClient:
         )
         return self._ask("/face/match/upload/live", content, again=UNREAD)
 
-    def detect(self, image: ImageFile, **fields: Field) -> Answer:
+    def detect(self, image: ImageFile, **fields: Field) -> Response:
         """Finds the faces of an image. An image without one is no error."""
         return self._ask("/face/detect/upload", multipart({"image": image}, fields))
 
-    def embed(self, image: ImageFile, **fields: Field) -> Answer:
+    def embed(self, image: ImageFile, **fields: Field) -> Response:
         """Finds the faces of an image, and gives their embeddings. The operator has to switch this on."""
         return self._ask("/face/embed/upload", multipart({"image": image}, fields))
 
-    def match_embeddings(self, question: Answer) -> Answer:
+    def match_embeddings(self, request: Response) -> Response:
         """Compares an embedding with up to 1,000 others. The operator has to switch this on."""
-        return self._ask("/face/match/embeddings", (json.dumps(question).encode(), "application/json"))
+        return self._ask("/face/match/embeddings", (json.dumps(request).encode(), "application/json"))
 
-    def models(self) -> Answer:
+    def models(self) -> Response:
         """Tells the model pack that the server has loaded."""
         return self._ask("/models", (None, None))
 
-    def _ask(self, path: str, content: Content, again: tuple[int, ...] = PASSING) -> Answer:
+    def _ask(self, path: str, content: Content, again: tuple[int, ...] = PASSING) -> Response:
         retry = 0
         while True:
             try:
@@ -153,7 +153,7 @@ class FacematchClient:
             time.sleep(wait + random.random())
             retry += 1
 
-    def _try(self, path: str, body: bytes | None, content_type: str | None) -> Answer:
+    def _try(self, path: str, body: bytes | None, content_type: str | None) -> Response:
         headers = {"x-api-key": self._key}
         if content_type is not None:
             headers["content-type"] = content_type
@@ -162,30 +162,30 @@ class FacematchClient:
             headers["content-type"] = "application/octet-stream"
         request = urllib.request.Request(self._base + path, data=body, headers=headers)
         try:
-            with self._opener.open(request, timeout=self._timeout) as answer:
-                text = answer.read().decode(errors="replace")
+            with self._opener.open(request, timeout=self._timeout) as response:
+                text = response.read().decode(errors="replace")
         except (OSError, http.client.HTTPException) as error:
             reason, server = getattr(error, "reason", error), self._base
             if isinstance(reason, socket.timeout):
-                raise FacematchError("timeout", f"no answer from {server} for {self._timeout} s") from error
-            raise FacematchError("network", f"no answer from {server}: {reason}") from error
+                raise FacematchError("timeout", f"no response from {server} for {self._timeout} s") from error
+            raise FacematchError("network", f"no response from {server}: {reason}") from error
         try:
             value = json.loads(text)
         except ValueError:
             value = None
-        if answer.status in (200, 201) and isinstance(value, dict):
+        if response.status in (200, 201) and isinstance(value, dict):
             return value
-        raise refusal(answer, value, text)
+        raise error_from(response, value, text)
 
 
-def refusal(answer: Any, value: Any, text: str) -> FacematchError:
+def error_from(response: Any, value: Any, text: str) -> FacematchError:
     """Returns the error that a response describes."""
-    wait = answer.headers.get("Retry-After", "")
+    wait = response.headers.get("Retry-After", "")
     retry_after = int(wait) if wait.isascii() and wait.isdecimal() else None
     if not isinstance(value, dict) or not isinstance(value.get("code"), str):
-        return FacematchError("unexpected", f"{answer.status}: {text[:200]}", answer.status, None, retry_after)
-    message = f"{answer.status} {value['code']}: {value.get('detail')} (request_id {value.get('request_id')})"
-    return FacematchError(value["code"], message, answer.status, value, retry_after)
+        return FacematchError("unexpected", f"{response.status}: {text[:200]}", response.status, None, retry_after)
+    message = f"{response.status} {value['code']}: {value.get('detail')} (request_id {value.get('request_id')})"
+    return FacematchError(value["code"], message, response.status, value, retry_after)
 
 
 def multipart(images: dict[str, Any], fields: dict[str, Field]) -> Content:

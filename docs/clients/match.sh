@@ -19,7 +19,7 @@ folder=$(mktemp -d) || exit 2
 trap 'rm -rf "$folder"' EXIT
 body=$folder/body
 
-# The first member of that name, which is the answer's own; to read more of an answer, use jq.
+# Returns the first member of that name, which belongs to the response itself. Use jq to read more.
 member() {
   grep -oE "\"$1\":(\"([^\"\\]|\\\\.)*\"|[^,}]*)" "$body" | head -n 1 | sed -E 's/^"[^"]*"://; s/^"//; s/"$//'
 }
@@ -44,7 +44,7 @@ status=$(printf 'x-api-key: %s\n' "$FACEMATCH_KEY" |
 case $(member match) in
 true) verdict=match ;;
 false) verdict='no match' ;;
-*) fail "200, but no answer of facematch: $(head -c 200 "$body")" ;;
+*) fail "200, but not a response of facematch: $(head -c 200 "$body")" ;;
 esac
 beyond=''
 [ "$(member extrapolated)" = true ] && beyond=', beyond the measured range'

@@ -163,10 +163,10 @@ export function describeLandmarks(file: string): Described {
   const [height, width] = sides as [number, number];
   if (height !== width || width < 1)
     throw misfit(`${file} should take one grey square, not ${shapesOfInputs(net)}`, net);
-  const answers = measured(height, width);
-  const output = answers.outputs.find(({ shape }) => sizeOf(shape) === 2 * 68);
+  const measuredNet = measured(height, width);
+  const output = measuredNet.outputs.find(({ shape }) => sizeOf(shape) === 2 * 68);
   if (output === undefined)
-    throw misfit(`${file} should answer with 68 points, and has ${shapesOf(answers)}`, answers);
+    throw misfit(`${file} should answer with 68 points, and has ${shapesOf(measuredNet)}`, measuredNet);
   return {
     members: { family: 'points68', input: input.name, output: output.name, size: width, channels: 'grey' },
     assumed: ["landmarks: fed and cropped as the default pack's"],
@@ -188,14 +188,17 @@ export function describeLiveness(
   const { side } = livenessFamilies[names[0]!];
   const [height, width] = sides.map((given) => (given > 0 ? given : side)) as [number, number];
   if (height !== width) throw new Error(`${file} should take one square, not ${shapesOfInputs(net)}`);
-  const answers = measured(height, width);
+  const measuredNet = measured(height, width);
   const isOf = (name: LivenessFamily) => {
     const classes: readonly number[] = livenessFamilies[name].classes;
-    return answers.outputs.filter(({ shape }) => classes.includes(sizeOf(shape)));
+    return measuredNet.outputs.filter(({ shape }) => classes.includes(sizeOf(shape)));
   };
   const family = names.find((name) => isOf(name).length === 1);
   if (family === undefined) {
-    throw misfit(`${file} should answer with two or three numbers, and has ${shapesOf(answers)}`, answers);
+    throw misfit(
+      `${file} should answer with two or three numbers, and has ${shapesOf(measuredNet)}`,
+      measuredNet,
+    );
   }
   const [output] = isOf(family);
   const { fed, live } = livenessFamilies[family];

@@ -31,10 +31,12 @@ function valuesOf(path) {
 const draft4Tuple = (_key, value) =>
   value?.prefixItems ? { type: 'array', items: value.prefixItems, description: value.description } : value;
 
-const answers = endpoints.flatMap((endpoint) => ('success' in endpoint ? [endpoint.success.name] : []));
+const responses = endpoints.flatMap((endpoint) => ('success' in endpoint ? [endpoint.success.name] : []));
 const forms = endpoints.filter(({ values }) => values !== undefined);
 const isProblem = (name) => name.endsWith('Problem');
-const others = Object.entries(schemas).filter(([name]) => ![...answers, 'EmbeddingsRequest'].includes(name));
+const others = Object.entries(schemas).filter(
+  ([name]) => ![...responses, 'EmbeddingsRequest'].includes(name),
+);
 const parts = others.map(([name, schema]) => [
   name,
   isProblem(name) ? without(schema, ['type', 'title', 'detail', 'request_id']) : schema,
@@ -42,12 +44,12 @@ const parts = others.map(([name, schema]) => [
 const problems = others.map(([name]) => name).filter(isProblem);
 const definitions = {
   ...Object.fromEntries(forms.map(({ values, path }) => [values, valuesOf(path)])),
-  EmbeddingsQuestion: schemas.EmbeddingsRequest,
-  ...Object.fromEntries(answers.map((name) => [`${name}Answer`, schemas[name]])),
+  EmbeddingsRequest: schemas.EmbeddingsRequest,
+  ...Object.fromEntries(responses.map((name) => [`${name}Response`, schemas[name]])),
   AnyProblem: { title: 'AnyProblem', oneOf: problems.map(ref) },
 };
 const bodies = {
-  description: 'The bodies of requests, without the images, and of answers.',
+  description: 'The bodies of requests, without the images, and of responses.',
   properties: Object.fromEntries(Object.keys(definitions).map((name) => [name, ref(name)])),
   required: Object.keys(definitions),
   components: { schemas: { ...definitions, ...Object.fromEntries(parts) } },

@@ -93,8 +93,8 @@ export async function takeLock(lock, onWait) {
     const holder = spawn('flock', [...how, lock, 'sh', '-c', 'echo && exec cat >&2'], {
       stdio: ['pipe', 'pipe', 'ignore'],
     });
-    const answers = [once(holder.stdout, 'data').then(() => true), once(holder, 'exit').then(() => false)];
-    const isHeld = await Promise.race(answers).catch(({ code }) => code === 'ENOENT');
+    const replies = [once(holder.stdout, 'data').then(() => true), once(holder, 'exit').then(() => false)];
+    const isHeld = await Promise.race(replies).catch(({ code }) => code === 'ENOENT');
     for (const one of [holder, holder.stdin, holder.stdout]) one.unref();
     if (isHeld) return;
     if (how.length > 0) onWait();

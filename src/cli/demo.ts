@@ -3,7 +3,7 @@ import type { FacematchError } from 'facematch/client';
 import { samples } from '../config/paths.ts';
 import type { ImageField } from '../scoring/similarity.ts';
 import type { DemoServer } from './demo-server.ts';
-import type { MatchAnswer } from './describe-match.ts';
+import type { MatchResponse } from './describe-match.ts';
 import { type ImageFile, readImage } from './files.ts';
 import { addHelp, commandLine } from './help.ts';
 import { activity, coloursFor } from './terminal.ts';
@@ -87,7 +87,7 @@ async function showPair(
   done: () => void,
   json: boolean,
 ): Promise<void> {
-  const { describeAnswer } = await import('./describe-match.ts');
+  const { describeMatch } = await import('./describe-match.ts');
   const { body, elapsed_ms } = await sendPair(server, images, signal);
   done();
   if (json) {
@@ -95,7 +95,7 @@ async function showPair(
     return;
   }
   const names = { image1: images.image1.name, image2: images.image2.name };
-  console.log(describeAnswer(body, names, elapsed_ms, coloursFor('stdout')));
+  console.log(describeMatch(body, names, elapsed_ms, coloursFor('stdout')));
   console.log(
     [
       'Next:',
@@ -113,7 +113,7 @@ async function sendPair(
   { origin, key }: Pick<DemoServer, 'origin' | 'key'>,
   { image1, image2 }: Record<ImageField, ImageFile>,
   signal: AbortSignal,
-): Promise<{ body: MatchAnswer; elapsed_ms: number }> {
+): Promise<{ body: MatchResponse; elapsed_ms: number }> {
   const { FacematchClient, FacematchError } = await import('facematch/client');
   const client = new FacematchClient({ url: origin, key, timeout_ms: responseTimeout_ms, retries: 0 });
   const [one, two] = [image1, image2].map(({ name, bytes }) => new File([bytes], name)) as [File, File];

@@ -16,22 +16,22 @@ import {
 import { type Colours, printable } from './terminal.ts';
 
 /** Parts of a response that are described in words; the JSON has the rest. */
-export type MatchAnswer = Omit<Match, 'request_id' | 'similarity' | 'pairs' | 'model'>;
+export type MatchResponse = Omit<Match, 'request_id' | 'similarity' | 'pairs' | 'model'>;
 
 /** Describes the response in several lines. `elapsed_ms`: the time that the caller measured. */
-export function describeAnswer(
-  answer: MatchAnswer,
+export function describeMatch(
+  response: MatchResponse,
   names: Record<ImageField, string>,
   elapsed_ms: number,
   colours: Colours,
 ): string {
-  const warnings = answer.warnings.map((warning) => `  warning     ${describeWarning(warning, names)}`);
-  const stages = Object.entries(answer.timings_ms).map(([stage, ms]) => `${stage} ${ms.toFixed(1)}`);
+  const warnings = response.warnings.map((warning) => `  warning     ${describeWarning(warning, names)}`);
+  const stages = Object.entries(response.timings_ms).map(([stage, ms]) => `${stage} ${ms.toFixed(1)}`);
   return [
-    ...describeVerdict(answer, colours),
-    `  image1      ${describeImage(answer.image1, names.image1)}`,
-    `  image2      ${describeImage(answer.image2, names.image2)}`,
-    `  compared    ${count(answer.pairs_compared, 'pair')} of faces, accuracy mode ${answer.accuracy_mode}`,
+    ...describeVerdict(response, colours),
+    `  image1      ${describeImage(response.image1, names.image1)}`,
+    `  image2      ${describeImage(response.image2, names.image2)}`,
+    `  compared    ${count(response.pairs_compared, 'pair')} of faces, accuracy mode ${response.accuracy_mode}`,
     ...warnings,
     `  time        ${elapsed_ms.toFixed(1)} ms; of the server: ${stages.join(' · ')}`,
     '',
@@ -39,13 +39,13 @@ export function describeAnswer(
 }
 
 function describeVerdict(
-  answer: Pick<MatchAnswer, 'match' | 'threshold_percent'> & Scored,
+  response: Pick<MatchResponse, 'match' | 'threshold_percent'> & Scored,
   colours: Colours,
 ) {
-  const verdict = `${verdictText(answer.match)} (${comparedText(answer)})`;
+  const verdict = `${verdictText(response.match)} (${comparedText(response)})`;
   return [
-    colours.bold(answer.match ? colours.green(verdict) : colours.yellow(verdict)),
-    `  score       ${describePercent(answer)}: ${describeRate(answer)}`,
+    colours.bold(response.match ? colours.green(verdict) : colours.yellow(verdict)),
+    `  score       ${describePercent(response)}: ${describeRate(response)}`,
   ];
 }
 
@@ -80,19 +80,20 @@ export function describeResults(
 }
 
 /** Describes the comparison of two persons, with the agreement of each photo with the others on its side. */
-export function describePersons(answer: Person, colours: Colours): string {
+export function describePersons(response: Person, colours: Colours): string {
   const photos = (field: ImageField) =>
-    answer[field].map(({ filename = '', agreement_percent }) => {
+    response[field].map(({ filename = '', agreement_percent }) => {
       const agreement = agreement_percent === null ? '' : `, ${agreement_percent} % with the others`;
       return `  ${field}      ${printable(filename)}${agreement}`;
     });
-  const nameOf = ({ field, index }: Warning) => answer[field as ImageField]?.[index ?? 0]?.filename ?? field;
+  const nameOf = ({ field, index }: Warning) =>
+    response[field as ImageField]?.[index ?? 0]?.filename ?? field;
   return [
-    ...describeVerdict(answer, colours),
+    ...describeVerdict(response, colours),
     ...photos('image1'),
     ...photos('image2'),
-    `  compared    the mean of each side, accuracy mode ${answer.accuracy_mode}`,
-    ...answer.warnings.map(
+    `  compared    the mean of each side, accuracy mode ${response.accuracy_mode}`,
+    ...response.warnings.map(
       (warning) =>
         `  warning     ${warning.detail.replaceAll(/\bimage[12]\[\d+\]/g, printable(nameOf(warning)))}`,
     ),
@@ -102,7 +103,7 @@ export function describePersons(answer: Person, colours: Colours): string {
 
 /** Describes a warning with file names in place of field names. */
 function describeWarning(
-  { code, field, detail }: MatchAnswer['warnings'][number],
+  { code, field, detail }: MatchResponse['warnings'][number],
   names: Record<ImageField, string>,
 ): string {
   const words = code === 'not_the_largest_face' ? notLargestText(field) : detail;
@@ -110,14 +111,14 @@ function describeWarning(
 }
 
 /** Returns the API's own percent, with a note if it is beyond the measured range. */
-function describePercent(answer: Scored): string {
-  const note = rangeNote(answer);
-  return `${percentText(answer.confidence_percent)}${note && ` (${note})`}`;
+function describePercent(response: Scored): string {
+  const note = rangeNote(response);
+  return `${percentText(response.confidence_percent)}${note && ` (${note})`}`;
 }
 
-const describeRate = (answer: Scored): string => `${shareOfPairs(answer)} score this high`;
+const describeRate = (response: Scored): string => `${shareOfPairs(response)} score this high`;
 
-function describeImage(image: MatchAnswer['image1'], name: string): string {
+function describeImage(image: MatchResponse['image1'], name: string): string {
   const { width, height, faces, face_index, min_detectable_face_px } = image;
   const { box } = faces.find(({ index }) => index === face_index)!;
   const [left, top, wide, high] = [box.x, box.y, box.width, box.height].map(Math.round);

@@ -57,11 +57,11 @@ export async function compareFiles<Body>(
   const context = { ...known, request_id: randomUUID(), warnings: [], queue_ms: 0, total_ms };
   const analysed = { context, photos, targets, outcomes, calibration };
   const step = endpoint.persons?.(analysed);
-  const answered = step
-    ? step.answer(analysed, comparePersons(step.input, { cohortScores }))
-    : endpoint.answer(analysed);
-  if ('rejection' in answered) throw new Error(withNames(answered.rejection.message, files));
-  return answered.body as Body;
+  const handled = step
+    ? step.buildResponse(analysed, comparePersons(step.input, { cohortScores }))
+    : endpoint.buildResponse(analysed);
+  if ('rejection' in handled) throw new Error(withNames(handled.rejection.message, files));
+  return handled.body as Body;
 }
 
 /** Replaces the names of form fields in a text by file names. */

@@ -54,20 +54,20 @@ async function matchTwo(file1: string, file2: string, options: MatchCommandOptio
   const { match } = await import('../endpoints/match.ts');
   const start = performance.now();
   const files = { image1: [file1], image2: [file2] };
-  const answer = await compareFiles<Match>(match, files, givenOptions(options));
+  const response = await compareFiles<Match>(match, files, givenOptions(options));
   const names = { image1: file1, image2: file2 };
-  await print(options, answer, ({ describeAnswer }, colours) =>
-    describeAnswer(answer, names, performance.now() - start, colours),
+  await print(options, response, ({ describeMatch }, colours) =>
+    describeMatch(response, names, performance.now() - start, colours),
   );
 }
 
 /** Prints JSON, or a description from describe-match.ts, which is loaded only then. */
 async function print(
   { json }: MatchCommandOptions,
-  answer: object,
+  response: object,
   describe: (words: typeof import('./describe-match.ts'), colours: Colours) => string,
 ): Promise<void> {
-  if (json) console.log(JSON.stringify(answer, null, 2));
+  if (json) console.log(JSON.stringify(response, null, 2));
   else console.log(describe(await import('./describe-match.ts'), coloursFor('stdout')));
 }
 
@@ -80,8 +80,8 @@ async function matchPersons(
 ): Promise<void> {
   const { compareFiles } = await import('./image-files.ts');
   const { matchPerson } = await import('../endpoints/match-person.ts');
-  const answer = await compareFiles<Person>(matchPerson, { image1, image2 }, givenOptions(options));
-  await print(options, answer, ({ describePersons }, colours) => describePersons(answer, colours));
+  const response = await compareFiles<Person>(matchPerson, { image1, image2 }, givenOptions(options));
+  await print(options, response, ({ describePersons }, colours) => describePersons(response, colours));
 }
 
 async function matchMany(
@@ -92,10 +92,12 @@ async function matchMany(
   const { compareFiles, withNames } = await import('./image-files.ts');
   const { matchMany } = await import('../endpoints/match-many.ts');
   const files = { image1: [reference], image2 };
-  const answer = await compareFiles<Many>(matchMany, files, givenOptions(options));
-  await print(options, answer, ({ describeResults }, colours) => describeResults(answer, reference, colours));
+  const response = await compareFiles<Many>(matchMany, files, givenOptions(options));
+  await print(options, response, ({ describeResults }, colours) =>
+    describeResults(response, reference, colours),
+  );
   complain(
-    answer.results.flatMap((result) => {
+    response.results.flatMap((result) => {
       const own = { ...files, image2: [image2[result.index]!] };
       return 'problem' in result ? [withNames(result.problem.detail, own)] : [];
     }),

@@ -1,20 +1,20 @@
 import type {
   AdvancedMatchValues,
-  ChallengeAnswer,
-  DetectAnswer,
+  ChallengeResponse,
+  DetectResponse,
   DetectValues,
-  EmbedAnswer,
-  EmbeddingsAnswer,
-  EmbeddingsQuestion,
+  EmbeddingsRequest,
+  EmbeddingsResponse,
+  EmbedResponse,
   EmbedValues,
   ErrorCode,
-  LiveAnswer,
+  LiveResponse,
   LiveValues,
-  ManyAnswer,
+  ManyResponse,
   ManyValues,
-  MatchAnswer,
-  ModelsAnswer,
-  PersonAnswer,
+  MatchResponse,
+  ModelsResponse,
+  PersonResponse,
   PersonValues,
   Problem,
 } from 'facematch/client-types';
@@ -30,8 +30,8 @@ export interface ClientOptions {
   /** The API key. */
   key: string;
   /**
-   * Time limit of one try, from its start to the last byte of the answer; 45,000 by default: more than a server takes by its
-   * own defaults, 30 s for the upload and 10 s for the answer.
+   * Time limit of one try, from its start to the last byte of the response; 45,000 by default: more than a server takes by its
+   * own defaults, 30 s for the upload and 10 s for the response.
    */
   timeout_ms?: number;
   /** How many times a request is sent again at most; 2 by default. */
@@ -54,18 +54,18 @@ export interface CallOptions {
 
 /**
  * What a `FacematchError` is about: a code of the server, or `network` (no connection, or it broke), `timeout` (no
- * answer within `timeout_ms`), `unexpected` (an answer that is not facematch's, such as a proxy's page).
+ * response within `timeout_ms`), `unexpected` (a response that is not facematch's, such as a proxy's page).
  */
 export type FacematchErrorCode = ErrorCode | 'network' | 'timeout' | 'unexpected';
 
-/** A request without a result. Its message is for people: the server's detail, or which server gave no answer and why. */
+/** A request without a result. Its message is for people: the server's detail, or which server did not respond and why. */
 export class FacematchError extends Error {
   override readonly name = 'FacematchError';
   /** What is wrong, for programs. */
   readonly code: FacematchErrorCode;
-  /** The HTTP status; undefined where there was no answer. */
+  /** The HTTP status; undefined where there was no response. */
   readonly status: number | undefined;
-  /** The body of the answer (RFC 9457); undefined with `network`, `timeout` and `unexpected`. */
+  /** The body of the response (RFC 9457); undefined with `network`, `timeout` and `unexpected`. */
   readonly problem: Problem | undefined;
   /** How long the server asks to wait; undefined where it does not say. */
   readonly retryAfter_ms: number | undefined;
@@ -135,7 +135,7 @@ export class FacematchClient {
     image2: ImageBytes,
     fields: AdvancedMatchValues = {},
     options: CallOptions = {},
-  ): Promise<MatchAnswer> {
+  ): Promise<MatchResponse> {
     const { threshold_percent: _, ...controls } = fields;
     const advanced = Object.values(controls).some((value) => value !== undefined);
     const path = `/face/match/upload${advanced ? '/advanced' : ''}`;
@@ -148,7 +148,7 @@ export class FacematchClient {
     images2: readonly ImageBytes[],
     fields: ManyValues = {},
     options: CallOptions = {},
-  ): Promise<ManyAnswer> {
+  ): Promise<ManyResponse> {
     return this.#ask(
       '/face/match/upload/many',
       await this.#encode({ image1, image2: images2 }, fields),
@@ -162,13 +162,13 @@ export class FacematchClient {
     images2: readonly ImageBytes[],
     fields: PersonValues = {},
     options: CallOptions = {},
-  ): Promise<PersonAnswer> {
+  ): Promise<PersonResponse> {
     const images = { image1: images1, image2: images2 };
     return this.#ask('/face/match/upload/person', await this.#encode(images, fields), options);
   }
 
   /** Gets a challenge for `live`. The operator has to enable it. */
-  async challenge(options: CallOptions = {}): Promise<ChallengeAnswer> {
+  async challenge(options: CallOptions = {}): Promise<ChallengeResponse> {
     return this.#ask('/face/match/challenge', { type: '', bytes: new ArrayBuffer(0) }, options);
   }
 
@@ -182,7 +182,7 @@ export class FacematchClient {
     images2: readonly ImageBytes[],
     fields: LiveValues = {},
     options: CallOptions = {},
-  ): Promise<LiveAnswer> {
+  ): Promise<LiveResponse> {
     const body = await this.#encode({ frame: frames, image2: images2 }, { ...fields, challenge });
     return this.#ask('/face/match/upload/live', body, options, unread);
   }
@@ -192,36 +192,40 @@ export class FacematchClient {
     image: ImageBytes,
     fields: DetectValues = {},
     options: CallOptions = {},
-  ): Promise<DetectAnswer> {
+  ): Promise<DetectResponse> {
     return this.#ask('/face/detect/upload', await this.#encode({ image }, fields), options);
   }
 
   /** Finds the faces of an image, and gives their embeddings. The operator has to switch this on. */
-  async embed(image: ImageBytes, fields: EmbedValues = {}, options: CallOptions = {}): Promise<EmbedAnswer> {
+  async embed(
+    image: ImageBytes,
+    fields: EmbedValues = {},
+    options: CallOptions = {},
+  ): Promise<EmbedResponse> {
     return this.#ask('/face/embed/upload', await this.#encode({ image }, fields), options);
   }
 
   /** Compares an embedding with up to 1,000 others. The operator has to switch this on. */
-  async matchEmbeddings(question: EmbeddingsQuestion, options: CallOptions = {}): Promise<EmbeddingsAnswer> {
-    const body = { type: 'application/json', bytes: JSON.stringify(question) };
+  async matchEmbeddings(request: EmbeddingsRequest, options: CallOptions = {}): Promise<EmbeddingsResponse> {
+    const body = { type: 'application/json', bytes: JSON.stringify(request) };
     return this.#ask('/face/match/embeddings', body, options);
   }
 
   /** Tells the model pack that the server has loaded. */
-  async models(options: CallOptions = {}): Promise<ModelsAnswer> {
+  async models(options: CallOptions = {}): Promise<ModelsResponse> {
     return this.#ask('/models', undefined, options);
   }
 
   /** `again`: the statuses after which it is sent again. */
-  async #ask<Answer>(
+  async #ask<ResponseBody>(
     path: string,
     body: Body | undefined,
     { signal }: CallOptions,
     again: ReadonlySet<number> = passing,
-  ): Promise<Answer> {
+  ): Promise<ResponseBody> {
     for (let retry = 0; ; retry++) {
       try {
-        return (await this.#try(path, body, signal)) as Answer;
+        return (await this.#try(path, body, signal)) as ResponseBody;
       } catch (error) {
         if (!(error instanceof FacematchError) || retry >= this.#retries) throw error;
         const mayPass = error.code === 'network' ? again === passing : again.has(error.status ?? 0);
@@ -262,7 +266,7 @@ export class FacematchClient {
       text = await response.text();
     } catch (cause) {
       signal?.throwIfAborted();
-      const from = `no answer from ${this.#base}`;
+      const from = `no response from ${this.#base}`;
       if (late) throw new FacematchError('timeout', `${from} within ${this.#timeout_ms} ms`, { cause });
       throw new FacematchError('network', `${from}: ${whatHappened(cause)}`, { cause });
     } finally {

@@ -4,7 +4,7 @@ import type {
   AnyProblem,
   Face,
   Image,
-  MatchAnswer,
+  MatchResponse,
   Warning,
 } from 'facematch/client-types';
 
@@ -15,9 +15,9 @@ import type {
 
 export type FieldName = keyof AdvancedMatchFields;
 export type ImageField = Exclude<FieldName, keyof AdvancedMatchValues>;
-export type AccuracyMode = MatchAnswer['accuracy_mode'];
-export type Model = MatchAnswer['model'];
-export type Timings = MatchAnswer['timings_ms'];
+export type AccuracyMode = MatchResponse['accuracy_mode'];
+export type Model = MatchResponse['model'];
+export type Timings = MatchResponse['timings_ms'];
 export type ImageFormat = Image['format'];
 export type Box = Face['box'];
 export type Landmarks = Face['landmarks'];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { frameLimits, steps } from '../scoring/motion.ts';
-import { request_id } from './answer.ts';
 import { define, prefix } from './endpoint.ts';
+import { request_id } from './response-members.ts';
 import { object, text } from './schema.ts';
 
 /** First half of a liveness check: the head movements that the server asks for. */
@@ -61,7 +61,7 @@ export const challenge = define({
       `${limitWords} Disabled by default.`,
     curl: ['-X POST'],
   },
-  answer: ({ request_id, newChallenge }) => ({
+  buildResponse: ({ request_id, newChallenge }) => ({
     body: { request_id, ...newChallenge(), frames: frameLimits },
   }),
 });

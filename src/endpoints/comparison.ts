@@ -1,10 +1,10 @@
 import type { Analysis, NativeFailure } from '../engine/addon.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import { comparePairs, type FaceChoice, type Pair, type Similarity } from '../scoring/similarity.ts';
-import { accuracy_mode, threshold_percent } from './answer.ts';
 import { round } from './face.ts';
 import { faultsOf, type ImageFault } from './faults.ts';
 import type { MatchOptions } from './options.ts';
+import { accuracy_mode, threshold_percent } from './response-members.ts';
 import { cosine, flag, percent, share, some } from './schema.ts';
 
 /** Compares the faces of two images and assesses the best pair. */

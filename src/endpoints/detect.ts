@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import type { Analysis } from '../engine/addon.ts';
-import { accuracy_mode, type RequestContext, request_id, rest, timingsBody } from './answer.ts';
 import { define, prefix } from './endpoint.ts';
 import { DetectedFace, facesOf, image, imageBody, withQualityComponents } from './face.ts';
 import { faultsOf } from './faults.ts';
 import { imageCounts, imageRule, optionsOf, rejectionOf } from './images.ts';
+import { accuracy_mode, type RequestContext, request_id, rest, timingsBody } from './response-members.ts';
 import { object } from './schema.ts';
 import { incomplete } from './warnings.ts';
 
@@ -19,7 +19,7 @@ export const Detect = object('Faces of one image.', {
 
 export type Detect = z.infer<typeof Detect>;
 
-export function detectAnswer(context: RequestContext, analysis: Analysis): Detect {
+export function detectBody(context: RequestContext, analysis: Analysis): Detect {
   const { request_id, options, warnings, model } = context;
   const image = imageBody(analysis.image);
   return {
@@ -49,10 +49,10 @@ export const detect = define({
       'Returns every face with box, landmarks, pose, quality and quality components. An image without faces returns an empty list, not an error.',
     curl: ['-F image=@one.jpg'],
   },
-  answer({ context, outcomes: [outcome] }) {
+  buildResponse({ context, outcomes: [outcome] }) {
     const [fault] = faultsOf('image', outcome!, -1);
     if (fault && fault.code !== 'no_face_found') return rejectionOf([fault]);
-    const body = detectAnswer(context, outcome as Analysis);
+    const body = detectBody(context, outcome as Analysis);
     return { body, counts: [imageCounts(body.image)] };
   },
 });

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { type Analysis, accuracyModes, type Face } from '../engine/addon.ts';
-import type { RequestContext } from './answer.ts';
-import { Detect, detectAnswer } from './detect.ts';
+import { Detect, detectBody } from './detect.ts';
 import { define, prefix } from './endpoint.ts';
 import { EmbeddedFace, facesOf, image } from './face.ts';
 import { lowQuality } from './face-quality.ts';
 import { faultsOf } from './faults.ts';
 import { imageCounts, imageRule, optionsOf, rejectionOf, responseUnlessRejected } from './images.ts';
+import type { RequestContext } from './response-members.ts';
 import { object, text } from './schema.ts';
 
 /** Computes the embeddings of the faces of one image. An image without faces is an error. */
@@ -34,8 +34,8 @@ export function base64({ embedding: { buffer, byteOffset, byteLength } }: Pick<F
 }
 
 /** Adds embeddings and quality warnings to the requested faces. */
-function embedAnswer(context: RequestContext, analysis: Analysis): Embed {
-  const body = detectAnswer(context, analysis);
+function embedBody(context: RequestContext, analysis: Analysis): Embed {
+  const body = detectBody(context, analysis);
   const { face_index, accuracy_mode } = context.options;
   const wanted = (index: number) => face_index < 0 || index === face_index;
   return {
@@ -80,11 +80,11 @@ export const embed = define({
       'template: it can be used to recognise the person. Disabled by default.',
     curl: ['-F image=@one.jpg', '-F face_index=0', '-F reject_low_quality=true'],
   },
-  answer({ context, outcomes: [outcome] }) {
+  buildResponse({ context, outcomes: [outcome] }) {
     const { options } = context;
     const faults = faultsOf('image', outcome!, options.face_index);
     if (faults.length > 0) return rejectionOf(faults);
-    const body = embedAnswer(context, outcome as Analysis);
+    const body = embedBody(context, outcome as Analysis);
     const given = body.image.faces.filter((face) => 'embedding' in face);
     return responseUnlessRejected(
       body,

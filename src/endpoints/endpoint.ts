@@ -8,9 +8,9 @@ import type { Problem, RequestKind } from '../errors.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import type { LiveReason, Step } from '../scoring/motion.ts';
 import type { ComparedPersons, PersonsInput } from '../scoring/persons.ts';
-import type { RequestContext } from './answer.ts';
 import type { ComparedEmbeddings } from './compare-embeddings.ts';
 import type { ValueRule } from './options.ts';
+import type { RequestContext } from './response-members.ts';
 
 /** An endpoint is one value, from which server, settings, metrics and documents are derived. */
 export type Endpoint = ImageEndpoint | EmbeddingsEndpoint | PlainEndpoint | DocumentEndpoint;
@@ -53,15 +53,15 @@ export interface Success {
   /** Default: 200. */
   status?: 201;
   description: string;
-  /** Name of its component; the clients' type ends with `Answer`. */
+  /** Name of its component; the clients' type ends with `Response`. */
   name: string;
   schema: z.ZodType;
 }
 
 /** Result of a handler: a response or a rejection. Both are counted. */
-export type Answered =
-  | { body: Answer; counts?: readonly ImageCounts[]; decisions?: readonly Decision[] }
-  | { rejection: Problem; counts?: readonly ImageCounts[]; timings_ms?: Answer['timings_ms'] };
+export type HandlerResult =
+  | { body: ResponseBody; counts?: readonly ImageCounts[]; decisions?: readonly Decision[] }
+  | { rejection: Problem; counts?: readonly ImageCounts[]; timings_ms?: ResponseBody['timings_ms'] };
 
 /** Counts of a searched image, for the metrics. */
 export interface ImageCounts {
@@ -100,7 +100,7 @@ export interface Decision {
   code?: string;
 }
 
-type Answer = object & { timings_ms?: Readonly<Record<string, number>> };
+type ResponseBody = object & { timings_ms?: Readonly<Record<string, number>> };
 
 export interface Target {
   /** File name as sent; only a label. */
@@ -174,10 +174,10 @@ export interface ImageEndpoint extends Common {
   furtherPrice?(images: number, targets: number): number;
   /** Limit and detail for a request whose images cost more tokens than the burst of its key. */
   tooManyFor?(burst: number): { limit: number; detail: string };
-  /** Input of the comparison of two people, which a worker runs before the response. Undefined for images with errors, which `answer` rejects. */
+  /** Input of the comparison of two people, which a worker runs before the response. Undefined for images with errors, which `buildResponse` rejects. */
   persons?(found: Found): PersonsStep | undefined;
   /** Builds the response. Returns or throws the problem of images with errors. */
-  answer(analysed: Analysed): Answered;
+  buildResponse(analysed: Analysed): HandlerResult;
 }
 
 /** Results of the analysis, before the request's times are known. */
@@ -186,7 +186,7 @@ export type Found = Omit<Analysed, 'context' | 'targets'>;
 /** A comparison of two people, and the function that builds the response from its result. */
 export interface PersonsStep {
   input: PersonsInput;
-  answer(analysed: Analysed, compared: ComparedPersons): Answered;
+  buildResponse(analysed: Analysed, compared: ComparedPersons): HandlerResult;
 }
 
 export interface AnalysedEmbeddings {
@@ -200,13 +200,13 @@ interface EmbeddingsEndpoint extends Common {
   /** Names of the accepted members, in JSON. */
   members: readonly string[];
   success: Success;
-  answer(analysed: AnalysedEmbeddings): Answered;
+  buildResponse(analysed: AnalysedEmbeddings): HandlerResult;
 }
 
 interface PlainEndpoint extends Common {
   takes: 'nothing';
   success: Success;
-  answer(asked: PlainContext): Answered;
+  buildResponse(asked: PlainContext): HandlerResult;
 }
 
 /** Context of an endpoint without a body. */

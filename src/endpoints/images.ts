@@ -1,10 +1,10 @@
 import type { EndpointId } from '../config/config.ts';
-import type { Timings } from './answer.ts';
-import type { Answered, Decision, FieldRule, Fields, ImageCounts, ImageRule } from './endpoint.ts';
+import type { Decision, FieldRule, Fields, HandlerResult, ImageCounts, ImageRule } from './endpoint.ts';
 import type { Image } from './face.ts';
 import { type CheckedFace, rejectionOfFaces } from './face-quality.ts';
 import { type ImageFault, problemOf } from './faults.ts';
 import { type MatchOptions, optionEntries, type ValueRule } from './options.ts';
+import type { Timings } from './response-members.ts';
 import type { Warning } from './warnings.ts';
 
 /** Shared parts of the endpoints that take images: fields, counts and rejections. */
@@ -49,7 +49,7 @@ export function checkedFace(field: string, { faces, face_index }: Image): Checke
 }
 
 /** Rejects images with errors. Only those without a face are counted, because the others were not searched. */
-export function rejectionOf(faults: readonly ImageFault[]): Answered {
+export function rejectionOf(faults: readonly ImageFault[]): HandlerResult {
   const faceless = faults.filter(({ code }) => code === 'no_face_found');
   return { rejection: problemOf(faults), counts: faceless.map(() => imageCounts({ faces: [] })) };
 }
@@ -61,7 +61,7 @@ export function responseUnlessRejected(
   asked: readonly CheckedFace[],
   counts: readonly ImageCounts[],
   decisions: readonly Decision[],
-): Answered {
+): HandlerResult {
   const rejection = rejectionOfFaces(options, body.warnings, asked);
   if (rejection === undefined) return { body, counts, decisions };
   return { rejection, counts, timings_ms: body.timings_ms };

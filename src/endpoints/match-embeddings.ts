@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { shortName } from '../engine/sent-words.ts';
 import type { Problem } from '../errors.ts';
 import { agreementPercents, disagreement, disagreements, disagreementWarnings } from './agreement.ts';
-import { accuracy_mode, request_id, rest, threshold_percent } from './answer.ts';
 import { EmbeddingsRequest, maxCandidates, maxEmbeddings } from './compare-embeddings.ts';
 import { assessPair, shifted, verdict } from './comparison.ts';
 import { type AnalysedEmbeddings, define, prefix } from './endpoint.ts';
 import { round } from './face.ts';
 import { problemBody, problemMembers } from './faults.ts';
+import { accuracy_mode, request_id, rest, threshold_percent } from './response-members.ts';
 import { count, listOf, milliseconds, object, optional, percent, text } from './schema.ts';
 import { requestWarnings } from './warnings.ts';
 
@@ -146,7 +146,7 @@ export const matchEmbeddings = define({
       'people scores higher than that among a few. Disabled by default.',
     curl: ['-H "content-type: application/json"', '--data @embeddings.json'],
   },
-  answer(given) {
+  buildResponse(given) {
     const sides = sidesOf(given);
     const { min_agreement_percent } = given.compared.values;
     const rejection = disagreement([sides.query], min_agreement_percent, given.calibration);

@@ -12,15 +12,15 @@ import {
 import type { ComparedPersons } from '../scoring/persons.ts';
 import { similarityOf } from '../scoring/similarity.ts';
 import { disagreement, disagreementWarnings } from './agreement.ts';
-import { request_id, rest, timingsBody } from './answer.ts';
 import { limitWords, maxChallenge_characters, stepName } from './challenge.ts';
 import { assessPair, decision, decisionOf, shifted } from './comparison.ts';
-import { type Analysed, type Answered, define, type Found, type Photo, prefix } from './endpoint.ts';
+import { type Analysed, define, type Found, type HandlerResult, type Photo, prefix } from './endpoint.ts';
 import { imageBody, round } from './face.ts';
 import { lowQuality } from './face-quality.ts';
 import { faultsOf, type ImageFault } from './faults.ts';
 import { imageCounts, imageRule, optionsOf, rejectionOf, responseUnlessRejected } from './images.ts';
 import { facesOf, mostPhotos, PersonPhoto, photosBody } from './match-person.ts';
+import { request_id, rest, timingsBody } from './response-members.ts';
 import { count, flag, object, percent, word } from './schema.ts';
 import { betterFace, incomplete, requestWarnings, type Warning } from './warnings.ts';
 
@@ -270,13 +270,13 @@ export const matchLive = define({
     const [looking, references] = sidesOf(check);
     return {
       input: [facesOf({ photos: looking }), facesOf({ photos: references })],
-      answer: (analysed, compared) => checkedAnswer(analysed, check, compared),
+      buildResponse: (analysed, compared) => liveResponse(analysed, check, compared),
     };
   },
-  answer: (found) => rejectionOf(faultsIn(found)),
+  buildResponse: (found) => rejectionOf(faultsIn(found)),
 });
 
-function checkedAnswer(analysed: Analysed, check: Check, compared: ComparedPersons): Answered {
+function liveResponse(analysed: Analysed, check: Check, compared: ComparedPersons): HandlerResult {
   const { context, calibration, steps } = analysed;
   const { options } = context;
   const body = bodyOf(analysed, check, compared);

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Analysis } from '../engine/addon.ts';
 import { imageErrorCodes, Problem } from '../errors.ts';
-import { accuracy_mode, request_id, rest, threshold_percent, timingsBody } from './answer.ts';
 import { assessPair, compare, pairs_compared, verdict } from './comparison.ts';
 import { type Analysed, type Decision, define, type ImageCounts, prefix, type Target } from './endpoint.ts';
 import { Image, imageBody, live_score } from './face.ts';
@@ -16,6 +15,7 @@ import {
   responseUnlessRejected,
 } from './images.ts';
 import { maxTargets } from './options.ts';
+import { accuracy_mode, request_id, rest, threshold_percent, timingsBody } from './response-members.ts';
 import { count, listOf, object, optional, text } from './schema.ts';
 import { bestOfMany, incomplete, notTheLargest, requestWarnings, Warning } from './warnings.ts';
 
@@ -226,7 +226,7 @@ export const matchMany = define({
     further: ' Each `image2` beyond the first takes one more.',
     curl: ['-F image1=@one.jpg', '-F image2=@two.jpg', '-F image2=@three.jpg', '-F accuracy_mode=fast'],
   },
-  answer(analysed) {
+  buildResponse(analysed) {
     const { options } = analysed.context;
     const faults = faultsOf('image1', analysed.outcomes[0]!, options.image1_face_index);
     if (faults.length > 0) return rejectionOf(faults);

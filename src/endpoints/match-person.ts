@@ -3,13 +3,13 @@ import type { Analysis } from '../engine/addon.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import type { ComparedPersons, PersonsInput, PhotoAgreement } from '../scoring/persons.ts';
 import { agreementPercents, disagreement, disagreementWarnings } from './agreement.ts';
-import { type RequestContext, request_id, rest, timingsBody } from './answer.ts';
 import { assessPair, decision, decisionOf, shifted, verdict } from './comparison.ts';
-import { type Analysed, type Answered, define, type Found, type Photo, prefix } from './endpoint.ts';
+import { type Analysed, define, type Found, type HandlerResult, type Photo, prefix } from './endpoint.ts';
 import { Image, imageBody } from './face.ts';
 import { lowQuality } from './face-quality.ts';
 import { faultsOf, type ImageFault } from './faults.ts';
 import { imageCounts, imageRule, optionsOf, rejectionOf, responseUnlessRejected } from './images.ts';
+import { type RequestContext, request_id, rest, timingsBody } from './response-members.ts';
 import { count, object, percent, text } from './schema.ts';
 import { betterFace, incomplete, requestWarnings, type Warning } from './warnings.ts';
 
@@ -76,7 +76,7 @@ export const facesOf = ({ photos }: Pick<Side, 'photos'>): PersonsInput[number] 
   );
 
 /** `compared`: result of comparePersons for the faces of these sides. */
-function personAnswer(
+function personBody(
   context: RequestContext,
   sides: readonly Side[],
   compared: ComparedPersons,
@@ -195,19 +195,19 @@ export const matchPerson = define({
     const sides = sidesOf(found);
     return {
       input: [facesOf(sides[0]), facesOf(sides[1])],
-      answer: (analysed, compared) => comparedAnswer(analysed, sides, compared),
+      buildResponse: (analysed, compared) => personResponse(analysed, sides, compared),
     };
   },
-  answer: (found) => rejectionOf(faultsIn(found)),
+  buildResponse: (found) => rejectionOf(faultsIn(found)),
 });
 
-function comparedAnswer(
+function personResponse(
   { context, photos, calibration }: Analysed,
   sides: readonly Side[],
   compared: ComparedPersons,
-): Answered {
+): HandlerResult {
   const { options } = context;
-  const body = personAnswer(context, sides, compared, calibration);
+  const body = personBody(context, sides, compared, calibration);
   const all = [...body.image1, ...body.image2];
   const counts = all.map(imageCounts);
   const agreements = agreementsOf(body, compared);

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import type { Outcome } from '../engine/jobs.ts';
 import type { Calibration } from '../scoring/calibration.ts';
-import { type RequestContext, request_id, rest, timingsBody } from './answer.ts';
 import { assessPair, type Comparison, compare, decision, decisionOf, pairs_compared } from './comparison.ts';
-import { type Analysed, type Answered, define, prefix, type Success } from './endpoint.ts';
+import { type Analysed, define, type HandlerResult, prefix, type Success } from './endpoint.ts';
 import { Image, imageBody } from './face.ts';
 import {
   checkedFace,
@@ -13,6 +12,7 @@ import {
   rejectionOf,
   responseUnlessRejected,
 } from './images.ts';
+import { type RequestContext, request_id, rest, timingsBody } from './response-members.ts';
 import { cosine, count, object, percent } from './schema.ts';
 import { comparedFace, incomplete, requestWarnings } from './warnings.ts';
 
@@ -38,7 +38,7 @@ export const Match = object('Result of a comparison. A non-match is a result, no
 export type Match = z.infer<typeof Match>;
 
 /** Builds the response body. Decisions use exact numbers; only the returned ones are rounded. */
-function matchAnswer(
+function matchBody(
   context: RequestContext,
   { analyses, pairs }: Comparison,
   calibration: Calibration,
@@ -84,10 +84,10 @@ const photos = ['-F image1=@one.jpg', '-F image2=@two.jpg'] as const;
 const images = { image1: imageRule('The first image'), image2: imageRule('The second image') };
 const advanced = { ...images, ...optionsOf('match_advanced') };
 
-function answer({ context, outcomes, calibration }: Analysed): Answered {
+function buildResponse({ context, outcomes, calibration }: Analysed): HandlerResult {
   const result = compare(outcomes as [Outcome, Outcome], context.options);
   if (Array.isArray(result)) return rejectionOf(result);
-  const body = matchAnswer(context, result, calibration);
+  const body = matchBody(context, result, calibration);
   const { accuracy_mode, threshold_percent, confidence_percent, match } = body;
   return responseUnlessRejected(
     body,
@@ -118,7 +118,7 @@ export const match = define({
       'most similar pair. Equivalent to the advanced endpoint with all defaults.',
     curl: photos,
   },
-  answer,
+  buildResponse,
 });
 
 export const matchAdvanced = define({
@@ -141,5 +141,5 @@ export const matchAdvanced = define({
       'compared; with none, `auto_pair_best` decides.',
     curl: [...photos, '-F threshold_percent=80', '-F image1_face_index=0', '-F accuracy_mode=fast'],
   },
-  answer,
+  buildResponse,
 });

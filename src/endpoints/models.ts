@@ -122,5 +122,5 @@ export const models = define({
       'Returns the loaded model pack: name, version, origin, licence and checksum of each model, and the calibration.',
     curl: [],
   },
-  answer: ({ manifest, files, runtime }) => ({ body: bodyOf(manifest, files(), runtime()) }),
+  buildResponse: ({ manifest, files, runtime }) => ({ body: bodyOf(manifest, files(), runtime()) }),
 });

@@ -40,12 +40,12 @@ export function serveJobs(jobs: Jobs): (request: Request) => Promise<Response<un
   parentPort!.postMessage(up);
   return async (request) => {
     const began_ms = addon.threadCpu();
-    const answer = (response: Unpriced) => ({ ...response, cpu_ms: addon.threadCpu() - began_ms });
+    const withCpuTime = (response: Unpriced) => ({ ...response, cpu_ms: addon.threadCpu() - began_ms });
     try {
-      return answer({ ok: true, output: await run(request) });
+      return withCpuTime({ ok: true, output: await run(request) });
     } catch (error) {
-      if (error instanceof Problem) return answer({ ok: false, code: error.code, extras: error.extras });
-      return answer({ ok: false, error });
+      if (error instanceof Problem) return withCpuTime({ ok: false, code: error.code, extras: error.extras });
+      return withCpuTime({ ok: false, error });
     }
   };
 }

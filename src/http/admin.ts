@@ -49,12 +49,12 @@ export async function handleAdmin(exchange: Exchange, services: AdminServices): 
     return;
   }
   try {
-    const answer = Object.hasOwn(adminRoutes, path) ? adminRoutes[path] : undefined;
-    if (answer === undefined) {
+    const buildResponse = Object.hasOwn(adminRoutes, path) ? adminRoutes[path] : undefined;
+    if (buildResponse === undefined) {
       throw new Problem('not_found', { detail: `There are: ${Object.keys(adminRoutes).join(', ')}.` });
     }
     if (method !== 'GET' && method !== 'HEAD') throw new Problem('method_not_allowed');
-    exchange.reply(await answer(services));
+    exchange.reply(await buildResponse(services));
   } catch (error) {
     const rejection = error instanceof Problem ? error : new Problem('internal_error');
     const allow = rejection.code === 'method_not_allowed' ? [['Allow', 'GET, HEAD'] as const] : [];

@@ -14,7 +14,7 @@ import type { Upload, Uploads } from './body/upload.ts';
 import type { Exchange } from './exchange.ts';
 import { requestId, traceOf } from './request.ts';
 import type { Document } from './responses.ts';
-import type { UnreadAnswers } from './unread.ts';
+import type { UnreadResponses } from './unread.ts';
 
 /** Ready: the pack is verified, every worker has run one real inference, and no shutdown has begun. */
 interface Readiness {
@@ -32,7 +32,7 @@ export interface Services {
   readonly calibrations: Readonly<Record<AccuracyMode, Calibration>>;
   readonly engine: Engine<WorkerJobs>;
   readonly uploads: Uploads;
-  readonly unread: UnreadAnswers;
+  readonly unread: UnreadResponses;
   readonly readiness: Readiness;
   readonly telemetry: Telemetry;
   /** Returns a page of the site, by the id of its endpoint and the request's query. */

@@ -2,7 +2,7 @@ import { Problem } from '../errors.ts';
 import type { Upload } from './body/upload.ts';
 import { UploadClocks } from './body/upload-clocks.ts';
 import type { Request } from './request.ts';
-import type { UnreadAnswers } from './unread.ts';
+import type { UnreadResponses } from './unread.ts';
 
 export interface Reply {
   status: number;
@@ -18,7 +18,7 @@ export interface ExchangeLimits {
   idle_ms: number;
   /** Maximum number of bytes that are read and discarded after a response. */
   drain_bytes: number;
-  unread: UnreadAnswers;
+  unread: UnreadResponses;
 }
 
 /** How a response is sent, depending on how much of its request is still to come. */

@@ -1,5 +1,5 @@
 import { QuotaUse } from '../auth/gate.ts';
-import type { Answered, PersonsStep } from '../endpoints/endpoint.ts';
+import type { HandlerResult, PersonsStep } from '../endpoints/endpoint.ts';
 import type { Form } from '../endpoints/form.ts';
 import { analysisOptions } from '../endpoints/options.ts';
 import type { Sender } from '../engine/engine.ts';
@@ -206,14 +206,14 @@ function serve(context: Context, route: Route): Reply | Promise<Reply> {
       if ('document' in endpoint)
         return documentReply(request, services.documents(endpoint.id, request.query));
       const { manifest, engine, challenges } = services;
-      const answered = endpoint.answer({
+      const result = endpoint.buildResponse({
         request_id: context.request_id,
         manifest,
         files: () => packFiles(manifest),
         runtime: () => engine.addon.onnxRuntime(),
         newChallenge: () => challenges.issue(context.owner),
       });
-      return replyOf(context, answered, endpoint.success.status);
+      return replyOf(context, result, endpoint.success.status);
     }
   }
 }
@@ -324,7 +324,10 @@ async function analyse(
     outcomes,
     ...known,
   };
-  return replyOf(context, step && output ? step.answer(analysed, output) : endpoint.answer(analysed));
+  return replyOf(
+    context,
+    step && output ? step.buildResponse(analysed, output) : endpoint.buildResponse(analysed),
+  );
 }
 
 /** A worker parses the body and compares. */
@@ -340,12 +343,12 @@ async function compare(
     engine.work('embeddings', input, sender),
   );
   const warnings = ignoredQuery(exchange.request.query, endpoint.members);
-  const answered = endpoint.answer({
+  const result = endpoint.buildResponse({
     context: { request_id, warnings, model, queue_ms, total_ms: performance.now() - arrived },
     compared,
     calibration: calibrations[compared.values.accuracy_mode],
   });
-  return replyOf(context, answered);
+  return replyOf(context, result);
 }
 
 /**
@@ -366,11 +369,11 @@ function workOn<Result>(
 }
 
 /** Records a result. Throws it if it is a rejection. */
-function replyOf(context: Context, answered: Answered, status = 200): Reply {
-  context.counts = answered.counts ?? [];
-  const { timings_ms } = 'rejection' in answered ? answered : answered.body;
+function replyOf(context: Context, result: HandlerResult, status = 200): Reply {
+  context.counts = result.counts ?? [];
+  const { timings_ms } = 'rejection' in result ? result : result.body;
   context.timings_ms = timings_ms ?? context.timings_ms;
-  if ('rejection' in answered) throw answered.rejection;
-  context.decisions = answered.decisions ?? [];
-  return json(status, answered.body, timings_ms === undefined ? [] : [serverTiming(timings_ms)]);
+  if ('rejection' in result) throw result.rejection;
+  context.decisions = result.decisions ?? [];
+  return json(status, result.body, timings_ms === undefined ? [] : [serverTiming(timings_ms)]);
 }

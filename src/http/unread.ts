@@ -1,6 +1,6 @@
 /** Tracks responses that their clients have not read yet. */
 
-export interface UnreadAnswer {
+export interface UnreadResponse {
   /** Memory that only this response takes: 0 for a document, which all responses share. */
   readonly held_bytes: number;
   /** Sends as much as fits. Returns the number of bytes accepted so far; any measure that grows will do. */
@@ -12,10 +12,10 @@ export interface UnreadAnswer {
 const unread_ms = 30_000;
 
 /** Interval of the attempts: well under µWS's timeout of 10 s, which each attempt restarts. */
-const look_ms = 2000;
+const check_interval_ms = 2000;
 
 /** Maximum number of entries that are checked when room is needed: each check is a system call. */
-const maxLooks = 64;
+const maxChecks = 64;
 
 /**
  * Maximum memory for clients that do not read: some hundreds of match responses, some tens of the largest.
@@ -26,23 +26,23 @@ const held_limit_bytes = 32 * 1024 * 1024;
 export const piece_bytes = 64 * 1024;
 
 /** Limits unread responses in time, and all together in bytes. Connections that do not read are closed. */
-export class UnreadAnswers {
+export class UnreadResponses {
   /** Total bytes held for them. */
   held_bytes = 0;
   /** Progress by response; the one without progress for the longest time comes first. */
-  readonly #answers = new Map<UnreadAnswer, { taken: number; at_ms: number }>();
+  readonly #responses = new Map<UnreadResponse, { taken: number; at_ms: number }>();
   readonly #limit_bytes: number;
-  #looks: NodeJS.Timeout | undefined;
+  #checks: NodeJS.Timeout | undefined;
 
   constructor(limit_bytes = held_limit_bytes) {
     this.#limit_bytes = limit_bytes;
   }
 
   /** Call `delete` when it is sent or its connection has ended. */
-  add(answer: UnreadAnswer, taken: number): void {
-    this.#answers.set(answer, { taken, at_ms: performance.now() });
-    this.held_bytes += answer.held_bytes;
-    this.#looks ??= setInterval(() => this.#look(), look_ms).unref();
+  add(response: UnreadResponse, taken: number): void {
+    this.#responses.set(response, { taken, at_ms: performance.now() });
+    this.held_bytes += response.held_bytes;
+    this.#checks ??= setInterval(() => this.#check(), check_interval_ms).unref();
     this.#makeRoom();
   }
 
@@ -52,45 +52,45 @@ export class UnreadAnswers {
    */
   #makeRoom(): void {
     if (this.held_bytes <= this.#limit_bytes) return;
-    let looks = maxLooks;
-    for (const other of [...this.#answers.keys()]) {
-      if (this.held_bytes <= this.#limit_bytes || looks-- === 0) break;
+    let checks = maxChecks;
+    for (const other of [...this.#responses.keys()]) {
+      if (this.held_bytes <= this.#limit_bytes || checks-- === 0) break;
       if (other.held_bytes > 0 && !this.#progresses(other)) this.#giveUp(other);
     }
-    for (const other of this.#answers.keys()) {
+    for (const other of this.#responses.keys()) {
       if (this.held_bytes <= this.#limit_bytes) break;
       if (other.held_bytes > 0) this.#giveUp(other);
     }
   }
 
   /** True if its client read something since the last check, or everything. */
-  #progresses(answer: UnreadAnswer): boolean {
-    const { taken } = this.#answers.get(answer)!;
-    const reached = answer.push();
-    if (!this.#answers.has(answer)) return true;
+  #progresses(response: UnreadResponse): boolean {
+    const { taken } = this.#responses.get(response)!;
+    const reached = response.push();
+    if (!this.#responses.has(response)) return true;
     if (reached <= taken) return false;
-    this.#answers.delete(answer);
-    this.#answers.set(answer, { taken: reached, at_ms: performance.now() });
+    this.#responses.delete(response);
+    this.#responses.set(response, { taken: reached, at_ms: performance.now() });
     return true;
   }
 
-  delete(answer: UnreadAnswer): void {
-    if (!this.#answers.delete(answer)) return;
-    this.held_bytes -= answer.held_bytes;
-    if (this.#answers.size > 0) return;
-    clearInterval(this.#looks);
-    this.#looks = undefined;
+  delete(response: UnreadResponse): void {
+    if (!this.#responses.delete(response)) return;
+    this.held_bytes -= response.held_bytes;
+    if (this.#responses.size > 0) return;
+    clearInterval(this.#checks);
+    this.#checks = undefined;
   }
 
-  #look(): void {
+  #check(): void {
     const now_ms = performance.now();
-    for (const [answer, { at_ms }] of [...this.#answers]) {
-      if (!this.#progresses(answer) && now_ms - at_ms >= unread_ms) this.#giveUp(answer);
+    for (const [response, { at_ms }] of [...this.#responses]) {
+      if (!this.#progresses(response) && now_ms - at_ms >= unread_ms) this.#giveUp(response);
     }
   }
 
-  #giveUp(answer: UnreadAnswer): void {
-    this.delete(answer);
-    answer.giveUp();
+  #giveUp(response: UnreadResponse): void {
+    this.delete(response);
+    response.giveUp();
   }
 }

@@ -15,7 +15,7 @@ import { Uploads } from '../http/body/upload.ts';
 import type { Services } from '../http/context.ts';
 import type { Connections, Listening } from '../http/listening.ts';
 import { Pipeline } from '../http/pipeline.ts';
-import { UnreadAnswers } from '../http/unread.ts';
+import { UnreadResponses } from '../http/unread.ts';
 import { calibrationOf } from '../scoring/calibration.ts';
 import { documents } from '../site/documents.ts';
 import { AuditLog } from '../telemetry/audit.ts';
@@ -134,7 +134,7 @@ function openServices(
     },
     engine,
     uploads: new Uploads(config, engine.addon),
-    unread: new UnreadAnswers(),
+    unread: new UnreadResponses(),
     readiness: { stage: 'starting' },
     telemetry,
     documents: documents(config),

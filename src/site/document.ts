@@ -125,10 +125,10 @@ interface Example {
 
 /** Examples by component name and by error code. A new one is empty until `npm run docs` records it. */
 function recorded(): Record<string, Example> {
-  const answers = successes().map(({ name }) => [name, 'A response; long lists are shortened'] as const);
+  const responses = successes().map(({ name }) => [name, 'A response; long lists are shortened'] as const);
   const problems = errorCodes.map((code) => [code, errorTable[code].title] as const);
   return Object.fromEntries(
-    [...answers, ...problems].map(([name, summary]) => [name, { summary, value: examples[name] ?? {} }]),
+    [...responses, ...problems].map(([name, summary]) => [name, { summary, value: examples[name] ?? {} }]),
   );
 }
 

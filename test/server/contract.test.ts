@@ -9,18 +9,18 @@ import type { ErrorCode } from '../../src/errors.ts';
 import { requestOf } from '../../src/site/code-samples.ts';
 import { openApiDocument } from '../../src/site/document.ts';
 import { blank, manyScans, samples } from '../fixtures/images.ts';
-import { AnswerJudge } from '../fixtures/openapi-answers.ts';
 import { livenessNet, livePack } from '../fixtures/packs.ts';
+import { ResponseValidator } from '../fixtures/response-validator.ts';
 import { newFolder } from '../support/folder.ts';
 import { cutOuts } from '../support/portraits.mjs';
 import { posesOf, sitter, turnedFrames } from '../support/turned-head.mjs';
 import {
-  type Answer,
   expectProblem,
   type Fields,
   type Json,
   paths,
   RawClient,
+  type TestResponse,
   twoPhotos,
 } from './support/client.ts';
 import { recordExamples } from './support/examples.ts';
@@ -52,7 +52,7 @@ const packOf = { pack: 'default', version, accuracy_mode: 'fast' };
 const emptyEmbeddings = { embedding: '', candidates: [{ id: 'a', embedding: '' }], ...packOf };
 
 /** The only worker is held at the addon's gate. */
-async function whileBusy<T>(act: (running: Promise<Answer>) => Promise<T>): Promise<T> {
+async function whileBusy<T>(act: (running: Promise<TestResponse>) => Promise<T>): Promise<T> {
   gate.close();
   const running = photos();
   await busy(1);
@@ -71,7 +71,7 @@ interface Row {
   when: string;
   /** The request: POST to the basic endpoint by default. */
   at?: readonly [method: string, path: string];
-  ask?: () => Promise<Answer>;
+  ask?: () => Promise<TestResponse>;
   members?: object;
   headers?: Record<string, string | RegExp>;
   /** Further members of the log line. */
@@ -125,7 +125,7 @@ const errors: Record<ErrorCode, Row> = {
     when: 'a challenge was not issued by the server',
     at: ['POST', paths.live],
     ask: () =>
-      answering.match(
+      taker.match(
         { challenge: 'AAAA', frame: Array(6).fill(herself), image2: herself },
         { path: paths.live },
       ),
@@ -302,16 +302,18 @@ const errors: Record<ErrorCode, Row> = {
       ending.child.kill('SIGTERM');
       await ending.line(ending.stderr, /shutting down/);
       kept.write(ending.getHead());
-      const answer = await kept.answer();
+      const response = await kept.response();
       ending.gate.open();
       await running;
-      return answer;
+      return response;
     },
     headers: { 'retry-after': '5', connection: 'close' },
   },
 };
 
-const judge = new AnswerJudge(openApiDocument(readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') })));
+const responseValidator = new ResponseValidator(
+  openApiDocument(readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') })),
+);
 
 /** Files by their names in the documented requests. */
 const frames: Buffer[] = await turnedFrames(posesOf(['left']).slice(0, 6));
@@ -323,7 +325,7 @@ const files: Readonly<Record<string, Buffer | undefined>> = {
   'two.jpg': again,
   'three.jpg': Buffer.from('Notes of the meeting'),
 };
-const answering = await TestServer.forFile({
+const taker = await TestServer.forFile({
   env: { FACEMATCH_ENDPOINTS: endpointIds.join(','), FACEMATCH_CHALLENGE_STEPS: '1' },
 });
 const examples = new Map<string, Json>();
@@ -332,13 +334,13 @@ afterAll(() => recordExamples(examples));
 /** A pose that the frames show. */
 async function challenge(): Promise<string> {
   for (;;) {
-    const { body } = await answering.send({ path: paths.challenge });
+    const { body } = await taker.send({ path: paths.challenge });
     if (body.steps.join() === 'left') return body.challenge;
   }
 }
 
-const answered = endpoints.flatMap((one) => ('success' in one ? [one] : []));
-test.each(answered)('responds to the documented request: $id', async (endpoint) => {
+const responding = endpoints.flatMap((one) => ('success' in one ? [one] : []));
+test.each(responding)('responds to the documented request: $id', async (endpoint) => {
   const { method, path, success }: { method: string; path: string; success: Success } = endpoint;
   const { parts, json } = requestOf(endpoint);
   const form = new FormData();
@@ -346,25 +348,25 @@ test.each(answered)('responds to the documented request: $id', async (endpoint) 
     if (isFile) form.append(name, new Blob([new Uint8Array(files[value]!)]), value);
     else form.append(name, value === 'CHALLENGE' ? await challenge() : value);
   const ask = async () => {
-    if (json === undefined) return answering.send({ method, path, ...(parts.length > 0 && { body: form }) });
-    return answering.postJson(path, await answering.embeddingsQuestion(herself));
+    if (json === undefined) return taker.send({ method, path, ...(parts.length > 0 && { body: form }) });
+    return taker.postJson(path, await taker.embeddingsRequest(herself));
   };
-  const answer = await ask();
-  expect(answer.status).toBe(success.status ?? 200);
-  expect(judge.faultsOf(method, path, answer)).toEqual([]);
-  if (!examples.has(success.name)) examples.set(success.name, answer.body);
+  const response = await ask();
+  expect(response.status).toBe(success.status ?? 200);
+  expect(responseValidator.faultsOf(method, path, response)).toEqual([]);
+  if (!examples.has(success.name)) examples.set(success.name, response.body);
 });
 
 const rows = Object.entries(errors).map(([code, row]) => ({ code: code as ErrorCode, ...row }));
 test.each(rows)('responds with $code: $when', async ({ code, at, ask, members, headers = {}, logged }) => {
   const [method, path] = at ?? ['POST', paths.match];
-  const answer = await (ask?.() ?? server.send({ method, path }));
-  expect(judge.faultsOf(method, path, answer)).toEqual([]);
-  expectProblem(answer, code, members);
-  examples.set(code, answer.body);
-  for (const [name, value] of Object.entries(headers)) expect(answer.headers.get(name)).toMatch(value);
+  const response = await (ask?.() ?? server.send({ method, path }));
+  expect(responseValidator.faultsOf(method, path, response)).toEqual([]);
+  expectProblem(response, code, members);
+  examples.set(code, response.body);
+  for (const [name, value] of Object.entries(headers)) expect(response.headers.get(name)).toMatch(value);
   if (logged === undefined) return;
-  expect(JSON.stringify(answer.body)).not.toContain('reason');
-  const { field, reason } = await server.logged(answer.body.request_id);
+  expect(JSON.stringify(response.body)).not.toContain('reason');
+  const { field, reason } = await server.logged(response.body.request_id);
   expect({ field, reason }).toEqual(logged);
 });

@@ -32,9 +32,9 @@ describe.each([
   [demo, 'text/html; charset=utf-8'],
 ])('GET %s', (path, type) => {
   test('needs no key, and may be cached for a while', async () => {
-    const answer = await get(path);
-    expect(answer.status).toBe(200);
-    expect(Object.fromEntries(answer.headers)).toMatchObject({
+    const response = await get(path);
+    expect(response.status).toBe(200);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
       'content-type': type,
       'cache-control': 'public, max-age=300',
       'x-content-type-options': 'nosniff',
@@ -42,10 +42,10 @@ describe.each([
       vary: 'Accept-Encoding',
       'content-encoding': 'gzip',
     });
-    expect(answer.headers.get('ratelimit')).toBeNull();
+    expect(response.headers.get('ratelimit')).toBeNull();
     const plain = await get(path, { headers: { 'accept-encoding': 'identity' } });
     expect(plain.headers.get('content-encoding')).toBeNull();
-    expect(await plain.text()).toBe(await answer.text());
+    expect(await plain.text()).toBe(await response.text());
   });
 
   test('is not sent again to a client that has it', async () => {
@@ -63,9 +63,9 @@ describe.each([
   [docs, 2, "'self' ", "style-src 'unsafe-inline'", ''],
   [demo, 1, '', "style-src 'sha256-", "require-trusted-types-for 'script'"],
 ])('the page %s', async (path, count, parts, style, trusted) => {
-  const answer = await get(path);
-  const html = await answer.text();
-  const policy = answer.headers.get('content-security-policy')!;
+  const response = await get(path);
+  const html = await response.text();
+  const policy = response.headers.get('content-security-policy')!;
 
   test('allows only its own scripts and requests to its own server', () => {
     const scripts = [...html.matchAll(/<script(?: type="module")?>(.*?)<\/script>/gs)];

@@ -7,7 +7,7 @@ import { loadPack } from '../../src/engine/load-addon.ts';
 import { cosine } from '../../src/scoring/similarity.ts';
 import { analyseOptions, blank, manifest, pack, samples } from '../fixtures/images.ts';
 import { without } from '../support/without.mjs';
-import { type Answer, expectProblem, type Fields, type Json, paths } from './support/client.ts';
+import { expectProblem, type Fields, type Json, paths, type TestResponse } from './support/client.ts';
 import { Home, TestServer } from './support/server.ts';
 
 /** Endpoints that analyse one image, and one image against several in one request. */
@@ -21,7 +21,7 @@ const faceless = await blank(400, 300, 'png');
 const env = { FACEMATCH_ENDPOINTS: 'match,match_advanced,match_many,detect,embed' };
 const server = await TestServer.forFile({ env }, home);
 
-const ask = (endpoint: 'detect' | 'embed', fields: Fields): Promise<Answer> =>
+const ask = (endpoint: 'detect' | 'embed', fields: Fields): Promise<TestResponse> =>
   server.match(fields, { path: paths[endpoint] });
 const vector = (base64: string) => {
   const bytes = Buffer.from(base64, 'base64');
@@ -94,7 +94,7 @@ describe('embed', () => {
 });
 
 describe('many', () => {
-  const ask = (fields: Fields, key = server.key): Promise<Answer> =>
+  const ask = (fields: Fields, key = server.key): Promise<TestResponse> =>
     server.match({ image1: samples.one, ...fields }, { path: paths.many, key });
 
   test.each<Fields>([
@@ -146,7 +146,7 @@ describe('many', () => {
   });
 
   test('takes a token for each target, and rejects more than the key can ever pay as too many', async () => {
-    const left = ({ headers }: Answer) => Number(/r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]);
+    const left = ({ headers }: TestResponse) => Number(/r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]);
     const image2 = [faceless, faceless, faceless];
     const first = await ask({ image2 }, keys.five);
     expect([first.status, left(first)]).toEqual([200, 2]);

@@ -4,12 +4,12 @@ import { endpointIds } from '../../src/config/config.ts';
 import { blank, samples } from '../fixtures/images.ts';
 import { without } from '../support/without.mjs';
 import {
-  type Answer,
   expectProblem,
   type Fields,
   type Json,
   lasting,
   paths,
+  type TestResponse,
   twoPhotos,
 } from './support/client.ts';
 import { TestServer } from './support/server.ts';
@@ -24,7 +24,7 @@ const server = await TestServer.forFile({
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
 const ask = (body: string | Uint8Array<ArrayBuffer>, path: string = paths.match, type = 'application/json') =>
   server.send({ path, body, headers: { 'content-type': type } });
-const json = (body: object, path?: string): Promise<Answer> => ask(JSON.stringify(body), path);
+const json = (body: object, path?: string): Promise<TestResponse> => ask(JSON.stringify(body), path);
 
 const [one, three] = [samples.one, samples.three].map(base64) as [string, string];
 const small = base64(await sharp(samples.one).resize(300).jpeg().toBuffer());
@@ -56,7 +56,11 @@ describe('a JSON body gets the response of the form', () => {
     ['refusal', paths.match, { ...twoPhotos(), image2: faceless }, { image1: one, image2: base64(faceless) }],
   ])('reports %s', async (_what, path, fields, body) => {
     const [asForm, asJson] = [await server.match(fields, { path }), await json(body, path)];
-    const told = ({ status, headers, body }: Answer) => [status, headers.get('content-type'), lasting(body)];
+    const told = ({ status, headers, body }: TestResponse) => [
+      status,
+      headers.get('content-type'),
+      lasting(body),
+    ];
     expect(told(asJson)).toEqual(told(asForm));
   });
 

@@ -98,9 +98,9 @@ test('applies a revocation that it could not read for lack of descriptors once i
 const askModels = (headers: Record<string, string>, key: Send['key'] = null) =>
   server.getModels({ key, headers });
 const logged = async (headers: Record<string, string>) => {
-  const { status, headers: answered } = await askModels(headers, server.key);
+  const { status, headers: responseHeaders } = await askModels(headers, server.key);
   expect(status).toBe(200);
-  return { line: await server.logged(answered.get('x-request-id')!), answered };
+  return { line: await server.logged(responseHeaders.get('x-request-id')!), responseHeaders };
 };
 
 const bearer = `Bearer ${server.key}`;
@@ -123,9 +123,9 @@ test.each<[what: string, authorization: string, key: Send['key'], code?: ErrorCo
   ['is refused as x-api-key is', 'Bearer wrong', null, 'invalid_api_key'],
   ['is refused as x-api-key is, also with a blank', 'Bearer a b', null, 'invalid_api_key'],
 ])('Authorization %s', async (_what, authorization, key, code) => {
-  const answer = await askModels({ authorization }, key);
-  if (code === undefined) expect(answer.status).toBe(200);
-  else expectProblem(answer, code);
+  const response = await askModels({ authorization }, key);
+  if (code === undefined) expect(response.status).toBe(200);
+  else expectProblem(response, code);
 });
 
 describe('a traceparent', () => {
@@ -137,8 +137,8 @@ describe('a traceparent', () => {
     // Only the fields of version 00 are returned for a later version.
     [`cc-${trace_id}-${parent_id}-00-more`, `00-${trace_id}-${parent_id}-00`],
   ])('logs and returns %s', async (traceparent, back) => {
-    const { line, answered } = await logged({ traceparent });
-    expect([line.trace_id, answered.get('traceparent')]).toEqual([trace_id, back]);
+    const { line, responseHeaders } = await logged({ traceparent });
+    expect([line.trace_id, responseHeaders.get('traceparent')]).toEqual([trace_id, back]);
   });
 
   test.each([
@@ -150,8 +150,8 @@ describe('a traceparent', () => {
     `00-${trace_id}-${parent_id}`,
     'x',
   ])('ignores %s', async (traceparent) => {
-    const { line, answered } = await logged({ traceparent });
-    expect([line.trace_id, answered.get('traceparent')]).toEqual([undefined, null]);
+    const { line, responseHeaders } = await logged({ traceparent });
+    expect([line.trace_id, responseHeaders.get('traceparent')]).toEqual([undefined, null]);
   });
 });
 

@@ -93,8 +93,8 @@ test('returns the basic response from the advanced endpoint without options', as
 
 test("returns the response through the package's client", async () => {
   const client = new FacematchClient({ url: server.address, key: server.key });
-  const answer = await client.match(samples.one, samples.three);
-  expect(lasting(answer)).toEqual(lasting((await server.match(twoPhotos())).body));
+  const response = await client.match(samples.one, samples.three);
+  expect(lasting(response)).toEqual(lasting((await server.match(twoPhotos())).body));
 });
 
 describe('GET models', () => {
@@ -180,7 +180,7 @@ describe('an uncalibrated pack', async () => {
     expect(many.body.results[0]).toMatchObject({ ...unknown, ...same });
     const { body: embedded } = await server.match({ image: samples.three }, { path: paths.embed });
     const { embedding } = embedded.image.faces[image2_face_index];
-    const question = await server.embeddingsQuestion(samples.one);
+    const question = await server.embeddingsRequest(samples.one);
     const candidates = [{ id: 'her', embedding }];
     const ranked = await server.postJson(paths.embeddings, { ...question, candidates, searched: 1e6 });
     expect(ranked.body).toMatchObject({ results: [{ ...unknown, ...same }], warnings: [warning] });

@@ -2,7 +2,7 @@ import type { Sharp } from 'sharp';
 import { expect, test } from 'vitest';
 import { blank, samples } from '../fixtures/images.ts';
 import { cutOuts } from '../support/portraits.mjs';
-import { type Answer, type Fields, type Json, paths } from './support/client.ts';
+import { type Fields, type Json, paths, type TestResponse } from './support/client.ts';
 import { Home, TestServer } from './support/server.ts';
 
 /** Several photos of each of two people, as one decision. */
@@ -29,7 +29,7 @@ const [one, two, mirrored, dim, other] = await Promise.all([
 ]);
 const faceless = await blank(400, 300, 'png');
 
-const ask = (fields: Fields, key = keys.all): Promise<Answer> =>
+const ask = (fields: Fields, key = keys.all): Promise<TestResponse> =>
   server.match(fields, { path: paths.person, key });
 const verdict = ['match', 'confidence_percent', 'similarity', 'false_match_rate', 'extrapolated'];
 const members = (body: Json, field: string, member: string) =>
@@ -104,11 +104,11 @@ test.each<[string, Fields, number, Json]>([
 test('accepts the maximum number of photos, at a token each beyond the second', async () => {
   const { status } = await ask({ image1: Array(4).fill(one), image2: Array(16).fill(two) });
   expect(status).toBe(200);
-  const answers = [
+  const responses = [
     await ask({ image1: one, image2: [two, dim, two] }, keys.four),
     await ask({ image1: one, image2: two }, keys.four),
   ];
-  expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  expect(responses.map(({ status }) => status)).toEqual([200, 200]);
   expect((await ask({ image1: one, image2: two }, keys.four)).status).toBe(429);
 });
 
@@ -227,6 +227,6 @@ async function compareEmbeddings(of: Json, a: Float32Array, b: Float32Array): Pr
   return (await askEmbeddings({ ...of, embedding: text(a), candidates })).body.results[0];
 }
 
-function askEmbeddings(question: Json): Promise<Answer> {
+function askEmbeddings(question: Json): Promise<TestResponse> {
   return server.postJson(paths.embeddings, question, keys.all);
 }

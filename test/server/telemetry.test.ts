@@ -194,7 +194,7 @@ describe('the audit log', () => {
   });
 
   test('has one line for all embeddings', async () => {
-    const question = await server.embeddingsQuestion(samples.one);
+    const question = await server.embeddingsRequest(samples.one);
     let body: Json;
     const ask = async () => ({ body } = await server.postJson(paths.embeddings, question));
     expect(await rises(ask, 'key_images_total', 'key_comparisons_total')).toEqual({

@@ -28,18 +28,18 @@ const header = (head, name) => new RegExp(`\\r\\n${name}: *([^\\r]*)`, 'i').exec
  * end }, where `end` is the offset after it. `head` is Latin-1. Interim responses are omitted. Responses to
  * HEAD have no body, whatever they declare.
  */
-export function parseAnswers(bytes, isHead = false) {
-  const answers = [];
+export function parseResponses(bytes, isHead = false) {
+  const responses = [];
   for (let at = 0; ; ) {
     const headEnd = bytes.indexOf('\r\n\r\n', at);
-    if (headEnd === -1) return answers;
+    if (headEnd === -1) return responses;
     const head = bytes.toString('latin1', at, headEnd);
     const status = Number(head.slice(9, 12));
     const bodiless = isHead || status < 200 || status === 204;
     const end = headEnd + 4 + (bodiless ? 0 : Number(header(head, 'content-length') ?? 0));
-    if (end > bytes.length) return answers;
+    if (end > bytes.length) return responses;
     if (status >= 200) {
-      answers.push({
+      responses.push({
         status,
         head,
         request_id: header(head, 'x-request-id'),
@@ -87,17 +87,17 @@ class Line {
 
   #data(data) {
     this.#received = this.#received.length === 0 ? data : Buffer.concat([this.#received, data]);
-    const answers = parseAnswers(this.#received);
-    if (answers.length === 0) return;
-    this.#received = this.#received.subarray(answers.at(-1).end);
-    for (const answer of answers) {
+    const responses = parseResponses(this.#received);
+    if (responses.length === 0) return;
+    this.#received = this.#received.subarray(responses.at(-1).end);
+    for (const response of responses) {
       const current = this.#current;
       this.#current = undefined;
-      if (answer.closes) this.open = false;
+      if (response.closes) this.open = false;
       // Other servers may send no ids.
-      if (current === undefined || (answer.request_id ?? current.request_id) !== current.request_id)
+      if (current === undefined || (response.request_id ?? current.request_id) !== current.request_id)
         this.#onStray();
-      current?.resolve(answer);
+      current?.resolve(response);
     }
   }
 
@@ -121,7 +121,7 @@ export class Load {
    * { request_id, status, ms, late_ms, at }: `at` is performance.now() of the response, `late_ms` the delay
    * in sending its request.
    */
-  answers = [];
+  responses = [];
 
   /** `target` is { port, key, path, content_type }; the bodies are sent in turn. */
   constructor(target, bodies) {
@@ -143,12 +143,12 @@ export class Load {
       this.stray += 1;
     });
     const start = performance.now();
-    const answer = await line.send(head, body, request_id);
+    const response = await line.send(head, body, request_id);
     const at = performance.now();
-    if (answer === undefined) this.lost += 1;
+    if (response === undefined) this.lost += 1;
     else {
-      const { status } = answer;
-      this.answers.push({ request_id, status, ms: at - start, late_ms: start - (due ?? start), at });
+      const { status } = response;
+      this.responses.push({ request_id, status, ms: at - start, late_ms: start - (due ?? start), at });
     }
     if (line.open) this.#idle.push(line);
   }
@@ -184,7 +184,7 @@ export class Load {
 
   /** Responses of a status per second, among those that came from `from` to `to` (performance.now()). */
   rate(status, from, to) {
-    const counted = this.answers.filter((one) => one.status === status && one.at >= from && one.at < to);
+    const counted = this.responses.filter((one) => one.status === status && one.at >= from && one.at < to);
     return counted.length / ((to - from) / 1000);
   }
 

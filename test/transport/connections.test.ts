@@ -24,7 +24,7 @@ test('closes connections beyond the limit of open files, and serves the others',
   expect(await server.metric('facematch_connections')).toBe(connections);
   const kept = clients.find(({ socket }) => !socket.destroyed)!;
   kept.write(server.getHead());
-  expect((await kept.answer()).status).toBe(200);
+  expect((await kept.response()).status).toBe(200);
 });
 
 test('closes an idle admin connection for a probe', async () => {
@@ -38,7 +38,7 @@ test('closes an idle admin connection for a probe', async () => {
   for (const client of idle.slice(0, 8)) await client.closed;
   const late = idle.at(-1)!;
   late.write(head);
-  expect((await late.answer()).body.status).toBe('ready');
+  expect((await late.response()).body.status).toBe('ready');
   expect((await server.probe())[0]).toBe(200);
 });
 
@@ -49,12 +49,12 @@ testOnUws('that are idle end on µWS well before those kept for 20 s', async () 
     TestServer.forTest(),
     TestServer.forTest({ env: { FACEMATCH_HTTP: 'node', FACEMATCH_KEEP_ALIVE_S: '20' } }),
   ]);
-  const [kept, answered, begun, silent] = [patient, server, server, server].map(connect);
+  const [kept, active, begun, silent] = [patient, server, server, server].map(connect);
   kept!.write(patient.getHead());
-  await kept!.answer();
-  answered!.write(server.getHead());
+  await kept!.response();
+  active!.write(server.getHead());
   begun!.write(server.getHead().slice(0, 20));
-  const ends = [answered!, begun!, silent!].map((client) => client.closed);
+  const ends = [active!, begun!, silent!].map((client) => client.closed);
   const first = Promise.race([kept!.closed.then(() => 'kept'), Promise.all(ends).then(() => 'idle')]);
   expect(await first).toBe('idle');
 });
@@ -66,7 +66,7 @@ test('completes pending uploads at shutdown, and rejects later requests without 
   uploading.write(whole.subarray(0, -1000));
   const kept = connect(server);
   kept.write(server.getHead());
-  await kept.answer();
+  await kept.response();
   // Their connections are established, and nothing has arrived on them.
   const silent = Array.from({ length: 5 }, () => connect(server));
   await Promise.all(silent.map(({ socket }) => once(socket, 'connect')));
@@ -78,11 +78,14 @@ test('completes pending uploads at shutdown, and rejects later requests without 
   const large = Buffer.concat([Buffer.from(server.lengthHead(8_000_000)), Buffer.alloc(8_000_000)]);
   kept.write(server.getHead());
   for (const client of silent) client.write(large);
-  const rejections = [(await kept.answers(2))[1]!, ...(await Promise.all(silent.map((one) => one.answer())))];
+  const rejections = [
+    (await kept.responses(2))[1]!,
+    ...(await Promise.all(silent.map((one) => one.response()))),
+  ];
   for (const { body, headers } of rejections)
     expect([body.code, headers.get('connection')]).toEqual(['shutting_down', 'close']);
   uploading.write(whole.subarray(-1000));
-  const { status, headers } = await uploading.answer();
+  const { status, headers } = await uploading.response();
   expect([status, headers.get('connection')]).toEqual([200, 'close']);
   await expect(server.getModels()).rejects.toThrow('fetch failed');
   expect(await server.ended).toEqual({ code: 0, signal: null });
@@ -103,7 +106,7 @@ describe('a body that does not arrive', async () => {
     async (_what, head, bytes, detail) => {
       const client = connect(server);
       client.write(Buffer.concat([Buffer.from(head), bytes]));
-      expectProblem(await client.answer(), 'upload_timeout', { detail: expect.stringMatching(detail) });
+      expectProblem(await client.response(), 'upload_timeout', { detail: expect.stringMatching(detail) });
       const drip = setInterval(() => client.write(lastChunk.slice(0, 1)), 50);
       await client.closed;
       clearInterval(drip);

@@ -13,8 +13,8 @@ const server = await TestServer.forFile({
 });
 
 /** Expected result by HTTP server: a status, or undefined for a connection without a response. */
-type Answered = Readonly<Record<typeof transport, number | undefined>>;
-const everywhere = (status: number): Answered => ({ node: status, uws: status });
+type Statuses = Readonly<Record<typeof transport, number | undefined>>;
+const everywhere = (status: number): Statuses => ({ node: status, uws: status });
 
 const get = (lines = '', version = '1.1') =>
   server.head({}, `GET ${paths.models} HTTP/${version}`).replace(/\r\n$/, `${lines}\r\n`);
@@ -38,7 +38,7 @@ async function statusOf(client: RawClient): Promise<number | undefined> {
 }
 
 describe('request headers', () => {
-  test.each<[what: string, text: string, answered: Answered]>([
+  test.each<[what: string, text: string, statuses: Statuses]>([
     ['of 15 kB', get(cookie(15_000)), everywhere(200)],
     ['with 98 fields', get(fields(95)), everywhere(200)],
     ['with 100 fields', get(fields(97)), { node: 200, uws: 431 }],
@@ -86,13 +86,13 @@ describe('a chunked body', () => {
   test('closes the connection on µWS, which reads chunks leniently; node:http keeps it', async () => {
     const client = new RawClient(server.port);
     client.write(Buffer.concat([Buffer.from(chunked), chunk(body), Buffer.from(lastChunk)]));
-    const { status, headers } = await client.answer();
+    const { status, headers } = await client.response();
     expect([status, headers.get('connection')]).toEqual([200, transport === 'node' ? 'keep-alive' : 'close']);
     if (transport === 'node') client.leave();
     else await client.closed;
   });
 
-  test.each<[what: string, bytes: Buffer, answered: Answered]>([
+  test.each<[what: string, bytes: Buffer, statuses: Statuses]>([
     ['with an extension', upload(`${size};a="b"\r\n`, lastChunk), { node: 200, uws: 400 }],
     ['with a trailer', upload(`${size}\r\n`, '0\r\nx: 1\r\n\r\n'), { node: 200, uws: 505 }],
     ['with a bare LF behind a size', upload(`${size}\n`, lastChunk), { node: 400, uws: 200 }],
@@ -118,8 +118,8 @@ test.each(['100-continue', '100-Continue', '100-CONTINUE'])(
     await client.until(() => client.text.includes('\r\n\r\n'));
     expect(client.text).toBe('HTTP/1.1 100 Continue\r\n\r\n');
     client.write(body);
-    const { status, headers, body: answer } = await client.answer();
-    expect([status, answer.match, headers.get('x-request-id')]).toEqual([200, true, answer.request_id]);
+    const { status, headers, body: response } = await client.response();
+    expect([status, response.match, headers.get('x-request-id')]).toEqual([200, true, response.request_id]);
     client.leave();
   },
 );
@@ -168,23 +168,23 @@ describe('a page of another origin', () => {
 
   test('reads responses and rejections alike', async () => {
     const headers = { origin: 'https://app.example' };
-    const answers = [
+    const responses = [
       await server.match(twoPhotos(), { headers }),
       await server.match(twoPhotos(), { headers, key: null }),
       await server.send({ path: '/nowhere', headers }),
     ];
-    expect(answers.map(({ status }) => status)).toEqual([200, 401, 404]);
-    for (const answer of answers) {
-      expect(answer.headers.get('access-control-allow-origin')).toBe('https://app.example');
-      expect(answer.headers.get('access-control-expose-headers')).toContain('RateLimit');
+    expect(responses.map(({ status }) => status)).toEqual([200, 401, 404]);
+    for (const response of responses) {
+      expect(response.headers.get('access-control-allow-origin')).toBe('https://app.example');
+      expect(response.headers.get('access-control-expose-headers')).toContain('RateLimit');
     }
   });
 
   test('gets no CORS headers, and 405 for its preflight, if it is not allowed', async () => {
-    const answer = await preflight('https://evil.example', 'x-requested-with');
-    expect(answer.status).toBe(405);
-    expect(answer.headers.get('access-control-allow-origin')).toBeNull();
-    expect(answer.headers.get('access-control-allow-headers')).toBeNull();
+    const response = await preflight('https://evil.example', 'x-requested-with');
+    expect(response.status).toBe(405);
+    expect(response.headers.get('access-control-allow-origin')).toBeNull();
+    expect(response.headers.get('access-control-allow-headers')).toBeNull();
   });
 
   test('is absent from responses to requests without an origin, except for Vary', async () => {
@@ -211,7 +211,7 @@ describe('the admin listener', () => {
   test.each([...own, ...evil, '::1', '127.1', '['])('checks the host %s', async (host) => {
     const client = new RawClient(Number(new URL(server.adminAddress).port));
     client.write(`GET /healthz HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
-    const { status, body } = await client.answer();
+    const { status, body } = await client.response();
     expect(status).toBe(own.includes(host) ? 200 : 403);
     if (status === 403) expect(body.detail).toContain('FACEMATCH_ADMIN_HOSTS');
     client.leave();

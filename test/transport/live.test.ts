@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { blank } from '../fixtures/images.ts';
 import {
-  type Answer,
   type Fields,
   formBytes,
   type Json,
   paths,
   RawClient,
+  type TestResponse,
 } from '../server/support/client.ts';
 import { redisInstalled, TestRedis } from '../server/support/redis.ts';
 import { Home, TestServer } from '../server/support/server.ts';
@@ -47,7 +47,7 @@ function framesOf(steps: readonly string[]): Promise<Buffer[]> {
 }
 
 const getChallenge = (key = keys.one, from = server) => from.send({ path: paths.challenge, key });
-const answer = (fields: Fields, key = keys.one, to = server): Promise<Answer> =>
+const response = (fields: Fields, key = keys.one, to = server): Promise<TestResponse> =>
   to.match(fields, { path: paths.live, key });
 
 /** Requests a challenge with these steps: they are drawn at random, so it may take a few. */
@@ -77,7 +77,7 @@ describe('a head that moves as requested', () => {
   test('is verified, as a form and as JSON, once', async () => {
     const { challenge, steps } = (await getChallenge()).body;
     const frame = await framesOf(steps);
-    const { status, body } = await answer({ challenge, frame, image2: reference });
+    const { status, body } = await response({ challenge, frame, image2: reference });
     expect(status).toBe(200);
     expect(body).toMatchObject({ live: true, live_reasons: [], match: true, verified: true });
     expect(body.steps.map(({ step, passed }: Json) => [step, passed])).toEqual(
@@ -89,7 +89,7 @@ describe('a head that moves as requested', () => {
     const looking = body.frames.filter(({ looks_straight }: Json) => looks_straight).length;
     expect(body.photos_compared).toEqual({ frames: looking, image2: 1 });
 
-    const again = await answer({ challenge, frame, image2: reference });
+    const again = await response({ challenge, frame, image2: reference });
     expect([again.status, again.body.code, again.body.reason]).toEqual([400, 'invalid_challenge', 'used']);
     const base64 = (image: Buffer) => image.toString('base64');
     const json = {
@@ -107,7 +107,7 @@ describe('a head that moves as requested', () => {
     const frame = await framesOf(steps);
     const ask = async (accuracy_mode: string) => {
       const challenge = await challengeFor(...steps);
-      return (await answer({ challenge, frame, image2: reference, accuracy_mode })).body;
+      return (await response({ challenge, frame, image2: reference, accuracy_mode })).body;
     };
     const [fast, balance] = [await ask('fast'), await ask('balance')];
     expect(fast.live).toBe(true);
@@ -120,7 +120,7 @@ describe('a head that moves as requested', () => {
     );
     const frame = await framesOf(['left', 'up']);
     const challenge = await challengeFor('right', 'up');
-    const { body } = await answer({ challenge, frame, image2: reference });
+    const { body } = await response({ challenge, frame, image2: reference });
     expect(body).toMatchObject({ match: true, live: false, verified: false });
     expect(body.live_reasons).toEqual(['step_missing', 'wrong_direction']);
     await server.metricBecomes(
@@ -146,7 +146,7 @@ describe('a head that moves as requested', () => {
 test('reports a print that is held flat, and turned, as not live', async () => {
   const challenge = await challengeFor('left', 'up');
   const frame = await turnedFrames(posesOf(['left', 'up']), { surface: surfaces.flat() });
-  const { body } = await answer({ challenge, frame, image2: reference });
+  const { body } = await response({ challenge, frame, image2: reference });
   expect(body).toMatchObject({ match: true, live: false, verified: false });
   expect(body.live_reasons).toContain('step_missing');
 });
@@ -154,7 +154,7 @@ test('reports a print that is held flat, and turned, as not live', async () => {
 describe('a rejected challenge', () => {
   const reasonFor = async (challenge: string, key = keys.one, to = server) => {
     const frame = await framesOf(['left', 'up']);
-    const { status, body } = await answer({ challenge, frame, image2: reference }, key, to);
+    const { status, body } = await response({ challenge, frame, image2: reference }, key, to);
     return [status, body.code, body.reason];
   };
 
@@ -207,7 +207,7 @@ describe('a match/live request', () => {
     ],
   ])('is rejected with %s', async (_what, fieldsOf, body) => {
     const fields = fieldsOf(await framesOf(['left', 'up']));
-    expect(await answer({ ...fields, image2: reference })).toMatchObject({ status: 400, body });
+    expect(await response({ ...fields, image2: reference })).toMatchObject({ status: 400, body });
   });
 
   test('is rejected as JSON if the challenge is not text, or the frames are not a list', async () => {
@@ -226,7 +226,7 @@ describe('a match/live request', () => {
     const frames = await framesOf(['left', 'up']);
     const challenge = await challengeFor('left', 'up');
     const frame = frames.with(3, await blank(480, 360, 'jpeg'));
-    const { status, body } = await answer({ challenge, frame, image2: reference });
+    const { status, body } = await response({ challenge, frame, image2: reference });
     expect([status, body.errors]).toEqual([422, [{ field: 'frame', code: 'no_face_found', index: 3 }]]);
   });
 
@@ -235,9 +235,9 @@ describe('a match/live request', () => {
     const frame = await framesOf(steps);
     expect(frame).toHaveLength(16);
     // Of 18 tokens one is gone. The first of a request is not returned.
-    const dear = await answer({ challenge, frame, image2: Array(3).fill(reference) }, keys.poor);
+    const dear = await response({ challenge, frame, image2: Array(3).fill(reference) }, keys.poor);
     expect(dear.status).toBe(429);
-    const { status, headers, body } = await answer({ challenge, frame, image2: reference }, keys.poor);
+    const { status, headers, body } = await response({ challenge, frame, image2: reference }, keys.poor);
     expect([status, body.live]).toEqual([200, true]);
     expect(headers.get('ratelimit')).toContain('r=0');
   });
@@ -256,7 +256,7 @@ describe('a match/live request', () => {
     }
     await server.metricBecomes('facematch_workers_busy', 0);
     const next = await challengeFor('left', 'up');
-    expect((await answer({ challenge: next, frame, image2: reference })).body.live).toBe(true);
+    expect((await response({ challenge: next, frame, image2: reference })).body.live).toBe(true);
   });
 });
 
@@ -279,15 +279,15 @@ describe('with several replicas', () => {
     await two.metricBecomes('facematch_limiter_up', 1);
     const { challenge, steps } = (await getChallenge(key, one)).body;
     const fields = { challenge, frame: await framesOf(steps), image2: reference };
-    expect((await answer(fields, key, two)).body.live).toBe(true);
-    expect((await answer(fields, key, one)).body).toMatchObject({
+    expect((await response(fields, key, two)).body.live).toBe(true);
+    expect((await response(fields, key, one)).body).toMatchObject({
       code: 'invalid_challenge',
       reason: 'used',
     });
     const next = (await getChallenge(key, one)).body;
     await redis.kill();
     await one.metricBecomes('facematch_limiter_up', 0);
-    const lost = await answer({ ...fields, challenge: next.challenge }, key, one);
+    const lost = await response({ ...fields, challenge: next.challenge }, key, one);
     expect([lost.status, lost.body.code]).toEqual([503, 'not_ready']);
   });
 });

@@ -46,8 +46,8 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
     const dispatcher = new Agent({ connect: { ca }, connections: 1 });
     const headers = { 'x-api-key': server.key, 'content-type': formType };
     for (let count = 0; count < 3; count++) {
-      const answer = await request(url, { method: 'POST', dispatcher, headers, body: photoForm() });
-      expect(await answer.body.json()).toMatchObject({ match: true });
+      const received = await request(url, { method: 'POST', dispatcher, headers, body: photoForm() });
+      expect(await received.body.json()).toMatchObject({ match: true });
     }
     await dispatcher.close();
   });
@@ -58,7 +58,7 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
     expect(socket.alpnProtocol).not.toBe('h2');
     const client = new RawClient(socket);
     client.write(server.getHead());
-    expect((await client.answer()).status).toBe(200);
+    expect((await client.received()).status).toBe(200);
     client.leave();
   });
 
@@ -96,9 +96,9 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
     const bytes = Buffer.alloc(25_000_000, 120);
     const headers = { 'x-api-key': key ?? server.key, 'content-type': 'application/octet-stream' };
     const dispatcher = new Agent({ connect: { ca } });
-    const answer = await request(url, { method: 'POST', dispatcher, headers, body: bytes });
-    expect(answer.statusCode).toBe(status);
-    expect(await answer.body.json()).toMatchObject({ status });
+    const received = await request(url, { method: 'POST', dispatcher, headers, body: bytes });
+    expect(received.statusCode).toBe(status);
+    expect(await received.body.json()).toMatchObject({ status });
     await dispatcher.close();
     const all = { ...headers, 'content-length': bytes.length };
     const outgoing = httpsRequest(url, { method: 'POST', ca, headers: all });

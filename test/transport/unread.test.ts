@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Exchange } from '../../src/http/exchange.ts';
 import { Connections } from '../../src/http/listening.ts';
-import { UnreadAnswers } from '../../src/http/unread.ts';
+import { UnreadResponses } from '../../src/http/unread.ts';
 import { chooseTransport } from '../../src/server/listeners.ts';
 import { makePair } from '../fixtures/credentials.ts';
 import { connectTls } from '../server/support/client.ts';
@@ -25,9 +25,9 @@ describe.each([
   ['TCP', undefined],
   ['TLS', makePair(newFolder(), 'one')],
 ])('over %s', async (_name, certificate) => {
-  const unread = new UnreadAnswers(3 * size);
+  const unread = new UnreadResponses(3 * size);
   const connections = new Connections(1000);
-  const answered: string[] = [];
+  const served: string[] = [];
   const listening = await chooseTransport(transport).open({
     host: '127.0.0.1',
     port: 0,
@@ -40,7 +40,7 @@ describe.each([
       const { path } = exchange.request;
       const body = path === '/document' ? document : 'x'.repeat(size);
       exchange.reply({ status: 200, headers: [], body }, [], exchange.request.query === 'close');
-      answered.push(path);
+      served.push(path);
     },
     onFault: (error) => {
       throw error;
@@ -118,7 +118,7 @@ describe.each([
   });
 
   test('closes a connection with a pipeline of unread responses', async () => {
-    answered.length = 0;
+    served.length = 0;
     let parsed = 0;
     const count = () => {
       parsed += 1;
@@ -128,7 +128,7 @@ describe.each([
     const requests = 'GET /document HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(200);
     const socket = await ask('/document', `\r\n${requests}`);
     await once(socket.resume(), 'close');
-    expect(answered.length).toBeLessThan(50);
+    expect(served.length).toBeLessThan(50);
     // node:http takes some KiB for each request that it reads.
     expect(parsed).toBeLessThan(50);
   });

@@ -61,7 +61,7 @@ describe('a body', () => {
     client.socket.setNoDelay(true);
     for (const [at, from] of [0, ...places].entries())
       await new Promise((written) => client.socket.write(whole.subarray(from, places[at]), written));
-    expect((await client.answer()).body).toMatchObject({ match: true });
+    expect((await client.response()).body).toMatchObject({ match: true });
   });
 
   test.each([1, 7, 1000, 100_000])('arrives in chunks of %i bytes', async (size) => {
@@ -73,7 +73,7 @@ describe('a body', () => {
     if (small.length < body.length) chunks.push(chunk(body.subarray(small.length)));
     client.write(server.chunkedHead());
     client.write(Buffer.concat([...chunks, Buffer.from(lastChunk)]));
-    expect((await client.answer()).body).toMatchObject({ match: true });
+    expect((await client.response()).body).toMatchObject({ match: true });
   });
 
   test('is rejected in too many small chunks, and so is JSON', async () => {
@@ -93,7 +93,7 @@ describe('a body', () => {
     ['chunks', server.chunkedHead() + lastChunk],
   ])('is an empty form without %s', async (_what, text) => {
     client.write(text);
-    expect((await client.answer()).body).toMatchObject({ status: 400, code: 'invalid_multipart' });
+    expect((await client.response()).body).toMatchObject({ status: 400, code: 'invalid_multipart' });
   });
 });
 
@@ -101,29 +101,29 @@ describe('a connection', () => {
   test('serves many requests one after the other', async () => {
     for (let count = 1; count <= 3; count++) {
       client.write(whole);
-      const answers = await client.answers(count);
-      expect(answers[count - 1]!.body).toMatchObject({ match: true });
+      const responses = await client.responses(count);
+      expect(responses[count - 1]!.body).toMatchObject({ match: true });
     }
   });
 
   test('serves a request after one that was rejected before its body arrived', async () => {
     client.write(server.lengthHead(body.length, { 'x-api-key': 'wrong' }));
-    expect((await client.answer()).body).toMatchObject({ code: 'invalid_api_key' });
+    expect((await client.response()).body).toMatchObject({ code: 'invalid_api_key' });
     client.write(Buffer.concat([body, whole]));
-    expect((await client.answers(2))[1]!.body).toMatchObject({ match: true });
+    expect((await client.responses(2))[1]!.body).toMatchObject({ match: true });
   });
 
   test('serves pipelined requests in their order as long as each response is immediate', async () => {
     const asked = [paths.models, '/nowhere', paths.match, paths.models];
     client.write(asked.map((path) => server.getHead(path)).join(''));
-    const answers = await client.answers(4);
-    expect(answers.map(({ status }) => status)).toEqual([200, 404, 405, 200]);
+    const responses = await client.responses(4);
+    expect(responses.map(({ status }) => status)).toEqual([200, 404, 405, 200]);
   });
 
   test('closes on µWS if a request follows one that still waits; node:http lets it wait', async () => {
     client.write(Buffer.concat([whole, whole]));
     if (transport === 'node') {
-      for (const answer of await client.answers(2)) expect(answer.body).toMatchObject({ match: true });
+      for (const response of await client.responses(2)) expect(response.body).toMatchObject({ match: true });
     } else {
       await client.closed;
       expect(client.text).toBe('');
@@ -135,9 +135,9 @@ describe('a connection', () => {
     'closes after the response if the client asks for it, and announces it: %s',
     async (connection) => {
       client.write(server.photoRequest({ connection }));
-      const answer = await client.answer();
-      expect(answer.body).toMatchObject({ match: true });
-      expect(answer.headers.get('connection')).toBe('close');
+      const response = await client.response();
+      expect(response.body).toMatchObject({ match: true });
+      expect(response.headers.get('connection')).toBe('close');
       await client.closed;
     },
   );
@@ -149,8 +149,8 @@ describe('a connection', () => {
     const closing = server.head({ connection: 'close' }, `GET ${path} HTTP/1.1`);
     client.write(closing + server.getHead().repeat(2));
     await client.closed;
-    const [answer, ...others] = await client.answers(1);
-    expect([answer!.status, answer!.headers.get('connection'), others]).toEqual([status, 'close', []]);
+    const [response, ...others] = await client.responses(1);
+    expect([response!.status, response!.headers.get('connection'), others]).toEqual([status, 'close', []]);
     expect(client.text.match(/HTTP\/1\.1/g)).toHaveLength(1);
   });
 });
@@ -175,8 +175,8 @@ test.each<[string, string]>([
       await new Promise((written) => one.socket.write(text.slice(from, places[at]), written));
       await server.metric('facematch_ready');
     }
-    const answer = await one.answer();
-    expect(answer.body).toMatchObject({ status: 400, code: 'invalid_multipart' });
+    const response = await one.response();
+    expect(response.body).toMatchObject({ status: 400, code: 'invalid_multipart' });
     await one.closed;
     expect(one.text).not.toContain('not_found');
   }
@@ -188,8 +188,8 @@ test('rejects headers with an ambiguous body length, whatever the body looks lik
   client.write(
     Buffer.concat([Buffer.from(first), fake, Buffer.from(server.head({ 'content-length': '5x' }))]),
   );
-  const [answer] = await client.answers(1);
-  expect(answer!.body).toMatchObject({ code: 'invalid_api_key' });
+  const [response] = await client.responses(1);
+  expect(response!.body).toMatchObject({ code: 'invalid_api_key' });
   await client.closed;
   expect(client.text).not.toContain('not_found');
 });
@@ -200,9 +200,9 @@ describe('a slow sender', () => {
     ['never begins', server.chunkedHead()],
   ])('gets upload_timeout if it %s, and the connection ends', async (_what, bytes) => {
     client.write(bytes);
-    const answer = await client.answer();
-    expect(answer.body).toMatchObject({ status: 408, code: 'upload_timeout' });
-    expect(answer.headers.get('connection')).toBe('close');
+    const response = await client.response();
+    expect(response.body).toMatchObject({ status: 408, code: 'upload_timeout' });
+    expect(response.headers.get('connection')).toBe('close');
     await client.closed;
   });
 
@@ -210,8 +210,8 @@ describe('a slow sender', () => {
     client.write(server.lengthHead(body.length));
     let sent = 0;
     const drip = setInterval(() => client.write(body.subarray(sent, ++sent)), 100);
-    const answer = await client.answer().finally(() => clearInterval(drip));
-    expect(answer.body).toMatchObject({ status: 408, code: 'upload_timeout' });
+    const response = await client.response().finally(() => clearInterval(drip));
+    expect(response.body).toMatchObject({ status: 408, code: 'upload_timeout' });
     expect(sent).toBeGreaterThan(5);
   });
 });
@@ -220,9 +220,9 @@ test('leaves other keys memory for uploads, and releases its own', async () => {
   client.write(Buffer.concat([Buffer.from(server.lengthHead(19_000_000)), Buffer.alloc(18_999_999)]));
   // The last byte is charged already, because it is in a huge page.
   await server.metricBecomes('facematch_upload_memory_bytes', 19_000_000);
-  const answer = await server.sendRaw(server.lengthHead(19_000_000));
-  expect(answer.body).toMatchObject({ status: 503, code: 'overloaded' });
-  expect(answer.headers.get('retry-after')).toBe('1');
+  const response = await server.sendRaw(server.lengthHead(19_000_000));
+  expect(response.body).toMatchObject({ status: 503, code: 'overloaded' });
+  expect(response.headers.get('retry-after')).toBe('1');
   expect((await server.match(twoPhotos(), { key: otherKey })).status).toBe(200);
   client.leave();
   await server.metricBecomes('facematch_upload_memory_bytes', 0);
@@ -252,7 +252,7 @@ describe('a client that leaves', () => {
 
   test('does no harm while its rejected body is discarded', async () => {
     client.write(server.chunkedHead({ 'content-type': 'text/plain' }));
-    expect((await client.answer()).body).toMatchObject({ code: 'unsupported_media_type' });
+    expect((await client.response()).body).toMatchObject({ code: 'unsupported_media_type' });
     client.write(chunk(body));
     client.leave();
     await client.closed;
@@ -263,7 +263,7 @@ describe('a client that leaves', () => {
 describe('after an early response', () => {
   test('discards a body of any size up to twice the limit, and then closes the connection', async () => {
     client.write(server.chunkedHead({ 'content-type': 'text/plain' }));
-    expect((await client.answer()).headers.get('connection')).toBe('close');
+    expect((await client.response()).headers.get('connection')).toBe('close');
     const megabyte = chunk(Buffer.alloc(1024 * 1024));
     let sent = 0;
     for (; sent < 100 && !client.socket.destroyed; sent++)
@@ -276,7 +276,7 @@ describe('after an early response', () => {
 
   test('closes the connection of a client that sends nothing more', async () => {
     client.write(server.lengthHead(5_000_000, { 'content-type': 'text/plain' }));
-    await client.answer();
+    await client.response();
     await client.closed;
   });
 });

@@ -124,22 +124,22 @@ describe('responses', () => {
   test.each(takers)('match the schema, or are a problem of the table: $id', (endpoint) => {
     // Unknown members are an error here.
     const schema = (endpoint.success.schema as z.ZodObject).strict();
-    let answered = 0;
+    let responses = 0;
     const check = (made: Analysed) => {
       const given = endpoint.redeems === undefined ? made : withFrames(made);
-      const answer = answerOf(endpoint, given);
-      if ('rejection' in answer) {
-        expect(answer.rejection).toBeInstanceOf(Problem);
+      const response = buildResponse(endpoint, given);
+      if ('rejection' in response) {
+        expect(response.rejection).toBeInstanceOf(Problem);
         return;
       }
-      schema.parse(answer.body);
-      answered += 1;
-      const rounded = JSON.stringify(answer.body, (key, value) => (key === 'false_match_rate' ? 0 : value));
+      schema.parse(response.body);
+      responses += 1;
+      const rounded = JSON.stringify(response.body, (key, value) => (key === 'false_match_rate' ? 0 : value));
       expect(rounded).not.toMatch(/\.\d{5}|-0[,}\]]/);
     };
     const numRuns = runs(1000);
     fc.assert(fc.property(analysed, check), { numRuns });
-    expect(answered).toBeGreaterThan(numRuns / 50);
+    expect(responses).toBeGreaterThan(numRuns / 50);
   });
 
   test.each(takers)('read every field: $id', (endpoint) => {
@@ -163,7 +163,7 @@ describe('responses', () => {
       const options = watched(given.context.options);
       analysisOptions(options);
       try {
-        answerOf(endpoint, { ...given, context: { ...given.context, options } });
+        buildResponse(endpoint, { ...given, context: { ...given.context, options } });
       } catch (error) {
         if (!(error instanceof Problem)) throw error;
       }
@@ -172,12 +172,12 @@ describe('responses', () => {
   });
 
   test('decide a match before the percent is rounded', () => {
-    const { answer } = takers.find(({ id }) => id === 'match')!;
+    const { response } = takers.find(({ id }) => id === 'match')!;
     fc.assert(
       fc.property(analysed, (given) => {
-        const answered = answer(given);
-        if ('rejection' in answered) return;
-        const { match, pairs_compared, confidence_percent } = answered.body as Match;
+        const responses = response(given);
+        if ('rejection' in responses) return;
+        const { match, pairs_compared, confidence_percent } = responses.body as Match;
         const [a, b] = given.outcomes as [Analysis, Analysis];
         expect(pairs_compared).toBeLessThanOrEqual(a.image.faces.length * b.image.faces.length);
         const distance = confidence_percent - given.context.options.threshold_percent;
@@ -188,10 +188,10 @@ describe('responses', () => {
 });
 
 /** Builds the response, with the result of the worker before it. */
-function answerOf(endpoint: ImageEndpoint, given: Analysed) {
+function buildResponse(endpoint: ImageEndpoint, given: Analysed) {
   const step = endpoint.persons?.(given);
   const cohortScores = (vectors: Float32Array) => new Float32Array(vectors.length / 2);
-  return step ? step.answer(given, comparePersons(step.input, { cohortScores })) : endpoint.answer(given);
+  return step ? step.response(given, comparePersons(step.input, { cohortScores })) : endpoint.response(given);
 }
 
 test('pass every option of an analysis to the addon', () => {

@@ -13,7 +13,7 @@ import { newFolder } from '../support/folder.ts';
 import { runs } from '../support/runs.ts';
 
 /**
- * Behaviour that depends on time, on the IP address, or on a shared limiter; test/transport/refusals.test.ts
+ * Behaviour that depends on time, on the IP address, or on a shared limiter; test/transport/rejections.test.ts
  * has the order of the checks.
  */
 
@@ -130,9 +130,9 @@ describe('a key', () => {
     charges[0]!.release();
     const told = Object.fromEntries(charges[1]!.release());
     expect(told).toMatchObject({ 'Retry-After': '1', RateLimit: expect.stringContaining('r=3;') });
-    const answered = new QuotaUse(gate, sender);
-    const late = answered.admit('match:basic', 0, now_ms);
-    answered.release();
+    const admitted = new QuotaUse(gate, sender);
+    const late = admitted.admit('match:basic', 0, now_ms);
+    admitted.release();
     await late;
     expect(await new QuotaUse(gate, sender).admit('match:basic', 1, now_ms)).toBe(undefined);
   });

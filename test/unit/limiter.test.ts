@@ -222,8 +222,8 @@ describe.skipIf(!redisInstalled)('the bucket in Redis', () => {
           now_ms += step.after_ms;
           return { ...step, now_ms };
         });
-        const answers = (await inRedis(timed)).map(([admitted, tokens]) => [admitted, Number(tokens)]);
-        expect(answers).toEqual(inProcess(timed));
+        const responses = (await inRedis(timed)).map(([admitted, tokens]) => [admitted, Number(tokens)]);
+        expect(responses).toEqual(inProcess(timed));
       }),
       { numRuns: 200 },
     );

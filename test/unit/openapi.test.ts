@@ -12,13 +12,13 @@ import { problem } from '../../src/http/responses.ts';
 import { openApiDocument } from '../../src/site/document.ts';
 import { StaticDocument } from '../../src/site/documents.ts';
 import { problemName } from '../../src/site/schemas.ts';
-import { AnswerJudge } from '../fixtures/openapi-answers.ts';
+import { ResponseValidator } from '../fixtures/response-validator.ts';
 import { without } from '../support/without.mjs';
 
 /** The document agrees with the tables, and is a valid OpenAPI document. */
 
 const document = openApiDocument(readConfig({ FACEMATCH_ENDPOINTS: endpointIds.join(',') }));
-const judge = new AnswerJudge(document);
+const responseValidator = new ResponseValidator(document);
 const operations = Object.entries(document.paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
 );
@@ -96,7 +96,7 @@ test.each(errorCodes)("has a schema that accepts only the server's own %s", (cod
   const sent = JSON.parse(problem(new Problem(code, extras), request_id).body as string);
   expect(sent).toEqual(value);
   const faults = (other: ErrorCode, body: object) =>
-    judge.faults(`#/components/schemas/${problemName(other)}`, body);
+    responseValidator.faults(`#/components/schemas/${problemName(other)}`, body);
   expect(errorCodes.filter((other) => faults(other, sent).length === 0)).toEqual([code]);
   for (const name of Object.keys(sent)) {
     expect(faults(code, without(sent, name))).toContainEqual(expect.stringContaining(name));

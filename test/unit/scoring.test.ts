@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { timingsBody } from '../../src/endpoints/answer.ts';
 import { compareEmbeddings } from '../../src/endpoints/compare-embeddings.ts';
 import { type Comparison, compare } from '../../src/endpoints/comparison.ts';
 import { type ImageFault, problemOf } from '../../src/endpoints/faults.ts';
+import { timingsBody } from '../../src/endpoints/response-members.ts';
 import type { Analysis, Face, NativeFailure } from '../../src/engine/addon.ts';
 import { Calibration, type CalibrationPoint, calibrationOf } from '../../src/scoring/calibration.ts';
 import type { FaceChoice } from '../../src/scoring/similarity.ts';

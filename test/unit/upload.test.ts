@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Uploads } from '../../src/http/body/upload.ts';
-import { type UnreadAnswer, UnreadAnswers } from '../../src/http/unread.ts';
+import { type UnreadResponse, UnreadResponses } from '../../src/http/unread.ts';
 
 const MiB = 1024 * 1024;
 
@@ -184,7 +184,7 @@ describe('Uploads', () => {
   });
 });
 
-class Answer implements UnreadAnswer {
+class UnreadBody implements UnreadResponse {
   readonly held_bytes: number;
   taken = 0;
   given_up = false;
@@ -205,9 +205,9 @@ class Answer implements UnreadAnswer {
 test('abandons a response after 30 s without progress, and no earlier', () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
-  const unread = new UnreadAnswers();
-  const [read, neglected] = [new Answer(), new Answer()];
-  for (const answer of [read, neglected]) unread.add(answer, 0);
+  const unread = new UnreadResponses();
+  const [read, neglected] = [new UnreadBody(), new UnreadBody()];
+  for (const response of [read, neglected]) unread.add(response, 0);
   vi.advanceTimersByTime(28_000);
   read.taken = 1;
   expect(neglected.given_up).toBe(false);
@@ -219,18 +219,18 @@ test('abandons a response after 30 s without progress, and no earlier', () => {
 });
 
 test('makes room by responses that are not read, though older ones made progress since the last check', () => {
-  const unread = new UnreadAnswers(25);
-  const [read, neglected, another] = [new Answer(10), new Answer(10), new Answer(10)];
-  for (const answer of [read, neglected]) unread.add(answer, 0);
+  const unread = new UnreadResponses(25);
+  const [read, neglected, another] = [new UnreadBody(10), new UnreadBody(10), new UnreadBody(10)];
+  for (const response of [read, neglected]) unread.add(response, 0);
   read.taken = 1;
   unread.add(another, 0);
   expect([read, neglected, another].map(({ given_up }) => given_up)).toEqual([false, true, false]);
   // All of them are being read: the one whose progress was seen longest ago is abandoned.
   read.taken = 2;
   another.taken = 1;
-  const last = new Answer(10);
+  const last = new UnreadBody(10);
   unread.add(last, 0);
   expect([read, another, last].filter(({ given_up }) => given_up)).toHaveLength(1);
   expect(unread.held_bytes).toBe(20);
-  for (const answer of [read, another, last]) unread.delete(answer);
+  for (const response of [read, another, last]) unread.delete(response);
 });

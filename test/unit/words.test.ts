@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
-import { describeAnswer, type MatchAnswer } from '../../src/cli/describe-match.ts';
+import { describeMatch, type MatchResponse } from '../../src/cli/describe-match.ts';
 import { coloursWhen } from '../../src/cli/terminal.ts';
 import { programs } from '../../src/demo/browser/programs.ts';
 import { curlLine, plainText, warningText } from '../../src/demo/browser/words.ts';
@@ -140,8 +140,8 @@ describe('the curl line', () => {
   });
 });
 
-describe('describeAnswer', () => {
-  const recorded = (examples.Match as unknown as MatchAnswer).image1.faces[0]!;
+describe('describeMatch', () => {
+  const recorded = (examples.Match as unknown as MatchResponse).image1.faces[0]!;
   const face = { ...recorded, index: 1, box: { x: 712.4, y: 233, width: 181.2, height: 214.9 } };
   const image = {
     width: 1920,
@@ -151,8 +151,8 @@ describe('describeAnswer', () => {
     min_detectable_face_px: 9,
     faces: [{ ...face, index: 0 }, face],
     face_index: 1,
-  } satisfies MatchAnswer['image1'];
-  const answer: MatchAnswer = {
+  } satisfies MatchResponse['image1'];
+  const response: MatchResponse = {
     warnings: [],
     match: true,
     confidence_percent: 78.04,
@@ -166,8 +166,8 @@ describe('describeAnswer', () => {
     timings_ms: { queue: 0, decode: 3.14, detect: 8, align: 2, embed: 4.86, total: 18 },
   };
   const names = { image1: 'a.jpg', image2: 'b.jpg' };
-  const words = (changes: Partial<MatchAnswer> = {}) =>
-    describeAnswer({ ...answer, ...changes }, names, 25.55, coloursWhen(false));
+  const words = (changes: Partial<MatchResponse> = {}) =>
+    describeMatch({ ...response, ...changes }, names, 25.55, coloursWhen(false));
 
   test('contains verdict, score, faces, pairs and times', () => {
     expect(words().split('\n')).toEqual([

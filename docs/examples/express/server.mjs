@@ -29,21 +29,21 @@ app.post('/users/:id/verify', async (request, response) => {
   // An impostor who holds the person's photo next to their own face must not match: only the largest face counts.
   form.append('auto_pair_best', 'false');
   // The key stays on this server; the browser never sees it.
-  const answer = await fetch(new URL('/API/v1.0/face/match/upload/advanced', FACEMATCH_URL), {
+  const upstream = await fetch(new URL('/API/v1.0/face/match/upload/advanced', FACEMATCH_URL), {
     method: 'POST',
     headers: { 'x-api-key': FACEMATCH_KEY },
     body: form,
     signal: AbortSignal.timeout(45_000),
   }).catch(() => undefined);
-  if (!answer) return response.status(503).json({ error: 'the face service is not reachable' });
-  const result = await answer.json();
-  if (answer.ok) {
+  if (!upstream) return response.status(503).json({ error: 'the face service is not reachable' });
+  const result = await upstream.json();
+  if (upstream.ok) {
     const advice = result.warnings.map(({ detail }) => detail);
     return response.json({ verified: result.match, advice });
   }
   // These statuses are about the photo, which the user can change; all others concern this server.
-  const isAboutImage = [413, 415, 422].includes(answer.status);
-  if (!isAboutImage) console.error(answer.status, result.code, result.request_id);
+  const isAboutImage = [413, 415, 422].includes(upstream.status);
+  if (!isAboutImage) console.error(upstream.status, result.code, result.request_id);
   return response
     .status(isAboutImage ? 422 : 503)
     .json({ error: isAboutImage ? result.detail : 'please try again later' });

@@ -52,14 +52,14 @@ const server = createServer(async (request, response) => {
   if (route === 'GET /') return response.setHeader('content-type', 'text/html; charset=utf-8').end(page);
   if (route !== 'POST /challenge' && route !== 'POST /check') return response.writeHead(404).end();
   try {
-    const answer = route === 'POST /challenge' ? await ask('challenge') : await check(request);
-    const body = await answer.json();
+    const reply = route === 'POST /challenge' ? await ask('challenge') : await check(request);
+    const body = await reply.json();
     // The response has only what the page shows, without faces and scores.
     const { challenge, steps, frames, verified, live, live_reasons, detail } = body;
     const shown =
       route === 'POST /challenge' ? { challenge, steps, frames } : { verified, live, live_reasons };
-    response.writeHead(answer.status, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(answer.ok ? shown : { detail }));
+    response.writeHead(reply.status, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(reply.ok ? shown : { detail }));
   } catch (error) {
     console.error(error.message);
     response.writeHead(502, { 'content-type': 'application/json' }).end('{"detail":"Try again later."}');

@@ -64,7 +64,7 @@ test.skipIf(!shared)(
     expect(pulled.stdout).toMatch(/^ {2}group +percent +stated +measured +95 % interval /m);
 
     // The pack is calibrated with the user's own people and existing downloads.
-    publisher.answerWith(whole);
+    publisher.respondWith(whole);
     const detector = join(shared!, 'models/yunet/yunet_n_dynamic.onnx');
     expect((await type(`packs add ./own --detector ${detector}`)).code).toBe(0);
     const animals = join(shared!, 'data/negatives-animals');

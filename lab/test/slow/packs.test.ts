@@ -59,8 +59,8 @@ describe('facematch packs add', () => {
     expect(readdirSync(folder).filter((name) => name.startsWith('.adding'))).toEqual([]);
 
     const env = { FACEMATCH_PACK: './mine' };
-    const { stdout: answer } = await facematch(`match ${photos} --json`, folder, env);
-    expect(JSON.parse(answer)).toMatchObject({
+    const { stdout: json } = await facematch(`match ${photos} --json`, folder, env);
+    expect(JSON.parse(json)).toMatchObject({
       model: { pack: 'mine', version: '1.0.0' },
       extrapolated: true,
       warnings: expect.arrayContaining([expect.objectContaining({ code: 'uncalibrated' })]),

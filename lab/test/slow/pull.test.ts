@@ -12,7 +12,7 @@ import { pathOf, proxies } from '../../download.ts';
 import { catalogue, type PublishedPack } from '../../packs/catalogue.ts';
 import { pullPack } from '../../packs/pull.ts';
 import { lfw, openSets } from '../../published-sets.ts';
-import { type Answer, cutOff, inBits, publish, ranged, whole } from '../support/publishers.ts';
+import { cutOff, inBits, publish, type Responder, ranged, whole } from '../support/publishers.ts';
 
 /**
  * Published packs and sets, from a server on loopback with a small model of SFace's shapes and a small
@@ -29,7 +29,7 @@ const others = [
   'Bo_B/Ann_A_0001.jpg',
 ];
 const people = [...images, ...others].map((name) => ({ name: `lfw/${name}`, data: `${name}, `.repeat(500) }));
-const { asked, port, answerWith, downloadOf, close } = await publish({
+const { asked, port, respondWith, downloadOf, close } = await publish({
   '/net.onnx': net,
   '/nets.zip': Buffer.from(zipSync({ 'folder/readme.txt': Buffer.from('no net'), 'folder/net.onnx': net })),
   '/lfw.tgz': Buffer.from(await createTarGzip(people)),
@@ -38,16 +38,16 @@ afterAll(() => void close());
 const half = Math.floor(net.length / 2);
 
 const page = Buffer.alloc(300_000, '<p>');
-const portal: Answer = (_file, _request, response) =>
+const portal: Responder = (_file, _request, response) =>
   response.writeHead(200, { 'content-type': 'text/html', 'content-length': 6 }).end('<html>');
-const portalInBits: Answer = (_file, _request, response) => {
+const portalInBits: Responder = (_file, _request, response) => {
   response.writeHead(200, { 'content-type': 'text/html' }).write('<html>');
   response.end();
 };
-const refusesRanges: Answer = (_file, _request, response) => response.writeHead(416).end(page);
+const refusesRanges: Responder = (_file, _request, response) => response.writeHead(416).end(page);
 /** Responds with a redirect to another host, and there with `then`. */
 const leadsTo =
-  (then: Answer): Answer =>
+  (then: Responder): Responder =>
   (file, request, response) =>
     request.headers.host!.startsWith('localhost')
       ? then(file, request, response)
@@ -71,12 +71,12 @@ const pull = (folder: string, pack = published) =>
   pullPack(pack, join(folder, 'mine'), join(folder, 'cache'));
 
 describe('facematch packs pull', () => {
-  test.each<[string, PublishedPack, Answer]>([
+  test.each<[string, PublishedPack, Responder]>([
     ['a net', published, whole],
     ['a net that comes in bits', published, inBits],
     ['a net in an archive', zipped, whole],
   ])('makes a pack of %s', async (_, pack, how) => {
-    answerWith(how);
+    respondWith(how);
     const folder = newFolder();
     await pull(folder, pack);
     const draft = readManifest(join(folder, 'mine'));
@@ -87,26 +87,26 @@ describe('facematch packs pull', () => {
     expect(readFileSync(join(folder, 'mine', 'embed.onnx'))).toEqual(net);
   });
 
-  test.each<[string, Answer]>([
+  test.each<[string, Responder]>([
     ['goes on where it was', ranged],
     ['begins anew where the server knows no ranges', whole],
   ])('keeps an interrupted download, and the next run %s', async (_, then) => {
     const folder = newFolder();
     mkdirSync(join(folder, 'cache'));
-    answerWith(cutOff(join(folder, 'cache')));
+    respondWith(cutOff(join(folder, 'cache')));
     await expect(pull(folder)).rejects.toThrow(/run the command again/i);
     expect(existsSync(join(folder, 'mine'))).toBe(false);
-    answerWith(then);
+    respondWith(then);
     await pull(folder);
     expect(asked).toEqual([`/net.onnx bytes=${half}-`]);
     expect(existsSync(join(folder, 'mine', 'manifest.json'))).toBe(true);
   });
 
   const notHttps = /leads to http:.*, which is not HTTPS/;
-  const status = (code: number, body?: Buffer): Answer => {
+  const status = (code: number, body?: Buffer): Responder => {
     return (_file, _request, response) => response.writeHead(code).end(body);
   };
-  test.each<[string, Answer, Partial<typeof embedder>, RegExp]>([
+  test.each<[string, Responder, Partial<typeof embedder>, RegExp]>([
     ['other bytes', status(200, Buffer.alloc(net.length)), {}, /SHA-256 .*: it is not used/],
     ['too many bytes', whole, { bytes: 100 }, /has \d+ bytes, not the 100/],
     ['too many bytes, unannounced', inBits, { bytes: 100 }, /more than the 100 bytes/],
@@ -118,7 +118,7 @@ describe('facematch packs pull', () => {
     ['a way to an address that is not HTTPS', leadsTo(whole), {}, notHttps],
     ['a way to a long page that is not HTTPS', leadsTo(status(200, page)), {}, notHttps],
   ])('makes no pack for %s, and reports why', async (_, how, change, message) => {
-    answerWith(how);
+    respondWith(how);
     const folder = newFolder();
     const nets = { embedder: { ...embedder, ...change } };
     const fault = await pull(folder, { ...published, nets }).catch((error: Error) => error);
@@ -129,7 +129,7 @@ describe('facematch packs pull', () => {
     );
   });
 
-  test.each<[string, Answer]>([
+  test.each<[string, Responder]>([
     ['the page of a login', portal],
     ['the page of a login, of no stated length', portalInBits],
     ['an error', status(503)],
@@ -138,22 +138,22 @@ describe('facematch packs pull', () => {
     const path = pathOf(join(folder, 'cache'), embedder);
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(`${path}.part`, net.subarray(0, half));
-    answerWith(how);
+    respondWith(how);
     await expect(pull(folder)).rejects.toThrow(`${half} of ${net.length} bytes are kept`);
-    answerWith(ranged);
+    respondWith(ranged);
     await pull(folder);
     expect(asked).toEqual([`/net.onnx bytes=${half}-`]);
   });
 
-  test.each<[string, Buffer, Answer[]]>([
+  test.each<[string, Buffer, Responder[]]>([
     ['of another file', Buffer.from('<html>'), [ranged, whole]],
     ['that the server does not continue', net.subarray(0, half), [refusesRanges, whole]],
-  ])('discards in the same run a beginning %s', async (_, beginning, answers) => {
+  ])('discards in the same run a beginning %s', async (_, beginning, responders) => {
     const folder = newFolder();
     const path = pathOf(join(folder, 'cache'), embedder);
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(`${path}.part`, beginning);
-    answerWith((...request) => answers.shift()!(...request));
+    respondWith((...request) => responders.shift()!(...request));
     await pull(folder);
     expect(asked).toEqual([`/net.onnx bytes=${beginning.length}-`, '/net.onnx']);
   });
@@ -162,7 +162,7 @@ describe('facematch packs pull', () => {
     const folder = newFolder();
     let first: Promise<unknown> | undefined;
     const begun = new Promise<void>((resolve) => {
-      answerWith((...request) => {
+      respondWith((...request) => {
         resolve();
         whole(...request);
       });
@@ -181,11 +181,11 @@ describe('facematch packs pull', () => {
   });
 
   test('rejects an existing name before anything is downloaded', async () => {
-    answerWith(whole);
+    respondWith(whole);
     const folder = newFolder();
     await pull(folder);
     rmSync(join(folder, 'cache'), { recursive: true });
-    answerWith(whole);
+    respondWith(whole);
     await expect(pull(folder)).rejects.toThrow(/is there already/);
     expect(asked).toEqual([]);
   });
@@ -203,7 +203,7 @@ describe('a published set', () => {
   const open = (cache: string, text = 'lfw', set = own) => openSets(text, set, cache);
 
   test('is unpacked: two images of a person, and nothing else of the archive', async () => {
-    answerWith(inBits);
+    respondWith(inBits);
     const cache = newFolder();
     const [set, ...more] = await open(cache, 'lfw,./staff');
     expect(set).toMatchObject({ name: 'lfw', title: 'Labeled Faces in the Wild', about: own.about });
@@ -214,13 +214,13 @@ describe('a published set', () => {
     expect(files.sort()).toEqual([images[0], images[1], images[3]]);
     expect(readFileSync(join(set!.folder, images[1]!), 'utf8')).toContain('Ann_A_0002.jpg, ');
     expect(readdirSync(cache)).toHaveLength(1);
-    answerWith(inBits);
+    respondWith(inBits);
     expect(await open(cache)).toEqual([set]);
     expect(asked).toEqual([]);
   });
 
   test('fails if it has no images in the expected place', async () => {
-    answerWith(whole);
+    respondWith(whole);
     await expect(open(newFolder(), 'lfw', { ...own, image: /^none()()$/ })).rejects.toThrow('has no images');
   });
 

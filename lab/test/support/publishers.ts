@@ -10,14 +10,14 @@ import type { Download } from '../../download.ts';
 import type { PublishedPack } from '../../packs/catalogue.ts';
 
 /** Returns the response to a request for a file, given its bytes. */
-export type Answer = (file: Buffer, ...request: Parameters<RequestListener>) => void;
+export type Responder = (file: Buffer, ...request: Parameters<RequestListener>) => void;
 
-export const whole: Answer = (file, _, response) => response.end(file);
-export const ranged: Answer = (file, { headers }, response) => {
+export const whole: Responder = (file, _, response) => response.end(file);
+export const ranged: Responder = (file, { headers }, response) => {
   const from = Number(/^bytes=(\d+)-$/.exec(headers.range ?? 'bytes=0-')![1]);
   response.writeHead(headers.range === undefined ? 200 : 206).end(file.subarray(from));
 };
-export const inBits: Answer = async (file, _, response) => {
+export const inBits: Responder = async (file, _, response) => {
   const step = Math.ceil(file.length / 20);
   for (let at = 0; at < file.length; at += step)
     await new Promise<void>((resolve) => response.write(file.subarray(at, at + step), () => resolve()));
@@ -25,7 +25,7 @@ export const inBits: Answer = async (file, _, response) => {
 };
 /** Sends the first half of a file, and then closes the connection, once the half is kept in the folder. */
 export const cutOff =
-  (cache: string): Answer =>
+  (cache: string): Responder =>
   async (file, _, response) => {
     const half = file.subarray(0, file.length / 2);
     response.writeHead(200, { 'content-length': file.length }).write(half);
@@ -41,18 +41,18 @@ export const cutOff =
 export async function publish(files: Record<string, Buffer>) {
   /** The requested paths, each with its range. */
   const asked: string[] = [];
-  let answer = whole;
+  let responder = whole;
   const server = createServer((request, response) => {
     asked.push([request.url!, request.headers.range ?? []].flat().join(' '));
-    answer(files[request.url!]!, request, response);
+    responder(files[request.url!]!, request, response);
   }).listen(0);
   await new Promise((resolve) => server.once('listening', resolve));
   const { port } = server.address() as AddressInfo;
   return {
     asked,
     port,
-    answerWith: (other: Answer) => {
-      answer = other;
+    respondWith: (other: Responder) => {
+      responder = other;
       asked.length = 0;
     },
     downloadOf(path: string): Download {

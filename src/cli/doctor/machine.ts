@@ -13,7 +13,7 @@ import { connectionsThatFit, fewConnections } from '../../server/listeners.ts';
 import { glibcFor, judge, thisMachine } from '../system-requirements.mjs';
 import { count } from '../terminal.ts';
 import { type Checks, type Finding, fail, firstLine, ok, unknown, warning } from './finding.ts';
-import type { Answer, Probes } from './probe.ts';
+import type { ProbeResult, Probes } from './probe.ts';
 
 /** Checks of the machine, the packages and the settings. */
 export const machineChecks: Checks = {
@@ -210,20 +210,20 @@ export async function probe<Name extends keyof Probes>(name: Name, argument = ''
     timeout: probeLimit_ms,
     killSignal: 'SIGKILL',
   });
-  let answer: Answer | undefined;
+  let result: ProbeResult | undefined;
   let complaints = '';
   child.once('message', (message) => {
-    answer = message as Answer;
+    result = message as ProbeResult;
   });
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     complaints += text;
   });
   const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
-  if (answer === undefined) {
+  if (result === undefined) {
     const end = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
     const [complaint = ''] = complaints.trim().split('\n');
     throw new Error(`The probe process ${end}${complaint && `: ${complaint}`}`);
   }
-  if ('error' in answer) throw new Error(answer.error);
-  return answer.value as Probes[Name];
+  if ('error' in result) throw new Error(result.error);
+  return result.value as Probes[Name];
 }

@@ -13,7 +13,7 @@ export interface Probes {
   pack: undefined;
 }
 
-export type Answer = { value: unknown } | { error: string };
+export type ProbeResult = { value: unknown } | { error: string };
 
 const probes: { [Name in keyof Probes]: (argument: string) => Promise<Probes[Name]> } = {
   uws: async () => {
@@ -33,7 +33,7 @@ const probes: { [Name in keyof Probes]: (argument: string) => Promise<Probes[Nam
 
 const [, , name = '', argument = ''] = process.argv;
 
-async function answer(): Promise<Answer> {
+async function runProbe(): Promise<ProbeResult> {
   try {
     return { value: await probes[name as keyof Probes](argument) };
   } catch (error) {
@@ -41,4 +41,4 @@ async function answer(): Promise<Answer> {
   }
 }
 
-process.send?.(await answer(), () => process.exit());
+process.send?.(await runProbe(), () => process.exit());

@@ -199,7 +199,7 @@ async function isFacematch(host: string, port: number, tls: boolean): Promise<bo
   const { problemTypes } = await import('../../http/responses.ts');
   try {
     const { status, type }: { status?: unknown; type?: unknown } = JSON.parse(
-      await answerOf(host, port, tls),
+      await firstReply(host, port, tls),
     );
     return (
       String(type).startsWith(problemTypes) || ['starting', 'ready', 'draining'].includes(String(status))
@@ -210,7 +210,7 @@ async function isFacematch(host: string, port: number, tls: boolean): Promise<bo
 }
 
 /** fetch is not used: when a server closes at once, undici 6 waits without keeping the process alive. */
-function answerOf(host: string, port: number, tls: boolean): Promise<string> {
+function firstReply(host: string, port: number, tls: boolean): Promise<string> {
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(replyTimeout_ms);
     // The certificate need not be trusted, because no secret is sent.

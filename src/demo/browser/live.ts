@@ -1,7 +1,7 @@
 import { byId, element, settings } from './dom.ts';
 import { capture, type Phase, phasesOf, type Step, select, sleep } from './live-capture.ts';
 import { send } from './request.ts';
-import type { Fields, LiveAnswer, ProblemAnswer, Received } from './types.ts';
+import type { Fields, LiveResponse, ProblemResponse, Received } from './types.ts';
 
 /** The tab that checks that a live person is in front of the camera: its dialog and its result. */
 
@@ -21,7 +21,7 @@ const stepWords: Readonly<Record<Step, string>> = {
   down: 'Lower your chin',
 };
 
-const advice: Readonly<Record<LiveAnswer['live_reasons'][number], string>> = {
+const advice: Readonly<Record<LiveResponse['live_reasons'][number], string>> = {
   no_neutral_frame: 'Look straight into the camera before you begin.',
   step_missing: 'Move your head further, and back again.',
   wrong_direction: 'Follow the arrows only.',
@@ -162,7 +162,7 @@ async function runIn(
     signal,
   );
   if (signal.aborted) return undefined;
-  if ('answer' in received) showLive(received.answer as LiveAnswer, frames);
+  if ('response' in received) showLive(received.response as LiveResponse, frames);
   return received;
 }
 
@@ -190,17 +190,17 @@ interface Challenge {
 async function getChallenge(
   key: string,
   signal: AbortSignal,
-): Promise<Challenge | { problem: ProblemAnswer }> {
+): Promise<Challenge | { problem: ProblemResponse }> {
   const plan = { endpoint: 'match_live', path: settings.paths.challenge!, fields: {} } as const;
   const received = await send(plan, key, [], signal);
-  return 'answer' in received ? (received.answer as unknown as Challenge) : received;
+  return 'response' in received ? (received.response as unknown as Challenge) : received;
 }
 
 /** Shows the steps with their frames, and advice for the next attempt. */
-function showLive(answer: LiveAnswer, frames: readonly Blob[]): void {
-  heading.textContent = titleOf(answer);
-  reasons.replaceChildren(...answer.live_reasons.map((reason) => element('li', {}, advice[reason])));
-  const rows = answer.steps.map(({ step, passed, frame, yaw_change, pitch_change }) => {
+function showLive(response: LiveResponse, frames: readonly Blob[]): void {
+  heading.textContent = titleOf(response);
+  reasons.replaceChildren(...response.live_reasons.map((reason) => element('li', {}, advice[reason])));
+  const rows = response.steps.map(({ step, passed, frame, yaw_change, pitch_change }) => {
     const image = frame === null ? undefined : frames[frame];
     const picture = element('td', {}, ...(image ? [thumbnail(image, `Frame ${frame! + 1}`)] : []));
     const change = step === 'left' || step === 'right' ? yaw_change : pitch_change;
@@ -222,7 +222,7 @@ function showLive(answer: LiveAnswer, frames: readonly Blob[]): void {
 }
 
 /** Screen readers announce this text too. */
-export function titleOf({ verified, live, match, confidence_percent }: LiveAnswer): string {
+export function titleOf({ verified, live, match, confidence_percent }: LiveResponse): string {
   if (verified) return `Verified: live, and a match (${confidence_percent} %)`;
   if (live) return `Not verified: live, but no match (${confidence_percent} %)`;
   return match

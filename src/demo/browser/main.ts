@@ -7,7 +7,7 @@ import { Others, PhotoSlot, takeDroppedAndPasted } from './photos.ts';
 import { clearProblem, fieldsOf, showProblem } from './problem.ts';
 import { type Photo, planOf, send } from './request.ts';
 import { announcement, firstPhotos, showFaces, showMany, showResult } from './result.ts';
-import type { Choice, DetectAnswer, Fields, LiveAnswer, ManyAnswer, Received, Task } from './types.ts';
+import type { Choice, DetectResponse, Fields, LiveResponse, ManyResponse, Received, Task } from './types.ts';
 import { bytesText } from './words.ts';
 
 /** Events and state of the page. Nothing is stored beyond the page. */
@@ -101,9 +101,13 @@ async function compare(): Promise<boolean> {
     if (planOf(taskOf(), plan.fields, refused)?.endpoint !== plan.endpoint) return compare();
   }
   showPrograms(plan, photos);
-  byId('json').textContent = JSON.stringify('answer' in outcome ? outcome.answer : outcome.problem, null, 2);
+  byId('json').textContent = JSON.stringify(
+    'response' in outcome ? outcome.response : outcome.problem,
+    null,
+    2,
+  );
   byId('exchange').hidden = false;
-  return 'answer' in outcome ? succeed(outcome) : fail(outcome);
+  return 'response' in outcome ? succeed(outcome) : fail(outcome);
 }
 
 /** Runs a liveness check that compares the person in front of the camera with photo 1. */
@@ -116,35 +120,35 @@ async function checkLive(fields: Fields): Promise<boolean> {
     return false;
   }
   if ('problem' in received) return fail(received);
-  say(titleOf(received.answer as LiveAnswer));
+  say(titleOf(received.response as LiveResponse));
   reveal(byId('live-result'));
   return true;
 }
 
-function succeed({ answer, round_trip_ms }: Extract<Received, { answer: unknown }>): true {
+function succeed({ response, round_trip_ms }: Extract<Received, { response: unknown }>): true {
   // live.ts shows the response of a liveness check.
-  if ('verified' in answer) return true;
-  if (!('match' in answer)) return succeedWithList(answer);
-  showResult(answer, round_trip_ms, [slots[0].image, slots[1].image]);
+  if ('verified' in response) return true;
+  if (!('match' in response)) return succeedWithList(response);
+  showResult(response, round_trip_ms, [slots[0].image, slots[1].image]);
   tell(byId('stale'), undefined);
-  const images = 'pairs' in answer ? ([answer.image1, answer.image2] as const) : firstPhotos(answer);
+  const images = 'pairs' in response ? ([response.image1, response.image2] as const) : firstPhotos(response);
   for (const [at, image] of images.entries()) faces[at]!.show(image);
-  if (!('pairs' in answer)) {
-    for (const [at, photos] of [answer.image1, answer.image2].entries())
+  if (!('pairs' in response)) {
+    for (const [at, photos] of [response.image1, response.image2].entries())
       slots[at]!.showAgreements(photos.map(({ agreement_percent }) => agreement_percent));
   }
   setChosen(chosen);
-  say(announcement(answer));
+  say(announcement(response));
   return true;
 }
 
-function succeedWithList(answer: ManyAnswer | DetectAnswer): true {
-  if ('results' in answer) {
-    faces[0].show(answer.image1);
-    say(showMany(answer, others.list.rows));
+function succeedWithList(response: ManyResponse | DetectResponse): true {
+  if ('results' in response) {
+    faces[0].show(response.image1);
+    say(showMany(response, others.list.rows));
   } else {
-    faces[0].show({ ...answer.image, face_index: -1 });
-    say(showFaces(answer, slots[0].image));
+    faces[0].show({ ...response.image, face_index: -1 });
+    say(showFaces(response, slots[0].image));
   }
   setChosen(chosen);
   return true;

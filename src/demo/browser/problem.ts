@@ -1,6 +1,6 @@
 import { count } from '../../words/score.ts';
 import { byId, element, settings } from './dom.ts';
-import type { ProblemAnswer } from './types.ts';
+import type { ProblemResponse } from './types.ts';
 import { bytesText, capital, plainText } from './words.ts';
 
 /** Formats further members of a problem as text. */
@@ -15,7 +15,7 @@ let clock: ReturnType<typeof setInterval> | undefined;
 
 /** Shows a problem with the texts of the API, and a button to try again after the seconds of Retry-After. */
 export function showProblem(
-  problem: ProblemAnswer,
+  problem: ProblemResponse,
   retry_after_s: number | undefined,
   retry: () => void,
 ): void {
@@ -32,7 +32,7 @@ export function showProblem(
   if (retry_after_s !== undefined) byId('problem-actions').append(retryButton(retry_after_s, retry));
 }
 
-function detailOf({ detail }: ProblemAnswer, told: readonly string[]): string {
+function detailOf({ detail }: ProblemResponse, told: readonly string[]): string {
   return capital(plainText([detail, ...told].join(' ')));
 }
 
@@ -44,13 +44,13 @@ export function clearProblem(): void {
 }
 
 /** Names of the controls that the problem concerns. */
-export function fieldsOf({ code, field, errors = [] }: ProblemAnswer): string[] {
+export function fieldsOf({ code, field, errors = [] }: ProblemResponse): string[] {
   if (['missing_api_key', 'invalid_api_key', 'forbidden_scope'].includes(code)) return ['x-api-key'];
   return field === undefined ? errors.map((error) => error.field) : [field];
 }
 
 /** Shows status, code, request id and a link to the explanation of the code, for developers and operators. */
-function sourceOf({ status, code, request_id, type }: ProblemAnswer): HTMLElement {
+function sourceOf({ status, code, request_id, type }: ProblemResponse): HTMLElement {
   const line = element('p', { className: 'source' });
   line.append(status === undefined ? '' : `HTTP ${status} `, element('code', {}, code));
   if (request_id !== undefined) line.append(', request ', element('code', {}, request_id));

@@ -1,5 +1,5 @@
 import { settings } from './dom.ts';
-import type { Fields, Plan, ProblemAnswer, Received, Task } from './types.ts';
+import type { Fields, Plan, ProblemResponse, Received, Task } from './types.ts';
 
 export interface Photo {
   name: string;
@@ -45,7 +45,7 @@ export async function send(
     const response = await fetch(path, { method: 'POST', headers, body, signal });
     const text = await response.text();
     const round_trip_ms = performance.now() - started;
-    if (response.ok) return { answer: JSON.parse(text), round_trip_ms };
+    if (response.ok) return { response: JSON.parse(text), round_trip_ms };
     const wait = Number.parseInt(response.headers.get('retry-after') ?? '', 10);
     return { problem: problemOf(response, text), retry_after_s: Number.isNaN(wait) ? undefined : wait };
   } catch (error) {
@@ -65,14 +65,14 @@ function headersOf(key: string): Headers | undefined {
   }
 }
 
-const unsendableKey: ProblemAnswer = {
+const unsendableKey: ProblemResponse = {
   code: 'invalid_api_key',
   title: 'Invalid API key',
   detail: 'The key contains an invalid character. Copy it again.',
 };
 
 /** Usually the server's problem, but a proxy in front of it may send something else. */
-function problemOf({ status, statusText }: Response, text: string): ProblemAnswer {
+function problemOf({ status, statusText }: Response, text: string): ProblemResponse {
   try {
     const problem = JSON.parse(text);
     if (typeof problem.detail === 'string') return problem;
@@ -91,7 +91,7 @@ function problemOf({ status, statusText }: Response, text: string): ProblemAnswe
  * A browser does not report the reason. The server closes the connection on a body far beyond its limit, so
  * that is the likeliest cause.
  */
-function unreachable(photos: readonly Photo[], { message }: Error): ProblemAnswer {
+function unreachable(photos: readonly Photo[], { message }: Error): ProblemResponse {
   const code = 'unreachable';
   const { max_body_bytes: limit_bytes } = settings.limits;
   if (photos.reduce((sum, { file }) => sum + (file?.size ?? 0), 0) > limit_bytes) {

@@ -10,39 +10,47 @@ import {
 } from '../../words/score.ts';
 import { byId, element, place } from './dom.ts';
 import { detailsOf } from './faces.ts';
-import type { Answer, DetectAnswer, FoundImage, ManyAnswer, Pair, PersonAnswer, Warning } from './types.ts';
+import type {
+  DetectResponse,
+  FoundImage,
+  ManyResponse,
+  MatchResponse,
+  Pair,
+  PersonResponse,
+  Warning,
+} from './types.ts';
 import { capital, plainText, warningText } from './words.ts';
 
 /** Shows the response of a match. `images`: the previews; `round_trip_ms`: the time that the browser waited. */
 export function showResult(
-  answer: Answer | PersonAnswer,
+  response: MatchResponse | PersonResponse,
   round_trip_ms: number,
   images: readonly [HTMLImageElement, HTMLImageElement],
 ): void {
-  const { match, warnings } = answer;
-  const [image1, image2] = 'pairs' in answer ? [answer.image1, answer.image2] : firstPhotos(answer);
+  const { match, warnings } = response;
+  const [image1, image2] = 'pairs' in response ? [response.image1, response.image2] : firstPhotos(response);
   byId('verdict').textContent = verdictText(match);
-  byId('percent').textContent = percentText(answer.confidence_percent);
-  byId('summary').textContent = `${summaryOf(answer)}.`;
+  byId('percent').textContent = percentText(response.confidence_percent);
+  byId('summary').textContent = `${summaryOf(response)}.`;
   byId('result').classList.toggle('match', match);
   byId('face1').replaceChildren(thumbnail(images[0], image1, image1.face_index));
   byId('face2').replaceChildren(thumbnail(images[1], image2, image2.face_index));
-  showGauge(answer);
-  byId('meaning').textContent = meaning(answer);
+  showGauge(response);
+  byId('meaning').textContent = meaning(response);
   byId('warnings').replaceChildren(...warnings.map((warning) => element('li', {}, warningText(warning))));
-  byId('pairs-card').hidden = !('pairs' in answer);
-  byId('pairs').replaceChildren(...('pairs' in answer ? pairTable(answer, images) : []));
-  byId('timings').replaceChildren(timingTable(answer.timings_ms, round_trip_ms));
+  byId('pairs-card').hidden = !('pairs' in response);
+  byId('pairs').replaceChildren(...('pairs' in response ? pairTable(response, images) : []));
+  byId('timings').replaceChildren(timingTable(response.timings_ms, round_trip_ms));
   byId('result').hidden = false;
 }
 
 /** The first photo of each person, which is large on the page. */
-export const firstPhotos = ({ image1, image2 }: PersonAnswer) => [image1[0]!, image2[0]!] as const;
+export const firstPhotos = ({ image1, image2 }: PersonResponse) => [image1[0]!, image2[0]!] as const;
 
 /** Announces the response to screen readers. */
-export function announcement(answer: Answer | PersonAnswer): string {
-  const what = 'pairs' in answer ? count(answer.pairs_compared, 'pair') : photosOf(answer);
-  return `${verdictText(answer.match)} (${comparedText(answer)}). ${summaryOf(answer)}. ${capital(what)} compared.`;
+export function announcement(response: MatchResponse | PersonResponse): string {
+  const what = 'pairs' in response ? count(response.pairs_compared, 'pair') : photosOf(response);
+  return `${verdictText(response.match)} (${comparedText(response)}). ${summaryOf(response)}. ${capital(what)} compared.`;
 }
 
 /** Returns the score as one sentence without its full stop. */
@@ -51,12 +59,12 @@ function summaryOf(scored: Scored): string {
   return `${capital(shareOfPairs(scored))} look this alike${note && ` (${note})`}`;
 }
 
-const photosOf = ({ photos_compared: { image1, image2 } }: PersonAnswer) =>
+const photosOf = ({ photos_compared: { image1, image2 } }: PersonResponse) =>
   `${count(image1, 'photo')} of person 1 and ${image2} of person 2`;
 
 /** Shows the percentage on a scale with the threshold. */
-function showGauge(answer: Answer | PersonAnswer): void {
-  const { confidence_percent, threshold_percent } = answer;
+function showGauge(response: MatchResponse | PersonResponse): void {
+  const { confidence_percent, threshold_percent } = response;
   const threshold = percentText(threshold_percent);
   byId('threshold-label').textContent = `threshold ${threshold}`;
   place(byId('gauge'), { value: confidence_percent / 100, threshold: threshold_percent / 100 });
@@ -66,17 +74,17 @@ function showGauge(answer: Answer | PersonAnswer): void {
     ariaValueMin: '0',
     ariaValueMax: '100',
     ariaValueNow: String(confidence_percent),
-    ariaValueText: `${comparedText(answer)}. ${summaryOf(answer)}`,
+    ariaValueText: `${comparedText(response)}. ${summaryOf(response)}`,
   });
 }
 
 /** Explains the percentage when the reader unfolds "Why?". */
-function meaning(answer: Answer | PersonAnswer): string {
-  const { threshold_percent, accuracy_mode } = answer;
+function meaning(response: MatchResponse | PersonResponse): string {
+  const { threshold_percent, accuracy_mode } = response;
   const basis =
-    'pairs' in answer
-      ? ` ${count(answer.pairs_compared, 'pair')} of faces compared${answer.pairs_compared > 1 ? '; the percent is corrected for their number' : ''}.`
-      : ` One decision for ${photosOf(answer)}.`;
+    'pairs' in response
+      ? ` ${count(response.pairs_compared, 'pair')} of faces compared${response.pairs_compared > 1 ? '; the percent is corrected for their number' : ''}.`
+      : ` One decision for ${photosOf(response)}.`;
   return (
     'The percent is a log scale of the false match rate: 10 points more mean 10 times fewer false matches. It is not the ' +
     `probability that both photos show the same person. At the threshold of ${percentText(threshold_percent)}, ` +
@@ -88,8 +96,11 @@ function meaning(answer: Answer | PersonAnswer): string {
 const rowsAtFirst = 6;
 
 /** Lists the compared pairs, best first as in the response. */
-function pairTable(answer: Answer, [one, two]: readonly [HTMLImageElement, HTMLImageElement]): HTMLElement[] {
-  const { image1, image2, pairs } = answer;
+function pairTable(
+  response: MatchResponse,
+  [one, two]: readonly [HTMLImageElement, HTMLImageElement],
+): HTMLElement[] {
+  const { image1, image2, pairs } = response;
   const cellOf = (image: HTMLImageElement, found: FoundImage, index: number) => {
     const face = [thumbnail(image, found, index), `Face ${index + 1}`];
     return element('td', {}, element('div', { className: 'cell' }, ...face));
@@ -167,9 +178,9 @@ export function thumbnail(
 }
 
 /** Shows the results of one photo against many, best first. `targets`: their previews. Returns the text to announce. */
-export function showMany(answer: ManyAnswer, targets: readonly { image: HTMLImageElement }[]): string {
-  const { results, matches, warnings } = answer;
-  const percentOf = (result: ManyAnswer['results'][number]) =>
+export function showMany(response: ManyResponse, targets: readonly { image: HTMLImageElement }[]): string {
+  const { results, matches, warnings } = response;
+  const percentOf = (result: ManyResponse['results'][number]) =>
     'match' in result ? result.confidence_percent : -1;
   const rows = results
     .toSorted((a, b) => percentOf(b) - percentOf(a))
@@ -206,7 +217,7 @@ function unfolded(line: string, details: readonly string[], warnings = 0): HTMLE
 }
 
 /** `image`: the photo's preview. Returns the text to announce. */
-export function showFaces({ image: found, warnings }: DetectAnswer, image: HTMLImageElement): string {
+export function showFaces({ image: found, warnings }: DetectResponse, image: HTMLImageElement): string {
   const rows = found.faces.map((face) => {
     const name = element('th', { scope: 'row' }, `Face ${face.index + 1}`);
     const human = face.human_score === undefined ? '–' : face.human_score.toFixed(1);

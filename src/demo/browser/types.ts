@@ -37,20 +37,20 @@ export interface Settings {
 export type Task = 'match' | 'match_many' | 'detect' | 'match_live';
 
 /** The body of a 200 response. */
-export type Answer = Match;
-export type PersonAnswer = Person;
-export type ManyAnswer = Many;
-export type DetectAnswer = Detect;
-export type LiveAnswer = Live;
-export type Warning = Answer['warnings'][number];
-export type FoundImage = Answer['image1'];
+export type MatchResponse = Match;
+export type PersonResponse = Person;
+export type ManyResponse = Many;
+export type DetectResponse = Detect;
+export type LiveResponse = Live;
+export type Warning = MatchResponse['warnings'][number];
+export type FoundImage = MatchResponse['image1'];
 export type Face = FoundImage['faces'][number];
-export type Pair = Answer['pairs'][number];
+export type Pair = MatchResponse['pairs'][number];
 /** Index of a face in each image; -1 if the server chooses. */
 export type Choice = [image1: number, image2: number];
 
 /** A problem+json, or an error that the page itself reports in the same form. */
-export interface ProblemAnswer {
+export interface ProblemResponse {
   status?: number;
   code: string;
   title: string;
@@ -63,8 +63,11 @@ export interface ProblemAnswer {
 }
 
 export type Received =
-  | { answer: Answer | PersonAnswer | ManyAnswer | DetectAnswer | LiveAnswer; round_trip_ms: number }
-  | { problem: ProblemAnswer; retry_after_s?: number | undefined };
+  | {
+      response: MatchResponse | PersonResponse | ManyResponse | DetectResponse | LiveResponse;
+      round_trip_ms: number;
+    }
+  | { problem: ProblemResponse; retry_after_s?: number | undefined };
 
 /** Fields of the form as text, without the photos. */
 export type Fields = Partial<Record<keyof MatchOptions | 'challenge', string>>;

@@ -9,7 +9,7 @@ import {
   type Wire,
 } from '../exchange.ts';
 import { framingOf, HeaderFields, type Request, requestOf } from '../request.ts';
-import { piece_bytes, type UnreadAnswer, type UnreadAnswers } from '../unread.ts';
+import { piece_bytes, type UnreadResponse, type UnreadResponses } from '../unread.ts';
 
 const nothing = Buffer.alloc(0);
 
@@ -19,7 +19,7 @@ export class NodeWire implements Wire {
   readonly discards = ['skip', 'drain', 'cut'] as const;
   readonly #res: ServerResponse;
   readonly #socket: Socket;
-  readonly #unread: UnreadAnswers;
+  readonly #unread: UnreadResponses;
   #sending: Sending | undefined;
   #isKept = false;
 
@@ -83,12 +83,12 @@ export class NodeWire implements Wire {
 }
 
 /** A body on its way to its client. A long one is sent in pieces, because TLS would copy all of it. */
-class Sending implements UnreadAnswer {
+class Sending implements UnreadResponse {
   readonly held_bytes: number;
   readonly #res: ServerResponse;
   readonly #socket: Socket;
   readonly #body: string | Buffer;
-  readonly #unread: UnreadAnswers;
+  readonly #unread: UnreadResponses;
   #handed = 0;
   #ends: boolean;
 
@@ -97,7 +97,7 @@ class Sending implements UnreadAnswer {
     res: ServerResponse,
     socket: Socket,
     body: string | Buffer,
-    unread: UnreadAnswers,
+    unread: UnreadResponses,
     ends: boolean,
   ) {
     this.#res = res;

@@ -8,7 +8,7 @@ import {
   type Wire,
 } from '../exchange.ts';
 import { framingOf, HeaderFields, type Request, requestOf } from '../request.ts';
-import { piece_bytes, type UnreadAnswer, type UnreadAnswers } from '../unread.ts';
+import { piece_bytes, type UnreadResponse, type UnreadResponses } from '../unread.ts';
 import type { HttpRequest, HttpResponse } from './uws.ts';
 
 /** A write larger than µWS's cork buffer of 16 KiB goes to the socket at once. */
@@ -21,7 +21,7 @@ export class UwsWire implements Wire {
   readonly exchange: Exchange;
   /** µWS skips a short rest without help. */
   readonly discards = ['drain'] as const;
-  readonly #unread: UnreadAnswers;
+  readonly #unread: UnreadResponses;
   /** µWS ends the connection after the response, and then sends no Connection header itself. */
   readonly #isMarked: boolean;
   /** Undefined once replied or aborted: µWS's object must not be used after that. */
@@ -244,10 +244,10 @@ function closeSoon(res: HttpResponse): void {
 }
 
 /** A body on its way to its client, in pieces, so that µWS copies nothing of it. */
-class Sending implements UnreadAnswer {
+class Sending implements UnreadResponse {
   readonly held_bytes: number;
   readonly #body: Buffer;
-  readonly #unread: UnreadAnswers;
+  readonly #unread: UnreadResponses;
   /** Undefined once it is sent or the connection has ended: µWS's object must not be used after that. */
   #res: HttpResponse | undefined;
   #sent: number;
@@ -258,7 +258,7 @@ class Sending implements UnreadAnswer {
    * Sends as much as fits; the headers were written in the same cork. The response needs an abort handler
    * that calls `over`.
    */
-  constructor(res: HttpResponse, body: string | Buffer, unread: UnreadAnswers, onSent?: () => void) {
+  constructor(res: HttpResponse, body: string | Buffer, unread: UnreadResponses, onSent?: () => void) {
     this.#res = res;
     this.#body = typeof body === 'string' ? Buffer.from(body) : body;
     this.held_bytes = typeof body === 'string' ? this.#body.length : 0;

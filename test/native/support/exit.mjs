@@ -20,18 +20,18 @@ async function busyWorker() {
 
 async function finishedWorker() {
   const finite = worker(1);
-  let answers;
+  let results;
   // Both messages and the end may arrive in one turn of the event loop, so one listener collects all.
   finite.on('message', (message) => {
-    answers = message;
+    results = message;
   });
   const [code] = await once(finite, 'exit');
-  if (code !== 0 || answers.length !== 1) throw new Error(`worker ended with ${code}`);
-  return answers[0];
+  if (code !== 0 || results.length !== 1) throw new Error(`worker ended with ${code}`);
+  return results[0];
 }
 
-async function same(...answers) {
-  if (new Set(await Promise.all(answers)).size !== 1) throw new Error('the answers differ');
+async function same(...results) {
+  if (new Set(await Promise.all(results)).size !== 1) throw new Error('the answers differ');
 }
 
 const ways = {
@@ -86,7 +86,7 @@ if (isMainThread) await ways[process.argv[2]]();
 else {
   const addon = load();
   parentPort.postMessage('calling');
-  const answers = new Set();
-  for (let i = 0; i < workerData.rounds; i++) answers.add(analyseOnce(addon));
-  parentPort.postMessage([...answers]);
+  const results = new Set();
+  for (let i = 0; i < workerData.rounds; i++) results.add(analyseOnce(addon));
+  parentPort.postMessage([...results]);
 }

@@ -188,7 +188,7 @@ export function reset(socket: Socket): true {
 }
 
 /** Responds like a gateway when the request has arrived. */
-export function answer(socket: Socket, text: string): true {
+export function respondOnce(socket: Socket, text: string): true {
   let received = '';
   socket.on('data', (bytes) => {
     received += bytes.toString('latin1');

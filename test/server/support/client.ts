@@ -31,14 +31,14 @@ export const twoPhotos = (): Fields => ({ image1: samples.one, image2: samples.t
 // biome-ignore lint/suspicious/noExplicitAny: an answer is looked at, never trusted
 export type Json = any;
 
-export interface Answer {
+export interface TestResponse {
   status: number;
   headers: Headers;
   body: Json;
 }
 
 /** The part of a response that is equal for equal requests. */
-export const lasting = (answer: Json): Json => without(answer, 'request_id', 'timings_ms');
+export const lasting = (response: Json): Json => without(response, 'request_id', 'timings_ms');
 
 /** Options of TestServer.send. */
 export interface Send {
@@ -74,8 +74,8 @@ export class RawClient {
   }
 
   /** Resolves to all complete responses, once there are this many; rejects if the connection ends before. */
-  async answers(count: number): Promise<Answer[]> {
-    const whole = () => load.parseAnswers(Buffer.from(this.text, 'latin1'));
+  async responses(count: number): Promise<TestResponse[]> {
+    const whole = () => load.parseResponses(Buffer.from(this.text, 'latin1'));
     await this.until(() => whole().length >= count);
     return whole().map(({ head, status, body }: { head: string; status: number; body: Buffer }) => {
       const lines = [...head.matchAll(/^([\w-]+): *(.*?)\r?$/gm)];
@@ -99,8 +99,8 @@ export class RawClient {
     }
   }
 
-  async answer(): Promise<Answer> {
-    return (await this.answers(1))[0]!;
+  async response(): Promise<TestResponse> {
+    return (await this.responses(1))[0]!;
   }
 
   /** Breaks the connection: by a reset, or for TLS without close_notify. */
@@ -127,18 +127,18 @@ export function chunk(bytes: Uint8Array): Buffer {
 export const lastChunk = '0\r\n\r\n';
 
 /** Checks the members of every problem, and returns those of this one. */
-export function expectProblem(answer: Answer, code: ErrorCode, extras: object = {}): void {
+export function expectProblem(response: TestResponse, code: ErrorCode, extras: object = {}): void {
   const { status, title } = errorTable[code];
-  expect(answer.body).toMatchObject({ code, status, title, ...extras });
-  expect(answer.status).toBe(status);
-  expect(answer.headers.get('content-type')).toBe('application/problem+json');
-  expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
-  expect(answer.headers.get('cache-control')).toBe('no-store');
-  expect(answer.headers.get('x-request-id')).toBe(answer.body.request_id);
-  expect(answer.body.type).toBe(`/API/v1.0/docs#error-${code}`);
-  expect(answer.body.detail.length).toBeGreaterThan(10);
+  expect(response.body).toMatchObject({ code, status, title, ...extras });
+  expect(response.status).toBe(status);
+  expect(response.headers.get('content-type')).toBe('application/problem+json');
+  expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+  expect(response.headers.get('cache-control')).toBe('no-store');
+  expect(response.headers.get('x-request-id')).toBe(response.body.request_id);
+  expect(response.body.type).toBe(`/API/v1.0/docs#error-${code}`);
+  expect(response.body.detail.length).toBeGreaterThan(10);
   // Checks that nothing internal is included: no folder of this machine, no stack, no source file.
-  expect(JSON.stringify(answer.body)).not.toMatch(/node_modules|\/dist\/|\.(ts|js|cpp|onnx)\b|at Object\./);
+  expect(JSON.stringify(response.body)).not.toMatch(/node_modules|\/dist\/|\.(ts|js|cpp|onnx)\b|at Object\./);
 }
 
 /**

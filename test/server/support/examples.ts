@@ -6,11 +6,11 @@ import { examples as before } from '../../../src/site/examples.ts';
 import type { Json } from './client.ts';
 
 /** If FACEMATCH_RECORD is set, as by `npm run docs`, responses become the examples of the documents. */
-export function recordExamples(answers: ReadonlyMap<string, Json>): void {
+export function recordExamples(responses: ReadonlyMap<string, Json>): void {
   if (process.env.FACEMATCH_RECORD === undefined) return;
   const named = endpoints.flatMap((one) => ('success' in one ? [one.success.name] : []));
   const lines = [...new Set([...named, ...errorCodes])].map((name) => {
-    const body = answers.has(name) ? settled(answers.get(name), before[name]) : before[name];
+    const body = responses.has(name) ? settled(responses.get(name), before[name]) : before[name];
     return `  ${name}: ${JSON.stringify(body ?? {})},`;
   });
   const text = [

@@ -14,7 +14,6 @@ import { pack } from '../../fixtures/images.ts';
 import { newFolder } from '../../support/folder.ts';
 import { facematch } from './cli.ts';
 import {
-  type Answer,
   type Fields,
   formBytes,
   formType,
@@ -23,6 +22,7 @@ import {
   photoForm,
   RawClient,
   type Send,
+  type TestResponse,
 } from './client.ts';
 
 const { inherited, launch, nextNode, serve, seriesValue } = await import(
@@ -201,39 +201,39 @@ export class TestServer {
 
   /** Returns the response of /readyz or another path of the admin listener. */
   async probe(path = '/readyz'): Promise<[status: number, body: unknown]> {
-    const answer = await fetch(this.adminAddress + path);
-    return [answer.status, await answer.json()];
+    const response = await fetch(this.adminAddress + path);
+    return [response.status, await response.json()];
   }
 
-  async send(options: Send): Promise<Answer> {
+  async send(options: Send): Promise<TestResponse> {
     const { path = paths.match, method = 'POST', key = this.key, body = null, signal = null } = options;
     const headers = { ...(key === null ? {} : { 'x-api-key': key }), ...options.headers };
-    const answer = await fetch(this.url(path), { method, headers, body, signal });
-    const text = await answer.text();
+    const response = await fetch(this.url(path), { method, headers, body, signal });
+    const text = await response.text();
     return {
-      status: answer.status,
-      headers: answer.headers,
+      status: response.status,
+      headers: response.headers,
       body: text === '' ? undefined : JSON.parse(text),
     };
   }
 
-  match(fields: Fields, options: Omit<Send, 'body'> = {}): Promise<Answer> {
+  match(fields: Fields, options: Omit<Send, 'body'> = {}): Promise<TestResponse> {
     const headers = { 'content-type': formType, ...options.headers };
     return this.send({ ...options, headers, body: formBytes(fields) });
   }
 
-  getModels(options: Omit<Send, 'path' | 'method'> = {}): Promise<Answer> {
+  getModels(options: Omit<Send, 'path' | 'method'> = {}): Promise<TestResponse> {
     return this.send({ path: paths.models, method: 'GET', ...options });
   }
 
   /** A text is sent unchanged, even if it is not JSON. */
-  postJson(path: string, body: object | string, key = this.key): Promise<Answer> {
+  postJson(path: string, body: object | string, key = this.key): Promise<TestResponse> {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     return this.send({ path, key, body: text, headers: { 'content-type': 'application/json' } });
   }
 
   /** Builds a match/embeddings request: is the first face of an image among these? */
-  async embeddingsQuestion(image: Uint8Array): Promise<Json> {
+  async embeddingsRequest(image: Uint8Array): Promise<Json> {
     const { body } = await this.match({ image }, { path: paths.embed });
     const { pack, version, accuracy_mode } = body.embedding;
     const embeddings: string[] = body.image.faces.map(({ embedding }: Json) => embedding);
@@ -242,12 +242,12 @@ export class TestServer {
   }
 
   /** Returns the first response to bytes on a separate connection, which then ends. */
-  async sendRaw(bytes: string | Uint8Array): Promise<Answer> {
+  async sendRaw(bytes: string | Uint8Array): Promise<TestResponse> {
     const client = new RawClient(this.port);
     client.write(bytes);
-    const answer = await client.answer();
+    const response = await client.response();
     client.leave();
-    return answer;
+    return response;
   }
 
   /** Builds a request's headers. A value of undefined omits the header. */

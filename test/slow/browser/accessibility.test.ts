@@ -48,8 +48,8 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
     await demo.tabTo(/^Threshold/);
     for (let i = 0; i < 5; i++) await demo.page.keyboard.press('ArrowLeft');
     await demo.tabTo('Compare');
-    const answer = await demo.answerTo(() => demo.page.keyboard.press('Enter'));
-    expect(answer).toMatchObject({ match: true, accuracy_mode: 'fast', threshold_percent: 65 });
+    const response = await demo.responseTo(() => demo.page.keyboard.press('Enter'));
+    expect(response).toMatchObject({ match: true, accuracy_mode: 'fast', threshold_percent: 65 });
     expect(await demo.focused()).toBe('Compare');
     expect(await demo.status.textContent()).toMatch(/^Match/);
   });

@@ -15,23 +15,23 @@ const session = new Session();
 describe.skipIf(chromiumFile === undefined)('two photos', () => {
   test('match for one person, with percent, rate in words and timings', async () => {
     const demo = await session.openWithPhotos();
-    const answer = await demo.compare();
-    expect(answer.match).toBe(true);
+    const response = await demo.compare();
+    expect(response.match).toBe(true);
     expect(await demo.verdict.textContent()).toBe('Match');
     const gauge = demo.page.getByRole('meter', { name: 'Confidence' });
-    expect(Number(await gauge.getAttribute('aria-valuenow'))).toBe(answer.confidence_percent);
+    expect(Number(await gauge.getAttribute('aria-valuenow'))).toBe(response.confidence_percent);
     expect(await gauge.getAttribute('aria-valuetext')).toMatch(
       /^\d+(\.\d)?\s% ≥ 70\s%\. .*1 in .* pairs of different people look this alike/,
     );
-    expect(await demo.page.locator('#percent').textContent()).toBe(`${answer.confidence_percent}\u00a0%`);
+    expect(await demo.page.locator('#percent').textContent()).toBe(`${response.confidence_percent}\u00a0%`);
     await demo.page.getByText('Why?').click();
     const text = await demo.page.locator('#result').innerText();
     expect(text).toMatch(/1 in .* pairs of different people look this alike/);
     expect(text).toContain('1 in 10,000 pairs of different people would match');
     // The best pair of the table has the percent of the whole.
     const best = demo.page.getByRole('group', { name: 'Pairs of faces' }).getByRole('row').nth(1);
-    expect(await best.textContent()).toContain(`${answer.confidence_percent}\u00a0%`);
-    for (const stage of Object.keys(answer.timings_ms).filter((name) => name !== 'total'))
+    expect(await best.textContent()).toContain(`${response.confidence_percent}\u00a0%`);
+    for (const stage of Object.keys(response.timings_ms).filter((name) => name !== 'total'))
       expect(text.toLowerCase()).toContain(stage);
     expect(await demo.status.textContent()).toMatch(/^Match \(.*\)\. .* 9 pairs compared\.$/);
   });
@@ -41,9 +41,9 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
     const proxy = createServer((incoming, outgoing) => {
       const { method, url = '', headers } = incoming;
       const path = url.startsWith('/faces/') ? url.slice('/faces'.length) : '/not-below-it';
-      const onward = request(server.url(path), { method, headers }, (answer) => {
-        outgoing.writeHead(answer.statusCode!, answer.headers);
-        answer.pipe(outgoing);
+      const onward = request(server.url(path), { method, headers }, (response) => {
+        outgoing.writeHead(response.statusCode!, response.headers);
+        response.pipe(outgoing);
       });
       incoming.pipe(onward);
     }).listen(0, '127.0.0.1');
@@ -67,9 +67,9 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
 
   test('show a box for every face of the response, and none after one is removed', async () => {
     const demo = await session.openWithPhotos();
-    const answer = await demo.compare();
+    const response = await demo.compare();
     for (const number of [1, 2] as const) {
-      const { width, height, faces, face_index } = answer[`image${number}`];
+      const { width, height, faces, face_index } = response[`image${number}`];
       const boxes = demo.faces(number);
       expect(await boxes.count()).toBe(faces.length);
       const picture = (await demo.preview(number).boundingBox())!;
@@ -101,8 +101,8 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
     await demo.page.getByLabel('Threshold').fill('30');
     expect(await demo.page.getByText('The options have changed').isVisible()).toBe(true);
     await demo.page.getByLabel('Fast').check();
-    const answer = await demo.compare();
-    expect(answer).toMatchObject({ threshold_percent: 30, accuracy_mode: 'fast', match: true });
+    const response = await demo.compare();
+    expect(response).toMatchObject({ threshold_percent: 30, accuracy_mode: 'fast', match: true });
     expect(await demo.page.getByText('The options have changed').isVisible()).toBe(false);
     expect(await demo.curl.textContent()).toContain('accuracy_mode=fast');
   });
@@ -114,11 +114,11 @@ describe.skipIf(chromiumFile === undefined)('two faces of group photos', () => {
     expect((await demo.compare()).pairs_compared).toBe(9);
     await demo.faces(1).nth(1).click();
     expect(await demo.status.textContent()).toContain('Selected: face 2 of photo 1. Select one in photo 2');
-    const chosen = await demo.answerTo(() => demo.faces(2).nth(2).click());
+    const chosen = await demo.responseTo(() => demo.faces(2).nth(2).click());
     expect(chosen).toMatchObject({ pairs_compared: 1, image1: { face_index: 1 }, image2: { face_index: 2 } });
     expect(await demo.curl.textContent()).toContain('image2_face_index=2');
     expect(await demo.faces(1).nth(1).getAttribute('aria-pressed')).toBe('true');
-    const again = await demo.answerTo(() =>
+    const again = await demo.responseTo(() =>
       demo.page.getByRole('button', { name: 'Select automatically' }).click(),
     );
     expect(again.pairs_compared).toBe(9);
@@ -132,7 +132,7 @@ describe.skipIf(chromiumFile === undefined)('two faces of group photos', () => {
     await demo.tabTo(/^Photo 1, face 3 of 3/);
     await demo.page.keyboard.press('Space');
     await demo.tabTo(/^Photo 2, face 2 of 3/);
-    const chosen = await demo.answerTo(() => demo.page.keyboard.press('Enter'));
+    const chosen = await demo.responseTo(() => demo.page.keyboard.press('Enter'));
     expect(chosen).toMatchObject({ pairs_compared: 1, image1: { face_index: 2 }, image2: { face_index: 1 } });
     expect(await demo.focused()).toBe('Photo 2, face 2 of 3, compared');
   });
@@ -150,8 +150,8 @@ describe.skipIf(chromiumFile === undefined)('one against many', () => {
     const others = [jpeg(samples.two, 'stranger.jpg'), notes, jpeg(samples.three, 'friend.jpg')];
     await demo.page.getByLabel('Add photos to compare with').setInputFiles(others);
     expect(await demo.slot(2).isVisible()).toBe(false);
-    const answer = await demo.compare();
-    expect(answer.results).toHaveLength(3);
+    const response = await demo.compare();
+    expect(response.results).toHaveLength(3);
     const rows = demo.page.getByRole('region', { name: '1 of 3 photos match' }).getByRole('row');
     const names = await rows.getByRole('rowheader').allTextContents();
     expect(names).toEqual(['friend.jpg', 'stranger.jpg', 'notes.jpg']);
@@ -187,8 +187,10 @@ describe.skipIf(chromiumFile === undefined)('the faces of a photo', () => {
     const demo = await session.open();
     await demo.page.getByLabel('Find faces').check();
     await demo.give(1, jpeg(samples.one));
-    const answer = await demo.answerTo(() => demo.page.getByRole('button', { name: 'Find faces' }).click());
-    const { faces } = answer.image;
+    const response = await demo.responseTo(() =>
+      demo.page.getByRole('button', { name: 'Find faces' }).click(),
+    );
+    const { faces } = response.image;
     const table = demo.page.getByRole('region', { name: '3 faces' });
     const texts = await table.getByRole('row').allTextContents();
     expect(texts).toHaveLength(1 + faces.length);
@@ -228,10 +230,10 @@ describe.skipIf(chromiumFile === undefined)('several photos of a person', () => 
   test('lead to one decision, with the agreement of each photo', async () => {
     const demo = await open();
     await demo.addMore(1, [mirrored]);
-    const answer = await demo.compare();
-    expect(answer.photos_compared).toEqual({ image1: 2, image2: 1 });
+    const response = await demo.compare();
+    expect(response.photos_compared).toEqual({ image1: 2, image2: 1 });
     expect(await demo.verdict.textContent()).toBe('Match');
-    const words = `Fits the others: ${Number(answer.image1[0].agreement_percent.toFixed(1))}\u00a0%`;
+    const words = `Fits the others: ${Number(response.image1[0].agreement_percent.toFixed(1))}\u00a0%`;
     expect(await further(demo, 1).textContent()).toContain(words);
     expect(await person(demo, 1).locator('#agreement1').textContent()).toBe(words);
     await demo.page.getByText('Why?').click();

@@ -34,7 +34,8 @@ describe.skipIf(chromiumFile === undefined)("the API's page", () => {
       async ({ page, addresses }) => {
         const parts = addresses.slice(1).map((address) => address.replace(session.server.url(docs), ''));
         expect(parts.filter((part) => !/^\?part=\/[\w-]+\.js$/.test(part))).toEqual([]);
-        const fetched = (one: string) => fetch(one).then((answer) => answer.headers.get('content-length'));
+        const fetched = (one: string) =>
+          fetch(one).then((received) => received.headers.get('content-length'));
         const bytes = (await Promise.all(addresses.map(fetched))).reduce((sum, one) => sum + Number(one), 0);
         expect(bytes).toBeLessThan(1_000_000);
         const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -80,9 +81,9 @@ describe.skipIf(chromiumFile === undefined)("the API's page", () => {
         await page.waitForLoadState();
       }
       await client.getByLabel('Value', { exact: false }).first().fill(session.server.key);
-      const answer = page.waitForResponse((response) => response.request().method() === 'POST');
+      const received = page.waitForResponse((response) => response.request().method() === 'POST');
       await client.getByRole('button', { name: /^Send/ }).first().click();
-      expect(await (await answer).json()).toMatchObject({ match: true });
+      expect(await (await received).json()).toMatchObject({ match: true });
       await client.getByText('200 OK').waitFor();
       await client.getByText('"confidence_percent"').first().waitFor();
       const kept = await page.evaluate(async () => {

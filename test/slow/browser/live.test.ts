@@ -86,11 +86,11 @@ describe.skipIf(chromiumFile === undefined)('the live check', { retry }, () => {
     const start = page.getByRole('button', { name: 'Start' });
     await start.waitFor();
     expect(await demo.focused()).toBe('Start');
-    const answered = page.waitForResponse((response) => response.url().endsWith('/upload/live'));
+    const responded = page.waitForResponse((response) => response.url().endsWith('/upload/live'));
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').getByText('Turn your head slowly to your left').waitFor();
     await page.getByRole('dialog').getByText('Lift your chin slowly').waitFor();
-    const body = await (await answered).json();
+    const body = await (await responded).json();
     await page.getByRole('region', { name: /verified/i }).waitFor();
     return body;
   }

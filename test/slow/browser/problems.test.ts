@@ -112,7 +112,7 @@ describe.skipIf(chromiumFile === undefined)('an error on the page', () => {
     expect(await button.textContent()).toMatch(/^Try again in \d+ s$/);
     expect(await button.isDisabled()).toBe(true);
     // Playwright waits until it can be clicked.
-    expect((await demo.answerTo(() => button.click())).match).toBe(true);
+    expect((await demo.responseTo(() => button.click())).match).toBe(true);
     expect(await demo.problem.isVisible()).toBe(false);
   });
 });
@@ -127,7 +127,7 @@ describe.skipIf(chromiumFile === undefined)('a server with other settings', () =
     expect(await retry(demo).isDisabled()).toBe(true);
     server.gate.open();
     await server.line(server.stdout, /listens on/);
-    expect((await demo.answerTo(() => retry(demo).click())).match).toBe(true);
+    expect((await demo.responseTo(() => retry(demo).click())).match).toBe(true);
   });
 
   test('hides the controls of the advanced endpoint if that is disabled', async () => {

@@ -118,8 +118,12 @@ async function post(to: number | TestServer, key: string, sent: Sent = {}) {
     typeof to === 'number' ? [`https://localhost:${to}`, { dispatcher }] : [to.address, {}];
   const { method = 'POST', path = paths.match } = sent;
   const headers = { 'x-api-key': key, 'content-type': formType, ...sent.headers };
-  const answer = await request(url + path, { method, ...options, headers, body: sent.body ?? body });
-  return { status: answer.statusCode, headers: answer.headers, body: (await answer.body.json()) as Json };
+  const response = await request(url + path, { method, ...options, headers, body: sent.body ?? body });
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    body: (await response.body.json()) as Json,
+  };
 }
 
 const zeros = (bytes: number): Sent => ({ body: Buffer.alloc(bytes) });
@@ -187,18 +191,18 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
       [largestJson, asJson, 'invalid_json'],
       [largestJson + 1, asJson, 'body_too_large'],
     ] as const) {
-      const answer = await post(proxy.port, servers.key, { ...zeros(size), headers });
-      expect([size, answer.body.code]).toEqual([size, code]);
+      const response = await post(proxy.port, servers.key, { ...zeros(size), headers });
+      expect([size, response.body.code]).toEqual([size, code]);
       // The server responded, because the response has the key's rate limit.
-      expect(answer.headers).toHaveProperty('ratelimit');
+      expect(response.headers).toHaveProperty('ratelimit');
     }
   });
 
   test('forwards headers of 15 KiB, and the request id that both log', async () => {
     const headers = { 'x-long': 'x'.repeat(15 * 1024), 'x-request-id': 'not ours' };
-    const answer = await post(proxy.port, servers.key, { headers });
-    expect(answer.status).toBe(200);
-    expect(answer.body.request_id).toMatch(/^[0-9a-f]{32}$/);
+    const response = await post(proxy.port, servers.key, { headers });
+    expect(response.status).toBe(200);
+    expect(response.body.request_id).toMatch(/^[0-9a-f]{32}$/);
   });
 
   test.each([
@@ -213,11 +217,15 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
   ])('responds with a JSON problem for %s', async (_what, sent, status) => {
     const client = new RawClient(await connectTls(proxy.port, { servername: 'localhost' }));
     client.write(sent);
-    const answer = await client.answer();
+    const response = await client.response();
     client.leave();
-    expect([answer.status, answer.body.status, answer.body.type]).toEqual([status, status, 'about:blank']);
-    expect(answer.headers.get('content-type')).toBe('application/problem+json');
-    expect(answer.headers.get('strict-transport-security')).toContain('max-age=');
+    expect([response.status, response.body.status, response.body.type]).toEqual([
+      status,
+      status,
+      'about:blank',
+    ]);
+    expect(response.headers.get('content-type')).toBe('application/problem+json');
+    expect(response.headers.get('strict-transport-security')).toContain('max-age=');
   });
 
   test('buffers a slow sender: the server gets nothing until the body is complete', async () => {
@@ -230,7 +238,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
     expect((await post(proxy.port, servers.key)).status).toBe(200);
     expect(await received()).toEqual([0, 0]);
     client.write(body.subarray(50_000));
-    expect((await client.answer()).body).toMatchObject({ match: true });
+    expect((await client.response()).body).toMatchObject({ match: true });
     client.leave();
   });
 });
@@ -257,13 +265,17 @@ test.for([
 );
 
 /** Headers of every response to a page, whoever sends it. */
-function expectAnswered(answer: Awaited<ReturnType<typeof post>>, code: ErrorCode): void {
-  expect(answer.body).toMatchObject({ code, status: errorTable[code].status, title: errorTable[code].title });
-  expect(answer.body.type).toBe(problemTypes + code);
-  expect(answer.status).toBe(errorTable[code].status);
-  expect(answer.headers).toMatchObject({
+function expectProblemOf(response: Awaited<ReturnType<typeof post>>, code: ErrorCode): void {
+  expect(response.body).toMatchObject({
+    code,
+    status: errorTable[code].status,
+    title: errorTable[code].title,
+  });
+  expect(response.body.type).toBe(problemTypes + code);
+  expect(response.status).toBe(errorTable[code].status);
+  expect(response.headers).toMatchObject({
     'content-type': 'application/problem+json',
-    'x-request-id': answer.body.request_id,
+    'x-request-id': response.body.request_id,
     'access-control-allow-origin': asPage.origin,
     'strict-transport-security': expect.stringContaining('max-age='),
   });
@@ -319,18 +331,18 @@ test.for(samples)(
     const proxy = await start([servers.first, servers.second], []);
     onTestFinished(() => proxy.stop());
     const { port } = proxy;
-    const answer = await post(port, servers.key, ask);
-    expect(answer).toMatchObject({ status: 200, body: { match: true } });
-    expect(answer.headers['x-request-id']).toBe(answer.body.request_id);
-    expect(answer.headers['strict-transport-security']).toContain('max-age=');
-    expect(answer.headers['access-control-allow-origin']).toBe(asPage.origin);
+    const response = await post(port, servers.key, ask);
+    expect(response).toMatchObject({ status: 200, body: { match: true } });
+    expect(response.headers['x-request-id']).toBe(response.body.request_id);
+    expect(response.headers['strict-transport-security']).toContain('max-age=');
+    expect(response.headers['access-control-allow-origin']).toBe(asPage.origin);
 
     for (const [size, headers, code] of [
       [28 * MiB, {}, 'body_too_large'],
       [largestJson, asJson, 'invalid_json'],
     ] as const) {
       const refused = await post(port, servers.key, { ...zeros(size), headers: { ...headers, ...asPage } });
-      expectAnswered(refused, code);
+      expectProblemOf(refused, code);
     }
     // Whatever the client claims: the proxy appends 127.0.0.1, which is counted, and no other address.
     const heard = new Set<number>();
@@ -357,11 +369,11 @@ test.for(samples)('responds to pages itself if no server is up, or none responds
   const proxy = await start([server], [late]);
   onTestFinished(() => proxy.stop());
   server.gate.close();
-  expectAnswered(await post(proxy.port, server.key, ask), 'deadline_exceeded');
+  expectProblemOf(await post(proxy.port, server.key, ask), 'deadline_exceeded');
   await server.stop();
-  const answer = await post(proxy.port, server.key, ask);
-  expectAnswered(answer, 'not_ready');
-  expect(answer.headers).toMatchObject({
+  const response = await post(proxy.port, server.key, ask);
+  expectProblemOf(response, 'not_ready');
+  expect(response.headers).toMatchObject({
     'retry-after': '1',
     'access-control-expose-headers': own.headers['access-control-expose-headers'],
   });
@@ -384,7 +396,7 @@ test.for(samples.filter(({ crowded }) => crowded))(
     await client.until(() => client.text.includes('100 Continue'));
     const refused = await post(proxy.port, server.key, { headers: asPage });
     client.leave();
-    expectAnswered(refused, 'rate_limit_exceeded');
+    expectProblemOf(refused, 'rate_limit_exceeded');
     expect(refused.headers['retry-after']).toBe('1');
   },
 );

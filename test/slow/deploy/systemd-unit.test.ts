@@ -205,8 +205,8 @@ test.skipIf(!hasSystemd || !hasStrace)(
     const inject = ['-e', `trace=${denied}`, '-e', `inject=${denied}:error=EPERM`];
     const filter = ['strace', '-D', '-f', '-qq', '--seccomp-bpf', '-o', trace, ...inject];
     const server = await TestServer.start({ under: filter, env: { FACEMATCH_WORKERS: '2' } }, home);
-    const answers = await Promise.all(Array.from({ length: 8 }, () => server.match(twoPhotos())));
-    expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200));
+    const responses = await Promise.all(Array.from({ length: 8 }, () => server.match(twoPhotos())));
+    expect(responses.map(({ status }) => status)).toEqual(Array(8).fill(200));
     const key = home.key();
     await server.line(server.stderr, /the key file was reloaded/);
     expect((await server.match(twoPhotos(), { key })).status).toBe(200);

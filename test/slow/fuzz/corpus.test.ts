@@ -84,7 +84,7 @@ test.each([
     const facts = await reportOf('fuzz-server.mjs', '--hurry', ...which, ...(sanitized ? [] : ['--plain']));
     // Shows that it fuzzed: most of the requests got a response, some were abandoned, and all kinds of
     // rejections occurred.
-    expect(facts.answers).toBeGreaterThan(requests / 2);
+    expect(facts.responses).toBeGreaterThan(requests / 2);
     expect(facts.left).toBeGreaterThan(requests / 20);
     expect(Object.keys(facts.statuses)).toEqual(
       expect.arrayContaining(['200', '400', '401', '404', '405', '413', '415', '422']),

@@ -54,9 +54,9 @@ describe('facematch match with several candidates', () => {
   test("prints the server's response with --json", async () => {
     const { code, stdout } = await match('--json --threshold 99.9 1.jpg 2.jpg 3.jpg');
     expect(code).toBe(0);
-    const answer = JSON.parse(stdout);
-    expect(answer).toMatchObject({ threshold_percent: 99.9, accuracy_mode: 'fast', matches: 0 });
-    expect(answer.results.map(({ index, filename, match }: Json) => [index, filename, match])).toEqual([
+    const response = JSON.parse(stdout);
+    expect(response).toMatchObject({ threshold_percent: 99.9, accuracy_mode: 'fast', matches: 0 });
+    expect(response.results.map(({ index, filename, match }: Json) => [index, filename, match])).toEqual([
       [0, '2.jpg', false],
       [1, '3.jpg', false],
     ]);

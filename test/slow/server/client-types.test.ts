@@ -5,7 +5,7 @@ import type {
   EmbedFields,
   ErrorCode,
   ImageField,
-  MatchAnswer,
+  MatchResponse,
   PersonValues,
   Problem,
 } from 'facematch/client-types';
@@ -50,15 +50,15 @@ async function compile(program: string, module = 'nodenext', types = ''): Promis
 test('accepts real responses as values of the types', async () => {
   const server = await TestServer.forTest();
   const advanced = { path: paths.advanced };
-  const answers = [
-    ['MatchAnswer', await server.match({ ...twoPhotos(), colour: 'red' })],
-    ['ModelsAnswer', await server.getModels()],
+  const responses = [
+    ['MatchResponse', await server.match({ ...twoPhotos(), colour: 'red' })],
+    ['ModelsResponse', await server.getModels()],
     ["Problem<'missing_api_key'>", await server.match(twoPhotos(), { key: null })],
     ["Problem<'invalid_field'>", await server.match({ ...twoPhotos(), accuracy_mode: 'best' }, advanced)],
     ["Problem<'no_face_found'>", await server.match({ ...twoPhotos(), image2: await blank(64, 64, 'png') })],
     ['Problem', await server.match({ image1: samples.one })],
   ] as const;
-  const values = answers.map(
+  const values = responses.map(
     ([type, { body }], i) => `export const v${i}: f.${type} = ${JSON.stringify(body)};\n`,
   );
   const program = `import type * as f from 'facematch/client-types';\n${values.join('')}`;
@@ -84,12 +84,12 @@ test.each([
   ['./facematch.mjs', 'esnext'],
 ])('type-checks a program of %s (%s)', async (client, module) => {
   const program = `
-import { FacematchClient, FacematchError, type ManyAnswer, type MatchAnswer, type ImageBytes } from '${client}';
+import { FacematchClient, FacematchError, type ManyResponse, type MatchResponse, type ImageBytes } from '${client}';
 const client = new FacematchClient({ url: 'http://127.0.0.1:8080', key: 'fm' });
 export async function ask(one: ImageBytes, two: Uint8Array, signal?: AbortSignal): Promise<number> {
   try {
-    const answer: MatchAnswer = await client.match(one, two, { accuracy_mode: 'fast' }, { signal });
-    const many: ManyAnswer = await client.many(one, [two]);
+    const answer: MatchResponse = await client.match(one, two, { accuracy_mode: 'fast' }, { signal });
+    const many: ManyResponse = await client.many(one, [two]);
     return answer.confidence_percent + many.matches;
   } catch (error) {
     if (error instanceof FacematchError && error.problem?.code === 'image_too_large') return error.problem.limit_bytes;
@@ -125,7 +125,7 @@ test("exports no code to import, and the OpenAPI document under the package's na
  * the document.
  */
 test('has the same types as the server', () => {
-  expectTypeOf<Match>().toExtend<MatchAnswer>();
+  expectTypeOf<Match>().toExtend<MatchResponse>();
   expectTypeOf<ErrorCode>().toEqualTypeOf<OwnErrorCode>();
   type AllFields = Omit<AdvancedMatchFields, ImageField> & Omit<EmbedFields, 'image'> & PersonValues;
   expectTypeOf<{ [Name in keyof AllFields]-?: AllFields[Name] }>().toEqualTypeOf<MatchOptions>();

@@ -7,15 +7,14 @@ import { endpointIds } from '../../../src/config/config.ts';
 import { projectPath } from '../../../src/config/paths.ts';
 import { execute, run } from '../../server/support/cli.ts';
 import {
-  type Answer,
   type Fields,
   type Json,
   lasting,
   paths,
+  type TestResponse,
   twoPhotos,
 } from '../../server/support/client.ts';
 import {
-  answer,
   askNode,
   askPython,
   example,
@@ -28,6 +27,7 @@ import {
   proxy,
   python,
   reset,
+  respondOnce,
   shell,
   type Way,
 } from '../../server/support/client-programs.ts';
@@ -55,7 +55,7 @@ const nowhere = 'http://127.0.0.1:2';
 const { 'one.jpg': one, 'two.jpg': two } = images;
 
 /** Returns how often the server responded to a match with each code while `act` ran. */
-async function answeredDuring(act: () => Promise<unknown>): Promise<Record<string, number>> {
+async function requestsDuring(act: () => Promise<unknown>): Promise<Record<string, number>> {
   const counts = async () => {
     const series = /^facematch_requests_total\{route="match",.*code="(\w+)".*\} (\d+)$/gm;
     return [...(await server.metrics()).matchAll(series)].map(([, code, count]) => [code!, count!] as const);
@@ -70,7 +70,7 @@ const rejections = (code: string) => `facematch_rejections_total{reason="load",c
 
 describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passing }) => {
   test('reports an invalid key, and sends one request', async () => {
-    const counts = await answeredDuring(async () => {
+    const counts = await requestsDuring(async () => {
       const failure = await ask('two.jpg', way({ key: 'fm_wrong' }));
       expect(failure).toMatchObject({ status: 401, code: 'invalid_api_key' });
       const id = /\d{3} \w+: .*\(request_id (\w{26})\)/.exec(failure.error)![1]!;
@@ -85,7 +85,7 @@ describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passin
       if (count === 1) await server.match({}, { key: keys.poor });
       return false;
     });
-    const counts = await answeredDuring(async () => {
+    const counts = await requestsDuring(async () => {
       expect(await ask('two.jpg', way({ url: through.url, key: keys.poor }))).toMatchObject({ match: true });
     });
     through.close();
@@ -95,7 +95,7 @@ describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passin
   test('does not wait if Retry-After is more than a minute', async () => {
     // Takes the token, unless it is gone.
     await server.match({}, { key: keys.poorest });
-    const counts = await answeredDuring(async () => {
+    const counts = await requestsDuring(async () => {
       const failure = await ask('two.jpg', way({ key: keys.poorest }));
       expect(failure).toMatchObject({ status: 429, code: 'rate_limit_exceeded' });
       expect(failure.wait_s ?? 61).toBeGreaterThan(60);
@@ -136,7 +136,7 @@ describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passin
     [200, 'OK'],
   ])('treats %i of a gateway as no response', async (status, rest) => {
     const head = `HTTP/1.1 ${status} ${rest}\r\ncontent-length: 4\r\nconnection: close\r\n\r\n`;
-    const gateway = await proxy(server.port, (socket) => answer(socket, `${head}Oops`));
+    const gateway = await proxy(server.port, (socket) => respondOnce(socket, `${head}Oops`));
     const failure = await ask('two.jpg', way({ url: gateway.url }));
     gateway.close();
     expect(failure).toMatchObject({ status });
@@ -148,13 +148,13 @@ describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passin
 /** A request to the server, and the call in both languages. */
 interface Call {
   what: string;
-  asked: () => Promise<Answer>;
+  asked: () => Promise<TestResponse>;
   node: (client: FacematchClient) => Promise<unknown>;
   /** Undefined if only the client for Node has it. */
   python?: string;
   way?: Partial<Way>;
   /** The parts that both responses must share; by default all but ids and times. */
-  of?: (answer: Json) => unknown;
+  of?: (respondOnce: Json) => unknown;
 }
 
 const many = [new File([two], oddName), new File([images['none.txt']], 'none.txt'), two];
@@ -164,7 +164,7 @@ const chosen = { accuracy_mode: 'fast', image1_face_index: '0', auto_pair_best: 
 const controls = { accuracy_mode: 'fast', image1_face_index: 0, auto_pair_best: false } as const;
 const ofTwo = (path: string, fields: Fields = {}) =>
   server.match({ image1: one, image2: two, ...fields }, { path });
-const question = await server.embeddingsQuestion(one);
+const question = await server.embeddingsRequest(one);
 question.candidates[1].id = 'é';
 writeFileSync(join(folder, 'question.json'), JSON.stringify(question));
 
@@ -302,7 +302,7 @@ describe('the client for Node', () => {
     [{ uri: 'one.jpg' }, /^image1 is an object/],
   ])('%o for an image is a TypeError, and nothing is sent', async (given, message) => {
     for (const json of [false, true]) {
-      const counts = await answeredDuring(async () => {
+      const counts = await requestsDuring(async () => {
         const client = new FacematchClient({ ...way(), json });
         await expect(client.match(given as Buffer, two)).rejects.toThrow(message);
         await expect(client.many(one, [given as Buffer])).rejects.toThrow(TypeError);
@@ -361,11 +361,11 @@ describe('the client for Node', () => {
     const ask = (FACEMATCH_KEY: string, FACEMATCH_URL = server.address) =>
       run(join(place, 'program.mjs'), [], place, { FACEMATCH_URL, FACEMATCH_KEY });
     const all = [ask(server.key), ask('fm_wrong'), ask(server.key, nowhere)] as const;
-    const [answered, refused, down] = await Promise.all(all);
-    expect(answered.stderr).toBe('');
-    expect(answered.stdout).toMatch(/^true [\d.]+\n\[ true, false \]\n$/);
+    const [succeeded, refused, down] = await Promise.all(all);
+    expect(succeeded.stderr).toBe('');
+    expect(succeeded.stdout).toMatch(/^true [\d.]+\n\[ true, false \]\n$/);
     expect(refused.stderr).toMatch(/^401 invalid_api_key: The key is unknown.*\n$/);
-    expect(down.stderr).toBe(`no answer from ${nowhere}/API/v1.0: connect ECONNREFUSED 127.0.0.1:2\n`);
+    expect(down.stderr).toBe(`no response from ${nowhere}/API/v1.0: connect ECONNREFUSED 127.0.0.1:2\n`);
   });
 });
 
@@ -381,7 +381,7 @@ describe.skipIf(!hasPython)('the client for Python', () => {
     expect(stderr).toBe('');
     expect(stdout).toMatch(/^True [\d.]+\ntwo\.jpg True\nthree\.jpg False\n$/);
     const down = await python(['-c', example('python')], way({ url: nowhere }));
-    expect(down.stdout).toMatch(/^no answer from http:.*Connection refused\n$/);
+    expect(down.stdout).toMatch(/^no response from http:.*Connection refused\n$/);
   });
 
   test('runs in threads of asyncio, as docs/clients/README.md shows', async () => {
@@ -413,7 +413,7 @@ describe.skipIf(!hasCurl)('match.sh', () => {
     ['a file that is not there', 'one.jpg nowhere.jpg', {}, /nowhere\.jpg/],
     ['no address', 'one.jpg two.jpg', { url: 'nowhere' }, /^error: ./],
   ])('sends no request with %s, and says why', async (_what, args, other, words) => {
-    const counts = await answeredDuring(async () => {
+    const counts = await requestsDuring(async () => {
       const { code, stdout, stderr } = await shell(args.split(' '), way(other));
       expect([code, stdout]).toEqual([2, '']);
       expect(stderr).toMatch(words);

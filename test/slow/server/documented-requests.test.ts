@@ -60,7 +60,7 @@ for (const [name, number] of Object.entries(photos)) {
   mkdirSync(dirname(join(folder, name)), { recursive: true });
   await sharp(sample(number)).toFile(join(folder, name));
 }
-const question = await server.embeddingsQuestion(sample(1));
+const question = await server.embeddingsRequest(sample(1));
 writeFileSync(join(folder, 'embeddings.json'), JSON.stringify(question));
 
 /** Runs a line with the server's URLs instead of those on the pages. */
@@ -129,9 +129,9 @@ test.each(samples)('runs $operationId with $label, as the OpenAPI document shows
   }[sample.lang]!;
   // The API's page is too long for a pipe.
   const { code, stderr } = await run(`${line} > answer`);
-  const answer = readFileSync(join(folder, 'answer'), 'utf8');
-  expect(code, `${answer}\n${stderr}`).toBe(0);
-  expect(answer.slice(0, 100)).not.toMatch(/^{"type":/);
+  const response = readFileSync(join(folder, 'answer'), 'utf8');
+  expect(code, `${response}\n${stderr}`).toBe(0);
+  expect(response.slice(0, 100)).not.toMatch(/^{"type":/);
 });
 
 test.each(commands)('runs $line ($file)', async ({ line }) => {

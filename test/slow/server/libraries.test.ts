@@ -67,7 +67,7 @@ describe('the keep-alive timeout', () => {
     const server = await TestServer.forTest({ env: { FACEMATCH_HTTP: 'node', FACEMATCH_KEEP_ALIVE_S: '2' } });
     const client = new RawClient(server.port);
     client.write(server.getHead());
-    expect((await client.answer()).headers.get('keep-alive')).toBe('timeout=2');
+    expect((await client.response()).headers.get('keep-alive')).toBe('timeout=2');
     await client.closed;
   });
 

@@ -126,12 +126,12 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
     // This server has not seen it, and asks.
     const client = new RawClient(b.port);
     client.write(b.lengthHead(Number(length), { 'x-api-key': early }));
-    const refused = await client.answer();
+    const refused = await client.response();
     expectProblem(refused, 'rate_limit_exceeded');
     expect(refused.headers.get('retry-after')).toBe('1000');
     expect(refused.headers.get('ratelimit')).toBe('"default";r=0;t=1000');
     client.write(Buffer.concat([photoForm(), b.photoRequest()]));
-    expect((await client.answers(2)).map(({ status }) => status)).toEqual([429, 200]);
+    expect((await client.responses(2)).map(({ status }) => status)).toEqual([429, 200]);
     client.leave();
   });
 
@@ -256,7 +256,7 @@ describe.skipIf(!redisInstalled)('an unavailable Redis', () => {
       client.write(whole.subarray(0, 70_000));
       await server.metricBecomes(up, 0);
       client.write(whole.subarray(70_000));
-      expect(await client.answer()).toMatchObject({ status: 200, body: { match: true } });
+      expect(await client.response()).toMatchObject({ status: 200, body: { match: true } });
     });
 
     test('rejects a body when the memory for bodies is exhausted, and releases it', async () => {
@@ -265,7 +265,7 @@ describe.skipIf(!redisInstalled)('an unavailable Redis', () => {
       const refused = await server.sendRaw(whole.subarray(0, -1000));
       expect(refused).toMatchObject({ status: 503, body: { code: 'overloaded' } });
       client.write(whole.subarray(-1000));
-      expect((await client.answer()).status).toBe(200);
+      expect((await client.response()).status).toBe(200);
       await uploaded(server, 0);
     });
 

@@ -47,7 +47,7 @@ const together: Record<string, Record<string, string>> = {
   keep_alive_s: { FACEMATCH_HTTP: 'node' },
 };
 
-async function answerWith(env: Record<string, string>): Promise<200 | string> {
+async function statusWith(env: Record<string, string>): Promise<200 | string> {
   const { status, body } = await (await TestServer.forTest({ env })).match(fields);
   return status === 200 ? status : body.code;
 }
@@ -69,7 +69,7 @@ test.each(ends.filter(({ alone }) => alone))(
   'works with $name at $value',
   { timeout: 300_000 },
   async ({ name, value, outcome }) => {
-    expect(outcome).toContain(await answerWith({ ...together[name], [variableOf(name)]: value }));
+    expect(outcome).toContain(await statusWith({ ...together[name], [variableOf(name)]: value }));
   },
 );
 
@@ -77,7 +77,7 @@ test('works with all others at their minimum', async () => {
   const others = ranges.filter(({ name }) => !(name in smallest) && name !== 'keep_alive_s');
   expect(others.length).toBeGreaterThan(8);
   const env = Object.fromEntries(others.map(({ name, least }) => [variableOf(name), least]));
-  expect(await answerWith(env)).toBe(200);
+  expect(await statusWith(env)).toBe(200);
 });
 
 test('works with all others at their maximum, and a body of unknown length larger than any kept memory', async () => {
@@ -92,6 +92,6 @@ test('works with all others at their maximum, and a body of unknown length large
   const body = formBytes({ image1: Buffer.alloc(100 * 1024 * 1024), image2: 'x' });
   for (let at = 0; at < body.length; at += 65_536) client.write(chunk(body.subarray(at, at + 65_536)));
   client.write(lastChunk);
-  expect((await client.answer()).body).toMatchObject({ code: 'unsupported_image_format', field: 'image1' });
+  expect((await client.response()).body).toMatchObject({ code: 'unsupported_image_format', field: 'image1' });
   client.socket.destroy();
 });

@@ -30,8 +30,8 @@ test('verifies a person with the client for Node, and does not send a used chall
   const client = new FacematchClient(way);
   const { challenge, steps } = await client.challenge();
   const frames: Buffer[] = await turnedFrames(posesOf(steps));
-  const answer = await client.live(challenge, frames, [reference], { threshold_percent: 60 });
-  expect(answer).toMatchObject({ verified: true, live_reasons: [], threshold_percent: 60 });
+  const response = await client.live(challenge, frames, [reference], { threshold_percent: 60 });
+  expect(response).toMatchObject({ verified: true, live_reasons: [], threshold_percent: 60 });
   const again = client.live(challenge, frames, [reference]);
   await expect(again).rejects.toThrow(FacematchError);
   await expect(again).rejects.toMatchObject({ code: 'invalid_challenge', problem: { reason: 'used' } });
@@ -40,8 +40,8 @@ test('verifies a person with the client for Node, and does not send a used chall
 test.skipIf(!hasPython)('verifies a person with the client for Python', async () => {
   const { challenge, steps } = await askPython('client.challenge()', way);
   const frames = JSON.stringify(await writeFrames(steps));
-  const answer = await askPython(`client.live("${challenge}", ${frames}, ["reference.jpg"])`, way);
-  expect(answer).toMatchObject({ verified: true, live: true });
+  const response = await askPython(`client.live("${challenge}", ${frames}, ["reference.jpg"])`, way);
+  expect(response).toMatchObject({ verified: true, live: true });
 });
 
 test.skipIf(!hasCurl)(

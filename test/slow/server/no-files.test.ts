@@ -83,9 +83,9 @@ beforeAll(async () => {
     },
   ];
   for (let round = 0; round < rounds; round++) {
-    const answers = await Promise.all(kinds.map((kind) => kind()));
-    for (const answer of answers) {
-      if (answer) statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
+    const responses = await Promise.all(kinds.map((kind) => kind()));
+    for (const response of responses) {
+      if (response) statuses[response.status] = (statuses[response.status] ?? 0) + 1;
     }
     // A body for which other servers would use a temporary file.
     if (round % 10 === 0) await server.match({ image1: large, image2: samples.one });

@@ -88,7 +88,7 @@ describe('shutdown', () => {
     // An idle keep-alive connection does not delay it.
     const client = new RawClient(server.port);
     client.write(server.getHead());
-    await client.answer();
+    await client.response();
     server.child.kill(signal);
     expect(await server.ended).toEqual({ code: 0, signal: null });
     await client.closed;
@@ -101,7 +101,7 @@ describe('shutdown', () => {
     const kept = asked.map((path) => ({ path, client: new RawClient(server.port) }));
     for (const { client } of kept) {
       client.write(server.getHead());
-      await client.answer();
+      await client.response();
     }
     const running = server.match(twoPhotos());
     await server.metricBecomes('facematch_workers_busy', 1);
@@ -114,7 +114,7 @@ describe('shutdown', () => {
     const codes = ['shutting_down', 'not_found', 'method_not_allowed'];
     for (const [at, { path, client }] of kept.entries()) {
       client.write(server.getHead(path));
-      const refused = (await client.answers(2))[1]!;
+      const refused = (await client.responses(2))[1]!;
       expect(refused.body.code).toBe(codes[at]);
       expect(refused.headers.get('connection')).toBe('close');
       await client.closed;
@@ -221,7 +221,7 @@ test('serves and shuts down with output to a full disk', async () => {
   closeSync(full);
   const status = (url: string, init?: RequestInit) =>
     fetch(`http://127.0.0.1:${url}`, init).then(
-      (answer) => answer.status,
+      (response) => response.status,
       () => 0,
     );
   await expect.poll(() => status(`${admin}/readyz`)).toBe(200);
@@ -242,7 +242,7 @@ test('serves and shuts down while the reader of its log is paused', async () => 
   for (let round = 0; round < 80; round++) {
     const client = new RawClient(server.port);
     client.write(request.repeat(100));
-    await client.answers(100);
+    await client.responses(100);
     client.socket.destroy();
   }
   const { body } = await server.match(twoPhotos());

@@ -22,8 +22,8 @@ const sticky = (number: number) => Buffer.concat([samples.one, Buffer.from(`STUC
 const detect = (image: Buffer) => server.match({ image }, { path: paths.detect });
 const stuck = (count: number) => server.metricBecomes('facematch_workers_stuck', count);
 const workers = (count: number) => server.metricBecomes('facematch_workers', count);
-const deadlines = (answers: readonly { status: number }[]) =>
-  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 504));
+const deadlines = (responses: readonly { status: number }[]) =>
+  expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 504));
 
 describe('a worker that is stuck in a native call', () => {
   test('is replaced after the timeout, and its image is rejected from then on', async () => {

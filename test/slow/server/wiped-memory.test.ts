@@ -143,7 +143,7 @@ describe.each([...new Set([transport, 'node'])])('on %s', (FACEMATCH_HTTP) => {
         // It must be there before it is wiped, or a count of 0 would prove nothing.
         await expect.poll(unwiped).toBeGreaterThan(repeats);
         client.leave();
-      } else expect((await client.answer()).status).toBe(status);
+      } else expect((await client.response()).status).toBe(status);
       const decrypted = 'FACEMATCH_TLS_CERT' in env ? decrypted_bytes : 0;
       const read = FACEMATCH_HTTP === 'uws' ? (status === 401 ? receiveBuffer_bytes : 0) : packet_bytes;
       const most = (text_bytes + decrypted + read) / needles[0]!.length;

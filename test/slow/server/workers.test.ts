@@ -7,7 +7,7 @@ import type { WorkerJobs } from '../../../src/endpoints/worker-jobs.ts';
 import { loadPack } from '../../../src/engine/load-addon.ts';
 import type { Pool as PoolClass } from '../../../src/engine/pool.ts';
 import { analyseOptions, blank, manifest, pack, samples } from '../../fixtures/images.ts';
-import { type Answer, expectProblem, RawClient, twoPhotos } from '../../server/support/client.ts';
+import { expectProblem, RawClient, type TestResponse, twoPhotos } from '../../server/support/client.ts';
 import { Home, pause, readiness, TestServer } from '../../server/support/server.ts';
 
 /** Workers that are busy, and workers that die. The gate holds them at the addon as long as a test needs. */
@@ -35,7 +35,8 @@ afterEach(async () => {
 const busy = (workers: number) => server.metricBecomes('facematch_workers_busy', workers);
 const waiting = (requests: number) => server.metricBecomes('facematch_queue_depth', requests);
 const ask = (key = server.key) => server.match(twoPhotos(), { key });
-const codes = (answers: readonly Answer[]) => answers.map(({ status, body }) => body.code ?? status);
+const codes = (responses: readonly TestResponse[]) =>
+  responses.map(({ status, body }) => body.code ?? status);
 
 /**
  * Two requests run and two wait; the returned function lets them continue and resolves to the codes of all.
@@ -74,7 +75,7 @@ describe('a full queue', () => {
     await server.metricBecomes('facematch_requests_in_flight', 1);
     const served = await fill();
     late.write(bytes.subarray(-1000));
-    expect((await late.answer()).body).toMatchObject({ status: 503, code: 'overloaded' });
+    expect((await late.received()).body).toMatchObject({ status: 503, code: 'overloaded' });
     expect(await served()).toEqual(allServed);
   });
 
@@ -135,8 +136,8 @@ test('responds 500 without internals only to the request of a worker that dies',
   expect(JSON.stringify(dead.body)).not.toMatch(/worker|exit|terminat/i);
   await server.metricBecomes('facematch_worker_replacements_total', 1);
   gate.open();
-  const answers = await Promise.all([...running, queued]);
-  expect(codes(answers).sort()).toEqual([200, 200, 'internal_error']);
+  const responses = await Promise.all([...running, queued]);
+  expect(codes(responses).sort()).toEqual([200, 200, 'internal_error']);
   const told = server.stderr.map((line) => JSON.parse(line));
   const ofDead = told.filter(({ request_id }) => request_id === dead.body.request_id);
   const fault = expect.stringMatching(/exited/);

@@ -103,17 +103,16 @@ export class DemoPage {
   }
 
   /** Performs an action that sends a request, and resolves to the response's body once the page shows it. */
-  async answerTo(act: () => Promise<unknown>): Promise<Json> {
-    const response = this.page.waitForResponse((answer) => answer.request().method() === 'POST');
+  async responseTo(act: () => Promise<unknown>): Promise<Json> {
+    const response = this.page.waitForResponse((received) => received.request().method() === 'POST');
     await act();
-    const answer = await response;
-    const body = await answer.json();
+    const body = await (await response).json();
     await this.page.locator('#outcome[aria-busy="false"]').waitFor();
     return body;
   }
 
   compare(): Promise<Json> {
-    return this.answerTo(() => this.page.getByRole('button', { name: 'Compare', exact: true }).click());
+    return this.responseTo(() => this.page.getByRole('button', { name: 'Compare', exact: true }).click());
   }
 
   /**

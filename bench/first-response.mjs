@@ -1,5 +1,5 @@
 // Measures the time from `git clone` to the first answer.
-//   node bench/first-answer.mjs [--fresh [--suite bookworm] [--node 24] [--arch arm64]]
+//   node bench/first-response.mjs [--fresh [--suite bookworm] [--node 24] [--arch arm64]]
 // Clones the last commit into a new folder and runs `npm run demo` there.
 //   --fresh  in a Debian of its own with only Node, npm and git, as root: Debian packages, npm packages and the model pack are
 //            downloaded as on a new machine. Creating the Debian is not counted.
@@ -34,7 +34,7 @@ function run([command, ...args], { env = process.env } = {}) {
   return stdout;
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'facematch-first-answer-'));
+const folder = mkdtempSync(join(tmpdir(), 'facematch-first-response-'));
 try {
   let place = { home: folder, origin: `file://${root}`, wrap: (command) => command, env: process.env };
   if (fresh) {

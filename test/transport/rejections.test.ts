@@ -72,8 +72,8 @@ describe('a key', () => {
   test.each(endpoints.filter(({ scope }) => scope !== 'none' && scope !== 'any'))(
     'needs its scope for $path',
     async ({ method, path, scope }) => {
-      const answer = await server.send({ method, path, key: without.get(scope)! });
-      expectProblem(answer, 'forbidden_scope', { required_scope: scope });
+      const response = await server.send({ method, path, key: without.get(scope)! });
+      expectProblem(response, 'forbidden_scope', { required_scope: scope });
     },
   );
 
@@ -85,9 +85,9 @@ describe('a key', () => {
     ];
     const details = new Set<string>();
     for (const key of wrong) {
-      const answer = await server.getModels({ key: Buffer.from(key).toString('latin1') });
-      expectProblem(answer, 'invalid_api_key');
-      details.add(answer.body.detail);
+      const response = await server.getModels({ key: Buffer.from(key).toString('latin1') });
+      expectProblem(response, 'invalid_api_key');
+      details.add(response.body.detail);
     }
     expect(details.size).toBe(1);
   });
@@ -108,8 +108,8 @@ describe('body sizes', () => {
     const frame = formBytes({ filler: '' });
     const body = formBytes({ filler: 'x'.repeat(maxBody - frame.length) });
     expect(body.length).toBe(maxBody);
-    const answer = await server.send({ body, headers: { 'content-type': formType } });
-    expectProblem(answer, 'missing_field', { field: 'image1' });
+    const response = await server.send({ body, headers: { 'content-type': formType } });
+    expectProblem(response, 'missing_field', { field: 'image1' });
   });
 
   test('allows a JSON body a third more, plus 64 KiB, so that the same images fit', async () => {
@@ -127,7 +127,7 @@ describe('body sizes', () => {
     client.write(server.chunkedHead());
     client.write(chunk(image(maxBody)));
     client.write(chunk(image(1)));
-    expectProblem(await client.answer(), 'body_too_large', { limit_bytes: maxBody });
+    expectProblem(await client.response(), 'body_too_large', { limit_bytes: maxBody });
     client.write(lastChunk);
     await client.closed;
   });
@@ -145,7 +145,7 @@ test.each<[what: string, headers: Record<string, string | undefined>, problem: o
 test('ends a search that takes too long, and reports it', async () => {
   const impatient = await TestServer.forTest({ env: { FACEMATCH_IMAGE_TIMEOUT_MS: '30' } });
   const image1 = await blank(900, 900, 'png');
-  const answer = await impatient.match({ image1, image2: image1 });
+  const response = await impatient.match({ image1, image2: image1 });
   const detail = expect.stringMatching(/The search for faces in image1 and image2 reached its time limit/);
-  expectProblem(answer, 'no_face_found', { detail });
+  expectProblem(response, 'no_face_found', { detail });
 });
