@@ -88,7 +88,7 @@ export function readPeople(
   name: string,
   folder: string,
   groupings?: readonly Grouping[],
-  missing: 'refused' | 'kept' = 'refused',
+  missing: 'rejected' | 'kept' = 'rejected',
 ): PersonImage[] {
   const files = imagesBelow(folder);
   const list = readList(folder);
@@ -179,7 +179,7 @@ function labelsOf(columns: readonly string[]): string[] {
  * Finds a listed image: returns its path within the folder, or undefined if it is outside. Throws an Error
  * with the line.
  */
-function finder(folder: string, list: string, files: readonly string[], missing: 'refused' | 'kept') {
+function finder(folder: string, list: string, files: readonly string[], missing: 'rejected' | 'kept') {
   const known = new Set(files);
   const left = new Set(files);
   return (listed: string, line: number): string | undefined => {

@@ -120,7 +120,7 @@ export function judgeForeign(
   return counts.flatMap((photos) => {
     const people = peopleOf(set, photos);
     const shift = calibration.shift(1, photos - 1);
-    let [sets, own_refused, foreign_told] = [0, 0, 0];
+    let [sets, own_rejected, foreign_detected] = [0, 0, 0];
     for (const [i, person] of people.entries()) {
       for (const turn of person.keys()) {
         // It is another person each time.
@@ -136,13 +136,13 @@ export function judgeForeign(
           side.map(({ agreement }) => calibration.assess(agreement! - shift, 1).confidence_percent >= least),
         );
         sets++;
-        if (ownAgrees!.includes(false)) own_refused++;
-        if (!mixedAgrees!.at(-1)) foreign_told++;
+        if (ownAgrees!.includes(false)) own_rejected++;
+        if (!mixedAgrees!.at(-1)) foreign_detected++;
       }
     }
     // For sets of that many photos: the share of one person's sets that are rejected, and of sets with
     // another person's photo in which it is detected.
-    const shares = { own_refused: own_refused / sets, foreign_told: foreign_told / sets };
+    const shares = { own_rejected: own_rejected / sets, foreign_detected: foreign_detected / sets };
     return sets === 0 ? [] : [{ photos, sets, ...shares }];
   });
 }

@@ -87,7 +87,7 @@ const kinds = {
       Buffer.concat(Array.from({ length: 4 }, () => head(world, {}, random.pick(pipelinable)))),
     4,
   ],
-  refused_then_valid: [
+  rejected_then_valid: [
     0.5,
     (random, world) =>
       Buffer.concat([

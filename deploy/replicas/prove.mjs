@@ -145,7 +145,7 @@ async function proveLimit([way, turns]) {
   claims.push(
     claim(
       `forms ${way}, key of ${limits.rate}/s and burst ${limits.burst}: not exceeded, nothing lost`,
-      `${admitted} of ${sent} admitted in ${lasted_s.toFixed(2)} s, where ${allowed.toFixed(1)} may be; ${alone} by a replica alone; ${others} neither admitted nor refused`,
+      `${admitted} of ${sent} admitted in ${lasted_s.toFixed(2)} s, where ${allowed.toFixed(1)} may be; ${alone} by a replica alone; ${others} neither admitted nor rejected`,
       'no more than may be; 0',
       // A bucket counts a token that is short by rounding as a whole one.
       admitted - alone <= allowed + 1e-6 && admitted > alone && others === 0,
@@ -178,7 +178,7 @@ async function under(what, steps) {
   claims.push(
     claim(
       `requests lost while ${what}`,
-      `${sent - responses.length} of ${sent} without an answer, ${failed.length} answered other than 200${statuses}, ${stray} with another's id`,
+      `${sent - responses.length} of ${sent} without a response, ${failed.length} with another status than 200${statuses}, ${stray} with another's id`,
       '0, 0 and 0',
       sent > 0 && sent === responses.length && lost === 0 && failed.length === 0 && stray === 0,
     ),

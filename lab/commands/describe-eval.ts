@@ -95,8 +95,8 @@ function describePhotos({ set, searched, rows, foreign }: NonNullable<Results['p
       ]),
     ),
     ...foreign.map(
-      ({ photos, sets, own_refused, foreign_told }) =>
-        `Of ${countText(sets)} sets of ${photos} photos of one person ${percentText(own_refused)} are rejected (photos_disagree, below ${defaults.min_agreement_percent}); with a photo of somebody else, it is named in ${percentText(foreign_told)}.`,
+      ({ photos, sets, own_rejected, foreign_detected }) =>
+        `Of ${countText(sets)} sets of ${photos} photos of one person ${percentText(own_rejected)} are rejected (photos_disagree, below ${defaults.min_agreement_percent}); with a photo of somebody else, it is named in ${percentText(foreign_detected)}.`,
     ),
   ].join('\n');
 }

@@ -75,7 +75,7 @@ async function runEval(args: SetArgument[], options: EvalOptions, command: Comma
     const { evaluateAttacks } = await import('./eval-attacks.ts');
     return evaluateAttacks(options.attacks, options);
   }
-  refuseWhatDoesNotGoTogether(args, options, command);
+  rejectConflictingOptions(args, options, command);
   const sets = args.map(({ name, pairsFile, folder = options.images }) => {
     if (folder !== undefined) return { name, pairsFile, folder };
     return command.error(
@@ -86,7 +86,7 @@ async function runEval(args: SetArgument[], options: EvalOptions, command: Comma
   return evaluateSets(sets, options);
 }
 
-function refuseWhatDoesNotGoTogether(args: SetArgument[], options: EvalOptions, command: Command): void {
+function rejectConflictingOptions(args: SetArgument[], options: EvalOptions, command: Command): void {
   const { people = [], groups, samePersonAbove, photos, searched } = options;
   if (args.length + people.length === 0)
     command.error('error: give a list of pairs, or --people NAME=DIR, or --attacks DIR');

@@ -116,8 +116,8 @@ describe('an embedder', () => {
   test('is rejected by its shapes if it has an image’s size or several vectors', () => {
     const heads = ['a', 'b'].map((name) => ({ name, stride: 56, each: 1, columns: 64 }));
     const file = detectorNet(heads, { sides: [112, 112] });
-    const refused = () => describeEmbedder(file, { output: undefined, preprocessing: undefined });
-    expect(refused).toThrow(/"a" 4×64, "b" 4×64\. Choose one with --embedder-output/);
+    const rejected = () => describeEmbedder(file, { output: undefined, preprocessing: undefined });
+    expect(rejected).toThrow(/"a" 4×64, "b" 4×64\. Choose one with --embedder-output/);
     const wide = detectorNet(heads, { sides: [112, 224] });
     expect(() => describeEmbedder(wide, { output: 'a', preprocessing: undefined })).toThrow('must be square');
   });

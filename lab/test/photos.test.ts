@@ -121,8 +121,8 @@ describe('several photos of people', () => {
     const [three, ...more] = judgeForeign(set, 3, judge, 30);
     expect(more).toEqual([]);
     expect(three).toMatchObject({ photos: 3, sets: 520 });
-    expect(three!.foreign_told).toBeGreaterThan(0.5);
-    expect(three!.own_refused).toBeLessThan(three!.foreign_told / 2);
+    expect(three!.foreign_detected).toBeGreaterThan(0.5);
+    expect(three!.own_rejected).toBeLessThan(three!.foreign_detected / 2);
   });
 
   test('compare two people who share a label', () => {

@@ -112,7 +112,7 @@ export class Gate {
 }
 
 /** Reason for not admitting a request; undefined if it is admitted. */
-type Refused = Problem | undefined;
+type Rejection = Problem | undefined;
 
 /**
  * What one request costs its key: tokens, and one of the key's running requests. On admission it takes a
@@ -146,7 +146,7 @@ export class QuotaUse {
    * walking the stack would cost a tenth of a rejection. Returns a promise only when a shared limiter asks
    * Redis.
    */
-  admit(scope: Scope | 'any', tokens: number, now_ms = Date.now()): Refused | Promise<Refused> {
+  admit(scope: Scope | 'any', tokens: number, now_ms = Date.now()): Rejection | Promise<Rejection> {
     const { keys, callers } = this.#gate;
     const presented = presentedKey(this.#sender.headers);
     // A request without a key is not a guess, so failed authentications do not limit it.
@@ -172,7 +172,7 @@ export class QuotaUse {
     return this.#settle(key, admission, price);
   }
 
-  #settle(key: ApiKey, { admitted, rate }: Admission, price: number): Refused {
+  #settle(key: ApiKey, { admitted, rate }: Admission, price: number): Rejection {
     this.#rate = rate;
     if (!admitted) {
       this.retry_s = rate.reset_seconds;

@@ -230,10 +230,10 @@ export class FacematchClient {
         if (!(error instanceof FacematchError) || retry >= this.#retries) throw error;
         const mayPass = error.code === 'network' ? again === passing : again.has(error.status ?? 0);
         if (!mayPass) throw error;
-        // A retry before Retry-After would be refused again.
+        // A retry before Retry-After would be rejected again.
         if ((error.retryAfter_ms ?? 0) > this.#maxWait_ms) throw error;
         const wait_ms = error.retryAfter_ms ?? Math.min(500 * 2 ** retry, this.#maxWait_ms);
-        // Up to a second of jitter, so that clients refused together do not retry together.
+        // Up to a second of jitter, so that clients rejected together do not retry together.
         await sleep(wait_ms + 1000 * Math.random(), signal);
       }
     }
@@ -275,7 +275,7 @@ export class FacematchClient {
     }
     const value = parsed(text);
     if ((response.status === 200 || response.status === 201) && value !== undefined) return value;
-    throw refusal(response, value, text);
+    throw errorOf(response, value, text);
   }
 }
 
@@ -371,7 +371,7 @@ function parsed(text: string): object | undefined {
   }
 }
 
-function refusal({ status, headers }: Response, value: object | undefined, text: string): FacematchError {
+function errorOf({ status, headers }: Response, value: object | undefined, text: string): FacematchError {
   const wait = headers.get('retry-after') ?? '';
   const retryAfter_ms = /^\d+$/.test(wait) ? 1000 * Number(wait) : undefined;
   if (value === undefined || !('code' in value) || typeof value.code !== 'string')

@@ -273,15 +273,15 @@ function readVectors(
 /** Decodes base64. Throws Problem invalid_embedding unless it is a unit vector with that many dimensions. */
 function readVector(base64: string, dimensions: number, field: string): Float32Array {
   const bytes = Buffer.from(base64, 'base64');
-  const refuse = (what: string) =>
+  const reject = (what: string) =>
     new Problem('invalid_embedding', { detail: `Send the embedding as embed gave it: ${what}.`, field });
   if (bytes.length !== 4 * dimensions) {
-    throw refuse(`it has ${bytes.length} bytes in base64, and ${4 * dimensions} are expected`);
+    throw reject(`it has ${bytes.length} bytes in base64, and ${4 * dimensions} are expected`);
   }
   // Copied because the bytes may be unaligned. All supported CPUs are little-endian.
   const vector = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
   const squares = dot(vector, vector);
   // The condition is negated so that NaN fails too.
-  if (!(Math.abs(Math.sqrt(squares) - 1) <= lengthTolerance)) throw refuse('its length is not 1');
+  if (!(Math.abs(Math.sqrt(squares) - 1) <= lengthTolerance)) throw reject('its length is not 1');
   return vector;
 }

@@ -131,15 +131,15 @@ function detectorOf(family: FamilyName): AnyDetector {
       ...(Object.fromEntries(named) as object),
     })
     .superRefine((one: Members, { addIssue }) => {
-      const refuse = (member: string, message: string) =>
+      const addFault = (member: string, message: string) =>
         addIssue({ code: 'custom', path: [member], message });
       for (const member of lists)
         if ((one[member] as unknown[]).length !== stridesOf(one).length)
-          refuse(member, 'must have one member for each stride');
+          addFault(member, 'must have one member for each stride');
       const largest = wholeCells ? stridesOf(one).at(-1)! : 1;
       for (const side of ['width', 'height'])
         if ((one[side] as number) % largest !== 0)
-          refuse(side, `must be a multiple of the largest stride, ${largest}`);
+          addFault(side, `must be a multiple of the largest stride, ${largest}`);
       // Indices must differ, because the core reads them as different numbers.
       const all = Object.keys(outputs).flatMap((member) => one[member] as string | string[]);
       if (new Set(all).size !== all.length) addIssue({ code: 'custom', message: 'names an output twice' });

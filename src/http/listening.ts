@@ -5,7 +5,7 @@ import type { Exchange, ExchangeLimits } from './exchange.ts';
 export class Connections {
   open = 0;
   /** Closed at once, because the maximum number of connections was reached. */
-  refused = 0;
+  rejected = 0;
   /** Ended before one of their requests was read: headers were rejected or dropped, or none arrived. */
   silent = 0;
   readonly limit: number;

@@ -50,17 +50,17 @@ export class Pipeline {
     try {
       const reply = this.#admit(context);
       if (reply instanceof Problem) {
-        this.#refuse(context, reply);
+        this.#reject(context, reply);
       } else if (reply instanceof Promise) {
         reply.then(
           (late) => this.#reply(context, late),
-          (error: unknown) => this.#refuse(context, error),
+          (error: unknown) => this.#reject(context, error),
         );
       } else {
         this.#reply(context, reply);
       }
     } catch (error) {
-      this.#refuse(context, error);
+      this.#reject(context, error);
     }
   };
 
@@ -96,7 +96,7 @@ export class Pipeline {
     });
   }
 
-  #refuse(context: Context, error: unknown): void {
+  #reject(context: Context, error: unknown): void {
     const rejection = error instanceof Problem ? error : new Problem('internal_error');
     const fault = error === rejection || error instanceof ClientLeft ? undefined : error;
     if (rejection.code === 'method_not_allowed') {

@@ -209,7 +209,7 @@ function gaugesOf(
     upload_memory_limit_bytes: () => config.upload_memory_bytes,
     requests_in_flight: () => pipeline.unanswered,
     connections: () => connections.open,
-    connections_refused_total: () => connections.refused,
+    connections_rejected_total: () => connections.rejected,
     connections_without_request_total: () => connections.silent,
     limiter_up: () => (gate.callers instanceof SharedLimiter ? Number(gate.callers.up) : undefined),
     used_challenges: () => challenges.used,

@@ -106,7 +106,7 @@ export const gauges = {
   response_backlog_bytes: 'Memory used by responses that clients have not read yet',
   requests_in_flight: 'Requests in flight',
   connections: 'Open client connections',
-  connections_refused_total: 'Connections closed at once because the limit of open files was reached',
+  connections_rejected_total: 'Connections closed at once because the limit of open files was reached',
   connections_without_request_total:
     'Connections that ended before a complete request was read: the headers were malformed, incomplete or missing',
   embedding_cache_hits_total: 'Images found in the embedding cache',

@@ -153,8 +153,8 @@ test('accepts the values of all candidates with a hundred each, and not one more
       : Object.values(value).reduce((sum: number, each) => sum + 1 + countOf(each), 0);
   const rest = 100 * maxCandidates - countOf(question()) - 1;
   expect((await ask({ rest: Array(rest).fill(0) })).status).toBe(200);
-  const refused = await ask({ rest: Array(rest + 1).fill(0) });
-  expectProblem(refused, 'invalid_json', { detail: expect.stringContaining('at most 100000 values') });
+  const rejected = await ask({ rest: Array(rest + 1).fill(0) });
+  expectProblem(rejected, 'invalid_json', { detail: expect.stringContaining('at most 100000 values') });
 });
 
 test('rejects a body that is too large, with and without Content-Length', async () => {

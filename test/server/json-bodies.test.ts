@@ -162,10 +162,10 @@ describe('an error in a JSON body', () => {
     expect((await json({ image1: padded(limit_bytes), image2: three })).status).toBe(200);
     for (const text of [padded(limit_bytes + 1), padded(limit_bytes + 1).replaceAll('/', '\\/')]) {
       const body = `{"image1":"${text}","image2":"${three}"}`;
-      const refused = await ask(body);
-      expectProblem(refused, 'image_too_large', { field: 'image1', limit_bytes });
-      expect(refused.body.detail).toContain(`${limit_bytes + 1} bytes and `);
-      expect(refused.body.detail).toContain(`at most ${limit_bytes} bytes are taken`);
+      const rejected = await ask(body);
+      expectProblem(rejected, 'image_too_large', { field: 'image1', limit_bytes });
+      expect(rejected.body.detail).toContain(`${limit_bytes + 1} bytes and `);
+      expect(rejected.body.detail).toContain(`at most ${limit_bytes} bytes are taken`);
     }
   });
 });

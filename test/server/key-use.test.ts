@@ -35,11 +35,11 @@ test.each([
   const running = [ask(), ask()];
   await server.metricBecomes('facematch_requests_in_flight', 2);
   await change(key);
-  const refused = await ask();
-  expectProblem(refused, 'rate_limit_exceeded', { detail: expect.stringMatching(/2 running at once/) });
-  expect(refused.headers.get('retry-after')).toBe('1');
+  const rejected = await ask();
+  expectProblem(rejected, 'rate_limit_exceeded', { detail: expect.stringMatching(/2 running at once/) });
+  expect(rejected.headers.get('retry-after')).toBe('1');
   // No token was taken for it.
-  expect(refused.headers.get('ratelimit')).toMatch(/r=(998|999|1000);/);
+  expect(rejected.headers.get('ratelimit')).toMatch(/r=(998|999|1000);/);
   const another = server.match(twoPhotos(), { key: other });
   gate.open();
   expect((await Promise.all([...running, another])).map(({ status }) => status)).toEqual([200, 200, 200]);

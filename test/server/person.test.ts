@@ -132,7 +132,7 @@ test.each([
 test('warns about a person behind a larger face', async () => {
   // The other one is in the third sample photo, but not in front.
   const image2 = [other, await png(stranger.clone().flop()), samples.three];
-  const refused = await ask({ image1: other, image2 });
+  const rejected = await ask({ image1: other, image2 });
   const { body } = await ask({ image1: other, image2, min_agreement_percent: '0' });
   const [told] = body.warnings.filter(({ code }: Json) => code === 'not_the_largest_face');
   expect(told).toMatchObject({ field: 'image2', index: 2, face_index: expect.any(Number) });
@@ -140,8 +140,8 @@ test('warns about a person behind a larger face', async () => {
   const alone = await server.match(fields, { path: paths.advanced, key: keys.all });
   expect(told.face_index).toBe(alone.body.image2.face_index);
   const { face_index } = told;
-  expect(refused.body).toMatchObject({ code: 'photos_disagree', errors: [{ index: 2, face_index }] });
-  expect(refused.body.detail).toContain(`face ${face_index}, which is not the largest`);
+  expect(rejected.body).toMatchObject({ code: 'photos_disagree', errors: [{ index: 2, face_index }] });
+  expect(rejected.body.detail).toContain(`face ${face_index}, which is not the largest`);
 });
 
 /** Does the same with match/embeddings, whose body has a list for each person. */
@@ -195,9 +195,9 @@ test('compares embeddings of several photos like the photos, in lists of minimum
   expect(let_pass.body.results.every((result: Json) => 'match' in result)).toBe(true);
   expect(let_pass.body.warnings).toEqual([expect.objectContaining({ code: 'photos_disagree', ...place })]);
 
-  const refused = await askEmbeddings({ ...question, embeddings: [a, b, e] });
-  expect(refused).toMatchObject({ status: 422, body: { code: 'photos_disagree' } });
-  expect(refused.body.errors).toEqual([{ ...disagreement, field: '/embeddings' }]);
+  const rejected = await askEmbeddings({ ...question, embeddings: [a, b, e] });
+  expect(rejected).toMatchObject({ status: 422, body: { code: 'photos_disagree' } });
+  expect(rejected.body.errors).toEqual([{ ...disagreement, field: '/embeddings' }]);
 });
 
 interface Embedding {

@@ -189,8 +189,8 @@ describe('the audit log', () => {
     const decision = { accuracy_mode, threshold_percent, confidence_percent, match: true };
     expect(line).toEqual({ route: 'match_person', ...decision });
     const poor = { image1: samples.one, image2: [samples.one, nobody] };
-    const refused = await server.match(poor, { path: paths.person });
-    expect(await told(refused.body.request_id)).toMatchObject([{ code: 'no_face_found' }]);
+    const rejected = await server.match(poor, { path: paths.person });
+    expect(await told(rejected.body.request_id)).toMatchObject([{ code: 'no_face_found' }]);
   });
 
   test('has one line for all embeddings', async () => {

@@ -20,7 +20,7 @@ test('closes connections beyond the limit of open files, and serves the others',
   const [warning] = server.stderr.filter((line) => line.includes('open files'));
   const { connections } = JSON.parse(warning!);
   const clients = Array.from({ length: 200 }, () => connect(server));
-  await server.metricBecomes('facematch_connections_refused_total', clients.length - connections);
+  await server.metricBecomes('facematch_connections_rejected_total', clients.length - connections);
   expect(await server.metric('facematch_connections')).toBe(connections);
   const kept = clients.find(({ socket }) => !socket.destroyed)!;
   kept.write(server.getHead());

@@ -118,8 +118,8 @@ describe('body sizes', () => {
     const frame = '{"filler":""}';
     const body = frame.replace('""', `"${'A'.repeat(most - frame.length)}"`);
     expectProblem(await server.send({ body, headers }), 'missing_field', { field: 'image1' });
-    const refused = await server.send({ body: `${body} `, headers });
-    expectProblem(refused, 'body_too_large', { limit_bytes: most });
+    const rejected = await server.send({ body: `${body} `, headers });
+    expectProblem(rejected, 'body_too_large', { limit_bytes: most });
   });
 
   test('rejects a chunked body as body_too_large at the first byte beyond the limit', async () => {

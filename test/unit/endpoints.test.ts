@@ -310,20 +310,20 @@ describe('fields', () => {
   test.each(cases)('$id rejects invalid values of $name', ({ endpoint, name, rule }) => {
     if (rule.kind === 'image' || rule.kind === 'token') return;
     const expected = expectation(rule);
-    const refuse = (read: () => unknown, sent: string) => {
+    const expectRejected = (read: () => unknown, sent: string) => {
       const detail = `Send ${expected} as ${name}, not ${sent}.`;
       expect(read).toThrow(expect.objectContaining({ extras: { detail, field: name, expected } }));
     };
-    const refuseText = (text: string, sent: string) => {
-      refuse(() => formOf(endpoint, { [name]: text }), sent);
-      refuse(() => jsonOf(endpoint, { [name]: text }), sent);
+    const expectRejectedText = (text: string, sent: string) => {
+      expectRejected(() => formOf(endpoint, { [name]: text }), sent);
+      expectRejected(() => jsonOf(endpoint, { [name]: text }), sent);
     };
-    for (const text of wrong[rule.kind]) refuseText(text, `"${text.replace(/[\0\t]/, '\ufffd')}"`);
-    refuseText('é'.repeat(65), `"${'é'.repeat(32)}"…`);
-    refuseText('\u202e\u2028\u2029', `"${'\ufffd'.repeat(3)}"`);
+    for (const text of wrong[rule.kind]) expectRejectedText(text, `"${text.replace(/[\0\t]/, '\ufffd')}"`);
+    expectRejectedText('é'.repeat(65), `"${'é'.repeat(32)}"…`);
+    expectRejectedText('\u202e\u2028\u2029', `"${'\ufffd'.repeat(3)}"`);
     const values = rule.kind === 'decimal' ? [-1, 101] : [-2, 0.5, 3e9];
-    for (const value of values) refuse(() => jsonOf(endpoint, { [name]: value }), String(value));
-    for (const value of [[1], {}]) refuse(() => jsonOf(endpoint, { [name]: value }), 'a list or an object');
+    for (const value of values) expectRejected(() => jsonOf(endpoint, { [name]: value }), String(value));
+    for (const value of [[1], {}]) expectRejected(() => jsonOf(endpoint, { [name]: value }), 'a list or an object');
   });
 
   test.each(cases)('$id uses the default of an empty $name', ({ endpoint, name }) => {

@@ -140,7 +140,7 @@ const accepted: Record<string, Record<string, unknown>> = {
   },
 };
 
-const refused: Record<string, string[]> = {
+const rejected: Record<string, string[]> = {
   name: ['', '   ', 'x'.repeat(101), 'two\nlines', 'esc\u001b[2J', 'c1\u009b'],
   note: ['', 'x'.repeat(501), 'two\nlines'],
   scopes: ['', ',', 'match:basic,', 'MATCH:BASIC', 'match:basic match:advanced', '*'],
@@ -153,7 +153,7 @@ const refused: Record<string, string[]> = {
 test.each(Object.keys(accepted))('accepts only the values in the table for --%s', (name) => {
   const parse = options.find((option) => option.long === `--${name}`)!.parseArg!;
   for (const [text, value] of Object.entries(accepted[name]!)) expect(parse(text, undefined)).toEqual(value);
-  for (const text of refused[name]!) expect(() => parse(text, undefined), text).toThrow(InvalidArgumentError);
+  for (const text of rejected[name]!) expect(() => parse(text, undefined), text).toThrow(InvalidArgumentError);
 });
 
 let folder: string;

@@ -145,7 +145,7 @@ describe('a manifest', () => {
   const upright = 'must have the left eye right of the right one, and the mouth below';
 
   /** One member of each kind with the limits of its values, and further rules for members. */
-  const members: [path: string, taken: unknown[], refused: unknown[], family?: string, message?: string][] = [
+  const members: [path: string, taken: unknown[], rejected: unknown[], family?: string, message?: string][] = [
     ['detector.channels', ['bgr'], ['grey', 'gbr']],
     ['landmarks.channels', ['grey'], ['rgb', 'bgr']],
     ['detector.file', ['-_.onnx'], ['../a.onnx', '/a.onnx', '.onnx', 'détect.onnx', 'a.onnx\0', 'a.onnx\n']],
@@ -202,12 +202,12 @@ describe('a manifest', () => {
     ['detector.variances', [[1e-9, 1000]], [[0.1], [0.1, 0]], 'retinaface'],
   ];
 
-  test.each(members)('limits the values of its member %s', (path, taken, refused, family, message = path) => {
+  test.each(members)('limits the values of its member %s', (path, taken, rejected, family, message = path) => {
     const base = manifestOf(family);
     const read = (value: unknown) =>
       parseWith(path, path === 'detector' && value ? { ...(base.detector as Json), ...value } : value, base);
     for (const value of taken) expect(() => read(value), JSON.stringify(value)).not.toThrow();
-    for (const value of refused) {
+    for (const value of rejected) {
       const attempt = () => read(value);
       expect(attempt, JSON.stringify(value)).toThrow(`is not a valid pack manifest:\n  ${path}`);
       expect(attempt, JSON.stringify(value)).toThrow(message);

@@ -509,7 +509,7 @@ const tampered: fc.Arbitrary<Form> = forms.chain((form) =>
 );
 
 /** Returns undefined if it is rejected. */
-function readOrRefuse({ body, boundary }: Form) {
+function readOrReject({ body, boundary }: Form) {
   try {
     return readParts(body, boundary);
   } catch (error) {
@@ -527,7 +527,7 @@ describe.each([1, 7578, 2046])('with seed %i', (seed) => {
     const property = fc.asyncProperty(forms, anywhere, async (form, share) => {
       const { body, boundary, content_type } = form;
       expect(boundaryOf(content_type)).toBe(boundary);
-      expect(normalised(readOrRefuse(form))).toEqual(normalised(await readWithBusboy(body, content_type)));
+      expect(normalised(readOrReject(form))).toEqual(normalised(await readWithBusboy(body, content_type)));
       const short = body.subarray(0, Math.floor(share * body.lastIndexOf(`--${boundary}--`, 'latin1')));
       const rejection = rejectionOf(() => parse(short, boundary, limits));
       expect(rejection).toMatchObject({ reason: 'truncated', at: short.length });
@@ -537,7 +537,7 @@ describe.each([1, 7578, 2046])('with seed %i', (seed) => {
 
   it('reads a tampered form like busboy, or rejects it', async () => {
     const property = fc.asyncProperty(tampered, async (form) => {
-      const ours = readOrRefuse(form);
+      const ours = readOrReject(form);
       if (ours === undefined || isBusboyAtFault(form)) return;
       expect(normalised(ours)).toEqual(normalised(await readWithBusboy(form.body, form.content_type)));
     });

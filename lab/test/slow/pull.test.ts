@@ -44,7 +44,7 @@ const portalInBits: Responder = (_file, _request, response) => {
   response.writeHead(200, { 'content-type': 'text/html' }).write('<html>');
   response.end();
 };
-const refusesRanges: Responder = (_file, _request, response) => response.writeHead(416).end(page);
+const rejectsRanges: Responder = (_file, _request, response) => response.writeHead(416).end(page);
 /** Responds with a redirect to another host, and there with `then`. */
 const leadsTo =
   (then: Responder): Responder =>
@@ -147,7 +147,7 @@ describe('facematch packs pull', () => {
 
   test.each<[string, Buffer, Responder[]]>([
     ['of another file', Buffer.from('<html>'), [ranged, whole]],
-    ['that the server does not continue', net.subarray(0, half), [refusesRanges, whole]],
+    ['that the server does not continue', net.subarray(0, half), [rejectsRanges, whole]],
   ])('discards in the same run a beginning %s', async (_, beginning, responders) => {
     const folder = newFolder();
     const path = pathOf(join(folder, 'cache'), embedder);

@@ -25,7 +25,7 @@ const faces = [
 let chosen: Choice = [-1, -1];
 let task: Task = 'match';
 /** Endpoints that this key may not use. */
-const refused = new Set<string>();
+const forbidden = new Set<string>();
 let running: AbortController | undefined;
 
 takeDroppedAndPasted(slots, (files, chosen) => {
@@ -49,7 +49,7 @@ for (const [id, title] of [['docs', 'Documentation'] as const, ['openapi', 'Open
   const href = settings.paths[id];
   if (href !== undefined) byId('links').append(element('a', { href }, title));
 }
-key.addEventListener('input', () => refused.clear());
+key.addEventListener('input', () => forbidden.clear());
 byId('show-key').addEventListener('click', () => {
   key.type = key.type === 'password' ? 'text' : 'password';
   byId('show-key').ariaPressed = String(key.type === 'text');
@@ -77,7 +77,7 @@ form.addEventListener('submit', async (event) => {
 async function compare(): Promise<boolean> {
   running?.abort();
   clearFaults();
-  const plan = planOf(taskOf(), { ...chosenFields(), ...chosenFaces() }, refused);
+  const plan = planOf(taskOf(), { ...chosenFields(), ...chosenFaces() }, forbidden);
   if (plan === undefined) return fail({ problem: allOff });
   await Promise.all(placesOf().map(({ ready }) => ready));
   if (!isReady()) return false;
@@ -95,10 +95,10 @@ async function compare(): Promise<boolean> {
     say('Cancelled.');
     return false;
   }
-  if ('problem' in outcome && outcome.problem.code === 'forbidden_scope' && !refused.has(plan.endpoint)) {
+  if ('problem' in outcome && outcome.problem.code === 'forbidden_scope' && !forbidden.has(plan.endpoint)) {
     // The key may be allowed to use the other endpoint.
-    refused.add(plan.endpoint);
-    if (planOf(taskOf(), plan.fields, refused)?.endpoint !== plan.endpoint) return compare();
+    forbidden.add(plan.endpoint);
+    if (planOf(taskOf(), plan.fields, forbidden)?.endpoint !== plan.endpoint) return compare();
   }
   showPrograms(plan, photos);
   byId('json').textContent = JSON.stringify(

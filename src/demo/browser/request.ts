@@ -8,13 +8,13 @@ export interface Photo {
 
 /**
  * Chooses the endpoint and fields of a request. Two photos go to the basic endpoint if all other fields are
- * defaults, so that its scope is enough. `refused`: endpoints that the key may not use. Returns undefined if
+ * defaults, so that its scope is enough. `forbidden`: endpoints that the key may not use. Returns undefined if
  * no endpoint is enabled.
  */
 export function planOf(
   task: Task | 'match_person',
   all: Fields,
-  refused: ReadonlySet<string>,
+  forbidden: ReadonlySet<string>,
 ): Plan | undefined {
   if (task !== 'match') {
     const path = settings.paths[task];
@@ -24,7 +24,7 @@ export function planOf(
   const isBasic = Object.keys(all).every((name) => name === 'threshold_percent');
   const able = isBasic ? (['match', 'match_advanced'] as const) : (['match_advanced'] as const);
   const open = able.filter((endpoint) => settings.paths[endpoint] !== undefined);
-  const endpoint = open.find((candidate) => !refused.has(candidate)) ?? open[0];
+  const endpoint = open.find((candidate) => !forbidden.has(candidate)) ?? open[0];
   return endpoint && { endpoint, path: settings.paths[endpoint]!, fields: all };
 }
 

@@ -112,17 +112,17 @@ function readDisposition(field: Field | undefined, from: number): Pick<PartHeade
   if (value.slice(0, typeEnd).toLowerCase() !== 'form-data') {
     throw invalidForm('not_form_data', 'The Content-Disposition of a part is not form-data', at);
   }
-  const refuse = (words: string) =>
+  const reject = (words: string) =>
     invalidForm('bad_header', `In a Content-Disposition header, ${words}`, at);
-  const parameters = parseParameters(value, typeEnd, { escapes: 'quotes', refuse });
+  const parameters = parseParameters(value, typeEnd, { escapes: 'quotes', reject });
   for (const parameter of parameters.keys()) {
     // RFC 2231 continuations and `name*`: some parsers would take them as the field's name, others not.
-    if (/^name\*/.test(parameter)) throw refuse('the name is given as an extended parameter');
+    if (/^name\*/.test(parameter)) throw reject('the name is given as an extended parameter');
   }
   const name = parameters.get('name');
   if (name === undefined) throw invalidForm('missing_name', 'A part has no name', at);
   // Replacement characters would make two different names the same.
-  if (!field.isUtf8 && name.includes('\ufffd')) throw refuse('the name is not UTF-8');
+  if (!field.isUtf8 && name.includes('\ufffd')) throw reject('the name is not UTF-8');
 
   const filename = parameters.get('filename');
   const extended = parameters.get('filename*');
@@ -168,7 +168,7 @@ interface ParameterRules {
    */
   escapes: 'none' | 'quotes';
   /** Returns the error to throw; `at` is an index into the text. */
-  refuse(words: string, at: number): Error;
+  reject(words: string, at: number): Error;
 }
 
 interface Value {
@@ -188,7 +188,7 @@ export function parseParameters(text: string, from: number, rules: ParameterRule
   const parameters = new Map<string, string>();
   let at = skipSpace(text, from);
   while (at < text.length) {
-    if (text[at] !== ';') throw rules.refuse('a ";" is missing between parameters', at);
+    if (text[at] !== ';') throw rules.reject('a ";" is missing between parameters', at);
     at = skipSpace(text, at + 1);
     // RFC 9110 §5.6.6: a parameter may be empty, as after a trailing ";".
     if (at === text.length || text[at] === ';') continue;
@@ -196,10 +196,10 @@ export function parseParameters(text: string, from: number, rules: ParameterRule
     const equals = tokenEnd(text, at);
     const name = text.slice(at, equals).toLowerCase();
     if (name === '' || text[equals] !== '=') {
-      throw rules.refuse('a parameter is not of the form name=value', at);
+      throw rules.reject('a parameter is not of the form name=value', at);
     }
     // Parsers differ on which of two equal names counts.
-    if (parameters.has(name)) throw rules.refuse('a parameter is given twice', at);
+    if (parameters.has(name)) throw rules.reject('a parameter is given twice', at);
 
     const value = (text[equals + 1] === '"' ? quotedString : bareValue)(text, equals + 1, rules);
     parameters.set(name, value.text);
@@ -216,7 +216,7 @@ function quotedString(text: string, open: number, rules: ParameterRules): Value 
     const char = text[at];
     if (char === '"') return { text: value + text.slice(from, at), end: at + 1 };
     if (char !== '\\') continue;
-    if (rules.escapes === 'none') throw rules.refuse('a quoted value has a backslash', at);
+    if (rules.escapes === 'none') throw rules.reject('a quoted value has a backslash', at);
     const next = text[at + 1];
     if (next === '"' || next === '\\') {
       value += text.slice(from, at);
@@ -224,20 +224,20 @@ function quotedString(text: string, open: number, rules: ParameterRules): Value 
       from = ++at;
     }
   }
-  throw rules.refuse('a quoted value is not closed', open);
+  throw rules.reject('a quoted value is not closed', open);
 }
 
 /** RFC 2045 §5.1 requires a token here; some clients leave `/ : = ? ( )` and UTF-8 unquoted, which is harmless. */
 function bareValue(text: string, from: number, rules: ParameterRules): Value {
   let at = from;
   while (at < text.length && text[at] !== ';' && !isSpace(text[at])) {
-    if (text[at] === '"') throw rules.refuse('there is a quote inside an unquoted value', at);
+    if (text[at] === '"') throw rules.reject('there is a quote inside an unquoted value', at);
     if (text[at] === ',' && rules.escapes === 'none') {
-      throw rules.refuse('there is a comma outside quotes', at);
+      throw rules.reject('there is a comma outside quotes', at);
     }
     at++;
   }
-  if (at === from) throw rules.refuse('a parameter has no value', from);
+  if (at === from) throw rules.reject('a parameter has no value', from);
   return { text: text.slice(from, at), end: at };
 }
 

@@ -51,22 +51,22 @@ export function boundaryOf(contentType: string): string | undefined {
   // RFC 2045 §5.1: media types are case-insensitive; RFC 2046 §5.1.1: boundaries are not.
   if (header.slice(0, typeEnd).toLowerCase() !== 'multipart/form-data') return undefined;
 
-  const refuse = (words: string, at: number) =>
+  const reject = (words: string, at: number) =>
     invalidForm('bad_boundary', `In the Content-Type header, ${words}`, at);
-  const parameters = parseParameters(header, typeEnd, { escapes: 'none', refuse });
+  const parameters = parseParameters(header, typeEnd, { escapes: 'none', reject });
   // RFC 2231: some parsers would take an extended or continued one for the boundary, others not.
   if ([...parameters.keys()].some((name) => name.startsWith('boundary*'))) {
-    throw refuse('the boundary is given as an extended parameter', typeEnd);
+    throw reject('the boundary is given as an extended parameter', typeEnd);
   }
   const boundary = parameters.get('boundary');
   if (boundary === undefined) {
     throw invalidForm('missing_boundary', 'The Content-Type header has no boundary', header.length);
   }
   if (boundary.length < 1 || boundary.length > MAX_BOUNDARY_LENGTH) {
-    throw refuse(`the boundary is not 1 to ${MAX_BOUNDARY_LENGTH} characters long`, typeEnd);
+    throw reject(`the boundary is not 1 to ${MAX_BOUNDARY_LENGTH} characters long`, typeEnd);
   }
-  if (!bchars.test(boundary)) throw refuse('the boundary has a character that it may not have', typeEnd);
-  if (boundary.endsWith(' ')) throw refuse('the boundary ends with a blank', typeEnd);
+  if (!bchars.test(boundary)) throw reject('the boundary has a character that it may not have', typeEnd);
+  if (boundary.endsWith(' ')) throw reject('the boundary ends with a blank', typeEnd);
   return boundary;
 }
 

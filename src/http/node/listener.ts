@@ -86,7 +86,7 @@ async function listen(server: Server, options: ListenerOptions): Promise<void> {
   serve(server, options, false);
   const again = createServer();
   serve(again, options, true);
-  again.on('clientError', (error, socket) => refuse(error, socket));
+  again.on('clientError', (error, socket) => reject(error, socket));
   server.on('clientError', (error, socket) => hearFault(error, socket as Socket, again));
   server.listen({ host, port, exclusive: true });
   try {
@@ -108,7 +108,7 @@ function serve(server: Server, { limits, handle, onFault }: ListenerOptions, unc
     if (ended.has(socket) || !hasRoom(socket, res)) return;
     if (hasTwoHosts(req)) {
       ended.add(socket);
-      refuse({}, socket);
+      reject({}, socket);
       return;
     }
     try {
@@ -174,7 +174,7 @@ function makeRoom(server: Server, connections: Connections): void {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
     if (sockets.size <= connections.limit) return;
-    connections.refused += 1;
+    connections.rejected += 1;
     const idle = [...sockets].find((one) => wiresOf(one).size === 0) ?? socket;
     sockets.delete(idle);
     idle.destroy();
@@ -185,7 +185,7 @@ function count(server: Server, connections: Connections, makesRoom: boolean): vo
   if (makesRoom) makeRoom(server, connections);
   else if (Number.isFinite(connections.limit)) server.maxConnections = connections.limit;
   server.on('drop', () => {
-    connections.refused += 1;
+    connections.rejected += 1;
   });
   server.on('connection', (socket: Socket) => {
     connections.open += 1;
@@ -223,15 +223,15 @@ const unclearCodes = [
 
 const nothing = Buffer.alloc(0);
 
-const refused = new WeakSet<Socket>();
+const rejected = new WeakSet<Socket>();
 
 /**
  * Handles input that node:http could not parse. Its parser keeps failing for everything that follows on the
  * connection.
  */
 function hearFault(error: ParseError, socket: Socket, again: Server): void {
-  if (refused.has(socket)) return;
-  refused.add(socket);
+  if (rejected.has(socket)) return;
+  rejected.add(socket);
   const wires = [...wiresOf(socket)];
   // The client sent nothing, or has left.
   if (!socket.writable || !error.code?.startsWith('HPE_')) {
@@ -253,14 +253,14 @@ function hearFault(error: ParseError, socket: Socket, again: Server): void {
   const head = unclearCodes.includes(error.code)
     ? packetsOf(socket).faultyHead(error.rawPacket ?? nothing, error.bytesParsed ?? 0)
     : undefined;
-  if (head === undefined) refuse(error, socket);
+  if (head === undefined) reject(error, socket);
   else {
     heard.add(socket);
     again.emit('connection', new SecondReading(socket, renamed(head)));
   }
 }
 
-function refuse({ code }: Partial<ParseError>, socket: Duplex): void {
+function reject({ code }: Partial<ParseError>, socket: Duplex): void {
   const status = code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
   closeSoon(socket, `HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
 }

@@ -33,7 +33,7 @@ export class UwsListener implements Listening {
     this.#app.listen(host, port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => {
       this.#socket = socket || undefined;
     });
-    if (this.#socket === undefined) throw listenRefused;
+    if (this.#socket === undefined) throw listenFailed;
     this.port = uws.us_socket_local_port(this.#socket);
     this.url = urlOf(options, this.port);
   }
@@ -43,7 +43,7 @@ export class UwsListener implements Listening {
     try {
       return new UwsListener(uws, options);
     } catch (error) {
-      if (error !== listenRefused) throw error;
+      if (error !== listenFailed) throw error;
       throw cannotListen(options, await listenError(options.host, options.port));
     }
   }
@@ -86,7 +86,7 @@ function handleRequests(app: App, { limits, handle, onFault, connections }: List
     connections.open += change;
     if (change < 0) return;
     if (connections.open > connections.limit) {
-      connections.refused += 1;
+      connections.rejected += 1;
       res.close();
       return;
     }
@@ -99,4 +99,4 @@ function handleRequests(app: App, { limits, handle, onFault, connections }: List
 }
 
 /** µWS does not report why listening failed. */
-const listenRefused = new Error('µWebSockets cannot listen');
+const listenFailed = new Error('µWebSockets cannot listen');

@@ -122,7 +122,7 @@ function tryLoad(path: string, known?: string): Omit<Uws, 'passedOver'> | string
     const loaded = require(path) as Uws & { getParts?: unknown; _cfg?(option: 'silent'): void };
     // Some republications fall back to a slow server in JavaScript, which lacks both.
     if (typeof loaded.SSLApp !== 'function' || typeof loaded.getParts !== 'function') {
-      return 'its binary did not load and it fell back to JavaScript, which is refused';
+      return 'its binary did not load and it fell back to JavaScript, which facematch does not support';
     }
     // Without this, each response has a header `uWebSockets: 20`.
     loaded._cfg?.('silent');

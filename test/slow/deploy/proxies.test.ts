@@ -159,14 +159,14 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
 
   test('retries on the other server after a 503, so that no client gets it', async () => {
     const { first, key } = servers;
-    const refused = () => first.metric('facematch_rejections_total{reason="load",code="overloaded"}');
+    const rejected = () => first.metric('facematch_rejections_total{reason="load",code="overloaded"}');
     first.gate.close();
     // Its only worker is held, and its queue is full.
     const waiting = post(first, key);
     await first.metricBecomes('facematch_workers_busy', 1);
-    const before = await refused();
+    const before = await rejected();
     for (let count = 0; count < 6; count++) expect((await post(proxy.port, key)).status).toBe(200);
-    expect(await refused()).toBeGreaterThan(before);
+    expect(await rejected()).toBeGreaterThan(before);
     first.gate.open();
     await waiting;
   });
@@ -174,14 +174,14 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
   test('rejects a body beyond its limit like the server', async () => {
     const large = { body: Buffer.alloc(28 * MiB), headers: { ...asPage, 'x-request-id': 'mine' } };
     const ours = await post(servers.second, servers.key, large);
-    const refused = await post(proxy.port, servers.key, large);
+    const rejected = await post(proxy.port, servers.key, large);
     // The proxy does not know how much arrived.
     const { detail, ...others } = ours.body;
     expect(detail).toContain(String(large.body.length));
-    expect(refused).toMatchObject({ status: 413, body: others });
-    expect(Object.keys(refused.body).sort()).toEqual(Object.keys(ours.body).sort());
+    expect(rejected).toMatchObject({ status: 413, body: others });
+    expect(Object.keys(rejected.body).sort()).toEqual(Object.keys(ours.body).sort());
     for (const name of lastingHeaders)
-      expect([name, refused.headers[name]]).toEqual([name, ours.headers[name]]);
+      expect([name, rejected.headers[name]]).toEqual([name, ours.headers[name]]);
   });
 
   test("accepts the server's largest bodies, and one byte more for the server to reject", async () => {
@@ -341,8 +341,8 @@ test.for(samples)(
       [28 * MiB, {}, 'body_too_large'],
       [largestJson, asJson, 'invalid_json'],
     ] as const) {
-      const refused = await post(port, servers.key, { ...zeros(size), headers: { ...headers, ...asPage } });
-      expectProblemOf(refused, code);
+      const rejected = await post(port, servers.key, { ...zeros(size), headers: { ...headers, ...asPage } });
+      expectProblemOf(rejected, code);
     }
     // Whatever the client claims: the proxy appends 127.0.0.1, which is counted, and no other address.
     const heard = new Set<number>();
@@ -394,10 +394,10 @@ test.for(samples.filter(({ crowded }) => crowded))(
     const client = new RawClient(await connectTls(proxy.port, { servername: 'localhost' }));
     client.write(server.lengthHead(body.length, { expect: '100-continue' }));
     await client.until(() => client.text.includes('100 Continue'));
-    const refused = await post(proxy.port, server.key, { headers: asPage });
+    const rejected = await post(proxy.port, server.key, { headers: asPage });
     client.leave();
-    expectProblemOf(refused, 'rate_limit_exceeded');
-    expect(refused.headers['retry-after']).toBe('1');
+    expectProblemOf(rejected, 'rate_limit_exceeded');
+    expect(rejected.headers['retry-after']).toBe('1');
   },
 );
 

@@ -213,7 +213,7 @@ test.skipIf(!hasSystemd || !hasStrace)(
     expect(await server.metrics()).toContain('process_resident_memory_bytes');
     server.child.kill('SIGTERM');
     expect(await server.ended).toEqual({ code: 0, signal: null });
-    const refused = readFileSync(trace, 'utf8').matchAll(/ (\w+)\(.*\(INJECTED\)/g);
-    expect([...new Set([...refused].map(([, call]) => call))]).toEqual([]);
+    const rejected = readFileSync(trace, 'utf8').matchAll(/ (\w+)\(.*\(INJECTED\)/g);
+    expect([...new Set([...rejected].map(([, call]) => call))]).toEqual([]);
   },
 );

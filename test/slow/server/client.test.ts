@@ -339,13 +339,13 @@ describe('the client for Node', () => {
 
     test('ends its wait before a retry', async () => {
       await server.match({}, { key: keys.poorest });
-      const refused = 'facematch_requests_total{route="match",status="429",code="rate_limit_exceeded"}';
-      const before = await server.metric(refused);
+      const rejected = 'facematch_requests_total{route="match",status="429",code="rate_limit_exceeded"}';
+      const before = await server.metric(rejected);
       const { left, leave } = ask(keys.poorest);
-      await server.metricBecomes(refused, before + 1);
+      await server.metricBecomes(rejected, before + 1);
       leave();
       await left;
-      expect(await server.metric(refused)).toBe(before + 1);
+      expect(await server.metric(rejected)).toBe(before + 1);
     });
   });
 
@@ -361,10 +361,10 @@ describe('the client for Node', () => {
     const ask = (FACEMATCH_KEY: string, FACEMATCH_URL = server.address) =>
       run(join(place, 'program.mjs'), [], place, { FACEMATCH_URL, FACEMATCH_KEY });
     const all = [ask(server.key), ask('fm_wrong'), ask(server.key, nowhere)] as const;
-    const [succeeded, refused, down] = await Promise.all(all);
+    const [succeeded, rejected, down] = await Promise.all(all);
     expect(succeeded.stderr).toBe('');
     expect(succeeded.stdout).toMatch(/^true [\d.]+\n\[ true, false \]\n$/);
-    expect(refused.stderr).toMatch(/^401 invalid_api_key: The key is unknown.*\n$/);
+    expect(rejected.stderr).toMatch(/^401 invalid_api_key: The key is unknown.*\n$/);
     expect(down.stderr).toBe(`no response from ${nowhere}/API/v1.0: connect ECONNREFUSED 127.0.0.1:2\n`);
   });
 });

@@ -16,7 +16,7 @@ const decisions = 'facematch_limiter_duration_seconds_count';
 const home = new Home();
 const other = home.key();
 const keyOf = (burst: number) => home.key({ rate: 0.001, burst });
-const keys = { one: keyOf(5), refused: keyOf(5), full: keyOf(5), odd: keyOf(5), away: keyOf(5) };
+const keys = { one: keyOf(5), rejected: keyOf(5), full: keyOf(5), odd: keyOf(5), away: keyOf(5) };
 const early = keyOf(1);
 
 let redis: TestRedis;
@@ -87,7 +87,7 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
 
   test('sends no request of a rejected client to Redis until there is a token', async () => {
     const before = await a.metric(decisions);
-    const all = await statuses(50, () => ask(a, keys.refused));
+    const all = await statuses(50, () => ask(a, keys.rejected));
     expect(all.filter((status) => status === 200)).toHaveLength(5);
     expect((await a.metric(decisions)) - before).toBe(5);
     expect(await a.metric(fallbacks)).toBe(0);
@@ -97,9 +97,9 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
     a.gate.close();
     const running = a.match(twoPhotos(), { key: keys.full });
     await a.metricBecomes('facematch_workers_busy', 1);
-    const refused = await a.match(twoPhotos(), { key: keys.full });
-    expect(refused.body.code).toBe('overloaded');
-    expect(refused.headers.get('ratelimit')).toMatch('r=4;');
+    const rejected = await a.match(twoPhotos(), { key: keys.full });
+    expect(rejected.body.code).toBe('overloaded');
+    expect(rejected.headers.get('ratelimit')).toMatch('r=4;');
     await expect.poll(() => heldFor(keys.full)).toMatch(/^4[. ]/);
     a.gate.open();
     expect((await running).status).toBe(200);
@@ -126,10 +126,10 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
     // This server has not seen it, and asks.
     const client = new RawClient(b.port);
     client.write(b.lengthHead(Number(length), { 'x-api-key': early }));
-    const refused = await client.response();
-    expectProblem(refused, 'rate_limit_exceeded');
-    expect(refused.headers.get('retry-after')).toBe('1000');
-    expect(refused.headers.get('ratelimit')).toBe('"default";r=0;t=1000');
+    const rejected = await client.response();
+    expectProblem(rejected, 'rate_limit_exceeded');
+    expect(rejected.headers.get('retry-after')).toBe('1000');
+    expect(rejected.headers.get('ratelimit')).toBe('"default";r=0;t=1000');
     client.write(Buffer.concat([photoForm(), b.photoRequest()]));
     expect((await client.responses(2)).map(({ status }) => status)).toEqual([429, 200]);
     client.leave();
@@ -262,8 +262,8 @@ describe.skipIf(!redisInstalled)('an unavailable Redis', () => {
     test('rejects a body when the memory for bodies is exhausted, and releases it', async () => {
       client.write(whole.subarray(0, -1000));
       await uploaded(server, Number(length) - 1000);
-      const refused = await server.sendRaw(whole.subarray(0, -1000));
-      expect(refused).toMatchObject({ status: 503, body: { code: 'overloaded' } });
+      const rejected = await server.sendRaw(whole.subarray(0, -1000));
+      expect(rejected).toMatchObject({ status: 503, body: { code: 'overloaded' } });
       client.write(whole.subarray(-1000));
       expect((await client.response()).status).toBe(200);
       await uploaded(server, 0);

@@ -114,9 +114,9 @@ describe('shutdown', () => {
     const codes = ['shutting_down', 'not_found', 'method_not_allowed'];
     for (const [at, { path, client }] of kept.entries()) {
       client.write(server.getHead(path));
-      const refused = (await client.responses(2))[1]!;
-      expect(refused.body.code).toBe(codes[at]);
-      expect(refused.headers.get('connection')).toBe('close');
+      const rejected = (await client.responses(2))[1]!;
+      expect(rejected.body.code).toBe(codes[at]);
+      expect(rejected.headers.get('connection')).toBe('close');
       await client.closed;
     }
     expect(await server.probe()).toEqual([503, readiness('draining')]);
