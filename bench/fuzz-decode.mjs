@@ -54,7 +54,8 @@ function seeds(scratch) {
 }
 
 /** Returns the last number after `name` in libFuzzer's output. */
-const figure = (said, name) => Number(said.match(new RegExp(`.*${name}:\\s*(\\d+)`, 's'))?.[1] ?? Number.NaN);
+const figure = (output, name) =>
+  Number(output.match(new RegExp(`.*${name}:\\s*(\\d+)`, 's'))?.[1] ?? Number.NaN);
 
 async function fuzz(format, files, scratch) {
   const corpus = join(scratch, format);
@@ -78,15 +79,15 @@ async function fuzz(format, files, scratch) {
   }
   const { code, signal } = await ended;
   progress('');
-  const said = lines.join('\n');
+  const output = lines.join('\n');
   const finding = lines.findIndex((line) => /ERROR: |runtime error: |broke its promise/.test(line));
   return {
     format,
     ended: signal ?? code,
     fault: finding < 0 ? `it ended with ${signal ?? code}` : lines.slice(finding, finding + 12).join('\n'),
     seeds: files.filter(signatures[format]).length,
-    executions: figure(said, 'number_of_executed_units'),
-    edges: figure(said, ' cov'),
+    executions: figure(output, 'number_of_executed_units'),
+    edges: figure(output, ' cov'),
   };
 }
 

@@ -92,7 +92,7 @@ function ask(path, body, content_type = formType) {
 }
 
 /** A valid body for match/embeddings, with embeddings from the server. */
-async function questionOf(bytes) {
+async function requestOf(bytes) {
   const response = await ask('/API/v1.0/face/embed/upload', form({ image: bytes, accuracy_mode: 'fast' }));
   const { image, embedding: how } = await response.json();
   const { pack, version, accuracy_mode } = how;
@@ -111,7 +111,7 @@ async function validResponse() {
 }
 
 const images = await fuzzImages(options.seed);
-const world = { key: server.key, question: await questionOf(images.good[0]), ...images };
+const world = { key: server.key, request: await requestOf(images.good[0]), ...images };
 const kinds = {};
 const statuses = {};
 const faults = [];

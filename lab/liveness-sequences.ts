@@ -171,7 +171,7 @@ const between = (a: Frame, b: Frame, share: number) => ({
 });
 
 /** Shares of a step on the way there and back: two steps take the 16 frames of a request. */
-const way = [1 / 3, 2 / 3, 1, 1, 2 / 3, 1 / 3, 0];
+const shares = [1 / 3, 2 / 3, 1, 1, 2 / 3, 1 / 3, 0];
 
 /**
  * A head that turns from photo to photo and back, in 16 frames: the poses between two photos are interpolated, each frame with the embedding of
@@ -180,7 +180,7 @@ const way = [1 / 3, 2 / 3, 1, 1, 2 / 3, 1 / 3, 0];
 export function assembled({ straight, turned }: KeyPhotos, dice: Dice): Frame[] {
   const frames = [seen(straight, straight.motion.pose, dice), seen(straight, straight.motion.pose, dice)];
   for (const photo of turned)
-    for (const share of way)
+    for (const share of shares)
       frames.push(seen(share > 0.5 ? photo : straight, between(straight, photo, share), dice));
   return frames;
 }

@@ -48,7 +48,7 @@ export function eachNonMated(group: NumberedPeople, options: NonMatedOptions, vi
     typeof samePersonAbove === 'number'
       ? (_first, _second, cosine) => cosine > samePersonAbove
       : samePersonAbove;
-  const look = (first: number, second: number) => {
+  const measure = (first: number, second: number) => {
     if (numbers[first] === numbers[second]) return;
     const cosine = dot(images[first]!.embedding, images[second]!.embedding);
     if (isOnePerson(images[first]!, images[second]!, cosine)) left++;
@@ -59,7 +59,7 @@ export function eachNonMated(group: NumberedPeople, options: NonMatedOptions, vi
     for (let start = 0; start < count; start += block) {
       for (let second = start + 1; second < count; second++) {
         const end = Math.min(start + block, second);
-        for (let first = start; first < end; first++) look(first, second);
+        for (let first = start; first < end; first++) measure(first, second);
       }
     }
     return left;
@@ -70,7 +70,7 @@ export function eachNonMated(group: NumberedPeople, options: NonMatedOptions, vi
   const distances = Math.min(half, Math.max(1, Math.floor(most / count)));
   for (let i = 0; i < distances; i++) {
     const distance = 1 + Math.floor((i * half) / distances);
-    for (let first = 0; first < count; first++) look(first, (first + distance) % count);
+    for (let first = 0; first < count; first++) measure(first, (first + distance) % count);
   }
   return left;
 }

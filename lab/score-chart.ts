@@ -27,13 +27,13 @@ export function scoreChart({ name, version, calibration }: CalibratedManifest): 
   const from = calibration.balance.points[0]![0];
   const to = tables.balance.similarityAt(promisedRate(100));
   const threshold = defaults.threshold_percent;
-  const rateWords = (percent: number) => `1 in ${Math.round(1 / promisedRate(percent)).toLocaleString('en')}`;
-  const curves = lines.flatMap(({ label, mode, pairs, stroke, ...look }, row) => {
+  const rateLabel = (percent: number) => `1 in ${Math.round(1 / promisedRate(percent)).toLocaleString('en')}`;
+  const curves = lines.flatMap(({ label, mode, pairs, stroke, ...rest }, row) => {
     const points = Array.from({ length: 241 }, (_, step) => {
       const similarity = from + ((to - from) * step) / 240;
       return [similarity, tables[mode].assess(similarity, pairs).confidence_percent] as const;
     });
-    const style = { stroke, strokeWidth: 2, ...('dashes' in look ? { strokeDasharray: look.dashes } : {}) };
+    const style = { stroke, strokeWidth: 2, ...('dashes' in rest ? { strokeDasharray: rest.dashes } : {}) };
     const [legend, at] = [to - 0.4 * (to - from), 18 - 6 * row];
     return [
       line(points, style),
@@ -58,7 +58,7 @@ export function scoreChart({ name, version, calibration }: CalibratedManifest): 
         // Only below 40 is the percent not a function of the rate.
         axisY(
           tens.filter((percent) => percent >= 40),
-          { anchor: 'right', label: null, tickSize: 0, tickFormat: rateWords },
+          { anchor: 'right', label: null, tickSize: 0, tickFormat: rateLabel },
         ),
         ruleY([threshold], { stroke: match, strokeWidth: 1.5 }),
         text(['match, at the default threshold'], {

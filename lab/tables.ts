@@ -200,13 +200,13 @@ function outcomeText(figures: Figures | PeopleFigures): string {
   const seen = 'by' in figures ? ofPairs(figures) : ofPeople(figures);
   if (seen === undefined)
     return 'No percents, because the pack is not calibrated, and too few pairs for rates.';
-  const told = [
+  const parts = [
     { ...seen.nonMated, what: 'non-mated pairs matched' },
     { ...seen.mated, what: 'mated pairs matched' },
   ].flatMap(({ rate, trials, what }) =>
     trials === 0 ? [] : [`${countText(rate * trials)} of ${countText(trials)} ${what}`],
   );
-  return `At ${seen.at}: ${told.join(', ') || 'nothing was compared'}.`;
+  return `At ${seen.at}: ${parts.join(', ') || 'nothing was compared'}.`;
 }
 
 function ofPairs({ by, pairs }: Figures) {

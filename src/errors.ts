@@ -54,7 +54,7 @@ export interface ErrorRow {
 }
 
 /** Placeholder in a detail for the number of seconds. */
-export const waitWords = 'as long as Retry-After says';
+export const waitText = 'as long as Retry-After says';
 
 /** Every code that a client can see. A test compares the table with native/core/error.h and docs/api.md. */
 export const errorTable = {
@@ -292,7 +292,7 @@ export const errorTable = {
   rate_limit_exceeded: {
     status: 429,
     title: 'Rate limit exceeded',
-    detail: `Wait ${waitWords}, then send again.`,
+    detail: `Wait ${waitText}, then send again.`,
     group: 'rate',
     requests: 'keyed',
   },
@@ -306,14 +306,14 @@ export const errorTable = {
   overloaded: {
     status: 503,
     title: 'The server is overloaded',
-    detail: `Wait ${waitWords}, then send again.`,
+    detail: `Wait ${waitText}, then send again.`,
     group: 'load',
     requests: 'body',
   },
   not_ready: {
     status: 503,
     title: 'The server is not ready yet',
-    detail: `Wait ${waitWords}, then send again.`,
+    detail: `Wait ${waitText}, then send again.`,
     group: 'lifecycle',
     requests: 'body',
   },

@@ -29,6 +29,7 @@ export {
   type NetFacts,
   type TensorFacts,
 } from './engine/addon.ts';
+export { excerpt } from './engine/client-input.ts';
 export { type FamilyName, families, type LivenessFamily, livenessFamilies } from './engine/families.ts';
 export { loadAddon, loadPack } from './engine/load-addon.ts';
 export {
@@ -40,7 +41,6 @@ export {
   readManifest,
 } from './engine/manifest.ts';
 export { sha256, verifyPack } from './engine/pack-files.ts';
-export { excerpt } from './engine/sent-words.ts';
 export { threadOptions } from './engine/worker-thread.ts';
 export { Calibration, type CalibrationPoint, calibrationOf, promisedRate } from './scoring/calibration.ts';
 export {

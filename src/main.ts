@@ -3,7 +3,7 @@ import { readConfig, unknownVariables } from './config/config.ts';
 import { loadAddon } from './engine/load-addon.ts';
 import { onEndSignals } from './server/signals.ts';
 import { type Server, startServer } from './server/start.ts';
-import { LineWriter } from './telemetry/lines.ts';
+import { LineWriter } from './telemetry/line-writer.ts';
 import { openLog } from './telemetry/telemetry.ts';
 
 /** The process: config → server → signals → exit code. One line goes to standard output, everything else to the log. */

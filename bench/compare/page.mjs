@@ -70,7 +70,7 @@ const columns = {
   'p50 ms': 'p50_ms',
   'p99 ms': 'p99_ms',
   'p99.9 ms': 'p99_9_ms',
-  'other answers': 'other_answers',
+  'other answers': 'other_responses',
   'CPU-ms a request': 'cpu_ms',
   'main thread’s': 'main_thread_cpu_ms',
   'generator’s': 'generator_cpu_ms',
@@ -79,7 +79,8 @@ const columns = {
 
 function loadTable({ rows, contenders }, block) {
   const loads = rows.filter((row) => row.block === block && row.contender !== 'floor');
-  const cell = (row, name) => (name === 'other_answers' ? `${number(row[name] * 100)} %` : number(row[name]));
+  const cell = (row, name) =>
+    name === 'other_responses' ? `${number(row[name] * 100)} %` : number(row[name]);
   return table(
     ['contender', 'workers', 'clients', ...Object.keys(columns)],
     loads.map((row) => [
@@ -107,8 +108,8 @@ function blockSections(results) {
       .map((one) => `${contenders[one.contender].title} ${one.right} of ${one.asked}`);
     const scenario = scenarios[block.split(' ')[0]];
     const about = what[block] ?? `${scenario.charAt(0).toUpperCase()}${scenario.slice(1)}.`;
-    const answers = asked.length > 0 ? ` Pairs answered rightly before the load: ${asked.join(', ')}.` : '';
-    return `#### ${block}\n\n${about}${answers}\n\n${loadTable(results, block)}`;
+    const responses = asked.length > 0 ? ` Pairs answered rightly before the load: ${asked.join(', ')}.` : '';
+    return `#### ${block}\n\n${about}${responses}\n\n${loadTable(results, block)}`;
   });
 }
 

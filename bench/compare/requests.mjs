@@ -12,9 +12,9 @@ import { cache, sharedData } from '../lib/setup.mjs';
 
 /** Alternating pairs of one person and of two people: { same, images: [first, second] }. */
 const alternate = (same, different) =>
-  same.flatMap((pictures, i) => [
-    { same: true, pictures },
-    { same: false, pictures: different[i] },
+  same.flatMap((images, i) => [
+    { same: true, images },
+    { same: false, images: different[i] },
   ]);
 
 /** Eight pairs of files or sharp objects, and their source. */
@@ -56,21 +56,21 @@ function smallPairs() {
   return { source: 'Labeled Faces in the Wild', pairs: alternate(spread('1'), spread('0')) };
 }
 
-const frame = (picture, width, height) =>
-  (typeof picture === 'string' ? sharp(picture) : picture.clone()).resize(width, height, {
+const frame = (image, width, height) =>
+  (typeof image === 'string' ? sharp(image) : image.clone()).resize(width, height, {
     fit: 'contain',
     background: '#808890',
   });
-const jpeg = (picture, quality) => picture.jpeg({ quality }).toBuffer();
+const jpeg = (image, quality) => image.jpeg({ quality }).toBuffer();
 
 /** Files are sent unchanged. */
-const asIs = (side) => (picture) =>
-  typeof picture === 'string' ? readFileSync(picture) : jpeg(frame(picture, side, side), 90);
+const asIs = (side) => (image) =>
+  typeof image === 'string' ? readFileSync(image) : jpeg(frame(image, side, side), 90);
 
 /** 12 megapixels and about 4 MB. Without sensor noise an enlarged photo has only a quarter of a camera's bytes. */
-async function fromPhone(picture, index) {
+async function fromPhone(image, index) {
   const grain = 15;
-  const { data, info } = await frame(picture, 4000, 3000)
+  const { data, info } = await frame(image, 4000, 3000)
     .removeAlpha()
     .raw()
     .toBuffer({ resolveWithObject: true });
@@ -85,7 +85,7 @@ async function fromPhone(picture, index) {
 
 const kinds = {
   small: { pairs: smallPairs, make: asIs(250) },
-  card: { pairs: portraitPairs, make: (picture) => jpeg(frame(picture, 640, 480), 88) },
+  card: { pairs: portraitPairs, make: (image) => jpeg(frame(image, 640, 480), 88) },
   photo: { pairs: portraitPairs, make: asIs(1350) },
   // Few, because each of many clients holds one.
   phone: { pairs: () => ({ ...portraitPairs(), pairs: portraitPairs().pairs.slice(0, 4) }), make: fromPhone },
@@ -99,11 +99,11 @@ export async function pairsOf(kind) {
   const folder = join(cache, 'pictures', `${kind}-${hashOf([recipe], facts).slice(0, 12)}`);
   mkdirSync(folder, { recursive: true });
   const made = [];
-  for (const [index, { same, pictures }] of pairs.entries()) {
-    const files = pictures.map((_picture, side) => join(folder, `${index}-${side + 1}.jpg`));
+  for (const [index, { same, images }] of pairs.entries()) {
+    const files = images.map((_image, side) => join(folder, `${index}-${side + 1}.jpg`));
     for (const [side, file] of files.entries()) {
       if (existsSync(file)) continue;
-      writeFileSync(`${file}.part`, await kinds[kind].make(pictures[side], 2 * index + side));
+      writeFileSync(`${file}.part`, await kinds[kind].make(images[side], 2 * index + side));
       renameSync(`${file}.part`, file);
     }
     made.push({ same, files });

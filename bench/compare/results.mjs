@@ -33,7 +33,7 @@ function loadRow(windows) {
     p50_ms: quantile(counted, 0.5),
     p99_ms: quantile(counted, 0.99),
     p99_9_ms: quantile(counted, 0.999),
-    other_answers: (all.length + errors - counted.length) / (all.length + errors),
+    other_responses: (all.length + errors - counted.length) / (all.length + errors),
     // Divided by all responses, because a rejection costs CPU time as well.
     cpu_ms: total(windows, 'server_ms') / all.length,
     main_thread_cpu_ms: total(windows, 'main_thread_ms') / all.length,

@@ -2,7 +2,7 @@
 import { form } from '../../test/support/load.mjs';
 
 /** Each returns the replacement for `rest`, the bytes from a random place on. */
-const ways = [
+const changes = [
   (rest, random) => new Uint8Array(rest).fill(rest[0] ^ (1 << random.below(8)), 0, 1),
   // The values at which lengths and signs overflow.
   (rest, random) =>
@@ -18,7 +18,7 @@ export function mutate(bytes, random) {
   let spoilt = bytes;
   for (let count = 1 + random.below(4); count > 0; count--) {
     const at = random.below(spoilt.length + 1);
-    spoilt = Buffer.concat([spoilt.subarray(0, at), random.pick(ways)(spoilt.subarray(at), random)]);
+    spoilt = Buffer.concat([spoilt.subarray(0, at), random.pick(changes)(spoilt.subarray(at), random)]);
   }
   return spoilt;
 }
@@ -77,12 +77,11 @@ export const oddFields = (random) => {
 /** Members of a form as JSON, now and then of the wrong type, with damage to the text in half of them. */
 export const oddJson = (random, world) => {
   const base64 = (bytes) => bytes.toString('base64').replaceAll('/', random.chance(0.5) ? '/' : '\\/');
-  const picture = () => base64(random.chance(0.1) ? random.pick(world.good) : notAnImage);
-  const other = () =>
-    random.pick([random.pick(values), true, null, 70, -1, 0.5, [], {}, [[{ a: picture() }]]]);
-  const second = random.chance(0.6) ? picture() : Array.from({ length: random.below(19) }, picture);
+  const photo = () => base64(random.chance(0.1) ? random.pick(world.good) : notAnImage);
+  const other = () => random.pick([random.pick(values), true, null, 70, -1, 0.5, [], {}, [[{ a: photo() }]]]);
+  const second = random.chance(0.6) ? photo() : Array.from({ length: random.below(19) }, photo);
   const members = [
-    ['image1', picture()],
+    ['image1', photo()],
     ['image2', second],
   ];
   for (let count = random.below(4); count > 0; count--) members.push([random.pick(names), other()]);
@@ -122,20 +121,20 @@ const things = [
 ];
 
 /** A body for match/embeddings with damaged members or bytes, or nested deeply. */
-export const oddQuestion = (random, world) => {
+export const oddEmbeddingsRequest = (random, world) => {
   if (random.chance(0.05))
     return Buffer.from(random.pick(['[', '{"a":', '[{"a":']).repeat(1 + random.below(100_000)));
-  const question = structuredClone(world.question);
+  const request = structuredClone(world.request);
   for (let count = random.below(4); count > 0; count--) {
-    const candidate = question.candidates?.[random.below(3)];
+    const candidate = request.candidates?.[random.below(3)];
     const [owner, name] =
       candidate instanceof Object && random.chance(0.3)
         ? [candidate, random.pick(['id', 'embedding', 'embeddings'])]
-        : [question, random.pick(members)];
+        : [request, random.pick(members)];
     // Assigning to __proto__ would not make a member of that name.
     Object.defineProperty(owner, name, { value: random.pick(things), enumerable: true, configurable: true });
   }
-  const bytes = Buffer.from(JSON.stringify(question));
+  const bytes = Buffer.from(JSON.stringify(request));
   return random.chance(0.4) ? mutate(bytes, random) : bytes;
 };
 

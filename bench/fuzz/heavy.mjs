@@ -6,7 +6,7 @@ import { form, content_type as formType } from '../../test/support/load.mjs';
 import { mainThreadCpuMsOf } from '../../test/support/programs.mjs';
 import { Random } from '../../test/support/random.mjs';
 import { progress, quantile } from '../../test/support/report.mjs';
-import { advanced, detect, many, match } from './heads.mjs';
+import { advanced, detect, many, match } from './headers.mjs';
 
 const fields = { [match]: 'image1', [advanced]: 'image1', [many]: 'image2', [detect]: 'image' };
 

@@ -6,7 +6,7 @@ import { portraits } from '../../test/support/portraits.mjs';
 import { Random } from '../../test/support/random.mjs';
 import { sharedData } from '../lib/setup.mjs';
 import * as bodies from './bodies.mjs';
-import * as heads from './heads.mjs';
+import * as heads from './headers.mjs';
 
 const { advanced, detect, embed, embeddings, head, many, match, withLength } = heads;
 
@@ -35,10 +35,10 @@ const kinds = {
   valid: [2, post(bodies.goodForm, [match, advanced, many]), 'ok'],
   one_image: [7, post(bodies.oneImage, [detect, embed]), 'response'],
   many_targets: [3, post(bodies.manyTargets, [many]), 'response'],
-  odd_question: [9.5, post(bodies.oddQuestion, [embeddings], asJson), 'response'],
-  question_as_text: [
+  odd_embeddings_request: [9.5, post(bodies.oddEmbeddingsRequest, [embeddings], asJson), 'response'],
+  embeddings_request_as_text: [
     0.5,
-    post(bodies.oddQuestion, [embeddings], { 'content-type': 'text/plain' }),
+    post(bodies.oddEmbeddingsRequest, [embeddings], { 'content-type': 'text/plain' }),
     'response',
   ],
   damaged_image: [4, toMatch(bodies.damagedForm), 'response'],
@@ -79,7 +79,7 @@ const kinds = {
     (random, world) =>
       Buffer.concat([bodies.mutate(head(world, { 'content-length': 9 }), random), Buffer.from('some body')]),
   ],
-  stranger: [1, (random) => random.pick(heads.strangers)],
+  unknown_sender: [1, (random) => random.pick(heads.unknownSenders)],
   // µWS accepts another request if the one before was completed inside its callback, as these are.
   pipelined: [
     1.5,

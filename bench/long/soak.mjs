@@ -23,7 +23,7 @@ const sizes = [
 ];
 const formats = { jpeg: 70, png: 20, webp: 10 };
 /** Each size in each format with its share; without the one that is larger than max_image_bytes. */
-const wishes = sizes
+const imageSizes = sizes
   .flatMap(([size, share]) =>
     Object.entries(formats).map(([format, weight]) => [{ ...size, format }, share * weight]),
   )
@@ -34,11 +34,11 @@ export async function prove({ requests, seed, json }) {
   const settled = Math.min(2000, Math.floor(requests / 10));
   const server = await startServer({ env: { FACEMATCH_WORKERS: String(workers) } });
   const agent = new Agent({ connections: clients, pipelining: 1 });
-  const images = await portraits(wishes.map(([wish]) => wish));
+  const images = await portraits(imageSizes.map(([variant]) => variant));
   const statuses = {};
 
   function imageFor(random) {
-    const { width, format } = random.weighted(wishes);
+    const { width, format } = random.weighted(imageSizes);
     return random.pick(images.filter((one) => one.width === width && one.format === format)).bytes;
   }
 

@@ -258,9 +258,11 @@ try {
       ),
       claim(
         'served under the unit and nginx, and removed',
-        String(served.filter((said) => said.includes('"match":true') && said.trim().endsWith('gone')).length),
+        String(
+          served.filter((reply) => reply.includes('"match":true') && reply.trim().endsWith('gone')).length,
+        ),
         'each Debian',
-        served.every((said) => said.includes('"match":true') && said.trim().endsWith('gone')),
+        served.every((reply) => reply.includes('"match":true') && reply.trim().endsWith('gone')),
       ),
       claim('left behind', left.join('').trim() || 'nothing', 'nothing', left.join('').trim() === ''),
     ],

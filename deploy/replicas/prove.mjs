@@ -115,14 +115,14 @@ const limits = { rate: 200, burst: 100 };
 
 /** How the requests of one key reach the replicas: the ports to send to, one for each request in turn. */
 const [a, b, c] = replicas.map(({ port }) => port);
-const ways = {
+const scenarios = {
   'through nginx': [nginxPort],
   '18 of 20 to one replica': [...Array(18).fill(a), b, c],
   '50 to one replica, then 50 to the next': [a, b, c].flatMap((port) => Array(50).fill(port)),
 };
 
 /** Many clients at once. Forms without images are charged like any, and rejected with 400 at once. */
-async function proveLimit([way, turns]) {
+async function proveLimit([scenario, turns]) {
   const key = await newKey(limits);
   const body = form({ a: 'b' });
   const loads = new Map(turns.map((port) => [port, new Load({ port, key }, [body])]));
@@ -144,7 +144,7 @@ async function proveLimit([way, turns]) {
   const allowed = limits.rate * lasted_s + limits.burst;
   claims.push(
     claim(
-      `forms ${way}, key of ${limits.rate}/s and burst ${limits.burst}: not exceeded, nothing lost`,
+      `forms ${scenario}, key of ${limits.rate}/s and burst ${limits.burst}: not exceeded, nothing lost`,
       `${admitted} of ${sent} admitted in ${lasted_s.toFixed(2)} s, where ${allowed.toFixed(1)} may be; ${alone} by a replica alone; ${others} neither admitted nor rejected`,
       'no more than may be; 0',
       // A bucket counts a token that is short by rounding as a whole one.
@@ -185,9 +185,9 @@ async function under(what, steps) {
   );
 }
 
-for (const way of Object.entries(ways)) {
-  progress(way[0]);
-  await proveLimit(way);
+for (const scenario of Object.entries(scenarios)) {
+  progress(scenario[0]);
+  await proveLimit(scenario);
 }
 progress('replicas and Redis go away');
 await under('one replica is killed', [() => replicas[0].restart('SIGKILL')]);

@@ -51,7 +51,7 @@ export function registerCalibrate(program: Command): void {
       const implied = set === undefined ? {} : { check: true, write: true };
       const fit = await calibratePack([...published, ...(given ?? [])], { ...options, ...implied });
       printFit(fit, json);
-      tellWritten(fit, options.write || set !== undefined);
+      printWritten(fit, options.write || set !== undefined);
     });
   addHelp(command, {
     notes: `The table is fitted to the group with the most false matches: a set, or all who share a label of people.tsv, or several with --groups.
@@ -77,7 +77,7 @@ export function printFit(fit: Awaited<ReturnType<typeof calibratePack>>, json: t
 }
 
 /** Reports whether it was written. Throws an Error if it should have been written and was not. */
-export function tellWritten(fit: Awaited<ReturnType<typeof calibratePack>>, write: boolean): void {
+export function printWritten(fit: Awaited<ReturnType<typeof calibratePack>>, write: boolean): void {
   if (fit.written) console.error(`Written into the pack ${fit.pack}`);
   else if (write) {
     throw new Error(

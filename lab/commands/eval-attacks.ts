@@ -122,13 +122,13 @@ interface Presentation {
   score: number | undefined;
 }
 
-function figuresOf(presentations: readonly Presentation[], isWrong: (score: number) => boolean) {
+function figuresOf(presentations: readonly Presentation[], isError: (score: number) => boolean) {
   const sources = new Map<string, number>();
   for (const { source, score } of presentations)
     if (score !== undefined && !sources.has(source)) sources.set(source, sources.size);
   const wrong = new PersonRate(sources.size);
   for (const { source, score } of presentations)
-    if (score !== undefined) wrong.add(isWrong(score), sources.get(source)!);
+    if (score !== undefined) wrong.add(isError(score), sources.get(source)!);
   const non_responses = presentations.length - wrong.trials;
   return {
     images: presentations.length,

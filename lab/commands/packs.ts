@@ -16,7 +16,7 @@ import type { AddOptions, LivenessFile } from '../packs/own-nets.ts';
 import type { PreprocessingTrial } from '../packs/preprocessing-trial.ts';
 import { usualFamilies } from '../packs/usual.ts';
 import { readPairs } from '../pairs.ts';
-import { printFit, tellWritten } from './calibrate.ts';
+import { printFit, printWritten } from './calibrate.ts';
 
 export function registerAdd(packs: Command): void {
   const command = packs
@@ -59,10 +59,10 @@ export function registerAdd(packs: Command): void {
       const { addPack } = await import('../packs/add.ts');
       const done = activity('The models are read and tried');
       const added = await addPack(name, options).finally(done);
-      if (trial === undefined) return tell(name, added, options);
+      if (trial === undefined) return printAdded(name, added, options);
       const { preprocessingLines, tryPreprocessings } = await import('../packs/preprocessing-trial.ts');
       const preprocessing = await tryPreprocessings(added.directory, trial.pairs, trial.folder);
-      await tell(name, { ...added, preprocessing }, options);
+      await printAdded(name, { ...added, preprocessing }, options);
       if (!options.json) console.log(['', ...preprocessingLines(preprocessing)].join('\n'));
     });
   addHelp(command, {
@@ -134,7 +134,7 @@ function addLiveness(text: string, before: LivenessFile[] = []): LivenessFile[] 
   throw new InvalidArgumentError('Expected FILE:SCALE, with a scale above 1, such as net.onnx:2.7.');
 }
 
-async function tell(
+async function printAdded(
   name: string,
   added: Added & { preprocessing?: PreprocessingTrial },
   { json }: { json?: true },
@@ -178,14 +178,14 @@ async function pull(target: string, pack: PublishedPack, options: PullOptions): 
   freeDirectory(target);
   const sets = options.calibrate ? await openSets('lfw') : undefined;
   const added = await pullPack(pack, target);
-  if (sets === undefined) return tell(target, added, options);
+  if (sets === undefined) return printAdded(target, added, options);
   const { json } = options;
-  if (!json) await tell(target, { ...added, calibrated: true }, options);
+  if (!json) await printAdded(target, { ...added, calibrated: true }, options);
   const { calibratePack } = await import('./calibrate-pack.ts');
   const fit = await calibratePack(sets, { pack: added.directory, check: true, write: true });
   if (json) console.log(JSON.stringify({ ...added, calibrated: fit.written, fit }, null, 2));
   else printFit(fit, json);
-  tellWritten(fit, true);
+  printWritten(fit, true);
 }
 
 function describePublished(name: string, pack: PublishedPack): string {

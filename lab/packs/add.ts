@@ -224,21 +224,21 @@ const clearOverlap = 0.4;
  * Chooses, among several ways to decode the detector's outputs, the one whose boxes match the faces of the
  * sample photos.
  */
-async function bestDetector(made: string, manifest: Members, ways: readonly DescribedDetector[]) {
-  const [first, ...others] = ways;
+async function bestDetector(made: string, manifest: Members, candidates: readonly DescribedDetector[]) {
+  const [first, ...others] = candidates;
   if (others.length === 0) return first;
-  let best: { way: DescribedDetector; overlap: number } | undefined;
-  for (const way of ways) {
-    writeManifest(made, withDetector(manifest, way));
+  let best: { candidate: DescribedDetector; overlap: number } | undefined;
+  for (const candidate of candidates) {
+    writeManifest(made, withDetector(manifest, candidate));
     const { overlap } = await tryAs(made, readManifest(made));
-    if (best === undefined || overlap > best.overlap) best = { way, overlap };
+    if (best === undefined || overlap > best.overlap) best = { candidate, overlap };
   }
-  const { way, overlap } = best!;
-  const names = ways.map(({ members }) => members.family).join(', ');
+  const { candidate, overlap } = best!;
+  const names = candidates.map(({ members }) => members.family).join(', ');
   const judged =
     overlap > clearOverlap
-      ? `${way.members.family} puts boxes where the faces of the sample photos are`
-      : `none puts boxes where the faces of the sample photos are: ${way.members.family} is a guess`;
+      ? `${candidate.members.family} puts boxes where the faces of the sample photos are`
+      : `none puts boxes where the faces of the sample photos are: ${candidate.members.family} is a guess`;
   const line = `detector: of the families that its outputs fit, ${names}, ${judged} (overlap ${overlap.toFixed(2)})`;
-  return { ...way, assumed: [...way.assumed, line] };
+  return { ...candidate, assumed: [...candidate.assumed, line] };
 }

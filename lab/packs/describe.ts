@@ -33,14 +33,14 @@ export type DescribedDetector = Described & { min_det_score: number };
 export function describeDetector(file: string, known: string | undefined): DescribedDetector[] {
   const { net, input, sides, measured } = opened(file, 3);
   const names = known === undefined ? usualFamilies : [known as FamilyName];
-  let told: NetFacts | undefined;
-  const ways = names.flatMap((name): DescribedDetector[] => {
+  let rejectedNet: NetFacts | undefined;
+  const candidates = names.flatMap((name): DescribedDetector[] => {
     const family = usual[name]!;
     const [height, width] = sides.map((side) => (side > 0 ? side : family.side)) as [number, number];
     let facts: NetFacts;
     try {
       facts = measured(height, width);
-      told ??= facts;
+      rejectedNet ??= facts;
     } catch (error) {
       // The sides that a family assumes may not be this model's.
       if (sides.every((side) => side > 0)) throw error;
@@ -67,17 +67,17 @@ export function describeDetector(file: string, known: string | undefined): Descr
         min_det_score,
         assumed: [
           `detector: family ${name}${known === undefined ? ', by its outputs' : ''}`,
-          `detector: fed ${preprocessingWords(preprocessing)}, ${source}`,
+          `detector: fed ${preprocessingText(preprocessing)}, ${source}`,
           ...(open ? [`detector: ${width}×${height} at most; the file leaves its sides open`] : []),
           `detector: min_det_score ${min_det_score}, second_look_score ${second_look_score}, nms_iou ${nms_iou}; not measured`,
         ],
       },
     ];
   });
-  if (ways.length > 0) return ways;
+  if (candidates.length > 0) return candidates;
   throw misfit(
-    `${file} is of none of the families ${names.join(', ')} by its outputs: ${shapesOf(told ?? net)}`,
-    told ?? net,
+    `${file} is of none of the families ${names.join(', ')} by its outputs: ${shapesOf(rejectedNet ?? net)}`,
+    rejectedNet ?? net,
   );
 }
 
@@ -148,7 +148,7 @@ export function describeEmbedder(
       dimensions,
     },
     assumed: [
-      `embedder: fed ${preprocessingWords(how)}${preprocessing === undefined ? `, as ${chosen}'s are: a guess that --try PAIRS.tsv:DIR tries on pairs of your own` : ''}`,
+      `embedder: fed ${preprocessingText(how)}${preprocessing === undefined ? `, as ${chosen}'s are: a guess that --try PAIRS.tsv:DIR tries on pairs of your own` : ''}`,
       "embedder: the face lies in the chip as ArcFace's five points say",
       ...(sides.every((side) => side > 0)
         ? []
@@ -274,6 +274,6 @@ const shapesOf = ({ outputs }: NetFacts) => outputs.map(shapeOf).join(', ');
 /** These are enough digits for any byte. */
 const rounded = (scale: number) => Number(scale.toPrecision(12));
 
-function preprocessingWords({ channels, mean, scale }: Fed): string {
+function preprocessingText({ channels, mean, scale }: Fed): string {
   return `${channels.toUpperCase()}, (byte − ${mean}) × ${rounded(scale)}`;
 }

@@ -20,7 +20,7 @@ const ranges = [
   { mean: 0, scale: 1 },
   { mean: 0, scale: 1 / 255 },
 ] as const;
-const ways: Fed[] = (['rgb', 'bgr'] as const).flatMap((channels) =>
+const variants: Fed[] = (['rgb', 'bgr'] as const).flatMap((channels) =>
   ranges.map((range) => ({ channels, ...range })),
 );
 
@@ -46,7 +46,7 @@ export function pairsOfPeople(images: readonly PersonImage[]): LabelledPair[] | 
 }
 
 export function preprocessingLines({ fmr, pairs, tried, is_better }: PreprocessingTrial): string[] {
-  const wordsOf = ({ channels, mean, scale }: Fed) =>
+  const describeFed = ({ channels, mean, scale }: Fed) =>
     `${channels.toUpperCase()}, (byte − ${mean}) × ${Number(scale.toPrecision(6))}`;
   const [best] = tried;
   const current = tried.find((one) => one.current)!;
@@ -55,13 +55,13 @@ export function preprocessingLines({ fmr, pairs, tried, is_better }: Preprocessi
     ...columns(
       ['fed', `FNMR at an FMR of ${rateText(fmr)}`, '95 % interval by person, %', 'apart', ''],
       tried.map((one) => [
-        ...[wordsOf(one), percentText(one.fnmr), intervalText(one.fnmr_interval), one.apart.toFixed(2)],
+        ...[describeFed(one), percentText(one.fnmr), intervalText(one.fnmr_interval), one.apart.toFixed(2)],
         one.current ? 'as the manifest says' : '',
       ]),
     ),
     'Apart: how far mated pairs lie from non-mated ones, in standard deviations of these.',
     is_better
-      ? `Fed ${wordsOf(best!)} they lie further apart, ${best!.apart.toFixed(2)} in place of ${current.apart.toFixed(2)}: correct channels, mean and scale of the embedder in manifest.json.`
+      ? `Fed ${describeFed(best!)} they lie further apart, ${best!.apart.toFixed(2)} in place of ${current.apart.toFixed(2)}: correct channels, mean and scale of the embedder in manifest.json.`
       : 'No way is better than that of the manifest by more than chance.',
   ];
 }
@@ -74,30 +74,34 @@ export async function tryPreprocessings(directory: string, pairs: readonly Label
   const isCurrent = ({ channels, mean, scale }: Fed) =>
     channels === embedder.channels && mean === embedder.mean && Math.abs(scale / embedder.scale - 1) < 0.01;
   const own = { channels: embedder.channels, mean: embedder.mean, scale: embedder.scale };
-  const all = ways.some(isCurrent) ? ways : [own, ...ways];
+  const all = variants.some(isCurrent) ? variants : [own, ...variants];
   const names = imagesOf(pairs);
   const links = mkdtempSync(join(tmpdir(), 'facematch-preprocessing-'));
   try {
     const found: Found[] = [];
-    for (const [place, way] of all.entries()) {
+    for (const [place, variant] of all.entries()) {
       // The addon caches loaded packs by directory, so another name makes it another pack.
       const packDirectory = join(links, String(place));
       symlinkSync(resolve(directory), packDirectory);
-      loadPack(packDirectory, { ...netsAlone(manifest), embedder: { ...embedder, ...asMember(way) } });
+      loadPack(packDirectory, { ...netsAlone(manifest), embedder: { ...embedder, ...asMember(variant) } });
       const how = { packDirectory, folder, mode: 'balance', minDetScore, workers } as const;
       const images = await embedImages(`preprocessing ${place + 1} of ${all.length}`, names, how);
-      found.push({ way, images });
+      found.push({ variant, images });
     }
-    return judge(found, pairs, (way) => way === own || isCurrent(way));
+    return judge(found, pairs, (variant) => variant === own || isCurrent(variant));
   } finally {
     rmSync(links, { recursive: true });
   }
 }
 
-type Found = { way: Fed; images: Awaited<ReturnType<typeof embedImages>> };
+type Found = { variant: Fed; images: Awaited<ReturnType<typeof embedImages>> };
 
 /** `tried`: the input scaling that separates pairs best comes first. */
-function judge(found: readonly Found[], pairs: readonly LabelledPair[], isCurrent: (way: Fed) => boolean) {
+function judge(
+  found: readonly Found[],
+  pairs: readonly LabelledPair[],
+  isCurrent: (variant: Fed) => boolean,
+) {
   const people = peopleOfPairs(pairs);
   const scoredBy = ({ images }: Found) =>
     pairs.flatMap(({ image1, image2, same }) => {
@@ -128,7 +132,7 @@ function judge(found: readonly Found[], pairs: readonly LabelledPair[], isCurren
       const apart = momentsOf(heights).mean;
       return {
         heights,
-        preprocessing: { ...one.way, fnmr, fnmr_interval, apart, current: isCurrent(one.way) },
+        preprocessing: { ...one.variant, fnmr, fnmr_interval, apart, current: isCurrent(one.variant) },
       };
     })
     .sort(({ preprocessing: a }, { preprocessing: b }) => b.apart - a.apart);

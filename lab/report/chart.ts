@@ -37,7 +37,7 @@ export interface Chart extends PlotOptions {
  * Colours after Okabe and Ito 2008, distinguishable with any colour vision, each with a contrast of at least 3 to 1 on the light
  * and the dark page. Further series start again with the first.
  */
-const looks = [
+const styles = [
   { stroke: '#0072b2', strokeDasharray: 'none' },
   { stroke: '#c04e00', strokeDasharray: '6 3' },
   { stroke: '#007d5b', strokeDasharray: '2 2' },
@@ -45,7 +45,7 @@ const looks = [
   { stroke: '#8a6300', strokeDasharray: '12 4' },
   { stroke: '#3c7ea6', strokeDasharray: '1 4' },
 ];
-export const lookOf = (series: number) => looks[series % looks.length]!;
+export const styleOf = (series: number) => styles[series % styles.length]!;
 
 /** The size is small, so that text is readable when the chart is as wide as a phone. */
 export const size = { width: 430, height: 280, marginLeft: 60, marginRight: 12, marginBottom: 44 };
@@ -53,7 +53,7 @@ export const size = { width: 430, height: 280, marginLeft: 60, marginRight: 12, 
 export function chartView({ title, description, legend, ...options }: Chart): Html {
   const svg = drawSvg({ ...size, ariaLabel: title, ariaDescription: description, ...options });
   const keys = legend.map((label, series) => {
-    const { stroke, strokeDasharray } = lookOf(series);
+    const { stroke, strokeDasharray } = styleOf(series);
     return html`<li><svg viewBox="0 0 28 8" aria-hidden="true"><path d="M0 4L28 4" stroke="${stroke}" stroke-dasharray="${strokeDasharray}" stroke-width="2"/></svg> ${label}</li>`;
   });
   return html`<figure class="chart">

@@ -1,7 +1,7 @@
 import { dot, ruleX, ruleY, type ScaleOptions, text } from '@observablehq/plot';
 import type { Html } from 'facematch/for-lab';
 import type { GroupFigures, Rate } from '../differential.ts';
-import { type Chart, chartView, labelled, linearScale, logScale, lookOf, size } from './chart.ts';
+import { type Chart, chartView, labelled, linearScale, logScale, size, styleOf } from './chart.ts';
 
 /** One value per series; NaN has no dot. */
 interface GroupValue {
@@ -25,7 +25,7 @@ function groupChart({ groups, valuesOf, x, marker, ...chart }: GroupChart): Html
   // Rows go by number, because two groups may have one name.
   const fy = (_: unknown, row: number) => row;
   const columns = Array.from({ length: series }, (_, column) => {
-    const { stroke, strokeDasharray } = lookOf(column);
+    const { stroke, strokeDasharray } = styleOf(column);
     const at = { fy, y: rowHeight - 21 - 9 * column };
     const of = (name: keyof GroupValue) => (values: GroupValue[]) => values[column]![name];
     return [

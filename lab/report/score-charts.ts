@@ -3,13 +3,13 @@ import type { Html } from 'facematch/for-lab';
 import type { Figures, ScoreFigures } from '../figures.ts';
 import { kindTexts } from '../number-text.ts';
 import type { ScoreKind } from '../pairs.ts';
-import { chartView, labelled, linearScale, lookOf, rateScale } from './chart.ts';
+import { chartView, labelled, linearScale, rateScale, styleOf } from './chart.ts';
 
 type Point = readonly [x: number, y: number];
 
 /** A rate is constant until the threshold, which falls, meets the next score, so lines are steps. */
 function steps(points: readonly Point[], series: number): Markish {
-  return line(points, { ...lookOf(series), strokeWidth: 2, curve: 'step-after' });
+  return line(points, { ...styleOf(series), strokeWidth: 2, curve: 'step-after' });
 }
 
 /** Draws vertical lines, each with its label in a separate row, so that no line crosses a label. */
@@ -49,7 +49,7 @@ function tradeOff(
     seenParts(curve, ([, fmr, fnmr]) => isSeen(fmr, fnmr)).map(([, fmr, fnmr]): Point => [fmr, value(fnmr)]),
   );
   const dots = curves.flatMap(({ figures: { operating_points } }, series) => {
-    const { stroke } = lookOf(series);
+    const { stroke } = styleOf(series);
     const points = operating_points
       .filter(({ fnmr }) => Number.isFinite(fnmr))
       .map(({ fmr: x, fnmr, fnmr_interval: [low, high] }) => {
@@ -128,7 +128,7 @@ export function histogramChart(kind: ScoreKind, figures: ScoreFigures): Html {
     y: linearScale('share of pairs', 0, Math.max(0.01, ...outlines.flat().map(([, y]) => y))),
     marks: [
       ...outlines.flatMap((points, series) => [
-        areaY(points, { ...area, fill: lookOf(series).stroke }),
+        areaY(points, { ...area, fill: styleOf(series).stroke }),
         steps(
           seenParts(points, ([, share]) => share > 0),
           series,

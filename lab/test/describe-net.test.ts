@@ -94,8 +94,8 @@ describe('a detector', () => {
     const outputs = Object.fromEntries(named.map((one) => [one.name, one.shape]));
     const inputs = { image: [1, side, side, 3] };
     writeFileSync(file, encodeNet({ nodes, constants: {}, tensors, inputs, outputs }));
-    const way = describeDetector(file, undefined).find(({ members }) => members.family === name);
-    expect(way?.members).toMatchObject({ input: 'image', width: side, height: side });
+    const candidate = describeDetector(file, undefined).find(({ members }) => members.family === name);
+    expect(candidate?.members).toMatchObject({ input: 'image', width: side, height: side });
   });
 });
 

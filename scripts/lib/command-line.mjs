@@ -1,4 +1,4 @@
-import { everyCommand, exitCodeWords, helpOf } from '../../dist/src/cli/help.js';
+import { everyCommand, exitCodeTexts, helpOf } from '../../dist/src/cli/help.js';
 import { openLab } from '../../dist/src/cli/laboratory.js';
 import { buildProgram } from '../../dist/src/cli/program.js';
 import { page } from './markdown.mjs';
@@ -13,7 +13,7 @@ export async function commandLineMarkdown() {
       'Settings come from the [environment or a file](configuration.md). Every command prints its help with `--help`.',
     '`eval`, `eval-liveness`, `calibrate`, `packs add` and `packs pull` belong to the laboratory. A clone has it; otherwise install the ' +
       'file `facematch-lab-VERSION.tgz` that `npm run package` makes.',
-    `Exit codes: ${exitCodeWords.map(([code, meaning]) => `${code} ${meaning}`).join(', ')}; after a signal, 128 plus its ` +
+    `Exit codes: ${exitCodeTexts.map(([code, meaning]) => `${code} ${meaning}`).join(', ')}; after a signal, 128 plus its ` +
       'number. Results go to standard output; messages and progress go to standard error. `NO_COLOR=1` removes colours, ' +
       '`FORCE_COLOR=1` keeps them in a pipe.',
     `Options of several commands, not repeated below:\n\n${shared.map((line) => `- ${line}`).join('\n')}`,

@@ -55,15 +55,15 @@ const lockHeld = /Could not get lock (\S+?)\.? (?:It is held by (process \d+(?: 
  */
 export async function waitForLock(act, { limit_ms = lockWait_ms, retry_ms = lockRetry_ms } = {}) {
   const start = performance.now();
-  let told;
+  let reportedHolder;
   for (;;) {
     try {
       return await act();
     } catch (error) {
       const [, file, holder = 'another program'] = lockHeld.exec(error.message) ?? [];
       if (file === undefined || performance.now() - start > limit_ms) throw error;
-      if (holder !== told) process.stderr.write(`• waiting for apt: ${holder} holds ${file}\n`);
-      told = holder;
+      if (holder !== reportedHolder) process.stderr.write(`• waiting for apt: ${holder} holds ${file}\n`);
+      reportedHolder = holder;
       await sleep(retry_ms);
     }
   }
@@ -109,8 +109,8 @@ done`;
 /** Returns the mirror that apt uses here: Debian's own if there are several. Throws a SetupError. */
 export function ownMirror(cure = '') {
   const format = '$(SITE) $(ORIGIN)';
-  const told = ask('apt-get', ['indextargets', '--format', format, 'Created-By: Packages']) ?? '';
-  const sites = told.split('\n').filter((line) => line && !line.includes('security'));
+  const reportedHolder = ask('apt-get', ['indextargets', '--format', format, 'Created-By: Packages']) ?? '';
+  const sites = reportedHolder.split('\n').filter((line) => line && !line.includes('security'));
   const mirror = (sites.find((line) => line.endsWith(' Debian')) ?? sites[0])?.split(' ')[0];
   if (!mirror) throw new SetupError(`apt knows no mirror (run apt-get update once as root).\n${cure}`);
   return mirror;

@@ -46,8 +46,8 @@ export const seconds = (since) => `${((performance.now() - since) / 1000).toFixe
 export async function withProgress(title, act) {
   const start = performance.now();
   const [before, after, every_ms] = onTerminal ? ['\r', '', 1000] : ['', '\n', 20_000];
-  const tell = () => process.stderr.write(`${before}  ${title} … ${seconds(start)}${after}`);
-  const timer = setInterval(tell, every_ms).unref();
+  const printProgress = () => process.stderr.write(`${before}  ${title} … ${seconds(start)}${after}`);
+  const timer = setInterval(printProgress, every_ms).unref();
   try {
     return await act();
   } finally {

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { Problem, waitWords } from '../errors.ts';
+import { Problem, waitText } from '../errors.ts';
 import { clientAddress } from './client-address.ts';
 import type { ApiKey, KeyStore } from './key-store.ts';
 import { keyId, type Scope, scopes } from './keys.ts';
@@ -41,7 +41,7 @@ const rejections = {
   rate: fixed(new Problem('rate_limit_exceeded')),
   guessing: fixed(
     new Problem('rate_limit_exceeded', {
-      detail: `Too many requests with an invalid key came from this address; wait ${waitWords}, and check the key.`,
+      detail: `Too many requests with an invalid key came from this address; wait ${waitText}, and check the key.`,
     }),
   ),
   scope: Object.fromEntries(
@@ -160,27 +160,27 @@ export class QuotaUse {
     }
     this.key_id = key.id;
     if (scope !== 'any' && !key.scopes.includes(scope)) return rejections.scope[scope];
-    const price = this.#paid + tokens;
+    const cost = this.#paid + tokens;
     // The request can never be admitted, so no Retry-After is sent.
-    if (price > key.burst) return new Problem('too_many_images', { limit: key.burst });
+    if (cost > key.burst) return new Problem('too_many_images', { limit: key.burst });
     if (this.key === undefined && !this.#gate.hasRoom(key)) {
       this.#rate = callers.settle(key.id, key, 0, now_ms);
       return this.#tooMany(key);
     }
     const admission = callers.take(key.id, key, tokens, now_ms, this.#paid);
-    if (admission instanceof Promise) return admission.then((late) => this.#settle(key, late, price));
-    return this.#settle(key, admission, price);
+    if (admission instanceof Promise) return admission.then((late) => this.#settle(key, late, cost));
+    return this.#settle(key, admission, cost);
   }
 
-  #settle(key: ApiKey, { admitted, rate }: Admission, price: number): Rejection {
+  #settle(key: ApiKey, { admitted, rate }: Admission, cost: number): Rejection {
     this.#rate = rate;
     if (!admitted) {
       this.retry_s = rate.reset_seconds;
-      if (price <= 1) return rejections.rate;
-      const detail = `This request costs ${price} of the key's tokens, more than it has now; wait ${waitWords}, then send again.`;
+      if (cost <= 1) return rejections.rate;
+      const detail = `This request costs ${cost} of the key's tokens, more than it has now; wait ${waitText}, then send again.`;
       return new Problem('rate_limit_exceeded', { detail });
     }
-    this.#paid = price;
+    this.#paid = cost;
     // The request may have been released meanwhile.
     if (this.key !== undefined || this.#ended) return undefined;
     this.key = key;
@@ -207,11 +207,11 @@ export class QuotaUse {
   /** Adds CPU time of a job of the request. Jobs that end after the response are charged then. */
   spend(cpu_ms: number): void {
     this.#spent_ms += cpu_ms;
-    if (this.#ended) this.#charge();
+    if (this.#ended) this.#takeTokens();
   }
 
   /** Takes the tokens for CPU time beyond those paid on admission. */
-  #charge(now_ms = Date.now()): void {
+  #takeTokens(now_ms = Date.now()): void {
     const { callers, token_ms } = this.#gate;
     const further = this.#spent_ms / token_ms - this.#paid;
     if (this.key === undefined || further <= 0) return;
@@ -222,7 +222,7 @@ export class QuotaUse {
   /** Charges the request and ends it. Call it when the response is ready. Returns the RateLimit headers. */
   release(): [string, string][] {
     this.#ended = true;
-    this.#charge();
+    this.#takeTokens();
     if (this.#running) this.#gate.leave(this.key!);
     this.#running = false;
     const headers = this.#rate === undefined ? [] : rateHeaders(this.#rate);

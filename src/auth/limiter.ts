@@ -184,13 +184,13 @@ export class Limiter implements RateLimiter {
   follow(
     caller: string,
     quota: Quota,
-    price: number,
+    requested_tokens: number,
     now_ms: number,
     { admitted, tokens }: BucketDecision,
   ): Admission {
     const bucket = this.#bucket(caller, quota, now_ms);
     bucket.follow(tokens, now_ms);
-    return { admitted, rate: bucket.state(now_ms, admitted ? undefined : price) };
+    return { admitted, rate: bucket.state(now_ms, admitted ? undefined : requested_tokens) };
   }
 
   #bucket(caller: string, quota: Quota, now_ms: number): TokenBucket {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { Redis } from 'ioredis';
-import type { RedisAddress } from '../config/redis-address.ts';
+import type { RedisAddress } from '../config/redis-url.ts';
 import type { BucketDecision, Quota } from './limiter.ts';
 
 /**

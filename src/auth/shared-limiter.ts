@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { RedisAddress } from '../config/redis-address.ts';
+import type { RedisAddress } from '../config/redis-url.ts';
 import {
   type Admission,
   type BucketDecision,

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 export const exitCodes = { success: 0, failure: 1, usage: 2 } as const;
 
 /** Meanings of the exit codes, for help and docs. */
-export const exitCodeWords: readonly (readonly [code: number, meaning: string])[] = [
+export const exitCodeTexts: readonly (readonly [code: number, meaning: string])[] = [
   [exitCodes.success, 'success'],
   [exitCodes.failure, 'failure'],
   [exitCodes.usage, 'wrong usage'],

@@ -6,7 +6,7 @@ import { faultsOf, problemOf } from '../endpoints/faults.ts';
 import { mostOf } from '../endpoints/images.ts';
 import { analysisOptions, completeOptions, type MatchOptions } from '../endpoints/options.ts';
 import { incomplete } from '../endpoints/warnings.ts';
-import { tellText } from '../engine/file-kind.ts';
+import { detectText } from '../engine/file-kind.ts';
 import type { Outcome } from '../engine/jobs.ts';
 import { loadPack } from '../engine/load-addon.ts';
 import { packDirectory, readManifest } from '../engine/manifest.ts';
@@ -89,7 +89,7 @@ async function openPack(given: Partial<MatchOptions>) {
     options,
     model: { pack: manifest.name, version: manifest.version },
     cohortScores: (embeddings: Float32Array) => addon.cohortScores(directory, embeddings),
-    analyse: (image: Uint8Array) => tellText(addon.analyse(directory, image, analysis), image),
+    analyse: (image: Uint8Array) => detectText(addon.analyse(directory, image, analysis), image),
   };
 }
 

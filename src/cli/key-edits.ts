@@ -164,7 +164,7 @@ function moveInto(file: string, lock: string, target: string): void {
     renameSync(lock, target);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error;
-    throw keyFileFault(file, 'is a mount of its own and cannot be replaced (EBUSY)', elsewhere);
+    throw keyFileFault(file, 'is a mount of its own and cannot be replaced (EBUSY)', restartHint);
   }
 }
 
@@ -184,7 +184,7 @@ function keepOwner(file: string, descriptor: number, old: Stats): void {
   }
 }
 
-const elsewhere =
+const restartHint =
   'Run this command where the file is kept, outside the container, or mount the folder instead of the file.';
 
 const lockFaults: Readonly<Record<string, readonly [reason: string, cure: string]>> = {
@@ -192,7 +192,7 @@ const lockFaults: Readonly<Record<string, readonly [reason: string, cure: string
     'is being changed by another command',
     'Try again; if no other command runs, one was interrupted: rm LOCK',
   ],
-  EROFS: ['lies in a read-only folder (EROFS)', elsewhere],
+  EROFS: ['lies in a read-only folder (EROFS)', restartHint],
 };
 
 function openLock(file: string, lock: string): number {

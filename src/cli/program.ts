@@ -5,7 +5,7 @@ import { registerConfig } from './config.ts';
 import { registerDemo } from './demo.ts';
 import { registerDetect, registerEmbed } from './detect.ts';
 import { registerDoctor } from './doctor/index.ts';
-import { addHelp, exitCodes, exitCodeWords } from './help.ts';
+import { addHelp, exitCodes, exitCodeTexts } from './help.ts';
 import { registerKeys } from './keys.ts';
 import { type LabCommands, labCommand, openLab } from './laboratory.ts';
 import { registerMatch } from './match.ts';
@@ -43,7 +43,7 @@ export function buildProgram(lab: LabCommands | undefined): Command {
       outputError: (text, write) => write(text.replace(/^error:/, coloursFor('stderr').red('error:'))),
     });
   for (const register of commands) register(program, lab);
-  const codes = exitCodeWords.map(([code, meaning]) => `${code} ${meaning}`).join(', ');
+  const codes = exitCodeTexts.map(([code, meaning]) => `${code} ${meaning}`).join(', ');
   return addHelp(program, {
     notes: `Exit codes: ${codes}. Results go to standard output, messages to standard error.`,
     examples: [

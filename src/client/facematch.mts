@@ -268,7 +268,7 @@ export class FacematchClient {
       signal?.throwIfAborted();
       const from = `no response from ${this.#base}`;
       if (late) throw new FacematchError('timeout', `${from} within ${this.#timeout_ms} ms`, { cause });
-      throw new FacematchError('network', `${from}: ${whatHappened(cause)}`, { cause });
+      throw new FacematchError('network', `${from}: ${causeText(cause)}`, { cause });
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', end);
@@ -382,7 +382,7 @@ function errorOf({ status, headers }: Response, value: object | undefined, text:
 }
 
 /** fetch says "fetch failed", and keeps what happened in its cause. */
-function whatHappened(error: unknown): string {
+function causeText(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (!(cause instanceof Error)) return String(cause);
   return cause.message || ('code' in cause ? String(cause.code) : cause.name);

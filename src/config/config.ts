@@ -2,7 +2,7 @@ import { readSettingsFile } from './file.ts';
 import { address, choice, integer, list, type Setting, text } from './kinds.ts';
 import { cpuLimit } from './machine.ts';
 import { renamedFaults, renamedSetting } from './old-names.ts';
-import { RedisAddress } from './redis-address.ts';
+import { RedisAddress } from './redis-url.ts';
 
 /**
  * The settings table: config.max_body_bytes is FACEMATCH_MAX_BODY_BYTES in the environment and in the file that FACEMATCH_CONFIG names.

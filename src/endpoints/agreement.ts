@@ -48,7 +48,7 @@ function disagreeing(sides: readonly Side[], min_agreement_percent: number, { me
   );
 }
 
-function wordsOf({ field, index, agreement_percent, face_index }: Disagreement): string {
+function describeDisagreement({ field, index, agreement_percent, face_index }: Disagreement): string {
   const better =
     face_index === undefined ? '' : ` (face ${face_index}, which is not the largest, agrees better)`;
   return `${photoName(field, index)} has ${agreement_percent} % with the others${better}`;
@@ -64,7 +64,7 @@ export function disagreement(
   if (errors.length === 0) return undefined;
   const fields = [...new Set(errors.map(({ field }) => field))].join(' and ');
   return new Problem('photos_disagree', {
-    detail: `Check that all photos of ${fields} show one person, alone or in front: ${errors.map(wordsOf).join(', ')}. The minimum is ${min_agreement_percent} %.`,
+    detail: `Check that all photos of ${fields} show one person, alone or in front: ${errors.map(describeDisagreement).join(', ')}. The minimum is ${min_agreement_percent} %.`,
     errors,
   });
 }
@@ -75,6 +75,6 @@ export function disagreementWarnings(sides: readonly Side[], calibration: Calibr
     code: 'photos_disagree',
     field: one.field,
     index: one.index,
-    detail: `${wordsOf(one)}: it may show someone else, but is included in the mean.`,
+    detail: `${describeDisagreement(one)}: it may show someone else, but is included in the mean.`,
   }));
 }

@@ -23,7 +23,7 @@ export const stepName = z.enum(steps).describe(
 );
 
 /** The statement about the check in pages and responses. */
-export const limitWords =
+export const limitText =
   'It raises the cost of holding a photo or a still screen to the camera. It does not detect masks, injected video or deepfakes, and no laboratory ' +
   'has evaluated it.';
 
@@ -58,7 +58,7 @@ export const challenge = define({
     summary: 'Get a liveness challenge',
     description:
       'Returns head movements, drawn at random, and a token that `match/upload/live` accepts once. The request has no body. ' +
-      `${limitWords} Disabled by default.`,
+      `${limitText} Disabled by default.`,
     curl: ['-X POST'],
   },
   buildResponse: ({ request_id, newChallenge }) => ({

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { accuracyModes } from '../engine/addon.ts';
+import { describeSent, shortName } from '../engine/client-input.ts';
 import { holdsImage } from '../engine/file-kind.ts';
 import type { WorkerTools } from '../engine/jobs.ts';
 import { JsonScan } from '../engine/json-scan.ts';
-import { describeSent, shortName } from '../engine/sent-words.ts';
 import type { Steps } from '../engine/turns.ts';
 import { Problem } from '../errors.ts';
 import { type Person, personsOf } from '../scoring/persons.ts';
@@ -178,7 +178,7 @@ function* checkJson(bytes: Buffer): Steps<void> {
     });
   function* checkCandidates(): Steps<void> {
     for (const index of json.items()) {
-      if (index === maxCandidates) throw wrongMember('/candidates', candidatesExpected);
+      if (index === maxCandidates) throw unexpectedMember('/candidates', candidatesExpected);
       if (json.peek() !== '{') yield* json.skip();
       else
         for (const name of json.members())
@@ -232,7 +232,7 @@ function unknownMembers(json: object): string[] {
   return unknown;
 }
 
-const wrongMember = (field: string, expected: string, instead = '') =>
+const unexpectedMember = (field: string, expected: string, instead = '') =>
   new Problem('invalid_field', {
     detail: `Send ${expected} as ${field === '' ? 'the body' : field}${instead}.`,
     field,
@@ -244,7 +244,7 @@ function invalidMember({ path, message }: z.core.$ZodIssue, json: unknown): Prob
   // biome-ignore lint/suspicious/noExplicitAny: whatever was sent
   const sent = path.reduce((value: any, step) => value?.[step], json);
   const instead = sent === undefined || field === '' ? '' : `, not ${describeSent(sent)}`;
-  return wrongMember(field, message, instead);
+  return unexpectedMember(field, message, instead);
 }
 
 /**

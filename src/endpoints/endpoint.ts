@@ -171,7 +171,7 @@ export interface ImageEndpoint extends Common {
   /** Analysis options that clients cannot set. */
   analysis?: Pick<AnalyseOptions, 'refine_landmarks'>;
   /** Tokens beyond the first, given the numbers of images and targets. */
-  furtherPrice?(images: number, targets: number): number;
+  furtherTokens?(images: number, targets: number): number;
   /** Limit and detail for a request whose images cost more tokens than the burst of its key. */
   tooManyFor?(burst: number): { limit: number; detail: string };
   /** Input of the comparison of two people, which a worker runs before the response. Undefined for images with errors, which `buildResponse` rejects. */

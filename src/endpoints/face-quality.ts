@@ -136,8 +136,9 @@ export function rejectionOfFaces(
   warnings: readonly { code: string }[],
   asked: readonly CheckedFace[],
 ): Problem | undefined {
-  const poor = warnings.filter(({ code }) => code === 'low_quality_face') as LowQualityFace[];
-  if (options.reject_low_quality && poor.length > 0) return lowQualityProblem(poor);
+  const lowQualityWarnings = warnings.filter(({ code }) => code === 'low_quality_face') as LowQualityFace[];
+  if (options.reject_low_quality && lowQualityWarnings.length > 0)
+    return lowQualityProblem(lowQualityWarnings);
   const { reject_presentation_attack, live_threshold } = options;
   const attacks = asked.flatMap(({ field, photo, face: { index, live_score } }) =>
     live_score !== undefined && live_score < live_threshold

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Analysis, Failure, NativeFailure } from '../engine/addon.ts';
-import { type Detected, kinds, kindWords } from '../engine/file-kind.ts';
+import { type Detected, kinds, kindText } from '../engine/file-kind.ts';
 import { errorTable, Problem } from '../errors.ts';
 import { count, some, text, word } from './schema.ts';
 
@@ -111,10 +111,12 @@ function reasonOf(fault: ImageFault): string | undefined {
   }
 }
 
-const told = new Set(['field', 'code', ...Object.keys(faultMembers)]);
+const shownMembers = new Set(['field', 'code', ...Object.keys(faultMembers)]);
 
 function membersOf(fault: ImageFault): Pick<ImageFault, 'field' | 'code'> {
-  const members = Object.entries(fault).filter(([name, value]) => told.has(name) && value !== undefined);
+  const members = Object.entries(fault).filter(
+    ([name, value]) => shownMembers.has(name) && value !== undefined,
+  );
   return Object.fromEntries(members) as unknown as Pick<ImageFault, 'field' | 'code'>;
 }
 
@@ -134,7 +136,7 @@ function detailsOf(faults: readonly ImageFault[]): string {
 }
 
 function detailOf(fault: ImageFault, image = photoName(fault.field, fault.photo)): string {
-  const kind = fault.code === 'unsupported_image_format' ? kindWords(fault) : '';
+  const kind = fault.code === 'unsupported_image_format' ? kindText(fault) : '';
   const words: Readonly<Record<string, unknown>> = { ...fault, image, kind };
   return errorTable[fault.code].ofImage.replaceAll(/\{(\w+)\}/g, (...[, name]) => String(words[name]));
 }

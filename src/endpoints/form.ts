@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
+import { excerpt, shortName } from '../engine/client-input.ts';
 import { holdsImage } from '../engine/file-kind.ts';
 import { declaredSize } from '../engine/image-size.ts';
-import { excerpt, shortName } from '../engine/sent-words.ts';
 import { type ErrorCode, Problem } from '../errors.ts';
 import type { FieldRule, Fields, ImageEndpoint, ImageRule, Photo, Target } from './endpoint.ts';
 import { photoName } from './faults.ts';
@@ -249,13 +249,13 @@ export class SentFields {
       detail: `Send a smaller image as ${photoName(name, index)}: this one has ${end - start} bytes${pixels}; at most ${max_image_bytes} bytes are taken.`,
       limit_bytes: max_image_bytes,
       field: name,
-      ...placeOf(name, 'image_too_large', index),
+      ...locationOf(name, 'image_too_large', index),
     });
   }
 }
 
 /** Returns `errors` of a problem with one of several photos. */
-const placeOf = (field: string, code: ErrorCode, index: number | undefined) =>
+const locationOf = (field: string, code: ErrorCode, index: number | undefined) =>
   index === undefined ? {} : { errors: [{ field, code, index }] };
 
 const known: Fields = Object.assign({}, ...endpoints.map((one) => ('fields' in one ? one.fields : {})));
@@ -289,6 +289,6 @@ function missing(name: string, strays?: ReadonlySet<string>, index?: number): Pr
   return new Problem('missing_field', {
     detail: `Send the bytes of an image as ${photoName(name, index)}${instead}.`,
     field: name,
-    ...placeOf(name, 'missing_field', index),
+    ...locationOf(name, 'missing_field', index),
   });
 }

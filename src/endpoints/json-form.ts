@@ -1,7 +1,7 @@
 import type { Addon } from '../engine/addon.ts';
+import { describeSent, excerpt, shortName } from '../engine/client-input.ts';
 import { holdsImage, kindOfText, kinds } from '../engine/file-kind.ts';
 import { JsonScan, unescaped } from '../engine/json-scan.ts';
-import { describeSent, excerpt, shortName } from '../engine/sent-words.ts';
 import { type Steps, step_cost } from '../engine/turns.ts';
 import { Problem } from '../errors.ts';
 import { type Form, type FormLimits, type FormRules, head_bytes, SentFields } from './form.ts';

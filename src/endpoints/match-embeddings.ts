@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { shortName } from '../engine/sent-words.ts';
+import { shortName } from '../engine/client-input.ts';
 import type { Problem } from '../errors.ts';
 import { agreementPercents, disagreement, disagreements, disagreementWarnings } from './agreement.ts';
 import { EmbeddingsRequest, maxCandidates, maxEmbeddings } from './compare-embeddings.ts';

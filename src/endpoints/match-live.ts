@@ -12,7 +12,7 @@ import {
 import type { ComparedPersons } from '../scoring/persons.ts';
 import { similarityOf } from '../scoring/similarity.ts';
 import { disagreement, disagreementWarnings } from './agreement.ts';
-import { limitWords, maxChallenge_characters, stepName } from './challenge.ts';
+import { limitText, maxChallenge_characters, stepName } from './challenge.ts';
 import { assessPair, decision, decisionOf, shifted } from './comparison.ts';
 import { type Analysed, define, type Found, type HandlerResult, type Photo, prefix } from './endpoint.ts';
 import { imageBody, round } from './face.ts';
@@ -67,7 +67,7 @@ export const LiveFrame = PersonPhoto.extend({
 const photos = z.int().min(1);
 
 const Live = object(
-  `Result of a liveness check and of the comparison with the reference photos. ${limitWords}`,
+  `Result of a liveness check and of the comparison with the reference photos. ${limitText}`,
   {
     request_id,
     verified: flag('True if `match` and `live` are true'),
@@ -143,10 +143,10 @@ const sidesOf = ({ frames, references, verdict }: Check) =>
 function bodyOf({ context, calibration }: Analysed, check: Check, compared: ComparedPersons): Live {
   const { request_id, options, model } = context;
   const { frames, references, verdict } = check;
-  const [looking, image2Side] = sidesOf(check);
+  const [frontal, image2Side] = sidesOf(check);
   const [agreeing, referring] = compared.sides;
   const image2 = photosBody({ photos: references }, referring!, calibration);
-  const photos_compared = { frames: looking.length, image2: image2Side.length };
+  const photos_compared = { frames: frontal.length, image2: image2Side.length };
   const assessed = assessPair(
     shifted(compared, calibration, photos_compared.frames, photos_compared.image2),
     calibration,
@@ -154,12 +154,12 @@ function bodyOf({ context, calibration }: Analysed, check: Check, compared: Comp
     options.threshold_percent,
   );
   const framesBody = frames.map((frame, i) => frameBody(frame, i, verdict));
-  const said = decisionOf(assessed, options);
-  const most = Math.max(photos_compared.frames, photos_compared.image2);
+  const pairDecision = decisionOf(assessed, options);
+  const maxPhotos = Math.max(photos_compared.frames, photos_compared.image2);
   return {
     request_id,
-    verified: said.match && verdict.live,
-    ...said,
+    verified: pairDecision.match && verdict.live,
+    ...pairDecision,
     live: verdict.live,
     steps: verdict.steps.map(({ step, passed, frame, yaw_change, pitch_change }) => ({
       step,
@@ -174,9 +174,9 @@ function bodyOf({ context, calibration }: Analysed, check: Check, compared: Comp
     photos_compared,
     model,
     warnings: [
-      ...requestWarnings(context, options.threshold_percent, calibration, most),
+      ...requestWarnings(context, options.threshold_percent, calibration, maxPhotos),
       ...frames.flatMap(({ analysis }, i) => incomplete('frame', analysis.image, i)),
-      ...looking.flatMap(({ photo: { index } }, i) => [
+      ...frontal.flatMap(({ photo: { index } }, i) => [
         ...betterFace('frame', index, agreeing![i]!.best_face),
         ...lowQuality('frame', framesBody[index]!.faces[0]!, index),
       ]),
@@ -245,7 +245,7 @@ export const matchLive = define({
     schema: Live,
   },
   errors: ['faces', 'choice', 'persons'],
-  furtherPrice: (images) => Math.max(0, images - 2),
+  furtherTokens: (images) => Math.max(0, images - 2),
   tooManyFor: (burst) => ({
     limit: burst + 1,
     detail: `This key can send at most ${burst + 1} images at once, frames and image2 together: send fewer.`,
@@ -256,7 +256,7 @@ export const matchLive = define({
     description:
       `Takes ${frameLimits.min} to ${frameLimits.max} frames (\`frame\`) of a head that moves as the challenge asks, and up to ${mostPhotos.image2} photos of one ` +
       'person (`image2`). `verified` is true if the movement is that of a live head and the person matches. ' +
-      `${limitWords} Disabled by default.`,
+      `${limitText} Disabled by default.`,
     further: ' Each image beyond the second takes one more.',
     curl: [
       '-F challenge=CHALLENGE',
@@ -267,9 +267,9 @@ export const matchLive = define({
   persons(found) {
     if (faultsIn(found).length > 0) return undefined;
     const check = checkOf(found);
-    const [looking, references] = sidesOf(check);
+    const [frontal, references] = sidesOf(check);
     return {
-      input: [facesOf({ photos: looking }), facesOf({ photos: references })],
+      input: [facesOf({ photos: frontal }), facesOf({ photos: references })],
       buildResponse: (analysed, compared) => liveResponse(analysed, check, compared),
     };
   },

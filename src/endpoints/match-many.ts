@@ -142,9 +142,9 @@ function comparedTarget(
   const verdict = assessPair(best, calibration, result.pairs.length, options.threshold_percent);
   const image1 = { ...imageBody(first.image), face_index: best.image1_face_index };
   const image2 = { ...imageBody(second.image), face_index: best.image2_face_index };
-  const poor = lowQuality('image2', image2.faces[image2.face_index]!);
+  const lowQualityWarnings = lowQuality('image2', image2.faces[image2.face_index]!);
   const asked = [{ field: 'image2', face: image2.faces[image2.face_index]! }];
-  const rejection = rejectionOfFaces(options, poor, asked);
+  const rejection = rejectionOfFaces(options, lowQualityWarnings, asked);
   if (rejection) throw rejection;
   return {
     ...verdict,
@@ -155,7 +155,7 @@ function comparedTarget(
       ...incomplete('image2', second.image),
       ...notTheLargest('image1', image1, options.image1_face_index),
       ...notTheLargest('image2', image2, -1),
-      ...poor,
+      ...lowQualityWarnings,
     ],
   };
 }
@@ -211,7 +211,7 @@ export const matchMany = define({
     schema: Many,
   },
   errors: ['faces', 'choice'],
-  furtherPrice: (_images, targets) => targets - 1,
+  furtherTokens: (_images, targets) => targets - 1,
   tooManyFor: (burst) => ({
     limit: burst,
     detail: `This key can compare image1 with at most ${burst} images at once: send fewer as image2.`,

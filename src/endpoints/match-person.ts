@@ -175,7 +175,7 @@ export const matchPerson = define({
     schema: Person,
   },
   errors: ['faces', 'choice', 'persons'],
-  furtherPrice: (images) => Math.max(0, images - 2),
+  furtherTokens: (images) => Math.max(0, images - 2),
   tooManyFor: (burst) => ({
     limit: burst + 1,
     detail: `This key can compare at most ${burst + 1} photos at once, image1 and image2 together: send fewer.`,

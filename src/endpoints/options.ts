@@ -1,7 +1,7 @@
 import type { EndpointId } from '../config/config.ts';
 import { type AnalyseOptions, accuracyModes } from '../engine/addon.ts';
+import { describeSent } from '../engine/client-input.ts';
 import type { Manifest } from '../engine/manifest.ts';
-import { describeSent } from '../engine/sent-words.ts';
 import { Problem } from '../errors.ts';
 
 /**

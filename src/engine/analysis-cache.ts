@@ -37,7 +37,7 @@ export class AnalysisCache {
   ): Ticket<Found> {
     let ticket: Ticket<Found> | undefined;
     let reason: Error | undefined;
-    const look = async (): Promise<Found> => {
+    const analyseMissing = async (): Promise<Found> => {
       const keys = await inTurns(keysOf(owner, images, options), () => {
         if (reason) throw reason;
       });
@@ -56,7 +56,7 @@ export class AnalysisCache {
       }
       return found;
     };
-    const done = look();
+    const done = analyseMissing();
     return {
       done,
       idle: done.catch(() => {}).then(() => ticket?.idle),

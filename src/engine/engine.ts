@@ -262,14 +262,14 @@ export class Engine<J extends Jobs> {
     // A client error, such as a malformed embedding: the response reports it, and its text does not belong in
     // a log.
     if (reason instanceof Problem) return;
-    const pictures = jobs.flatMap(({ image }) => image ?? []);
-    const images = pictures.map(noteOf);
+    const photos = jobs.flatMap(({ image }) => image ?? []);
+    const images = photos.map(noteOf);
     const fault = reason === undefined ? undefined : String(reason);
     // The log line of the request reports an error only if the response comes after it.
     if (kind === 'overdue') this.#logger.warn({ request_id, images }, jobFaults[kind]);
     else this.#logger.error({ request_id, images, fault }, jobFaults[kind]);
     if (kind !== 'stuck') return;
-    for (const picture of pictures) this.#stuckImages.add(picture);
+    for (const photo of photos) this.#stuckImages.add(photo);
     // The CPU time of a job that has not ended is unknown.
     const [{ sender, began_ms = 0 }] = jobs as [Work<J>];
     sender.spent?.(performance.now() - began_ms);

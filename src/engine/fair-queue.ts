@@ -19,11 +19,11 @@ interface Waiting {
 }
 
 /** A request in the queue of its owner. */
-interface Place<R> {
+interface Entry<R> {
   readonly request: R;
   readonly owner: Owner<R>;
-  before: Place<R> | undefined;
-  after: Place<R> | undefined;
+  before: Entry<R> | undefined;
+  after: Entry<R> | undefined;
 }
 
 /** State of one key in the queue, and its past use. */
@@ -34,10 +34,10 @@ interface Owner<R> {
   /** Number of places of its requests that `victims` is about to drop. */
   pledged: number;
   /** Its requests with waiting images: those that continue, then the others, oldest first. */
-  first: Place<R> | undefined;
-  last: Place<R> | undefined;
+  first: Entry<R> | undefined;
+  last: Entry<R> | undefined;
   /** Last one of those that continue. */
-  lastContinuing: Place<R> | undefined;
+  lastContinuing: Entry<R> | undefined;
   /** Number of workers that it occupies, and the estimated time of their jobs. */
   workers: number;
   running_ms: number;
@@ -104,7 +104,7 @@ export class FairQueue<R extends Waiting> {
   readonly #now: () => number;
   readonly #activity = new Activity();
   readonly #owners = new Map<string, Owner<R>>();
-  readonly #places = new Map<R, Place<R>>();
+  readonly #entries = new Map<R, Entry<R>>();
   /** Owners with waiting images: the least served first; among equals, the one whose last turn was first. */
   readonly #ready = new Heap<Owner<R>>((a, b) => (servedBy(a) - servedBy(b) || a.turn - b.turn) < 0);
   /** Owners whose last request can be dropped: the one that holds most first. */
@@ -131,7 +131,7 @@ export class FairQueue<R extends Waiting> {
 
   /** Number of requests with waiting images. */
   get requests(): number {
-    return this.#places.size;
+    return this.#entries.size;
   }
 
   /** Call it when a request of this key arrives, and `ended` when its response is complete. */
@@ -171,7 +171,7 @@ export class FairQueue<R extends Waiting> {
    * for `release`. Call it before `request.waiting` is reduced.
    */
   started(request: R, images: number): number {
-    const { owner } = this.#places.get(request)!;
+    const { owner } = this.#entries.get(request)!;
     let ms = 0;
     for (let image = 0; image < images; image++) ms += this.#estimate(owner, image);
     this.#virtual_ms = Math.max(this.#virtual_ms, servedBy(owner));
@@ -202,7 +202,7 @@ export class FairQueue<R extends Waiting> {
 
   /** Removes a request whose waiting images will not be taken. */
   drop(request: R): void {
-    const owner = this.#places.get(request)?.owner;
+    const owner = this.#entries.get(request)?.owner;
     if (owner === undefined) return;
     this.waiting -= request.waiting;
     this.#leave(request);
@@ -216,23 +216,23 @@ export class FairQueue<R extends Waiting> {
    * youngest unstarted one of the key that holds most. No key is left with less than the newcomer's then has.
    * Returns undefined if that is impossible, because the newcomer's key has its share.
    */
-  victims(newcomer: string, places: number): R[] | undefined {
+  victims(newcomer: string, entries: number): R[] | undefined {
     const minimum = (this.#owners.get(newcomer)?.held ?? 0) + 1;
     const chosen: R[] = [];
     /** The request that each checked owner would drop next. */
-    const candidates = new Map<Owner<R>, Place<R> | undefined>();
+    const candidates = new Map<Owner<R>, Entry<R> | undefined>();
     let freed = 0;
-    while (freed < places) {
+    while (freed < entries) {
       const owner = this.#droppable.first;
       if (owner === undefined || (candidates.size === maxAsked && !candidates.has(owner))) break;
-      const place = candidates.has(owner) ? candidates.get(owner) : owner.last;
-      const { waiting = 0, untouched = false } = place?.request ?? {};
-      candidates.set(owner, place?.before);
+      const entry = candidates.has(owner) ? candidates.get(owner) : owner.last;
+      const { waiting = 0, untouched = false } = entry?.request ?? {};
+      candidates.set(owner, entry?.before);
       if (!untouched || owner.held - owner.pledged - waiting < minimum) {
         this.#droppable.set(owner, false);
         continue;
       }
-      chosen.push(place!.request);
+      chosen.push(entry!.request);
       freed += waiting;
       owner.pledged += waiting;
       this.#droppable.set(owner);
@@ -241,7 +241,7 @@ export class FairQueue<R extends Waiting> {
       owner.pledged = 0;
       this.#sort(owner);
     }
-    return freed < places ? undefined : chosen;
+    return freed < entries ? undefined : chosen;
   }
 
   #newOwner(name: string): Owner<R> {
@@ -266,31 +266,31 @@ export class FairQueue<R extends Waiting> {
   #enter(owner: Owner<R>, request: R): void {
     const before = request.continues ? owner.lastContinuing : owner.last;
     const after = before === undefined ? owner.first : before.after;
-    const place: Place<R> = { request, owner, before, after };
-    if (before === undefined) owner.first = place;
-    else before.after = place;
-    if (after === undefined) owner.last = place;
-    else after.before = place;
-    if (request.continues) owner.lastContinuing = place;
-    this.#places.set(request, place);
+    const entry: Entry<R> = { request, owner, before, after };
+    if (before === undefined) owner.first = entry;
+    else before.after = entry;
+    if (after === undefined) owner.last = entry;
+    else after.before = entry;
+    if (request.continues) owner.lastContinuing = entry;
+    this.#entries.set(request, entry);
   }
 
   /** Removes it from the queue. */
   #leave(request: R): void {
-    const place = this.#places.get(request)!;
-    const { owner, before, after } = place;
+    const entry = this.#entries.get(request)!;
+    const { owner, before, after } = entry;
     if (before === undefined) owner.first = after;
     else before.after = after;
     if (after === undefined) owner.last = before;
     else after.before = before;
     // The request before one that continues continues too.
-    if (owner.lastContinuing === place) owner.lastContinuing = before;
-    this.#places.delete(request);
+    if (owner.lastContinuing === entry) owner.lastContinuing = before;
+    this.#entries.delete(request);
   }
 
-  #hold(owner: Owner<R>, places: number): void {
+  #hold(owner: Owner<R>, entries: number): void {
     const had = owner.held > 0;
-    owner.held += places;
+    owner.held += entries;
     this.#active += Number(owner.held > 0) - Number(had);
   }
 

@@ -1,4 +1,4 @@
-import { excerpt } from './sent-words.ts';
+import { excerpt } from './client-input.ts';
 
 /**
  * Kinds of data that are sent instead of a readable image: values of `detected`, for documents and details.
@@ -108,15 +108,15 @@ const objectAdvice =
   'A program wrote an object as text: give it a Blob, a File or a Buffer, or in React Native an object with uri, type and name.';
 
 /** Ends the sentence "Send … as JPEG, PNG or WebP; this one …". */
-export function kindWords({ detected, beginning = '', position }: Sniffed): string {
+export function kindText({ detected, beginning = '', position }: Sniffed): string {
   const { meaning, is = `is ${meaning}`, quoted, advice }: Kind = kinds[detected];
   const words = quoted && beginning !== '' ? `${is}, ${excerpt(beginning, '"')}.` : `${is}.`;
   if (position !== undefined) {
     const found = `A JPEG begins at its byte ${position}, counted from 0: send it from there.`;
     return detected === 'unknown' ? `does not begin as an image. ${found}` : `${words} ${found}`;
   }
-  const told = beginning.startsWith('[object ') ? objectAdvice : advice;
-  return told === undefined ? words : `${words} ${told}`;
+  const hint = beginning.startsWith('[object ') ? objectAdvice : advice;
+  return hint === undefined ? words : `${words} ${hint}`;
 }
 
 /** Recognises text that was sent instead of an image, after no decoder recognised the bytes. */
@@ -133,7 +133,7 @@ export interface Sniffed {
  * Refines the outcome of an image: distinguishes text, and bytes before a JPEG, from other bytes that no
  * decoder recognises.
  */
-export function tellText<T extends { ok: boolean; code?: string; detected?: string }>(
+export function detectText<T extends { ok: boolean; code?: string; detected?: string }>(
   outcome: T,
   bytes: Uint8Array,
 ): T {

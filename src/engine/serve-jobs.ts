@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { Problem } from '../errors.ts';
 import type { Addon } from './addon.ts';
-import { tellText } from './file-kind.ts';
+import { detectText } from './file-kind.ts';
 import { type Jobs, type Outcome, type Request, type Response, up, type WorkerData } from './jobs.ts';
 import { loadAddon } from './load-addon.ts';
 
@@ -34,7 +34,7 @@ export function serveJobs(jobs: Jobs): (request: Request) => Promise<Response<un
     }
     const { images, options } = request.analyse;
     return images.map(
-      (image): Outcome => tellText(addon.analyse(pack_directory, image, options, cancelled), image),
+      (image): Outcome => detectText(addon.analyse(pack_directory, image, options, cancelled), image),
     );
   };
   parentPort!.postMessage(up);

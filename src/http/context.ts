@@ -49,7 +49,7 @@ export class Context {
   readonly headers: (readonly [name: string, value: string])[];
   endpoint: Listed | undefined;
   /** Cost of the request to its key, if its endpoint needs one. */
-  charge: QuotaUse | undefined;
+  quota: QuotaUse | undefined;
   upload: Upload | undefined;
   /** Resolves when the workers no longer read the body. Never rejects. */
   idle: Promise<void> = Promise.resolve();
@@ -84,12 +84,12 @@ export class Context {
 
   /** Owner of the memory and the queue places that it uses. */
   get owner(): string {
-    return this.charge?.key_id ?? this.exchange.request.peer;
+    return this.quota?.key_id ?? this.exchange.request.peer;
   }
 
   /** Returns tokens and the challenge if the server was too busy to serve the request. */
   giveBack(): void {
-    this.charge?.giveBack();
+    this.quota?.giveBack();
     if (this.challenge !== undefined) this.services.challenges.giveBack(this.challenge);
   }
 }

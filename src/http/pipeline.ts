@@ -80,8 +80,8 @@ export class Pipeline {
     if (expect.toLowerCase() !== '100-continue') throw new Problem('expectation_failed');
     const { scope } = route.endpoint;
     if (scope === 'none') return serve(context, route);
-    context.charge = new QuotaUse(this.#services.gate, request);
-    const admission = context.charge.admit(scope, 1);
+    context.quota = new QuotaUse(this.#services.gate, request);
+    const admission = context.quota.admit(scope, 1);
     if (admission instanceof Problem) return admission;
     if (admission === undefined) return serve(context, route);
     if (request.framing === 'unclear' && route.takes !== 'nothing') {
@@ -103,16 +103,16 @@ export class Pipeline {
       context.headers.push(['Allow', this.#router.methods(context.exchange.request.path).join(', ')]);
     }
     if (rejection.status === 503) context.giveBack();
-    this.#reply(context, problem(rejection, context.request_id, context.charge?.retry_s), rejection, fault);
+    this.#reply(context, problem(rejection, context.request_id, context.quota?.retry_s), rejection, fault);
   }
 
   #reply(context: Context, reply: Reply, rejection?: Problem, fault?: unknown): void {
-    const { charge, endpoint, exchange, headers } = context;
+    const { quota, endpoint, exchange, headers } = context;
     headers.push([
       'Cache-Control',
       endpoint && 'document' in endpoint && !rejection ? cacheable : 'no-store',
     ]);
-    if (charge !== undefined) headers.push(...charge.release());
+    if (quota !== undefined) headers.push(...quota.release());
     // After a 408 the rest of the body may arrive at any time or never (RFC 9110 section 15.5.9).
     const close = this.#services.readiness.stage === 'draining' || rejection?.code === 'upload_timeout';
     try {
@@ -136,12 +136,12 @@ export class Pipeline {
     rejection: Problem | undefined,
     fault: unknown,
   ): void {
-    const { charge, endpoint, exchange } = context;
+    const { quota, endpoint, exchange } = context;
     this.#services.telemetry.finished({
       request_id: context.request_id,
       trace_id: context.trace_id,
       client: context.client,
-      key_id: charge?.key_id,
+      key_id: quota?.key_id,
       route: endpoint?.id ?? 'none',
       status,
       code,
@@ -152,7 +152,7 @@ export class Pipeline {
       timings_ms: context.timings_ms,
       fault: fault === undefined ? undefined : faultOf(fault),
       tally: {
-        key_name: charge?.key?.name,
+        key_name: quota?.key?.name,
         images: context.images,
         counts: context.counts,
         decisions: context.decisions,
@@ -283,10 +283,10 @@ async function analyse(
     endpoint.redeems === undefined
       ? undefined
       : services.challenges.verify(tokens.get(endpoint.redeems)!, context.owner);
-  const further = endpoint.furtherPrice?.(images.length, targets.length) ?? 0;
+  const further = endpoint.furtherTokens?.(images.length, targets.length) ?? 0;
   if (further > 0 && endpoint.scope !== 'none') {
-    const rejection = await context.charge?.admit(endpoint.scope, further);
-    const burst = context.charge?.key?.burst;
+    const rejection = await context.quota?.admit(endpoint.scope, further);
+    const burst = context.quota?.key?.burst;
     if (rejection?.code === 'too_many_images' && burst !== undefined)
       throw new Problem('too_many_images', endpoint.tooManyFor?.(burst));
     if (rejection) throw rejection;
@@ -360,9 +360,9 @@ function workOn<Result>(
   arrived: number,
   submit: (sender: Sender) => Ticket<Result>,
 ): Promise<Result> {
-  const { charge, exchange, owner, request_id } = context;
+  const { quota, exchange, owner, request_id } = context;
   if (!exchange.open) throw new ClientLeft();
-  const ticket = submit({ owner, request_id, arrived, spent: (cpu_ms) => charge?.spend(cpu_ms) });
+  const ticket = submit({ owner, request_id, arrived, spent: (cpu_ms) => quota?.spend(cpu_ms) });
   context.idle = ticket.idle;
   exchange.onLeft(() => ticket.cancel(new ClientLeft()));
   return ticket.done;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { prefix } from '../endpoints/endpoint.ts';
-import { type ErrorCode, errorTable, type Problem, waitWords } from '../errors.ts';
+import { type ErrorCode, errorTable, type Problem, waitText } from '../errors.ts';
 import type { Headers, Reply } from './exchange.ts';
 import type { Request } from './request.ts';
 
@@ -38,7 +38,7 @@ export function json(status: number, body: unknown, headers: Headers = []): Repl
 export function problem({ code, extras }: Problem, request_id: string, retry_s?: number): Reply {
   const { status, title } = errorTable[code];
   const { detail: words = errorTable[code].detail, ...members } = extras;
-  const detail = retry_s === undefined ? words : words.replace(waitWords, `${retry_s} s`);
+  const detail = retry_s === undefined ? words : words.replace(waitText, `${retry_s} s`);
   return {
     status,
     headers: codeHeaders[code] ?? problemHeaders,

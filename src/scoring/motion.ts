@@ -165,8 +165,8 @@ export function judgeMotion(
   }));
   const excursions = excursionsOf(changes, bars);
   const passes = matchSteps(asked, excursions);
-  const looking = changes.flatMap((change, i) => (isStill(change, bars) ? [i] : []));
-  const neutral = looking.length > 0 ? looking : [0];
+  const frontal = changes.flatMap((change, i) => (isStill(change, bars) ? [i] : []));
+  const neutral = frontal.length > 0 ? frontal : [0];
   const agreements = frames.map((_, i) =>
     lowest(neutral.filter((j) => j !== i).map((j) => compare(i, j).percent)),
   );

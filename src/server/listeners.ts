@@ -29,10 +29,10 @@ export interface Transport {
  * `auto`: µWebSockets.js, or node:http if no binary of it loads. Throws an Error for people if `uws` does not
  * load.
  */
-export function chooseTransport(wish: Config['http']): Transport {
+export function chooseTransport(choice: Config['http']): Transport {
   let reason: string | undefined;
   try {
-    if (wish !== 'node') {
+    if (choice !== 'node') {
       const uws = loadUws();
       // Without FACEMATCH_UWS, the newer build failing to load is normal.
       reason = uwsFolder() && uws.passedOver[0];
@@ -40,7 +40,7 @@ export function chooseTransport(wish: Config['http']): Transport {
     }
   } catch (error) {
     const { message } = error as Error;
-    if (wish === 'uws') throw new Error(`FACEMATCH_HTTP=uws: ${message}\nSet FACEMATCH_HTTP=auto.`);
+    if (choice === 'uws') throw new Error(`FACEMATCH_HTTP=uws: ${message}\nSet FACEMATCH_HTTP=auto.`);
     reason = message.split('\n')[0];
   }
   return { name: 'node', uws: undefined, reason, open: NodeListener.open };

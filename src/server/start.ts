@@ -59,7 +59,7 @@ export async function startServer(config: Config, log: Log): Promise<Server> {
   const opened: Opened = [];
   return start(config, log, opened).catch((error: unknown) => {
     // Anything left open would keep the process alive.
-    for (const thing of opened) void thing.close();
+    for (const resource of opened) void resource.close();
     throw error;
   });
 }
@@ -253,7 +253,7 @@ async function shutDown(
   logger.info({ requests_in_flight: pipeline.unanswered }, 'shutting down');
   await within(config.shutdown_timeout_ms, drain(front, engine.addon, pipeline));
   const cut = pipeline.unanswered;
-  const closing = opened.splice(0).map((thing) => thing.close());
+  const closing = opened.splice(0).map((resource) => resource.close());
   // A failed startup has already reported the error and ended its workers.
   const ended = await within(
     Math.max(minForWorkers_ms, end - performance.now()),

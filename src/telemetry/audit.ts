@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Decision } from '../endpoints/endpoint.ts';
 import { endpoints } from '../endpoints/index.ts';
 import { type ErrorGroup, groupOf, isErrorCode } from '../errors.ts';
-import { LineWriter } from './lines.ts';
+import { LineWriter } from './line-writer.ts';
 import type { RequestRecord } from './metrics.ts';
 
 /** Endpoints that make decisions, and the one that returns templates. */

@@ -148,8 +148,8 @@ export const build = {
 export type Metric = Row & { type: 'counter' | 'gauge' | 'histogram' };
 
 export const metricTable: Readonly<Record<string, Metric>> = Object.fromEntries(
-  Object.entries<Row | string>({ ...counters, ...gauges, ...build }).map(([name, told]) => {
-    const row = typeof told === 'string' ? { help: told } : told;
+  Object.entries<Row | string>({ ...counters, ...gauges, ...build }).map(([name, given]) => {
+    const row = typeof given === 'string' ? { help: given } : given;
     const type = name.endsWith('_total') ? 'counter' : row.buckets ? 'histogram' : 'gauge';
     return [name, { ...row, type }];
   }),

@@ -1,7 +1,7 @@
 import { type Logger, pino, stdTimeFunctions } from 'pino';
 import type { LogLevel } from '../config/config.ts';
 import type { AuditLog } from './audit.ts';
-import { LineWriter } from './lines.ts';
+import { LineWriter } from './line-writer.ts';
 import type { RequestRecord } from './metrics.ts';
 import { type BuildInfo, Metrics } from './metrics.ts';
 

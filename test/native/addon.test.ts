@@ -146,9 +146,9 @@ describe('analyse of an unreadable image', () => {
       { code: 'image_decode_failed', reason: 'the data of the frame are damaged or cut short' },
     ],
     ['too large an image', one, { code: 'image_dimensions', width: 1920, height: 1280, limit_pixels }],
-  ])('%s', (_what, picture, failure) => {
+  ])('%s', (_what, photo, failure) => {
     const max_pixels = failure.code === 'image_dimensions' ? limit_pixels : analyseOptions.max_pixels;
-    const failed = addon.analyse(pack, picture, { ...analyseOptions, max_pixels });
+    const failed = addon.analyse(pack, photo, { ...analyseOptions, max_pixels });
     expect(failed).toStrictEqual({ ok: false, ...failure });
   });
 
@@ -225,7 +225,7 @@ describe('misuse of the addon', () => {
 
 /** Base64 in a body. */
 const size = fc.oneof(fc.nat(20), fc.nat(2000));
-const picture = fc.tuple(size, fc.nat()).map(([length, seed]) => {
+const photo = fc.tuple(size, fc.nat()).map(([length, seed]) => {
   return Buffer.from(Uint8Array.from({ length }, (_item, i) => Math.imul(i + seed, 2_654_435_761) >>> 13));
 });
 
@@ -247,7 +247,7 @@ describe('base64', () => {
       (text) => text.replace(/[A-Z]/g, (letter) => `\\u00${letter.charCodeAt(0).toString(16)}`),
     );
     fc.assert(
-      fc.property(picture, escapes, fc.boolean(), (bytes, write, padded) => {
+      fc.property(photo, escapes, fc.boolean(), (bytes, write, padded) => {
         const text = bytes.toString('base64').replace(/=+$/, padded ? '$&' : '');
         const { body, start, end } = placed(write(text));
         const decoded = decode(body, start, end) as { end: number };
@@ -270,7 +270,7 @@ describe('base64', () => {
       fc.nat(4).map((back) => -1 - back),
     );
     fc.assert(
-      fc.property(picture, place, change, (bytes, where, char) => {
+      fc.property(photo, place, change, (bytes, where, char) => {
         const text = bytes.toString('base64');
         if (text === '') return;
         const at = where < 0 ? Math.max(0, text.length + where) : where % text.length;
@@ -279,11 +279,11 @@ describe('base64', () => {
         const decoded = decode(body, start, end);
         // A backslash makes an escape of the following character.
         const inJson = /\\(?:(\/)|u00([2-7][0-9a-f]))/i;
-        const said = changed.replace(
+        const rewritten = changed.replace(
           inJson,
           (_escape, slash, hex) => slash ?? String.fromCharCode(Number.parseInt(hex, 16)),
         );
-        expect('end' in decoded).toBe(isCanonical(said));
+        expect('end' in decoded).toBe(isCanonical(rewritten));
       }),
       { numRuns: 300 },
     );

@@ -48,10 +48,10 @@ const file = projectPath('test/fixtures/cosines.json');
 const expected: Cosines = JSON.parse(readFileSync(file, 'utf8'));
 
 describe.each(['default', 'int8'])('the pack %s', (pack) => {
-  const look = looker(pack);
+  const detect = looker(pack);
 
   test.each<AccuracyMode>(['fast', 'balance'])('gives the cosines that it gave, mode %s', (mode) => {
-    const faces = [1, 2, 3, 4, 5, 6].flatMap((number) => look(sample(number), mode));
+    const faces = [1, 2, 3, 4, 5, 6].flatMap((number) => detect(sample(number), mode));
     expect(faces).toHaveLength(22);
     const measured = faces.flatMap(({ embedding }, i) =>
       faces.slice(0, i).map((other) => cosine(embedding, other.embedding)),
@@ -71,7 +71,7 @@ describe.each(['default', 'int8'])('the pack %s', (pack) => {
 });
 
 describe('analyse of a lossy image decoded by the addon and by sharp', async () => {
-  const look = looker('default');
+  const detect = looker('default');
   const original = await smallSample(1, 960);
   const points = ({ box: { x, y, width, height }, landmarks }: Face) => [
     ...Object.values(landmarks).flat(),
@@ -88,8 +88,8 @@ describe('analyse of a lossy image decoded by the addon and by sharp', async () 
     ['WebP, low quality', sharp(original).webp({ quality: 30 })],
   ])('%s', async (_what, image) => {
     const encoded = await image.toBuffer();
-    const seen = look(encoded, 'fast');
-    const oracle = look(await sharp(encoded).png({ compressionLevel: 1 }).toBuffer(), 'fast');
+    const seen = detect(encoded, 'fast');
+    const oracle = detect(await sharp(encoded).png({ compressionLevel: 1 }).toBuffer(), 'fast');
     expect(seen.length).toBeGreaterThan(0);
     expect(seen).toHaveLength(oracle.length);
     for (const [i, face] of seen.entries()) {

@@ -9,7 +9,7 @@ import { builds, type Ending, runChild } from './support/child.ts';
 const clean = { code: 0, signal: null, stderr: '' };
 const terminated = { code: null, signal: 'SIGTERM', stderr: '' } as const;
 
-const ways: [way: string, ending: Partial<Ending>, kill?: NodeJS.Signals][] = [
+const cases: [name: string, ending: Partial<Ending>, kill?: NodeJS.Signals][] = [
   ['a program that called it ends cleanly', clean],
   ['a program that only loaded it ends cleanly', clean],
   ['process.exit keeps its code', { ...clean, code: 3 }],
@@ -27,8 +27,8 @@ const ways: [way: string, ending: Partial<Ending>, kill?: NodeJS.Signals][] = [
 ];
 
 describe.each(builds)('$name', (build) => {
-  it.each(ways)('%s', async (way, ending, kill) => {
-    const seen = await runChild(build, 'exit.mjs', [way], kill ? { kill } : {});
+  it.each(cases)('%s', async (name, ending, kill) => {
+    const seen = await runChild(build, 'exit.mjs', [name], kill ? { kill } : {});
     expect(seen).toMatchObject(ending);
     expect(seen.stderr).not.toMatch(/Sanitizer|runtime error/);
   });

@@ -34,7 +34,7 @@ import { Home, TestServer } from './support/server.ts';
 
 const home = new Home();
 const basicOnly = home.key({ scopes: ['match:basic'] });
-const poor = home.key({ rate: 1, burst: 1 });
+const limitedKey = home.key({ rate: 1, burst: 1 });
 const env = {
   FACEMATCH_QUEUE_CAPACITY: '0',
   FACEMATCH_DEADLINE_MS: '4000',
@@ -63,7 +63,7 @@ async function whileBusy<T>(act: (running: Promise<TestResponse>) => Promise<T>)
   return result;
 }
 
-const [herself, again, stranger] = (await Promise.all(
+const [herself, again, otherPerson] = (await Promise.all(
   (cutOuts() as Sharp[]).slice(0, 3).map((face) => face.jpeg().toBuffer()),
 )) as [Buffer, Buffer, Buffer];
 
@@ -111,14 +111,14 @@ const errors: Record<ErrorCode, Row> = {
   photos_disagree: {
     when: 'two photos of a side show two people',
     at: ['POST', paths.person],
-    ask: () => server.match({ image1: samples.one, image2: [herself, stranger] }, { path: paths.person }),
+    ask: () => server.match({ image1: samples.one, image2: [herself, otherPerson] }, { path: paths.person }),
     members: {
       errors: [0, 1].map((index) => ({ field: 'image2', index, agreement_percent: expect.any(Number) })),
     },
   },
   unknown_file: {
     when: 'a file is sent under a name that the endpoint does not know',
-    ask: () => photos({ 'image2[]': stranger }),
+    ask: () => photos({ 'image2[]': otherPerson }),
     members: { field: 'image2[]' },
   },
   invalid_challenge: {
@@ -262,8 +262,8 @@ const errors: Record<ErrorCode, Row> = {
     when: 'a key is used beyond its rate',
     at: ['GET', paths.models],
     ask: async () => {
-      await server.getModels({ key: poor });
-      return server.getModels({ key: poor });
+      await server.getModels({ key: limitedKey });
+      return server.getModels({ key: limitedKey });
     },
     members: { detail: 'Wait 1 s, then send again.' },
     headers: { 'retry-after': '1', ratelimit: /r=0/, 'ratelimit-policy': /q=1/ },

@@ -19,14 +19,14 @@ const three: Json[] = (await embed(samples.three)).body.image.faces;
 
 const post = (body: string | Uint8Array<ArrayBuffer>, type = 'application/json', at: string = path) =>
   server.send({ path: at, body, headers: { 'content-type': type } });
-const question = (members: Json = {}): Json => ({
+const requestOf = (members: Json = {}): Json => ({
   embedding: one[0].embedding,
   candidates: three.map(({ embedding }, index) => ({ id: `face ${index}`, embedding })),
   ...{ pack, version, accuracy_mode },
   ...members,
 });
 const ask = (members: Json = {}, query = '') =>
-  post(JSON.stringify(question(members)), undefined, path + query);
+  post(JSON.stringify(requestOf(members)), undefined, path + query);
 const zeros = Buffer.alloc(2048).toString('base64');
 
 describe('match/embeddings', () => {
@@ -151,7 +151,7 @@ test('accepts the values of all candidates with a hundred each, and not one more
     typeof value !== 'object' || value === null
       ? 0
       : Object.values(value).reduce((sum: number, each) => sum + 1 + countOf(each), 0);
-  const rest = 100 * maxCandidates - countOf(question()) - 1;
+  const rest = 100 * maxCandidates - countOf(requestOf()) - 1;
   expect((await ask({ rest: Array(rest).fill(0) })).status).toBe(200);
   const rejected = await ask({ rest: Array(rest + 1).fill(0) });
   expectProblem(rejected, 'invalid_json', { detail: expect.stringContaining('at most 100000 values') });
@@ -172,7 +172,7 @@ test('rejects another media type, or none', async () => {
   for (const type of ['text/plain', 'application/jsonp', 'multipart/form-data; boundary=x']) {
     expectProblem(await post('{}', type), 'unsupported_media_type');
   }
-  expect((await post(JSON.stringify(question()), 'Application/JSON; charset=utf-8')).status).toBe(200);
+  expect((await post(JSON.stringify(requestOf()), 'Application/JSON; charset=utf-8')).status).toBe(200);
 });
 
 test('writes nothing of an embedding into the log', async () => {

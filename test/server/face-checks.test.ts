@@ -24,19 +24,19 @@ const server = await TestServer.forFile({ env: { FACEMATCH_PACK, FACEMATCH_ENDPO
 const [live, attack] = await redAndBlue();
 const portraits = (cutOuts() as Sharp[]).map((face) => face.png().toBuffer());
 /** The third is a woman of the group who is not the nearest face there. */
-const [stranger, good, alone] = (await Promise.all(portraits)) as [Buffer, Buffer, Buffer];
+const [otherPerson, good, alone] = (await Promise.all(portraits)) as [Buffer, Buffer, Buffer];
 
 const ask = (path: string, fields: Fields) => server.match(fields, { path });
 const compare = (image1: Buffer, image2: Buffer, fields: Fields = {}) =>
   ask(paths.advanced, { image1, image2, ...fields });
 
 describe('a compared face', () => {
-  const changed = (how: (picture: Sharp) => Sharp) => how(sharp(good)).png().toBuffer();
+  const changed = (how: (photo: Sharp) => Sharp) => how(sharp(good)).png().toBuffer();
   const reasonsOf = ({ warnings }: Json, field: string) =>
     warnings.filter((warning: Json) => warning.field === field).map(({ reason }: Json) => reason);
 
   test('gets a quality warning with the number in the response', async () => {
-    const { status, body } = await compare(good, await changed((picture) => picture.blur(6)));
+    const { status, body } = await compare(good, await changed((photo) => photo.blur(6)));
     expect([status, reasonsOf(body, 'image1')]).toEqual([200, []]);
     const { detail } = body.warnings.find((warning: Json) => warning.reason === 'blurred');
     const { sharpness } = body.image2.faces[body.image2.face_index].quality;
@@ -47,7 +47,7 @@ describe('a compared face', () => {
     const both = await sharp(good)
       .resize({ width: 200 })
       .extend({ right: 70, background: '#789' })
-      .composite([{ input: await changed((picture) => picture.resize({ width: 62 })), gravity: 'east' }])
+      .composite([{ input: await changed((photo) => photo.resize({ width: 62 })), gravity: 'east' }])
       .png()
       .toBuffer();
     const large = (await compare(both, good, { image1_face_index: '0' })).body;
@@ -58,10 +58,10 @@ describe('a compared face', () => {
 
   test('is rejected with its image only, without a result of the match', async () => {
     const reject = { reject_low_quality: 'true' };
-    const small = await changed((picture) => picture.resize({ width: 50 }));
+    const small = await changed((photo) => photo.resize({ width: 50 }));
     const { body } = await compare(small, good);
     const same = await compare(small, good, reject);
-    const other = await compare(small, stranger, reject);
+    const other = await compare(small, otherPerson, reject);
     expectProblem(same, 'low_quality_face', {
       errors: [{ field: 'image1', reasons: reasonsOf(body, 'image1') }],
       detail: body.warnings.map(({ detail }: Json) => detail).join(' '),
@@ -172,20 +172,26 @@ describe('faces are listed', () => {
     const further = { FACEMATCH_DEADLINE_MS: '60000', FACEMATCH_EMBEDDING_CACHE_SIZE: '2' };
     const patient = await TestServer.forTest({ env: { ...env, ...further } });
     const crowd = await collageOf(108);
-    const told = (field: string) => ({ code: 'faces_omitted', field, faces_omitted: expect.any(Number) });
+    const warningOf = (field: string) => ({
+      code: 'faces_omitted',
+      field,
+      faces_omitted: expect.any(Number),
+    });
     const fast = { accuracy_mode: 'fast' };
     const { body } = await patient.match({ image: crowd, ...fast }, { path: paths.detect });
     expect(body.image.faces).toHaveLength(100);
-    expect(body.warnings).toContainEqual(expect.objectContaining(told('image')));
+    expect(body.warnings).toContainEqual(expect.objectContaining(warningOf('image')));
     writeFileSync(join(folder, 'crowd.png'), crowd);
     const { code, stdout, stderr } = await facematch('embed --mode fast crowd.png', folder, env);
     expect([code, stderr]).toEqual([0, expect.stringMatching(/^warning: crowd\.png: .* more faces/)]);
-    expect(JSON.parse(stdout.split('\n')[99]!).warnings).toEqual([expect.objectContaining(told('image'))]);
+    expect(JSON.parse(stdout.split('\n')[99]!).warnings).toEqual([
+      expect.objectContaining(warningOf('image')),
+    ]);
     const one = await patient.match({ image1: crowd, image2: good, ...fast }, { path: paths.advanced });
-    expect(one.body.warnings).toContainEqual(expect.objectContaining(told('image1')));
+    expect(one.body.warnings).toContainEqual(expect.objectContaining(warningOf('image1')));
     const targets = await patient.match({ image1: good, image2: crowd, ...fast }, { path: paths.many });
     expect(targets.body.results[0].warnings ?? targets.body.warnings).toContainEqual(
-      expect.objectContaining(told('image2')),
+      expect.objectContaining(warningOf('image2')),
     );
   });
 });
@@ -220,8 +226,8 @@ test('finds faces in an upside-down photo only with the fallback, and reports ho
   expectProblem(without, 'no_face_found', { errors: [{ field: 'image1', code: 'no_face_found' }] });
   const { body } = await advanced({ image1, image2: samples.one });
   expect(body.match).toBe(true);
-  const told = body.image1.faces.map((face: Json) => [face.found_by, Math.abs(face.pose.roll) > 150]);
-  expect(told).toEqual(Array(3).fill(['rotated', true]));
+  const warningOf = body.image1.faces.map((face: Json) => [face.found_by, Math.abs(face.pose.roll) > 150]);
+  expect(warningOf).toEqual(Array(3).fill(['rotated', true]));
 });
 
 test('warns about a compared face that is not the largest, unless the client chose it', async () => {

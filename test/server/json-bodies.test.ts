@@ -56,12 +56,12 @@ describe('a JSON body gets the response of the form', () => {
     ['refusal', paths.match, { ...twoPhotos(), image2: faceless }, { image1: one, image2: base64(faceless) }],
   ])('reports %s', async (_what, path, fields, body) => {
     const [asForm, asJson] = [await server.match(fields, { path }), await json(body, path)];
-    const told = ({ status, headers, body }: TestResponse) => [
+    const summaryOf = ({ status, headers, body }: TestResponse) => [
       status,
       headers.get('content-type'),
       lasting(body),
     ];
-    expect(told(asJson)).toEqual(told(asForm));
+    expect(summaryOf(asJson)).toEqual(summaryOf(asForm));
   });
 
   test('accepts many images, of which a faulty one affects no other', async () => {
@@ -105,27 +105,32 @@ describe('a JSON body gets the response of the form', () => {
 
 describe('an error in a JSON body', () => {
   const expected = 'an image in base64 without blanks';
-  const told = (words: RegExp) => ({ detail: expect.stringMatching(words) });
+  const summaryOf = (words: RegExp) => ({ detail: expect.stringMatching(words) });
 
   test.each<[what: string, body: object, code: string, extras: object]>([
     ['no image', {}, 'missing_field', { field: 'image1' }],
     ['one image', { image1: small }, 'missing_field', { field: 'image2' }],
     ['an empty image', { image1: small, image2: '' }, 'missing_field', { field: 'image2' }],
-    ['other names', { img1: 'a', images: ['b'] }, 'missing_field', told(/ img1, images\.$/)],
+    ['other names', { img1: 'a', images: ['b'] }, 'missing_field', summaryOf(/ img1, images\.$/)],
     ['an image by another name', { ...pair, images: [one] }, 'unknown_file', { field: 'images' }],
-    ['a number for an image', { image1: 1 }, 'invalid_field', told(/ as image1, not 1\.$/)],
+    ['a number for an image', { image1: 1 }, 'invalid_field', summaryOf(/ as image1, not 1\.$/)],
     ['a list for an image', { image1: [small] }, 'invalid_field', { field: 'image1', expected }],
     ['a blank in it', { image1: 'AAA ' }, 'invalid_field', { field: 'image1', expected, position: 14 }],
     ['a blank behind a data: address', { image1: 'data:;base64,AAA ' }, 'invalid_field', { position: 27 }],
     ['base64url', { é: 'é', image1: 'AA-_' }, 'invalid_field', { field: 'image1', position: 21 }],
-    ['an address', { image1: 'data:image/png,AAAA' }, 'invalid_field', told(/: character 15 .* its comma/)],
+    [
+      'an address',
+      { image1: 'data:image/png,AAAA' },
+      'invalid_field',
+      summaryOf(/: character 15 .* its comma/),
+    ],
     ['a list as the body', [pair], 'invalid_field', { field: '', expected: 'an object' }],
   ])('reports %s', async (_what, body, code, extras) => {
     expectProblem(await json(body), code as 'invalid_field', extras);
   });
 
   test.each<[what: string, body: object, code: string, extras: object]>([
-    ['one image for a list', { image2: small }, 'invalid_field', told(/"\/9j.{29}"…\.$/)],
+    ['one image for a list', { image2: small }, 'invalid_field', summaryOf(/"\/9j.{29}"…\.$/)],
     ['an empty list', { image1: small, image2: [] }, 'missing_field', { field: 'image2' }],
     ['too long a list', { image2: Array(17).fill('AAAA') }, 'too_many_images', { limit: 16 }],
   ])('reports %s, of several', async (_what, body, code, extras) => {

@@ -180,9 +180,9 @@ describe('an uncalibrated pack', async () => {
     expect(many.body.results[0]).toMatchObject({ ...unknown, ...same });
     const { body: embedded } = await server.match({ image: samples.three }, { path: paths.embed });
     const { embedding } = embedded.image.faces[image2_face_index];
-    const question = await server.embeddingsRequest(samples.one);
+    const embeddingsBody = await server.embeddingsRequest(samples.one);
     const candidates = [{ id: 'her', embedding }];
-    const ranked = await server.postJson(paths.embeddings, { ...question, candidates, searched: 1e6 });
+    const ranked = await server.postJson(paths.embeddings, { ...embeddingsBody, candidates, searched: 1e6 });
     expect(ranked.body).toMatchObject({ results: [{ ...unknown, ...same }], warnings: [warning] });
     const { stdout } = await facematch(`match --json ${photos}`, folder, { FACEMATCH_PACK: pack });
     expect(JSON.parse(stdout)).toMatchObject({ ...same, pairs: body.pairs });

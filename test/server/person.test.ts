@@ -17,7 +17,7 @@ const keys = {
 const FACEMATCH_ENDPOINTS = 'match_person,match_advanced,match_embeddings,embed,models';
 const server = await TestServer.forFile({ env: { FACEMATCH_ENDPOINTS } }, home);
 
-const [first, again, stranger] = cutOuts() as [Sharp, Sharp, Sharp];
+const [first, again, otherPerson] = cutOuts() as [Sharp, Sharp, Sharp];
 const png = (image: Sharp) => image.clone().png().toBuffer();
 /** Four photos of one person, and one of another. */
 const [one, two, mirrored, dim, other] = await Promise.all([
@@ -25,7 +25,7 @@ const [one, two, mirrored, dim, other] = await Promise.all([
   png(again),
   png(first.clone().flop()),
   png(again.clone().linear(0.7)),
-  png(stranger),
+  png(otherPerson),
 ]);
 const faceless = await blank(400, 300, 'png');
 
@@ -131,15 +131,15 @@ test.each([
 
 test('warns about a person behind a larger face', async () => {
   // The other one is in the third sample photo, but not in front.
-  const image2 = [other, await png(stranger.clone().flop()), samples.three];
+  const image2 = [other, await png(otherPerson.clone().flop()), samples.three];
   const rejected = await ask({ image1: other, image2 });
   const { body } = await ask({ image1: other, image2, min_agreement_percent: '0' });
-  const [told] = body.warnings.filter(({ code }: Json) => code === 'not_the_largest_face');
-  expect(told).toMatchObject({ field: 'image2', index: 2, face_index: expect.any(Number) });
+  const [warning] = body.warnings.filter(({ code }: Json) => code === 'not_the_largest_face');
+  expect(warning).toMatchObject({ field: 'image2', index: 2, face_index: expect.any(Number) });
   const fields = { image1: other, image2: samples.three };
   const alone = await server.match(fields, { path: paths.advanced, key: keys.all });
-  expect(told.face_index).toBe(alone.body.image2.face_index);
-  const { face_index } = told;
+  expect(warning.face_index).toBe(alone.body.image2.face_index);
+  const { face_index } = warning;
   expect(rejected.body).toMatchObject({ code: 'photos_disagree', errors: [{ index: 2, face_index }] });
   expect(rejected.body.detail).toContain(`face ${face_index}, which is not the largest`);
 });
@@ -158,8 +158,8 @@ test('compares embeddings of several photos like the photos, in lists of minimum
     { id: 'one', embeddings: [c], embedding: null },
     { id: 'sixteen', embeddings: sixteen },
   ];
-  const question = { ...of, embeddings: [a, b], candidates, searched: 1 };
-  const { status, body } = await askEmbeddings(question);
+  const embeddingsBody = { ...of, embeddings: [a, b], candidates, searched: 1 };
+  const { status, body } = await askEmbeddings(embeddingsBody);
   expect(status).toBe(200);
   const person = await ask({ image1: [one, mirrored], image2: [two, dim] });
   expect(body.agreement_percents).toEqual(members(person.body, 'image1', 'agreement_percent'));
@@ -172,7 +172,7 @@ test('compares embeddings of several photos like the photos, in lists of minimum
   expect(byId.sixteen.agreement_percents).toHaveLength(16);
   // Non-mated similarity increases with more photos, so the same similarity is worth less.
   const last = { candidates: candidates.slice(3), searched: 1e6 };
-  const { body: among } = await askEmbeddings({ ...question, ...last });
+  const { body: among } = await askEmbeddings({ ...embeddingsBody, ...last });
   expect(among.results.map(({ id }: Json) => id)).toEqual(['one', 'sixteen']);
   expect(among.results[1].confidence_percent).toBeLessThan(among.results[0].confidence_percent);
   expect(body.matches).toBe(3);
@@ -188,14 +188,14 @@ test('compares embeddings of several photos like the photos, in lists of minimum
     },
   });
   // A result beyond `limit` does not count as a candidate with a problem.
-  const best = await askEmbeddings({ ...question, limit: 1 });
+  const best = await askEmbeddings({ ...embeddingsBody, limit: 1 });
   expect(best.body.results.map(({ id }: Json) => id)).toEqual([body.results[0].id, 'both']);
   const { agreement_percent: _, ...place } = disagreement;
-  const let_pass = await askEmbeddings({ ...question, min_agreement_percent: 0 });
+  const let_pass = await askEmbeddings({ ...embeddingsBody, min_agreement_percent: 0 });
   expect(let_pass.body.results.every((result: Json) => 'match' in result)).toBe(true);
   expect(let_pass.body.warnings).toEqual([expect.objectContaining({ code: 'photos_disagree', ...place })]);
 
-  const rejected = await askEmbeddings({ ...question, embeddings: [a, b, e] });
+  const rejected = await askEmbeddings({ ...embeddingsBody, embeddings: [a, b, e] });
   expect(rejected).toMatchObject({ status: 422, body: { code: 'photos_disagree' } });
   expect(rejected.body.errors).toEqual([{ ...disagreement, field: '/embeddings' }]);
 });
@@ -227,6 +227,6 @@ async function compareEmbeddings(of: Json, a: Float32Array, b: Float32Array): Pr
   return (await askEmbeddings({ ...of, embedding: text(a), candidates })).body.results[0];
 }
 
-function askEmbeddings(question: Json): Promise<TestResponse> {
-  return server.postJson(paths.embeddings, question, keys.all);
+function askEmbeddings(embeddingsBody: Json): Promise<TestResponse> {
+  return server.postJson(paths.embeddings, embeddingsBody, keys.all);
 }

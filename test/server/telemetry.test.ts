@@ -19,7 +19,7 @@ const env = {
 const server = await TestServer.forFile({ env, gate: 'open' }, home);
 const { gate } = server;
 const fresh = await server.metrics();
-const nobody = await blank(320, 320, 'png');
+const faceless = await blank(320, 320, 'png');
 
 /**
  * Returns the increase of each series of these metrics, by its name and labels; unchanged series are omitted.
@@ -89,10 +89,10 @@ describe('a match', () => {
 });
 
 describe('a rejection', () => {
-  const both = () => server.match({ image1: nobody, image2: nobody });
+  const both = () => server.match({ image1: faceless, image2: faceless });
 
   test('counts only the images without a face', async () => {
-    const one = () => server.match({ image1: samples.one, image2: nobody });
+    const one = () => server.match({ image1: samples.one, image2: faceless });
     expect(await rises(one, 'images_total')).toEqual({ 'images_total{found_by="none"}': 1 });
     const counted = ['images_total', 'faces_per_image_count', 'faces_per_image_sum', 'comparisons_total'];
     const without = { 'images_total{found_by="none"}': 2, faces_per_image_count: 2 };
@@ -129,7 +129,7 @@ const lines = (path = file): Json[] =>
   (readFileSync(path, 'utf8').match(/.+/g) ?? []).map((line) => JSON.parse(line));
 
 /** Returns what a request adds to the audit log. Its lines are written a moment after its response. */
-async function told(request_id: string): Promise<Json[]> {
+async function decisionsOf(request_id: string): Promise<Json[]> {
   const found = () => lines().filter((line) => line.request_id === request_id);
   await expect.poll(found).not.toEqual([]);
   return found();
@@ -138,7 +138,7 @@ async function told(request_id: string): Promise<Json[]> {
 describe('the audit log', () => {
   test('has one line per match, in a file that only its owner can read', async () => {
     const { body } = await server.match({ ...twoPhotos(), threshold_percent: '80' });
-    expect(await told(body.request_id)).toEqual([
+    expect(await decisionsOf(body.request_id)).toEqual([
       {
         time: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
         request_id: body.request_id,
@@ -156,7 +156,7 @@ describe('the audit log', () => {
   });
 
   test('has a line for each of several targets, including rejected ones, and counts the verdicts', async () => {
-    const fields = { image1: samples.one, image2: [samples.three, nobody], accuracy_mode: 'fast' };
+    const fields = { image1: samples.one, image2: [samples.three, faceless], accuracy_mode: 'fast' };
     let body: Json;
     const ask = async () => ({ body } = await server.match(fields, { path: paths.many }));
     expect(await rises(ask, 'requests_total', 'comparisons_total', 'images_total')).toEqual({
@@ -165,7 +165,7 @@ describe('the audit log', () => {
       'images_total{found_by="primary"}': 2,
       'images_total{found_by="none"}': 1,
     });
-    const found = await told(body.request_id);
+    const found = await decisionsOf(body.request_id);
     expect(found).toMatchObject([
       { route: 'match_many', accuracy_mode: 'fast', image2_index: 0, match: true },
       { route: 'match_many', image2_index: 1, code: 'no_face_found' },
@@ -184,48 +184,52 @@ describe('the audit log', () => {
       'key_images_total{key="test"}': 5,
       'key_comparisons_total{key="test"}': 1,
     });
-    const [{ time, request_id, key_id, pack, pack_version, ...line }] = await told(body.request_id);
+    const [{ time, request_id, key_id, pack, pack_version, ...line }] = await decisionsOf(body.request_id);
     const { accuracy_mode, threshold_percent, confidence_percent } = body;
     const decision = { accuracy_mode, threshold_percent, confidence_percent, match: true };
     expect(line).toEqual({ route: 'match_person', ...decision });
-    const poor = { image1: samples.one, image2: [samples.one, nobody] };
-    const rejected = await server.match(poor, { path: paths.person });
-    expect(await told(rejected.body.request_id)).toMatchObject([{ code: 'no_face_found' }]);
+    const facelessSecond = { image1: samples.one, image2: [samples.one, faceless] };
+    const rejected = await server.match(facelessSecond, { path: paths.person });
+    expect(await decisionsOf(rejected.body.request_id)).toMatchObject([{ code: 'no_face_found' }]);
   });
 
   test('has one line for all embeddings', async () => {
-    const question = await server.embeddingsRequest(samples.one);
+    const embeddingsBody = await server.embeddingsRequest(samples.one);
     let body: Json;
-    const ask = async () => ({ body } = await server.postJson(paths.embeddings, question));
+    const ask = async () => ({ body } = await server.postJson(paths.embeddings, embeddingsBody));
     expect(await rises(ask, 'key_images_total', 'key_comparisons_total')).toEqual({
       'key_comparisons_total{key="test"}': 3,
     });
-    expect(await told(body.request_id)).toMatchObject([
+    expect(await decisionsOf(body.request_id)).toMatchObject([
       { route: 'match_embeddings', candidates: 3, matches: 1, confidence_percent: 100, match: true },
     ]);
     const text = readFileSync(file, 'utf8');
     expect(text).not.toContain('face 0');
-    expect(text).not.toContain(question.embedding.slice(0, 12));
+    expect(text).not.toContain(embeddingsBody.embedding.slice(0, 12));
     const embedded = lines().filter(({ route }) => route === 'embed');
     expect(embedded).toMatchObject([{ accuracy_mode: 'balance', embeddings_returned: 3 }]);
   });
 
   test('records why an image or the request was rejected, but not rejections of a key or its rate', async () => {
-    const image = await server.match({ image1: samples.one, image2: nobody });
+    const image = await server.match({ image1: samples.one, image2: faceless });
     const request = await server.match({ image1: samples.one });
     await server.match(twoPhotos(), { key: limited });
     const rate = await server.match(twoPhotos(), { key: limited });
     const key = await server.match(twoPhotos(), { key: 'wrong' });
     expect([rate.status, key.status]).toEqual([429, 401]);
-    expect(await told(image.body.request_id)).toMatchObject([{ route: 'match', code: 'no_face_found' }]);
-    expect(await told(request.body.request_id)).toMatchObject([{ route: 'match', code: 'missing_field' }]);
+    expect(await decisionsOf(image.body.request_id)).toMatchObject([
+      { route: 'match', code: 'no_face_found' },
+    ]);
+    expect(await decisionsOf(request.body.request_id)).toMatchObject([
+      { route: 'match', code: 'missing_field' },
+    ]);
     const ids = [rate.body.request_id, key.body.request_id];
     expect(lines().filter(({ request_id }) => ids.includes(request_id))).toEqual([]);
   });
 
   test('continues in a new file on SIGHUP, and writes pending lines at the end', async () => {
     const before = await server.match(twoPhotos());
-    await told(before.body.request_id);
+    await decisionsOf(before.body.request_id);
     const moved = `${file}.1`;
     renameSync(file, moved);
     server.child.kill('SIGHUP');

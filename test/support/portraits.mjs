@@ -34,14 +34,14 @@ export const cutOuts = () =>
   });
 
 /** Three people in each of `wishes`, { width, height, format } each: { width, height, format, bytes }. */
-export async function portraits(wishes) {
+export async function portraits(sizes) {
   const all = cutOuts();
   const made = [];
   for (const face of [all[0], all[2], all[3]]) {
-    for (const { width, height, format } of wishes) {
+    for (const { width, height, format } of sizes) {
       // `cover` would cut off the face's edges if the frame is wide.
-      const picture = face.clone().resize(width, height, { fit: 'contain', background: '#789' });
-      const bytes = await picture
+      const image = face.clone().resize(width, height, { fit: 'contain', background: '#789' });
+      const bytes = await image
         .toFormat(format, { quality: 85, ...(format === 'webp' && { effort: 1 }) })
         .toBuffer();
       made.push({ width, height, format, bytes });

@@ -103,10 +103,10 @@ export async function startProgram(command, args, options) {
     log = () => text;
     rmSync(folder, { recursive: true, force: true });
   });
-  const said = [];
+  const output = [];
   const line = await new Promise((resolve, reject) => {
     const failed = (reason) =>
-      reject(new Error(`${command} ${reason}:\n${[...said, ...log().split('\n')].slice(-30).join('\n')}`));
+      reject(new Error(`${command} ${reason}:\n${[...output, ...log().split('\n')].slice(-30).join('\n')}`));
     const timer = setTimeout(() => {
       child.kill('SIGKILL');
       failed(`was not ready within ${patience_ms / 1000} s`);
@@ -115,7 +115,7 @@ export async function startProgram(command, args, options) {
       if (ready.test(text)) {
         clearTimeout(timer);
         resolve(text);
-      } else if (said.length < 30) said.push(text);
+      } else if (output.length < 30) output.push(text);
     });
     void ended.then(({ error }) => {
       clearTimeout(timer);
@@ -137,8 +137,8 @@ export async function startProgram(command, args, options) {
 }
 
 /** Creates a key with hardly a limit by default, in a key file that is created if it is missing. */
-export function makeKey(file, wish = {}) {
-  const { scopes = 'match:basic,match:advanced', rate = 1_000_000, burst = 1_000_000 } = wish;
+export function makeKey(file, given = {}) {
+  const { scopes = 'match:basic,match:advanced', rate = 1_000_000, burst = 1_000_000 } = given;
   if (!existsSync(program)) throw new Error('The program is not built. Build it with: npm run setup');
   const settings = ['--scopes', scopes, '--rate', String(rate), '--burst', String(burst)];
   const args = [program, 'keys', 'create', '--name', 'load', ...settings, '--file', file];

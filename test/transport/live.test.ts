@@ -24,7 +24,7 @@ const keys = {
   one: home.key({ scopes }),
   two: home.key({ scopes }),
   basic: home.key({ scopes: ['match:basic'] }),
-  poor: home.key({ scopes, rate: 0.01, burst: 18 }),
+  limited: home.key({ scopes, rate: 0.01, burst: 18 }),
 };
 const audit = join(newFolder(), 'audit.log');
 const FACEMATCH_ENDPOINTS = 'challenge,match_live,models';
@@ -86,8 +86,8 @@ describe('a head that moves as requested', () => {
     expect(body.frames).toHaveLength(frame.length);
     expect(body.frames[0]).toMatchObject({ index: 0, looks_straight: true, face_index: 0, format: 'jpeg' });
     expect(Math.abs(body.frames[0].yaw)).toBeLessThan(10);
-    const looking = body.frames.filter(({ looks_straight }: Json) => looks_straight).length;
-    expect(body.photos_compared).toEqual({ frames: looking, image2: 1 });
+    const frontal = body.frames.filter(({ looks_straight }: Json) => looks_straight).length;
+    expect(body.photos_compared).toEqual({ frames: frontal, image2: 1 });
 
     const again = await response({ challenge, frame, image2: reference });
     expect([again.status, again.body.code, again.body.reason]).toEqual([400, 'invalid_challenge', 'used']);
@@ -231,13 +231,13 @@ describe('a match/live request', () => {
   });
 
   test('costs a token for each image beyond the second, and leaves the challenge unused if tokens are lacking', async () => {
-    const { challenge, steps } = (await getChallenge(keys.poor)).body;
+    const { challenge, steps } = (await getChallenge(keys.limited)).body;
     const frame = await framesOf(steps);
     expect(frame).toHaveLength(16);
     // Of 18 tokens one is gone. The first of a request is not returned.
-    const dear = await response({ challenge, frame, image2: Array(3).fill(reference) }, keys.poor);
+    const dear = await response({ challenge, frame, image2: Array(3).fill(reference) }, keys.limited);
     expect(dear.status).toBe(429);
-    const { status, headers, body } = await response({ challenge, frame, image2: reference }, keys.poor);
+    const { status, headers, body } = await response({ challenge, frame, image2: reference }, keys.limited);
     expect([status, body.live]).toEqual([200, true]);
     expect(headers.get('ratelimit')).toContain('r=0');
   });

@@ -28,7 +28,7 @@ const keys = {
   revoked: home.key(),
   expired: home.key({ expires_in_ms: -1000 }),
   basic: home.key({ scopes: ['match:basic'] }),
-  poor: home.key({ rate: 0.001, burst: 1 }),
+  limited: home.key({ rate: 0.001, burst: 1 }),
 };
 revokeKey(home.keysFile, idOf(keys.revoked));
 /** Keys by the scope that each lacks; each has all others. */
@@ -52,12 +52,12 @@ describe('the order of checks', () => {
     ['key before length', keyless, 'missing_api_key'],
     ['key before scope', { ...wrong, 'x-api-key': 'fm_wrong' }, 'invalid_api_key', advanced],
     ['scope before rate and length', { ...wrong, 'x-api-key': keys.basic }, 'forbidden_scope', advanced],
-    ['rate before length', { ...wrong, 'x-api-key': keys.poor }, 'rate_limit_exceeded'],
+    ['rate before length', { ...wrong, 'x-api-key': keys.limited }, 'rate_limit_exceeded'],
     ['length before type', wrong, 'body_too_large'],
     ['type before form', { ...wrong, 'content-length': '100000' }, 'unsupported_media_type'],
   ])('%s', async (_what, headers, code, line) => {
     // The poor key's one token, if it still has it.
-    await server.getModels({ key: keys.poor });
+    await server.getModels({ key: keys.limited });
     expectProblem(await server.sendRaw(server.head(headers, line)), code);
   });
 

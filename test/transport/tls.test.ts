@@ -58,7 +58,7 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
     expect(socket.alpnProtocol).not.toBe('h2');
     const client = new RawClient(socket);
     client.write(server.getHead());
-    expect((await client.received()).status).toBe(200);
+    expect((await client.response()).status).toBe(200);
     client.leave();
   });
 

@@ -12,7 +12,7 @@ const options: AnalyseOptions = {
 };
 const none = { decode: 0, detect: 0, align: 0, embed: 0 };
 
-function picture(text: string): Uint8Array {
+function imageOf(text: string): Uint8Array {
   const bytes = new Uint8Array(new SharedArrayBuffer(text.length));
   bytes.set(Buffer.from(text));
   return bytes;
@@ -25,43 +25,43 @@ const analysis = (width: number): Analysis => ({
 });
 
 /** A cache in front of an analysis that returns the text of an image as its width. */
-function cached(pictures: number) {
-  const looked: string[] = [];
-  const cache = new AnalysisCache(pictures);
-  function look(image: Uint8Array): Outcome {
+function cached(capacity: number) {
+  const analysed: string[] = [];
+  const cache = new AnalysisCache(capacity);
+  function analyseOne(image: Uint8Array): Outcome {
     const text = Buffer.from(image).toString();
-    looked.push(text);
+    analysed.push(text);
     if (text === 'damaged') return { ok: false, code: 'image_decode_failed' };
     const found = analysis(text.length);
     if (text === 'cut short') found.image.search_timed_out = true;
     return found;
   }
   const ask = (texts: readonly string[], how = options, owner = 'a') => {
-    const images = texts.map(picture);
+    const images = texts.map(imageOf);
     return cache.analyse(owner, images, how, (known) => {
       let leave: (reason: Error) => void = () => {};
       const left = new Promise<never>((_, reject) => {
         leave = reject;
       });
       const found = new Promise(setImmediate).then(() => ({
-        outcomes: images.map((image, at) => known[at] ?? look(image)),
+        outcomes: images.map((image, at) => known[at] ?? analyseOne(image)),
       }));
       return { done: Promise.race([found, left]), idle: Promise.resolve(), cancel: leave };
     });
   };
-  return { cache, ask, looked };
+  return { cache, ask, analysed };
 }
 
 describe('AnalysisCache', () => {
   test('analyses an image once, and returns the same analysis again with zero times', async () => {
-    const { cache, ask, looked } = cached(8);
+    const { cache, ask, analysed } = cached(8);
     const first = await ask(['one', 'three']).done;
     expect(first.outcomes).toEqual([analysis(3), analysis(5)]);
     const second = await ask(['three', 'twelve', 'one']).done;
     expect(second).toEqual({
       outcomes: [{ ...analysis(5), timings_ms: none }, analysis(6), { ...analysis(3), timings_ms: none }],
     });
-    expect(looked).toEqual(['one', 'three', 'twelve']);
+    expect(analysed).toEqual(['one', 'three', 'twelve']);
     expect([cache.hits, cache.misses, cache.size]).toEqual([2, 3, 3]);
   });
 
@@ -72,32 +72,32 @@ describe('AnalysisCache', () => {
     { max_pixels: 1e6 - 1 },
     { min_side: 17 },
   ])('analyses an image again with %j', async (more) => {
-    const { ask, looked } = cached(8);
+    const { ask, analysed } = cached(8);
     await ask(['one']).done;
     await ask(['one'], { ...options, ...more }).done;
-    expect(looked).toEqual(['one', 'one']);
+    expect(analysed).toEqual(['one', 'one']);
   });
 
   test('analyses an image again for another owner, who must not learn that it was sent', async () => {
-    const { ask, looked } = cached(8);
+    const { ask, analysed } = cached(8);
     await ask(['one'], options, 'a').done;
     const other = await ask(['one'], options, 'b').done;
     expect(other.outcomes).toEqual([analysis(3)]);
-    expect(looked).toEqual(['one', 'one']);
+    expect(analysed).toEqual(['one', 'one']);
   });
 
   test('evicts the least recently used analysis', async () => {
-    const { cache, ask, looked } = cached(2);
+    const { cache, ask, analysed } = cached(2);
     for (const text of ['one', 'two', 'one', 'three', 'one', 'two']) await ask([text]).done;
-    expect(looked).toEqual(['one', 'two', 'three', 'two']);
+    expect(analysed).toEqual(['one', 'two', 'three', 'two']);
     expect(cache.size).toBe(2);
   });
 
   test.each(['damaged', 'cut short'])('does not keep an image that is %s', async (text) => {
-    const { cache, ask, looked } = cached(2);
+    const { cache, ask, analysed } = cached(2);
     await ask([text]).done;
     await ask([text]).done;
-    expect(looked).toEqual([text, text]);
+    expect(analysed).toEqual([text, text]);
     expect(cache.size).toBe(0);
   });
 

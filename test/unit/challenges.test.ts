@@ -55,8 +55,8 @@ describe('a token', () => {
 
   test('is rejected with another key, and with a secret of another process', () => {
     expect(reasonOf(() => challenges.verify(challenge, 'anotherKeyId', now_ms))).toBe('other_key');
-    const elsewhere = make({ secrets: randomSecrets() });
-    expect(reasonOf(() => elsewhere.verify(challenge, key, now_ms))).toBe('malformed');
+    const otherServer = make({ secrets: randomSecrets() });
+    expect(reasonOf(() => otherServer.verify(challenge, key, now_ms))).toBe('malformed');
   });
 
   test('is accepted as long as its secret is anywhere in the file', () => {

@@ -11,7 +11,7 @@ import {
   variableOf,
 } from '../../src/config/config.ts';
 import { cgroupQuota, cpuLimit } from '../../src/config/machine.ts';
-import { RedisAddress } from '../../src/config/redis-address.ts';
+import { RedisAddress } from '../../src/config/redis-url.ts';
 import { namedPipe, newFolder } from '../support/folder.ts';
 
 describe('readConfig', () => {

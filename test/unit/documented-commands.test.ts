@@ -84,7 +84,7 @@ const folders = new Set(tracked.map((file) => dirname(file)));
 const names = new Set(tracked.map((file) => basename(file)));
 const rooted = /^(?:bench|deploy|docs|lab|models|native|scripts|src|test)\/[\w./-]*\w$/;
 /** Files that a reader or a build creates or downloads. */
-const elsewhere = ['facematch.d.mts', 'facematch.mjs', 'first-match.mjs', 'onnxruntime_cxx_api.h'];
+const externalNames = ['facematch.d.mts', 'facematch.mjs', 'first-match.mjs', 'onnxruntime_cxx_api.h'];
 const bare = /^[\w-]+(?:\.\w+)*\.(?:cpp|h|mjs|mts|test\.ts|ts)$/;
 
 test.each([...linking.keys()])('names only existing paths in code spans: %s', (file) => {
@@ -95,7 +95,9 @@ test.each([...linking.keys()])('names only existing paths in code spans: %s', (f
     .filter((line) => !/\bcommit\b/.test(line))
     .flatMap((line) => [...line.matchAll(/`([^`]+)`/g)].flatMap(([, span]) => span!.split(/[\s:=]+/)))
     .filter((word) =>
-      rooted.test(word) ? !isThere(word) : bare.test(word) && !names.has(word) && !elsewhere.includes(word),
+      rooted.test(word)
+        ? !isThere(word)
+        : bare.test(word) && !names.has(word) && !externalNames.includes(word),
     );
   expect(dead).toEqual([]);
 });

@@ -172,12 +172,12 @@ describe('responses', () => {
   });
 
   test('decide a match before the percent is rounded', () => {
-    const { response } = takers.find(({ id }) => id === 'match')!;
+    const { buildResponse } = takers.find(({ id }) => id === 'match')!;
     fc.assert(
       fc.property(analysed, (given) => {
-        const responses = response(given);
-        if ('rejection' in responses) return;
-        const { match, pairs_compared, confidence_percent } = responses.body as Match;
+        const response = buildResponse(given);
+        if ('rejection' in response) return;
+        const { match, pairs_compared, confidence_percent } = response.body as Match;
         const [a, b] = given.outcomes as [Analysis, Analysis];
         expect(pairs_compared).toBeLessThanOrEqual(a.image.faces.length * b.image.faces.length);
         const distance = confidence_percent - given.context.options.threshold_percent;
@@ -191,7 +191,9 @@ describe('responses', () => {
 function buildResponse(endpoint: ImageEndpoint, given: Analysed) {
   const step = endpoint.persons?.(given);
   const cohortScores = (vectors: Float32Array) => new Float32Array(vectors.length / 2);
-  return step ? step.response(given, comparePersons(step.input, { cohortScores })) : endpoint.response(given);
+  return step
+    ? step.buildResponse(given, comparePersons(step.input, { cohortScores }))
+    : endpoint.buildResponse(given);
 }
 
 test('pass every option of an analysis to the addon', () => {
@@ -240,11 +242,11 @@ const formOf = (endpoint: ImageEndpoint, texts: Readonly<Record<string, string>>
   readMultipart(bodyOf(endpoint, texts), endpoint, itsPack);
 
 function jsonOf(endpoint: ImageEndpoint, members: object) {
-  const picture = Buffer.from('picture').toString('base64');
+  const imageText = Buffer.from('picture').toString('base64');
   const { fields } = endpoint;
   const images = imageFields(fields).map((name) => [
     name,
-    mostOf(fields[name]) > 1 ? Array(leastOf(fields[name])).fill(picture) : picture,
+    mostOf(fields[name]) > 1 ? Array(leastOf(fields[name])).fill(imageText) : imageText,
   ]);
   const required = Object.fromEntries([...tokensOf(endpoint), ...images]);
   return readJson(JSON.stringify({ ...required, ...members }), endpoint);
@@ -323,7 +325,8 @@ describe('fields', () => {
     expectRejectedText('\u202e\u2028\u2029', `"${'\ufffd'.repeat(3)}"`);
     const values = rule.kind === 'decimal' ? [-1, 101] : [-2, 0.5, 3e9];
     for (const value of values) expectRejected(() => jsonOf(endpoint, { [name]: value }), String(value));
-    for (const value of [[1], {}]) expectRejected(() => jsonOf(endpoint, { [name]: value }), 'a list or an object');
+    for (const value of [[1], {}])
+      expectRejected(() => jsonOf(endpoint, { [name]: value }), 'a list or an object');
   });
 
   test.each(cases)('$id uses the default of an empty $name', ({ endpoint, name }) => {
@@ -354,8 +357,8 @@ describe('fields', () => {
     const ask = (...names: string[]) =>
       readMultipart(Buffer.from(`${tokens.join('')}${names.map(part).join('')}--b--\r\n`), endpoint);
     expect(() => ask('img1', 'img2', 'img1')).toThrow('; you sent img1, img2.');
-    const told = `"", \ufffd, ${'c'.repeat(32)}…, d, ….`;
-    expect(() => ask('', '\u202e', 'c'.repeat(40), 'd', 'e')).toThrow(told);
+    const expectedNames = `"", \ufffd, ${'c'.repeat(32)}…, d, ….`;
+    expect(() => ask('', '\u202e', 'c'.repeat(40), 'd', 'e')).toThrow(expectedNames);
   });
 
   const jpeg = '\xff\xd8\xff\xe0\x00\x10JFIF';

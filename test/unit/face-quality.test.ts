@@ -45,7 +45,7 @@ describe('a face', () => {
   });
 
   const unknown = without(good, 'occlusion_score') as typeof good;
-  const poor = {
+  const poorQuality = {
     occlusion_score: 3,
     pose: { yaw: 70, pitch: 0, roll: 0 },
     quality: { sharpness: 0, brightness: 1, face_pixels: 1, dot_pitch_px: 3, stretch_ratio: 1.5 },
@@ -57,7 +57,11 @@ describe('a face', () => {
     ['dark, or looking up or down', [face('brightness', 0.03), face('pitch', 40), face('pitch', -40)], []],
     ['of a pack that cannot tell what is covered', [unknown], []],
     // The stretch of a turned face cannot be determined.
-    ['poor for several reasons', [poor], ['small', 'blurred', 'bright', 'turned', 'occluded', 'printed']],
+    [
+      'poor for several reasons',
+      [poorQuality],
+      ['small', 'blurred', 'bright', 'turned', 'occluded', 'printed'],
+    ],
   ])('gets the expected warnings: %s', (_what, faces, expected) => {
     for (const one of faces) expect(reasons(one)).toEqual(expected);
   });
@@ -78,7 +82,7 @@ describe('a face', () => {
 describe('a rejection of faces', () => {
   const rejecting = { reject_low_quality: true, reject_presentation_attack: true, live_threshold: 0.4 };
   const [bright, small] = [face('brightness', 1), face('face_pixels', 1)];
-  const poor = [
+  const poorQuality = [
     ...lowQuality('image1', { ...bright, quality: { ...bright.quality, face_pixels: 1 } }),
     ...lowQuality('image2', small),
   ];
@@ -88,18 +92,20 @@ describe('a rejection of faces', () => {
 
   test('is made on request for faces below the threshold, but not for faces without a score', () => {
     const other = { ...rejecting, reject_low_quality: false };
-    expect(rejectionOfFaces({ ...other, reject_presentation_attack: false }, poor, asked)).toBeUndefined();
+    expect(
+      rejectionOfFaces({ ...other, reject_presentation_attack: false }, poorQuality, asked),
+    ).toBeUndefined();
     expect(rejectionOfFaces(rejecting, [{ code: 'unknown_field' }], [asked[0]!, asked[2]!])).toBeUndefined();
-    expect(rejectionOfFaces(other, poor, asked)?.extras.errors).toEqual([
+    expect(rejectionOfFaces(other, poorQuality, asked)?.extras.errors).toEqual([
       { field: 'image1', face_index: 1, live_score: 0.399 },
     ]);
   });
 
   test('lists each image once, with its reasons, and the advice of all warnings', () => {
-    const problem = rejectionOfFaces(rejecting, poor, []);
+    const problem = rejectionOfFaces(rejecting, poorQuality, []);
     const both = { field: 'image1', reasons: ['small', 'bright'] };
     expect(problem?.extras.errors).toEqual([both, { field: 'image2', reasons: ['small'] }]);
-    for (const { detail } of poor) expect(problem?.extras.detail).toContain(detail);
+    for (const { detail } of poorQuality) expect(problem?.extras.detail).toContain(detail);
   });
 });
 

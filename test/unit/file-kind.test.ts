@@ -2,7 +2,7 @@ import sharp, { type Sharp } from 'sharp';
 import { expect, test } from 'vitest';
 import { problemOf } from '../../src/endpoints/faults.ts';
 import type { NativeFailure } from '../../src/engine/addon.ts';
-import { kinds, tellText } from '../../src/engine/file-kind.ts';
+import { detectText, kinds } from '../../src/engine/file-kind.ts';
 import { declaredSize } from '../../src/engine/image-size.ts';
 import { sample } from '../fixtures/images.ts';
 import { without } from '../support/without.mjs';
@@ -65,9 +65,9 @@ const cases: Record<string, [words: RegExp, texts: string, ...others: Buffer[]]>
 };
 
 /** Returns the members of the problem for bytes that no decoder recognises. */
-function told(bytes: Uint8Array) {
+function extrasOf(bytes: Uint8Array) {
   const unknown = { ok: false, code: 'unsupported_image_format', detected: 'unknown' } as const;
-  const fault = without(tellText<NativeFailure>(unknown, bytes), 'ok') as Omit<typeof unknown, 'ok'>;
+  const fault = without(detectText<NativeFailure>(unknown, bytes), 'ok') as Omit<typeof unknown, 'ok'>;
   return problemOf([{ field: 'image1', ...fault }]).extras;
 }
 
@@ -82,7 +82,7 @@ test.each<[bytes: number, detected: string, before: string | Buffer]>([
   [52, 'html', '<br />\n<b>Warning</b>:  x in /y.php on line 3<br />\n'],
   [65_535, 'text', `${notices}12345`],
 ])('reports %i bytes (%s) before a JPEG', (position, detected, before) => {
-  const extras = told(Buffer.concat([Buffer.from(before as string), jpeg]));
+  const extras = extrasOf(Buffer.concat([Buffer.from(before as string), jpeg]));
   expect(extras).toMatchObject({ detected, position, field: 'image1' });
   expect(extras.detail).toContain(`A JPEG begins at its byte ${position}, counted from 0: send it from`);
 });
@@ -91,7 +91,7 @@ test.each([
   ['what only looks like one', '\n\xff\xd8\xff\xe0\0\x10JFIF\0\0\0\0\0\0\0\0\0\0\0\0', 'unknown'],
   ['one beyond 64 KiB', `${notices}123456${jpeg.toString('latin1')}`, 'text'],
 ])('does not report %s', (_what, text, detected) => {
-  expect(told(latin1(text))).toEqual({ field: 'image1', detected, detail: expect.any(String) });
+  expect(extrasOf(latin1(text))).toEqual({ field: 'image1', detected, detail: expect.any(String) });
 });
 
 test('gives advice for each kind but the unknown', () => {
@@ -103,7 +103,7 @@ test.each(Object.entries(cases))(
   'detects data that is not an image as %s',
   (detected, [words, texts, ...others]) => {
     for (const bytes of [...texts.split(' | ').map(utf8), ...others]) {
-      const extras = told(bytes);
+      const extras = extrasOf(bytes);
       const sent = bytes.toString('utf8', 0, 30);
       const detail = expect.stringMatching(words);
       expect({ ...extras, sent }).toEqual({ detail, field: 'image1', detected, sent });

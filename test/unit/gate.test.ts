@@ -52,10 +52,10 @@ interface Sent {
 
 /** Returns the code of a rejection, or undefined, with Retry-After if present; for a separate request. */
 function ask(gate: Gate, key: string, { scope, after_ms = 0 }: Sent = {}) {
-  const charge = new QuotaUse(gate, { peer: '192.0.2.1', headers: new Map([['x-api-key', key]]) });
-  const rejection = charge.admit(scope ?? 'match:basic', 1, now_ms + after_ms) as Problem | undefined;
+  const quota = new QuotaUse(gate, { peer: '192.0.2.1', headers: new Map([['x-api-key', key]]) });
+  const rejection = quota.admit(scope ?? 'match:basic', 1, now_ms + after_ms) as Problem | undefined;
   const code = rejection?.code;
-  const [, seconds] = charge.release().find(([name]) => name === 'Retry-After') ?? [];
+  const [, seconds] = quota.release().find(([name]) => name === 'Retry-After') ?? [];
   return seconds === undefined ? [code] : [code, seconds];
 }
 
@@ -78,9 +78,9 @@ describe('a key', () => {
     expect(ask(gate, key)).toEqual([undefined]);
   });
 
-  const chargeOf = (gate: Gate, key: string) =>
+  const quotaOf = (gate: Gate, key: string) =>
     new QuotaUse(gate, { peer: '192.0.2.1', headers: new Map([['x-api-key', key]]) });
-  const told = (charge: QuotaUse) => Object.fromEntries(charge.release()).RateLimit;
+  const rateLimitOf = (quota: QuotaUse) => Object.fromEntries(quota.release()).RateLimit;
 
   test.each([
     { paid: 1, spent: [250], left: 9 },
@@ -89,27 +89,27 @@ describe('a key', () => {
     { paid: 1, spent: [5000], left: 0 },
   ])('pays $paid tokens, or one for each 250 ms of CPU time of $spent if that is more', async (row) => {
     const key = addKey(10);
-    const charge = chargeOf(openGate(), key);
-    await charge.admit('match:basic', row.paid, Date.now());
-    for (const cpu_ms of row.spent) charge.spend(cpu_ms);
-    expect(told(charge)).toContain(`r=${row.left};`);
+    const quota = quotaOf(openGate(), key);
+    await quota.admit('match:basic', row.paid, Date.now());
+    for (const cpu_ms of row.spent) quota.spend(cpu_ms);
+    expect(rateLimitOf(quota)).toContain(`r=${row.left};`);
   });
 
   test('pays for jobs that end after its response, and nothing for a request that was not served', async () => {
     const key = addKey(100);
     const gate = openGate();
     const remaining = async () => {
-      const charge = chargeOf(gate, key);
-      await charge.admit('match:basic', 0, Date.now());
-      return told(charge);
+      const quota = quotaOf(gate, key);
+      await quota.admit('match:basic', 0, Date.now());
+      return rateLimitOf(quota);
     };
-    const left = chargeOf(gate, key);
+    const left = quotaOf(gate, key);
     await left.admit('match:basic', 1, Date.now());
     left.release();
     left.spend(2500);
     left.spend(2500);
     expect(await remaining()).toContain('r=80;');
-    const unserved = chargeOf(gate, key);
+    const unserved = quotaOf(gate, key);
     await unserved.admit('match:basic', 1, Date.now());
     unserved.spend(2500);
     unserved.giveBack();
@@ -124,12 +124,12 @@ describe('a key', () => {
     const take: RateLimiter['take'] = async (...asked) => local.take(...asked);
     const gate = openGate({ callers: { take, settle: (...asked) => local.settle(...asked) } });
     const sender = { peer: '192.0.2.1', headers: new Map([['x-api-key', key]]) };
-    const charges = [new QuotaUse(gate, sender), new QuotaUse(gate, sender)];
-    const [first, second] = await Promise.all(charges.map((one) => one.admit('match:basic', 2, now_ms)));
+    const quotas = [new QuotaUse(gate, sender), new QuotaUse(gate, sender)];
+    const [first, second] = await Promise.all(quotas.map((one) => one.admit('match:basic', 2, now_ms)));
     expect([first, second?.code]).toEqual([undefined, 'rate_limit_exceeded']);
-    charges[0]!.release();
-    const told = Object.fromEntries(charges[1]!.release());
-    expect(told).toMatchObject({ 'Retry-After': '1', RateLimit: expect.stringContaining('r=3;') });
+    quotas[0]!.release();
+    const rateLimitOf = Object.fromEntries(quotas[1]!.release());
+    expect(rateLimitOf).toMatchObject({ 'Retry-After': '1', RateLimit: expect.stringContaining('r=3;') });
     const admitted = new QuotaUse(gate, sender);
     const late = admitted.admit('match:basic', 0, now_ms);
     admitted.release();
@@ -141,13 +141,13 @@ describe('a key', () => {
 test('limits failed authentications of an IP address, and never locks out a valid key', () => {
   const key = addKey();
   const gate = openGate({ failures: 3 });
-  const guess = (after_ms = 0) => ask(gate, unknownKey, { after_ms });
-  for (let sent = 0; sent < 3; sent++) expect(guess()).toEqual(['invalid_api_key']);
-  expect(guess()).toEqual(['rate_limit_exceeded', '10']);
+  const tryKey = (after_ms = 0) => ask(gate, unknownKey, { after_ms });
+  for (let sent = 0; sent < 3; sent++) expect(tryKey()).toEqual(['invalid_api_key']);
+  expect(tryKey()).toEqual(['rate_limit_exceeded', '10']);
   expect(ask(gate, key)).toEqual([undefined]);
-  expect(guess(9_999)).toEqual(['rate_limit_exceeded', '1']);
-  expect(guess(10_000)).toEqual(['invalid_api_key']);
-  expect(guess(10_000)).toEqual(['rate_limit_exceeded', '10']);
+  expect(tryKey(9_999)).toEqual(['rate_limit_exceeded', '1']);
+  expect(tryKey(10_000)).toEqual(['invalid_api_key']);
+  expect(tryKey(10_000)).toEqual(['rate_limit_exceeded', '10']);
 });
 
 const proxy = '10.0.0.1';

@@ -153,7 +153,8 @@ const rejected: Record<string, string[]> = {
 test.each(Object.keys(accepted))('accepts only the values in the table for --%s', (name) => {
   const parse = options.find((option) => option.long === `--${name}`)!.parseArg!;
   for (const [text, value] of Object.entries(accepted[name]!)) expect(parse(text, undefined)).toEqual(value);
-  for (const text of rejected[name]!) expect(() => parse(text, undefined), text).toThrow(InvalidArgumentError);
+  for (const text of rejected[name]!)
+    expect(() => parse(text, undefined), text).toThrow(InvalidArgumentError);
 });
 
 let folder: string;

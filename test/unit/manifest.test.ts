@@ -145,74 +145,90 @@ describe('a manifest', () => {
   const upright = 'must have the left eye right of the right one, and the mouth below';
 
   /** One member of each kind with the limits of its values, and further rules for members. */
-  const members: [path: string, taken: unknown[], rejected: unknown[], family?: string, message?: string][] = [
-    ['detector.channels', ['bgr'], ['grey', 'gbr']],
-    ['landmarks.channels', ['grey'], ['rgb', 'bgr']],
-    ['detector.file', ['-_.onnx'], ['../a.onnx', '/a.onnx', '.onnx', 'détect.onnx', 'a.onnx\0', 'a.onnx\n']],
-    ['liveness.nets.1.file', ['a.onnx'], ['../a.onnx', 'a.i8']],
-    ['cohort.file', ['human.i8'], ['../cohort.i8', 'cohort.onnx', '/dev/zero']],
-    ['detector.sha256', ['a'.repeat(64)], ['ABCD', 'A'.repeat(64), undefined]],
-    ['detector', [], [{ scores: 'offsets' }, undefined], 'default'],
-    ['detector.width', [1, 2048, 320.0], [0, 2049, 2.5, -320, 4294967616]],
-    ['landmarks.size', [64.0, 512], [513, 0]],
-    ['embedder.size', [112, 512], [513, 0]],
-    ['embedder.dimensions', [1, 4096], [0, 4097, 1.5]],
-    ['detector.mean', [-1000, 0, 1000], [1000.1]],
-    ['embedder.mean', [[1, 2.5, -1000]], [[1, 2]]],
-    ['embedder.mean', [], [[1, 2, 3, 4]]],
-    ['embedder.mean', [], [[1, 2, 1001]]],
-    ['landmarks.mean', [1], [[1, 2, 3]]],
-    ['embedder.scale', [1e-9, 1000], [0, 9e-10, 1001]],
-    ['landmarks.crop', [0.1, 10], [0.09, 10.5]],
-    ['landmarks.upright_degrees', [0, 180], [-1, 181]],
-    ['landmarks.max_instability', [undefined], [{ quick: 0.1 }]],
-    ['detector.clear_score', [0, 1, undefined], [-0.1, 1.1]],
-    ['embedder.template', [template], [five([1, 2]), [[-1, 0], ...template.slice(1)]]],
-    ['embedder.template', [], [[[113, 0], ...template.slice(1)]], 'default', 'must lie inside the chip'],
-    ['embedder.template', [], [five([9, 9], [19, 9], [9, 9], [9, 9], [9, 9])], 'default', upright],
-    ['embedder.template', [], [five([19, 9], [9, 9], [9, 9], [9, 19], [9, 19])], 'default', upright],
-    ['cohort.centres', [1, 16384], [0, 16385, 1.5]],
-    ['cohort.weight', [0, 1000], [-1]],
-    ['calibration.fast.points', [], [[[0, 1]]]],
-    ['calibration.fast.floor', [0.1], [0, 0.2]],
-    ['source.kind', [], ['git'], 'default', 'must be one of npm, project'],
-    ['landmarks.from', ['a/b', { pack: 'default' }], [{}, { pack: '../default' }, { pack: 'a', file: 'b' }]],
-    ['close_detector.source.integrity', [], ['sha512-']],
-    ['detector.family', [], ['yolo'], '', `must be one of ${familyNames.join(', ')}`],
-    ['close_detector.width', [112], [120], 'default', 'must be a multiple of the largest stride, 16'],
-    ['liveness.nets.0.scale', [1.0001, 1000], [1, 1000.5]],
+  const members: [path: string, taken: unknown[], rejected: unknown[], family?: string, message?: string][] =
+    [
+      ['detector.channels', ['bgr'], ['grey', 'gbr']],
+      ['landmarks.channels', ['grey'], ['rgb', 'bgr']],
+      [
+        'detector.file',
+        ['-_.onnx'],
+        ['../a.onnx', '/a.onnx', '.onnx', 'détect.onnx', 'a.onnx\0', 'a.onnx\n'],
+      ],
+      ['liveness.nets.1.file', ['a.onnx'], ['../a.onnx', 'a.i8']],
+      ['cohort.file', ['human.i8'], ['../cohort.i8', 'cohort.onnx', '/dev/zero']],
+      ['detector.sha256', ['a'.repeat(64)], ['ABCD', 'A'.repeat(64), undefined]],
+      ['detector', [], [{ scores: 'offsets' }, undefined], 'default'],
+      ['detector.width', [1, 2048, 320.0], [0, 2049, 2.5, -320, 4294967616]],
+      ['landmarks.size', [64.0, 512], [513, 0]],
+      ['embedder.size', [112, 512], [513, 0]],
+      ['embedder.dimensions', [1, 4096], [0, 4097, 1.5]],
+      ['detector.mean', [-1000, 0, 1000], [1000.1]],
+      ['embedder.mean', [[1, 2.5, -1000]], [[1, 2]]],
+      ['embedder.mean', [], [[1, 2, 3, 4]]],
+      ['embedder.mean', [], [[1, 2, 1001]]],
+      ['landmarks.mean', [1], [[1, 2, 3]]],
+      ['embedder.scale', [1e-9, 1000], [0, 9e-10, 1001]],
+      ['landmarks.crop', [0.1, 10], [0.09, 10.5]],
+      ['landmarks.upright_degrees', [0, 180], [-1, 181]],
+      ['landmarks.max_instability', [undefined], [{ quick: 0.1 }]],
+      ['detector.clear_score', [0, 1, undefined], [-0.1, 1.1]],
+      ['embedder.template', [template], [five([1, 2]), [[-1, 0], ...template.slice(1)]]],
+      ['embedder.template', [], [[[113, 0], ...template.slice(1)]], 'default', 'must lie inside the chip'],
+      ['embedder.template', [], [five([9, 9], [19, 9], [9, 9], [9, 9], [9, 9])], 'default', upright],
+      ['embedder.template', [], [five([19, 9], [9, 9], [9, 9], [9, 19], [9, 19])], 'default', upright],
+      ['cohort.centres', [1, 16384], [0, 16385, 1.5]],
+      ['cohort.weight', [0, 1000], [-1]],
+      ['calibration.fast.points', [], [[[0, 1]]]],
+      ['calibration.fast.floor', [0.1], [0, 0.2]],
+      ['source.kind', [], ['git'], 'default', 'must be one of npm, project'],
+      [
+        'landmarks.from',
+        ['a/b', { pack: 'default' }],
+        [{}, { pack: '../default' }, { pack: 'a', file: 'b' }],
+      ],
+      ['close_detector.source.integrity', [], ['sha512-']],
+      ['detector.family', [], ['yolo'], '', `must be one of ${familyNames.join(', ')}`],
+      ['close_detector.width', [112], [120], 'default', 'must be a multiple of the largest stride, 16'],
+      ['liveness.nets.0.scale', [1.0001, 1000], [1, 1000.5]],
 
-    ['detector.cls', [['a', 'b', 'c']], [undefined], 'yunet'],
-    ['detector.obj', [['a', 'b', 'c']], [['a', 'b']], 'yunet', strides],
-    ['detector.obj', [], [['a', 'b', 'c', 'd']], 'yunet', strides],
-    ['detector', [], [{ bbox: ['cls_8', 'b', 'c'] }], 'yunet', 'names an output twice'],
+      ['detector.cls', [['a', 'b', 'c']], [undefined], 'yunet'],
+      ['detector.obj', [['a', 'b', 'c']], [['a', 'b']], 'yunet', strides],
+      ['detector.obj', [], [['a', 'b', 'c', 'd']], 'yunet', strides],
+      ['detector', [], [{ bbox: ['cls_8', 'b', 'c'] }], 'yunet', 'names an output twice'],
 
-    ['detector.strides', [[1, 2.0, 4]], [[0, 8, 16]], 'scrfd'],
-    ['detector.strides', [], [[64, 128, 256]], 'scrfd'],
-    ['detector.strides', [], [[8.5, 17, 34]], 'scrfd'],
-    ['detector.strides', [], [[8, 8, 16]], 'scrfd', rising],
-    ['detector.strides', [], [[8, 12, 24]], 'scrfd', rising],
-    ['detector.anchors', [1, 16], [0, 17, 2.5], 'scrfd'],
-    ['detector', [], [{ priors: [[16]] }], 'scrfd', 'priors'],
+      ['detector.strides', [[1, 2.0, 4]], [[0, 8, 16]], 'scrfd'],
+      ['detector.strides', [], [[64, 128, 256]], 'scrfd'],
+      ['detector.strides', [], [[8.5, 17, 34]], 'scrfd'],
+      ['detector.strides', [], [[8, 8, 16]], 'scrfd', rising],
+      ['detector.strides', [], [[8, 12, 24]], 'scrfd', rising],
+      ['detector.anchors', [1, 16], [0, 17, 2.5], 'scrfd'],
+      ['detector', [], [{ priors: [[16]] }], 'scrfd', 'priors'],
 
-    ['detector.priors', [[[1], [2048], [16.5, 8]]], [[[16, 32]]], 'retinaface', strides],
-    ['detector.priors', [], [[[16], [], [32]]], 'retinaface'],
-    ['detector.priors', [], [[[0.5], [1], [2]]], 'retinaface'],
-    ['detector.priors', [], [[[1], [2], [2049]]], 'retinaface'],
-    ['detector.variances', [[1e-9, 1000]], [[0.1], [0.1, 0]], 'retinaface'],
-  ];
+      ['detector.priors', [[[1], [2048], [16.5, 8]]], [[[16, 32]]], 'retinaface', strides],
+      ['detector.priors', [], [[[16], [], [32]]], 'retinaface'],
+      ['detector.priors', [], [[[0.5], [1], [2]]], 'retinaface'],
+      ['detector.priors', [], [[[1], [2], [2049]]], 'retinaface'],
+      ['detector.variances', [[1e-9, 1000]], [[0.1], [0.1, 0]], 'retinaface'],
+    ];
 
-  test.each(members)('limits the values of its member %s', (path, taken, rejected, family, message = path) => {
-    const base = manifestOf(family);
-    const read = (value: unknown) =>
-      parseWith(path, path === 'detector' && value ? { ...(base.detector as Json), ...value } : value, base);
-    for (const value of taken) expect(() => read(value), JSON.stringify(value)).not.toThrow();
-    for (const value of rejected) {
-      const attempt = () => read(value);
-      expect(attempt, JSON.stringify(value)).toThrow(`is not a valid pack manifest:\n  ${path}`);
-      expect(attempt, JSON.stringify(value)).toThrow(message);
-    }
-  });
+  test.each(members)(
+    'limits the values of its member %s',
+    (path, taken, rejected, family, message = path) => {
+      const base = manifestOf(family);
+      const read = (value: unknown) =>
+        parseWith(
+          path,
+          path === 'detector' && value ? { ...(base.detector as Json), ...value } : value,
+          base,
+        );
+      for (const value of taken) expect(() => read(value), JSON.stringify(value)).not.toThrow();
+      for (const value of rejected) {
+        const attempt = () => read(value);
+        expect(attempt, JSON.stringify(value)).toThrow(`is not a valid pack manifest:\n  ${path}`);
+        expect(attempt, JSON.stringify(value)).toThrow(message);
+      }
+    },
+  );
 
   test('can be prepared without a calibration, and explains how to calibrate', () => {
     writeManifest(manifestWith('calibration', undefined));

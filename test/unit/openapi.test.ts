@@ -133,8 +133,8 @@ describe('docs/api.md', () => {
 
   test('lists the headers and the fields of warnings', () => {
     const { code, reason } = components.schemas.Warning!.properties!;
-    const told = [...Object.keys(components.headers), ...code!.enum!, ...reason!.enum!].map(String);
-    expect(told.filter((name) => !quoted.has(name))).toEqual([]);
+    const documented = [...Object.keys(components.headers), ...code!.enum!, ...reason!.enum!].map(String);
+    expect(documented.filter((name) => !quoted.has(name))).toEqual([]);
   });
 });
 

@@ -72,8 +72,8 @@ describe('µWebSockets.js', () => {
   });
 
   test('has no binary for a system that the table omits', () => {
-    const told = releases.map(({ node }) => systemOf(node));
-    expect(uwsBuilds.filter(({ system }) => !told.includes(system))).toEqual([]);
+    const documented = releases.map(({ node }) => systemOf(node));
+    expect(uwsBuilds.filter(({ system }) => !documented.includes(system))).toEqual([]);
   });
 
   test('needs the glibc of the table, if set-up extracted it', () => {

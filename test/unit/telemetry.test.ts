@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { errorTable } from '../../src/errors.ts';
-import { LineWriter } from '../../src/telemetry/lines.ts';
+import { LineWriter } from '../../src/telemetry/line-writer.ts';
 import { gauges } from '../../src/telemetry/metric-table.ts';
 import { type Gauges, Metrics } from '../../src/telemetry/metrics.ts';
 import { namedPipe, newFolder } from '../support/folder.ts';
@@ -76,9 +76,9 @@ test.each([
   async (gather_ms, blocks) => {
     const pipe = namedPipe();
     const held = await open(pipe, 'r+');
-    let told = 0;
+    let reported = 0;
     const onDropped = (count: number) => {
-      told += count;
+      reported += count;
     };
     const lines = new LineWriter({ dest: blocks ? held.fd : pipe, gather_ms, onDropped });
     for (let written = 0; written < sent; written++) lines.write(line);
@@ -92,7 +92,7 @@ test.each([
       read += bytes.length;
     });
     await expect.poll(() => read).toBe(8192 * line.length);
-    expect(told).toBe(sent - 8192);
+    expect(reported).toBe(sent - 8192);
     await expect.poll(() => lines.flush()).toBe(true);
     lines.end();
     reader.destroy();

@@ -19,13 +19,13 @@ describe('warningText', () => {
     const place = { field: 'image2', index: 0, face_index: 1 } as const;
     const behind = { code: 'not_the_largest_face', ...place, detail: '' } as const;
     expect(warningText(behind)).toMatch(/^The largest face of photo 1 of person 2 was .*, but face 2 agrees/);
-    const poor = {
+    const poorQuality = {
       code: 'low_quality_face',
       field: 'image1',
       index: 1,
       detail: 'image1[1] is blurred.',
     } as const;
-    expect(warningText(poor)).toBe('Photo 2 of person 1 is blurred.');
+    expect(warningText(poorQuality)).toBe('Photo 2 of person 1 is blurred.');
   });
 
   test('replaces the names of request fields', () => {
@@ -193,8 +193,12 @@ describe('describeMatch', () => {
 
   test('names files, not request fields, in warnings', () => {
     const largest = { code: 'not_the_largest_face', field: 'image1', detail: 'send auto_pair_best' } as const;
-    const poor = { code: 'low_quality_face', field: 'image2', detail: 'In image2 it is blurred.' } as const;
-    const [first, second] = words({ warnings: [largest, poor] })
+    const poorQuality = {
+      code: 'low_quality_face',
+      field: 'image2',
+      detail: 'In image2 it is blurred.',
+    } as const;
+    const [first, second] = words({ warnings: [largest, poorQuality] })
       .split('\n')
       .slice(5);
     expect(first).toMatch(/^ {2}warning {5}The face compared in a\.jpg is not the largest one: check/);

@@ -78,8 +78,8 @@ test.skipIf(!shared)(
     const manifest = readCalibratedManifest(pack);
     await verifyPack(pack, manifest);
     const { fast, balance } = manifest.calibration;
-    const told = `Labeled Faces in the Wild (${about}): 310 images of 200 people; own1-staff: 50 images of 50 people`;
-    expect(balance.fitted_on).toBe(told);
+    const text = `Labeled Faces in the Wild (${about}): 310 images of 200 people; own1-staff: 50 images of 50 people`;
+    expect(balance.fitted_on).toBe(text);
     // Measured for two photos, and extended to the 16 of a side that the API allows.
     expect(balance.photos).toHaveLength(16);
     expect(balance.photos).toEqual(balance.photos!.toSorted((a, b) => a - b));
@@ -87,7 +87,7 @@ test.skipIf(!shared)(
     expect(manifest.cohort!.centres).toBeGreaterThan(50);
     const { human } = readCalibratedManifest(packDirectory('default'));
     expect(manifest.human!.sha256).not.toBe(human!.sha256);
-    expect((await type('packs list', './own')).stdout).toContain(`calibrated for  ${told}`);
+    expect((await type('packs list', './own')).stdout).toContain(`calibrated for  ${text}`);
 
     // In any case --keep-calibration writes the same floor and shifts again, and changes nothing else.
     const wrong = { floor: 0.1, photos: [0, 0.05] };

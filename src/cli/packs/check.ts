@@ -40,16 +40,16 @@ export async function* checkPack(nameOrPath: string): AsyncGenerator<Finding> {
 
 /** Results on the sample photos. */
 export function* judgeTrial(trial: Trial): Generator<Finding> {
-  const { faces, same, strangers } = trial;
+  const { faces, mated, non_mated } = trial;
   const found = `${faces.join(' and ')}, of 3 in each of the two sample photos`;
   yield enoughFaces(trial)
     ? ok('faces', found)
     : fail('faces', found, "Correct the detector's members: family, mean, scale, channels, min_det_score");
-  if (same === undefined || strangers === undefined) {
+  if (mated === undefined || non_mated === undefined) {
     yield unknown('likeness', 'the woman who is in both photos was not found');
     return;
   }
-  const likeness = `the woman in both photos ${same.toFixed(2)}, the others ${strangers.toFixed(2)} at most (cosines)`;
+  const likeness = `the woman in both photos ${mated.toFixed(2)}, the others ${non_mated.toFixed(2)} at most (cosines)`;
   yield margin(trial) > 0
     ? ok('likeness', likeness)
     : fail('likeness', likeness, "Correct the embedder's members: mean, scale, channels, template, output");

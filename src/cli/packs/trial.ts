@@ -56,8 +56,8 @@ export async function tryPack(directory: string, draft: Manifest) {
         known.map((box) => Math.max(0, ...found[i]!.map((face) => overlapOf(face.box, box)))),
       ),
     ),
-    same: cosines(true)[0],
-    strangers: others.length > 0 ? Math.max(...others) : undefined,
+    mated: cosines(true)[0],
+    non_mated: others.length > 0 ? Math.max(...others) : undefined,
     live_scores: [...a, ...b].flatMap(({ live_score }) => live_score ?? []).sort((x, y) => x - y),
   };
 }
@@ -65,8 +65,8 @@ export async function tryPack(directory: string, draft: Manifest) {
 export const enoughFaces = ({ faces }: Trial) => faces.every((found, i) => found === people[i]!.length);
 
 /** Margin of the mated cosine above the highest non-mated one; -2 if unknown. */
-export function margin({ same, strangers }: Trial): number {
-  return same === undefined || strangers === undefined ? -2 : same - strangers;
+export function margin({ mated, non_mated }: Trial): number {
+  return mated === undefined || non_mated === undefined ? -2 : mated - non_mated;
 }
 
 export interface Fed {

@@ -1,4 +1,4 @@
-import { byId, find, notOnDisk, tell } from './dom.ts';
+import { byId, find, notOnDisk, setText } from './dom.ts';
 
 /** Dialog that takes a photo. */
 
@@ -41,7 +41,7 @@ export async function openCamera(title: string, onPhoto: (photo: File) => void):
 
 async function start(): Promise<void> {
   stop();
-  tell(byId('camera-fault'), undefined);
+  setText(byId('camera-fault'), undefined);
   showViewfinder(true);
   try {
     stream = await navigator.mediaDevices.getUserMedia({
@@ -56,7 +56,7 @@ async function start(): Promise<void> {
     turn.hidden = devices.filter(({ kind }) => kind === 'videoinput').length < 2;
   } catch (error) {
     const { name, message } = error as Error;
-    tell(byId('camera-fault'), faults[name] ?? message);
+    setText(byId('camera-fault'), faults[name] ?? message);
     showViewfinder(false);
   }
 }

@@ -27,7 +27,7 @@ export function place(target: HTMLElement, values: Readonly<Record<string, numbe
 }
 
 /** Shows a text, or hides its element if there is none. */
-export function tell(target: HTMLElement, text: string | undefined): void {
+export function setText(target: HTMLElement, text: string | undefined): void {
   target.textContent = text ?? '';
   target.hidden = text === undefined;
 }
@@ -46,12 +46,12 @@ export class Fault {
 
   /** Without `words` only the mark is shown, because the text is elsewhere. */
   show(words?: string): void {
-    tell(this.#line, words);
+    setText(this.#line, words);
     this.#mark(true);
   }
 
   clear(): void {
-    tell(this.#line, undefined);
+    setText(this.#line, undefined);
     this.#mark(false);
   }
 

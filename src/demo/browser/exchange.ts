@@ -1,4 +1,4 @@
-import { byId, element, isOnDisk, tell } from './dom.ts';
+import { byId, element, isOnDisk, setText } from './dom.ts';
 import { programs } from './programs.ts';
 import type { Plan } from './types.ts';
 import type { Photos } from './words.ts';
@@ -9,11 +9,11 @@ export function showPrograms(plan: Plan, photos: Photos): void {
   const chosen = document.querySelector<HTMLInputElement>('[name="language"]:checked')?.value ?? 'curl';
   const radios = Object.keys(programs).map((value) => {
     const radio = element('input', { type: 'radio', name: 'language', value, checked: value === chosen });
-    radio.addEventListener('change', () => tell(byId('program'), write(value)));
+    radio.addEventListener('change', () => setText(byId('program'), write(value)));
     return element('label', {}, radio, element('span', {}, value));
   });
   byId('languages').replaceChildren(...radios);
-  tell(byId('program'), write(chosen));
+  setText(byId('program'), write(chosen));
   showDownloads(photos);
 }
 

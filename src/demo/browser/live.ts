@@ -14,7 +14,7 @@ const prompts: Readonly<Record<Phase['step'], { arrow: string; words: string }>>
   middle: { arrow: '•', words: 'Back to the middle' },
 };
 
-const stepWords: Readonly<Record<Step, string>> = {
+const stepTexts: Readonly<Record<Step, string>> = {
   left: 'Turn to your left',
   right: 'Turn to your right',
   up: 'Lift your chin',
@@ -202,13 +202,13 @@ function showLive(response: LiveResponse, frames: readonly Blob[]): void {
   reasons.replaceChildren(...response.live_reasons.map((reason) => element('li', {}, advice[reason])));
   const rows = response.steps.map(({ step, passed, frame, yaw_change, pitch_change }) => {
     const image = frame === null ? undefined : frames[frame];
-    const picture = element('td', {}, ...(image ? [thumbnail(image, `Frame ${frame! + 1}`)] : []));
+    const frameCell = element('td', {}, ...(image ? [thumbnail(image, `Frame ${frame! + 1}`)] : []));
     const change = step === 'left' || step === 'right' ? yaw_change : pitch_change;
     return element(
       'tr',
       {},
-      picture,
-      element('th', { scope: 'row' }, stepWords[step]),
+      frameCell,
+      element('th', { scope: 'row' }, stepTexts[step]),
       element('td', {}, passed ? '✓ shown' : '✗ not shown'),
       element('td', { className: 'digits' }, `${Math.abs(change).toFixed(0)}°`),
     );

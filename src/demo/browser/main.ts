@@ -1,4 +1,4 @@
-import { byId, element, Fault, find, makeCopyButtons, notOnDisk, settings, tell } from './dom.ts';
+import { byId, element, Fault, find, makeCopyButtons, notOnDisk, setText, settings } from './dom.ts';
 import { showPrograms } from './exchange.ts';
 import { Faces } from './faces.ts';
 import { chosenFields, form, showForm } from './form.ts';
@@ -43,7 +43,7 @@ for (const radio of document.querySelectorAll<HTMLInputElement>('[name="task"]')
   radio.addEventListener('change', () => take(endpoint));
 }
 take('match');
-showForm(() => tell(byId('stale'), 'The options have changed: compare again.'));
+showForm(() => setText(byId('stale'), 'The options have changed: compare again.'));
 makeCopyButtons();
 for (const [id, title] of [['docs', 'Documentation'] as const, ['openapi', 'OpenAPI'] as const]) {
   const href = settings.paths[id];
@@ -79,7 +79,7 @@ async function compare(): Promise<boolean> {
   clearFaults();
   const plan = planOf(taskOf(), { ...chosenFields(), ...chosenFaces() }, forbidden);
   if (plan === undefined) return fail({ problem: allOff });
-  await Promise.all(placesOf().map(({ ready }) => ready));
+  await Promise.all(photoSlots().map(({ ready }) => ready));
   if (!isReady()) return false;
   if (task === 'match_live') return checkLive(plan.fields);
   const photos = photosOf();
@@ -130,7 +130,7 @@ function succeed({ response, round_trip_ms }: Extract<Received, { response: unkn
   if ('verified' in response) return true;
   if (!('match' in response)) return succeedWithList(response);
   showResult(response, round_trip_ms, [slots[0].image, slots[1].image]);
-  tell(byId('stale'), undefined);
+  setText(byId('stale'), undefined);
   const images = 'pairs' in response ? ([response.image1, response.image2] as const) : firstPhotos(response);
   for (const [at, image] of images.entries()) faces[at]!.show(image);
   if (!('pairs' in response)) {
@@ -160,27 +160,27 @@ function succeedWithList(response: ManyResponse | DetectResponse): true {
  */
 function isReady(): boolean {
   const { max_body_bytes, max_image_bytes } = settings.limits;
-  const places = placesOf();
-  for (const { files, fault } of places) {
+  const allPhotos = photoSlots();
+  for (const { files, fault } of allPhotos) {
     if (files.length === 0) fault.show('Choose a photo first.');
     else if (files.some(({ size }) => size > max_image_bytes)) {
       fault.show(`The maximum is ${bytesText(max_image_bytes)} for a photo. Choose a smaller one.`);
     }
   }
-  const sizes = places.flatMap(({ files }) => files.map(({ size }) => size));
-  const tooMuch = sizes.reduce((sum, size) => sum + size, 0) > max_body_bytes;
-  if (tooMuch && places.every(({ fault }) => !fault.shown)) {
+  const sizes = allPhotos.flatMap(({ files }) => files.map(({ size }) => size));
+  const tooLarge = sizes.reduce((sum, size) => sum + size, 0) > max_body_bytes;
+  if (tooLarge && allPhotos.every(({ fault }) => !fault.shown)) {
     const limit = bytesText(max_body_bytes);
-    places.at(-1)!.fault.show(`The maximum is ${limit} for all photos together. Choose smaller ones.`);
+    allPhotos.at(-1)!.fault.show(`The maximum is ${limit} for all photos together. Choose smaller ones.`);
   }
   if (key.value.trim() === '') keyFault.show('Enter the API key first.');
-  const faults = [...places.map(({ fault }) => fault), keyFault].filter(({ shown }) => shown);
+  const faults = [...allPhotos.map(({ fault }) => fault), keyFault].filter(({ shown }) => shown);
   faults[0]?.focus();
   return faults.length === 0;
 }
 
 /** Returns the photo slots of the current tab. */
-function placesOf() {
+function photoSlots() {
   if (task === 'match') return slots;
   return task === 'match_many' ? [slots[0], others] : [slots[0]];
 }
@@ -263,7 +263,7 @@ function fail({ problem, retry_after_s }: Extract<Received, { problem: unknown }
   // The first slot holds the photo of a detect request, `image`.
   const names = fieldsOf(problem).map((name) => (name === 'image' ? slots[0].name : name));
   const faultsOf = (name: string) => (problem.errors ?? []).filter(({ field }) => field === name);
-  for (const { name, fault } of placesOf()) {
+  for (const { name, fault } of photoSlots()) {
     // Skipped if only further photos of a person have errors.
     const first = faultsOf(name).some(({ index = 0 }) => index === 0) || faultsOf(name).length === 0;
     if (first && names.includes(name)) fault.show();

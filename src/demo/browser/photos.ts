@@ -1,7 +1,7 @@
 import { count } from '../../words/score.ts';
 import { hasCamera, openCamera } from './camera.ts';
 import { fitted, notPhoto, previewOf, smallerNote } from './copies.ts';
-import { byId, Fault, find, settings, tell } from './dom.ts';
+import { byId, Fault, find, setText, settings } from './dom.ts';
 import { PhotoList } from './photo-list.ts';
 import { agreementText, bytesText } from './words.ts';
 
@@ -68,7 +68,7 @@ export class PhotoSlot {
     this.#remove.hidden = file === undefined;
     this.section.classList.toggle('filled', file !== undefined);
     this.#stage.hidden = true;
-    tell(this.#unseen, undefined);
+    setText(this.#unseen, undefined);
     this.caption.textContent = this.label;
     URL.revokeObjectURL(this.#url);
     this.#changed();
@@ -166,14 +166,14 @@ export class PhotoSlot {
       this.#stage.hidden = false;
     });
     this.image.addEventListener('error', () => {
-      tell(this.#unseen, 'This browser cannot show the photo. It is sent unchanged.');
+      setText(this.#unseen, 'This browser cannot show the photo. It is sent unchanged.');
     });
   }
 }
 
 function showAgreement(target: HTMLElement, percent: number | null | undefined, otherwise?: string): void {
   const agreement = percent === null || percent === undefined ? undefined : agreementText(percent);
-  tell(target, agreement?.text ?? otherwise);
+  setText(target, agreement?.text ?? otherwise);
   target.classList.toggle('odd', agreement?.isOdd ?? false);
 }
 

@@ -19,21 +19,21 @@ export function showProblem(
   retry_after_s: number | undefined,
   retry: () => void,
 ): void {
-  const told = Object.entries(extras).flatMap(([name, words]) =>
+  const extraTexts = Object.entries(extras).flatMap(([name, words]) =>
     name in problem ? [words(problem[name])] : [],
   );
   byId('problem').hidden = false;
   byId('problem-text').replaceChildren(
     element('h2', {}, problem.title),
-    element('p', {}, detailOf(problem, told)),
+    element('p', {}, detailOf(problem, extraTexts)),
     sourceOf(problem),
   );
   // Outside the announced text, because it changes every second.
   if (retry_after_s !== undefined) byId('problem-actions').append(retryButton(retry_after_s, retry));
 }
 
-function detailOf({ detail }: ProblemResponse, told: readonly string[]): string {
-  return capital(plainText([detail, ...told].join(' ')));
+function detailOf({ detail }: ProblemResponse, extraTexts: readonly string[]): string {
+  return capital(plainText([detail, ...extraTexts].join(' ')));
 }
 
 export function clearProblem(): void {

@@ -7,20 +7,20 @@ export const programs: Readonly<Record<string, (origin: string, plan: Plan, phot
   JSON: curlWithJson,
   Node(origin, plan, photos) {
     const images = argumentsOf(plan, photos, (file) => `await openAsBlob(${file})`);
-    const wishes = valuesOf(plan).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
+    const options = valuesOf(plan).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
     return [
       "import { openAsBlob } from 'node:fs';",
       "import { FacematchClient } from './facematch.mjs';",
       '',
       `const client = new FacematchClient({ url: ${JSON.stringify(origin)}, key: process.env.FACEMATCH_KEY });`,
-      `const answer = await client.${methodOf(plan)}(${[...images, `{ ${wishes.join(', ')} }`].join(', ')});`,
+      `const answer = await client.${methodOf(plan)}(${[...images, `{ ${options.join(', ')} }`].join(', ')});`,
       'console.log(answer);',
     ].join('\n');
   },
   Python(origin, plan, photos) {
     const words: Record<string, string> = { true: 'True', false: 'False' };
     const images = argumentsOf(plan, photos, (file) => file);
-    const wishes = valuesOf(plan).map(([name, value]) => {
+    const options = valuesOf(plan).map(([name, value]) => {
       const text = JSON.stringify(value);
       return `${name}=${words[text] ?? text}`;
     });
@@ -29,7 +29,7 @@ export const programs: Readonly<Record<string, (origin: string, plan: Plan, phot
       'from facematch import FacematchClient',
       '',
       `client = FacematchClient(${JSON.stringify(origin)}, os.environ["FACEMATCH_KEY"])`,
-      `print(client.${methodOf(plan)}(${[...images, ...wishes].join(', ')}))`,
+      `print(client.${methodOf(plan)}(${[...images, ...options].join(', ')}))`,
     ].join('\n');
   },
 };

@@ -112,7 +112,7 @@ export function jsonLimit({ max_body_bytes, upload_memory_bytes }: BodyLimits): 
 }
 
 /** Larger bodies are not checked for completeness, because that would take too long. */
-const maxJsonLook_bytes = 1024 * 1024;
+const maxJsonCheck_bytes = 1024 * 1024;
 
 /**
  * Maximum number of bytes that are checked in a second. Further bodies count as incomplete, so that many slow
@@ -123,7 +123,7 @@ const looksPerSecond_bytes = 4 * 1024 * 1024;
 let looked = { bytes: 0, since_ms: 0 };
 
 function endsJson(bytes: Buffer): boolean {
-  if (bytes.length > maxJsonLook_bytes || bytes.at(-1) !== 0x7d) return false;
+  if (bytes.length > maxJsonCheck_bytes || bytes.at(-1) !== 0x7d) return false;
   const now_ms = performance.now();
   if (now_ms - looked.since_ms > 1000) looked = { bytes: 0, since_ms: now_ms };
   looked.bytes += bytes.length;

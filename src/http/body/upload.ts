@@ -76,7 +76,7 @@ const first_bytes = 64 * 1024;
 const maxMoved_bytes = 4 * 1024 * 1024;
 
 const nothing = Buffer.alloc(0);
-const nobody = () => {};
+const ignore = () => {};
 
 export class Upload {
   readonly #uploads: Uploads;
@@ -159,13 +159,13 @@ export class Upload {
     try {
       this.#charge(buffer, filled);
     } catch (error) {
-      buffers.release(buffer, 0, nobody);
+      buffers.release(buffer, 0, ignore);
       throw error;
     }
     this.#buffer = buffer;
     if (before === undefined) return;
     buffers.copy(buffer, 0, before.bytes.subarray(0, this.#filled));
-    buffers.release(before, this.#filled, nobody);
+    buffers.release(before, this.#filled, ignore);
   }
 
   /** Charges the memory that the buffer takes with this many bytes. Throws Problem overloaded. */

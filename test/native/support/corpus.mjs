@@ -15,10 +15,10 @@ const files = readdirSync(folder, { withFileTypes: true, recursive: true })
 const word = (outcome) => (outcome.ok ? 'ok' : outcome.code);
 
 for (const [at, file] of files.entries()) {
-  const picture = readFileSync(file);
+  const image = readFileSync(file);
   const outcomes = [
-    word(addon.analyse(pack, picture, { ...options, accuracy_mode: 'balance', min_det_score: 0.3 })),
-    word(addon.analyse(pack, picture, options)),
+    word(addon.analyse(pack, image, { ...options, accuracy_mode: 'balance', min_det_score: 0.3 })),
+    word(addon.analyse(pack, image, options)),
   ];
   if (at % 8 === 0 && word(addon.analyse(pack, sound, options)) !== 'ok')
     throw new Error(`after ${file} nothing works`);

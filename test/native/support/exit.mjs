@@ -34,7 +34,7 @@ async function same(...results) {
   if (new Set(await Promise.all(results)).size !== 1) throw new Error('the answers differ');
 }
 
-const ways = {
+const cases = {
   'a program that called it ends cleanly': () => analyseOnce(load()),
   'process.exit keeps its code': () => {
     analyseOnce(load());
@@ -82,7 +82,7 @@ const ways = {
   },
 };
 
-if (isMainThread) await ways[process.argv[2]]();
+if (isMainThread) await cases[process.argv[2]]();
 else {
   const addon = load();
   parentPort.postMessage('calling');

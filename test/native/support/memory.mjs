@@ -6,10 +6,10 @@ const counts = process.argv.slice(2).map(Number);
 const addon = loadPack();
 
 // Sizes go from a thumbnail to a photo, so that every scratch buffer changes its size repeatedly.
-const pictures = [];
+const images = [];
 for (const [i, width] of [160, 960, 320, 640, 240, 480].entries()) {
   const format = ['jpeg', 'png', 'webp'][i % 3];
-  pictures.push(
+  images.push(
     await sharp(sample(1 + i))
       .resize({ width })
       .toFormat(format)
@@ -18,7 +18,7 @@ for (const [i, width] of [160, 960, 320, 640, 240, 480].entries()) {
 }
 for (let done = 1; done <= Math.max(...counts); done++) {
   const accuracy_mode = done % 4 < 2 ? 'fast' : 'balance';
-  const outcome = addon.analyse(pack, pictures[done % pictures.length], {
+  const outcome = addon.analyse(pack, images[done % images.length], {
     ...options,
     min_det_score: 0.5,
     accuracy_mode,

@@ -26,7 +26,7 @@ export const images = {
 for (const [name, bytes] of Object.entries(images)) writeFileSync(join(folder, name), bytes);
 copyFileSync(projectPath('docs/clients/facematch.py'), join(folder, 'facematch.py'));
 
-export interface Way {
+export interface Target {
   url: string;
   key: string;
   /** Sends images as JSON; only the client for Node does that. */
@@ -50,11 +50,11 @@ export interface Failure {
  */
 export async function askNode(
   call: (client: FacematchClient) => Promise<unknown>,
-  { timeout_s, ...way }: Way & Partial<ClientOptions>,
+  { timeout_s, ...target }: Target & Partial<ClientOptions>,
 ): Promise<Json> {
   const limit = timeout_s === undefined ? {} : { timeout_ms: 1000 * timeout_s };
   try {
-    return await call(new FacematchClient({ retries: 1, ...limit, ...way }));
+    return await call(new FacematchClient({ retries: 1, ...limit, ...target }));
   } catch (error) {
     if (!(error instanceof FacematchError)) throw error;
     const { message, code, status = null, problem = null, retryAfter_ms, cause } = error;
@@ -65,7 +65,7 @@ export async function askNode(
 }
 
 /** Runs python3 in the folder. */
-export function python(args: readonly string[], { url, key }: Way) {
+export function python(args: readonly string[], { url, key }: Target) {
   const env = { PATH: process.env.PATH, FACEMATCH_URL: url, FACEMATCH_KEY: key, PYTHONUTF8: '1' };
   return execute('python3', args, folder, env);
 }
@@ -74,8 +74,8 @@ export function python(args: readonly string[], { url, key }: Way) {
  * Returns the value of an expression of `client`, which makes at most two attempts, or the text of its
  * FacematchError.
  */
-export async function askPython(expression: string, way: Way): Promise<Json> {
-  const options = way.timeout_s ? `, timeout=${way.timeout_s}` : '';
+export async function askPython(expression: string, target: Target): Promise<Json> {
+  const options = target.timeout_s ? `, timeout=${target.timeout_s}` : '';
   const script = `
 import json, os, facematch
 client = facematch.FacematchClient(os.environ["FACEMATCH_URL"], os.environ["FACEMATCH_KEY"], retries=1${options})
@@ -85,19 +85,19 @@ except facematch.FacematchError as error:
     wait_s = error.retry_after
     print(json.dumps({"error": str(error), "code": error.code, "status": error.status, "problem": error.problem, "wait_s": wait_s}))
 `;
-  const { code, stdout, stderr } = await python(['-c', script], way);
+  const { code, stdout, stderr } = await python(['-c', script], target);
   if (code !== 0) throw new Error(stderr);
   return JSON.parse(stdout);
 }
 
 /** Runs match.sh in the folder. */
-export function shell(args: readonly string[], { url, key }: Way) {
+export function shell(args: readonly string[], { url, key }: Target) {
   const env = { PATH: process.env.PATH, FACEMATCH_URL: url, FACEMATCH_KEY: key };
   return execute(projectPath('docs/clients/match.sh'), args, folder, env);
 }
 
-async function askShell(second: keyof typeof images, way: Way): Promise<Json> {
-  const { code, stderr } = await shell(['one.jpg', String(second)], way);
+async function askShell(second: keyof typeof images, target: Target): Promise<Json> {
+  const { code, stderr } = await shell(['one.jpg', String(second)], target);
   if (code < 2) return { match: code === 0 };
   const [, status, reason] = /error: (\d{3})(?: (\w+):)?/.exec(stderr) ?? [];
   return { error: stderr, code: reason, status: status ? Number(status) : null };
@@ -121,21 +121,21 @@ export const programs: {
   tries: number;
   /** Statuses after which it retries. */
   passing: readonly number[];
-  ask: (second: keyof typeof images, way: Way) => Promise<Json>;
+  ask: (second: keyof typeof images, target: Target) => Promise<Json>;
 }[] = [
   {
     name: 'facematch/client',
     runs: true,
     tries: 2,
     passing: [408, 429, 503, 504],
-    ask: (second, way) => askNode((client) => client.match(images['one.jpg'], images[second]!), way),
+    ask: (second, target) => askNode((client) => client.match(images['one.jpg'], images[second]!), target),
   },
   {
     name: 'facematch.py',
     runs: hasPython,
     tries: 2,
     passing: [408, 429, 503, 504],
-    ask: (second, way) => askPython(`client.match("one.jpg", ${JSON.stringify(second)})`, way),
+    ask: (second, target) => askPython(`client.match("one.jpg", ${JSON.stringify(second)})`, target),
   },
   { name: 'match.sh', runs: hasCurl, tries: 4, passing: [408, 429, 502, 503, 504], ask: askShell },
 ];

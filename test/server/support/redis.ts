@@ -53,7 +53,7 @@ export class TestRedis {
     return new Redis({ port: this.port, host: '127.0.0.1', protocol: 2, enableReadyCheck: false });
   }
 
-  async tell<T>(work: (redis: Redis) => Promise<T>): Promise<T> {
+  async asAdmin<T>(work: (redis: Redis) => Promise<T>): Promise<T> {
     const redis = this.connect();
     try {
       return await work(redis);

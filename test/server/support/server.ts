@@ -68,8 +68,8 @@ export class Home {
   readonly keysFile = join(this.folder, 'keys.json');
 
   /** Adds a key; by default with all scopes and hardly a limit. */
-  key(wish: Partial<KeySettings> = {}): string {
-    const settings = { name: 'test', scopes, rate: 1000, burst: 1000, ...wish };
+  key(given: Partial<KeySettings> = {}): string {
+    const settings = { name: 'test', scopes, rate: 1000, burst: 1000, ...given };
     return editKeyFile(this.keysFile, (records) => create(records, settings, Date.now())).key;
   }
 }
@@ -120,7 +120,7 @@ export class TestServer {
     for (const stream of ['stdout', 'stderr'] as const) {
       createInterface({ input: this.child[stream]! }).on('line', (line) => {
         this[stream].push(line);
-        for (const look of this.#waiting) look();
+        for (const check of this.#waiting) check();
         this.#waiting.clear();
       });
     }

@@ -64,9 +64,9 @@ describe.skipIf(chromiumFile === undefined)('the check-in example', () => {
     ['welcomes the person of the photos on file', 'anna', 'Welcome!'],
     ['sends somebody else to the desk', 'ben', 'Please go to the desk.'],
     ['does not know others', 'carol', 'Please try again: unknown visitor'],
-  ])('%s', async (_, name, told) => {
+  ])('%s', async (_, name, statusText) => {
     await page.getByLabel('Your name').fill(name);
     await page.getByRole('button', { name: 'Check in' }).click();
-    await expect.poll(() => page.getByRole('status').textContent()).toBe(told);
+    await expect.poll(() => page.getByRole('status').textContent()).toBe(statusText);
   });
 });

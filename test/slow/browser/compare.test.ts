@@ -72,14 +72,14 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
       const { width, height, faces, face_index } = response[`image${number}`];
       const boxes = demo.faces(number);
       expect(await boxes.count()).toBe(faces.length);
-      const picture = (await demo.preview(number).boundingBox())!;
+      const displayed = (await demo.preview(number).boundingBox())!;
       for (const { index, box } of faces) {
         const drawn = (await boxes.nth(index).boundingBox())!;
         const off = [
-          drawn.x - picture.x - (box.x / width) * picture.width,
-          drawn.y - picture.y - (box.y / height) * picture.height,
-          drawn.width - (box.width / width) * picture.width,
-          drawn.height - (box.height / height) * picture.height,
+          drawn.x - displayed.x - (box.x / width) * displayed.width,
+          drawn.y - displayed.y - (box.y / height) * displayed.height,
+          drawn.width - (box.width / width) * displayed.width,
+          drawn.height - (box.height / height) * displayed.height,
         ];
         // Pixels of the page; a line is two of them wide.
         for (const pixels of off) expect(Math.abs(pixels)).toBeLessThan(2);
@@ -208,13 +208,13 @@ describe.skipIf(chromiumFile === undefined)('the faces of a photo', () => {
   });
 });
 
-const [first, again, stranger] = cutOuts() as [Sharp, Sharp, Sharp];
+const [first, again, otherPerson] = cutOuts() as [Sharp, Sharp, Sharp];
 const photo = async (image: Sharp, name: string) => jpeg(await image.clone().jpeg().toBuffer(), name);
 const [one, mirrored, two, other] = await Promise.all([
   photo(first, 'one.jpg'),
   photo(first.clone().flop(), 'mirrored.jpg'),
   photo(again, 'two.jpg'),
-  photo(stranger, 'other.jpg'),
+  photo(otherPerson, 'other.jpg'),
 ]);
 
 describe.skipIf(chromiumFile === undefined)('several photos of a person', () => {

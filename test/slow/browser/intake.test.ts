@@ -145,12 +145,12 @@ async function quarters(orientation: number, format: 'jpeg' | 'png' | 'webp'): P
     left,
     top,
   });
-  const picture = sharp({ create: { width, height, channels: 3, background: 'red' } }).composite([
+  const photo = sharp({ create: { width, height, channels: 3, background: 'red' } }).composite([
     quarter('rgb(0,255,0)', w, 0),
     quarter('rgb(0,0,255)', 0, h),
     quarter('rgb(128,128,128)', w, h),
   ]);
-  return picture.withMetadata({ orientation }).toFormat(format, { quality: 100, lossless: true }).toBuffer();
+  return photo.withMetadata({ orientation }).toFormat(format, { quality: 100, lossless: true }).toBuffer();
 }
 
 /** Size and corner colours of RGBA, row by row; in steps of 128, because JPEG is not exact. */

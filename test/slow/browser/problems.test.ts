@@ -40,11 +40,11 @@ describe.skipIf(chromiumFile === undefined)('an error on the page', () => {
     expect(large.length).toBeGreaterThan(1_000_000);
     await demo.givePhotos(large, samples.three);
     expect(await demo.compare()).toMatchObject({ match: true });
-    const told = /scaled down here: the maximum is 1\.0 MB/;
-    expect(await demo.slot(1).innerText()).toMatch(told);
+    const note = /scaled down here: the maximum is 1\.0 MB/;
+    expect(await demo.slot(1).innerText()).toMatch(note);
     await demo.addMore(2, [jpeg(large, 'further.jpg')]);
     expect((await demo.compare()).photos_compared).toEqual({ image1: 1, image2: 2 });
-    expect(await demo.page.getByTitle('further.jpg').getAttribute('title')).toMatch(told);
+    expect(await demo.page.getByTitle('further.jpg').getAttribute('title')).toMatch(note);
   });
 
   test.each([

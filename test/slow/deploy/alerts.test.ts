@@ -69,12 +69,12 @@ test('uses only existing metrics in rules and dashboard', () => {
 
 describe.skipIf(promtool === undefined)('promtool', () => {
   const folder = newFolder();
-  const tell = (input: string, ...args: string[]) => {
+  const runTool = (input: string, ...args: string[]) => {
     const options = { cwd: projectPath('deploy/prometheus'), encoding: 'utf8', input } as const;
     const { status, stdout, stderr } = spawnSync(promtool!, args, options);
     return { status, output: `${stdout}${stderr}` };
   };
-  const run = (...args: string[]) => tell('', ...args);
+  const run = (...args: string[]) => runTool('', ...args);
 
   test('accepts the rules and the configuration', () => {
     expect(run('check', 'rules', '--lint-fatal', 'alerts.yml')).toMatchObject({ status: 0 });
@@ -96,6 +96,6 @@ describe.skipIf(promtool === undefined)('promtool', () => {
 
   test('accepts every metric that a server exposes', async () => {
     const server = await TestServer.forTest();
-    expect(tell(await server.metrics(), 'check', 'metrics').output).toMatch(/^(nodejs_.*\n|\n)*$/);
+    expect(runTool(await server.metrics(), 'check', 'metrics').output).toMatch(/^(nodejs_.*\n|\n)*$/);
   });
 });

@@ -346,11 +346,11 @@ test.for(samples)(
     }
     // Whatever the client claims: the proxy appends 127.0.0.1, which is counted, and no other address.
     const heard = new Set<number>();
-    const guess = (from: string) => ({ headers: { 'x-forwarded-for': from } });
+    const tryKey = (from: string) => ({ headers: { 'x-forwarded-for': from } });
     for (let count = 0; count < 12; count++)
-      heard.add((await post(port, 'wrong', guess(`192.0.2.${count}`))).status);
+      heard.add((await post(port, 'wrong', tryKey(`192.0.2.${count}`))).status);
     expect(heard).toEqual(new Set([401, 429]));
-    expect((await post(servers.first, 'wrong', guess('192.0.2.99'))).status).toBe(401);
+    expect((await post(servers.first, 'wrong', tryKey('192.0.2.99'))).status).toBe(401);
 
     await servers.first.stop();
     const after: number[] = [];
@@ -379,9 +379,9 @@ test.for(samples)('responds to pages itself if no server is up, or none responds
   });
   // An id that could break out of the JSON is rejected, whichever of several is used.
   const headers = { origin: 'https://other.example', 'x-request-id': ['"', 'mine', '"'] };
-  const elsewhere = await post(proxy.port, server.key, { headers });
-  expect(elsewhere.body.request_id).toMatch(/^[0-9a-f-]{32,36}$/);
-  expect(elsewhere.headers).not.toHaveProperty('access-control-allow-origin');
+  const otherSite = await post(proxy.port, server.key, { headers });
+  expect(otherSite.body.request_id).toMatch(/^[0-9a-f-]{32,36}$/);
+  expect(otherSite.headers).not.toHaveProperty('access-control-allow-origin');
 });
 
 test.for(samples.filter(({ crowded }) => crowded))(

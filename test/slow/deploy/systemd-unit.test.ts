@@ -92,7 +92,7 @@ function blocksOf(page: string): Block[] {
 }
 
 /** Skipped here, because its packages come from a registry. deploy/release/prove.mjs has one. */
-const elsewhere = 'From packages, without a compiler';
+const packagesHeading = 'From packages, without a compiler';
 
 const ready =
   'curl -sS --retry 30 --retry-delay 1 --retry-connrefused http://127.0.0.1:9090/readyz >/dev/null';
@@ -125,7 +125,7 @@ test.skipIf(!hasMachine || !hasLogrotate)(
   { timeout: 240_000 },
   () => {
     const folder = newFolder();
-    const blocks = blocksOf('docs/deployment.md').filter(({ heading }) => heading !== elsewhere);
+    const blocks = blocksOf('docs/deployment.md').filter(({ heading }) => heading !== packagesHeading);
     expect(blocks.length).toBeGreaterThan(7);
     const rotate = blocksOf('docs/privacy.md').find(({ code }) => code.includes('postrotate'))!.code;
     // An error response of the server is a failure of the documented command.
@@ -152,15 +152,15 @@ sed 's/^/answer /' answers
     const options = { encoding: 'utf8', env: { PATH } } as const;
     const { status, stdout, stderr } = spawnSync('bash', [machine, projectPath('.'), folder, file], options);
     expect(status, `${stdout}\n${stderr}`).toBe(0);
-    const said = (word: string) =>
+    const linesWith = (word: string) =>
       [...stdout.matchAll(new RegExp(`^${word} (.+)$`, 'gm'))].map(([, line]) => line!);
-    const idsOf = (word: string) => said(word).map((line) => JSON.parse(line).request_id);
+    const idsOf = (word: string) => linesWith(word).map((line) => JSON.parse(line).request_id);
     const [first, ...later] = idsOf('answer');
     expect(later).toHaveLength(2);
     // The first decision is in the file that was moved away, and those after it in the new one, also after a
     // restart.
     expect([idsOf('old'), idsOf('new')]).toEqual([[first], later]);
-    expect(said('file')).toEqual([
+    expect(linesWith('file')).toEqual([
       'facematch 700 /var/log/facematch',
       'facematch 600 /var/log/facematch/audit.jsonl',
       'facematch 600 /var/log/facematch/audit.jsonl.1',

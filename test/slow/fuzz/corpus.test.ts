@@ -34,11 +34,11 @@ test.skipIf(!shared)(
     const child = await runChild(builds.at(-1)!, 'corpus.mjs', [folder, sound, String(every)], { longest });
     expect(child).toMatchObject({ code: 0, signal: null, stderr: '' });
     const lines = child.stdout.trim().split('\n');
-    const looked: { file: string; outcomes: string[] }[] = lines.map((line) => JSON.parse(line));
-    expect(looked.map(({ file }) => file)).toEqual(
+    const analysed: { file: string; outcomes: string[] }[] = lines.map((line) => JSON.parse(line));
+    expect(analysed.map(({ file }) => file)).toEqual(
       filesBelow(folder).filter((_file, at) => at % every === 0),
     );
-    const words = looked.flatMap(({ outcomes }) => outcomes);
+    const words = analysed.flatMap(({ outcomes }) => outcomes);
     expect(words.filter((word) => !allowedOutcomes.includes(word))).toEqual([]);
   },
 );

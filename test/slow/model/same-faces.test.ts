@@ -14,8 +14,8 @@ import { isThorough } from '../../support/runs.ts';
 
 const addon = loadPack(pack, manifest);
 
-function detect(picture: Uint8Array, options: Partial<AnalyseOptions> = {}): Analysis['image'] {
-  const found = addon.analyse(pack, picture, { ...analyseOptions, ...options });
+function detect(encoded: Uint8Array, options: Partial<AnalyseOptions> = {}): Analysis['image'] {
+  const found = addon.analyse(pack, encoded, { ...analyseOptions, ...options });
   if (!found.ok) throw new Error(found.code);
   return found.image;
 }

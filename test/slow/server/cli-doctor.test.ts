@@ -122,7 +122,7 @@ describe.skipIf(!redisInstalled)('the shared limiter', () => {
   let redis: TestRedis;
   afterEach(() => redis.kill());
 
-  const look = async (url: string) => {
+  const checkRedis = async (url: string) => {
     const diagnosis = await diagnose(folder, { FACEMATCH_LIMITER: url });
     expect(diagnosis.stdout + diagnosis.stderr).not.toContain('hunter2');
     return diagnosis.of('limiter');
@@ -130,7 +130,7 @@ describe.skipIf(!redisInstalled)('the shared limiter', () => {
 
   test('reports the version of Redis', async () => {
     redis = await TestRedis.start('--requirepass', 'hunter2');
-    expect(await look(`redis://:hunter2@127.0.0.1:${redis.port}/1`)).toEqual({
+    expect(await checkRedis(`redis://:hunter2@127.0.0.1:${redis.port}/1`)).toEqual({
       what: 'limiter',
       status: 'ok',
       value: expect.stringMatching(/^redis:\/\/:\*\*\*@127\.0\.0\.1:\d+\/1 answers, Redis \d+\.\d+\.\d+$/),
@@ -143,7 +143,7 @@ describe.skipIf(!redisInstalled)('the shared limiter', () => {
     ['TLS where there is none', 'rediss://127.0.0.1:PORT', /no answer|closed/, /Start Redis/],
   ])('warns about %s and says how to fix it', async (_what, url, value, cure) => {
     redis = await TestRedis.start('--requirepass', 'right');
-    expect(await look(url.replace('PORT', String(redis.port)))).toMatchObject({
+    expect(await checkRedis(url.replace('PORT', String(redis.port)))).toMatchObject({
       status: 'warning',
       value: expect.stringMatching(value),
       cure: expect.stringMatching(cure),

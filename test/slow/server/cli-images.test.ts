@@ -179,9 +179,9 @@ describe('facematch detect', () => {
 
   test('lists every image in order with --json, rejected ones with their codes', async () => {
     const { code, stdout } = await detect('--json damaged.jpg blank.webp missing.jpg 1.jpg');
-    const pictures: Json[] = JSON.parse(stdout);
+    const images: Json[] = JSON.parse(stdout);
     expect(code).toBe(1);
-    expect(pictures.map(({ file, error, faces }) => [file, error?.code ?? faces.length])).toEqual([
+    expect(images.map(({ file, error, faces }) => [file, error?.code ?? faces.length])).toEqual([
       ['damaged.jpg', 'image_decode_failed'],
       ['blank.webp', 0],
       ['missing.jpg', 'ENOENT'],

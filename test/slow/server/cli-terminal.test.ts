@@ -107,8 +107,8 @@ describe.skipIf(!hasTerminals)('on a terminal', () => {
   });
 
   test('exits at once with 130 on Ctrl-C, and never hides the cursor or turns off wrapping', async () => {
-    const pictures = Array.from({ length: 300 }, () => 'a.jpg').join(' ');
-    const terminal = new Terminal(`exec ${command} detect --json ${pictures} > out.json`, folder);
+    const images = Array.from({ length: 300 }, () => 'a.jpg').join(' ');
+    const terminal = new Terminal(`exec ${command} detect --json ${images} > out.json`, folder);
     await terminal.shows('1/300');
     terminal.type('\u0003');
     const { code, text } = await terminal.end();

@@ -29,7 +29,7 @@ import {
   reset,
   respondOnce,
   shell,
-  type Way,
+  type Target,
 } from '../../server/support/client-programs.ts';
 import { Home, TestServer } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
@@ -40,14 +40,18 @@ const home = new Home();
 const keys = {
   basic: home.key({ scopes: ['match:basic'] }),
   /** The next token comes after a second, or after ten minutes. */
-  poor: home.key({ rate: 1, burst: 1 }),
-  poorest: home.key({ rate: 1 / 600, burst: 1 }),
+  limited: home.key({ rate: 1, burst: 1 }),
+  limitedMost: home.key({ rate: 1 / 600, burst: 1 }),
 };
 const env = { FACEMATCH_ENDPOINTS: endpointIds.join(','), FACEMATCH_QUEUE_CAPACITY: '1' };
 const server = await TestServer.forFile({ env, gate: 'open' }, home);
 const { gate } = server;
 /** Slashes at the end of the URL are ignored. */
-const way = (other: Partial<Way> = {}): Way => ({ url: `${server.address}//`, key: server.key, ...other });
+const targetOf = (other: Partial<Target> = {}): Target => ({
+  url: `${server.address}//`,
+  key: server.key,
+  ...other,
+});
 
 /** A port without a listener. */
 const nowhere = 'http://127.0.0.1:2';
@@ -71,7 +75,7 @@ const rejections = (code: string) => `facematch_rejections_total{reason="load",c
 describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passing }) => {
   test('reports an invalid key, and sends one request', async () => {
     const counts = await requestsDuring(async () => {
-      const failure = await ask('two.jpg', way({ key: 'fm_wrong' }));
+      const failure = await ask('two.jpg', targetOf({ key: 'fm_wrong' }));
       expect(failure).toMatchObject({ status: 401, code: 'invalid_api_key' });
       const id = /\d{3} \w+: .*\(request_id (\w{26})\)/.exec(failure.error)![1]!;
       expect(await server.logged(id)).toMatchObject({ status: 401 });
@@ -82,11 +86,13 @@ describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passin
   test('retries after 429, not before Retry-After: one rejection, then the result', async () => {
     // The token is taken when the client runs, so that its startup does not refill it.
     const through = await proxy(server.port, async (_socket, count) => {
-      if (count === 1) await server.match({}, { key: keys.poor });
+      if (count === 1) await server.match({}, { key: keys.limited });
       return false;
     });
     const counts = await requestsDuring(async () => {
-      expect(await ask('two.jpg', way({ url: through.url, key: keys.poor }))).toMatchObject({ match: true });
+      expect(await ask('two.jpg', targetOf({ url: through.url, key: keys.limited }))).toMatchObject({
+        match: true,
+      });
     });
     through.close();
     expect(counts).toEqual({ ok: 1, missing_field: 1, rate_limit_exceeded: 1 });
@@ -94,9 +100,9 @@ describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passin
 
   test('does not wait if Retry-After is more than a minute', async () => {
     // Takes the token, unless it is gone.
-    await server.match({}, { key: keys.poorest });
+    await server.match({}, { key: keys.limitedMost });
     const counts = await requestsDuring(async () => {
-      const failure = await ask('two.jpg', way({ key: keys.poorest }));
+      const failure = await ask('two.jpg', targetOf({ key: keys.limitedMost }));
       expect(failure).toMatchObject({ status: 429, code: 'rate_limit_exceeded' });
       expect(failure.wait_s ?? 61).toBeGreaterThan(60);
     });
@@ -110,16 +116,16 @@ describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passin
     held.push(server.match(twoPhotos()));
     await server.metricBecomes('facematch_queue_depth', 1);
     const before = await server.metric(rejections('overloaded'));
-    const told = ask('two.jpg', way());
+    const response = ask('two.jpg', targetOf());
     await server.metricBecomes(rejections('overloaded'), before + 1);
     gate.open();
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200]);
-    expect(await told).toMatchObject({ match: true });
+    expect(await response).toMatchObject({ match: true });
   });
 
   test('retries when its connection is reset, and gives up when every one is', async () => {
     const through = await proxy(server.port, reset);
-    const failure = await ask('two.jpg', way({ url: through.url }));
+    const failure = await ask('two.jpg', targetOf({ url: through.url }));
     through.close();
     expect(failure).toMatchObject({ status: null });
     expect([undefined, 'network']).toContain(failure.code);
@@ -137,7 +143,7 @@ describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passin
   ])('treats %i of a gateway as no response', async (status, rest) => {
     const head = `HTTP/1.1 ${status} ${rest}\r\ncontent-length: 4\r\nconnection: close\r\n\r\n`;
     const gateway = await proxy(server.port, (socket) => respondOnce(socket, `${head}Oops`));
-    const failure = await ask('two.jpg', way({ url: gateway.url }));
+    const failure = await ask('two.jpg', targetOf({ url: gateway.url }));
     gateway.close();
     expect(failure).toMatchObject({ status });
     if (failure.code) expect(failure).toMatchObject({ code: 'unexpected', error: `${status}: Oops` });
@@ -152,7 +158,7 @@ interface Call {
   node: (client: FacematchClient) => Promise<unknown>;
   /** Undefined if only the client for Node has it. */
   python?: string;
-  way?: Partial<Way>;
+  targetOf?: Partial<Target>;
   /** The parts that both responses must share; by default all but ids and times. */
   of?: (respondOnce: Json) => unknown;
 }
@@ -164,9 +170,9 @@ const chosen = { accuracy_mode: 'fast', image1_face_index: '0', auto_pair_best: 
 const controls = { accuracy_mode: 'fast', image1_face_index: 0, auto_pair_best: false } as const;
 const ofTwo = (path: string, fields: Fields = {}) =>
   server.match({ image1: one, image2: two, ...fields }, { path });
-const question = await server.embeddingsRequest(one);
-question.candidates[1].id = 'é';
-writeFileSync(join(folder, 'question.json'), JSON.stringify(question));
+const embeddingsBody = await server.embeddingsRequest(one);
+embeddingsBody.candidates[1].id = 'é';
+writeFileSync(join(folder, 'question.json'), JSON.stringify(embeddingsBody));
 
 const calls: Call[] = [
   {
@@ -187,13 +193,13 @@ const calls: Call[] = [
     asked: () => ofTwo(paths.match, { threshold_percent: '99.9' }),
     node: (client) => client.match(one, two, { threshold_percent: 99.9 }),
     python: 'client.match("one.jpg", "two.jpg", threshold_percent=99.9)',
-    way: { key: keys.basic },
+    targetOf: { key: keys.basic },
   },
   {
     what: 'match as JSON',
     asked: () => ofTwo(paths.advanced, chosen),
     node: (client) => client.match(one, new Blob([two]), { ...controls, min_det_score: undefined } as never),
-    way: { json: true },
+    targetOf: { json: true },
   },
   {
     what: 'detect',
@@ -209,8 +215,8 @@ const calls: Call[] = [
   },
   {
     what: 'matchEmbeddings',
-    asked: () => server.postJson(paths.embeddings, question),
-    node: (client) => client.matchEmbeddings(question),
+    asked: () => server.postJson(paths.embeddings, embeddingsBody),
+    node: (client) => client.matchEmbeddings(embeddingsBody),
     python: 'client.match_embeddings(json.load(open("question.json", encoding="utf-8")))',
   },
   {
@@ -228,7 +234,7 @@ const calls: Call[] = [
     what: 'many as JSON',
     asked: askMany,
     node: (client) => client.many(one, many),
-    way: { json: true },
+    targetOf: { json: true },
     of: ({ results }) => results.map((result: Json) => result.match ?? result.problem.code),
   },
   {
@@ -245,16 +251,19 @@ const languages = ['Node', ...(hasPython ? ['Python'] : [])] as const;
 const askIn = (
   language: string,
   { node, python }: Pick<Call, 'node' | 'python'>,
-  other: Partial<Way> = {},
-) => (language === 'Node' ? askNode(node, way(other)) : askPython(python!, way(other)));
+  other: Partial<Target> = {},
+) => (language === 'Node' ? askNode(node, targetOf(other)) : askPython(python!, targetOf(other)));
 
 describe.each(languages)('the client for %s', (language) => {
   const own = calls.filter(({ python }) => language === 'Node' || python !== undefined);
-  test.each(own)("returns the server's response: $what", async ({ asked, way, of = lasting, ...call }) => {
-    const { status, body } = await asked();
-    expect(status).toBe(200);
-    expect(of(await askIn(language, call, way))).toEqual(of(body));
-  });
+  test.each(own)(
+    "returns the server's response: $what",
+    async ({ asked, targetOf, of = lasting, ...call }) => {
+      const { status, body } = await asked();
+      expect(status).toBe(200);
+      expect(of(await askIn(language, call, targetOf))).toEqual(of(body));
+    },
+  );
 
   test('throws without a key', async () => {
     const call = {
@@ -303,7 +312,7 @@ describe('the client for Node', () => {
   ])('%o for an image is a TypeError, and nothing is sent', async (given, message) => {
     for (const json of [false, true]) {
       const counts = await requestsDuring(async () => {
-        const client = new FacematchClient({ ...way(), json });
+        const client = new FacematchClient({ ...targetOf(), json });
         await expect(client.match(given as Buffer, two)).rejects.toThrow(message);
         await expect(client.many(one, [given as Buffer])).rejects.toThrow(TypeError);
       });
@@ -314,7 +323,7 @@ describe('the client for Node', () => {
   test.each([{ url: 'nowhere' }, { url: 'file:///etc/hosts' }, { key: 'a\nb' }])(
     'throws for an invalid URL: %j',
     (options) => {
-      expect(() => new FacematchClient({ ...way(), ...options })).toThrow(TypeError);
+      expect(() => new FacematchClient({ ...targetOf(), ...options })).toThrow(TypeError);
     },
   );
 
@@ -322,7 +331,7 @@ describe('the client for Node', () => {
     const reason = new Error('no longer wanted');
     const ask = (key: string) => {
       const leaving = new AbortController();
-      const client = new FacematchClient({ ...way({ key }), maxWait_ms: 1e6 });
+      const client = new FacematchClient({ ...targetOf({ key }), maxWait_ms: 1e6 });
       const left = expect(client.match(one, two, {}, { signal: leaving.signal })).rejects.toBe(reason);
       return { left, leave: () => leaving.abort(reason) };
     };
@@ -338,10 +347,10 @@ describe('the client for Node', () => {
     });
 
     test('ends its wait before a retry', async () => {
-      await server.match({}, { key: keys.poorest });
+      await server.match({}, { key: keys.limitedMost });
       const rejected = 'facematch_requests_total{route="match",status="429",code="rate_limit_exceeded"}';
       const before = await server.metric(rejected);
-      const { left, leave } = ask(keys.poorest);
+      const { left, leave } = ask(keys.limitedMost);
       await server.metricBecomes(rejected, before + 1);
       leave();
       await left;
@@ -372,20 +381,20 @@ describe('the client for Node', () => {
 describe.skipIf(!hasPython)('the client for Python', () => {
   test.each(['5', 'None', 'open("one.jpg", "rb")'])('%s for an image is a TypeError', async (given) => {
     const call = `facematch.FacematchClient("http://x", "k").match(${given}, "two.jpg")`;
-    const { stderr } = await python(['-c', `import facematch; ${call}`], way());
+    const { stderr } = await python(['-c', `import facematch; ${call}`], targetOf());
     expect(stderr).toMatch(/TypeError: image1 is \w+: give bytes, or the path of a file\n$/);
   });
 
   test('runs as docs/clients/README.md shows', async () => {
-    const { stdout, stderr } = await python(['-c', example('python')], way());
+    const { stdout, stderr } = await python(['-c', example('python')], targetOf());
     expect(stderr).toBe('');
     expect(stdout).toMatch(/^True [\d.]+\ntwo\.jpg True\nthree\.jpg False\n$/);
-    const down = await python(['-c', example('python')], way({ url: nowhere }));
+    const down = await python(['-c', example('python')], targetOf({ url: nowhere }));
     expect(down.stdout).toMatch(/^no response from http:.*Connection refused\n$/);
   });
 
   test('runs in threads of asyncio, as docs/clients/README.md shows', async () => {
-    const { stdout, stderr } = await python(['-c', example('python', 1)], way());
+    const { stdout, stderr } = await python(['-c', example('python', 1)], targetOf());
     expect([stdout, stderr]).toEqual(['True\nFalse\n', '']);
   });
 });
@@ -401,20 +410,20 @@ describe.skipIf(!hasCurl)('match.sh', () => {
     { args: 'one.jpg two.jpg one.jpg', exit: 0, out: /^match: / },
     { args: 'one.jpg nobody.png', exit: 2, err: /^error: 422 no_face_found: .*image2.*\n$/ },
   ])('exits with $exit for $args', async ({ args, exit, out = /^$/, err = /^$/ }) => {
-    const { code, stdout, stderr } = await shell(args.split(' '), way());
+    const { code, stdout, stderr } = await shell(args.split(' '), targetOf());
     expect(code).toBe(exit);
     expect(stdout).toMatch(out);
     expect(stderr).toMatch(err);
   });
 
-  test.each<[what: string, args: string, other: Partial<Way>, words: RegExp]>([
+  test.each<[what: string, args: string, other: Partial<Target>, words: RegExp]>([
     ['one image', 'one.jpg', {}, /^error: usage: /],
     ['no key', 'one.jpg two.jpg', { key: '' }, /FACEMATCH_KEY/],
     ['a file that is not there', 'one.jpg nowhere.jpg', {}, /nowhere\.jpg/],
     ['no address', 'one.jpg two.jpg', { url: 'nowhere' }, /^error: ./],
   ])('sends no request with %s, and says why', async (_what, args, other, words) => {
     const counts = await requestsDuring(async () => {
-      const { code, stdout, stderr } = await shell(args.split(' '), way(other));
+      const { code, stdout, stderr } = await shell(args.split(' '), targetOf(other));
       expect([code, stdout]).toEqual([2, '']);
       expect(stderr).toMatch(words);
     });

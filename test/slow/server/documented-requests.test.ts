@@ -60,8 +60,8 @@ for (const [name, number] of Object.entries(photos)) {
   mkdirSync(dirname(join(folder, name)), { recursive: true });
   await sharp(sample(number)).toFile(join(folder, name));
 }
-const question = await server.embeddingsRequest(sample(1));
-writeFileSync(join(folder, 'embeddings.json'), JSON.stringify(question));
+const embeddingsBody = await server.embeddingsRequest(sample(1));
+writeFileSync(join(folder, 'embeddings.json'), JSON.stringify(embeddingsBody));
 
 /** Runs a line with the server's URLs instead of those on the pages. */
 const reachable = (text: string) =>

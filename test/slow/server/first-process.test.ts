@@ -84,7 +84,7 @@ test.skipIf(spawnSync(lackingCommand, lackingArgs).status !== 0)(
     const health = [process.execPath, projectPath('dist/src/server/health.js')];
     const settings = { ...inherited, ...env, FACEMATCH_ADMIN_PORT: portOf(server) };
     const outcome = await execute('nsenter', [...enter, ...health], newFolder(), settings);
-    expect(outcome).toEqual({ code: 0, stdout: told('ready'), stderr: '' });
+    expect(outcome).toEqual({ code: 0, stdout: readinessLine('ready'), stderr: '' });
   },
 );
 
@@ -106,13 +106,13 @@ test('serves with npm start until SIGTERM, and ends with it', async () => {
 
 const check = (env: Record<string, string>) =>
   run(projectPath('dist/src/server/health.js'), [], newFolder(), env);
-const told = (status: string) => `${JSON.stringify(readiness(status))}\n`;
+const readinessLine = (status: string) => `${JSON.stringify(readiness(status))}\n`;
 const portOf = (server: TestServer) => new URL(server.adminAddress).port;
 
 test('exits with 0 for a ready server, also if that listens on every address', async () => {
   const server = await TestServer.start({ env: { FACEMATCH_ADMIN_HOST: '0.0.0.0' } });
   const settings = { FACEMATCH_ADMIN_PORT: portOf(server), FACEMATCH_ADMIN_HOST: '0.0.0.0' };
-  expect(await check(settings)).toEqual({ code: 0, stdout: told('ready'), stderr: '' });
+  expect(await check(settings)).toEqual({ code: 0, stdout: readinessLine('ready'), stderr: '' });
   await server.stop();
   const { code, stdout, stderr } = await check(settings);
   expect([code, stdout]).toEqual([1, '']);
@@ -122,7 +122,7 @@ test('exits with 0 for a ready server, also if that listens on every address', a
 test('exits with 1 for a server that is not ready yet', async () => {
   const server = await TestServer.forTest({ gate: 'closed', until: 'listening' });
   const outcome = await check({ FACEMATCH_ADMIN_PORT: portOf(server) });
-  expect(outcome).toEqual({ code: 1, stdout: told('starting'), stderr: '' });
+  expect(outcome).toEqual({ code: 1, stdout: readinessLine('starting'), stderr: '' });
 });
 
 test('exits with 1 after a while for a server that never responds', async () => {

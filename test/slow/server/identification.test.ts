@@ -23,16 +23,15 @@ beforeAll(async () => {
   server = await TestServer.start({ env: { FACEMATCH_ENDPOINTS: 'embed,match_embeddings' } });
   client = new FacematchClient({ url: server.address, key: server.key });
   const [anna, annaAgain, ...others] = cutOuts() as [Sharp, Sharp, ...Sharp[]];
-  const stranger = others.pop()!;
+  const otherPerson = others.pop()!;
   mkdirSync(file('people/anna'), { recursive: true });
   await anna.jpeg().toFile(file('people/anna/passport.jpg'));
   await anna.clone().flop().jpeg().toFile(file('people/anna/mirrored.jpg'));
   await anna.clone().linear(0.7).jpeg().toFile(file('people/anna/dim.jpg'));
-  for (const [index, picture] of others.entries())
-    await picture.png().toFile(file(`people/person ${index}.png`));
+  for (const [index, image] of others.entries()) await image.png().toFile(file(`people/person ${index}.png`));
   await annaAgain.jpeg().toFile(file('visitor.jpg'));
   await annaAgain.clone().flop().jpeg().toFile(file('frame.jpg'));
-  await stranger.jpeg().toFile(file('stranger.jpg'));
+  await otherPerson.jpeg().toFile(file('stranger.jpg'));
   database = await openDatabase();
   return () => Promise.all([database.close(), server.stop()]);
 });
@@ -113,6 +112,6 @@ test('runs the commands of the page with the documented results', async () => {
     outcomes.push(await execute('bash', ['-c', command], server.home.folder, env));
   }
   const found = /^people searched: 6\n *\d+\.\d % {2}match: anna.*\n( .*no match: person \d\n){5}$/;
-  const told = ['enrolled: 8\n', expect.stringMatching(found)];
-  expect(outcomes).toEqual(told.map((stdout) => ({ code: 0, stdout, stderr: '' })));
+  const stdouts = ['enrolled: 8\n', expect.stringMatching(found)];
+  expect(outcomes).toEqual(stdouts.map((stdout) => ({ code: 0, stdout, stderr: '' })));
 });

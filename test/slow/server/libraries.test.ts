@@ -126,11 +126,11 @@ describe('another build of ONNX Runtime', () => {
     copyFileSync(installed, other);
     const server = await TestServer.forTest({ env: { FACEMATCH_ONNXRUNTIME_LIBRARY: other } });
     expect((await server.match(twoPhotos())).body.match).toBe(true);
-    const told = await failingStart({
+    const failure = await failingStart({
       FACEMATCH_ONNXRUNTIME_LIBRARY: other,
       FACEMATCH_EXECUTION_PROVIDERS: 'abacus',
     });
-    expect(told).toContain(`ONNX Runtime ${version} of ${other} has no provider abacus`);
+    expect(failure).toContain(`ONNX Runtime ${version} of ${other} has no provider abacus`);
   });
 
   test('stops the startup if the file is not ONNX Runtime', async () => {

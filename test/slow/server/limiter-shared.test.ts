@@ -74,8 +74,8 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
   });
 
   /** Returns what Redis holds for a key. */
-  const heldFor = (key: string) => redis.tell((told) => told.get(`facematch:bucket:${idOf(key)}`));
-  const clients = () => redis.tell((told) => told.client('LIST') as Promise<string>);
+  const heldFor = (key: string) => redis.asAdmin((admin) => admin.get(`facematch:bucket:${idOf(key)}`));
+  const clients = () => redis.asAdmin((admin) => admin.client('LIST') as Promise<string>);
 
   test('is one limit for all replicas, and Redis keeps only the id of the key and four numbers', async () => {
     expect(await ask(a, keys.one)).toBe(200);
@@ -106,8 +106,8 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
   });
 
   test('continues when Redis has lost its script, or a bucket is unreadable', async () => {
-    await redis.tell((told) => told.script('FLUSH'));
-    await redis.tell((told) => told.hset(`facematch:bucket:${idOf(keys.odd)}`, 'tokens', '1'));
+    await redis.asAdmin((admin) => admin.script('FLUSH'));
+    await redis.asAdmin((admin) => admin.hset(`facematch:bucket:${idOf(keys.odd)}`, 'tokens', '1'));
     expect(await statuses(6, () => ask(a, keys.odd))).toEqual([200, 200, 200, 200, 200, 429]);
     expect(await a.metric(fallbacks)).toBe(0);
   });
@@ -147,10 +147,10 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
   test('needs only the Redis permissions of docs/replicas.md', async () => {
     const page = readFileSync(projectPath('docs/replicas.md'), 'utf8');
     const [, rights = ''] = /^ACL SETUSER facematch (.+)$/m.exec(page) ?? [];
-    await redis.tell((told) =>
-      told.acl('SETUSER', 'facematch', ...rights.replace('PASSWORD', 'hunter2').split(' ')),
+    await redis.asAdmin((admin) =>
+      admin.acl('SETUSER', 'facematch', ...rights.replace('PASSWORD', 'hunter2').split(' ')),
     );
-    await redis.tell((told) => told.script('FLUSH'));
+    await redis.asAdmin((admin) => admin.script('FLUSH'));
     const server = await serve({ FACEMATCH_LIMITER: `redis://facematch:hunter2@127.0.0.1:${redis.port}` });
     await server.metricBecomes(up, 1);
     expect(await ask(server)).toBe(200);
@@ -160,7 +160,7 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
   test('reconnects silently when Redis closes an idle connection', async () => {
     const connections = async () =>
       [...(await clients()).matchAll(/^id=(\d+) .* cmd=eval/gm)].map(([, id]) => Number(id));
-    await redis.tell((told) => told.config('SET', 'timeout', '1'));
+    await redis.asAdmin((admin) => admin.config('SET', 'timeout', '1'));
     for (let closed = 0; closed < 2; closed++) {
       const last = Math.max(...(await connections()));
       const areNew = async () => (await connections()).filter((id) => id > last).length;
@@ -171,7 +171,7 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
     expect((await a.metric(decisions)) - before).toBe(20);
     expect(await a.metric(fallbacks)).toBe(0);
     await changesBecome(a, [words.shared]);
-    await redis.tell((told) => told.config('SET', 'timeout', '0'));
+    await redis.asAdmin((admin) => admin.config('SET', 'timeout', '0'));
   });
 
   test('keeps the remaining tokens of the shared bucket when Redis is killed, without a fresh burst', async () => {
@@ -197,8 +197,8 @@ describe.skipIf(!redisInstalled)('an unavailable Redis', () => {
     [
       'read-only',
       /^READONLY/,
-      () => redis.tell((told) => told.replicaof('127.0.0.1', 1)),
-      () => redis.tell((told) => told.replicaof('NO', 'ONE')),
+      () => redis.asAdmin((admin) => admin.replicaof('127.0.0.1', 1)),
+      () => redis.asAdmin((admin) => admin.replicaof('NO', 'ONE')),
     ],
   ];
 
@@ -212,9 +212,9 @@ describe.skipIf(!redisInstalled)('an unavailable Redis', () => {
       await server.metricBecomes(up, 0);
       expect(await server.metric(fallbacks)).toBeGreaterThan(alone);
       const nth = earlier.filter((msg) => msg === words.local).length + 1;
-      const told = JSON.parse(await server.line(server.stderr, /Redis is not reachable/, nth));
+      const admin = JSON.parse(await server.line(server.stderr, /Redis is not reachable/, nth));
       const named = { redis: `${redis.url}/0`, reason: expect.stringMatching(reason) };
-      expect(told).toMatchObject({ level: 'warn', ...named });
+      expect(admin).toMatchObject({ level: 'warn', ...named });
       expect((await server.probe())[0]).toBe(200);
     } finally {
       // The next error finds it repaired.
@@ -299,10 +299,10 @@ describe.skipIf(!redisInstalled)('Redis at startup', () => {
     ['not needed', undefined],
   ])('reports a password that is %s without quoting it', async (_what, wanted) => {
     const secret = 'hunter2';
-    if (wanted !== undefined) await redis.tell((told) => told.config('SET', 'requirepass', wanted));
+    if (wanted !== undefined) await redis.asAdmin((admin) => admin.config('SET', 'requirepass', wanted));
     const server = await serve({ FACEMATCH_LIMITER: `redis://:${secret}@127.0.0.1:${redis.port}` });
-    const told = await server.line(server.stderr, /Redis is not reachable/);
-    expect(told).toMatch(/WRONGPASS|without any password configured/);
+    const admin = await server.line(server.stderr, /Redis is not reachable/);
+    expect(admin).toMatch(/WRONGPASS|without any password configured/);
     expect(await ask(server)).toBe(200);
     const all = [...server.stdout, ...server.stderr, await server.metrics()].join('\n');
     expect(all).not.toContain(secret);

@@ -13,7 +13,7 @@ import { posesOf, sitter, turnedFrames } from '../../support/turned-head.mjs';
 const server = await TestServer.forFile({
   env: { FACEMATCH_ENDPOINTS: 'challenge,match_live', FACEMATCH_DEADLINE_MS: '60000' },
 });
-const way = { url: server.address, key: server.key };
+const target = { url: server.address, key: server.key };
 const reference: Buffer = await sitter()!.jpeg().toBuffer();
 
 /** Writes the frames that a challenge asks for, and returns their names. */
@@ -27,7 +27,7 @@ async function writeFrames(steps: readonly string[]): Promise<string[]> {
 }
 
 test('verifies a person with the client for Node, and does not send a used challenge again', async () => {
-  const client = new FacematchClient(way);
+  const client = new FacematchClient(target);
   const { challenge, steps } = await client.challenge();
   const frames: Buffer[] = await turnedFrames(posesOf(steps));
   const response = await client.live(challenge, frames, [reference], { threshold_percent: 60 });
@@ -38,16 +38,16 @@ test('verifies a person with the client for Node, and does not send a used chall
 });
 
 test.skipIf(!hasPython)('verifies a person with the client for Python', async () => {
-  const { challenge, steps } = await askPython('client.challenge()', way);
+  const { challenge, steps } = await askPython('client.challenge()', target);
   const frames = JSON.stringify(await writeFrames(steps));
-  const response = await askPython(`client.live("${challenge}", ${frames}, ["reference.jpg"])`, way);
+  const response = await askPython(`client.live("${challenge}", ${frames}, ["reference.jpg"])`, target);
   expect(response).toMatchObject({ verified: true, live: true });
 });
 
 test.skipIf(!hasCurl)(
   'verifies a person with the shell script, which reports the reason if it does not',
   async () => {
-    const env = { PATH: process.env.PATH, FACEMATCH_URL: way.url, FACEMATCH_KEY: way.key };
+    const env = { PATH: process.env.PATH, FACEMATCH_URL: target.url, FACEMATCH_KEY: target.key };
     const run = (...args: string[]) => execute(projectPath('docs/clients/live.sh'), args, folder, env);
     const { stdout } = await run('challenge');
     const [challenge, steps] = stdout.trim().split('\n') as [string, string];

@@ -122,10 +122,10 @@ describe('the log of these requests', () => {
   });
 
   test.each(['latin1', 'hex', 'base64', 'base64url'] as const)('contains no image as %s', (encoding) => {
-    for (const picture of Object.values(samples)) {
+    for (const image of Object.values(samples)) {
       // The first two bytes are those of every JPEG; an encoder may begin at any of three places.
       for (const start of [0, 1, 2, 3, 600, 601, 602]) {
-        expect(log()).not.toContain(picture.toString(encoding, start, start + 24).replace(/=+$/, ''));
+        expect(log()).not.toContain(image.toString(encoding, start, start + 24).replace(/=+$/, ''));
       }
     }
   });

@@ -14,7 +14,7 @@ import { Home, pause, readiness, TestServer } from '../../server/support/server.
 
 const home = new Home();
 /** Its only token is taken by its first request. */
-const poorKey = home.key({ rate: 0.001, burst: 1 });
+const limitedKey = home.key({ rate: 0.001, burst: 1 });
 const thriftyKey = home.key({ rate: 0.001, burst: 6 });
 const maxBody = 3_000_000;
 const dieFile = join(home.folder, 'die');
@@ -57,11 +57,11 @@ const allServed = [200, 200, 200, 200];
 
 describe('a full queue', () => {
   test('is reported after the rate limit, before the declared length and the body; waiting requests are served', async () => {
-    await server.getModels({ key: poorKey });
+    await server.getModels({ key: limitedKey });
     const served = await fill();
     const codeFor = async (key: string) =>
       (await server.sendRaw(server.lengthHead(maxBody + 1, { 'x-api-key': key }))).body.code;
-    expect(await codeFor(poorKey)).toBe('rate_limit_exceeded');
+    expect(await codeFor(limitedKey)).toBe('rate_limit_exceeded');
     expect(await codeFor(server.key)).toBe('overloaded');
     expect(await served()).toEqual(allServed);
     // If the queue has room, the length is checked.
@@ -75,7 +75,7 @@ describe('a full queue', () => {
     await server.metricBecomes('facematch_requests_in_flight', 1);
     const served = await fill();
     late.write(bytes.subarray(-1000));
-    expect((await late.received()).body).toMatchObject({ status: 503, code: 'overloaded' });
+    expect((await late.response()).body).toMatchObject({ status: 503, code: 'overloaded' });
     expect(await served()).toEqual(allServed);
   });
 
@@ -102,10 +102,10 @@ test('responds at the deadline to running and waiting requests, and discards the
   // The workers are still held, so nothing may be passed to them.
   expect(await server.metric('facematch_workers_busy')).toBe(2);
   expect(await server.metric('facematch_queue_depth')).toBe(0);
-  const told = JSON.parse(await server.line(server.stderr, /not done at the deadline/));
+  const logged = JSON.parse(await server.line(server.stderr, /not done at the deadline/));
   const sha256 = expect.stringMatching(/^[0-9a-f]{16}$/);
   const images = [{ bytes: expect.any(Number), format: 'jpeg', sha256 }];
-  expect(told).toMatchObject({ level: 'warn', request_id: expect.any(String), images });
+  expect(logged).toMatchObject({ level: 'warn', request_id: expect.any(String), images });
   gate.open();
   await busy(0);
   expect((await ask()).status).toBe(200);
@@ -138,8 +138,8 @@ test('responds 500 without internals only to the request of a worker that dies',
   gate.open();
   const responses = await Promise.all([...running, queued]);
   expect(codes(responses).sort()).toEqual([200, 200, 'internal_error']);
-  const told = server.stderr.map((line) => JSON.parse(line));
-  const ofDead = told.filter(({ request_id }) => request_id === dead.body.request_id);
+  const logged = server.stderr.map((line) => JSON.parse(line));
+  const ofDead = logged.filter(({ request_id }) => request_id === dead.body.request_id);
   const fault = expect.stringMatching(/exited/);
   const images = [expect.objectContaining({ format: 'jpeg' })];
   expect(ofDead).toMatchObject([
@@ -205,9 +205,9 @@ const program = pathToFileURL(projectPath('dist/src/endpoints/worker.js'));
 /** The whole fallback analyses it, so that it takes long. */
 const faceless = await blank(4000, 3000, 'png');
 
-function shared(picture: Buffer): Uint8Array {
-  const bytes = new Uint8Array(new SharedArrayBuffer(picture.length));
-  bytes.set(picture);
+function shared(photo: Buffer): Uint8Array {
+  const bytes = new Uint8Array(new SharedArrayBuffer(photo.length));
+  bytes.set(photo);
   return bytes;
 }
 
@@ -216,7 +216,7 @@ const startPool = (workers: number) =>
 loadPack(pack, manifest);
 
 /** The outcomes of a job. */
-async function look(pool: PoolClass<WorkerJobs>, images: readonly Uint8Array[]) {
+async function facesIn(pool: PoolClass<WorkerJobs>, images: readonly Uint8Array[]) {
   const response = await pool.analyse(0, { images, options: analyseOptions });
   if (!response.ok) throw new Error(JSON.stringify(response));
   expect(response.cpu_ms).toBeGreaterThan(0);
@@ -227,7 +227,7 @@ test('shares two images of one job with the worker unchanged, and returns them i
   const pool = await startPool(1);
   onTestFinished(() => pool.close());
   const images = [shared(faceless), shared(samples.one)];
-  const [first, second] = await look(pool, images);
+  const [first, second] = await facesIn(pool, images);
   expect(first).toMatchObject({ ok: true, image: { faces: [] } });
   expect(second).toMatchObject({ ok: true, image: { faces: { length: 3 } } });
   expect(samples.one.equals(images[1]!)).toBe(true);
@@ -236,12 +236,12 @@ test('shares two images of one job with the worker unchanged, and returns them i
 test("ends a cancelled job at its current stage, but not the worker's next job", async () => {
   const pool = await startPool(1);
   onTestFinished(() => pool.close());
-  const running = look(pool, [shared(faceless)]);
+  const running = facesIn(pool, [shared(faceless)]);
   setTimeout(() => pool.cancel(0), 20);
   const [outcome] = await running;
   if (outcome!.ok) expect(outcome!.image.search_timed_out).toBe(true);
   else expect(outcome).toMatchObject({ code: 'internal_error', message: 'cancelled' });
-  const [next] = await look(pool, [shared(samples.one)]);
+  const [next] = await facesIn(pool, [shared(samples.one)]);
   expect(next).toMatchObject({ ok: true, image: { faces: { length: 3 } } });
 });
 
@@ -259,10 +259,10 @@ test('ends jobs that run or arrive while the pool closes together with the worke
   const pool = await startPool(1);
   const images = [shared(faceless)];
   // The worker reads its image while the pool closes.
-  const running = look(pool, images);
+  const running = facesIn(pool, images);
   const closed = pool.close();
   await expect(running).rejects.toThrow('exited');
   expect(pool.available).toBe(0);
   await closed;
-  await expect(look(pool, images)).rejects.toMatchObject({ code: 'shutting_down' });
+  await expect(facesIn(pool, images)).rejects.toMatchObject({ code: 'shutting_down' });
 });

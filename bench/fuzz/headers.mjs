@@ -90,7 +90,7 @@ export const oddChunks = [
 
 /** The first bytes of other protocols. */
 // biome-ignore format: a table
-export const strangers = [
+export const unknownSenders = [
   Buffer.from('160301020001000001fc0303', 'hex'), Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), Buffer.from('EHLO fuzz\r\n'), Buffer.from('\r\n\r\n\r\n'),
   Buffer.from('\0\0\0\0'), Buffer.from('GET'), Buffer.from('SSH-2.0-x\r\n'), Buffer.from('*1\r\n$4\r\nPING\r\n'),
 ];

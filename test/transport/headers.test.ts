@@ -133,8 +133,8 @@ test('sends the response on node:http if bytes after a body are no request', asy
 
 describe('a page of another origin', () => {
   const preflight = (origin: string, asked?: string) => {
-    const wish = asked === undefined ? {} : { 'access-control-request-headers': asked };
-    const headers = { origin, 'access-control-request-method': 'POST', ...wish };
+    const requestHeaders = asked === undefined ? {} : { 'access-control-request-headers': asked };
+    const headers = { origin, 'access-control-request-method': 'POST', ...requestHeaders };
     return server.send({ method: 'OPTIONS', path: paths.match, key: null, headers });
   };
   const own = 'x-api-key, authorization, x-request-id, traceparent, content-type';

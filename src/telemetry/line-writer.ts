@@ -59,7 +59,7 @@ export class LineWriter {
   /** Number of lines dropped since startup, or lost at the end. */
   dropped = 0;
   /** Number of them that was reported to `onDropped`. */
-  #told = 0;
+  #reported = 0;
   #onIdle = () => {};
   #ended = false;
 
@@ -191,8 +191,8 @@ export class LineWriter {
 
   #rest(): void {
     this.#onIdle();
-    const lines = this.dropped - this.#told;
-    this.#told = this.dropped;
+    const lines = this.dropped - this.#reported;
+    this.#reported = this.dropped;
     if (lines > 0) this.#options.onDropped(lines);
   }
 
