@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <new>
 #include <utility>
 
 #include "../core/image/decode.h"
@@ -25,23 +26,28 @@ bool refused(size_t bytes) {
 
 }  // namespace
 
-// A sanitizer's own functions, under which the program's replace what the libraries call.
-extern "C" {
-void* __interceptor_malloc(size_t) __attribute__((weak));
-void* __interceptor_calloc(size_t, size_t) __attribute__((weak));
-int __interceptor_posix_memalign(void**, size_t, size_t) __attribute__((weak));
-
+// The functions below replace those that the libraries call. They call a sanitizer's, or glibc's.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define NEXT(name) __interceptor_##name
+#else
+#define NEXT(name) __libc_##name
+#endif
+
+extern "C" {
+void* NEXT(malloc)(size_t);
+void* NEXT(calloc)(size_t, size_t);
+void* NEXT(memalign)(size_t, size_t);
+
 __attribute__((visibility("default"))) void* malloc(size_t bytes) {
-  return refused(bytes) ? nullptr : __interceptor_malloc(bytes);
+  return refused(bytes) ? nullptr : NEXT(malloc)(bytes);
 }
 __attribute__((visibility("default"))) void* calloc(size_t count, size_t bytes) {
-  return refused(count * bytes) ? nullptr : __interceptor_calloc(count, bytes);
+  return refused(count * bytes) ? nullptr : NEXT(calloc)(count, bytes);
 }
 __attribute__((visibility("default"))) int posix_memalign(void** memory, size_t at, size_t bytes) {
-  return refused(bytes) ? ENOMEM : __interceptor_posix_memalign(memory, at, bytes);
+  *memory = refused(bytes) ? nullptr : NEXT(memalign)(at, bytes);
+  return *memory == nullptr ? ENOMEM : 0;
 }
-#endif
 }
 
 namespace facematch::testing {
@@ -62,6 +68,9 @@ bool is_told(long allocation, const ByteVector& file, const DecodedImage& whole,
   } catch (const cv::Exception& error) {
     disarm();
     return error.code == cv::Error::StsNoMem;
+  } catch (const std::bad_alloc&) {  // the binding reports it like kInternalError
+    disarm();
+    return true;
   }
 }
 
