@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { blank } from '../../test/fixtures/images.ts';
 import { livePack, redAndBlue, redIsLive } from '../../test/fixtures/packs.ts';
-import { expectFailure, facematch } from '../../test/server/support/cli.ts';
+import { expectFailure, facematchInHost } from '../../test/server/support/cli.ts';
 import { newFolder } from '../../test/support/folder.ts';
 
 /** `facematch eval --attacks` with models that take images with more red than blue for live. */
@@ -33,7 +33,7 @@ for (const [path, bytes] of Object.entries(files)) {
 }
 
 const evaluate = (line: string, FACEMATCH_PACK = pack) =>
-  facematch(`eval --mode fast ${line}`, folder, { FACEMATCH_PACK });
+  facematchInHost(`eval --mode fast ${line}`, folder, { FACEMATCH_PACK });
 
 describe('facematch eval --attacks', () => {
   test("prints both rates, the worst type first, and images without a face separately, in the standard's terms", async () => {

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { facematch } from '../../test/server/support/cli.ts';
+import { facematch, facematchInHost } from '../../test/server/support/cli.ts';
 import { newFolder } from '../../test/support/folder.ts';
 import { surfaces } from '../../test/support/surface.mjs';
 import { posesOf, turnedFrames } from '../../test/support/turned-head.mjs';
@@ -40,7 +40,7 @@ test('rates bona fide sequences by their challenge, and prints by all of them', 
 test('reports errors in a set', async () => {
   const other = newFolder();
   writeFileSync(join(other, 'sequences.tsv'), 'folder\tkind\tperson\nnone\tlive\ta\n');
-  const { code, stderr } = await facematch(['eval-liveness', other], other);
+  const { code, stderr } = await facematchInHost(['eval-liveness', other], other);
   expect(code).not.toBe(0);
   expect(stderr).toContain('there is no folder none');
 });

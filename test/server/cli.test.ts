@@ -8,7 +8,7 @@ import { settings, variableOf } from '../../src/config/config.ts';
 import { projectPath, version } from '../../src/config/paths.ts';
 import { blank, sample } from '../fixtures/images.ts';
 import { newFolder } from '../support/folder.ts';
-import { execute, expectFailure, facematch, program, run } from './support/cli.ts';
+import { execute, expectFailure, facematch, facematchInHost, program, run } from './support/cli.ts';
 import { TestServer } from './support/server.ts';
 
 let folder: string;
@@ -24,7 +24,7 @@ describe('facematch', () => {
     [['demo', 'one.jpg'], 2, 'expected two images'],
     [['demo', 'one.jpg', 'two.jpg'], 1, 'one.jpg cannot be read (ENOENT)'],
   ])('%j exits with %i', async (words, code, text) => {
-    expectFailure(await facematch(words, folder), code, text);
+    expectFailure(await facematchInHost(words, folder), code, text);
   });
 
   test.each([
@@ -148,7 +148,7 @@ describe('demo --json', () => {
   });
 });
 
-const config = (env: NodeJS.ProcessEnv, line = 'config') => facematch(line, folder, env);
+const config = (env: NodeJS.ProcessEnv, line = 'config') => facematchInHost(line, folder, env);
 const write = (content: object) => {
   writeFileSync(join(folder, 'facematch.json'), JSON.stringify(content));
   return { FACEMATCH_CONFIG: 'facematch.json' };
@@ -157,7 +157,10 @@ const write = (content: object) => {
 describe('facematch config', () => {
   test('prints every setting with its value and source, also as JSON', async () => {
     const file = write({ FACEMATCH_PORT: 8081, FACEMATCH_ENDPOINTS: ['match', 'models'] });
-    const { code, stdout, stderr } = await config({ ...file, FACEMATCH_QUEUE_CAPACITY: '3' });
+    const { code, stdout, stderr } = await facematch('config', folder, {
+      ...file,
+      FACEMATCH_QUEUE_CAPACITY: '3',
+    });
     expect([code, stderr]).toEqual([0, '']);
     const rows = stdout
       .trimEnd()

@@ -6,7 +6,7 @@ import { blank, samples } from '../fixtures/images.ts';
 import { livePack, redAndBlue, redIsLive } from '../fixtures/packs.ts';
 import { newFolder } from '../support/folder.ts';
 import { cutOuts } from '../support/portraits.mjs';
-import { expectFailure, facematch } from './support/cli.ts';
+import { expectFailure, facematchInHost } from './support/cli.ts';
 import { expectProblem, type Fields, type Json, lasting, paths, twoPhotos } from './support/client.ts';
 import { TestServer } from './support/server.ts';
 
@@ -133,7 +133,7 @@ describe('a live score', () => {
   test('is printed by facematch detect, or reports that the pack has no such models', async () => {
     writeFileSync(join(folder, 'live.png'), live);
     const print = (FACEMATCH_PACK: string) =>
-      facematch('detect --live-score live.png', folder, { FACEMATCH_PACK });
+      facematchInHost('detect --live-score live.png', folder, { FACEMATCH_PACK });
     const stdout = expect.stringMatching(/ live 0\.\d{3} /);
     expect(await print(FACEMATCH_PACK)).toEqual({ code: 0, stderr: '', stdout });
     expectFailure(await print('default'), 1, 'The pack default has no liveness models');
@@ -182,7 +182,7 @@ describe('faces are listed', () => {
     expect(body.image.faces).toHaveLength(100);
     expect(body.warnings).toContainEqual(expect.objectContaining(warningOf('image')));
     writeFileSync(join(folder, 'crowd.png'), crowd);
-    const { code, stdout, stderr } = await facematch('embed --mode fast crowd.png', folder, env);
+    const { code, stdout, stderr } = await facematchInHost('embed --mode fast crowd.png', folder, env);
     expect([code, stderr]).toEqual([0, expect.stringMatching(/^warning: crowd\.png: .* more faces/)]);
     expect(JSON.parse(stdout.split('\n')[99]!).warnings).toEqual([
       expect.objectContaining(warningOf('image')),

@@ -5,7 +5,7 @@ import { projectPath } from '../../src/config/paths.ts';
 import { manifest, samples } from '../fixtures/images.ts';
 import { uncalibratedPack } from '../fixtures/packs.ts';
 import { newFolder } from '../support/folder.ts';
-import { diagnose, facematch } from './support/cli.ts';
+import { diagnose, facematchInHost } from './support/cli.ts';
 import { type Json, lasting, paths, twoPhotos } from './support/client.ts';
 import { idOf, TestServer } from './support/server.ts';
 
@@ -184,7 +184,7 @@ describe('an uncalibrated pack', async () => {
     const candidates = [{ id: 'her', embedding }];
     const ranked = await server.postJson(paths.embeddings, { ...embeddingsBody, candidates, searched: 1e6 });
     expect(ranked.body).toMatchObject({ results: [{ ...unknown, ...same }], warnings: [warning] });
-    const { stdout } = await facematch(`match --json ${photos}`, folder, { FACEMATCH_PACK: pack });
+    const { stdout } = await facematchInHost(`match --json ${photos}`, folder, { FACEMATCH_PACK: pack });
     expect(JSON.parse(stdout)).toMatchObject({ ...same, pairs: body.pairs });
   });
 
@@ -205,7 +205,7 @@ describe('an uncalibrated pack', async () => {
     const { of } = await diagnose(folder, env);
     const value = 'none: no answer passes 40 percent';
     expect(of('calibration')).toMatchObject({ status: 'warning', value });
-    const { code, stdout } = await facematch(`match ${photos}`, folder, env);
+    const { code, stdout } = await facematchInHost(`match ${photos}`, folder, env);
     expect(code).toBe(0);
     expect(stdout).toContain('its false match rate is unknown');
     expect(stdout).toContain('warning     The pack uncalibrated is not calibrated');

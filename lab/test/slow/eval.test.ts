@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { sharedFolder } from '../../../test/fixtures/images.ts';
 import { uncalibratedPack } from '../../../test/fixtures/packs.ts';
-import { expectFailure, facematch } from '../../../test/server/support/cli.ts';
+import { expectFailure, facematch, facematchInHost } from '../../../test/server/support/cli.ts';
 import type { Json } from '../../../test/server/support/client.ts';
 import { evalFolder, hostile } from '../support/eval-folder.ts';
 import { type Element, readHtml } from '../support/html.ts';
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 
 const evaluate = (line: string, env?: NodeJS.ProcessEnv) =>
-  facematch(`eval --mode fast ${line}`, folder, env);
+  facematchInHost(`eval --mode fast ${line}`, folder, env);
 
 const read = (...path: string[]) => readFileSync(join(folder, ...path), 'utf8');
 const textsOf = (elements: readonly Element[], element: string) =>
@@ -23,7 +23,7 @@ const textsOf = (elements: readonly Element[], element: string) =>
 
 describe('facematch eval', () => {
   test('prints the results at the percent of a match first, and no rate that the pairs cannot show', async () => {
-    const { code, stdout, stderr } = await evaluate('few.tsv --images images');
+    const { code, stdout, stderr } = await facematch('eval --mode fast few.tsv --images images', folder);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.split('\n').slice(0, 5)).toEqual([
       'At 70 %: 0 of 5 non-mated pairs matched, 3 of 3 mated pairs matched.',
@@ -132,7 +132,7 @@ test.each([
   ['staff=listed --groups hair', 'No people.tsv has the labels hair: there are age, sex.'],
   ['few=images', 'of 1 in 200: 11 in the largest group, and at least 64 are needed'],
 ])('reports errors of facematch calibrate %s before it embeds anything', async (line, message) => {
-  expectFailure(await facematch(`calibrate ${line}`, folder), 1, message);
+  expectFailure(await facematchInHost(`calibrate ${line}`, folder), 1, message);
 });
 
 describe('the report of facematch eval', () => {

@@ -7,7 +7,7 @@ import { packDirectory, readCalibratedManifest, readManifest } from '../../../sr
 import { verifyPack } from '../../../src/engine/pack-files.ts';
 import { decodedNet, scrfdMaps, smallEmbedder } from '../../../test/fixtures/nets.ts';
 import { livenessNet, uncalibratedPack } from '../../../test/fixtures/packs.ts';
-import { expectFailure, facematch } from '../../../test/server/support/cli.ts';
+import { expectFailure, facematch, facematchInHost } from '../../../test/server/support/cli.ts';
 import type { Json } from '../../../test/server/support/client.ts';
 import { newFolder } from '../../../test/support/folder.ts';
 
@@ -107,7 +107,7 @@ describe('facematch packs add', () => {
     ['./x --liveness two-classes.onnx:4 --liveness-family minifasnet', 1, 'has "logits" 1×2'],
     ['./x --liveness one.onnx:4 --liveness two-classes.onnx:4', 1, 'must be of one family'],
   ])('%s exits with %i and adds nothing', async (line, code, message) => {
-    expectFailure(await packs(`add ${line}`), code, message);
+    expectFailure(await facematchInHost(`packs add ${line}`, folder), code, message);
     expect(existsSync(join(folder, 'x'))).toBe(false);
     expect(existsSync(packDirectory('x'))).toBe(false);
   });
@@ -229,7 +229,11 @@ describe('facematch packs check', () => {
 
 test('rejects --try without a list before a pack is made', async () => {
   const own = 'add ./x --embedder brought.onnx --try';
-  expectFailure(await packs(`${own} pairs`), 1, '--try takes PAIRS.tsv:DIR, and not pairs.');
-  expectFailure(await packs(`${own} none.tsv:.`), 1, 'none.tsv cannot be read');
+  expectFailure(
+    await facematchInHost(`packs ${own} pairs`, folder),
+    1,
+    '--try takes PAIRS.tsv:DIR, and not pairs.',
+  );
+  expectFailure(await facematchInHost(`packs ${own} none.tsv:.`, folder), 1, 'none.tsv cannot be read');
   expect(existsSync(join(folder, 'x'))).toBe(false);
 });

@@ -1,11 +1,14 @@
-import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { type ChildProcess, execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, cpSync, mkdirSync, openSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import type { Finding } from '../../../src/cli/doctor/finding.ts';
 import { projectPath } from '../../../src/config/paths.ts';
+import { newFolder } from '../../support/folder.ts';
 
-const { inherited } = await import(projectPath('test/support/programs.mjs'));
+const { inherited, launch } = await import(projectPath('test/support/programs.mjs'));
 
 export const program = projectPath('dist/src/cli/index.js');
 
@@ -27,16 +30,78 @@ export function execute(command: string, args: readonly string[], cwd: string, e
 /** Removes settings and preferences of the developer's environment. */
 const personal = /^(FACEMATCH_|NO_COLOR$|FORCE_COLOR$|CLICOLOR)/;
 
-/** Runs a Node script without the settings of the developer's environment. */
-export function run(script: string, args: readonly string[], folder: string, env: NodeJS.ProcessEnv = {}) {
+/** Returns the environment of a command, without the settings of the developer's. */
+function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const others = Object.entries(process.env).filter(([name]) => !personal.test(name));
-  const all = { ...Object.fromEntries(others), ...inherited, ...env };
-  return execute(process.execPath, [script, ...args], folder, all);
+  return { ...Object.fromEntries(others), ...inherited, ...env };
 }
 
+/** Runs a Node script without the settings of the developer's environment. */
+export function run(script: string, args: readonly string[], folder: string, env: NodeJS.ProcessEnv = {}) {
+  return execute(process.execPath, [script, ...args], folder, environment(env));
+}
+
+type Line = string | readonly string[];
+const wordsOf = (line: Line) => (typeof line === 'string' ? line.split(' ') : line);
+
 /** Runs a facematch command line, split at spaces; or a list of arguments. */
-export function facematch(line: string | readonly string[], folder: string, env?: NodeJS.ProcessEnv) {
-  return run(program, typeof line === 'string' ? line.split(' ') : line, folder, env);
+export function facematch(line: Line, folder: string, env?: NodeJS.ProcessEnv): Promise<Outcome> {
+  return run(program, wordsOf(line), folder, env);
+}
+
+/**
+ * Runs a command line like facematch(), but in a process that runs one line after another: a new process
+ * spends half a second of CPU time on loading the program, and as much again on a model pack. Not for a pack
+ * whose files change, because a process loads a pack once.
+ */
+export function facematchInHost(line: Line, folder: string, env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
+  const outcome = previous.then(() => hostRun({ args: wordsOf(line), folder, env: environment(env) }));
+  previous = outcome.catch(() => {});
+  return outcome;
+}
+
+let previous: Promise<unknown> = Promise.resolve();
+let host: Promise<Host> | undefined;
+
+interface Host {
+  child: ChildProcess;
+  ended: Promise<unknown>;
+  output(): Omit<Outcome, 'code'>;
+}
+
+/** Its output goes to files, so that all of a line's output is there when the line has ended. */
+async function startHost(): Promise<Host> {
+  const folder = newFolder();
+  const files = ['stdout', 'stderr'].map((name) => join(folder, name));
+  const outputs = files.map((file) => openSync(file, 'a'));
+  const script = fileURLToPath(new URL('./cli-host.mjs', import.meta.url));
+  const options = { stdio: ['ignore', ...outputs, 'ipc'], env: environment({}) };
+  const { child, ended } = launch(process.execPath, [script], options);
+  for (const output of outputs) closeSync(output);
+  const lengths = [0, 0];
+  const output = () => {
+    const [stdout, stderr] = files.map((file, i) => {
+      const bytes = readFileSync(file).subarray(lengths[i]);
+      lengths[i]! += bytes.length;
+      return bytes.toString();
+    }) as [string, string];
+    return { stdout, stderr };
+  };
+  await Promise.race([once(child, 'message'), ended]);
+  return { child, ended, output };
+}
+
+async function hostRun(line: object): Promise<Outcome> {
+  host ??= startHost();
+  const { child, ended, output } = await host;
+  const answer = once(child, 'message').then(([code]) => code as number);
+  child.send(line);
+  const code = await Promise.race([answer, ended.then(() => undefined)]);
+  if (code === undefined) {
+    host = undefined;
+    throw new Error(`The process ended within a command line: ${output().stderr}`);
+  }
+  return { code, ...output() };
 }
 
 /** A failing command must write the reason to standard error, and nothing else. */

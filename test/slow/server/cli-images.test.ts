@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { imagesBelow } from '../../../lab/people.ts';
 import { loadPack } from '../../../src/engine/load-addon.ts';
 import { analyseOptions, blank, manifest, pack, sample, smallSample } from '../../fixtures/images.ts';
-import { execute, expectFailure, facematch, program } from '../../server/support/cli.ts';
+import { execute, expectFailure, facematch, facematchInHost, program } from '../../server/support/cli.ts';
 import { type Json, paths } from '../../server/support/client.ts';
 import { TestServer } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
@@ -34,7 +34,7 @@ const noImage =
   'error: Send notes.jpg as JPEG, PNG or WebP; this one is text, "no image". To send an image, read the file as bytes, and send these.';
 
 describe('facematch match with several candidates', () => {
-  const match = (line: string) => facematch(`match --mode fast ${line}`, folder);
+  const match = (line: string) => facematchInHost(`match --mode fast ${line}`, folder);
 
   test('lists the best first, and candidates without a result at the end', async () => {
     const { code, stdout, stderr } = await match('1.jpg 2.jpg notes.jpg gone.jpg 3.jpg');
@@ -68,7 +68,7 @@ describe('facematch match with several candidates', () => {
 });
 
 describe('facematch match --person', () => {
-  const match = (line: string) => facematch(`match --mode fast --person ${line}`, folder);
+  const match = (line: string) => facematchInHost(`match --mode fast --person ${line}`, folder);
 
   test('compares the photos of both people at once', async () => {
     const { code, stdout } = await match('1.jpg --with 3.jpg 3.jpg 1.jpg');
@@ -89,7 +89,7 @@ test.each(['nope.jpg 2.jpg', '1.jpg nope.jpg', 'nope.jpg 2.jpg 3.jpg'])(
   'facematch match reports a missing file like the other commands: %s',
   async (files) => {
     const stderr = 'error: The image nope.jpg cannot be read (ENOENT).\n';
-    expect(await facematch(`match ${files}`, folder)).toEqual({ code: 1, stdout: '', stderr });
+    expect(await facematchInHost(`match ${files}`, folder)).toEqual({ code: 1, stdout: '', stderr });
   },
 );
 
@@ -108,7 +108,7 @@ test('opens a file with a Latin-1 name, and no other file instead', async () => 
 });
 
 describe('facematch embed', () => {
-  const embed = (line: string) => facematch(`embed ${line}`, folder);
+  const embed = (line: string) => facematchInHost(`embed ${line}`, folder);
 
   test('prints a line for each face, with the embedding of the image', async () => {
     const { code, stdout, stderr } = await embed('--mode fast 1.jpg blank.webp notes.jpg 2.jpg');
@@ -136,7 +136,7 @@ describe('facematch embed', () => {
 
   test('creates a file readable by its owner only, and overwrites none', async () => {
     const out = join(folder, 'faces.jsonl');
-    expect(await embed(`1.jpg --out ${out}`)).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(await facematch(`embed 1.jpg --out ${out}`, folder)).toEqual({ code: 0, stdout: '', stderr: '' });
     expect(statSync(out).mode & 0o777).toBe(0o600);
     const text = readFileSync(out, 'utf8');
     expect(text.trimEnd().split('\n')).toHaveLength(3);
@@ -146,7 +146,7 @@ describe('facematch embed', () => {
 });
 
 describe('facematch detect', () => {
-  const detect = (line: string) => facematch(`detect ${line}`, folder);
+  const detect = (line: string) => facematchInHost(`detect ${line}`, folder);
 
   test('prints a line for each image and each face', async () => {
     const { code, stdout, stderr } = await detect('1.jpg blank.webp');

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { defaultScopes } from '../../../src/auth/keys.ts';
-import { execute, expectFailure, facematch, program } from '../../server/support/cli.ts';
+import { execute, expectFailure, facematch, facematchInHost, program } from '../../server/support/cli.ts';
 import { newFolder } from '../../support/folder.ts';
 
 let folder: string;
@@ -17,7 +17,9 @@ beforeEach(() => {
   file = join(folder, 'keys.json');
 });
 
-const keys = (line: string, env?: NodeJS.ProcessEnv) => facematch(`keys ${line}`, folder, env);
+const keys = (line: string, env?: NodeJS.ProcessEnv) => facematchInHost(`keys ${line}`, folder, env);
+/** In a process of its own. */
+const keysAlone = (line: string) => facematch(`keys ${line}`, folder);
 
 async function createKey(): Promise<{ id: string; key: string }> {
   const key = (await keys('create --name app')).stdout.trimEnd();
@@ -65,7 +67,7 @@ describe('facematch keys create', () => {
   });
 
   test('loses no printed key when run six times at once', async () => {
-    const outcomes = await Promise.all(Array.from({ length: 6 }, () => keys('create --name app')));
+    const outcomes = await Promise.all(Array.from({ length: 6 }, () => keysAlone('create --name app')));
     const printed = outcomes.filter(({ code }) => code === 0).map(({ stdout }) => stdout.slice(3, 15));
     expect(printed.length).toBeGreaterThan(0);
     expect((await list()).map(({ id }) => id).toSorted()).toEqual(printed.toSorted());
@@ -111,7 +113,9 @@ describe('facematch keys list', () => {
 describe('facematch keys scopes', () => {
   test('changes the scopes and keeps the key', async () => {
     const { id } = await createKey();
-    const { code, stdout, stderr } = await keys('scopes app --remove match:many,detect --add embed --json');
+    const { code, stdout, stderr } = await keysAlone(
+      'scopes app --remove match:many,detect --add embed --json',
+    );
     expect({ code, stderr }).toEqual({
       code: 0,
       stderr: expect.stringContaining('match:embeddings, match:live, embed.'),
@@ -133,7 +137,7 @@ describe('facematch keys scopes', () => {
 describe('facematch keys revoke', () => {
   test('revokes one key, keeps the other, and may be repeated', async () => {
     const [a, b] = [await createKey(), await createKey()];
-    expect(await keys(`revoke ${a.id}`)).toMatchObject({ code: 0, stdout: '' });
+    expect(await keysAlone(`revoke ${a.id}`)).toMatchObject({ code: 0, stdout: '' });
     const first = await list();
     expect(first.map(({ id, status }) => [id, status])).toEqual([
       [a.id, 'revoked'],
@@ -161,7 +165,7 @@ describe('facematch keys revoke', () => {
 describe('facematch keys with --json', () => {
   test('prints the new key, and the old one as retired (rotate)', async () => {
     const old = await createKey();
-    const { stdout } = await keys(`rotate ${old.id} --grace 1h --json`);
+    const { stdout } = await keysAlone(`rotate ${old.id} --grace 1h --json`);
     const rotated = JSON.parse(stdout);
     const retired = { id: old.id, status: 'retiring' };
     expect(rotated).toMatchObject({ name: 'app', status: 'active', retired });
