@@ -49,9 +49,9 @@ export const motionBars = {
   /** Maximum change from the baseline in a frame that looks into the camera. Still frames: at most 7.5 and 9.7, 99 % below 7.2 and 8.6. */
   still_yaw: 9,
   still_pitch: 9,
-  /** Minimum change of a step. Prints reach at most 9.3 and 5.6, still frames 7.5 and 9.7. */
+  /** Minimum change of a step. Prints reach at most 9.3 and 5.6, still frames 7.5 and 9.7, and their pitch varies by 1.8 from frame to frame. */
   step_yaw: 25,
-  step_pitch: 12,
+  step_pitch: 11,
   /**
    * Maximum stretch of a face that shows a step. A print that is bent about the vertical axis and tilted follows both axes, but its face is
    * foreshortened: in simulation 1.16 to 1.53. Photos turned by 25 to 45 degrees have at most 1.16, photos of lifted or lowered heads 95 % at most
@@ -63,11 +63,17 @@ export const motionBars = {
   /** Maximum change of the other axis, as a share of that of the step, each in multiples of its bar: the larger one has to be clear. */
   other_axis: 0.8,
   /**
-   * Maximum change between two frames: below the bar of a step, so that two photos cannot be swapped. A head that turns by 100 degrees a second
-   * changes by 20 at 5 frames a second. Still frames: 99 % below 7.5 and 12.7, at most 9.0 and 14.3, so the bar of the pitch is wider.
+   * Maximum change between two frames. A head that turns by 100 degrees a second changes by 20 at 5 frames a second. Still frames: 99 % below 7.5
+   * and 12.7, at most 9.0 and 14.3. Simulated heads that move by 12 and 9 degrees from frame to frame: 95 % at most 33 and 15, pitch at most 18.
+   * The bar of the yaw is below that of a step, so that a photo that looks straight cannot be swapped for a turned one.
    */
   jump_yaw: 24,
-  jump_pitch: 16,
+  jump_pitch: 20,
+  /**
+   * Maximum change of the yaw between two frames that are both turned to the same side: the engine enlarges angles beyond 20 degrees, and their
+   * noise with them. Simulated heads that turn by 12 degrees from frame to frame: at most 35.
+   */
+  jump_turned: 36,
   /** Maximum shift of the face between two frames, in its widths, and change of its size. Still frames: at most 0.5 and 1.19. */
   jump_shift: 0.6,
   jump_size: 1.4,
@@ -115,15 +121,14 @@ export interface MotionVerdict {
   agreements: (number | undefined)[];
 }
 
-/** Change of a head's pose from the baseline. */
+/** Change of a head's pose from the baseline, and the stretch of the face. */
 interface Change {
   yaw: number;
   pitch: number;
-  /** Embedding of the face in the frame. */
   stretch: number;
 }
 
-/** Consecutive frames that show one step. */
+/** A movement that shows one step. */
 interface Excursion {
   step: Step;
   /** The frame with the largest change. */
@@ -175,7 +180,7 @@ export function judgeMotion(
   if (!first || !isNeutral(first, bars)) found.add('no_neutral_frame');
   if (agreements.some((percent) => !(percent === undefined || percent >= bars.agreement)))
     found.add('identity_changed');
-  if (frames.some((frame, i) => i > 0 && isJump(frames[i - 1]!, frame, bars))) found.add('motion_jump');
+  if (frames.some((_, i) => i > 0 && isJump(frames, changes, i, bars))) found.add('motion_jump');
   if (frames.some(({ other_face }) => !(other_face <= bars.other_face))) found.add('several_faces');
   if (hasCopy(frames, compare, bars)) found.add('repeated_frame');
   const reasons = liveReasons.filter((reason) => found.has(reason));
@@ -231,7 +236,10 @@ function shownStep(
   return { step: pitch > 0 ? 'up' : 'down', strength };
 }
 
-/** Returns runs of frames that show one step: at least two frames, or one that is well beyond the bar. */
+/**
+ * Returns the movements away from the camera and back that show a step: in at least two frames, or in one that is well beyond the bar.
+ * The two need not follow each other, because noise lifts one frame above the bar and keeps its neighbour below.
+ */
 function excursionsOf(changes: readonly Change[], bars: MotionBars): Excursion[] {
   const excursions: Excursion[] = [];
   let run: { step: Step; frames: number; strength: number; frame: number } | undefined;
@@ -243,7 +251,7 @@ function excursionsOf(changes: readonly Change[], bars: MotionBars): Excursion[]
   };
   for (const [frame, change] of changes.entries()) {
     const shown = shownStep(change, bars);
-    if (shown === undefined || shown.step !== run?.step) end();
+    if (shown === undefined ? isStill(change, bars) : shown.step !== run?.step) end();
     if (shown === undefined) continue;
     if (run === undefined) run = { ...shown, frames: 1, frame };
     else {
@@ -297,15 +305,25 @@ function stepOf(step: Step, passed: Excursion | undefined, changes: readonly Cha
 
 const lowest = (values: readonly number[]) => (values.length === 0 ? undefined : Math.min(...values));
 
-/** NaN counts as a jump. */
-function isJump(before: MotionFrame, after: MotionFrame, bars: MotionBars): boolean {
-  const [a, b] = [before.box, after.box];
+/** True if both frames are turned to the same side, further than a face that looks into the camera. */
+const areTurned = (a: Change, b: Change, { still_yaw }: MotionBars) =>
+  Math.min(Math.abs(a.yaw), Math.abs(b.yaw)) > still_yaw && a.yaw > 0 === b.yaw > 0;
+
+/** Compares a frame with the previous one. NaN counts as a jump. */
+function isJump(
+  frames: readonly MotionFrame[],
+  changes: readonly Change[],
+  at: number,
+  bars: MotionBars,
+): boolean {
+  const [before, after] = [changes[at - 1]!, changes[at]!];
+  const [a, b] = [frames[at - 1]!.box, frames[at]!.box];
   const width = (a.width + b.width) / 2;
   const shift = Math.hypot(a.x + a.width / 2 - b.x - b.width / 2, a.y + a.height / 2 - b.y - b.height / 2);
   const size = Math.max(a.height / b.height, b.height / a.height);
   return !(
-    Math.abs(after.pose.yaw - before.pose.yaw) <= bars.jump_yaw &&
-    Math.abs(after.pose.pitch - before.pose.pitch) <= bars.jump_pitch &&
+    Math.abs(after.yaw - before.yaw) <= (areTurned(before, after, bars) ? bars.jump_turned : bars.jump_yaw) &&
+    Math.abs(after.pitch - before.pitch) <= bars.jump_pitch &&
     shift <= bars.jump_shift * width &&
     size <= bars.jump_size
   );

@@ -48,7 +48,7 @@ function show(steps: readonly Step[], strength = 1.2): MotionFrame[] {
       across * share * strength * step_yaw,
       along * share * strength * step_pitch - 2,
     ];
-    poses.push(at(0.65), at(1), at(1), at(0.65), [0, -2]);
+    poses.push(at(0.72), at(1), at(1), at(0.72), [0, -2]);
   }
   return poses.map(frameOf);
 }
@@ -72,6 +72,30 @@ describe('a head that moves as requested', () => {
     const [step] = judge(show(['left', 'up']), ['left', 'up']).steps;
     expect(step!.yaw_change).toBeCloseTo(1.2 * step_yaw, 6);
     expect(step!.pitch_change).toBeCloseTo(0, 6);
+  });
+
+  test.each([
+    [[1.05, 1.05], []],
+    [[1.05, 0.9, 1.05], []],
+    [[1.4], ['step_missing']],
+    [[1.4, 0.9, 0.95], ['step_missing']],
+    [[1.05, 0.5, 1.05], ['step_missing']],
+  ])('passes with two frames beyond the bar of one movement, also apart: %j', (shares, reasons) => {
+    const frames = [0, 0, 0.5, ...shares, 0.5, 0]
+      .map((share) => [0, share * step_pitch] as const)
+      .map(frameOf);
+    expect(judge(frames, ['up']).reasons).toEqual(reasons);
+  });
+
+  test.each([
+    [[0, 0, 12, 40, 40, 12, 0], []],
+    [[0, 0, -12, -40, -40, -12, 0], []],
+    [[0, 0, 8, 40, 40, 12, 0], ['motion_jump']],
+    [[0, 0, 12, 49, 49, 20, 0], ['motion_jump']],
+    [[0, 0, 12, 34, 34, 12, -13], ['motion_jump']],
+  ])('moves faster between frames that are turned to the same side: %j', (yaws, reasons) => {
+    const frames = yaws.map((yaw) => [yaw, 0] as const).map(frameOf);
+    expect(judge(frames, [yaws[3]! > 0 ? 'left' : 'right']).reasons).toEqual(reasons);
   });
 
   test('passes with a single frame only well beyond the bar', () => {
