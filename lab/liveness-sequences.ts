@@ -6,6 +6,7 @@ import {
   type MotionFrame,
   type MotionVerdict,
   meanOf,
+  motionBars,
   motionFrame,
   type Step,
   similarityOf,
@@ -24,6 +25,8 @@ export interface Sequence {
   species: string | undefined;
   /** Steps that the person or the attacker was asked for; undefined if none were. */
   asked: readonly Step[] | undefined;
+  /** True if the label of one of its photos is probably wrong. */
+  isDoubtful?: boolean;
   frames: readonly Frame[];
 }
 
@@ -40,15 +43,16 @@ export function judge(
   asked: readonly Step[],
   calibration: Calibration,
 ): MotionVerdict {
-  const compare = (a: number, b: number): FramePair => {
-    const { similarity, normalised_similarity } = similarityOf(frames[a]!.face, frames[b]!.face);
-    return { cosine: similarity, percent: calibration.assess(normalised_similarity, 1).confidence_percent };
-  };
   return judgeMotion(
     frames.map(({ motion }) => motion),
     asked,
-    compare,
+    (a, b) => comparisonOf(frames[a]!, frames[b]!, calibration),
   );
+}
+
+function comparisonOf(a: Frame, b: Frame, calibration: Calibration): FramePair {
+  const { similarity, normalised_similarity } = similarityOf(a.face, b.face);
+  return { cosine: similarity, percent: calibration.assess(normalised_similarity, 1).confidence_percent };
 }
 
 /** Seeded, so that a measurement can be repeated (mulberry32). */
@@ -84,6 +88,25 @@ export interface KeyPhotos {
   turned: readonly Frame[];
 }
 
+const isStraight = ({ motion: { pose } }: Frame) => Math.abs(pose.yaw) <= 12 && Math.abs(pose.pitch) <= 15;
+
+/**
+ * Returns the straight photos of a person that disagree with at least half of at least two others: their label is probably wrong.
+ * Turned photos are not judged, because whether they agree is what a sequence shows.
+ */
+export function doubtfulPhotos(photos: readonly Frame[], calibration: Calibration): Set<Frame> {
+  const straight = photos.filter(isStraight);
+  return new Set(
+    straight.filter((photo) => {
+      const others = straight.filter((other) => other !== photo);
+      const disagreeing = others.filter(
+        (other) => comparisonOf(photo, other, calibration).percent < motionBars.agreement,
+      );
+      return others.length >= 2 && disagreeing.length >= others.length / 2;
+    }),
+  );
+}
+
 /** Difference of a photo's pose from that of another one. */
 const changeOf = (from: Frame, to: Frame) => ({
   yaw: to.motion.pose.yaw - from.motion.pose.yaw,
@@ -116,10 +139,7 @@ export function keyPhotos(
   steps: readonly Step[],
   dice: Dice,
 ): KeyPhotos | undefined {
-  const straight = photos.filter(
-    ({ motion: { pose } }) => Math.abs(pose.yaw) <= 12 && Math.abs(pose.pitch) <= 15,
-  );
-  const whole = straight.flatMap((first) => {
+  const whole = photos.filter(isStraight).flatMap((first) => {
     const turned = steps.map((step) => photos.filter((photo) => shows(step, changeOf(first, photo))));
     return turned.every((some) => some.length > 0) ? [{ first, turned }] : [];
   });
@@ -138,11 +158,20 @@ function shaken({ embedding, ...face }: Frame['face'], dice: Dice): Frame['face'
   return { ...face, embedding: meanOf([embedding.map((value) => value + dice.noise(each))]) };
 }
 
+/** Pose and stretch of a face in a frame. */
+interface View {
+  yaw: number;
+  pitch: number;
+  stretch: number;
+}
+
+const viewOf = ({ motion: { pose, stretch } }: Frame): View => ({ ...pose, stretch });
+
 /**
- * Makes a photo the frame of a camera: with this pose, and the frame-to-frame noise of a head, a hand and the
+ * Makes a photo the frame of a camera: in this view, and with the frame-to-frame noise of a head, a hand and the
  * light.
  */
-function seen(photo: Frame, pose: { yaw: number; pitch: number }, dice: Dice): Frame {
+function seen(photo: Frame, { yaw, pitch, stretch }: View, dice: Dice): Frame {
   const { box, points } = photo.motion;
   // Photos have any size and place, but a head in front of a camera keeps its own.
   const side = 150;
@@ -152,7 +181,8 @@ function seen(photo: Frame, pose: { yaw: number; pitch: number }, dice: Dice): F
     face: shaken(photo.face, dice),
     motion: {
       ...photo.motion,
-      pose: { yaw: pose.yaw + dice.noise(jitter.yaw), pitch: pose.pitch + dice.noise(jitter.pitch) },
+      stretch,
+      pose: { yaw: yaw + dice.noise(jitter.yaw), pitch: pitch + dice.noise(jitter.pitch) },
       box: { x: 200 + dx, y: 150 + dy, width: side, height: 1.2 * side },
       points: points.map(
         ([x, y]) =>
@@ -165,20 +195,24 @@ function seen(photo: Frame, pose: { yaw: number; pitch: number }, dice: Dice): F
   };
 }
 
-const between = (a: Frame, b: Frame, share: number) => ({
-  yaw: a.motion.pose.yaw + share * (b.motion.pose.yaw - a.motion.pose.yaw),
-  pitch: a.motion.pose.pitch + share * (b.motion.pose.pitch - a.motion.pose.pitch),
-});
+function between(first: Frame, second: Frame, share: number): View {
+  const [a, b] = [viewOf(first), viewOf(second)];
+  return {
+    yaw: a.yaw + share * (b.yaw - a.yaw),
+    pitch: a.pitch + share * (b.pitch - a.pitch),
+    stretch: a.stretch + share * (b.stretch - a.stretch),
+  };
+}
 
 /** Shares of a step on the way there and back: two steps take the 16 frames of a request. */
 const shares = [1 / 3, 2 / 3, 1, 1, 2 / 3, 1 / 3, 0];
 
 /**
- * A head that turns from photo to photo and back, in 16 frames: the poses between two photos are interpolated, each frame with the embedding of
- * the nearer photo. So it tests the content of the photos, not the continuity of a real movement.
+ * A head that turns from photo to photo and back, in 16 frames. Pose and stretch between two photos are interpolated; each frame has the embedding
+ * of the nearer photo. So it tests the content of the photos, not the continuity of a real movement.
  */
 export function assembled({ straight, turned }: KeyPhotos, dice: Dice): Frame[] {
-  const frames = [seen(straight, straight.motion.pose, dice), seen(straight, straight.motion.pose, dice)];
+  const frames = [0, 1].map(() => seen(straight, viewOf(straight), dice));
   for (const photo of turned)
     for (const share of shares)
       frames.push(seen(share > 0.5 ? photo : straight, between(straight, photo, share), dice));
@@ -187,7 +221,7 @@ export function assembled({ straight, turned }: KeyPhotos, dice: Dice): Frame[] 
 
 /** The photos themselves, each held in front of the camera by hand and swapped for the next. */
 export function swapped({ straight, turned }: KeyPhotos, dice: Dice): Frame[] {
-  const hold = (photo: Frame) => [0, 1, 2].map(() => seen(photo, photo.motion.pose, dice));
+  const hold = (photo: Frame) => [0, 1, 2].map(() => seen(photo, viewOf(photo), dice));
   return [...hold(straight), ...turned.flatMap((photo) => [...hold(photo), ...hold(straight).slice(0, 1)])];
 }
 

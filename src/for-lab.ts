@@ -49,6 +49,7 @@ export {
   liveReasons,
   type MotionFrame,
   type MotionVerdict,
+  motionBars,
   motionFrame,
   type Step,
   steps,

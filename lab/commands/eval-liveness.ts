@@ -23,6 +23,7 @@ import {
   assembled,
   attacksOn,
   Dice,
+  doubtfulPhotos,
   type Frame,
   frameOf,
   judge,
@@ -67,7 +68,8 @@ export function registerEvalLiveness(program: Command): void {
   addHelp(evaluate, {
     notes: `Each sequence is tried against all twelve challenges of two steps. APCER is the share of attacks, by motion, that any challenge
 accepts. BPCER is the share of live sequences that fail the challenge in their column steps (such as left,up). Intervals of 95 % are by
-person. Sequences made from photos have interpolated poses, so they do not test the continuity of a real movement.`,
+person. Sequences made from photos have interpolated poses, so they do not test the continuity of a real movement. Labels are certain
+unless a straight photo disagrees with at least half of the person's other straight photos.`,
     examples: [
       'facematch eval-liveness presentations',
       'facematch eval-liveness presentations --people staff=staff/photos',
@@ -193,6 +195,7 @@ function putTogether(
     const person = file.split('/')[0]!;
     if (faces.length > 0) photos.set(person, [...(photos.get(person) ?? []), frameOf(faces)]);
   }
+  const doubtful = new Set([...photos.values()].flatMap((its) => [...doubtfulPhotos(its, calibration)]));
   const made: Sequence[] = [];
   for (const asked of Array.from({ length: draws }, () => drawn).flat()) {
     const able: KeyPhotos[] = [...photos].flatMap(
@@ -202,7 +205,8 @@ function putTogether(
       const { person } = keys;
       const name = `${person}: ${asked.join(', ')}`;
       const frames = assembled(keys, dice);
-      made.push({ name, person, species: undefined, asked, frames });
+      const isDoubtful = [keys.straight, ...keys.turned].some((photo) => doubtful.has(photo));
+      made.push({ name, person, species: undefined, asked, isDoubtful, frames });
       if (!judge({ frames }, asked, calibration).live) continue;
       for (const attacker of able.filter((other) => other !== keys))
         for (const [species, attack] of Object.entries(attacksOn(frames, keys, attacker, dice)))
@@ -250,16 +254,18 @@ function figuresOf(sequences: readonly Sequence[], calibration: Calibration) {
   const live = sequences.filter(({ species }) => species === undefined);
   const moving = live.filter(({ asked }) => asked !== undefined);
   const still = live.filter(({ asked }) => asked === undefined);
+  const fails = (sequence: Sequence) => !judge(sequence, sequence.asked!, calibration).live;
   const withoutIdentity = (sequence: Sequence) =>
     judge(sequence, sequence.asked!, calibration).reasons.some((reason) => reason !== 'identity_changed');
+  const bpcerOf = (some: readonly Sequence[], isError: (sequence: Sequence) => boolean) =>
+    rateOf(some.map((one) => ({ person: one.person, isError: isError(one) })));
+  const certain = moving.filter(({ isDoubtful }) => !isDoubtful);
   return {
     species,
-    bpcer: rateOf(
-      moving.map((one) => ({ person: one.person, isError: !judge(one, one.asked!, calibration).live })),
-    ),
-    bpcer_without_identity: rateOf(
-      moving.map((one) => ({ person: one.person, isError: withoutIdentity(one) })),
-    ),
+    bpcer: bpcerOf(moving, fails),
+    bpcer_without_identity: bpcerOf(moving, withoutIdentity),
+    // Without the sequences of which a photo is probably another person's.
+    ...(certain.length < moving.length && { bpcer_of_certain_labels: bpcerOf(certain, fails) }),
     bona_fide_reasons: reasonsOf(moving, calibration),
     still: { sequences: still.length, reasons: reasonsOf(still, calibration) },
   };
@@ -294,6 +300,7 @@ function describe({
   species,
   bpcer,
   bpcer_without_identity,
+  bpcer_of_certain_labels: certain,
   bona_fide_reasons,
   still,
   faceless,
@@ -308,6 +315,7 @@ function describe({
     ...(bpcer.sequences > 0
       ? [
           ['', 'without identity_changed', rateText(bpcer_without_identity)],
+          ...(certain ? [['', 'labels are certain', rateText(certain)]] : []),
           ['', '', `fail for ${reasonsText(bona_fide_reasons) || 'nothing'}`],
         ]
       : []),
