@@ -124,13 +124,19 @@ const timesFaster = (peer, scenario, least, contender = 'facematch', title = '')
 
 const floorShare = (scenario) => {
   const own = [load(scenario), 'cpu'];
-  const what = `floor: CPU a pair ÷ CPU a request; ${scenario}, fast`;
+  const what = `pipeline without HTTP ÷ server, CPU time per pair; ${scenario}, fast`;
   return figure(what, { least: 0.94 }, [floor(scenario), 'pipeline'], own, own);
 };
 
 const aboveFloor = (what, scenario, most, pick) => {
   const own = [load(scenario), 'cpu'];
-  return figure(`CPU a request ÷ ${what}; ${scenario}, fast`, { most }, own, [floor(scenario), pick], own);
+  return figure(
+    `CPU time per request ÷ that of ${what}; ${scenario}, fast`,
+    { most },
+    own,
+    [floor(scenario), pick],
+    own,
+  );
 };
 
 const tail = [{ contender: 'facematch', block: 'steady', loop: 'open' }, 'tail'];
@@ -138,13 +144,13 @@ const tail = [{ contender: 'facematch', block: 'steady', loop: 'open' }, 'tail']
 const figures = [
   floorShare('small'),
   floorShare('photo'),
-  aboveFloor('bare runs of the nets', 'small', 1.3, 'nets'),
+  aboveFloor('the models alone', 'small', 1.3, 'nets'),
   timesFaster('do-it-yourself', 'small', 2.5),
   timesFaster('do-it-yourself', 'small', 2.5, 'facematch-int8', 'with the pack int8 '),
   timesFaster('opencv4nodejs', 'small', 2),
   timesFaster('opencv4nodejs', 'small', 2, 'facematch-int8', 'with the pack int8 '),
   timesFaster('do-it-yourself', 'phone', 1.3),
-  aboveFloor('(bare scaled decoding of both + bare runs of the nets)', 'phone', 1.15, 'decode_and_nets'),
+  aboveFloor('scaled decoding and models alone', 'phone', 1.15, 'decode_and_nets'),
   timesFaster('face-api-ssd', 'small', 30),
   timesFaster('human', 'small', 12),
   figure('p99 ÷ p50 at 70 % of the best throughput; small, fast', { most: 2 }, tail, undefined, tail),
@@ -156,7 +162,7 @@ const figures = [
   ),
   {
     ...timesFaster('hello', 'refused-key', 0.6),
-    what: 'refused (wrong key, logged) ÷ µWS hello-world: throughput',
+    what: 'throughput of rejections (wrong key, logged) ÷ µWS hello-world',
   },
   figure(
     'throughput with two workers ÷ with one; small, fast',
@@ -165,27 +171,33 @@ const figures = [
     [workers('facematch', 1, saturating), 'throughput'],
   ),
   figure(
-    'the machine itself, two threads of the floor ÷ one; small, fast',
+    'pipeline without HTTP, throughput of two threads ÷ one; small, fast',
     {},
     [workers('floor', 2, saturating), 'pairs'],
     [workers('floor', 1, saturating), 'pairs'],
   ),
   ...['small', 'photo', 'phone'].map((scenario) =>
-    figure(`main thread’s share of the server’s CPU; ${scenario}, fast`, {}, [load(scenario), 'front_share']),
+    figure(`main thread’s share of the server’s CPU time; ${scenario}, fast`, {}, [
+      load(scenario),
+      'front_share',
+    ]),
   ),
   ...['small', 'photo'].flatMap((scenario) => [
     figure(
-      `throughput ÷ the floor’s; ${scenario}, fast`,
+      `throughput ÷ pipeline without HTTP; ${scenario}, fast`,
       {},
       [load(scenario), 'throughput'],
       [floor(scenario), 'pairs'],
     ),
-    figure(`generator’s share of all CPU time; ${scenario}, fast`, {}, [load(scenario), 'generator_share']),
+    figure(`load generator’s share of all CPU time; ${scenario}, fast`, {}, [
+      load(scenario),
+      'generator_share',
+    ]),
   ]),
   // Returns how many times faster a server would be that only ran facematch's nets.
   ...['do-it-yourself', 'opencv4nodejs'].map((peer) =>
     figure(
-      `CPU a request of ${peer} ÷ bare runs of the nets; small, fast`,
+      `CPU time per request of ${peer} ÷ that of the models alone; small, fast`,
       {},
       [load('small', peer), 'cpu'],
       [floor('small'), 'nets'],

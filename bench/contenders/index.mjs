@@ -58,7 +58,7 @@ export const contenders = {
   'facematch-again': {
     ...ours,
     title: 'facematch, again',
-    how: 'the same once more: how far two measurements of one thing lie apart',
+    how: 'the same program again, which shows the noise',
   },
   'facematch-node': {
     title: 'facematch on node:http',
@@ -70,7 +70,7 @@ export const contenders = {
   },
   'facematch-int8': {
     title: 'facematch, pack int8',
-    how: 'facematch with FACEMATCH_PACK=int8: the embedder in whole numbers of eight bits, for processors with VNNI',
+    how: 'facematch with FACEMATCH_PACK=int8: the embedder quantised to 8 bits, for CPUs with VNNI',
     scenarios: ['small', 'photo'],
     balance: true,
     clients: [1, 8],
@@ -78,14 +78,14 @@ export const contenders = {
   },
   'do-it-yourself': {
     title: 'do-it-yourself',
-    how: 'fastify, sharp (one thread, no cache, JPEG shrunk while decoding, to 640 pixels on the longer side), the three nets as published on onnxruntime-node (one thread, sequential), plain JavaScript between them, three images a worker at once',
+    how: 'fastify, sharp (one thread, no cache, JPEGs scaled to 640 pixels while decoding), the three models as published on onnxruntime-node (one thread, sequential), plain JavaScript between them, three images per worker at once',
     packages: ['fastify', '@fastify/multipart', 'sharp', 'onnxruntime-node', 'piscina'],
     scenarios: [...pairs, 'refused-key'],
     start: peer('server.mjs', '--peer', 'do-it-yourself'),
   },
   opencv4nodejs: {
     title: 'opencv4nodejs',
-    how: 'the same with OpenCV from JavaScript (one thread) for decoding (large JPEGs reduced, to no fewer than 640 pixels on the longer side), resizing and warping; as a cluster of processes, since only one thread of a process can load it',
+    how: 'the same with OpenCV from JavaScript (one thread) for decoding (large JPEGs scaled to at least 640 pixels on the longer side), resizing and warping; as a cluster of processes, because only one thread of a process can load it',
     packages: ['@u4/opencv4nodejs', 'fastify', '@fastify/multipart', 'onnxruntime-node'],
     scenarios: pairs,
     optional: true,
@@ -109,7 +109,7 @@ export const contenders = {
   },
   hello: {
     title: 'µWS hello-world',
-    how: 'answers every request with five bytes and reads no body',
+    how: 'returns five bytes for every request and reads no body',
     scenarios: ['refused-key'],
     start: peer('hello.mjs'),
   },
