@@ -30,7 +30,7 @@ const contract = filesOf('test/transport');
  * Tests that depend on the version of µWebSockets.js: not the order of checks, nor listeners of the tests'
  * own process.
  */
-const ofVersion = [...contract, ...without('live', 'refusals', 'unread')];
+const ofVersion = [...contract, ...without('listener', 'live', 'rejections', 'unread')];
 
 const built = /^(?:\.\.\/)+dist\/src\/(.*)\.js$/;
 const sources = fileURLToPath(new URL('src/$1.ts', import.meta.url));

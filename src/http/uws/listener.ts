@@ -54,6 +54,9 @@ export class UwsListener implements Listening {
   }
 
   close(): void {
+    // This closes the listening socket too, whose memory µWS then frees. `stopListening` may follow, because
+    // a shutdown that ran out of time is still draining.
+    this.#socket = undefined;
     this.#app.close();
   }
 }
