@@ -1,12 +1,13 @@
 // Long proofs against a real server; each says what it claims and what it found, and ends with 1 where a claim does not hold.
 //   node bench/long.mjs soak [--requests 20000] [--seed 1] [--json]
 //   node bench/long.mjs overload [--rounds 3] [--seconds 12] [--json]
+//   node bench/long.mjs starvation [--rounds 3] [--seconds 10] [--connections 2] [--uploads 100] [--json]
 import { endOnSignals } from '../test/support/programs.mjs';
 import { flags, report } from '../test/support/report.mjs';
 
 const [name] = process.argv.splice(2, 1);
-if (!['soak', 'overload'].includes(name)) {
-  process.stderr.write('Give the name of a proof: soak or overload\n');
+if (!['soak', 'overload', 'starvation'].includes(name)) {
+  process.stderr.write('Give the name of a proof: soak, overload or starvation\n');
   process.exit(2);
 }
 const { defaults, prove } = await import(`./long/${name}.mjs`);

@@ -4,12 +4,11 @@
  */
 export type Steps<Result> = Generator<number, Result, void>;
 
-/**
- * Cost of the steps in one turn of the event loop, at most 5 ms. A turn may exceed it by its last step, so a
- * step costs at most `step_cost`.
- */
-export const turn_cost = 512 * 1024;
+/** Maximum cost of a step, except that it may end only after the piece of a body that completes it. */
 export const step_cost = 64 * 1024;
+
+/** Cost of the steps in one turn of the event loop: at most some milliseconds. */
+export const turn_cost = 4 * step_cost;
 
 /** Runs all steps at once. */
 export function atOnce<Result>(steps: Steps<Result>): Result {

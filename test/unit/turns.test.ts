@@ -1,10 +1,11 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { atOnce, inTurns, type Steps } from '../../src/engine/turns.ts';
+import { atOnce, inTurns, type Steps, step_cost, turn_cost } from '../../src/engine/turns.ts';
 
 /** The body parsers work in steps; test/unit/multipart.test.ts and json-form.test.ts have theirs. */
 
-const KiB = 1024;
+/** Number of the largest steps in a turn. */
+const steps = turn_cost / step_cost;
 
 /** Records its steps in `done`, each with its cost. */
 function* stepsOf(costs: readonly number[], done: number[] = []): Steps<string> {
@@ -21,23 +22,23 @@ test('returns the result of steps that run at once', () => {
   expect(atOnce(stepsOf([1, 2, 3]))).toBe('result');
 });
 
-test('runs steps of up to 512 KiB without a pause', async () => {
+test('runs the steps of one turn without a pause', async () => {
   const done: number[] = [];
-  const result = inTurns(stepsOf(Array(7).fill(64 * KiB), done), always);
-  expect(done).toHaveLength(7);
+  const result = inTurns(stepsOf(Array(steps - 1).fill(step_cost), done), always);
+  expect(done).toHaveLength(steps - 1);
   expect(await result).toBe('result');
 });
 
 test('runs one turn of all calculations in each iteration of the event loop', async () => {
   const all = Array.from({ length: 3 }, () => [] as number[]);
-  const results = all.map((done) => inTurns(stepsOf(Array(32).fill(64 * KiB), done), always));
+  const results = all.map((done) => inTurns(stepsOf(Array(4 * steps).fill(step_cost), done), always));
   const count = () => all.reduce((sum, done) => sum + done.length, 0);
   // The step that ends a turn is recorded with the next one.
   let before = count();
-  expect(before).toBe(3 * 7);
-  while (before < 3 * 32) {
+  expect(before).toBe(3 * (steps - 1));
+  while (before < 3 * 4 * steps) {
     await nextIteration();
-    expect(count() - before).toBeLessThanOrEqual(8);
+    expect(count() - before).toBeLessThanOrEqual(steps);
     before = count();
   }
   expect(await Promise.all(results)).toEqual(['result', 'result', 'result']);
@@ -46,7 +47,7 @@ test('runs one turn of all calculations in each iteration of the event loop', as
 test('ends before the next turn when its result is no longer needed', async () => {
   const done: number[] = [];
   let turns = 0;
-  const result = inTurns(stepsOf(Array(100).fill(512 * KiB), done), () => {
+  const result = inTurns(stepsOf(Array(100).fill(turn_cost), done), () => {
     if (++turns === 3) throw new Error('left');
   });
   await expect(result).rejects.toThrow('left');
@@ -55,10 +56,10 @@ test('ends before the next turn when its result is no longer needed', async () =
 
 test('rejects with the error of a step, and goes on with the other calculations', async () => {
   function* failing(): Steps<never> {
-    yield 512 * KiB;
+    yield turn_cost;
     throw new Error('failed');
   }
-  const others = inTurns(stepsOf([512 * KiB, 512 * KiB]), always);
+  const others = inTurns(stepsOf([turn_cost, turn_cost]), always);
   await expect(inTurns(failing(), always)).rejects.toThrow('failed');
   expect(await others).toBe('result');
 });
