@@ -5,7 +5,7 @@ import { nextNode } from './test/support/programs.mjs';
 /** Folders of test files. What is below test/slow and lab/test/slow is left out of `npm test`; `npm run test:full` runs all. */
 const filesOf = (...folders: string[]) => folders.map((folder) => `${folder}/*.test.ts`);
 
-/** One fork for many files, so that what they share is imported once. */
+/** Many files share one fork, so that their common modules are imported once. */
 const together = (name: string, include: string[], env: Record<string, string> = {}) => ({
   extends: true as const,
   test: { name, include, isolate: false, env },
@@ -45,7 +45,7 @@ export default defineConfig({
   resolve: { alias: { 'facematch/for-lab': fileURLToPath(new URL('src/for-lab.ts', import.meta.url)) } },
   test: {
     pool: 'forks',
-    // Most tests wait for programs that they start: twice as many as two cores.
+    // Most tests wait for programs that they start, so twice as many run as there are cores (two).
     maxWorkers: 4,
     // A waiting test waits for something that it started; the limit only ends one that hangs, also on a
     // machine under heavy load.

@@ -68,7 +68,7 @@ const forms = {
   ],
 };
 
-/** As bodies arrive: in growable shared memory. */
+/** Copies a text into growable shared memory, in which bodies arrive. */
 function shared(text) {
   const bytes = Buffer.from(text);
   const memory = new SharedArrayBuffer(bytes.length, { maxByteLength: bytes.length });

@@ -1,4 +1,4 @@
-// Which faces are found in hard images, as JSON; test/slow/model/hard-images.test.ts has the goals:
+// Prints as JSON which faces are found in hard images; test/slow/model/hard-images.test.ts has the goals:
 //   node bench/hard-images.mjs [--only PATTERN] [--every N]
 // Rotated, shrunk, dark, pale, close-up and tiny variants of photos in which the pipeline finds a face, and images with
 // known contents. --only measures the rows that fit the regular expression, --every each Nth face for the variants. Needs npm run setup -- --dev.

@@ -1,4 +1,4 @@
-// CPU time of analysing the worst files that the limits allow, beside the budget of an image (FACEMATCH_IMAGE_TIMEOUT_MS):
+// Measures the CPU time for the most expensive files that the limits allow, and compares it with the limit of an image (FACEMATCH_IMAGE_TIMEOUT_MS):
 //   node bench/image-cost.mjs [--budget 2000] [--bytes 20971520] [--pixels 64000000] [--json]
 // Each file has one small unit of its format (a chunk, a segment, a scan) repeated up to --bytes, or as many pixels as are
 // allowed in as few bytes as possible; native/test/repeated.cpp lists the units. Takes some minutes on a quiet machine.

@@ -1,4 +1,4 @@
-// Long proofs against a real server; each says what it claims and what it found, and ends with 1 where a claim does not hold.
+// Long-running checks against a real server. Each prints its claims and results, and exits with 1 if a claim does not hold.
 //   node bench/long.mjs soak [--requests 20000] [--seed 1] [--json]
 //   node bench/long.mjs overload [--rounds 3] [--seconds 12] [--json]
 //   node bench/long.mjs starvation [--rounds 3] [--seconds 10] [--connections 2] [--uploads 100] [--json]

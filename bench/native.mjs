@@ -1,4 +1,4 @@
-// The native pipeline in a loop, without HTTP and Node: its stages, and beside it its nets and the decoding alone, as JSON:
+// Runs the native pipeline in a loop, without HTTP and Node, and prints as JSON its stages, and its nets and the decoding alone:
 //   node bench/native.mjs [--images small|card|photo|phone] [--mode fast|balance] [--pack DIR] [--seconds S]
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';

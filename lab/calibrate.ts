@@ -13,7 +13,7 @@ import { type Interval, PairRate } from './metrics.ts';
 import { eachNonMated, numberPeople, tooAlike } from './non-mated.ts';
 import { byPerson, foldOf, type LabelledImage, type PeopleSet } from './people.ts';
 
-/** How often non-mated pairs of a group reach a percent. */
+/** Rates at which non-mated pairs of a group reach a percent. */
 export interface CalibrationCheck {
   group: string;
   percent: number;
@@ -28,7 +28,7 @@ export interface CalibrationCheck {
 
 /** A stated rate that the check contradicts. */
 export interface BrokenPromise extends CalibrationCheck {
-  /** About how many more people of the group are needed, in tens. */
+  /** Approximate number of additional people of the group that are needed, in tens. */
   more_people: number;
 }
 

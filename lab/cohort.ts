@@ -25,7 +25,10 @@ const samePerson = 0.6;
 const mostCentres = 6500;
 /** Number of a face's highest cosines with the centres that are averaged. */
 export const highest = 50;
-/** More candidates than a centre needs, so that held-out cohorts find others for the omitted people. */
+/**
+ * Number of candidates per centre. It exceeds the need, so that held-out cohorts find others for the omitted
+ * people.
+ */
 export const candidates = 24;
 
 /**
@@ -61,7 +64,7 @@ export interface ScoresTask {
   dimensions: number;
   /** Each pair of folds (foldPair) has its centres: `peopleOfCentre` faces each. */
   plans: readonly Int32Array[];
-  /** For each centre of each plan the length of the sum of its faces. */
+  /** Length of the sum of its faces, for each centre of each plan. */
   lengths: readonly Float32Array[];
   /** The faces to score, and the fold of each one's person. */
   faces: Float32Array;

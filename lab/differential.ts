@@ -38,11 +38,14 @@ interface Judge {
   calibration: Calibration;
   percents: readonly number[];
   scoreOf: CohortScore;
-  /** At Infinity no pair is taken for one person. */
+  /** Infinity if no pair matches. */
   samePersonAbove: number | IsOnePerson;
 }
 
-/** More pairs than these show no lower rate that matters if everyone's rate is only shown for comparison. */
+/**
+ * Maximum number of pairs if everyone's rate is only shown for comparison; more would not show a lower rate
+ * that matters.
+ */
 const sampledPairs = 2_000_000;
 
 /**

@@ -183,7 +183,7 @@ export interface Results {
 export type SharedThreshold = ReturnType<typeof sharedThresholds>[number];
 
 /**
- * For several sets: first the pack's percents, then each set's own thresholds; first for the normalised
+ * Tables of several sets: first the pack's percents, then each set's own thresholds; first for the normalised
  * similarity, then for the cosine. None for a single set.
  */
 export function sharedThresholds(evaluations: readonly Evaluation[]) {

@@ -55,7 +55,7 @@ export function scoreChart({ name, version, calibration }: CalibratedManifest): 
         gridY(tens),
         axisX({ label: 'normalised similarity', labelAnchor: 'center', labelArrow: 'none', tickSize: 0 }),
         axisY(tens, { label: null, tickSize: 0 }),
-        // Only below 40 is the percent not a function of the rate.
+        // The percent is a function of the rate from 40 upwards.
         axisY(
           tens.filter((percent) => percent >= 40),
           { anchor: 'right', label: null, tickSize: 0, tickFormat: rateLabel },

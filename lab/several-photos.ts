@@ -98,8 +98,7 @@ function figuresOf(
     // Mated comparisons: each photo is once the first of a reference.
     trials: probes.reduce((sum, own) => sum + own.length, 0),
     non_mated: nonMated,
-    // At each of `percents`: the false non-match rate with its 95 % interval by person, and the false match
-    // rate.
+    // Returns for each of `percents` the FNMR with its 95 % interval by person, and the FMR.
     fnmr: rates.map(({ nonMatches }) => nonMatches.rate),
     fnmr_intervals: rates.map(({ nonMatches }) => nonMatches.interval),
     fmr: rates.map(({ falseMatches }) => falseMatches / nonMated),
@@ -140,7 +139,7 @@ export function judgeForeign(
         if (!mixedAgrees!.at(-1)) foreign_detected++;
       }
     }
-    // For sets of that many photos: the share of one person's sets that are rejected, and of sets with
+    // Returns for each number of photos the share of one person's sets that are rejected, and of sets with
     // another person's photo in which it is detected.
     const shares = { own_rejected: own_rejected / sets, foreign_detected: foreign_detected / sets };
     return sets === 0 ? [] : [{ photos, sets, ...shares }];

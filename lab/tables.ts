@@ -163,7 +163,7 @@ export function sharedTables(thresholds: readonly SharedThreshold[], sets: reado
   return tables.filter(({ rows }) => rows.length > 0);
 }
 
-/** How a threshold was chosen: by a rate of a set (`where`), or a percent of the pack. */
+/** Describes how a threshold was chosen: by a rate of a set (`where`), or a percent of the pack. */
 function chosenBy(
   { target_fmr, confidence_percent }: Pick<ThresholdPoint, 'target_fmr' | 'confidence_percent'>,
   where?: string,

@@ -1,5 +1,5 @@
-// npm run dev: a server that starts again, from what is compiled, whenever a file of src changes.
-// Arguments go to `facematch serve`. Native code is not watched: `npm run setup` builds it.
+// npm run dev: compiles src and restarts the server whenever a file of it changes. Arguments go to `facematch
+// serve`. Native code is not watched: `npm run setup` builds it.
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 

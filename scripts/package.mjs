@@ -1,4 +1,4 @@
-// npm run package: what an installation without a compiler needs, as npm packages in build/package:
+// npm run package: builds the npm packages for an installation without a compiler, in build/package:
 //   facematch             the program, its docs and licences, samples of deployments; no install script
 //   @facematch/linux-x64  addon, ONNX Runtime's library, µWebSockets.js for each Node, prepared nets, sample photos
 //   @facematch/client     the client for Node alone
@@ -62,7 +62,7 @@ async function addon() {
   const env = {
     OPENCV_DIR: libraries,
     CMAKE_PREFIX_PATH: libraries,
-    // Not CFLAGS and CXXFLAGS, in whose place cmake-js passes flags of its own.
+    // CFLAGS and CXXFLAGS have no effect: cmake-js passes its own flags instead.
     CC: `cc ${flags}`,
     CXX: `c++ ${flags}`,
     LDFLAGS,

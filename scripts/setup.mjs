@@ -1,4 +1,4 @@
-// Sets up all that is missing, in order, and nothing else. Node's built-ins only: it runs before `npm ci`.
+// Sets up everything that is missing, in order, and nothing else. Uses only Node's built-in modules, because it runs before `npm ci`.
 //   node scripts/setup.mjs [--dev | --full | --bench] [--quiet] [--only STEP,STEP…]
 // --dev    also what `npm test`, the linters and the bench need
 // --full   and what only the slow tests need

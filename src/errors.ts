@@ -369,7 +369,7 @@ export interface ProblemExtras extends Partial<Record<Member, unknown>> {
 export class Problem extends Error {
   readonly code: ErrorCode;
   readonly extras: ProblemExtras;
-  /** For the log only, never sent to the client. */
+  /** Text for the log, never sent to the client. */
   readonly reason: string | undefined;
 
   constructor(code: ErrorCode, extras: ProblemExtras = {}, reason?: string) {

@@ -20,7 +20,7 @@ export async function main(): Promise<void> {
   /** Resolves to true if no thread is stuck in a write. */
   const flush = async (): Promise<boolean> => {
     const audit = server?.audit;
-    // Closed first, because it logs what it lost.
+    // The audit log closes first, because it logs the number of lost lines.
     await audit?.close();
     const written = await Promise.all([log.lines.flush(), out.flush(), audit?.lines.flush() ?? true]);
     return written.every(Boolean);

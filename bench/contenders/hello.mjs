@@ -1,4 +1,4 @@
-// The upper limit of requests a second for any server on µWS: it responds at once, and reads no body.
+// Upper limit of requests per second for any server on µWS: responds at once and reads no body.
 import { loadUws } from '../../dist/src/http/uws/uws.js';
 
 const uws = loadUws();

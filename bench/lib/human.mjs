@@ -19,7 +19,10 @@ globalThis.fetch = async (address, init) => {
 
 const off = { enabled: false };
 
-/** Loads human for the largest face of independent images: its dense landmarks, and what `face` turns on beside them. */
+/**
+ * Loads human for the largest face of independent images: its dense landmarks, and the further outputs that
+ * `face` enables.
+ */
 export async function loadHuman(face = {}) {
   // The package does not export its WebAssembly build for Node, so it is loaded by its path.
   const dist = dirname(require.resolve('@vladmandic/human'));

@@ -84,7 +84,7 @@ async function buildOpencv() {
       OPENCV_BIN_DIR: '/usr/bin',
     },
   });
-  // The linker takes what it finds; loading shows whether anything is missing.
+  // The linker uses the libraries it finds; loading shows whether any is missing.
   await run(process.execPath, ['bench/contenders/opencv-pixels.mjs'], { cwd: root, cure });
   writeStamp(opencvStamp, opencvHash());
 }

@@ -10,7 +10,7 @@ const corners = [33, 133, 362, 263];
 /** Distance of the nose's tip in front of the outer corners of the eyes, in distances between these corners, of MediaPipe's mean face. */
 const meanNose = 0.48;
 
-/** How steeply the head falls away beyond the mesh, which ends at the ears and the hairline. */
+/** Slope of the head beyond the mesh, which ends at the ears and the hairline. */
 const fall = 1.1;
 const lowest = -3;
 

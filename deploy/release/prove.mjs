@@ -235,7 +235,7 @@ try {
       matches.push(output.includes(next) && output.includes('"match": true'));
     });
     await step(`${suite}: uninstall`, () =>
-      // Without npm's own lists. Empty folders of scopes stay, whatever is removed.
+      // Omits npm's own lists. npm leaves empty scope folders behind.
       left.push(within("npm uninstall --silent facematch; find . ! -type d ! -name '*package*.json'")),
     );
   }

@@ -54,7 +54,8 @@ class Replica {
   }
 
   /**
-   * By SIGTERM, like its manager, or by SIGKILL, which loses its requests. Resolves when a new one is ready.
+   * Ends a replica with SIGTERM, like a process manager, or with SIGKILL, which loses its requests. Resolves
+   * when a new one is ready.
    */
   async restart(signal) {
     await this.server.stop(signal);
@@ -113,7 +114,10 @@ const claims = [];
 
 const limits = { rate: 200, burst: 100 };
 
-/** How the requests of one key reach the replicas: the ports to send to, one for each request in turn. */
+/**
+ * Scenarios of how the requests of one key reach the replicas: the ports to send to, one for each request in
+ * turn.
+ */
 const [a, b, c] = replicas.map(({ port }) => port);
 const scenarios = {
   'through nginx': [nginxPort],
@@ -121,7 +125,10 @@ const scenarios = {
   '50 to one replica, then 50 to the next': [a, b, c].flatMap((port) => Array(50).fill(port)),
 };
 
-/** Many clients at once. Forms without images are charged like any, and rejected with 400 at once. */
+/**
+ * Many concurrent clients. Forms without images cost tokens like any other, and are rejected with 400 at
+ * once.
+ */
 async function proveLimit([scenario, turns]) {
   const key = await newKey(limits);
   const body = form({ a: 'b' });

@@ -25,7 +25,7 @@ UNREAD = (429, 503)
 
 # The bytes of a JPEG, PNG or WebP, or the path of a file.
 ImageFile = Union[bytes, bytearray, memoryview, str, "os.PathLike[str]"]
-# Of a form: numbers, booleans and texts.
+# The value of a form field: a number, a boolean or text.
 Field = Union[str, int, float, bool, None]
 # An object of JSON; docs/openapi.json has its members.
 Response = dict[str, Any]
@@ -85,7 +85,7 @@ class FacematchClient:
         self._timeout = timeout
         self._retries = max(0, retries)
         self._max_wait = max_wait
-        # What urlopen has besides would follow redirects, which would take the key to another host.
+        # urlopen's default handlers would follow redirects and send the key to another host.
         self._opener = urllib.request.OpenerDirector()
         for handler in (urllib.request.ProxyHandler, urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
             self._opener.add_handler(handler())
@@ -145,11 +145,11 @@ class FacematchClient:
                 return self._try(path, *content)
             except FacematchError as error:
                 may_pass = again is PASSING if error.code == "network" else error.status in again
-                # Whoever comes earlier than Retry-After says is refused again.
+                # A retry before Retry-After would be rejected again.
                 if not may_pass or retry == self._retries or (error.retry_after or 0) > self._max_wait:
                     raise
                 wait = min(2**retry / 2, self._max_wait) if error.retry_after is None else error.retry_after
-            # Up to a second more: those who were refused together do not come again together.
+            # Up to a second of jitter, so that clients rejected together do not retry together.
             time.sleep(wait + random.random())
             retry += 1
 
@@ -158,7 +158,7 @@ class FacematchClient:
         if content_type is not None:
             headers["content-type"] = content_type
         elif body is not None:
-            # Without one, urllib says that it is a form.
+            # Without this header, urllib would declare the body a form.
             headers["content-type"] = "application/octet-stream"
         request = urllib.request.Request(self._base + path, data=body, headers=headers)
         try:

@@ -83,7 +83,8 @@ result["accuracy"] = float(max(((mated >= t).sum() + (non_mated < t).sum()) / le
 for threshold in data["thresholds"]:
     add(f"threshold {threshold}", threshold)
 for rate in data["fmrs"]:
-    # At most so many non-mated pairs may match: the threshold is the lowest mated score above the next one.
+    # Maximum number of non-mated pairs that may match: the threshold is the lowest mated score above the next
+    # one.
     barrier = np.sort(non_mated)[::-1][int(np.floor(rate * len(non_mated) + 1e-9))]
     add(f"FMR {rate:g}", mated[mated > barrier].min())
 print(json.dumps(result))

@@ -58,7 +58,7 @@ function describeAttacks(
   ].join('\n');
 }
 
-/** How many people or instruments the images with a face are of, where folders say so. */
+/** Number of people or instruments in the images with a face, if the folders name them. */
 const sourcesText = ({ images, non_responses, sources }: ReturnType<typeof figuresOf>, what: string) =>
   sources < images - non_responses ? `, of ${countText(sources)} ${what}` : '';
 

@@ -222,7 +222,7 @@ interface Rate {
   rate: number;
   people: number;
   people_with_errors: number;
-  /** By person. */
+  /** Sequences of live faces, by person. */
   interval: Interval;
 }
 

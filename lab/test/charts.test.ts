@@ -79,7 +79,7 @@ describe('error curves', () => {
 
   test('show at each false match rate the value of the table', () => {
     const [line] = linesOf(rocChart(curves('few')));
-    // At 1 in 100, which is the left edge, one of three mated pairs matches, and so until 13 non-mated ones do.
+    // One of three mated pairs matches from the left edge, 1 in 100, until 13 non-mated ones do.
     const rise = line!.findIndex(([, y]) => y !== line![0]![1]);
     expect(line![0]![0]).toBe(60);
     expect(line![rise]![0]).toBeCloseTo(60 + 179 * Math.log10(13), 0);

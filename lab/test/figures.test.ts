@@ -64,7 +64,7 @@ describe('the error curve', () => {
   });
 
   test('meets itself at the equal error rate', () => {
-    // At 0.6: 1 of 4 against 1 of 3.
+    // The rates at 0.6 are 1 of 4 and 1 of 3.
     expect(equalErrorRate(errorCurve(pairs))).toBeCloseTo((1 / 4 + 1 / 3) / 2, 12);
     expect(equalErrorRate(errorCurve([...same(0.9), ...different(0.1)]))).toBe(0);
     expect(equalErrorRate(errorCurve(same(0.9)))).toBeNaN();

@@ -87,7 +87,7 @@ export function cutBoxDecoding(graph: Graph): void {
   const input = graph.input[0]!.type!.tensorType!.shape!.dim!;
   input[2] = { dimParam: 'height' };
   input[3] = { dimParam: 'width' };
-  // What was worked out for the one size.
+  // Values that were computed for the one size.
   graph.valueInfo = [];
 }
 

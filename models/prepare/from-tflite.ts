@@ -35,7 +35,7 @@ function turned<T>(dims: readonly T[]): T[] {
 }
 
 const translations: Record<OperatorKind, (graph: Graph, operator: Operator) => void> = {
-  // From half-precision weights, which reading has widened.
+  // The weights had half precision; reading widened them.
   DEQUANTIZE(_, { inputs, output }) {
     output.values = constantOf(inputs[0]!);
   },

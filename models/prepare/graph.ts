@@ -36,8 +36,7 @@ export function producersOf(graph: Graph): Map<string, Node> {
 }
 
 /**
- * How often the values of each tensor are read, by nodes and as an output of the model; Shape does not read
- * them.
+ * Counts the reads of each tensor's values, by nodes and as an output of the model; Shape does not read them.
  */
 export function readersOf(graph: Graph): Map<string, number> {
   const counts = new Map<string, number>();

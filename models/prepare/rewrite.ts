@@ -41,12 +41,14 @@ export function dropConstantInputs(graph: Graph): void {
   graph.input = graph.input.filter((input) => !constants.has(input.name!));
 }
 
-/** Below this a weight changes no sum of a float net: activations are nowhere near as large as its inverse. */
+/**
+ * A weight below this changes no sum of a float net, because activations are far smaller than its inverse.
+ */
 const tiniest = 1e-20;
 
 /**
- * Weights that training has let decay to next to nothing become 0. Many are denormal, or make denormal
- * products, and on some CPUs each of those takes a hundred times as long as another number.
+ * Weights that training has let decay to next to nothing become 0. Many are denormal or make denormal
+ * products, and some CPUs take a hundred times as long for these.
  */
 function zeroTinyWeights(graph: Graph): void {
   graph.initializer = graph.initializer.map((constant) => {
@@ -161,7 +163,7 @@ function convolutionsAround(graph: Graph, prelu: Node, channels: number) {
     reads.get(y) === readers.length &&
     own.every((name) => constants.has(name) && reads.get(name) === 1);
   if (!alone || convolutionOf(graph, writer, constants).outputs !== channels) return undefined;
-  // In groups of more than one channel, each sum reads another channel for a weight.
+  // If groups have more than one channel, each sum reads another channel for a weight.
   const plain = readers.every((reader) => {
     const { isDepthwise, inputs, outputs } = convolutionOf(graph, reader, constants);
     return !isDepthwise || (inputs === 1 && outputs === channels);

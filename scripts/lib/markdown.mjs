@@ -15,8 +15,8 @@ export function page(title, ...blocks) {
 }
 
 /**
- * Updates a page whose tables are between `<!-- NAME -->` and `<!-- end of NAME -->`. Throws an Error if such
- * a place is missing.
+ * Updates a page whose tables are between `<!-- NAME -->` and `<!-- end of NAME -->`. Throws an Error if a
+ * marker is missing.
  */
 export function filled(path, tables) {
   let text = readFileSync(path, 'utf8');
@@ -40,7 +40,7 @@ const derived = {
   upload_memory_bytes: '`268435456`, or `FACEMATCH_MAX_BODY_BYTES` when that is more',
 };
 
-/** For docs/configuration.md. */
+/** The parts of docs/configuration.md. */
 export function settingsTable() {
   const rows = Object.entries(settings).map(([name, setting]) => [
     `\`${variableOf(name)}\``,
@@ -92,7 +92,7 @@ function metricsTable() {
 
 const words = (values) => values.map((value) => `\`${value}\``).join(', ');
 
-/** For docs/api.md, like all that follow. */
+/** The following functions write docs/api.md. */
 export function endpointsTable() {
   const on = readConfig({}).endpoints;
   const rows = endpoints.map((endpoint) => {

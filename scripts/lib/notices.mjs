@@ -15,7 +15,7 @@ const onnxRuntime = {
 /** Debian packages that have the terms: of BoringSSL, and of xxHash in lsquic. */
 const debian = { BoringSSL: 'android-libboringssl', xxHash: 'libxxhash0' };
 
-/** They name the sources of what the API page loads; the bundler's own few lines have none. */
+/** They name the sources of the script that the API page loads; the bundler's own few lines have none. */
 const maps = apiReference.files
   .filter((file) => !file.includes('rolldown-runtime'))
   .map((file) => `${file}.map`);

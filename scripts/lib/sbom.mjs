@@ -123,7 +123,7 @@ export function neededPackages(lock, without) {
   return needed;
 }
 
-/** From `a/node_modules/b` Node finds the packages in it, in `a`, and at the top. */
+/** Node resolves packages from `a/node_modules/b` in that folder, in `a`, and at the top. */
 function placesOf(name, from) {
   const places = [];
   for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('node_modules/') - 1))) {

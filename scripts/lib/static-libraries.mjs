@@ -11,8 +11,8 @@ import { hashOf, isStamped, run, writeStamp } from './run.mjs';
 const off = (words, beginning = '') => words.split(' ').map((name) => `-D${beginning}${name}=OFF`);
 
 /**
- * In order of dependency. Debian 13's sources, and testing's for libpng: its release contains the fixes that
- * Debian 13 has as patches. Debian's security tracker says when one of them must be updated.
+ * Sorted by dependency. Sources are Debian 13's, except testing's libpng, whose release contains the fixes
+ * that Debian 13 has as patches. Debian's security tracker says when one of them must be updated.
  */
 export const libraries = [
   {
@@ -24,7 +24,7 @@ export const libraries = [
     path: 'pool/main/z/zlib/zlib_1.3.dfsg+really1.3.1.orig.tar.gz',
     sha256: '60dd315c07f616887caa029408308a018ace66e3d142726a97db164b3b8f69fb',
     licences: ['LICENSE'],
-    // For Windows; Debian's source lacks it, and CMake requires the name.
+    // A file for Windows that Debian's source lacks; CMake requires the name.
     empty: 'win32/zlib1.rc',
     options: off('ZLIB_BUILD_EXAMPLES'),
   },

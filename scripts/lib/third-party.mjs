@@ -58,7 +58,7 @@ function packagesTable() {
     const platforms = count === 0 ? '' : `, and its ${count} builds for platforms`;
     return [[`\`${name}\`${alias}${platforms}`, entry.version, entry.license, named.join('; ')]];
   });
-  // Not in the lock file, because set-up extracts single files from their tarballs.
+  // The lock file lacks them, because set-up extracts single files from their tarballs.
   const uws = uwsBuilds.map((build) => [
     `\`${build.package}\` (a binary of µWebSockets.js)`,
     build.version,

@@ -28,7 +28,10 @@ interface Sender {
 /** Bounds memory to about 10 MB of buckets, however many IP addresses send requests. */
 export const maxBuckets = 65_536;
 
-/** Retry-After when a key has too many running requests: nobody knows when one will end. */
+/**
+ * Retry-After in seconds if a key has too many concurrent requests. It is a guess, because the end of a
+ * request is unknown.
+ */
 const busyRetry_s = 1;
 
 /**
@@ -115,8 +118,9 @@ export class Gate {
 type Rejection = Problem | undefined;
 
 /**
- * What one request costs its key: tokens, and one of the key's running requests. On admission it takes a
- * token for each photo or comparison, at least one. CPU time beyond that is charged when it is known.
+ * Use of a key's quota by one request: tokens, and one of its concurrent requests. On admission it takes a
+ * token for each photo or comparison, at least one. CPU time beyond that takes further tokens once it is
+ * known.
  */
 export class QuotaUse {
   readonly #gate: Gate;

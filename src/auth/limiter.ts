@@ -104,10 +104,7 @@ export interface RateState {
   /** Tokens of a full bucket. */
   limit: number;
   remaining: number;
-  /**
-   * After an admitted request: seconds until the bucket is full. After a rejected one: the same as
-   * Retry-After.
-   */
+  /** Seconds until the bucket is full; after a rejected request the same as Retry-After. */
   reset_seconds: number;
   /** Seconds that an empty bucket takes to fill, at least 1, because `w` is an integer. */
   window_seconds: number;
@@ -155,7 +152,7 @@ const evictionScan = 16;
  */
 export class Limiter implements RateLimiter {
   readonly #capacity: number;
-  /** Least recently used first: a Map iterates in the order of insertion. */
+  /** A Map iterates in the order of insertion, so the least recently used comes first. */
   readonly #buckets = new Map<string, TokenBucket>();
 
   constructor(capacity: number) {

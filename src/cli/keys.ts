@@ -169,7 +169,7 @@ function fileOf(command: Command): string {
   return command.error("error: option '--file <path>' expects the path of the key file");
 }
 
-/** Not an argument parser, because commander would print the text, which may be a whole key. */
+/** This is not an argument parser, because commander would print the text, which may be a whole key. */
 function checkNoKey(text: string, command: Command): void {
   if (/^fm_|^\w{43}$/.test(text))
     command.error(

@@ -14,9 +14,9 @@ export const releases = [
   { node: '26.0', uws: '2.38' },
 ];
 export const processors = ['x64', 'arm64'];
-/** That of ONNX Runtime. */
+/** The minimum glibc of ONNX Runtime. */
 export const leastGlibc = '2.28';
-/** That of the addon in the npm packages, which are built against it: Debian 11's. */
+/** The minimum glibc of the addon in the npm packages, which are built against Debian 11's. */
 export const packageGlibc = '2.31';
 
 /** A clone is compiled for the machine's own C library. */
@@ -56,7 +56,7 @@ const otherSystems = {
 };
 
 /**
- * What is in the way and what mends it; undefined when nothing is. Systems come first: no other Node would help there. `least` is the
+ * Returns the first unmet requirement and its fix; undefined if all are met. Systems come first: no other Node would help there. `least` is the
  * oldest glibc that is supported.
  * @param {{ platform: string, arch: string, node: string, glibc: string | undefined, runtime?: string | undefined }} machine
  * @returns {{ fault: string, cure: string } | undefined}
@@ -87,7 +87,7 @@ export function judge({ platform, arch, node, glibc, runtime }, least = leastGli
 }
 
 /**
- * One sentence for people about what is in the way on this machine; undefined when nothing is.
+ * Returns one sentence about the first requirement that this machine does not meet; undefined if it meets all.
  * @param {'clone' | 'package' | 'container'} [kind]
  */
 export function unmetRequirement(kind = 'clone') {

@@ -34,7 +34,7 @@ export interface ClientOptions {
    * own defaults, 30 s for the upload and 10 s for the response.
    */
   timeout_ms?: number;
-  /** How many times a request is sent again at most; 2 by default. */
+  /** Maximum number of retries of a request; 2 by default. */
   retries?: number;
   /** The longest wait before a retry; 60,000 by default. Where Retry-After asks for more, there is no retry. */
   maxWait_ms?: number;
@@ -53,7 +53,7 @@ export interface CallOptions {
 }
 
 /**
- * What a `FacematchError` is about: a code of the server, or `network` (no connection, or it broke), `timeout` (no
+ * Code of a `FacematchError`: a code of the server, or `network` (no connection, or it broke), `timeout` (no
  * response within `timeout_ms`), `unexpected` (a response that is not facematch's, such as a proxy's page).
  */
 export type FacematchErrorCode = ErrorCode | 'network' | 'timeout' | 'unexpected';
@@ -61,13 +61,13 @@ export type FacematchErrorCode = ErrorCode | 'network' | 'timeout' | 'unexpected
 /** A request without a result. Its message is for people: the server's detail, or which server did not respond and why. */
 export class FacematchError extends Error {
   override readonly name = 'FacematchError';
-  /** What is wrong, for programs. */
+  /** Error code, for programs. */
   readonly code: FacematchErrorCode;
   /** The HTTP status; undefined where there was no response. */
   readonly status: number | undefined;
   /** The body of the response (RFC 9457); undefined with `network`, `timeout` and `unexpected`. */
   readonly problem: Problem | undefined;
-  /** How long the server asks to wait; undefined where it does not say. */
+  /** Time until a retry makes sense, from Retry-After; undefined without that header. */
   readonly retryAfter_ms: number | undefined;
 
   /** `details` are the members of the same name, and the cause. */
@@ -99,12 +99,12 @@ interface Body {
   bytes: ArrayBuffer | string;
 }
 
-/** By field; a list for one that may be sent several times. */
+/** Images by field; a list for a field that may be sent several times. */
 type Images = Readonly<Record<string, ImageBytes | readonly ImageBytes[]>>;
 
 /**
- * Asks one server. Every method rejects with a `FacematchError`, with the reason of an aborted signal, or with a TypeError for what
- * is no image; that is then not sent.
+ * Client of one server. Every method rejects with a `FacematchError`, with the reason of an aborted signal,
+ * or, before anything is sent, with a TypeError for a value that is not an image.
  */
 export class FacematchClient {
   readonly #base: string;
@@ -343,7 +343,7 @@ function requireBytes(name: string, image: ImageBytes): Uint8Array<ArrayBuffer> 
   return new Uint8Array(image.buffer as ArrayBuffer, image.byteOffset, image.byteLength);
 }
 
-/** What came instead of the bytes of an image, and what to do about it. */
+/** Describes the value that was passed instead of the bytes of an image, and the fix. */
 function insteadOf(given: unknown): string {
   if (typeof given === 'string')
     return 'text, not the bytes of an image: read a file with readFile of node:fs/promises';

@@ -36,7 +36,7 @@ export interface ProblemBase {
   type: string;
   /** Short description, the same text each time */
   title: string;
-  /** How to fix it, for people */
+  /** Fix for the problem, in English */
   detail: string;
   /** The same as in the X-Request-Id header; give it to the operator */
   request_id: string;

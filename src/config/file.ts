@@ -60,7 +60,7 @@ function textOf(value: unknown): string | undefined {
 /** A file that cannot be used. The message is for people; `reason` goes to the log and contains no paths. */
 export class UnusableFile extends Error {
   readonly reason: string;
-  /** How to fix it, for people. */
+  /** Fix for the problem, in English. */
   readonly cure: string;
   /** True if the file does not exist. */
   readonly missing: boolean;

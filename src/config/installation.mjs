@@ -39,7 +39,7 @@ export function installation(folder = root) {
 }
 
 /**
- * What may be missing or damaged: the program; the addon; an addon that was built for another system, or is incomplete; packages of
+ * Parts of an installation that may be missing or damaged: the program; the addon; an addon that was built for another system, or is incomplete; packages of
  * npm; a model pack's files that set-up makes, and those that facematch's repository has; the laboratory.
  * @typedef {'program' | 'addon' | 'foreign addon' | 'packages' | 'nets' | 'pack files' | 'lab'} Part
  */

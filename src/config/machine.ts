@@ -30,7 +30,7 @@ export function cgroupQuota(read: ReadText): number {
     if (!isVersion2 && !controllers!.split(',').includes('cpu')) continue;
     // Inside a container the path may be the host's, so the root is always included.
     for (let folder = path; ; folder = dirname(folder)) {
-      // In microseconds. Without a quota it is "max" or -1.
+      // Microseconds; "max" or -1 if there is no quota.
       const [used, period] = isVersion2
         ? (read(join(`/sys/fs/cgroup${folder}`, 'cpu.max')) ?? '').split(' ')
         : ['quota', 'period'].map((one) => read(join(`/sys/fs/cgroup/cpu${folder}`, `cpu.cfs_${one}_us`)));
@@ -50,7 +50,7 @@ function readText(file: string): string | undefined {
   }
 }
 
-/** How to raise each limit. */
+/** Instructions that raise each limit. */
 export const moreFiles = 'raise it: ulimit -n, LimitNOFILE of systemd, --ulimit nofile of a container';
 const moreThreads =
   'raise it: ulimit -u, TasksMax of systemd, --pids-limit of a container; a server has 12 threads and its workers';

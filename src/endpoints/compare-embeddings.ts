@@ -117,7 +117,7 @@ export interface ComparedEmbeddings {
   unknown: string[];
   /** Normalised similarity of each probe embedding with the mean of the others; empty for a single one. */
   agreements: readonly number[];
-  /** In the order sent; similarities are those before the shift for the numbers of photos. */
+  /** Results in the order sent, with similarities before the shift for the numbers of photos. */
   candidates: ({ id: string } & Similarity & Pick<Person, 'agreements'>)[];
 }
 

@@ -76,17 +76,17 @@ export interface ImageCounts {
 export interface Decision {
   accuracy_mode?: string;
   threshold_percent?: number;
-  /** Only for one against many: index of the photo in `image2`. */
+  /** Index of the photo in `image2`; only for one against many. */
   image2_index?: number;
   /**
-   * Only for embeddings, where one line covers all candidates: number of compared candidates and of matches.
+   * Number of compared candidates and of matches. Only for embeddings, where one line covers all candidates.
    */
   candidates?: number;
   matches?: number;
-  /** For embeddings: the values of the best candidate. */
+  /** Values of the best candidate, for embeddings. */
   confidence_percent?: number;
   match?: boolean;
-  /** Only for embed: number of embeddings that were returned. */
+  /** Number of embeddings that were returned; only for embed. */
   embeddings_returned?: number;
   /**
    * Only for liveness checks: the steps, the verdict, and whether the person was verified, that is, live and

@@ -38,7 +38,7 @@ export interface Form {
 
 export type FormLimits = Pick<Config, 'max_parts' | 'max_field_bytes' | 'max_image_bytes'>;
 
-/** What the form of an endpoint may contain. Created once for each endpoint. */
+/** Rules for the form of an endpoint. Created once for each endpoint. */
 export class FormRules {
   readonly fields: Fields;
   readonly advanced: Fields;
@@ -71,7 +71,7 @@ interface SentImage extends Part {
 /** Enough for the metadata that cameras write before the size. */
 export const head_bytes = 256 * 1024;
 
-/** More than a detail quotes of a field that is too long. */
+/** Exceeds the part of a field that a detail quotes. */
 const shown_bytes = 256;
 
 /** A part of a form. Its filename is as sent: only a label, never a path to open (RFC 7578 section 7). */

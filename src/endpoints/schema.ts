@@ -19,7 +19,7 @@ export function word<Word extends string>(words: Readonly<Record<Word, string>>,
 }
 
 export const count = z.int().min(0);
-/** At least one item. */
+/** A list with at least one item. */
 export const some = z.int().min(1);
 export const share = z.number().min(0).max(1);
 export const percent = z.number().min(0).max(100);

@@ -8,7 +8,7 @@ import { lowQuality, type QualityReason, qualityLimits } from './face-quality.ts
 import { photoName } from './faults.ts';
 import { count, object, some, text, word } from './schema.ts';
 
-/** Warnings: the request was accepted, but may not be what the client meant. */
+/** Warnings: the request was accepted, but may differ from the client's intention. */
 
 /** Description of each reason, with its member and limit. */
 export const qualityReasons = Object.fromEntries(

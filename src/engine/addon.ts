@@ -24,7 +24,7 @@ export interface Face {
   occlusion_score?: number;
   /** 0..1, higher: more likely live; absent unless requested and supported by the pack. */
   live_score?: number;
-  /** In degrees. */
+  /** Angles in degrees. */
   pose: { yaw: number; pitch: number; roll: number };
   /**
    * sharpness and brightness: 0..1. face_pixels: side of the aligned face in pixels of the image. dot_pitch_px:
@@ -45,7 +45,7 @@ export interface Face {
 }
 
 export interface ImageReport {
-  /** In pixels of the upright image. */
+  /** Coordinates in pixels of the upright image. */
   width: number;
   height: number;
   format: ImageFormat;
@@ -107,7 +107,7 @@ export type Failure =
         'unsupported_image_format' | 'image_decode_failed' | 'image_dimensions' | FaceErrorCode
       >;
     }
-  /** Also used when memory runs out. `message` is for the log, never for the client. */
+  /** Also returned when memory runs out. `message` is for the log, never for the client. */
   | { code: 'internal_error'; message: string };
 
 /** The ONNX Runtime of this process. Providers are named without "ExecutionProvider", in lower case. */

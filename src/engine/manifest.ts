@@ -221,11 +221,11 @@ export function readCalibratedManifest(directory: string): CalibratedManifest {
   return parseAs(calibratedSchema, ...textOf(directory));
 }
 
-/** Like readCalibratedManifest, for the text of a file. */
+/** Does the same as readCalibratedManifest for the text of a file. */
 export const parseCalibratedManifest = (text: string, file: string): CalibratedManifest =>
   parseAs(calibratedSchema, text, file);
 
-/** Like readCalibratedManifest, but accepts a pack without a calibration. */
+/** Does the same as readCalibratedManifest, but accepts a pack without a calibration. */
 export const readManifest = (directory: string): Manifest => parseAs(manifestSchema, ...textOf(directory));
 
 function textOf(directory: string): [text: string, file: string] {

@@ -50,7 +50,7 @@ export async function verifyPack(directory: string, manifest: Manifest): Promise
   await Promise.all(packFiles(manifest).map((one) => verifyFile(directory, manifest, one)));
 }
 
-/** Like verifyPack, for one of the files. Rejects with an UnusableFile. */
+/** Verifies one of the files. Rejects with an UnusableFile. */
 export async function verifyFile(
   directory: string,
   manifest: Manifest,

@@ -11,8 +11,9 @@ export interface Origin {
    */
   arrived?: number;
   /**
-   * A further step of a request that the queue has admitted before. It goes before the other requests of its key, is never rejected
-   * because the queue is full, and evicts nobody. Pass the request's own `arrived`, so that both steps share one deadline.
+   * A further step of a request that the queue has admitted before. It goes before the other requests of its
+   * key, is never rejected because the queue is full, and evicts no other request. Pass the request's own
+   * `arrived`, so that both steps share one deadline.
    */
   continues?: boolean;
 }

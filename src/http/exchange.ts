@@ -21,11 +21,11 @@ export interface ExchangeLimits {
   unread: UnreadResponses;
 }
 
-/** How a response is sent, depending on how much of its request is still to come. */
+/** Ways to send a response, by how much of the request has not arrived yet. */
 export type ReplyMode =
-  /** Nothing is to come, and the connection is kept. */
+  /** The request is complete, and the connection stays open. */
   | 'keep'
-  /** Nothing is to come, and the connection ends. */
+  /** The request is complete, and the connection closes. */
   | 'close'
   /** A short rest of the body is skipped, and the connection is kept. */
   | 'skip'
@@ -104,7 +104,9 @@ interface State {
   /** Without it the bytes are dropped. */
   take?(chunk: Uint8Array, last: boolean): void;
   readonly clocks?: UploadClocks;
-  /** While receiving: rejects; without a reason, with the error of a body whose end is ambiguous. */
+  /**
+   * Rejects while the body is received; without a reason, with the error of a body whose end is ambiguous.
+   */
   fail?(reason?: Error): void;
 }
 

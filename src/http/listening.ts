@@ -4,7 +4,7 @@ import type { Exchange, ExchangeLimits } from './exchange.ts';
 
 export class Connections {
   open = 0;
-  /** Closed at once, because the maximum number of connections was reached. */
+  /** Number of connections closed at once because the maximum was reached. */
   rejected = 0;
   /** Ended before one of their requests was read: headers were rejected or dropped, or none arrived. */
   silent = 0;

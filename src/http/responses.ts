@@ -91,8 +91,7 @@ export class Cors {
   }
 
   /**
-   * For OPTIONS: returns the headers of an allowed preflight, which gets 204 without a key; otherwise
-   * undefined.
+   * Returns the headers of an allowed preflight (OPTIONS), which gets 204 without a key; otherwise undefined.
    */
   preflight(request: Request, methods: readonly string[]): Headers | undefined {
     const asks = request.headers.has('access-control-request-method');
@@ -114,7 +113,7 @@ export class Cors {
 /** Headers that the service itself reads. */
 const ownHeaders = 'x-api-key, authorization, x-request-id, traceparent, content-type';
 
-/** More headers than a page with every library for uploads and traces asks for. */
+/** Exceeds the headers that a page with every library for uploads and traces requests. */
 const maxAsked_characters = 4096;
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
 

@@ -117,7 +117,7 @@ export interface MotionVerdict {
   steps: MotionStep[];
   /** Indices of the frontal frames; the first frame if none is frontal. */
   neutral: number[];
-  /** For each frame, the lowest percent with another frontal frame; undefined if there is none. */
+  /** Returns for each frame the lowest percent with another frontal frame; undefined if there is none. */
   agreements: (number | undefined)[];
 }
 

@@ -86,8 +86,8 @@ function meansOf(photos: readonly Float32Array[]): Float32Array[] {
 }
 
 /**
- * Passes all vectors to `cohortScores` at once, each once: of two photos each is the mean of the others of
- * the other.
+ * Passes all vectors to `cohortScores` at once, each once: if there are two photos, each is the mean of the
+ * others of the other one.
  */
 function scored(groups: readonly (readonly Float32Array[])[], { cohortScores }: Scorer): Embedded[][] {
   const vectors = [...new Set(groups.flat())];

@@ -41,7 +41,7 @@ export function operationOf(endpoint: Listed) {
     tags: [docs.tag],
     summary: docs.summary,
     description: docs.description + cost + (docs.further ?? ''),
-    // For a scheme other than OAuth, the list names the required roles (OpenAPI 3.1, "Security Requirement
+    // The list of a scheme other than OAuth names the required roles (OpenAPI 3.1, "Security Requirement
     // Object").
     security:
       scope === 'none'

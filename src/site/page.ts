@@ -55,7 +55,7 @@ new MutationObserver(() => {
     for (const element of place.querySelectorAll(selector))
       for (const [name, value] of Object.entries(given))
         if (!element.hasAttribute(name) || name === 'role' || name === 'placeholder') element.setAttribute(name, value);
-  // Under the mouse they show the language of what they copy, twice: a hidden one makes room.
+  // On hover the buttons show the language of the sample. A second, hidden label reserves the space.
   for (const button of place.querySelectorAll('.scalar-code-copy')) {
     const language = button.querySelector('span > span:first-child:not(:only-child)')?.textContent ?? '';
     button.setAttribute('aria-label', ('Copy ' + language).trim());

@@ -27,7 +27,7 @@ export interface RequestRecord {
   tally: Tally;
 }
 
-/** For the metrics and the audit log, but not for the log, where it would describe one person. */
+/** Written to the metrics and the audit log, but not to the log, where it would describe one person. */
 interface Tally {
   /** Name of an admitted key. */
   key_name: string | undefined;

@@ -11,8 +11,8 @@ import { expectProblem, type Fields, type Json, lasting, paths, twoPhotos } from
 import { TestServer } from './support/server.ts';
 
 /**
- * Which faces are listed and which are compared; low-quality faces, and live scores by nets that take images
- * with more red than blue for live.
+ * Covers which faces are listed and compared, low-quality faces, and live scores by models that classify
+ * images with more red than blue as live.
  */
 
 const folder = newFolder();

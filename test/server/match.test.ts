@@ -39,7 +39,7 @@ describe('a match', () => {
     const percent = 30 - 10 * Math.log10(body.false_match_rate);
     if (body.extrapolated) expect(confidence_percent).toBeGreaterThanOrEqual(percent);
     else expect(percent).toBeCloseTo(confidence_percent, 0);
-    // In the first photo she is on the right, in the third in the middle.
+    // She is on the right of the first photo and in the middle of the third.
     const chosen = image1.faces[image1.face_index];
     expect(chosen.box.x).toBe(Math.max(...image1.faces.map((face: Json) => face.box.x)));
   });

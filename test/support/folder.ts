@@ -16,8 +16,8 @@ export function namedPipe(folder = newFolder()): string {
 }
 
 /**
- * For vitest, once for each project of the run, and for the run itself, which has no name: everything that
- * tests leave behind is removed with it.
+ * vitest calls it once for each project of the run and for the run itself, which has no name. Removes
+ * everything that tests leave behind.
  */
 export default function setup(project: TestProject): () => void {
   if (!['', 'unit'].includes(project.name)) prepareProgram(project);

@@ -33,7 +33,10 @@ export const cutOuts = () =>
     });
   });
 
-/** Three people in each of `wishes`, { width, height, format } each: { width, height, format, bytes }. */
+/**
+ * Returns three people in each of `sizes`, { width, height, format } each, as { width, height, format, bytes
+ * }.
+ */
 export async function portraits(sizes) {
   const all = cutOuts();
   const made = [];

@@ -32,7 +32,8 @@ process.once('exit', () => {
 });
 
 /**
- * For programs that are run by hand: a signal would otherwise end this process without its `exit` handlers.
+ * Used by programs that are run by hand: without it a signal would end this process without its `exit`
+ * handlers.
  */
 export function endOnSignals() {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(130));

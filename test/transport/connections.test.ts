@@ -6,7 +6,7 @@ import { TestServer, transport } from '../server/support/server.ts';
 /** Limits on connections, and how connections end. */
 
 const body = photoForm();
-/** For the tests that neither end it nor count all of its connections. */
+/** Shared by the tests that neither end it nor count all of its connections. */
 const server = await TestServer.forFile({ gate: 'open' });
 
 function connect(server: TestServer): RawClient {

@@ -234,7 +234,7 @@ describe('a match/live request', () => {
     const { challenge, steps } = (await getChallenge(keys.limited)).body;
     const frame = await framesOf(steps);
     expect(frame).toHaveLength(16);
-    // Of 18 tokens one is gone. The first of a request is not returned.
+    // One of 18 tokens is gone, because the first token of a request is not returned.
     const dear = await response({ challenge, frame, image2: Array(3).fill(reference) }, keys.limited);
     expect(dear.status).toBe(429);
     const { status, headers, body } = await response({ challenge, frame, image2: reference }, keys.limited);

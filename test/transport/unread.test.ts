@@ -17,7 +17,7 @@ import { newFolder } from '../support/folder.ts';
  */
 
 const MiB = 1024 * 1024;
-/** More than a kernel buffers for a connection. */
+/** Exceeds what a kernel buffers for a connection. */
 const size = 12 * MiB;
 const document = Buffer.alloc(size, 'document\n');
 
@@ -110,8 +110,7 @@ describe.each([
     const document = await ask('/document');
     const own = [first, ...(await readsNothingOf(3, '/own'))];
     expect(unread.held_bytes).toBe(3 * size);
-    // Which one it is depends on what the kernel's buffers accepted since the last check;
-    // test/unit/upload.test.ts covers the order.
+    // The kernel's buffers decide which one it is; test/unit/upload.test.ts covers the order.
     const lengths = await Promise.all(own.map(async (socket) => (await read(socket)).length));
     expect(lengths.filter((length) => length < size)).toHaveLength(1);
     expect((await read(document)).length).toBe(size);

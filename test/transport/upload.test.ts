@@ -13,7 +13,7 @@ import {
 } from '../server/support/client.ts';
 import { Home, TestServer, transport } from '../server/support/server.ts';
 
-/** How bodies arrive, and what happens to those that do not. */
+/** Covers how bodies arrive, and bodies that arrive late or incompletely. */
 
 const body = photoForm();
 const home = new Home();
@@ -159,7 +159,7 @@ test.each<[string, string]>([
   ['two lengths', 'content-length: 5\r\ncontent-length: 6\r\n'],
   ['the same length twice', 'content-length: 5\r\ncontent-length: 5\r\n'],
   ['a length that is no number', 'content-length: 5x\r\n'],
-  // As the last field, which node:http ignores.
+  // Sent as the last field, which node:http ignores.
   ['an empty length', 'content-length: \r\n'],
   ['an unknown transfer coding', 'transfer-encoding: gzip, chunked\r\n'],
 ])('rejects headers with %s and closes, in however many packets they arrive', async (_what, lines) => {

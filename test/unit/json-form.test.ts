@@ -10,7 +10,7 @@ import { runs } from '../support/runs.ts';
 
 /** JSON is read like JSON.parse, and rejected like it. test/native/addon.test.ts has base64. */
 
-/** Without the addon only the end of a text is decoded, which is all of a short one. */
+/** If the addon is missing, only the end of a text is decoded, which is all of a short one. */
 const wholeGroups = () => ({ read: 0, written: 0 });
 
 function accepts(body: Buffer): boolean {

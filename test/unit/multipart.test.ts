@@ -251,7 +251,7 @@ describe('the limits', () => {
 
 it('finds a short boundary where Buffer.indexOf finds it', () => {
   const head = `--b\r\n${a}\r\n\r\n`;
-  // From the edge of one of the pieces that are searched, or a little before, to that of a later one.
+  // Spans from the edge of one searched piece, or shortly before it, to the edge of a later one.
   const edge = fc.integer({ min: 16 * 1024 - 30, max: 16 * 1024 + 30 });
   const noise = fc.array(fc.constantFrom(...'\r\n--'), { maxLength: 40 }).map((chars) => chars.join(''));
   fc.assert(
@@ -277,7 +277,7 @@ const hostileBodies: Record<string, (size: number) => Buffer> = {
   'no boundary at all': (size) => bytes('\r\n--a'.repeat(size / 5)),
 };
 
-// So large that a parser with repeated passes would not finish within the test's time.
+// Large enough that a parser with repeated passes would exceed the test's timeout.
 test.each(Object.entries(hostileBodies))(
   'reads a hostile body of %s in one pass, or rejects it',
   (_title, make) => {

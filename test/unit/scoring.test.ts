@@ -9,7 +9,7 @@ import { Calibration, type CalibrationPoint, calibrationOf } from '../../src/sco
 import type { FaceChoice } from '../../src/scoring/similarity.ts';
 import { runs } from '../support/runs.ts';
 
-/** Which faces are compared, and the assessment of their similarity. */
+/** Covers the choice of the compared faces and the assessment of their similarity. */
 
 const table = pointsOf(-0.1, 1, 0.08, 0.1, 0.2, 0.01, 0.33, 0.001, 0.58, 0.000001);
 const calibration = new Calibration(table);
@@ -267,8 +267,7 @@ test('lists both images if both have errors, with the code of the first one', ()
 });
 
 /**
- * How a worker handles embeddings whose result is no longer needed; test/server/embeddings.test.ts has the
- * responses.
+ * Covers embeddings whose result is no longer needed; test/server/embeddings.test.ts covers the responses.
  */
 
 const dimensions = 4;

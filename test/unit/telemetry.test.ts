@@ -60,7 +60,7 @@ test('counts no rejection and creates no series for a code outside the table', a
 
 /** 1 KiB. */
 const line = `${'x'.repeat(1023)}\n`;
-/** More than may wait. */
+/** Exceeds the maximum of waiting lines. */
 const sent = 10_000;
 
 /**
@@ -156,7 +156,7 @@ test('keeps the previous file in use if a path cannot be reopened, without leaki
   expect(await lines.flush()).toBe(true);
   expect(readFileSync(join(moved, 'log'), 'utf8')).toBe('first\n');
   mkdirSync(dirname(dest));
-  // Two at once are one too many, which is not an error.
+  // A second concurrent profile gets 409, which is not logged as an error.
   lines.reopen();
   lines.reopen();
   await expect.poll(() => existsSync(dest)).toBe(true);

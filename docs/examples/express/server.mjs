@@ -14,7 +14,7 @@ const app = express();
 
 app.post('/users/:id/verify', async (request, response) => {
   if (!/^[\w-]{1,64}$/.test(request.params.id)) return response.status(404).json({ error: 'unknown user' });
-  // Without a length nothing bounds the memory that the form takes.
+  // Requires a length, because nothing else limits the memory that the form takes.
   const length = Number(request.headers['content-length']);
   if (!(length <= maxBytes)) return response.status(413).json({ error: 'at most 10 MiB, please' });
 

@@ -54,7 +54,7 @@ const server = createServer(async (request, response) => {
   try {
     const reply = route === 'POST /challenge' ? await ask('challenge') : await check(request);
     const body = await reply.json();
-    // The response has only what the page shows, without faces and scores.
+    // The response omits faces and scores, which the page does not show.
     const { challenge, steps, frames, verified, live, live_reasons, detail } = body;
     const shown =
       route === 'POST /challenge' ? { challenge, steps, frames } : { verified, live, live_reasons };

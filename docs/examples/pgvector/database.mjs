@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 /** @typedef {{ pack: string, version: string, accuracy_mode: string }} MadeBy */
 /** @typedef {{ id: string, embeddings: string[] }} Person in base64, as facematch gives and takes them */
 
-/** As many as facematch takes of one person. */
+/** Maximum number of photos of one person that facematch accepts. */
 const mostPhotos = 16;
 
 /**
@@ -13,12 +13,12 @@ const mostPhotos = 16;
 export async function openDatabase({ url, folder } = {}) {
   const database = url ? await connect(url) : await startPGlite(folder);
   await database.exec(await readFile(new URL('schema.sql', import.meta.url), 'utf8'));
-  // An index knows nothing of WHERE. So it goes on looking until there are enough rows that fit.
+  // The index ignores WHERE, so the search continues until enough rows satisfy it.
   await database.exec('SET hnsw.iterative_scan = strict_order; SET hnsw.ef_search = 100');
   return database;
 }
 
-/** With the members of PGlite that the example uses. */
+/** Types the members of PGlite that the example uses. */
 async function connect(url) {
   const { default: pg } = await import('pg');
   const client = new pg.Client({ connectionString: url });
@@ -40,7 +40,7 @@ export async function insertFace(database, { person, embedding, ...madeBy }) {
   );
 }
 
-/** How many people a search among those of `madeBy` compares. */
+/** Returns the number of people that a search among those of `madeBy` compares. */
 export async function countPeople(database, madeBy) {
   const sql = `SELECT count(DISTINCT person)::int AS n FROM faces WHERE (pack, version, accuracy_mode) = ($1, $2, $3)`;
   const { rows } = await database.query(sql, values(madeBy));
@@ -79,7 +79,7 @@ function sumOf(embeddings) {
   return JSON.stringify(first.map((number, i) => others.reduce((sum, other) => sum + other[i], number)));
 }
 
-/** And back. PostgreSQL writes as many digits as bring the same float back. */
+/** Parses it back. PostgreSQL writes enough digits to restore the same float. */
 function fromVector(text) {
   return Buffer.from(Float32Array.from(JSON.parse(text)).buffer).toString('base64');
 }

@@ -26,7 +26,7 @@ export async function embed(client, file, fields = {}) {
   };
 }
 
-/** Puts what it can into the database. Answers how many photos, and what it left out and why. */
+/** Enrols the photos in the database. Returns their number, and the rejected files with the reason. */
 export async function enrol(client, database, folder) {
   let enrolled = 0;
   const leftOut = [];
@@ -34,7 +34,7 @@ export async function enrol(client, database, folder) {
     try {
       return await act();
     } catch (error) {
-      // Of the image, or of photos that are not of one person: others may do.
+      // Errors of the image, or of photos that do not show one person: other photos may succeed.
       if (![413, 415, 422].includes(error.status)) throw error;
       leftOut.push({ file, reason: `${error.code}: ${error.message}` });
     }
@@ -42,7 +42,7 @@ export async function enrol(client, database, folder) {
   for (const [person, files] of await peopleOf(folder)) {
     const good = [];
     for (const file of files) {
-      // What is kept is compared again and again, so it has to be good, and of one person.
+      // Stored embeddings are compared many times, so they must be of good quality and of one person.
       const found = await tried(file, () => embed(client, file, { reject_low_quality: true }));
       if (found?.faces === 1) good.push(found.face);
       else if (found) leftOut.push({ file, reason: `${found.faces} faces: whose is it?` });
@@ -55,7 +55,10 @@ export async function enrol(client, database, folder) {
   return { enrolled, leftOut };
 }
 
-/** Sends as many photos as the server compares at once. Rejects with the client's error if one shows another person. */
+/**
+ * Sends at most as many photos as the server compares in one request. Rejects with the client's error if one
+ * shows another person.
+ */
 async function checkAgreement(client, faces) {
   const some = faces.slice(0, 16);
   if (some.length < 2) return some;
@@ -79,7 +82,7 @@ async function peopleOf(folder) {
 }
 
 /**
- * How many people were searched, and those of the nearest `rows` photos, best first. Of each image the largest face counts.
+ * Returns the number of people searched and the people of the nearest `rows` photos, best first. Uses the largest face of each image.
  * @returns {Promise<{ searched: number, results: (Found | Uncompared)[] }>}
  */
 export async function identify(client, database, files, { rows = 50 } = {}) {
@@ -100,7 +103,7 @@ function told({ id: person, problem, match, confidence_percent, extrapolated }) 
   return `${confidence_percent.toFixed(1).padStart(5)} %  ${match ? 'match' : 'no match'}: ${person}${doubt}`;
 }
 
-/** By the command line; answers whether all is well. */
+/** Runs the command line; returns true if everything succeeded. */
 const commands = {
   async enrol(client, database, [folder]) {
     const { enrolled, leftOut } = await enrol(client, database, folder);

@@ -40,7 +40,7 @@ def main(path):
     writer = csv.DictWriter(sys.stdout, columns)
     writer.writeheader()
     failed = False
-    # Two at once: the server has other clients too.
+    # Sends two requests at a time, because the server has other clients too.
     with ThreadPoolExecutor(max_workers=2) as pool:
         for row in pool.map(compare, pairs):
             writer.writerow(row)

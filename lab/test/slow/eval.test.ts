@@ -230,7 +230,7 @@ describe('the report of facematch eval', () => {
       ['all', 10],
       ['few', 3],
     ]);
-    // By the normalised similarity three percents, and by each score the one rate that 135 non-mated pairs
+    // Three percents for the normalised similarity, and for each score the one rate that 135 non-mated pairs
     // show.
     expect(shared_thresholds).toHaveLength(3 + 1 + 1);
     const elements = readHtml(read('several/index.html'));
@@ -263,7 +263,7 @@ describe('the report of facematch eval', () => {
     // The tables are those of the terminal.
     expect(textsOf(elements, 'th').filter((text) => text === 'sex F')).toHaveLength(3);
     expect(textsOf(elements, 'td')).toContain('–');
-    // For age and for sex: three charts, each with the set and two groups.
+    // Three charts for age and for sex, each with the set and two groups.
     const names = textsOf(elements, 'text');
     for (const group of ['age 3-9', 'age <b>20+', 'sex F', 'sex M']) {
       expect(names.filter((text) => text === group)).toHaveLength(3);

@@ -89,7 +89,7 @@ test.skipIf(!shared)(
     expect(manifest.human!.sha256).not.toBe(human!.sha256);
     expect((await type('packs list', './own')).stdout).toContain(`calibrated for  ${text}`);
 
-    // In any case --keep-calibration writes the same floor and shifts again, and changes nothing else.
+    // --keep-calibration always writes the same floor and shifts, and changes nothing else.
     const wrong = { floor: 0.1, photos: [0, 0.05] };
     const calibration = { fast: { ...fast, ...wrong }, balance: { ...balance, ...wrong } };
     writeFileSync(join(pack, 'manifest.json'), JSON.stringify({ ...manifest, calibration }));

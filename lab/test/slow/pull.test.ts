@@ -111,7 +111,7 @@ describe('facematch packs pull', () => {
     ['too many bytes', whole, { bytes: 100 }, /has \d+ bytes, not the 100/],
     ['too many bytes, unannounced', inBits, { bytes: 100 }, /more than the 100 bytes/],
     ['an error', status(404), {}, /answered 404/],
-    // More than a client buffers before it is read.
+    // Exceeds what a client buffers before it is read.
     ['a long page of an error', status(404, page), {}, /answered 404/],
     ['the page of a login', portal, {}, /text\/html: is it the page of a network that wants a login/],
     ['the page of a login, of no stated length', portalInBits, {}, /has 6 bytes, not the/],

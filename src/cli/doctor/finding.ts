@@ -5,12 +5,12 @@ import { type Colours, printable } from '../terminal.ts';
 export type Status = 'ok' | 'warning' | 'fail' | 'unknown';
 
 export interface Finding {
-  /** What was checked, such as "key file". */
+  /** Subject of the check, such as "key file". */
   what: string;
   status: Status;
   /** The result, on one line. */
   value: string;
-  /** How to fix it: a command if there is one. */
+  /** Fix for the problem: a command if there is one. */
   cure?: string;
 }
 

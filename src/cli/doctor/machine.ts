@@ -155,7 +155,7 @@ function installedVersion(name: string): string | undefined {
   return found && packageJson(join(found, name)).version;
 }
 
-/** How to fix an error that names its setting, such as one about a provider. */
+/** Fixes for errors that name their setting, such as those about a provider. */
 export function settingCure(complaint: string): string | undefined {
   const [, variable] = /^(FACEMATCH_\w+): /.exec(complaint) ?? [];
   return variable && `Correct or unset ${variable}; see docs/packs.md`;

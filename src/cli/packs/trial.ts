@@ -10,7 +10,10 @@ import { cosine } from '../../scoring/similarity.ts';
 
 /** Results of a pack on the sample photos. */
 
-/** Where the default pack finds the people of each photo, in pixels; first the woman who is in both. */
+/**
+ * Positions in pixels at which the default pack finds the people of each photo; the first is the woman who is
+ * in both.
+ */
 const people: readonly (readonly Box[])[] = [
   [
     { x: 1454, y: 222, width: 236, height: 213 },

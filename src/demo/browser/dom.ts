@@ -44,7 +44,7 @@ export class Fault {
     this.#line = line;
   }
 
-  /** Without `words` only the mark is shown, because the text is elsewhere. */
+  /** If `words` is undefined, only the mark is shown, because the page shows the text in another place. */
   show(words?: string): void {
     setText(this.#line, words);
     this.#mark(true);

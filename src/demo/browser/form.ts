@@ -96,7 +96,8 @@ function controlOf(rule: ValueRule): HTMLElement {
     case 'choice':
       return element('select', {}, ...rule.values.map((value) => element('option', { value }, value)));
     default:
-      // Not a number input: it would hide text that it cannot parse, and the server explains what it expects.
+      // This is not a number input, which would hide text that it cannot parse; the server explains what it
+      // expects.
       return element('input', {
         type: 'text',
         inputMode: 'decimal',

@@ -1,4 +1,4 @@
-/** How often µWS's clock is reset: well under its timeout of 10 s, which counts in steps of 4 s. */
+/** Interval at which µWS's timeout is restarted: well below its 10 s, which it counts in steps of 4 s. */
 const rearmEvery_ms = 4000;
 
 /** Pause of a body after which it is checked for completeness. */

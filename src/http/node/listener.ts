@@ -19,8 +19,8 @@ const head_ms = 10_000;
 const check_ms = 2000;
 
 /**
- * As with µWS: forward secrecy and authenticated encryption only. Node lists the ciphers of TLS 1.3 together
- * with those of 1.2.
+ * The same ciphers as with µWS: forward secrecy and authenticated encryption only. Node lists the ciphers of
+ * TLS 1.3 together with those of 1.2.
  */
 const ciphers = [
   'TLS_AES_128_GCM_SHA256',

@@ -12,7 +12,7 @@ const endOfHead = Buffer.from('\r\n\r\n');
 export class Packets {
   /** The packet that the parser is reading. */
   #packet: Buffer | undefined;
-  /** Whether it began with headers, or continued those of `#before`. */
+  /** True if it began with headers; false if it continued those of `#before`. */
   #isKnown = true;
   /** Copies of earlier packets of incomplete headers. */
   #before: Buffer[] = [];

@@ -49,8 +49,7 @@ export class NodeWire implements Wire {
   }
 
   /**
-   * If more of the body is to come, the response stays open, because Node would close the connection at its
-   * end.
+   * If the body is incomplete, the response stays open, because Node would close the connection at its end.
    */
   send(reply: Reply, mode: ReplyMode): void {
     const { status, headers, body } = reply;
@@ -82,7 +81,7 @@ export class NodeWire implements Wire {
   rearm(): void {}
 }
 
-/** A body on its way to its client. A long one is sent in pieces, because TLS would copy all of it. */
+/** A body that is being sent. A long one is sent in pieces, because TLS would copy all of it. */
 class Sending implements UnreadResponse {
   readonly held_bytes: number;
   readonly #res: ServerResponse;

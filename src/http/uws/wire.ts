@@ -243,7 +243,7 @@ function closeSoon(res: HttpResponse): void {
   });
 }
 
-/** A body on its way to its client, in pieces, so that µWS copies nothing of it. */
+/** A body that is being sent, in pieces, so that µWS copies nothing of it. */
 class Sending implements UnreadResponse {
   readonly held_bytes: number;
   readonly #body: Buffer;

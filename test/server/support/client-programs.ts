@@ -34,7 +34,7 @@ export interface Target {
   timeout_s?: number;
 }
 
-/** How a client reports an error response, or no response. */
+/** Error that a client reports for an error response, or for no response. */
 export interface Failure {
   error: string;
   /** Undefined if the shell client does not print it. */

@@ -28,7 +28,7 @@ export type Fields = Record<string, string | Uint8Array | readonly (string | Uin
 
 export const twoPhotos = (): Fields => ({ image1: samples.one, image2: samples.three });
 
-// biome-ignore lint/suspicious/noExplicitAny: an answer is looked at, never trusted
+// biome-ignore lint/suspicious/noExplicitAny: tests read responses of any shape
 export type Json = any;
 
 export interface TestResponse {
@@ -44,7 +44,7 @@ export const lasting = (response: Json): Json => without(response, 'request_id',
 export interface Send {
   path?: string;
   method?: string;
-  /** By default the server's own key; null sends none. */
+  /** The server's own key by default; null sends none. */
   key?: string | null;
   headers?: Record<string, string>;
   body?: RequestInit['body'];

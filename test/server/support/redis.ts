@@ -30,7 +30,7 @@ export class TestRedis {
   /** Starts it on the same port, empty. `args`: settings such as `--requirepass`. */
   async start(...args: string[]): Promise<void> {
     const fixed = ['--port', String(this.port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
-    // Before it loads its data.
+    // Called before Redis loads its data.
     const ready = /Server initialized/;
     this.#server = await startProgram('redis-server', [...fixed, ...args], { ready });
   }

@@ -37,10 +37,10 @@ export interface StartOptions {
   node?: readonly string[];
   /** A command that runs node, with its arguments; node must remain the child of this process. */
   under?: readonly string[];
-  /** What to wait for at the start: listening, or ready to serve (the default). */
+  /** State to wait for at startup: listening, or ready to serve (the default). */
   until?: 'listening' | 'ready';
   /**
-   * Whether its workers wait at the gate of the addon from the start, or once a test closes it
+   * State of the addon's gate, at which workers wait: closed from the start, or once a test closes it
    * (`server.gate`).
    */
   gate?: 'open' | 'closed';
@@ -294,7 +294,7 @@ export const disturbedAddon = {
   FACEMATCH_ADDON: fileURLToPath(new URL('./addon.cjs', import.meta.url)),
 };
 
-/** Runs `serve` with a mistake to its end; returns what it prints besides its log. */
+/** Runs `serve` with an invalid configuration until it exits; returns its output without the log. */
 export async function failingStart(env: Record<string, string>): Promise<string> {
   const home = new Home();
   home.key();

@@ -142,7 +142,7 @@ describe.skipIf(chromiumFile === undefined)('a server with other settings', () =
   });
 
   test.skipIf(!hasOpenssl)('is a secure context with TLS, and compares', async () => {
-    // The certificate is unknown to every browser, so this browser is told to trust it.
+    // No browser knows the certificate, so the test makes this one trust it.
     const { server } = await TestServer.startTls();
     const demo = await session.openWithPhotos({ server, key: server.key, ignoreHTTPSErrors: true });
     expect(await demo.compare()).toMatchObject({ match: true });

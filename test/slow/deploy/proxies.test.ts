@@ -264,7 +264,7 @@ test.for([
   },
 );
 
-/** Headers of every response to a page, whoever sends it. */
+/** Headers of every response to a page, from the proxy and the server. */
 function expectProblemOf(response: Awaited<ReturnType<typeof post>>, code: ErrorCode): void {
   expect(response.body).toMatchObject({
     code,

@@ -64,7 +64,7 @@ describe('the unit', () => {
 });
 
 const { PATH } = await import(projectPath('test/support/nginx.mjs'));
-/** Whether machine.sh can run: as root, with namespaces, and a Node that other users may run. */
+/** True if machine.sh can run: as root, with namespaces, and a Node that other users may run. */
 const machine = fileURLToPath(new URL('../../server/support/machine.sh', import.meta.url));
 const asOther = ['--reuid', '65534', '--clear-groups', process.execPath, '--version'];
 const hasMachine =
@@ -99,7 +99,7 @@ const ready =
 
 const photo = 'node_modules/@vladmandic/face-api/demo/sample1.jpg';
 
-/** What a reader does with a block. */
+/** Steps that a reader takes with a code block. */
 function typed({ heading, kind, code }: Block): string {
   // The file that `systemctl edit facematch` opens.
   if (kind === 'ini')

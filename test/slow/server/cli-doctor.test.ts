@@ -91,7 +91,7 @@ test('prints a line for each invalid setting, and runs the other checks', async 
     { status: 'warning', value: 'FACEMATCH_PROT is not a setting and is ignored' },
   ]);
   expect(findings.slice(2).map(({ what }) => what)).toEqual(everything.slice(1));
-  // More workers than CPUs.
+  // This setting has more workers than the machine has CPUs.
   const value = expect.stringMatching(/^256 workers on \d+ CPU/);
   expect(of('workers')).toMatchObject({ status: 'warning', value });
 });

@@ -51,7 +51,7 @@ const folder = newFolder();
 const FACEMATCH_PACK = livePack(newFolder(), [{ net: redIsLive, scale: 2.7 }]);
 const FACEMATCH_ENDPOINTS = endpointIds.join(',');
 const server = await TestServer.forFile({ env: { FACEMATCH_ENDPOINTS, FACEMATCH_PACK } });
-// Where npx and the PATH below find the program.
+// npx and the PATH below find the program here.
 mkdirSync(join(folder, 'node_modules/.bin'), { recursive: true });
 symlinkSync(projectPath('scripts/facematch.mjs'), join(folder, 'node_modules/.bin/facematch'));
 // The README's photos.
@@ -72,7 +72,7 @@ const reachable = (text: string) =>
 const env = {
   PATH: `${folder}/node_modules/.bin:${process.env.PATH}`,
   HOME: folder,
-  // Without SHLVL bash takes a shell for a login shell, and reads its startup files.
+  // If SHLVL is unset, bash reads the startup files of a login shell.
   SHLVL: '1',
   npm_config_offline: 'true',
   FACEMATCH_KEYS_FILE: server.home.keysFile,
@@ -98,7 +98,7 @@ writeFileSync(join(folder, 'first-match.mjs'), reachable(program!));
 
 const plain = (line: string) => line.replace('npx ', '');
 
-/** Those of eval and calibrate need sets of labelled photos. */
+/** The commands eval and calibrate need sets of labelled photos. */
 const commandLine =
   /^(?:KEY=\$\()?(?:npx )?facematch (?:match|detect|demo|config|keys create|keys list) ?[^…]*$/;
 const commands = documentedCommands()

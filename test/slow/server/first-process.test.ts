@@ -14,7 +14,7 @@ import { newFolder } from '../../support/folder.ts';
 const { inherited, startProgram } = await import(projectPath('test/support/programs.mjs'));
 
 /**
- * How the server is started: by npm, or as PID 1 of a container, for which the kernel drops every signal
+ * Ways to start the server: by npm, or as PID 1 of a container, for which the kernel drops every signal
  * without a handler.
  */
 

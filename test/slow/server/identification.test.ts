@@ -68,7 +68,7 @@ describe('the people of a folder', () => {
     const before = await identify(client, database, visitor);
     const { face } = await embed(client, file('visitor.jpg'));
     const others = [{ pack: 'another' }, { version: '0.0.1' }, { accuracy_mode: 'fast' }];
-    // More than the index checks at once: up to ten equal rows are one entry there.
+    // Exceeds what the index checks at once: it stores up to ten equal rows as one entry.
     for (let i = 0; i < 300; i++)
       await insertFace(database, { person: 'nobody', ...face, ...others[i % others.length] });
     expect(await identify(client, database, visitor)).toEqual(before);
@@ -99,7 +99,7 @@ test('runs the commands of the page with the documented results', async () => {
   const lines = documentedCommands()
     .map(({ line }) => line)
     .filter((line) => /^node docs\/examples\/pgvector\/people/.test(line));
-  // Without SHLVL bash takes a shell for a login shell, and reads its startup files.
+  // If SHLVL is unset, bash reads the startup files of a login shell.
   const env = {
     PATH: process.env.PATH,
     SHLVL: '1',

@@ -22,7 +22,7 @@ const served: Outcome = [200];
 /** The response if that is not a match: at the smallest value of most settings, and at the largest of one. */
 const smallest: Record<string, Outcome> = {
   deadline_ms: ['deadline_exceeded'],
-  // Whether so short a timeout ends before a body that arrives at once is read depends on the machine.
+  // The machine decides whether such a short timeout expires before a body that arrives at once is read.
   upload_timeout_ms: [200, 'upload_timeout'],
   max_body_bytes: ['body_too_large'],
   max_image_bytes: ['image_too_large'],

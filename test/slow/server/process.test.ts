@@ -237,8 +237,8 @@ test('serves and shuts down while the reader of its log is paused', async () => 
   const server = await TestServer.forTest({ env: { FACEMATCH_AUDIT_LOG: audit } });
   server.child.stderr!.pause();
   const request = server.head({ 'x-api-key': 'wrong' }, `GET ${paths.models} HTTP/1.1`);
-  // More lines than any pipe holds, in requests few enough that their responses fit into a socket: µWS ends a
-  // pipeline that waits to be read.
+  // The lines exceed any pipe, but the responses fit into a socket, because µWS closes a pipelined connection
+  // that is not read.
   for (let round = 0; round < 80; round++) {
     const client = new RawClient(server.port);
     client.write(request.repeat(100));

@@ -8,8 +8,8 @@ import { TestServer, transport } from '../../server/support/server.ts';
 import { newFolder } from '../../support/folder.ts';
 
 /**
- * After a response nothing of an image's file is in the server's memory, however it arrived; SECURITY.md says
- * what is not wiped.
+ * No byte of an image file remains in the server's memory after the response, however it arrived; SECURITY.md
+ * lists what is not wiped.
  */
 
 const repeats = 1500;
