@@ -88,7 +88,7 @@ void server.ended.then((end) => {
 
 function ask(path, body, content_type = formType) {
   const headers = { 'x-api-key': server.key, 'content-type': content_type };
-  return fetch(server.address + path, { method: 'POST', headers, body });
+  return fetch(server.origin + path, { method: 'POST', headers, body });
 }
 
 /** A valid body for match/embeddings, with embeddings from the server. */

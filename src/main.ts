@@ -13,7 +13,7 @@ export async function main(): Promise<void> {
   // Avoids process.stdout, which would block on a reader that has stopped, and throw on a full disk.
   const out = new LineWriter({ dest: 1, onDropped: () => {} });
   for (const variable of unknownVariables()) {
-    log.logger.warn({ variable }, 'this variable is not a setting and is ignored');
+    log.logger.warn({ variable }, 'unknown environment variable is ignored');
   }
   const addon = loadAddon();
   let server: Server | undefined;
@@ -31,7 +31,7 @@ export async function main(): Promise<void> {
     addon.endNow(code);
   };
   process.on('uncaughtException', (error) => {
-    log.logger.fatal({ fault: error.stack ?? String(error) }, 'uncaught exception');
+    log.logger.fatal({ error: error.stack ?? String(error) }, 'uncaught exception');
     void end(1);
   });
   onEndSignals(
@@ -61,5 +61,5 @@ export async function main(): Promise<void> {
     if (!(await flush())) addon.endNow(1);
     throw error;
   }
-  out.write(`facematch listens on ${server.address} (admin ${server.adminAddress})\n`);
+  out.write(`facematch listens on ${server.url} (admin ${server.adminUrl})\n`);
 }

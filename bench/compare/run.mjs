@@ -40,13 +40,13 @@ function startLoader(cores) {
  * Speed is worthless with wrong responses. Sends the first `count` pairs of the scenario's first kind of
  * image: most responses must be right, including a match of one person and a mismatch of two.
  */
-async function check({ address, key }, scenario, mode, count) {
+async function check({ origin, key }, scenario, mode, count) {
   if (scenario === 'refused-key') return { asked: 0, right: 0, sensible: true };
   const pairs = (await pairsOf(kindOf(scenario))).pairs.slice(0, count);
   const right = [];
   for (const { same, files } of pairs) {
     const [image1, image2] = files.map((file) => readFileSync(file));
-    const response = await fetch(address + path, {
+    const response = await fetch(origin + path, {
       method: 'POST',
       headers: { 'x-api-key': key, 'content-type': content_type },
       body: form({ image1, image2, accuracy_mode: mode }),
@@ -73,9 +73,9 @@ async function startServer({ contender, workers: wanted, apart = false }, scenar
   const own = cpus.length > 1 ? cpus.slice(0, -1) : [];
   const workers = own.length > 0 ? Math.min(wanted, own.length) : wanted;
   const server = await contenders[contender].start({ workers, cores: own.join(',') || undefined });
-  const { address, key, pid } = server;
+  const { origin, key, pid } = server;
   const generator = startLoader(own.length > 0 ? String(cpus.at(-1)) : undefined);
-  const load = (job) => generator.load({ pid, key, port: Number(new URL(address).port), ...job });
+  const load = (job) => generator.load({ pid, key, port: Number(new URL(origin).port), ...job });
   const cheap = contenders[contender].scenarios.includes('small') ? 'small' : scenario;
   const settling = { loop: 'closed', clients: saturating, scenario: cheap, mode: 'fast' };
   await load({ ...settling, warm_s: settle_s, seconds: 0, least });
@@ -83,7 +83,7 @@ async function startServer({ contender, workers: wanted, apart = false }, scenar
     generator.stop();
     return server.stop();
   };
-  return { address, key, load, stop };
+  return { origin, key, load, stop };
 }
 
 /** Runs one round of a block. Contenders that fail are reported to `onFailure` and omitted. */

@@ -7,6 +7,6 @@ uws
   .any('/*', (response) => response.end('hello'))
   .listen('127.0.0.1', 0, 0, (socket) => {
     if (!socket) process.exit(1);
-    console.log(JSON.stringify({ address: `http://127.0.0.1:${uws.us_socket_local_port(socket)}` }));
+    console.log(JSON.stringify({ origin: `http://127.0.0.1:${uws.us_socket_local_port(socket)}` }));
   });
 process.on('SIGTERM', () => process.exit(0));

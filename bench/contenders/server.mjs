@@ -99,9 +99,9 @@ async function listen(recognise, compare) {
   return app.listen({ host: '127.0.0.1', port: 0 });
 }
 
-function announce(address) {
+function announce(origin) {
   process.on('SIGTERM', () => process.exit(0));
-  console.log(JSON.stringify({ address }));
+  console.log(JSON.stringify({ origin }));
 }
 
 const { worker, pixels, processes, tasks, compare } = peers[values.peer];

@@ -10,7 +10,7 @@ export const embed = `${base}/face/embed/upload`;
 export const embeddings = `${base}/face/match/embeddings`;
 
 /** `headers` are [name, value] pairs; a value of undefined omits its header. */
-export function head(world, headers = {}, requestLine = `POST ${match} HTTP/1.1`) {
+export function requestHeaders(world, headers = {}, requestLine = `POST ${match} HTTP/1.1`) {
   const all = { host: 'fuzz', 'x-api-key': world.key, 'content-type': content_type, ...headers };
   const lines = Object.entries(all).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}: ${value}`],
@@ -19,12 +19,15 @@ export function head(world, headers = {}, requestLine = `POST ${match} HTTP/1.1`
 }
 
 export function withLength(world, body, headers = {}, requestLine = undefined) {
-  return Buffer.concat([head(world, { ...headers, 'content-length': body.length }, requestLine), body]);
+  return Buffer.concat([
+    requestHeaders(world, { ...headers, 'content-length': body.length }, requestLine),
+    body,
+  ]);
 }
 
 /** Sends the body in chunks of random sizes (RFC 9112 section 7.1), sometimes with an extension or a trailer. */
 export function inChunks(world, body, random, requestLine = undefined, headers = {}) {
-  const pieces = [head(world, { ...headers, 'transfer-encoding': 'chunked' }, requestLine)];
+  const pieces = [requestHeaders(world, { ...headers, 'transfer-encoding': 'chunked' }, requestLine)];
   for (let at = 0; at < body.length; ) {
     const piece = body.subarray(at, at + 1 + random.below(Math.max(1000, body.length / 3)));
     pieces.push(Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n'));

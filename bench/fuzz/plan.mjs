@@ -6,23 +6,23 @@ import { portraits } from '../../test/support/portraits.mjs';
 import { Random } from '../../test/support/random.mjs';
 import { sharedData } from '../lib/setup.mjs';
 import * as bodies from './bodies.mjs';
-import * as heads from './headers.mjs';
+import * as headerCases from './headers.mjs';
 
-const { advanced, detect, embed, embeddings, head, many, match, withLength } = heads;
+const { advanced, detect, embed, embeddings, requestHeaders, many, match, withLength } = headerCases;
 
 /** A request to one of `paths`. Most bodies come with a length, some in chunks. */
 const post = (make, paths, headers) => (random, world) => {
   const body = make(random, world);
   const line = `POST ${random.pick(paths)} HTTP/1.1`;
   return random.chance(0.2)
-    ? heads.inChunks(world, body, random, line, headers)
+    ? headerCases.inChunks(world, body, random, line, headers)
     : withLength(world, body, headers, line);
 };
 
 const toMatch = (make) =>
   post(make, [match, match, match, match, match, match, advanced, advanced, advanced, many]);
 const asJson = { 'content-type': 'application/json' };
-const pipelinable = heads.oddRequestLines.filter((line) => line.startsWith('GET '));
+const pipelinable = headerCases.oddRequestLines.filter((line) => line.startsWith('GET '));
 
 /**
  * Each kind has a weight, a generator of its bytes from the world (key, images), and an expected result. A request with inference
@@ -49,42 +49,45 @@ const kinds = {
   noise: [4, toMatch(bodies.noise), 'response'],
   odd_header: [
     9,
-    (random, world) => withLength(world, bodies.oddFields(random), random.pick(heads.oddHeaders)),
+    (random, world) => withLength(world, bodies.oddFields(random), random.pick(headerCases.oddHeaders)),
   ],
   odd_request_line: [
     7,
     (random, world) => {
-      const line = random.pick(heads.oddRequestLines);
+      const line = random.pick(headerCases.oddRequestLines);
       const bodiless = /^(GET|HEAD|OPTIONS)/.test(line);
-      return bodiless ? head(world, {}, line) : withLength(world, bodies.noise(random), {}, line);
+      return bodiless ? requestHeaders(world, {}, line) : withLength(world, bodies.noise(random), {}, line);
     },
   ],
   lying_length: [
     6,
     (random, world) => {
       const body = bodies.oddFields(random);
-      return Buffer.concat([head(world, random.pick(heads.lyingLengths)(body.length)), body]);
+      return Buffer.concat([requestHeaders(world, random.pick(headerCases.lyingLengths)(body.length)), body]);
     },
   ],
   odd_chunks: [
     3,
     (random, world) =>
       Buffer.concat([
-        head(world, { 'transfer-encoding': 'chunked' }),
-        Buffer.from(random.pick(heads.oddChunks)),
+        requestHeaders(world, { 'transfer-encoding': 'chunked' }),
+        Buffer.from(random.pick(headerCases.oddChunks)),
       ]),
   ],
-  mutated_head: [
+  mutated_headers: [
     4,
     (random, world) =>
-      Buffer.concat([bodies.mutate(head(world, { 'content-length': 9 }), random), Buffer.from('some body')]),
+      Buffer.concat([
+        bodies.mutate(requestHeaders(world, { 'content-length': 9 }), random),
+        Buffer.from('some body'),
+      ]),
   ],
-  unknown_sender: [1, (random) => random.pick(heads.unknownSenders)],
+  unknown_sender: [1, (random) => random.pick(headerCases.unknownSenders)],
   // µWS accepts another request if the one before was completed inside its callback, as these are.
   pipelined: [
     1.5,
     (random, world) =>
-      Buffer.concat(Array.from({ length: 4 }, () => head(world, {}, random.pick(pipelinable)))),
+      Buffer.concat(Array.from({ length: 4 }, () => requestHeaders(world, {}, random.pick(pipelinable)))),
     4,
   ],
   rejected_then_valid: [

@@ -10,9 +10,9 @@ const folderUrl = (...parts) => `${pathToFileURL(join(...parts)).href}/`;
 
 // human loads local models only from file: URLs, which Node's fetch does not support.
 const web = globalThis.fetch;
-globalThis.fetch = async (address, init) => {
-  const url = String(address.url ?? address);
-  if (!url.startsWith('file:')) return web(address, init);
+globalThis.fetch = async (input, init) => {
+  const url = String(input.url ?? input);
+  if (!url.startsWith('file:')) return web(input, init);
   const type = url.endsWith('.json') ? 'application/json' : 'application/octet-stream';
   return new Response(await readFile(new URL(url)), { headers: { 'content-type': type } });
 };

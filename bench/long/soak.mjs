@@ -48,7 +48,7 @@ export async function prove({ requests, seed, json }) {
     const mode = random.chance(0.5) ? 'fast' : 'balance';
     const fields = { image1: imageFor(random), image2: imageFor(random) };
     const response = await request(
-      `${server.address}/API/v1.0/face/match/upload${advanced ? '/advanced' : ''}`,
+      `${server.origin}/API/v1.0/face/match/upload${advanced ? '/advanced' : ''}`,
       {
         method: 'POST',
         dispatcher: agent,

@@ -97,9 +97,9 @@ export function endpointsTable() {
   const on = readConfig({}).endpoints;
   const rows = endpoints.map((endpoint) => {
     const { id, method, path, scope, docs } = endpoint;
-    const address = `\`${method} ${path}\``;
+    const endpointText = `\`${method} ${path}\``;
     return [
-      'document' in endpoint ? address : `[${address}](#${id})`,
+      'document' in endpoint ? endpointText : `[${endpointText}](#${id})`,
       { any: 'any', none: 'no key' }[scope] ?? `\`${scope}\``,
       docs.summary + (on.includes(id) ? '' : '; off by default'),
       'fields' in endpoint ? fieldsOf(endpoint) : '',

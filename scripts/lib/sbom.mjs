@@ -31,7 +31,7 @@ function npmPart(place, { name = place.split('node_modules/').at(-1), version, l
   const hash = integrity && Buffer.from(integrity.slice('sha512-'.length), 'base64').toString('hex');
   return {
     ...component({ name, version, licence: license }),
-    ...{ 'bom-ref': refOf(place), purl: npmAddress(name, version) },
+    ...{ 'bom-ref': refOf(place), purl: packageUrl(name, version) },
     ...(hash && { hashes: [{ alg: 'SHA-512', content: hash }] }),
   };
 }
@@ -54,14 +54,14 @@ function nativeParts(platform) {
     .filter(({ system }) => system.startsWith(`${platform}-`))
     .map((build) => ({
       ...component({ name: build.package, version: build.version, licence: 'Apache-2.0' }),
-      purl: npmAddress(build.package, build.version),
+      purl: packageUrl(build.package, build.version),
       hashes: [{ alg: 'SHA-256', content: build.sha256 }],
       components: insideUws.map(component),
     }));
   return [
     ...linked,
     component(cxxLibrary),
-    { ...runtime, purl: npmAddress('onnxruntime-node', version) },
+    { ...runtime, purl: packageUrl('onnxruntime-node', version) },
     ...uws,
   ];
 }
@@ -70,10 +70,10 @@ function pageParts() {
   const { package: name, version } = apiReference;
   const parts = referenceParts().map((part) => ({
     ...component(part),
-    purl: npmAddress(part.name, part.version),
+    purl: packageUrl(part.name, part.version),
   }));
   const script = component({ name, version, licence: 'MIT', copyright: 'Scalar' });
-  return [{ ...script, purl: npmAddress(name, version), components: parts }];
+  return [{ ...script, purl: packageUrl(name, version), components: parts }];
 }
 
 /** Models and numbers of a pack, as they are shipped. */
@@ -85,7 +85,7 @@ function filesOf(pack) {
     type: file.endsWith('.onnx') ? 'machine-learning-model' : 'data',
     hashes: [{ alg: 'SHA-256', content: sha256 }],
     ...(from !== undefined && {
-      properties: [{ name: 'source', value: `${npmAddress(source.package, source.version)} ${from}` }],
+      properties: [{ name: 'source', value: `${packageUrl(source.package, source.version)} ${from}` }],
     }),
   }));
 }
@@ -98,7 +98,7 @@ const component = ({ name, version, licence, copyright }) => ({
   licenses: [{ expression: licence }],
 });
 
-const npmAddress = (name, version) => `pkg:npm/${name.replace('@', '%40')}@${version}`;
+const packageUrl = (name, version) => `pkg:npm/${name.replace('@', '%40')}@${version}`;
 
 /**
  * Returns the npm packages that the program needs at run time, by package-lock.json: the folder under

@@ -109,7 +109,7 @@ export class KeyStore {
       if (this.#closed) return;
       this.stale = reason !== undefined;
       if (reason !== undefined && reason !== reported) {
-        this.#log.warn({ reason }, 'the key file was not taken over; the keys before it stay in force');
+        this.#log.warn({ reason }, 'failed to reload the key file; using the previous keys');
       }
       reported = reason;
     }
@@ -125,7 +125,7 @@ export class KeyStore {
       return error instanceof UnusableFile ? error.reason : 'cannot be read';
     }
     // A file without a usable key also takes effect, so that the last key can be revoked.
-    if (this.size === 0) this.#log.warn({ keys: 0 }, 'the key file was reloaded; no usable key is left');
+    if (this.size === 0) this.#log.warn({ keys: 0 }, 'the key file was reloaded and has no valid key');
     else this.#log.info({ keys: this.size }, 'the key file was reloaded');
     return undefined;
   }

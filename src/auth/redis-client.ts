@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { Redis } from 'ioredis';
-import type { RedisAddress } from '../config/redis-url.ts';
+import type { RedisUrl } from '../config/redis-url.ts';
 import type { BucketDecision, Quota } from './limiter.ts';
 
 /**
@@ -92,8 +92,8 @@ export class RedisClient {
    * Connects, logs in, and runs the script on a test bucket, because Redis may be loading, read-only or full,
    * or the user may lack rights. Rejects with a one-line Error without a password.
    */
-  static async open(address: RedisAddress, limit_ms = connectLimit_ms): Promise<RedisClient> {
-    const { host, port, db, tls, username, password } = address;
+  static async open(redisUrl: RedisUrl, limit_ms = connectLimit_ms): Promise<RedisClient> {
+    const { host, port, db, tls, username, password } = redisUrl;
     // Imported here so that a server without a shared limiter does not load it.
     const { Redis } = await import('ioredis');
     const redis = new Redis({

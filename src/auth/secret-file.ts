@@ -61,7 +61,7 @@ export class SecretFile implements Secrets {
       this.#log.info({ secrets: secrets.length }, 'the challenge secrets were reloaded');
     } catch (error) {
       const reason = error instanceof UnusableFile ? error.reason : 'cannot be read';
-      this.#log.warn({ reason }, 'the challenge secrets were not reloaded; the earlier ones stay in force');
+      this.#log.warn({ reason }, 'failed to reload the challenge secrets; using the previous ones');
     }
   }
 }

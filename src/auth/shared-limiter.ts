@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { RedisAddress } from '../config/redis-url.ts';
+import type { RedisUrl } from '../config/redis-url.ts';
 import {
   type Admission,
   type BucketDecision,
@@ -11,7 +11,7 @@ import {
 import { connectLimit_ms, RedisClient, replyTimeout_ms } from './redis-client.ts';
 
 interface SharedLimiterOptions {
-  address: RedisAddress;
+  redisUrl: RedisUrl;
   /** Maximum number of callers that this process remembers. */
   capacity: number;
   /** Called when Redis decides again. */
@@ -141,7 +141,7 @@ export class SharedLimiter implements RateLimiter {
    */
   async #useConnection(again: boolean): Promise<{ reason: Error; life_ms: number }> {
     try {
-      const opening = RedisClient.open(this.#options.address, again ? replyTimeout_ms : connectLimit_ms);
+      const opening = RedisClient.open(this.#options.redisUrl, again ? replyTimeout_ms : connectLimit_ms);
       if (again) this.#reopening = opening;
       const client = await opening;
       const opened = performance.now();

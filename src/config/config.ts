@@ -2,7 +2,7 @@ import { readSettingsFile } from './file.ts';
 import { address, choice, integer, list, type Setting, text } from './kinds.ts';
 import { cpuLimit } from './machine.ts';
 import { renamedFaults, renamedSetting } from './old-names.ts';
-import { RedisAddress } from './redis-url.ts';
+import { RedisUrl } from './redis-url.ts';
 
 /**
  * The settings table: config.max_body_bytes is FACEMATCH_MAX_BODY_BYTES in the environment and in the file that FACEMATCH_CONFIG names.
@@ -187,13 +187,13 @@ export const settings = {
     'Number of proxies in front of the service whose X-Forwarded-For header is trusted',
   ),
   limiter: {
-    parse: (value) => (value === 'local' ? value : RedisAddress.parse(value)),
+    parse: (value) => (value === 'local' ? value : RedisUrl.parse(value)),
     expected: 'local, or redis://[[user]:password@]host[:port][/db], or rediss:// for TLS',
     fallback: () => 'local',
     description:
       'Where rate limits are counted: `local` (in this process) or the URL of a Redis that all replicas share',
     shown: String,
-  } as Setting<'local' | RedisAddress>,
+  } as Setting<'local' | RedisUrl>,
   challenge_steps: integer(
     1,
     4,

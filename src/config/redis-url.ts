@@ -5,7 +5,7 @@ const schemes: Readonly<Record<string, boolean>> = { 'redis:': false, 'rediss:':
  * Address of a Redis server and its credentials. The password is private: printing or serialising shows `***`
  * instead.
  */
-export class RedisAddress {
+export class RedisUrl {
   readonly host: string;
   readonly port: number;
   readonly db: number;
@@ -28,7 +28,7 @@ export class RedisAddress {
    * Parses `redis://[[user]:password@]host[:port][/db]`; `rediss://` for TLS. Returns undefined if `text`
    * does not have this form.
    */
-  static parse(text: string): RedisAddress | undefined {
+  static parse(text: string): RedisUrl | undefined {
     // URL would accept surrounding spaces and line breaks inside.
     if (/[\s\0]/.test(text) || !URL.canParse(text)) return undefined;
     const url = new URL(text);
@@ -43,7 +43,7 @@ export class RedisAddress {
       (url.username !== '' && url.password === '');
     if (tls === undefined || wrong) return undefined;
     try {
-      return new RedisAddress(url, tls);
+      return new RedisUrl(url, tls);
     } catch {
       return undefined;
     }

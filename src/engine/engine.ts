@@ -14,9 +14,9 @@ import { hashed_bytes, StuckImages, sha256 } from './stuck-images.ts';
 
 /** Texts of a JobFault for the log. */
 const jobFaults = {
-  failed: 'a worker failed at these images',
-  overdue: 'these images were not done at the deadline',
-  stuck: 'a worker is stuck at these images, which are rejected from now on',
+  failed: 'worker failed to analyse images',
+  overdue: 'deadline exceeded while analysing images',
+  stuck: 'worker stuck in a native call; its images are rejected from now on',
 };
 
 /** Queue settings and metrics count matches of two images; the queue itself counts images. */
@@ -132,7 +132,8 @@ export class Engine<J extends Jobs> {
       program: this.#program,
       onUp: (slot) => this.#queue.workerUp(slot),
       onDown: (slot) => this.#queue.workerDown(slot),
-      onWorkerError: ({ message }) => this.#logger.error({ fault: message }, 'a worker died; it is replaced'),
+      onWorkerError: ({ message }) =>
+        this.#logger.error({ error: message }, 'worker exited unexpectedly; starting a replacement'),
     });
   }
 
@@ -264,10 +265,10 @@ export class Engine<J extends Jobs> {
     if (reason instanceof Problem) return;
     const photos = jobs.flatMap(({ image }) => image ?? []);
     const images = photos.map(noteOf);
-    const fault = reason === undefined ? undefined : String(reason);
+    const error = reason === undefined ? undefined : String(reason);
     // The log line of the request reports an error only if the response comes after it.
     if (kind === 'overdue') this.#logger.warn({ request_id, images }, jobFaults[kind]);
-    else this.#logger.error({ request_id, images, fault }, jobFaults[kind]);
+    else this.#logger.error({ request_id, images, error }, jobFaults[kind]);
     if (kind !== 'stuck') return;
     for (const photo of photos) this.#stuckImages.add(photo);
     // The CPU time of a job that has not ended is unknown.

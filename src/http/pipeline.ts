@@ -24,7 +24,7 @@ export class Pipeline {
   unanswered = 0;
   /** In-flight requests, including those whose body is still arriving after the response. */
   #open = 0;
-  #lastHead_ms = Number.NEGATIVE_INFINITY;
+  #lastRequest_ms = Number.NEGATIVE_INFINITY;
 
   constructor(services: Services) {
     this.#services = services;
@@ -35,7 +35,7 @@ export class Pipeline {
   /** Milliseconds without a request; 0 while one is in flight or its body is still arriving. */
   get quiet_ms(): number {
     const isBusy = this.unanswered > 0 || this.#open > 0;
-    return isBusy ? 0 : performance.now() - this.#lastHead_ms;
+    return isBusy ? 0 : performance.now() - this.#lastRequest_ms;
   }
 
   /** Responds to a request, logs and counts it once. Never throws. */
@@ -45,7 +45,7 @@ export class Pipeline {
     exchange.onOver(() => {
       this.#open -= 1;
     });
-    this.#lastHead_ms = exchange.started;
+    this.#lastRequest_ms = exchange.started;
     const context = new Context(exchange, this.#services);
     try {
       const reply = this.#admit(context);
@@ -150,7 +150,7 @@ export class Pipeline {
       request_bytes: exchange.received,
       duration_ms: performance.now() - exchange.started,
       timings_ms: context.timings_ms,
-      fault: fault === undefined ? undefined : faultOf(fault),
+      error: fault === undefined ? undefined : faultOf(fault),
       tally: {
         key_name: quota?.key?.name,
         images: context.images,
@@ -235,7 +235,7 @@ function readBody<Sent, R extends { body(type: string | undefined): Body<Sent> }
   const { headers, content_length } = exchange.request;
   const type = headers.get('content-type');
   const body = route.body(type);
-  checkHead(context, body);
+  checkBeforeBody(context, body);
   const { isWhole, read } = body.reader(type ?? '');
   context.upload ??= services.uploads.open(owner, content_length, body.limit_bytes);
   exchange.onOver(services.engine.arrived(owner));
@@ -251,7 +251,7 @@ function readBody<Sent, R extends { body(type: string | undefined): Body<Sent> }
 }
 
 /** Checks in the contract's order, so that no body is uploaded that cannot be processed. Throws a Problem. */
-function checkHead({ services, exchange, owner }: Context, body: Body<unknown>): void {
+function checkBeforeBody({ services, exchange, owner }: Context, body: Body<unknown>): void {
   const { limit_bytes, malformed, smaller } = body;
   if (services.readiness.stage !== 'ready') throw new Problem('not_ready');
   if (services.engine.isFull(owner)) throw new Problem('overloaded');

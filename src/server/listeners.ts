@@ -51,12 +51,13 @@ export function openTransport({ http, keep_alive_s }: Config, { logger }: Log): 
   const transport = chooseTransport(http);
   const { name, reason } = transport;
   if (reason !== undefined) {
-    if (name === 'uws') logger.warn({ reason }, 'FACEMATCH_UWS is not used');
-    else logger.warn({ reason }, 'HTTP is served by node:http, because no µWebSockets.js loads');
+    if (name === 'uws')
+      logger.warn({ reason }, 'failed to load µWebSockets.js from FACEMATCH_UWS; using another build');
+    else logger.warn({ reason }, 'failed to load µWebSockets.js; using node:http');
   }
   if (name === 'uws' && keep_alive_s !== uwsKeepAlive_s) {
     throw new Error(
-      `FACEMATCH_KEEP_ALIVE_S: µWebSockets.js keeps connections for ${uwsKeepAlive_s} s and cannot be told otherwise. ` +
+      `FACEMATCH_KEEP_ALIVE_S: µWebSockets.js has a fixed keep-alive timeout of ${uwsKeepAlive_s} s. ` +
         'Unset it, or set FACEMATCH_HTTP=node.',
     );
   }
@@ -96,8 +97,8 @@ export function openConnections(
   if (fitting < 1) throw new Error(`The limit of open files leaves no room for connections; ${moreFiles}`);
   if (fitting < fewConnections) {
     logger.warn(
-      { connections: fitting },
-      `the limit of open files leaves room for few connections; ${moreFiles}`,
+      { max_connections: fitting },
+      `the limit of open files allows only few connections; ${moreFiles}`,
     );
   }
   return { front: new Connections(fitting), admin: new Connections(adminConnections) };
@@ -121,7 +122,7 @@ const optionsOf = ({ config, unread }: Services, { logger }: Log) => ({
     unread,
   },
   keep_alive_ms: config.keep_alive_s * 1000,
-  onFault: (error: unknown) => logger.error({ fault: String(error) }, 'unexpected error in HTTP handler'),
+  onFault: (error: unknown) => logger.error({ error: String(error) }, 'unexpected error in HTTP handler'),
 });
 
 export async function openFront(

@@ -32,8 +32,8 @@ import {
 
 export interface Server {
   /** http://HOST:PORT with the actual port. */
-  readonly address: string;
-  readonly adminAddress: string;
+  readonly url: string;
+  readonly adminUrl: string;
   /**
    * Resolves to true when requests are served, false when a shutdown came first. Rejects with a message for
    * people.
@@ -84,14 +84,14 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
   opened.push(admin);
   // Closed after the listeners, because it records their last requests.
   if (audit !== undefined) opened.push(audit);
-  const addresses = { address: front.url, admin_address: admin.url };
+  const urls = { url: front.url, admin_url: admin.url };
   const { name: http, uws } = transport;
   const { pack } = services.model;
-  log.logger.info({ ...addresses, http, uws, workers: config.workers, pack }, 'starting');
+  log.logger.info({ ...urls, http, uws, workers: config.workers, pack }, 'starting');
   const ready = becomeReady(services, pack_directory, log);
   return {
-    address: front.url,
-    adminAddress: admin.url,
+    url: front.url,
+    adminUrl: admin.url,
     ready,
     audit,
     close: () => shutDown(services, pipeline, front, opened, ready, log),
@@ -108,7 +108,10 @@ function openServices(
 ): Services {
   const model = { pack: manifest.name, version: manifest.version };
   if (manifest.calibration === undefined) {
-    log.logger.warn({ pack: model.pack }, 'the pack is not calibrated: no answer passes 40 percent');
+    log.logger.warn(
+      { pack: model.pack },
+      'the model pack is not calibrated; confidence_percent is capped at 40',
+    );
   }
   const keys = new KeyStore(config.keys_file, log.logger);
   opened.push(keys);
@@ -175,17 +178,17 @@ function openTelemetry(
  * undefined if limits are local.
  */
 function openLimiter(
-  { limiter: address }: Config,
+  { limiter: redisUrl }: Config,
   { logger }: Log,
   { metrics }: Telemetry,
 ): SharedLimiter | undefined {
-  if (address === 'local') return undefined;
-  const redis = String(address);
+  if (redisUrl === 'local') return undefined;
+  const redis = String(redisUrl);
   return new SharedLimiter({
-    address,
+    redisUrl,
     capacity: maxBuckets,
-    onUp: () => logger.info({ redis }, 'rate limits are shared'),
-    onDown: (reason) => logger.warn({ redis, reason }, 'rate limits are local: Redis is not reachable'),
+    onUp: () => logger.info({ redis }, 'connected to Redis; rate limits are shared'),
+    onDown: (reason) => logger.warn({ redis, reason }, 'Redis is not reachable; rate limits are local'),
     onFallback: () => metrics.meters.limiter_fallbacks_total.inc(),
     onDecision: (seconds) => metrics.meters.limiter_duration_seconds.observe(seconds),
   });
@@ -260,7 +263,7 @@ async function shutDown(
     ready.then(() => engine.close()).catch(() => {}),
   );
   await Promise.all(closing);
-  if (!ended) logger.warn('a worker did not end in time');
+  if (!ended) logger.warn('worker did not exit in time');
   // The last line, because the final counts are lost: no scrape follows.
   const audit_lines_lost = telemetry.audit?.lines.dropped;
   logger[audit_lines_lost ? 'error' : 'info']({ requests_cut: cut, audit_lines_lost }, 'stopped');

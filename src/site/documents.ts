@@ -19,7 +19,7 @@ type DocumentId = 'openapi' | 'docs' | 'demo';
  */
 export function documents(config: Config) {
   const made = new Map<string, StaticDocument | Promise<StaticDocument>>();
-  const files = filesByAddress();
+  const files = filesByPath();
   return (id: string, query = ''): StaticDocument | Promise<StaticDocument> => {
     const file = files.get(`${id}?${query}`);
     const key = file ?? id;
@@ -38,7 +38,7 @@ export function documents(config: Config) {
 }
 
 /** Documents by the endpoint's id and the query. */
-function filesByAddress(): Map<string, string> {
+function filesByPath(): Map<string, string> {
   const photos = samples.map((file, i) => [`demo?sample=${i + 1}`, file] as const);
   const parts = scriptParts().map(([query, file]) => [`docs?${query}`, file] as const);
   return new Map([...photos.filter(([, file]) => existsSync(file)), ...parts]);

@@ -32,7 +32,7 @@ export class AuditLog {
       this.lines = new LineWriter({
         dest: path,
         mode: 0o600,
-        onError: ({ message }) => logger.error({ fault: message }, 'the audit log cannot be written'),
+        onError: ({ message }) => logger.error({ error: message }, 'failed to write the audit log'),
         onDropped: (dropped) =>
           logger.error({ dropped }, 'audit log lines were dropped: the disk was full or too slow'),
       });

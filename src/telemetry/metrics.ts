@@ -23,7 +23,7 @@ export interface RequestRecord {
   duration_ms: number;
   timings_ms: Readonly<Record<string, number>>;
   /** An internal error of the server; it goes only to the log. */
-  fault: string | undefined;
+  error: string | undefined;
   tally: Tally;
 }
 

@@ -42,11 +42,11 @@ export class Telemetry {
       // pino omits members that are undefined.
       const duration_ms = Math.round(record.duration_ms * 10) / 10;
       const line = { ...record, duration_ms, tally: undefined };
-      if (record.fault === undefined) this.#log.logger.info(line, 'request');
+      if (record.error === undefined) this.#log.logger.info(line, 'request');
       else this.#log.logger.error(line, 'request');
     } catch (error) {
       this.#log.logger.error(
-        { request_id: record.request_id, fault: String(error) },
+        { request_id: record.request_id, error: String(error) },
         'failed to record request metrics',
       );
     }

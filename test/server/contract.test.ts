@@ -164,15 +164,15 @@ const errors: Record<ErrorCode, Row> = {
   },
   endpoint_disabled: { when: 'the endpoint is switched off', at: ['GET', '/API/v1.0/docs'] },
   method_not_allowed: { when: 'it is another', at: ['GET', paths.match], headers: { allow: 'POST' } },
-  upload_timeout: { when: 'no body arrives in time', ask: () => server.sendRaw(server.lengthHead(1000)) },
+  upload_timeout: { when: 'no body arrives in time', ask: () => server.sendRaw(server.lengthHeaders(1000)) },
   expectation_failed: {
     when: 'the client expects what is not known',
     // fetch rejects this header, so it is sent by a raw socket.
-    ask: () => server.sendRaw(server.head({ expect: 'wings' })),
+    ask: () => server.sendRaw(server.requestHeaders({ expect: 'wings' })),
   },
   body_too_large: {
     when: 'the declared length is beyond 20 MiB',
-    ask: () => server.sendRaw(server.lengthHead(20 * 1024 * 1024 + 1)),
+    ask: () => server.sendRaw(server.lengthHeaders(20 * 1024 * 1024 + 1)),
     members: { limit_bytes: 20 * 1024 * 1024 },
   },
   image_too_large: {
@@ -301,7 +301,7 @@ const errors: Record<ErrorCode, Row> = {
       await ending.metricBecomes('facematch_connections', 2);
       ending.child.kill('SIGTERM');
       await ending.line(ending.stderr, /shutting down/);
-      kept.write(ending.getHead());
+      kept.write(ending.getRequest());
       const response = await kept.response();
       ending.gate.open();
       await running;

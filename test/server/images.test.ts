@@ -21,7 +21,7 @@ const faceless = await blank(400, 300, 'png');
 const env = { FACEMATCH_ENDPOINTS: 'match,match_advanced,match_many,detect,embed' };
 const server = await TestServer.forFile({ env }, home);
 
-const ask = (endpoint: 'detect' | 'embed', fields: Fields): Promise<TestResponse> =>
+const send = (endpoint: 'detect' | 'embed', fields: Fields): Promise<TestResponse> =>
   server.match(fields, { path: paths[endpoint] });
 const vector = (base64: string) => {
   const bytes = Buffer.from(base64, 'base64');
@@ -30,7 +30,7 @@ const vector = (base64: string) => {
 
 describe('detect', () => {
   test('returns the faces like a match of the same image, their quality components, and its own times', async () => {
-    const { status, body, headers } = await ask('detect', { image: samples.one });
+    const { status, body, headers } = await send('detect', { image: samples.one });
     const matched = await server.match({ image1: samples.one, image2: samples.one });
     const { faces } = matched.body.image1;
     expect(status).toBe(200);
@@ -48,14 +48,14 @@ describe('detect', () => {
   });
 
   test('finds no face in an image that has none', async () => {
-    const { status, body } = await ask('detect', { image: faceless });
+    const { status, body } = await send('detect', { image: faceless });
     expect([status, body.image.faces]).toEqual([200, []]);
   });
 });
 
 describe('embed', () => {
   test.each<AccuracyMode>(['fast', 'balance'])('gives each face its unit vector, mode %s', async (mode) => {
-    const { status, body } = await ask('embed', { image: samples.one, accuracy_mode: mode });
+    const { status, body } = await send('embed', { image: samples.one, accuracy_mode: mode });
     expect(status).toBe(200);
     const form = { dimensions: 512, encoding: 'float32-le-base64', normalised: true };
     expect(body.embedding).toEqual({ ...body.model, accuracy_mode: mode, ...form });
@@ -70,23 +70,23 @@ describe('embed', () => {
   });
 
   test('returns the embedding of the requested face only, and the faces of detect', async () => {
-    const { body } = await ask('embed', { image: samples.one, face_index: '1' });
+    const { body } = await send('embed', { image: samples.one, face_index: '1' });
     expect(body.image.faces.map((face: Json) => 'embedding' in face)).toEqual([false, true, false]);
-    const detected = await ask('detect', { image: samples.one });
+    const detected = await send('detect', { image: samples.one });
     const faces = body.image.faces.map((face: Json) => without(face, 'embedding'));
     expect(faces).toEqual(detected.body.image.faces);
-    const beyond = await ask('embed', { image: samples.one, face_index: '3' });
+    const beyond = await send('embed', { image: samples.one, face_index: '3' });
     expectProblem(beyond, 'face_index_out_of_range', { faces_found: 3 });
   });
 
   test('rejects an image without a face', async () => {
     const errors = [{ field: 'image', code: 'no_face_found' }];
-    expectProblem(await ask('embed', { image: faceless }), 'no_face_found', { errors });
+    expectProblem(await send('embed', { image: faceless }), 'no_face_found', { errors });
   });
 
   test('warns about requested faces of low quality', async () => {
     const image = await sharp(samples.one).resize(200).png().toBuffer();
-    const { body } = await ask('embed', { image, face_index: '0', min_det_score: '0.3' });
+    const { body } = await send('embed', { image, face_index: '0', min_det_score: '0.3' });
     const of = (face_index: number) => body.image.faces[face_index].quality.face_pixels;
     const details = body.warnings.map(({ reason, detail }: Json) => (reason === 'small' ? detail : ''));
     expect(details.filter(Boolean)).toEqual([expect.stringContaining(`face_pixels is ${of(0)};`)]);
@@ -94,7 +94,7 @@ describe('embed', () => {
 });
 
 describe('many', () => {
-  const ask = (fields: Fields, key = server.key): Promise<TestResponse> =>
+  const send = (fields: Fields, key = server.key): Promise<TestResponse> =>
     server.match({ image1: samples.one, ...fields }, { path: paths.many, key });
 
   test.each<Fields>([
@@ -102,7 +102,7 @@ describe('many', () => {
     { accuracy_mode: 'fast', threshold_percent: '95', image1_face_index: '1', auto_pair_best: 'false' },
   ])('compares each target as in a separate request, with %j', async (choice) => {
     const targets = [samples.three, samples.two];
-    const { status, body, headers } = await ask({ image2: targets, ...choice });
+    const { status, body, headers } = await send({ image2: targets, ...choice });
     expect(status).toBe(200);
     for (const [index, image2] of targets.entries()) {
       const alone = await server.match({ image1: samples.one, image2, ...choice }, { path: paths.advanced });
@@ -132,11 +132,11 @@ describe('many', () => {
       { code: 'face_index_out_of_range', field: 'image1', faces_found: 3 },
     ],
   ])('rejects %s', async (_what, fields, status, body) => {
-    expect(await ask(fields)).toMatchObject({ status, body });
+    expect(await send(fields)).toMatchObject({ status, body });
   });
 
   test('warns about multiple comparisons if several targets match', async () => {
-    const { body } = await ask({ image2: [samples.three, samples.one], image2_face_index: '0' });
+    const { body } = await send({ image2: [samples.three, samples.one], image2_face_index: '0' });
     expect(body.matches).toBe(2);
     expect(body.warnings).toEqual([
       expect.objectContaining({ code: 'unknown_field', field: 'image2_face_index' }),
@@ -148,9 +148,9 @@ describe('many', () => {
   test('takes a token for each target, and rejects more than the key can ever pay as too many', async () => {
     const left = ({ headers }: TestResponse) => Number(/r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]);
     const image2 = [faceless, faceless, faceless];
-    const first = await ask({ image2 }, keys.five);
+    const first = await send({ image2 }, keys.five);
     expect([first.status, left(first)]).toEqual([200, 2]);
-    const second = await ask({ image2 }, keys.five);
+    const second = await send({ image2 }, keys.five);
     expect([second.status, left(second)]).toEqual([429, 1]);
     // Three tokens are needed from one at most, not the two that were still to be paid.
     const wait = second.headers.get('retry-after');
@@ -158,7 +158,7 @@ describe('many', () => {
     expect(second.body.detail).toMatch(
       new RegExp(`^This request costs 3 of the key's tokens.*; wait ${wait} s, then`),
     );
-    const dear = await ask({ image2 }, keys.two);
+    const dear = await send({ image2 }, keys.two);
     expect([dear.status, dear.body.code, dear.body.limit]).toEqual([400, 'too_many_images', 2]);
     // The first token is taken before the images are counted, and no other.
     expect(left(dear)).toBe(1);

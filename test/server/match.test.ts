@@ -92,7 +92,7 @@ test('returns the basic response from the advanced endpoint without options', as
 });
 
 test("returns the response through the package's client", async () => {
-  const client = new FacematchClient({ url: server.address, key: server.key });
+  const client = new FacematchClient({ url: server.origin, key: server.key });
   const response = await client.match(samples.one, samples.three);
   expect(lasting(response)).toEqual(lasting((await server.match(twoPhotos())).body));
 });
@@ -147,7 +147,7 @@ describe('telemetry', () => {
   });
 
   test('writes one line to standard output', () => {
-    expect(server.stdout).toEqual([`facematch listens on ${server.address} (admin ${server.adminAddress})`]);
+    expect(server.stdout).toEqual([`facematch listens on ${server.origin} (admin ${server.adminOrigin})`]);
   });
 });
 

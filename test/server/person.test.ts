@@ -29,14 +29,14 @@ const [one, two, mirrored, dim, other] = await Promise.all([
 ]);
 const faceless = await blank(400, 300, 'png');
 
-const ask = (fields: Fields, key = keys.all): Promise<TestResponse> =>
+const send = (fields: Fields, key = keys.all): Promise<TestResponse> =>
   server.match(fields, { path: paths.person, key });
 const verdict = ['match', 'confidence_percent', 'similarity', 'false_match_rate', 'extrapolated'];
 const members = (body: Json, field: string, member: string) =>
   body[field].map((photo: Json) => photo[member]);
 
 test('compares one photo of each like the advanced endpoint for the largest faces', async () => {
-  const { status, body } = await ask({ image1: one, image2: samples.three });
+  const { status, body } = await send({ image1: one, image2: samples.three });
   const fields = { image1: one, image2: samples.three, auto_pair_best: 'false' };
   const alone = await server.match(fields, { path: paths.advanced, key: keys.all });
   expect(status).toBe(200);
@@ -50,7 +50,7 @@ test('compares one photo of each like the advanced endpoint for the largest face
 
 test('averages the photos of a side, in any order, as a form and as JSON', async () => {
   const sides = { image1: [one, mirrored], image2: [two, dim] };
-  const { body } = await ask(sides);
+  const { body } = await send(sides);
   const embeddings = await Promise.all([one, mirrored, two, dim].map(embeddingOf));
   const vectors = embeddings.map(({ vector }) => vector);
   const means = [meanOf(vectors.slice(0, 2)), meanOf(vectors.slice(2))] as const;
@@ -60,7 +60,7 @@ test('averages the photos of a side, in any order, as a form and as JSON', async
   expect(body.confidence_percent).toBeLessThanOrEqual(compared.confidence_percent);
   expect(body.photos_compared).toEqual({ image1: 2, image2: 2 });
   expect(Math.min(...members(body, 'image1', 'agreement_percent'))).toBeGreaterThan(70);
-  const reversed = await ask({ image1: [mirrored, one], image2: [dim, two] });
+  const reversed = await send({ image1: [mirrored, one], image2: [dim, two] });
   expect(reversed.body.confidence_percent).toBe(body.confidence_percent);
   const base64 = (images: Buffer[]) => images.map((image) => image.toString('base64'));
   const json = { image1: base64(sides.image1), image2: base64(sides.image2) };
@@ -70,13 +70,13 @@ test('averages the photos of a side, in any order, as a form and as JSON', async
 
 test('rejects a photo of another person with its agreement, or warns if the client allows it', async () => {
   const fields = { image1: one, image2: [two, dim, other] };
-  const { status, body } = await ask(fields);
+  const { status, body } = await send(fields);
   expect([status, body.code, body.errors]).toEqual([
     422,
     'photos_disagree',
     [{ field: 'image2', index: 2, agreement_percent: expect.any(Number) }],
   ]);
-  const let_pass = await ask({ ...fields, min_agreement_percent: '0' });
+  const let_pass = await send({ ...fields, min_agreement_percent: '0' });
   expect(let_pass.status).toBe(200);
   expect(members(let_pass.body, 'image2', 'agreement_percent')[2]).toBe(body.errors[0].agreement_percent);
   expect(let_pass.body.warnings).toContainEqual(
@@ -98,25 +98,25 @@ test.each<[string, Fields, number, Json]>([
     { errors: [{ field: 'image1', code: 'unsupported_image_format', index: 1, detected: 'text' }] },
   ],
 ])('rejects the request for %s', async (_what, fields, status, body) => {
-  expect(await ask(fields)).toMatchObject({ status, body });
+  expect(await send(fields)).toMatchObject({ status, body });
 });
 
 test('accepts the maximum number of photos, at a token each beyond the second', async () => {
-  const { status } = await ask({ image1: Array(4).fill(one), image2: Array(16).fill(two) });
+  const { status } = await send({ image1: Array(4).fill(one), image2: Array(16).fill(two) });
   expect(status).toBe(200);
   const responses = [
-    await ask({ image1: one, image2: [two, dim, two] }, keys.four),
-    await ask({ image1: one, image2: two }, keys.four),
+    await send({ image1: one, image2: [two, dim, two] }, keys.four),
+    await send({ image1: one, image2: two }, keys.four),
   ];
   expect(responses.map(({ status }) => status)).toEqual([200, 200]);
-  expect((await ask({ image1: one, image2: two }, keys.four)).status).toBe(429);
+  expect((await send({ image1: one, image2: two }, keys.four)).status).toBe(429);
 });
 
 test('tells a key that cannot pay for that many photos how many it can send', async () => {
-  const beyond = await ask({ image1: [one, mirrored], image2: [two, dim, two, dim] }, keys.five);
+  const beyond = await send({ image1: [one, mirrored], image2: [two, dim, two, dim] }, keys.five);
   const detail = expect.stringMatching(/at most 5 photos/);
   expect(beyond).toMatchObject({ status: 400, body: { code: 'too_many_images', limit: 5, detail } });
-  expect((await ask({ image1: [one, mirrored], image2: [two, dim, two] }, keys.five)).status).toBe(200);
+  expect((await send({ image1: [one, mirrored], image2: [two, dim, two] }, keys.five)).status).toBe(200);
 });
 
 test.each([
@@ -124,7 +124,9 @@ test.each([
   [{ 'content-type': 'application/json', 'content-length': '90670000' }, (80 / 3) * 1024 ** 2 + 64 * 1024],
 ])('rejects seventeen photos of 4 MB before they are sent, with advice: %j', async (headers, limit) => {
   const line = `POST ${paths.person} HTTP/1.1`;
-  const { status, body } = await server.sendRaw(server.head({ ...headers, 'x-api-key': keys.all }, line));
+  const { status, body } = await server.sendRaw(
+    server.requestHeaders({ ...headers, 'x-api-key': keys.all }, line),
+  );
   expect([status, body.code, body.limit_bytes]).toEqual([413, 'body_too_large', Math.ceil(limit)]);
   expect(body.detail).toContain('FACEMATCH_MAX_BODY_BYTES');
 });
@@ -132,8 +134,8 @@ test.each([
 test('warns about a person behind a larger face', async () => {
   // The other one is in the third sample photo, but not in front.
   const image2 = [other, await png(otherPerson.clone().flop()), samples.three];
-  const rejected = await ask({ image1: other, image2 });
-  const { body } = await ask({ image1: other, image2, min_agreement_percent: '0' });
+  const rejected = await send({ image1: other, image2 });
+  const { body } = await send({ image1: other, image2, min_agreement_percent: '0' });
   const [warning] = body.warnings.filter(({ code }: Json) => code === 'not_the_largest_face');
   expect(warning).toMatchObject({ field: 'image2', index: 2, face_index: expect.any(Number) });
   const fields = { image1: other, image2: samples.three };
@@ -159,9 +161,9 @@ test('compares embeddings of several photos like the photos, in lists of minimum
     { id: 'sixteen', embeddings: sixteen },
   ];
   const embeddingsBody = { ...of, embeddings: [a, b], candidates, searched: 1 };
-  const { status, body } = await askEmbeddings(embeddingsBody);
+  const { status, body } = await sendEmbeddings(embeddingsBody);
   expect(status).toBe(200);
-  const person = await ask({ image1: [one, mirrored], image2: [two, dim] });
+  const person = await send({ image1: [one, mirrored], image2: [two, dim] });
   expect(body.agreement_percents).toEqual(members(person.body, 'image1', 'agreement_percent'));
   const byId = Object.fromEntries(body.results.map(({ id, ...result }: Json) => [id, result]));
   expect(byId.again).toEqual({
@@ -172,7 +174,7 @@ test('compares embeddings of several photos like the photos, in lists of minimum
   expect(byId.sixteen.agreement_percents).toHaveLength(16);
   // Non-mated similarity increases with more photos, so the same similarity is worth less.
   const last = { candidates: candidates.slice(3), searched: 1e6 };
-  const { body: among } = await askEmbeddings({ ...embeddingsBody, ...last });
+  const { body: among } = await sendEmbeddings({ ...embeddingsBody, ...last });
   expect(among.results.map(({ id }: Json) => id)).toEqual(['one', 'sixteen']);
   expect(among.results[1].confidence_percent).toBeLessThan(among.results[0].confidence_percent);
   expect(body.matches).toBe(3);
@@ -188,14 +190,14 @@ test('compares embeddings of several photos like the photos, in lists of minimum
     },
   });
   // A result beyond `limit` does not count as a candidate with a problem.
-  const best = await askEmbeddings({ ...embeddingsBody, limit: 1 });
+  const best = await sendEmbeddings({ ...embeddingsBody, limit: 1 });
   expect(best.body.results.map(({ id }: Json) => id)).toEqual([body.results[0].id, 'both']);
   const { agreement_percent: _, ...place } = disagreement;
-  const let_pass = await askEmbeddings({ ...embeddingsBody, min_agreement_percent: 0 });
+  const let_pass = await sendEmbeddings({ ...embeddingsBody, min_agreement_percent: 0 });
   expect(let_pass.body.results.every((result: Json) => 'match' in result)).toBe(true);
   expect(let_pass.body.warnings).toEqual([expect.objectContaining({ code: 'photos_disagree', ...place })]);
 
-  const rejected = await askEmbeddings({ ...embeddingsBody, embeddings: [a, b, e] });
+  const rejected = await sendEmbeddings({ ...embeddingsBody, embeddings: [a, b, e] });
   expect(rejected).toMatchObject({ status: 422, body: { code: 'photos_disagree' } });
   expect(rejected.body.errors).toEqual([{ ...disagreement, field: '/embeddings' }]);
 });
@@ -224,9 +226,9 @@ function meanOf(vectors: Float32Array[]): Float32Array {
 async function compareEmbeddings(of: Json, a: Float32Array, b: Float32Array): Promise<Json> {
   const text = (vector: Float32Array) => Buffer.from(vector.buffer).toString('base64');
   const candidates = [{ id: 'b', embedding: text(b) }];
-  return (await askEmbeddings({ ...of, embedding: text(a), candidates })).body.results[0];
+  return (await sendEmbeddings({ ...of, embedding: text(a), candidates })).body.results[0];
 }
 
-function askEmbeddings(embeddingsBody: Json): Promise<TestResponse> {
+function sendEmbeddings(embeddingsBody: Json): Promise<TestResponse> {
   return server.postJson(paths.embeddings, embeddingsBody, keys.all);
 }

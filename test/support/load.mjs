@@ -14,14 +14,14 @@ export function form(fields) {
   const parts = Object.entries(fields).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value]).flatMap((item) => {
       const file = typeof item === 'string' ? '' : `; filename="${name}.bin"`;
-      const head = `--${boundary}\r\nContent-Disposition: form-data; name="${name}"${file}\r\n\r\n`;
-      return [Buffer.from(head), Buffer.from(item), Buffer.from('\r\n')];
+      const headerText = `--${boundary}\r\nContent-Disposition: form-data; name="${name}"${file}\r\n\r\n`;
+      return [Buffer.from(headerText), Buffer.from(item), Buffer.from('\r\n')];
     }),
   );
   return Buffer.concat([...parts, Buffer.from(`--${boundary}--\r\n`)]);
 }
 
-const header = (head, name) => new RegExp(`\\r\\n${name}: *([^\\r]*)`, 'i').exec(head)?.[1];
+const header = (headerText, name) => new RegExp(`\\r\\n${name}: *([^\\r]*)`, 'i').exec(headerText)?.[1];
 
 /**
  * Parses the complete responses in the bytes of a connection: { status, head, request_id, closes, json, body,
@@ -31,21 +31,21 @@ const header = (head, name) => new RegExp(`\\r\\n${name}: *([^\\r]*)`, 'i').exec
 export function parseResponses(bytes, isHead = false) {
   const responses = [];
   for (let at = 0; ; ) {
-    const headEnd = bytes.indexOf('\r\n\r\n', at);
-    if (headEnd === -1) return responses;
-    const head = bytes.toString('latin1', at, headEnd);
-    const status = Number(head.slice(9, 12));
+    const headersEnd = bytes.indexOf('\r\n\r\n', at);
+    if (headersEnd === -1) return responses;
+    const headerText = bytes.toString('latin1', at, headersEnd);
+    const status = Number(headerText.slice(9, 12));
     const bodiless = isHead || status < 200 || status === 204;
-    const end = headEnd + 4 + (bodiless ? 0 : Number(header(head, 'content-length') ?? 0));
+    const end = headersEnd + 4 + (bodiless ? 0 : Number(header(headerText, 'content-length') ?? 0));
     if (end > bytes.length) return responses;
     if (status >= 200) {
       responses.push({
         status,
-        head,
-        request_id: header(head, 'x-request-id'),
-        closes: header(head, 'connection') === 'close',
-        json: /^application\/(problem\+)?json/.test(header(head, 'content-type') ?? ''),
-        body: bytes.subarray(headEnd + 4, end),
+        headerText,
+        request_id: header(headerText, 'x-request-id'),
+        closes: header(headerText, 'connection') === 'close',
+        json: /^application\/(problem\+)?json/.test(header(headerText, 'content-type') ?? ''),
+        body: bytes.subarray(headersEnd + 4, end),
         end,
       });
     }
@@ -70,11 +70,11 @@ class Line {
   }
 
   /** Resolves to the response, or to undefined if the connection ends before. */
-  send(head, body, request_id) {
+  send(headerText, body, request_id) {
     return new Promise((resolve) => {
       this.#current = { resolve, request_id };
       this.#socket.cork();
-      this.#socket.write(head, 'latin1');
+      this.#socket.write(headerText, 'latin1');
       this.#socket.write(body);
       this.#socket.uncork();
     });
@@ -134,7 +134,7 @@ export class Load {
     const { path, port, key, content_type } = this.#target;
     const request_id = randomUUID();
     const body = this.#bodies[this.sent++ % this.#bodies.length];
-    const head =
+    const headerText =
       `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-Api-Key: ${key}\r\n` +
       `X-Request-Id: ${request_id}\r\nContent-Type: ${content_type}\r\nContent-Length: ${body.length}\r\n\r\n`;
     let line = this.#idle.pop();
@@ -143,7 +143,7 @@ export class Load {
       this.stray += 1;
     });
     const start = performance.now();
-    const response = await line.send(head, body, request_id);
+    const response = await line.send(headerText, body, request_id);
     const at = performance.now();
     if (response === undefined) this.lost += 1;
     else {

@@ -171,13 +171,13 @@ export async function startServer({ env = {}, cores, limits } = {}) {
     .log()
     .split('\n')
     .find((line) => line.includes('"msg":"starting"'));
-  const { address, admin_address } = JSON.parse(starting);
+  const { url: origin, admin_url } = JSON.parse(starting);
   return {
     ...server,
     key,
-    address,
-    port: Number(new URL(address).port),
-    metric: async (series) => seriesValue(series, await (await fetch(`${admin_address}/metrics`)).text()),
+    origin,
+    port: Number(new URL(origin).port),
+    metric: async (series) => seriesValue(series, await (await fetch(`${admin_url}/metrics`)).text()),
   };
 }
 

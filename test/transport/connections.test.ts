@@ -23,21 +23,21 @@ test('closes connections beyond the limit of open files, and serves the others',
   await server.metricBecomes('facematch_connections_rejected_total', clients.length - connections);
   expect(await server.metric('facematch_connections')).toBe(connections);
   const kept = clients.find(({ socket }) => !socket.destroyed)!;
-  kept.write(server.getHead());
+  kept.write(server.getRequest());
   expect((await kept.response()).status).toBe(200);
 });
 
 test('closes an idle admin connection for a probe', async () => {
   const server = await TestServer.forTest();
-  const port = Number(new URL(server.adminAddress).port);
-  const head = 'GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n';
+  const port = Number(new URL(server.adminOrigin).port);
+  const requestHeaders = 'GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n';
   const idle = Array.from({ length: 40 }, () => new RawClient(port));
   onTestFinished(() => idle.forEach(({ socket }) => void socket.destroy()));
   // Every other one has sent a request and is kept alive.
-  for (const client of idle.filter((_item, at) => at % 2 === 0)) client.write(head);
+  for (const client of idle.filter((_item, at) => at % 2 === 0)) client.write(requestHeaders);
   for (const client of idle.slice(0, 8)) await client.closed;
   const late = idle.at(-1)!;
-  late.write(head);
+  late.write(requestHeaders);
   expect((await late.response()).body.status).toBe('ready');
   expect((await server.probe())[0]).toBe(200);
 });
@@ -50,10 +50,10 @@ testOnUws('that are idle end on µWS well before those kept for 20 s', async () 
     TestServer.forTest({ env: { FACEMATCH_HTTP: 'node', FACEMATCH_KEEP_ALIVE_S: '20' } }),
   ]);
   const [kept, active, begun, silent] = [patient, server, server, server].map(connect);
-  kept!.write(patient.getHead());
+  kept!.write(patient.getRequest());
   await kept!.response();
-  active!.write(server.getHead());
-  begun!.write(server.getHead().slice(0, 20));
+  active!.write(server.getRequest());
+  begun!.write(server.getRequest().slice(0, 20));
   const ends = [active!, begun!, silent!].map((client) => client.closed);
   const first = Promise.race([kept!.closed.then(() => 'kept'), Promise.all(ends).then(() => 'idle')]);
   expect(await first).toBe('idle');
@@ -65,7 +65,7 @@ test('completes pending uploads at shutdown, and rejects later requests without 
   const whole = server.photoRequest();
   uploading.write(whole.subarray(0, -1000));
   const kept = connect(server);
-  kept.write(server.getHead());
+  kept.write(server.getRequest());
   await kept.response();
   // Their connections are established, and nothing has arrived on them.
   const silent = Array.from({ length: 5 }, () => connect(server));
@@ -75,8 +75,8 @@ test('completes pending uploads at shutdown, and rejects later requests without 
   await server.line(server.stderr, /shutting down/);
 
   // Large enough to be still in transit when it is rejected.
-  const large = Buffer.concat([Buffer.from(server.lengthHead(8_000_000)), Buffer.alloc(8_000_000)]);
-  kept.write(server.getHead());
+  const large = Buffer.concat([Buffer.from(server.lengthHeaders(8_000_000)), Buffer.alloc(8_000_000)]);
+  kept.write(server.getRequest());
   for (const client of silent) client.write(large);
   const rejections = [
     (await kept.responses(2))[1]!,
@@ -96,16 +96,16 @@ describe('a body that does not arrive', async () => {
   const env = { FACEMATCH_UPLOAD_IDLE_TIMEOUT_S: '2', FACEMATCH_UPLOAD_TIMEOUT_MS: '600000' };
   const server = await TestServer.forFile({ env });
 
-  test.each<[what: string, head: string, bytes: Buffer, detail: RegExp]>([
-    ['in time', server.lengthHead(body.length), body.subarray(0, -10), /^10 of the \d+ bytes/],
-    ['completely', server.lengthHead(body.length + 10), body, /^The .* ended, .* 10 bytes more/],
-    ['to its last chunk', server.chunkedHead(), chunk(body), /^The .* ended, .* the last chunk/],
+  test.each<[what: string, requestHeaders: string, bytes: Buffer, detail: RegExp]>([
+    ['in time', server.lengthHeaders(body.length), body.subarray(0, -10), /^10 of the \d+ bytes/],
+    ['completely', server.lengthHeaders(body.length + 10), body, /^The .* ended, .* 10 bytes more/],
+    ['to its last chunk', server.chunkedHeaders(), chunk(body), /^The .* ended, .* the last chunk/],
   ])(
     'gets an explanation if it does not arrive %s, and dripping keeps no connection',
     { timeout: 120_000 },
-    async (_what, head, bytes, detail) => {
+    async (_what, requestHeaders, bytes, detail) => {
       const client = connect(server);
-      client.write(Buffer.concat([Buffer.from(head), bytes]));
+      client.write(Buffer.concat([Buffer.from(requestHeaders), bytes]));
       expectProblem(await client.response(), 'upload_timeout', { detail: expect.stringMatching(detail) });
       const drip = setInterval(() => client.write(lastChunk.slice(0, 1)), 50);
       await client.closed;
@@ -133,7 +133,7 @@ test.each([
   for (let round = 0; round < 100; round++) {
     const { socket } = connect(server);
     await once(socket, 'connect');
-    socket.write(server.getHead(path).repeat(count));
+    socket.write(server.getRequest(path).repeat(count));
     if (round % 2 === 0) await once(socket, 'data');
     socket.resetAndDestroy();
   }

@@ -17,7 +17,7 @@ type Statuses = Readonly<Record<typeof transport, number | undefined>>;
 const everywhere = (status: number): Statuses => ({ node: status, uws: status });
 
 const get = (lines = '', version = '1.1') =>
-  server.head({}, `GET ${paths.models} HTTP/${version}`).replace(/\r\n$/, `${lines}\r\n`);
+  server.requestHeaders({}, `GET ${paths.models} HTTP/${version}`).replace(/\r\n$/, `${lines}\r\n`);
 const fields = (count: number) => Array.from({ length: count }, (_item, at) => `x-${at}: 1\r\n`).join('');
 const cookie = (length: number) => `cookie: ${'c'.repeat(length)}\r\n`;
 
@@ -53,7 +53,7 @@ describe('request headers', () => {
     ['that asks for another protocol', get('connection: upgrade\r\nupgrade: h2c\r\n'), everywhere(200)],
     ['of CONNECT', 'CONNECT a:443 HTTP/1.1\r\nhost: a\r\n\r\n', { node: 405, uws: 505 }],
     ['of TLS', '\x16\x03\x01\x02\0\x01\0\r\n\r\n', { node: 400, uws: 505 }],
-    ['with two framings', server.chunkedHead({ 'content-length': '5' }) + lastChunk, everywhere(400)],
+    ['with two framings', server.chunkedHeaders({ 'content-length': '5' }) + lastChunk, everywhere(400)],
   ])(
     'get the expected response, or are counted if µWS drops them: %s',
     async (_what, text, { [transport]: status }) => {
@@ -78,7 +78,7 @@ describe('request headers', () => {
 
 describe('a chunked body', () => {
   const body = photoForm();
-  const chunked = server.chunkedHead();
+  const chunked = server.chunkedHeaders();
   const size = body.length.toString(16);
   const upload = (first: string, last: string) =>
     Buffer.concat([Buffer.from(chunked + first), body, Buffer.from(`\r\n${last}`)]);
@@ -114,7 +114,7 @@ test.each(['100-continue', '100-Continue', '100-CONTINUE'])(
   async (expectation) => {
     const body = photoForm();
     const client = new RawClient(server.port);
-    client.write(server.lengthHead(body.length, { expect: expectation }));
+    client.write(server.lengthHeaders(body.length, { expect: expectation }));
     await client.until(() => client.text.includes('\r\n\r\n'));
     expect(client.text).toBe('HTTP/1.1 100 Continue\r\n\r\n');
     client.write(body);
@@ -195,7 +195,7 @@ describe('a page of another origin', () => {
 });
 
 describe('the admin listener', () => {
-  const get = (path: string, method = 'GET') => fetch(server.adminAddress + path, { method });
+  const get = (path: string, method = 'GET') => fetch(server.adminOrigin + path, { method });
 
   test('responds to HEAD, rejects other methods and paths with problems', async () => {
     expect((await get('/healthz', 'HEAD')).status).toBe(200);
@@ -209,7 +209,7 @@ describe('the admin listener', () => {
   const own = ['127.0.0.1:9090', '10.1.2.3', '[::1]:9090', 'LOCALHOST.:80', 'server:9090', 'admin.example'];
   const evil = ['evil.example:9090', 'evil.example', 'server.evil.example', '127.0.0.1.evil.example'];
   test.each([...own, ...evil, '::1', '127.1', '['])('checks the host %s', async (host) => {
-    const client = new RawClient(Number(new URL(server.adminAddress).port));
+    const client = new RawClient(Number(new URL(server.adminOrigin).port));
     client.write(`GET /healthz HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
     const { status, body } = await client.response();
     expect(status).toBe(own.includes(host) ? 200 : 403);

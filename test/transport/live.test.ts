@@ -249,7 +249,9 @@ describe('a match/live request', () => {
     const line = `POST ${paths.live} HTTP/1.1`;
     for (const share of [0.1, 0.5, 0.99, 1]) {
       const client = new RawClient(server.port);
-      client.write(server.head({ 'x-api-key': keys.one, 'content-length': String(bytes.length) }, line));
+      client.write(
+        server.requestHeaders({ 'x-api-key': keys.one, 'content-length': String(bytes.length) }, line),
+      );
       client.write(bytes.subarray(0, Math.round(share * bytes.length)));
       client.leave();
       await client.closed;

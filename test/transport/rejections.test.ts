@@ -58,7 +58,7 @@ describe('the order of checks', () => {
   ])('%s', async (_what, headers, code, line) => {
     // The poor key's one token, if it still has it.
     await server.getModels({ key: keys.limited });
-    expectProblem(await server.sendRaw(server.head(headers, line)), code);
+    expectProblem(await server.sendRaw(server.requestHeaders(headers, line)), code);
   });
 
   test('checks the form before images, images before faces', async () => {
@@ -99,7 +99,7 @@ describe('body sizes', () => {
   test.each(['99999999999', `1${'0'.repeat(100)}`])(
     'rejects a length of %s as body_too_large',
     async (length) => {
-      const { body } = await server.sendRaw(server.head({ 'content-length': length }));
+      const { body } = await server.sendRaw(server.requestHeaders({ 'content-length': length }));
       expect(body).toMatchObject({ status: 413, code: 'body_too_large' });
     },
   );
@@ -124,7 +124,7 @@ describe('body sizes', () => {
 
   test('rejects a chunked body as body_too_large at the first byte beyond the limit', async () => {
     const client = new RawClient(server.port);
-    client.write(server.chunkedHead());
+    client.write(server.chunkedHeaders());
     client.write(chunk(image(maxBody)));
     client.write(chunk(image(1)));
     expectProblem(await client.response(), 'body_too_large', { limit_bytes: maxBody });
@@ -138,7 +138,7 @@ test.each<[what: string, headers: Record<string, string | undefined>, problem: o
   ['no Content-Type', { 'content-type': undefined }, { code: 'unsupported_media_type' }],
   ['two Content-Types', { 'Content-Type': 'x' }, { detail: 'Send one Content-Type header.' }],
 ])('rejects a body with %s', async (_what, headers, problem) => {
-  const { body } = await server.sendRaw(`${server.head({ ...headers, 'content-length': '1' })}x`);
+  const { body } = await server.sendRaw(`${server.requestHeaders({ ...headers, 'content-length': '1' })}x`);
   expect(body).toMatchObject(problem);
 });
 

@@ -29,9 +29,9 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
   afterAll(() => server.stop());
 
   test('prints an https URL, and a plain http URL for its admin listener', async () => {
-    expect(server.address).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
-    expect(server.stdout.join()).toContain(`listens on ${server.address} (admin http://`);
-    expect((await fetch(`${server.adminAddress}/readyz`)).status).toBe(200);
+    expect(server.origin).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
+    expect(server.stdout.join()).toContain(`listens on ${server.origin} (admin http://`);
+    expect((await fetch(`${server.adminOrigin}/readyz`)).status).toBe(200);
   });
 
   test('sends its certificate whatever name the client asks for', async () => {
@@ -57,7 +57,7 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
     const socket = await connectTls(server.port, offered);
     expect(socket.alpnProtocol).not.toBe('h2');
     const client = new RawClient(socket);
-    client.write(server.getHead());
+    client.write(server.getRequest());
     expect((await client.response()).status).toBe(200);
     client.leave();
   });
@@ -82,7 +82,7 @@ describe.skipIf(!hasOpenssl)('a server with a certificate', () => {
 
     test('rejects plain HTTP', async () => {
       const client = new RawClient(connectPlain(server.port, '127.0.0.1'));
-      client.write(server.getHead('/'));
+      client.write(server.getRequest('/'));
       await client.closed;
       expect(client.text).not.toContain('HTTP/');
       expect((await connectTls(server.port)).destroy()).toBeDefined();

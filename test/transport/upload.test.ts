@@ -71,7 +71,7 @@ describe('a body', () => {
     for (let at = 0; at < small.length; at += size)
       chunks.push(chunk(small.subarray(at, Math.min(at + size, small.length))));
     if (small.length < body.length) chunks.push(chunk(body.subarray(small.length)));
-    client.write(server.chunkedHead());
+    client.write(server.chunkedHeaders());
     client.write(Buffer.concat([...chunks, Buffer.from(lastChunk)]));
     expect((await client.response()).body).toMatchObject({ match: true });
   });
@@ -82,15 +82,15 @@ describe('a body', () => {
       [formType, 'invalid_multipart'],
       ['application/json', 'invalid_json'],
     ] as const) {
-      const bytes = Buffer.concat([Buffer.from(server.chunkedHead({ 'content-type': type })), small]);
+      const bytes = Buffer.concat([Buffer.from(server.chunkedHeaders({ 'content-type': type })), small]);
       const detail = expect.stringContaining('larger chunks');
       expectProblem(await server.sendRaw(bytes), code, { detail });
     }
   });
 
   test.each([
-    ['length', server.head()],
-    ['chunks', server.chunkedHead() + lastChunk],
+    ['length', server.requestHeaders()],
+    ['chunks', server.chunkedHeaders() + lastChunk],
   ])('is an empty form without %s', async (_what, text) => {
     client.write(text);
     expect((await client.response()).body).toMatchObject({ status: 400, code: 'invalid_multipart' });
@@ -107,7 +107,7 @@ describe('a connection', () => {
   });
 
   test('serves a request after one that was rejected before its body arrived', async () => {
-    client.write(server.lengthHead(body.length, { 'x-api-key': 'wrong' }));
+    client.write(server.lengthHeaders(body.length, { 'x-api-key': 'wrong' }));
     expect((await client.response()).body).toMatchObject({ code: 'invalid_api_key' });
     client.write(Buffer.concat([body, whole]));
     expect((await client.responses(2))[1]!.body).toMatchObject({ match: true });
@@ -115,7 +115,7 @@ describe('a connection', () => {
 
   test('serves pipelined requests in their order as long as each response is immediate', async () => {
     const asked = [paths.models, '/nowhere', paths.match, paths.models];
-    client.write(asked.map((path) => server.getHead(path)).join(''));
+    client.write(asked.map((path) => server.getRequest(path)).join(''));
     const responses = await client.responses(4);
     expect(responses.map(({ status }) => status)).toEqual([200, 404, 405, 200]);
   });
@@ -146,8 +146,8 @@ describe('a connection', () => {
     ['a refusal', '/nowhere', 404],
     ['an answer', paths.models, 200],
   ])('serves no request after one that closes it: %s', async (_what, path, status) => {
-    const closing = server.head({ connection: 'close' }, `GET ${path} HTTP/1.1`);
-    client.write(closing + server.getHead().repeat(2));
+    const closing = server.requestHeaders({ connection: 'close' }, `GET ${path} HTTP/1.1`);
+    client.write(closing + server.getRequest().repeat(2));
     await client.closed;
     const [response, ...others] = await client.responses(1);
     expect([response!.status, response!.headers.get('connection'), others]).toEqual([status, 'close', []]);
@@ -163,14 +163,14 @@ test.each<[string, string]>([
   ['an empty length', 'content-length: \r\n'],
   ['an unknown transfer coding', 'transfer-encoding: gzip, chunked\r\n'],
 ])('rejects headers with %s and closes, in however many packets they arrive', async (_what, lines) => {
-  const plain = server.head({ 'x-note': 'GET /smuggled HTTP/1.1' });
-  const head = `${plain.slice(0, -2)}${lines}\r\n`;
+  const plain = server.requestHeaders({ 'x-note': 'GET /smuggled HTTP/1.1' });
+  const requestHeaders = `${plain.slice(0, -2)}${lines}\r\n`;
   // The second packet looks like a separate request.
-  const middle = head.indexOf('GET /smuggled');
+  const middle = requestHeaders.indexOf('GET /smuggled');
   for (const places of [[], [middle]]) {
     const one = new RawClient(server.port);
     one.socket.setNoDelay(true);
-    const text = `${head}GET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n`;
+    const text = `${requestHeaders}GET /smuggled HTTP/1.1\r\nhost: x\r\n\r\n`;
     for (const [at, from] of [0, ...places].entries()) {
       await new Promise((written) => one.socket.write(text.slice(from, places[at]), written));
       await server.metric('facematch_ready');
@@ -184,9 +184,9 @@ test.each<[string, string]>([
 
 test('rejects headers with an ambiguous body length, whatever the body looks like', async () => {
   const fake = Buffer.from('\r\n\r\nGET /smuggled HTTP/1.1\r\nhost: x\r\nx: ');
-  const first = server.lengthHead(fake.length, { 'x-api-key': 'wrong' });
+  const first = server.lengthHeaders(fake.length, { 'x-api-key': 'wrong' });
   client.write(
-    Buffer.concat([Buffer.from(first), fake, Buffer.from(server.head({ 'content-length': '5x' }))]),
+    Buffer.concat([Buffer.from(first), fake, Buffer.from(server.requestHeaders({ 'content-length': '5x' }))]),
   );
   const [response] = await client.responses(1);
   expect(response!.body).toMatchObject({ code: 'invalid_api_key' });
@@ -197,7 +197,7 @@ test('rejects headers with an ambiguous body length, whatever the body looks lik
 describe('a slow sender', () => {
   test.each<[what: string, bytes: Buffer | string]>([
     ['stops', whole.subarray(0, 2000)],
-    ['never begins', server.chunkedHead()],
+    ['never begins', server.chunkedHeaders()],
   ])('gets upload_timeout if it %s, and the connection ends', async (_what, bytes) => {
     client.write(bytes);
     const response = await client.response();
@@ -207,7 +207,7 @@ describe('a slow sender', () => {
   });
 
   test('gets upload_timeout if it drips until the whole upload has taken too long', async () => {
-    client.write(server.lengthHead(body.length));
+    client.write(server.lengthHeaders(body.length));
     let sent = 0;
     const drip = setInterval(() => client.write(body.subarray(sent, ++sent)), 100);
     const response = await client.response().finally(() => clearInterval(drip));
@@ -217,10 +217,10 @@ describe('a slow sender', () => {
 });
 
 test('leaves other keys memory for uploads, and releases its own', async () => {
-  client.write(Buffer.concat([Buffer.from(server.lengthHead(19_000_000)), Buffer.alloc(18_999_999)]));
+  client.write(Buffer.concat([Buffer.from(server.lengthHeaders(19_000_000)), Buffer.alloc(18_999_999)]));
   // The last byte is charged already, because it is in a huge page.
   await server.metricBecomes('facematch_upload_memory_bytes', 19_000_000);
-  const response = await server.sendRaw(server.lengthHead(19_000_000));
+  const response = await server.sendRaw(server.lengthHeaders(19_000_000));
   expect(response.body).toMatchObject({ status: 503, code: 'overloaded' });
   expect(response.headers.get('retry-after')).toBe('1');
   expect((await server.match(twoPhotos(), { key: otherKey })).status).toBe(200);
@@ -233,11 +233,11 @@ describe('a client that leaves', () => {
   const left = () => server.metric('facematch_requests_total{route="match",status="499",code="client_left"}');
 
   test.each<[when: string, bytes: Buffer | string]>([
-    ['before its body', server.lengthHead(body.length)],
+    ['before its body', server.lengthHeaders(body.length)],
     ['in the middle of its body', whole.subarray(0, 50_000)],
     [
       'in the middle of a chunk',
-      Buffer.concat([Buffer.from(server.chunkedHead()), chunk(body).subarray(0, 5000)]),
+      Buffer.concat([Buffer.from(server.chunkedHeaders()), chunk(body).subarray(0, 5000)]),
     ],
   ])('releases its memory if it leaves %s', async (_when, bytes) => {
     const before = await left();
@@ -251,7 +251,7 @@ describe('a client that leaves', () => {
   });
 
   test('does no harm while its rejected body is discarded', async () => {
-    client.write(server.chunkedHead({ 'content-type': 'text/plain' }));
+    client.write(server.chunkedHeaders({ 'content-type': 'text/plain' }));
     expect((await client.response()).body).toMatchObject({ code: 'unsupported_media_type' });
     client.write(chunk(body));
     client.leave();
@@ -262,7 +262,7 @@ describe('a client that leaves', () => {
 
 describe('after an early response', () => {
   test('discards a body of any size up to twice the limit, and then closes the connection', async () => {
-    client.write(server.chunkedHead({ 'content-type': 'text/plain' }));
+    client.write(server.chunkedHeaders({ 'content-type': 'text/plain' }));
     expect((await client.response()).headers.get('connection')).toBe('close');
     const megabyte = chunk(Buffer.alloc(1024 * 1024));
     let sent = 0;
@@ -275,7 +275,7 @@ describe('after an early response', () => {
   });
 
   test('closes the connection of a client that sends nothing more', async () => {
-    client.write(server.lengthHead(5_000_000, { 'content-type': 'text/plain' }));
+    client.write(server.lengthHeaders(5_000_000, { 'content-type': 'text/plain' }));
     await client.response();
     await client.closed;
   });

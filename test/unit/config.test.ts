@@ -11,7 +11,7 @@ import {
   variableOf,
 } from '../../src/config/config.ts';
 import { cgroupQuota, cpuLimit } from '../../src/config/machine.ts';
-import { RedisAddress } from '../../src/config/redis-url.ts';
+import { RedisUrl } from '../../src/config/redis-url.ts';
 import { namedPipe, newFolder } from '../support/folder.ts';
 
 describe('readConfig', () => {
@@ -201,10 +201,10 @@ describe('the URL of a Redis server', () => {
     ['redis://:secret@localhost', { password: 'secret' }, 'redis://:***@localhost:6379/0'],
     ['redis://app:p%40s%2Fw%3A@localhost/2', { ...escaped, db: 2 }, 'redis://app:***@localhost:6379/2'],
   ])('accepts %s', (text, parts, shown) => {
-    const address = RedisAddress.parse(text)!;
-    const { host, port, db, tls, username, password } = address;
+    const redisUrl = RedisUrl.parse(text)!;
+    const { host, port, db, tls, username, password } = redisUrl;
     expect({ host, port, db, tls, username, password }).toEqual({ ...plain, ...parts });
-    expect(String(address)).toBe(shown);
+    expect(String(redisUrl)).toBe(shown);
   });
 
   test.each([
@@ -213,7 +213,7 @@ describe('the URL of a Redis server', () => {
     ...['app', ':50%', ':pass word'].map((user) => `redis://${user}@localhost`),
     'redis://:secret@localhost\n',
   ])('rejects %j', (text) => {
-    expect(RedisAddress.parse(text)).toBeUndefined();
+    expect(RedisUrl.parse(text)).toBeUndefined();
   });
 
   test('hides its password when the configuration is printed', () => {

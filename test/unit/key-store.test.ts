@@ -97,7 +97,7 @@ describe('a running key store', () => {
     const keys = open();
     const warned = once(log, 'warn');
     revokeKey(file, id);
-    expect((await warned)[1]).toContain('no usable key is left');
+    expect((await warned)[1]).toContain('has no valid key');
     expect(keys.verify(key, Date.now())).toBeUndefined();
   });
 
@@ -114,7 +114,7 @@ describe('a running key store', () => {
       spoil();
       const [fields, message] = await warned;
       expect((fields as { reason: string }).reason).toContain(reason);
-      expect(message).toContain('stay in force');
+      expect(message).toContain('using the previous');
       expect(JSON.stringify(fields)).not.toContain(folder);
       expect(keys.stale).toBe(true);
       expect(keys.verify(key, Date.now())?.id).toBe(id);

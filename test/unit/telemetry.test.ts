@@ -41,7 +41,7 @@ describe('a value read at a scrape', () => {
 
 const record = {
   ...{ request_id: 'x', key_id: undefined, route: 'match', request_bytes: 0, duration_ms: 1, timings_ms: {} },
-  ...{ trace_id: undefined, client: undefined, fault: undefined, field: undefined, reason: undefined },
+  ...{ trace_id: undefined, client: undefined, error: undefined, field: undefined, reason: undefined },
   tally: { key_name: undefined, images: 0, counts: [], decisions: [] },
 };
 

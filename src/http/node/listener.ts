@@ -15,7 +15,7 @@ import { packetsOf } from './packets.ts';
 import { NodeWire, unclearPrefix, wiresOf } from './wire.ts';
 
 /** The same timeouts as µWS. */
-const head_ms = 10_000;
+const headersTimeout_ms = 10_000;
 const check_ms = 2000;
 
 /**
@@ -46,7 +46,7 @@ export class NodeListener implements Listening {
   static async open(options: ListenerOptions): Promise<NodeListener> {
     const plain = {
       keepAliveTimeout: options.keep_alive_ms,
-      headersTimeout: head_ms,
+      headersTimeout: headersTimeout_ms,
       connectionsCheckingInterval: check_ms,
       // Bodies have separate timeouts (UploadClocks).
       requestTimeout: 0,
@@ -55,7 +55,7 @@ export class NodeListener implements Listening {
     const server =
       options.certificate === undefined
         ? createServer(plain)
-        : createTlsServer({ ...plain, ...secureContext(options), handshakeTimeout: head_ms });
+        : createTlsServer({ ...plain, ...secureContext(options), handshakeTimeout: headersTimeout_ms });
     await listen(server, options);
     return new NodeListener(server, options);
   }
@@ -113,7 +113,7 @@ function serve(server: Server, { limits, handle, onFault }: ListenerOptions, unc
     }
     try {
       const { exchange } = new NodeWire(req, res, limits, unclear);
-      packetsOf(socket).head(exchange.awaitsBody);
+      packetsOf(socket).countRequest(exchange.awaitsBody);
       if (exchange.awaitsBody) req.on('data', (chunk) => packetsOf(socket).body(chunk));
       if (exchange.request.framing === 'unclear') ended.add(socket);
       handle(exchange);
@@ -250,13 +250,13 @@ function hearFault(error: ParseError, socket: Socket, again: Server): void {
     closeSoon(socket);
     return;
   }
-  const head = unclearCodes.includes(error.code)
-    ? packetsOf(socket).faultyHead(error.rawPacket ?? nothing, error.bytesParsed ?? 0)
+  const headerText = unclearCodes.includes(error.code)
+    ? packetsOf(socket).faultyHeaders(error.rawPacket ?? nothing, error.bytesParsed ?? 0)
     : undefined;
-  if (head === undefined) reject(error, socket);
+  if (headerText === undefined) reject(error, socket);
   else {
     heard.add(socket);
-    again.emit('connection', new SecondReading(socket, renamed(head)));
+    again.emit('connection', new SecondReading(socket, renamed(headerText)));
   }
 }
 
@@ -267,8 +267,8 @@ function reject({ code }: Partial<ParseError>, socket: Duplex): void {
 
 /** Returns headers in which the fields that define the body's end have other names. */
 function renamed(text: string): string {
-  const [head] = text.split('\r\n\r\n', 1);
-  return `${head!.replaceAll(/\r\n(?=(?:content-length|transfer-encoding):)/gi, `\r\n${unclearPrefix}`)}\r\n\r\n`;
+  const [headerText] = text.split('\r\n\r\n', 1);
+  return `${headerText!.replaceAll(/\r\n(?=(?:content-length|transfer-encoding):)/gi, `\r\n${unclearPrefix}`)}\r\n\r\n`;
 }
 
 /** Maximum time for reading a connection after its end, because a reset would discard a response. */
@@ -289,11 +289,11 @@ class SecondReading extends Duplex {
   readonly #socket: Socket;
   readonly remoteAddress: string | undefined;
 
-  constructor(socket: Socket, head: string) {
+  constructor(socket: Socket, headerText: string) {
     super();
     this.#socket = socket;
     this.remoteAddress = socket.remoteAddress;
-    this.push(head, 'latin1');
+    this.push(headerText, 'latin1');
     socket.once('close', () => this.destroy());
   }
 

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 /** Maximum number of packets for headers; an error in longer ones gets a bare 400. */
 const maxPackets = 16;
 
-const endOfHead = Buffer.from('\r\n\r\n');
+const endOfHeaders = Buffer.from('\r\n\r\n');
 
 /**
  * Keeps the packets of a connection from the start of the headers that node:http is reading: it reports an
@@ -16,19 +16,19 @@ export class Packets {
   #isKnown = true;
   /** Copies of earlier packets of incomplete headers. */
   #before: Buffer[] = [];
-  #heads = 0;
+  #requests = 0;
   #bodyEndsIt = false;
 
   /** Called before the parser reads it. */
   read(packet: Buffer): void {
     this.#packet = packet;
-    this.#heads = 0;
+    this.#requests = 0;
     this.#bodyEndsIt = false;
   }
 
   /** Called when the parser has read complete headers. `hasBody`: what follows is not known to be headers. */
-  head(hasBody: boolean): void {
-    this.#heads += 1;
+  countRequest(hasBody: boolean): void {
+    this.#requests += 1;
     this.#forget();
     if (hasBody) this.#isKnown = false;
   }
@@ -45,8 +45,9 @@ export class Packets {
    */
   done(inBody: boolean): void {
     const packet = this.#packet!;
-    const isWhole = !inBody && (this.#bodyEndsIt || packet.subarray(-endOfHead.length).equals(endOfHead));
-    const goesOn = this.#isKnown && !inBody && this.#heads === 0 && this.#before.length < maxPackets;
+    const isWhole =
+      !inBody && (this.#bodyEndsIt || packet.subarray(-endOfHeaders.length).equals(endOfHeaders));
+    const goesOn = this.#isKnown && !inBody && this.#requests === 0 && this.#before.length < maxPackets;
     if (isWhole || !goesOn) this.#forget();
     else this.#before.push(Buffer.from(packet));
     this.#isKnown = isWhole || goesOn;
@@ -58,7 +59,7 @@ export class Packets {
    * Returns the bytes from the start of the headers with an error to the end of the packet; undefined if the
    * start is unknown.
    */
-  faultyHead(packet: Buffer, bytesParsed: number): string | undefined {
+  faultyHeaders(packet: Buffer, bytesParsed: number): string | undefined {
     if (!this.#isKnown) return undefined;
     const text = Buffer.concat([...this.#before, packet]).toString('latin1');
     // An empty length is only detected at the end of its headers, which is not the previous end.

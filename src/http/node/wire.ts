@@ -54,10 +54,10 @@ export class NodeWire implements Wire {
   send(reply: Reply, mode: ReplyMode): void {
     const { status, headers, body } = reply;
     this.#isKept = mode === 'keep' || mode === 'skip';
-    const head = headers.flat();
-    if (!isBodiless(status)) head.push('Content-Length', String(Buffer.byteLength(body)));
-    if (!this.#isKept) head.push('Connection', 'close');
-    this.#res.writeHead(status, head);
+    const rawHeaders = headers.flat();
+    if (!isBodiless(status)) rawHeaders.push('Content-Length', String(Buffer.byteLength(body)));
+    if (!this.#isKept) rawHeaders.push('Connection', 'close');
+    this.#res.writeHead(status, rawHeaders);
     const sent = this.exchange.request.method === 'HEAD' || isBodiless(status) ? '' : body;
     this.#sending = new Sending(
       this.#res,

@@ -23,7 +23,7 @@ export function liftedUws(version: string): string {
  * Maximum size in bytes of headers that arrive in several packets, the same as in node:http. µWS reads it
  * when it is loaded; its default is 4 KiB.
  */
-const maxHead_bytes = 16 * 1024;
+const maxHeaders_bytes = 16 * 1024;
 
 /** The parts of µWS's objects that are used here; docs/research/uws.md says when each is valid. */
 export interface HttpRequest {
@@ -97,7 +97,7 @@ export interface Uws {
  * an environment variable.
  */
 export function loadUws(own = uwsFolder()): Uws {
-  process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(maxHead_bytes);
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(maxHeaders_bytes);
   const passedOver: string[] = [];
   const tried: { path: string; version?: string }[] = own === undefined ? [] : [{ path: resolve(own) }];
   for (const version of versions) tried.push({ path: liftedUws(version), version });

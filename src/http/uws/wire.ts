@@ -132,11 +132,11 @@ export class UwsWire implements Wire {
     if (!this.#interim) res.writeStatus(line);
     // All headers are written in one call, because each call costs as much as its text, and a name may be any
     // text. The first also carries the status line.
-    let head = this.#interim ? `HTTP/1.1 ${line}\r\n` : '';
+    let headerText = this.#interim ? `HTTP/1.1 ${line}\r\n` : '';
     const last = headers.at(-1);
     if (last === undefined) return;
-    for (const header of headers) if (header !== last) head += `${header[0]}: ${header[1]}\r\n`;
-    res.writeHeader(head + last[0], last[1]);
+    for (const header of headers) if (header !== last) headerText += `${header[0]}: ${header[1]}\r\n`;
+    res.writeHeader(headerText + last[0], last[1]);
   }
 
   /**

@@ -88,8 +88,8 @@ export class TestServer {
   readonly stdout: string[] = [];
   readonly stderr: string[] = [];
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
-  address = '';
-  adminAddress = '';
+  origin = '';
+  adminOrigin = '';
   readonly #waiting = new Set<(value?: unknown) => void>();
 
   private constructor(home: Home, { env = {}, node = [], under = [], gate }: StartOptions) {
@@ -129,7 +129,7 @@ export class TestServer {
   static async start(options: StartOptions = {}, home = new Home()): Promise<TestServer> {
     const server = new TestServer(home, options);
     const starting = await server.line(server.stderr, /"msg":"starting"/);
-    ({ address: server.address, admin_address: server.adminAddress } = JSON.parse(starting));
+    ({ url: server.origin, admin_url: server.adminOrigin } = JSON.parse(starting));
     if (options.until !== 'listening') await server.line(server.stdout, /listens on/);
     return server;
   }
@@ -157,11 +157,11 @@ export class TestServer {
   }
 
   get port(): number {
-    return Number(new URL(this.address).port);
+    return Number(new URL(this.origin).port);
   }
 
   url(path: string): string {
-    return this.address + path;
+    return this.origin + path;
   }
 
   /**
@@ -186,7 +186,7 @@ export class TestServer {
   }
 
   async metrics(): Promise<string> {
-    return (await fetch(`${this.adminAddress}/metrics`)).text();
+    return (await fetch(`${this.adminOrigin}/metrics`)).text();
   }
 
   /** Returns 0 if there is no such series yet. */
@@ -201,7 +201,7 @@ export class TestServer {
 
   /** Returns the response of /readyz or another path of the admin listener. */
   async probe(path = '/readyz'): Promise<[status: number, body: unknown]> {
-    const response = await fetch(this.adminAddress + path);
+    const response = await fetch(this.adminOrigin + path);
     return [response.status, await response.json()];
   }
 
@@ -251,7 +251,10 @@ export class TestServer {
   }
 
   /** Builds a request's headers. A value of undefined omits the header. */
-  head(headers: Record<string, string | undefined> = {}, line = `POST ${paths.match} HTTP/1.1`): string {
+  requestHeaders(
+    headers: Record<string, string | undefined> = {},
+    line = `POST ${paths.match} HTTP/1.1`,
+  ): string {
     const all = { host: 'test', 'x-api-key': this.key, 'content-type': formType, ...headers };
     const lines = Object.entries(all).flatMap(([name, value]) =>
       value === undefined ? [] : [`${name}: ${value}`],
@@ -259,23 +262,23 @@ export class TestServer {
     return [line, ...lines, '', ''].join('\r\n');
   }
 
-  getHead(path: string = paths.models): string {
-    return this.head({}, `GET ${path} HTTP/1.1`);
+  getRequest(path: string = paths.models): string {
+    return this.requestHeaders({}, `GET ${path} HTTP/1.1`);
   }
 
   /** Builds the headers of a request whose body has this many bytes. */
-  lengthHead(bytes: number, headers: Record<string, string> = {}): string {
-    return this.head({ 'content-length': String(bytes), ...headers });
+  lengthHeaders(bytes: number, headers: Record<string, string> = {}): string {
+    return this.requestHeaders({ 'content-length': String(bytes), ...headers });
   }
 
-  chunkedHead(headers: Record<string, string> = {}): string {
-    return this.head({ 'transfer-encoding': 'chunked', ...headers });
+  chunkedHeaders(headers: Record<string, string> = {}): string {
+    return this.requestHeaders({ 'transfer-encoding': 'chunked', ...headers });
   }
 
   /** Builds a whole match request. */
   photoRequest(headers: Record<string, string> = {}): Buffer {
     const body = photoForm();
-    return Buffer.concat([Buffer.from(this.lengthHead(body.length, headers)), body]);
+    return Buffer.concat([Buffer.from(this.lengthHeaders(body.length, headers)), body]);
   }
 
   async stop(): Promise<void> {

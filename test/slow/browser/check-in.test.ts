@@ -35,7 +35,7 @@ describe.skipIf(chromiumFile === undefined)('the check-in example', () => {
       film,
       await sharp(samples.one).resize({ width: 1280, height: 720, fit: 'contain' }).jpeg().toBuffer(),
     );
-    const env = { FACEMATCH_URL: server.address, FACEMATCH_KEY: server.key, PORT: '0' };
+    const env = { FACEMATCH_URL: server.origin, FACEMATCH_KEY: server.key, PORT: '0' };
     const { child } = launch(
       process.execPath,
       [projectPath('docs/examples/check-in/server.mjs'), 'visitors'],

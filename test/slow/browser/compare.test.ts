@@ -49,8 +49,8 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
     }).listen(0, '127.0.0.1');
     onTestFinished(() => void proxy.close());
     await once(proxy, 'listening');
-    const address = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-    const below = { address, url: (path: string) => `${address}/faces${path}`, key: server.key };
+    const origin = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const below = { origin, url: (path: string) => `${origin}/faces${path}`, key: server.key };
     const demo = await session.open({ server: below });
     await demo.page
       .getByRole('button', { name: /sample/i })
@@ -58,7 +58,7 @@ describe.skipIf(chromiumFile === undefined)('two photos', () => {
       .click();
     await demo.preview(2).waitFor();
     expect((await demo.compare()).match).toBeTypeOf('boolean');
-    expect(await demo.curl.textContent()).toContain(`${address}/faces/API`);
+    expect(await demo.curl.textContent()).toContain(`${origin}/faces/API`);
     await demo.give(2, jpeg(await blank(400, 300, 'jpeg')));
     await demo.compare();
     const help = demo.problem.getByRole('link', { name: 'What this means' });

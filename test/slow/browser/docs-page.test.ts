@@ -17,11 +17,11 @@ describe.skipIf(chromiumFile === undefined)("the API's page", () => {
 
   /** Fails if the page violated its policy, logged an error, or sent a request to another host. */
   async function visit(
-    address: string,
+    path: string,
     act: (shown: DemoPage) => Promise<void>,
     options: BrowserContextOptions = {},
   ): Promise<void> {
-    const shown = await DemoPage.open(session.browser, session.server, options, address);
+    const shown = await DemoPage.open(session.browser, session.server, options, path);
     await shown.page.getByRole('heading', { level: 1, name: 'facematch' }).waitFor();
     await act(shown);
     await shown.close();
@@ -31,12 +31,15 @@ describe.skipIf(chromiumFile === undefined)("the API's page", () => {
   test('loads everything from its own origin, in the colours of the demo', () =>
     visit(
       docs,
-      async ({ page, addresses }) => {
-        const parts = addresses.slice(1).map((address) => address.replace(session.server.url(docs), ''));
+      async ({ page, requestUrls }) => {
+        const parts = requestUrls.slice(1).map((path) => path.replace(session.server.url(docs), ''));
         expect(parts.filter((part) => !/^\?part=\/[\w-]+\.js$/.test(part))).toEqual([]);
         const fetched = (one: string) =>
           fetch(one).then((received) => received.headers.get('content-length'));
-        const bytes = (await Promise.all(addresses.map(fetched))).reduce((sum, one) => sum + Number(one), 0);
+        const bytes = (await Promise.all(requestUrls.map(fetched))).reduce(
+          (sum, one) => sum + Number(one),
+          0,
+        );
         expect(bytes).toBeLessThan(1_000_000);
         const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
         expect(background).toBe('rgb(16, 20, 24)');

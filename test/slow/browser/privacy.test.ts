@@ -21,7 +21,7 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
     expect(await demo.page.context().cookies()).toEqual([]);
     const { key } = session.server;
     expect(demo.page.url()).toBe(session.server.url(demoPath));
-    expect(demo.addresses.filter((address) => address.includes(key))).toEqual([]);
+    expect(demo.requestUrls.filter((requested) => requested.includes(key))).toEqual([]);
     expect(await demo.page.content()).not.toContain(key);
     expect(await demo.curl.textContent()).toContain('$FACEMATCH_KEY');
     await demo.page.reload();
@@ -42,7 +42,7 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
   test('loads with one request besides the sample photos, and sends one for each comparison', async () => {
     const demo = await session.openWithPhotos();
     await demo.compare();
-    const sent = demo.addresses.filter((address) => !/^(?:blob|data):|\?sample=[12]$/.test(address));
+    const sent = demo.requestUrls.filter((requested) => !/^(?:blob|data):|\?sample=[12]$/.test(requested));
     expect(sent).toEqual([demoPath, '/API/v1.0/face/match/upload'].map((path) => session.server.url(path)));
   });
 

@@ -31,7 +31,7 @@ describe.skipIf(chromiumFile === undefined)('an error on the page', () => {
     const shown = await faults.allTextContents();
     expect(shown.toSorted()).toEqual(words.toSorted());
     expect(await demo.focused()).toBe('Choose photo 1');
-    expect(demo.addresses.filter((address) => address.includes('/face/'))).toEqual([]);
+    expect(demo.requestUrls.filter((requested) => requested.includes('/face/'))).toEqual([]);
   });
 
   test('is avoided for a photo above the limit: the page scales it down and says so', async () => {

@@ -27,7 +27,7 @@ const hasHaproxy = spawnSync('haproxy', ['-v'], { env: { PATH } }).status === 0;
 if (!hasHaproxy) process.stderr.write('deploy/haproxy.cfg is not tested: haproxy is not installed\n');
 
 type Changes = readonly (readonly [string, string])[];
-type Behind = readonly Pick<TestServer, 'port' | 'adminAddress'>[];
+type Behind = readonly Pick<TestServer, 'port' | 'adminOrigin'>[];
 
 /**
  * Runs deploy/nginx.conf; pages of one origin are allowed. With `ca` it uses TLS to the servers and trusts
@@ -70,7 +70,7 @@ async function startHaproxy(servers: Behind, changes: Changes = [], ca?: string)
   const [file, pem] = [join(folder, 'haproxy.cfg'), join(folder, 'tls.pem')];
   writeFileSync(pem, readFileSync(pair.cert, 'utf8') + readFileSync(pair.key, 'utf8'));
   const lines = servers.map(
-    (one, at) => `server s${at} 127.0.0.1:${one.port} port ${new URL(one.adminAddress).port}`,
+    (one, at) => `server s${at} 127.0.0.1:${one.port} port ${new URL(one.adminOrigin).port}`,
   );
   const text = sample('haproxy.cfg', [
     ['bind :443 ssl crt /etc/facematch/tls.pem', `bind 127.0.0.1:${port} ssl crt ${pem}`],
@@ -115,7 +115,7 @@ interface Sent {
 /** Sends requests through a proxy, or to a server itself. */
 async function post(to: number | TestServer, key: string, sent: Sent = {}) {
   const [url, options]: [string, { dispatcher?: Dispatcher }] =
-    typeof to === 'number' ? [`https://localhost:${to}`, { dispatcher }] : [to.address, {}];
+    typeof to === 'number' ? [`https://localhost:${to}`, { dispatcher }] : [to.origin, {}];
   const { method = 'POST', path = paths.match } = sent;
   const headers = { 'x-api-key': key, 'content-type': formType, ...sent.headers };
   const response = await request(url + path, { method, ...options, headers, body: sent.body ?? body });
@@ -232,7 +232,7 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx with the sample', () => {
     const client = new RawClient(await connectTls(proxy.port, { servername: 'localhost' }));
     const received = () =>
       Promise.all([servers.first, servers.second].map((one) => one.metric('facematch_upload_memory_bytes')));
-    client.write(servers.first.lengthHead(body.length));
+    client.write(servers.first.lengthHeaders(body.length));
     client.write(body.subarray(0, 50_000));
     // Later connections have been served meanwhile.
     expect((await post(proxy.port, servers.key)).status).toBe(200);
@@ -392,7 +392,7 @@ test.for(samples.filter(({ crowded }) => crowded))(
     const proxy = await start([server], [crowded!]);
     onTestFinished(() => proxy.stop());
     const client = new RawClient(await connectTls(proxy.port, { servername: 'localhost' }));
-    client.write(server.lengthHead(body.length, { expect: '100-continue' }));
+    client.write(server.lengthHeaders(body.length, { expect: '100-continue' }));
     await client.until(() => client.text.includes('100 Continue'));
     const rejected = await post(proxy.port, server.key, { headers: asPage });
     client.leave();

@@ -40,7 +40,7 @@ describe('a port', () => {
 
   test('warns if another facematch uses it, for either listener', async () => {
     const server = await TestServer.forTest();
-    const { port } = new URL(server.adminAddress);
+    const { port } = new URL(server.adminOrigin);
     const env = { FACEMATCH_PORT: String(server.port), FACEMATCH_ADMIN_PORT: port };
     const { code, of } = await diagnose(folder, env);
     expect(code).toBe(0);

@@ -48,7 +48,7 @@ const server = await TestServer.forFile({ env, gate: 'open' }, home);
 const { gate } = server;
 /** Slashes at the end of the URL are ignored. */
 const targetOf = (other: Partial<Target> = {}): Target => ({
-  url: `${server.address}//`,
+  url: `${server.origin}//`,
   key: server.key,
   ...other,
 });
@@ -141,8 +141,8 @@ describe.for(programs.filter(({ runs }) => runs))('$name', ({ ask, tries, passin
     [307, 'Temporary Redirect\r\nlocation: http://127.0.0.1:1/'],
     [200, 'OK'],
   ])('treats %i of a gateway as no response', async (status, rest) => {
-    const head = `HTTP/1.1 ${status} ${rest}\r\ncontent-length: 4\r\nconnection: close\r\n\r\n`;
-    const gateway = await proxy(server.port, (socket) => respondOnce(socket, `${head}Oops`));
+    const requestHeaders = `HTTP/1.1 ${status} ${rest}\r\ncontent-length: 4\r\nconnection: close\r\n\r\n`;
+    const gateway = await proxy(server.port, (socket) => respondOnce(socket, `${requestHeaders}Oops`));
     const failure = await ask('two.jpg', targetOf({ url: gateway.url }));
     gateway.close();
     expect(failure).toMatchObject({ status });
@@ -164,7 +164,7 @@ interface Call {
 }
 
 const many = [new File([two], oddName), new File([images['none.txt']], 'none.txt'), two];
-const askMany = () =>
+const sendMany = () =>
   server.match({ image1: one, image2: [two, images['none.txt'], two] }, { path: paths.many });
 const chosen = { accuracy_mode: 'fast', image1_face_index: '0', auto_pair_best: 'false' };
 const controls = { accuracy_mode: 'fast', image1_face_index: 0, auto_pair_best: false } as const;
@@ -222,7 +222,7 @@ const calls: Call[] = [
   {
     what: 'many, with names of files whatever is in them',
     asked: async () => {
-      const { body, ...rest } = await askMany();
+      const { body, ...rest } = await sendMany();
       const names = [oddName, 'none.txt', 'image2'];
       const results = body.results.map((result: Json, at: number) => ({ ...result, filename: names[at] }));
       return { ...rest, body: { ...body, results } };
@@ -232,7 +232,7 @@ const calls: Call[] = [
   },
   {
     what: 'many as JSON',
-    asked: askMany,
+    asked: sendMany,
     node: (client) => client.many(one, many),
     targetOf: { json: true },
     of: ({ results }) => results.map((result: Json) => result.match ?? result.problem.code),
@@ -267,7 +267,7 @@ describe.each(languages)('the client for %s', (language) => {
 
   test('throws without a key', async () => {
     const call = {
-      node: async () => new FacematchClient({ url: server.address, key: '' }),
+      node: async () => new FacematchClient({ url: server.origin, key: '' }),
       python: 'facematch.FacematchClient("http://localhost", "")',
     };
     await expect(askIn(language, call as never)).rejects.toThrow('no API key');
@@ -367,7 +367,7 @@ describe('the client for Node', () => {
     await execute('npm', ['install', '--offline', '--no-audit', tarball], place, { PATH, HOME });
     const program = example('js').replace('./facematch.mjs', '@facematch/client');
     writeFileSync(join(place, 'program.mjs'), program);
-    const ask = (FACEMATCH_KEY: string, FACEMATCH_URL = server.address) =>
+    const ask = (FACEMATCH_KEY: string, FACEMATCH_URL = server.origin) =>
       run(join(place, 'program.mjs'), [], place, { FACEMATCH_URL, FACEMATCH_KEY });
     const all = [ask(server.key), ask('fm_wrong'), ask(server.key, nowhere)] as const;
     const [succeeded, rejected, down] = await Promise.all(all);

@@ -66,8 +66,8 @@ writeFileSync(join(folder, 'embeddings.json'), JSON.stringify(embeddingsBody));
 /** Runs a line with the server's URLs instead of those on the pages. */
 const reachable = (text: string) =>
   text
-    .replaceAll(/http:\/\/127\.0\.0\.1:808[01]/g, server.address)
-    .replaceAll(/http:\/\/127\.0\.0\.1:909[01]/g, server.adminAddress);
+    .replaceAll(/http:\/\/127\.0\.0\.1:808[01]/g, server.origin)
+    .replaceAll(/http:\/\/127\.0\.0\.1:909[01]/g, server.adminOrigin);
 
 const env = {
   PATH: `${folder}/node_modules/.bin:${process.env.PATH}`,
@@ -76,7 +76,7 @@ const env = {
   SHLVL: '1',
   npm_config_offline: 'true',
   FACEMATCH_KEYS_FILE: server.home.keysFile,
-  FACEMATCH_URL: server.address,
+  FACEMATCH_URL: server.origin,
   FACEMATCH_KEY: server.key,
   KEY: server.key,
 };

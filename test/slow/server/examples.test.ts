@@ -27,7 +27,7 @@ writeFileSync(join(folder, 'none.jpg'), 'no image');
 const env = {
   PATH: process.env.PATH,
   HOME: folder,
-  FACEMATCH_URL: server.address,
+  FACEMATCH_URL: server.origin,
   FACEMATCH_KEY: server.key,
 };
 const example = (path: string) => projectPath(`docs/examples/${path}`);
@@ -77,7 +77,7 @@ describe('express', () => {
 });
 
 describe('next', () => {
-  vi.stubEnv('FACEMATCH_URL', server.address);
+  vi.stubEnv('FACEMATCH_URL', server.origin);
   vi.stubEnv('FACEMATCH_KEY', server.key);
   afterAll(() => void vi.unstubAllEnvs());
   /** The route handler gets the argument of Next.js: a Request of the web platform. */

@@ -79,7 +79,7 @@ test.skipIf(spawnSync(lackingCommand, lackingArgs).status !== 0)(
   async () => {
     const env = { FACEMATCH_HOST: 'localhost', FACEMATCH_ADMIN_HOST: '::' };
     const server = await TestServer.forTest({ under: withoutIpv6, env });
-    expect(server.address).toMatch(/^http:..127\.0\.0\.1:\d+$/);
+    expect(server.origin).toMatch(/^http:..127\.0\.0\.1:\d+$/);
     const enter = ['--target', String(server.child.pid), '--user', '--net', '--preserve-credentials'];
     const health = [process.execPath, projectPath('dist/src/server/health.js')];
     const settings = { ...inherited, ...env, FACEMATCH_ADMIN_PORT: portOf(server) };
@@ -95,11 +95,11 @@ test('serves with npm start until SIGTERM, and ends with it', async () => {
   const env = { ...process.env, ...ports, FACEMATCH_KEYS_FILE: file };
   const args = ['--prefix', projectPath('.'), 'start'];
   const npm = await startProgram('npm', args, { ready: /listens on/, env });
-  const [address] = /http:\S+/.exec(npm.line)!;
-  expect((await fetch(`${address}/API/v1.0/models`)).status).toBe(401);
+  const [origin] = /http:\S+/.exec(npm.line)!;
+  expect((await fetch(`${origin}/API/v1.0/models`)).status).toBe(401);
   // The server holds the other end of npm's pipe, which closes when the server has ended.
   await npm.stop();
-  await expect(fetch(`${address}/API/v1.0/models`)).rejects.toThrow();
+  await expect(fetch(`${origin}/API/v1.0/models`)).rejects.toThrow();
 });
 
 /** Runs the image's HEALTHCHECK. */
@@ -107,7 +107,7 @@ test('serves with npm start until SIGTERM, and ends with it', async () => {
 const check = (env: Record<string, string>) =>
   run(projectPath('dist/src/server/health.js'), [], newFolder(), env);
 const readinessLine = (status: string) => `${JSON.stringify(readiness(status))}\n`;
-const portOf = (server: TestServer) => new URL(server.adminAddress).port;
+const portOf = (server: TestServer) => new URL(server.adminOrigin).port;
 
 test('exits with 0 for a ready server, also if that listens on every address', async () => {
   const server = await TestServer.start({ env: { FACEMATCH_ADMIN_HOST: '0.0.0.0' } });

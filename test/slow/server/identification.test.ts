@@ -21,7 +21,7 @@ const matches = (result: object) => 'match' in result && result.match === true;
 
 beforeAll(async () => {
   server = await TestServer.start({ env: { FACEMATCH_ENDPOINTS: 'embed,match_embeddings' } });
-  client = new FacematchClient({ url: server.address, key: server.key });
+  client = new FacematchClient({ url: server.origin, key: server.key });
   const [anna, annaAgain, ...others] = cutOuts() as [Sharp, Sharp, ...Sharp[]];
   const otherPerson = others.pop()!;
   mkdirSync(file('people/anna'), { recursive: true });
@@ -103,7 +103,7 @@ test('runs the commands of the page with the documented results', async () => {
   const env = {
     PATH: process.env.PATH,
     SHLVL: '1',
-    FACEMATCH_URL: server.address,
+    FACEMATCH_URL: server.origin,
     FACEMATCH_KEY: server.key,
   };
   const outcomes: Outcome[] = [];

@@ -31,7 +31,7 @@ describe('without a µWebSockets.js that loads', () => {
   test('serves with node:http, and reports it in log, readiness and metrics', async () => {
     const server = await TestServer.forTest({ node, env: { FACEMATCH_HTTP: 'auto' } });
     const [line, ...more] = server.stderr.filter((text) => text.includes('node:http'));
-    const msg = 'HTTP is served by node:http, because no µWebSockets.js loads';
+    const msg = 'failed to load µWebSockets.js; using node:http';
     expect(JSON.parse(line!)).toMatchObject({ level: 'warn', msg });
     expect(more).toEqual([]);
     const detail = expect.stringMatching(/^HTTP is served by node:http: µWebSockets\.js has no/);
@@ -66,7 +66,7 @@ describe('the keep-alive timeout', () => {
   test('is configurable with node:http, which announces it and closes the connection', async () => {
     const server = await TestServer.forTest({ env: { FACEMATCH_HTTP: 'node', FACEMATCH_KEEP_ALIVE_S: '2' } });
     const client = new RawClient(server.port);
-    client.write(server.getHead());
+    client.write(server.getRequest());
     expect((await client.response()).headers.get('keep-alive')).toBe('timeout=2');
     await client.closed;
   });

@@ -54,7 +54,10 @@ async function changesBecome(server: TestServer, expected: readonly string[]): P
   expect(changes(server)).toEqual(expected);
 }
 
-const words = { shared: 'rate limits are shared', local: 'rate limits are local: Redis is not reachable' };
+const words = {
+  shared: 'connected to Redis; rate limits are shared',
+  local: 'Redis is not reachable; rate limits are local',
+};
 
 /** Builds a match of this length in bytes. */
 const length = String(photoForm().length);
@@ -125,7 +128,7 @@ describe.skipIf(!redisInstalled)('a limit that replicas share', () => {
     expect(await ask(a, early)).toBe(200);
     // This server has not seen it, and asks.
     const client = new RawClient(b.port);
-    client.write(b.lengthHead(Number(length), { 'x-api-key': early }));
+    client.write(b.lengthHeaders(Number(length), { 'x-api-key': early }));
     const rejected = await client.response();
     expectProblem(rejected, 'rate_limit_exceeded');
     expect(rejected.headers.get('retry-after')).toBe('1000');

@@ -88,7 +88,7 @@ test('works with all others at their maximum, and a body of unknown length large
   expect(server.port).toBe(65_535);
   expect((await server.match(fields)).status).toBe(200);
   const client = new RawClient(server.port);
-  client.write(server.chunkedHead({ 'content-type': formType }));
+  client.write(server.chunkedHeaders({ 'content-type': formType }));
   const body = formBytes({ image1: Buffer.alloc(100 * 1024 * 1024), image2: 'x' });
   for (let at = 0; at < body.length; at += 65_536) client.write(chunk(body.subarray(at, at + 65_536)));
   client.write(lastChunk);

@@ -13,7 +13,7 @@ import { posesOf, sitter, turnedFrames } from '../../support/turned-head.mjs';
 const server = await TestServer.forFile({
   env: { FACEMATCH_ENDPOINTS: 'challenge,match_live', FACEMATCH_DEADLINE_MS: '60000' },
 });
-const target = { url: server.address, key: server.key };
+const target = { url: server.origin, key: server.key };
 const reference: Buffer = await sitter()!.jpeg().toBuffer();
 
 /** Writes the frames that a challenge asks for, and returns their names. */

@@ -60,11 +60,11 @@ describe('startup', () => {
 
   test('fails if another server uses the port, and does not share it', async () => {
     const first = await TestServer.forTest();
-    for (const [variable, address] of [
-      ['FACEMATCH_PORT', first.address],
-      ['FACEMATCH_ADMIN_PORT', first.adminAddress],
+    for (const [variable, origin] of [
+      ['FACEMATCH_PORT', first.origin],
+      ['FACEMATCH_ADMIN_PORT', first.adminOrigin],
     ] as const)
-      expect(await failingStart({ [variable]: new URL(address).port })).toMatch(
+      expect(await failingStart({ [variable]: new URL(origin).port })).toMatch(
         new RegExp(`\\(EADDRINUSE\\): the port is taken.*${variable}`),
       );
   });
@@ -87,7 +87,7 @@ describe('shutdown', () => {
     const server = await TestServer.forTest();
     // An idle keep-alive connection does not delay it.
     const client = new RawClient(server.port);
-    client.write(server.getHead());
+    client.write(server.getRequest());
     await client.response();
     server.child.kill(signal);
     expect(await server.ended).toEqual({ code: 0, signal: null });
@@ -100,7 +100,7 @@ describe('shutdown', () => {
     const asked = [paths.models, '/nowhere', paths.match];
     const kept = asked.map((path) => ({ path, client: new RawClient(server.port) }));
     for (const { client } of kept) {
-      client.write(server.getHead());
+      client.write(server.getRequest());
       await client.response();
     }
     const running = server.match(twoPhotos());
@@ -113,7 +113,7 @@ describe('shutdown', () => {
     // The route is checked first, also now.
     const codes = ['shutting_down', 'not_found', 'method_not_allowed'];
     for (const [at, { path, client }] of kept.entries()) {
-      client.write(server.getHead(path));
+      client.write(server.getRequest(path));
       const rejected = (await client.responses(2))[1]!;
       expect(rejected.body.code).toBe(codes[at]);
       expect(rejected.headers.get('connection')).toBe('close');
@@ -236,7 +236,7 @@ test('serves and shuts down while the reader of its log is paused', async () => 
   const audit = join(newFolder(), 'audit.jsonl');
   const server = await TestServer.forTest({ env: { FACEMATCH_AUDIT_LOG: audit } });
   server.child.stderr!.pause();
-  const request = server.head({ 'x-api-key': 'wrong' }, `GET ${paths.models} HTTP/1.1`);
+  const request = server.requestHeaders({ 'x-api-key': 'wrong' }, `GET ${paths.models} HTTP/1.1`);
   // The lines exceed any pipe, but the responses fit into a socket, because µWS closes a pipelined connection
   // that is not read.
   for (let round = 0; round < 80; round++) {

@@ -35,7 +35,7 @@ describe('a worker that is stuck in a native call', () => {
     expect(await server.probe('/healthz')).toEqual([200, { status: 'alive' }]);
     expect((await detect(samples.one)).status).toBe(200);
     expectProblem(await detect(sticky(1)), 'image_too_complex');
-    expect(JSON.parse(await server.line(server.stderr, /is stuck at these images/))).toMatchObject({
+    expect(JSON.parse(await server.line(server.stderr, /worker stuck in a native call/))).toMatchObject({
       level: 'error',
       images: [{ format: 'jpeg' }],
     });

@@ -77,12 +77,12 @@ function countIn(bytes: Buffer, needles: readonly Buffer[]): number {
 }
 
 type Sent = (server: TestServer, photo: Buffer) => Buffer | Buffer[];
-const withHead = (server: TestServer, form: Buffer, headers = {}) =>
-  Buffer.concat([Buffer.from(server.lengthHead(form.length, headers)), form]);
+const withHeaders = (server: TestServer, form: Buffer, headers = {}) =>
+  Buffer.concat([Buffer.from(server.lengthHeaders(form.length, headers)), form]);
 const two = (photo: Buffer) => formBytes({ image1: photo, image2: photo });
 const json = (server: TestServer, body: string, path: string = paths.match) => {
   const headers = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) };
-  return Buffer.from(server.head(headers, `POST ${path} HTTP/1.1`) + body);
+  return Buffer.from(server.requestHeaders(headers, `POST ${path} HTTP/1.1`) + body);
 };
 const inJson = (photo: Buffer) => {
   const text = photo.toString('base64');
@@ -100,23 +100,31 @@ const decrypted_bytes = 16 * 1024;
 const text_bytes = 512;
 
 const requests: readonly [what: string, status: number | 'left', sent: Sent][] = [
-  ['a form', 200, (server, photo) => withHead(server, two(photo))],
+  ['a form', 200, (server, photo) => withHeaders(server, two(photo))],
   [
     'a form in chunks',
     200,
     (server, photo) => {
       const form = two(photo);
       const pieces = [form.subarray(0, 70_000), form.subarray(70_000, 70_300), form.subarray(70_300)];
-      return [Buffer.from(server.chunkedHead()), ...pieces.map(chunk), Buffer.from(lastChunk)];
+      return [Buffer.from(server.chunkedHeaders()), ...pieces.map(chunk), Buffer.from(lastChunk)];
     },
   ],
   ['JSON', 200, (server, photo) => json(server, inJson(photo))],
   ['JSON with escapes', 200, (server, photo) => json(server, inJson(photo).replaceAll('/', '\\/'))],
   ['JSON with another name', 400, (server, photo) => json(server, inJson(photo).replace('image2', 'photo'))],
-  ['a form with another name', 400, (server, photo) => withHead(server, formBytes({ image1: photo, photo }))],
-  ['a form without its end', 400, (server, photo) => withHead(server, two(photo).subarray(0, -20))],
-  ['a form with a wrong key', 401, (server, photo) => withHead(server, two(photo), { 'x-api-key': 'wrong' })],
-  ['a part of a form', 'left', (server, photo) => withHead(server, two(photo)).subarray(0, -1000)],
+  [
+    'a form with another name',
+    400,
+    (server, photo) => withHeaders(server, formBytes({ image1: photo, photo })),
+  ],
+  ['a form without its end', 400, (server, photo) => withHeaders(server, two(photo).subarray(0, -20))],
+  [
+    'a form with a wrong key',
+    401,
+    (server, photo) => withHeaders(server, two(photo), { 'x-api-key': 'wrong' }),
+  ],
+  ['a part of a form', 'left', (server, photo) => withHeaders(server, two(photo)).subarray(0, -1000)],
 ];
 
 const pair = makePair(newFolder(), 'one');

@@ -60,7 +60,7 @@ describe('a full queue', () => {
     await server.getModels({ key: limitedKey });
     const served = await fill();
     const codeFor = async (key: string) =>
-      (await server.sendRaw(server.lengthHead(maxBody + 1, { 'x-api-key': key }))).body.code;
+      (await server.sendRaw(server.lengthHeaders(maxBody + 1, { 'x-api-key': key }))).body.code;
     expect(await codeFor(limitedKey)).toBe('rate_limit_exceeded');
     expect(await codeFor(server.key)).toBe('overloaded');
     expect(await served()).toEqual(allServed);
@@ -81,7 +81,7 @@ describe('a full queue', () => {
 
   test('is not filled by requests that are still being uploaded', async () => {
     const uploads = Array.from({ length: 10 }, () => new RawClient(server.port));
-    for (const upload of uploads) upload.write(server.lengthHead(100_000));
+    for (const upload of uploads) upload.write(server.lengthHeaders(100_000));
     await server.metricBecomes('facematch_requests_in_flight', 10);
     expect((await ask()).status).toBe(200);
     for (const upload of uploads) upload.leave();
@@ -102,7 +102,7 @@ test('responds at the deadline to running and waiting requests, and discards the
   // The workers are still held, so nothing may be passed to them.
   expect(await server.metric('facematch_workers_busy')).toBe(2);
   expect(await server.metric('facematch_queue_depth')).toBe(0);
-  const logged = JSON.parse(await server.line(server.stderr, /not done at the deadline/));
+  const logged = JSON.parse(await server.line(server.stderr, /deadline exceeded while analysing/));
   const sha256 = expect.stringMatching(/^[0-9a-f]{16}$/);
   const images = [{ bytes: expect.any(Number), format: 'jpeg', sha256 }];
   expect(logged).toMatchObject({ level: 'warn', request_id: expect.any(String), images });
@@ -140,11 +140,11 @@ test('responds 500 without internals only to the request of a worker that dies',
   expect(codes(responses).sort()).toEqual([200, 200, 'internal_error']);
   const logged = server.stderr.map((line) => JSON.parse(line));
   const ofDead = logged.filter(({ request_id }) => request_id === dead.body.request_id);
-  const fault = expect.stringMatching(/exited/);
+  const error = expect.stringMatching(/exited/);
   const images = [expect.objectContaining({ format: 'jpeg' })];
   expect(ofDead).toMatchObject([
-    { level: 'error', fault, images },
-    { status: 500, fault },
+    { level: 'error', error, images },
+    { status: 500, error },
   ]);
 });
 

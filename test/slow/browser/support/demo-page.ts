@@ -25,14 +25,14 @@ export class DemoPage {
    * Faults that no test may cause: violations of the policy, errors of the script, requests to other hosts.
    */
   readonly faults: string[] = [];
-  readonly addresses: string[] = [];
+  readonly requestUrls: string[] = [];
   readonly key: Locator;
   readonly status: Locator;
   readonly verdict: Locator;
   readonly problem: Locator;
   readonly curl: Locator;
 
-  private constructor(page: Page, server: Pick<TestServer, 'address'>) {
+  private constructor(page: Page, server: Pick<TestServer, 'origin'>) {
     this.page = page;
     this.key = page.getByLabel('API key');
     this.status = page.getByRole('status');
@@ -48,14 +48,14 @@ export class DemoPage {
     });
     page.on('request', (request) => {
       const url = request.url();
-      this.addresses.push(url);
-      if (!/^(?:blob|data):/.test(url) && !url.startsWith(`${server.address}/`)) this.faults.push(url);
+      this.requestUrls.push(url);
+      if (!/^(?:blob|data):/.test(url) && !url.startsWith(`${server.origin}/`)) this.faults.push(url);
     });
   }
 
   static async open(
     browser: Browser,
-    server: Pick<TestServer, 'address' | 'url'>,
+    server: Pick<TestServer, 'origin' | 'url'>,
     options: BrowserContextOptions = {},
     path = demoPath,
   ) {

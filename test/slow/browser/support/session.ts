@@ -28,7 +28,7 @@ const launch = () =>
 
 type OpenOptions = BrowserContextOptions & {
   key?: string;
-  server?: Pick<TestServer, 'address' | 'url' | 'key'>;
+  server?: Pick<TestServer, 'origin' | 'url' | 'key'>;
 };
 
 /** A browser, and a server for the tests of one file. A fault of a page fails its test. */
