@@ -10,9 +10,9 @@ export async function commandLineMarkdown() {
     '# Command line',
     'Run `npx facematch COMMAND` in the project’s folder, or, after `npm link` there, `facematch COMMAND` anywhere. In scripts write ' +
       '`npx --no facematch COMMAND`: elsewhere npx would download [whatever package has that name](deployment.md#from-packages-without-a-compiler). ' +
-      'Settings come from the [environment or a file](configuration.md). Every command prints its help with `--help`.',
-    '`eval`, `eval-liveness`, `calibrate`, `packs add` and `packs pull` belong to the laboratory. A clone has it; otherwise install the ' +
-      'file `facematch-lab-VERSION.tgz` that `npm run package` makes.',
+      '[Settings](configuration.md). `--help` prints the help of a command.',
+    '`eval`, `eval-liveness`, `calibrate`, `packs add` and `packs pull` need the laboratory: a clone, or `facematch-lab-VERSION.tgz` of ' +
+      '`npm run package`.',
     `Exit codes: ${exitCodeTexts.map(([code, meaning]) => `${code} ${meaning}`).join(', ')}; after a signal, 128 plus its ` +
       'number. Results go to standard output; messages and progress go to standard error. `NO_COLOR=1` removes colours, ' +
       '`FORCE_COLOR=1` keeps them in a pipe.',
@@ -41,7 +41,10 @@ function section(path, command) {
     `${'#'.repeat(path.split(' ').length)} ${path}`,
     sentence(command.description()),
     ...(help === '' ? [] : [`\`\`\`text\n${help}\n\`\`\``]),
-    ...(notes === undefined ? [] : notes.split('\n\n').map(paragraph)),
+    // Lists of settings are on their own page.
+    ...(notes?.split('\n\n').filter((text) => !/\n {2}/.test(text)) ?? []).map((text) =>
+      text.replaceAll('\n', ' '),
+    ),
     // The examples of a group are those of its commands.
     ...(command.commands.length > 0 ? [] : [`\`\`\`sh\n${examples.join('\n')}\n\`\`\``]),
   ];
@@ -70,8 +73,3 @@ function ownHelp(command) {
 }
 
 const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;
-
-/** Lists keep the layout of the help; viewers wrap other text. */
-function paragraph(text) {
-  return /\n {2}/.test(text) ? `\`\`\`text\n${text}\n\`\`\`` : text.replaceAll('\n', ' ');
-}

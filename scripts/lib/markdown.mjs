@@ -57,7 +57,11 @@ function plainExpected({ expected }) {
     .replace('a whole number from ', '')
     .replace('text without leading or trailing spaces', 'text')
     .replace(/^a comma-separated list/, 'a list')
-    .replace('one of ', '');
+    .replace('one of ', '')
+    .replace(
+      'an IP address without brackets, such as 127.0.0.1 or ::1, or a host name; without a port',
+      'IP address or host name, without brackets and port',
+    );
 }
 
 function plainDefault({ fallback }) {
