@@ -89,6 +89,10 @@ const arePackagesThere = () =>
   Object.keys(packageSets)
     .slice(level)
     .some((set) => isStamped(packagesStamp, packagesHash(set)));
+const isSmallerSetThere = () =>
+  Object.keys(packageSets)
+    .slice(0, level)
+    .some((set) => isStamped(packagesStamp, packagesHash(set)));
 const workspaceFlags = () => {
   const folders = [...lab, ...Object.values(packageSets).slice(1, level + 1)];
   const workspaces = folders.map((folder) => `--workspace=${folder}`);
@@ -141,12 +145,14 @@ const steps = [
   {
     id: 'npm',
     title: 'npm packages',
-    missing: () => (arePackagesThere() ? undefined : 'npm ci'),
+    missing: () => (arePackagesThere() ? undefined : isSmallerSetThere() ? 'npm install' : 'npm ci'),
     make: async () => {
       const cure =
-        "npm ci failed. Check the network and npm's registry setting (npm config get registry), then run: npm run setup";
+        "npm failed. Check the network and npm's registry setting (npm config get registry), then run: npm run setup";
       const quietly = ['--ignore-scripts', '--no-audit', '--no-fund'];
-      await run('npm', ['ci', ...quietly, ...workspaceFlags()], { cure });
+      // npm ci would first remove the packages of a smaller set.
+      const command = isSmallerSetThere() ? ['install', '--no-save'] : ['ci'];
+      await run('npm', [...command, ...quietly, ...workspaceFlags()], { cure });
       dropOtherSystems();
       writeStamp(packagesStamp, packagesHash(Object.keys(packageSets)[level]));
     },
