@@ -57,7 +57,7 @@ export default defineConfig({
     projects: [
       together('fast', filesOf('test/server', 'test/transport', 'lab/test')),
       alone('fast-alone', filesOf('test/native')),
-      alone('slow-alone', filesOf('test/slow/model', 'lab/test/slow')),
+      alone('slow-alone', filesOf('test/slow/model', 'test/slow/native', 'lab/test/slow')),
       together('slow-many', filesOf(...slow)),
       together('slow-node', contract, { FACEMATCH_HTTP: 'node' }),
       ...(nextNode() === undefined

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { builds, type Ending, runChild } from './support/child.ts';
+import { builds, type Ending, runChild } from '../../native/support/child.ts';
 
 /**
  * Native addons may crash at process exit and in worker threads, so each way to exit runs in a separate
