@@ -17,7 +17,7 @@ const shared = sharedFolder();
 const longest = 400_000;
 
 /** The share of the files that is analysed: the fuzzer below decodes all of them. */
-const every = isThorough ? 1 : 4;
+const every = isThorough ? 1 : 8;
 
 /**
  * Real damaged and exotic images, and a valid one now and then. native/test/damage_test.cpp damages drawn
