@@ -121,7 +121,8 @@ async function fetchInto(part: string, file: Download): Promise<string | undefin
       const response = await fetch(url, { headers, dispatcher });
       if (!isSafe(response.url)) throw new Error(`${url} leads to ${response.url}, which is not HTTPS.`);
       if (response.status === 416) return drop(`${url} has no byte ${have}.`);
-      if (!response.ok || response.body === null) throw new Error(`${url} answered ${response.status}.`);
+      if (!response.ok || response.body === null)
+        throw new Error(`${url} responded with status ${response.status}.`);
       // The server may not support ranges.
       const isWhole = response.status !== 206 && have > 0;
       if (isWhole) have = 0;

@@ -96,7 +96,7 @@ export const errorTable = {
   unknown_file: {
     status: 400,
     title: 'A file was sent under an unknown name',
-    detail: 'Send images under the names that the endpoint has; "field" is the one that it does not have.',
+    detail: 'Send images under the field names of the endpoint; "field" is the unknown name.',
     requests: 'body',
     members: ['field'],
   },
@@ -188,7 +188,7 @@ export const errorTable = {
     status: 415,
     title: 'Unsupported image format',
     detail:
-      'Send JPEG, PNG or WebP; "detected" says what the file looks like. An iPhone converts HEIC itself for a file input with accept="image/jpeg"; on a server use heif-convert.',
+      'Send JPEG, PNG or WebP; "detected" is the kind of file that was detected. An iPhone converts HEIC itself for a file input with accept="image/jpeg"; on a server use heif-convert.',
     group: 'image',
     ofImage: 'Send {image} as JPEG, PNG or WebP; this one {kind}',
     requests: 'images',
@@ -320,7 +320,7 @@ export const errorTable = {
   shutting_down: {
     status: 503,
     title: 'The server is shutting down',
-    detail: 'Send the request again; another server or the restarted one will take it.',
+    detail: 'Send the request again, to another server or after the restart.',
     group: 'lifecycle',
     requests: 'any',
   },

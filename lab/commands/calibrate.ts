@@ -147,7 +147,7 @@ function describeMode(fit: ModeFit): string[] {
       points.map(([similarity, rate]) => [similarity.toFixed(5), rateText(rate)]),
     ),
     ...describePhotos(fit),
-    `Floor ${rateText(floor)}, ${percent} percent: these people show nothing rarer, so answers above it are "extrapolated".`,
+    `Floor ${rateText(floor)}, ${percent} percent: these people show no lower rate, so results above it are "extrapolated".`,
     ...tableOf(
       'Pairs of two people that were taken for one person, and left out:',
       ['group', 'pairs'],

@@ -55,7 +55,7 @@ export function registerEval(program: Command): void {
 rate, and the exit code is 1.
 Figures are biased if the pack's cohort contains the measured people; --held-out-cohort avoids that. It takes the first folder of an
 image's path for the person.
-People are listed in people.tsv in the folder of --people or beside it: columns image, person (if one has several images), and any
+People are listed in people.tsv in the folder of --people or next to it: columns image, person (if one has several images), and any
 labels. docs/measure.md explains the rates, docs/presentation-attacks.md those of --attacks.`,
     examples: [
       'facematch eval pairs.tsv --images photos',

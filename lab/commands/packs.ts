@@ -27,12 +27,15 @@ export function registerAdd(packs: Command): void {
     .option('--embedder <file>', "ONNX file of the embedder (default: the default pack's)")
     .option('--landmarks <file>', "ONNX file of a model of 68 landmarks (default: the default pack's)")
     .addOption(
-      new Option('--detector-family <family>', 'family of the detector, if its outputs do not tell').choices(
-        usualFamilies,
-      ),
+      new Option(
+        '--detector-family <family>',
+        'family of the detector, if its outputs are ambiguous',
+      ).choices(usualFamilies),
     )
     .addOption(
-      new Option('--preprocessing <name>', 'how the embedder is fed').choices(Object.keys(preprocessings)),
+      new Option('--preprocessing <name>', 'preprocessing of the embedder input').choices(
+        Object.keys(preprocessings),
+      ),
     )
     .option(
       '--liveness <file:scale>',
@@ -42,10 +45,10 @@ export function registerAdd(packs: Command): void {
     .addOption(
       new Option(
         '--liveness-family <family>',
-        'family of the liveness models, if their outputs do not tell',
+        'family of the liveness models, if their outputs are ambiguous',
       ).choices(Object.keys(livenessFamilies)),
     )
-    .option('--try <pairs:dir>', 'try the usual ways to feed the embedder on labelled pairs, as for eval')
+    .option('--try <pairs:dir>', 'try the common preprocessings on labelled pairs, given as for eval')
     .option('--embedder-output <name>', "name of the embedder's output, if it has several vectors")
     .option('--licence <text>', 'licence of the files', 'not stated')
     .option('--source <text>', 'project that the files come from', 'files of the operator')
@@ -156,7 +159,7 @@ async function printAdded(
   console.log(`\nNext: facematch packs check ${name}`);
   if (!calibrated)
     console.log(
-      `Then calibrate it: facematch calibrate --pack ${name} --set lfw, or on photos of your own (docs/packs.md). Until then no answer passes 40 percent.`,
+      `Then calibrate it: facematch calibrate --pack ${name} --set lfw, or on photos of your own (docs/packs.md). Until then confidence_percent never exceeds 40.`,
     );
 }
 

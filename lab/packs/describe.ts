@@ -166,7 +166,7 @@ export function describeLandmarks(file: string): Described {
   const measuredNet = measured(height, width);
   const output = measuredNet.outputs.find(({ shape }) => sizeOf(shape) === 2 * 68);
   if (output === undefined)
-    throw misfit(`${file} should answer with 68 points, and has ${shapesOf(measuredNet)}`, measuredNet);
+    throw misfit(`${file} should output 68 points, but has ${shapesOf(measuredNet)}`, measuredNet);
   return {
     members: { family: 'points68', input: input.name, output: output.name, size: width, channels: 'grey' },
     assumed: ["landmarks: fed and cropped as the default pack's"],
@@ -195,10 +195,7 @@ export function describeLiveness(
   };
   const family = names.find((name) => isOf(name).length === 1);
   if (family === undefined) {
-    throw misfit(
-      `${file} should answer with two or three numbers, and has ${shapesOf(measuredNet)}`,
-      measuredNet,
-    );
+    throw misfit(`${file} should output two or three numbers, but has ${shapesOf(measuredNet)}`, measuredNet);
   }
   const [output] = isOf(family);
   const { fed, live } = livenessFamilies[family];

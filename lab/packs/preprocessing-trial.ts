@@ -113,7 +113,7 @@ function judge(
   const non_mated = first.length - mated;
   if (Math.min(mated, non_mated) < leastPairs) {
     throw new Error(
-      `How the embedder is fed cannot be tried: it takes ${leastPairs} mated and ${leastPairs} non-mated pairs with faces, and there are ${mated} and ${non_mated}.`,
+      `Preprocessings cannot be compared: that takes ${leastPairs} mated and ${leastPairs} non-mated pairs with faces, and there are ${mated} and ${non_mated}.`,
     );
   }
   // The lowest rate that these pairs can show.

@@ -72,7 +72,7 @@ describe('facematch eval --attacks', () => {
     ['pairs.tsv --attacks set', 2, '--attacks goes with --mode and --json only'],
     ['--attacks nothing', 1, 'nothing should have images in folders live and attack'],
     ['--attacks set', 1, 'The pack default has no liveness nets', 'default'],
-  ])('%s fails with %i', async (line, code, message, its) => {
+  ])('exits on %s with %i', async (line, code, message, its) => {
     expectFailure(await evaluate(line, its), code, message);
   });
 });

@@ -134,7 +134,7 @@ function netOf(shapes: readonly (readonly number[])[], input: readonly (number |
   return file;
 }
 
-describe('rejects a net of another kind with what it seems to be', () => {
+describe('a net of another kind', () => {
   const roles = {
     detector: (file: string) => describeDetector(file, undefined),
     embedder: (file: string) => describeEmbedder(file, { output: undefined, preprocessing: undefined }),
@@ -165,13 +165,13 @@ describe('rejects a net of another kind with what it seems to be', () => {
         [1, 1, 1, 1],
       ],
     ],
-  ])('%s: %j', (words, shapes) => {
+  ])('is rejected as %s: %j', (words, shapes) => {
     const file = netOf(shapes, [1, 3, 112, 112]);
     for (const describeIt of Object.values(roles))
       expect(() => describeIt(file)).toThrow(`It seems to be ${words}.`);
   });
 
-  test('also where it does not run at the sides that its role assumes', () => {
+  test('is recognised even if it does not run at the sides that its role assumes', () => {
     const file = join(folder, 'other-sides.onnx');
     const nodes = [
       makeNode('Reshape', ['image', 'sides'], 'square'),
@@ -187,7 +187,7 @@ describe('rejects a net of another kind with what it seems to be', () => {
     expect(() => roles.detector(file)).toThrow('It seems to be a head pose model');
   });
 
-  test('but accepts an embedder whose output the user names', () => {
+  test('is accepted as an embedder if the user names its output', () => {
     const file = netOf([[1, 136]], [1, 3, 112, 112]);
     const named = describeEmbedder(file, { output: 'out0', preprocessing: undefined });
     expect(named.members).toMatchObject({ output: 'out0', dimensions: 136 });

@@ -51,7 +51,7 @@ describe('a set of labelled people', () => {
     );
   });
 
-  describe('with a column for the person', () => {
+  describe('a set of labelled people with a column for the person', () => {
     const list =
       'person\timage\tage\tsex\n7\timages/a.jpg\t3-9\tF\n7\timages/b.jpg\t10-19\tF\n8\tmore/c.jpg\t3-9\tM\n';
     beforeEach(() => {

@@ -9,7 +9,7 @@ export async function commandLineMarkdown() {
   return page(
     '# Command line',
     'Run `npx facematch COMMAND` in the project’s folder, or, after `npm link` there, `facematch COMMAND` anywhere. In scripts write ' +
-      '`npx --no facematch COMMAND`: elsewhere npx would download [whatever package has that name](deployment.md#from-packages-without-a-compiler). ' +
+      '`npx --no facematch COMMAND`: in any other folder npx would download [whatever package has that name](deployment.md#from-packages-without-a-compiler). ' +
       '[Settings](configuration.md). `--help` prints the help of a command.',
     '`eval`, `eval-liveness`, `calibrate`, `packs add` and `packs pull` need the laboratory: a clone, or `facematch-lab-VERSION.tgz` of ' +
       '`npm run package`.',

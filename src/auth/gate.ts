@@ -44,7 +44,7 @@ const rejections = {
   rate: fixed(new Problem('rate_limit_exceeded')),
   guessing: fixed(
     new Problem('rate_limit_exceeded', {
-      detail: `Too many requests with an invalid key came from this address; wait ${waitText}, and check the key.`,
+      detail: `Too many requests with an invalid key came from this IP address; wait ${waitText}, and check the key.`,
     }),
   ),
   scope: Object.fromEntries(
@@ -236,7 +236,7 @@ export class QuotaUse {
 
   #tooMany({ concurrent }: ApiKey): Problem {
     this.retry_s = busyRetry_s;
-    const detail = `This key may have ${concurrent} running at once; wait for an answer, then send again.`;
+    const detail = `This key may have ${concurrent} running at once; wait for a response, then send again.`;
     return new Problem('rate_limit_exceeded', { detail });
   }
 }

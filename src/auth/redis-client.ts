@@ -179,7 +179,7 @@ export class RedisClient {
   async #within<T>(limit_ms: number, work: Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {
-      const fault = new Error(`no answer within ${limit_ms} ms`);
+      const fault = new Error(`no response within ${limit_ms} ms`);
       // If this process was suspended, the reply may be waiting: sockets are read between timers and
       // immediates.
       timer = setTimeout(() => setImmediate(reject, fault), limit_ms);

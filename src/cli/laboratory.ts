@@ -52,7 +52,7 @@ function registerAbsent(parent: Command, name: string): void {
     .showHelpAfterError(false)
     .action(() => {
       command.error(
-        `error: ${path} comes with the package ${packageName}. Install it beside facematch: ${repair('lab')}`,
+        `error: ${path} comes with the package ${packageName}. Install it next to facematch: ${repair('lab')}`,
       );
     });
 }

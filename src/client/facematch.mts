@@ -118,7 +118,7 @@ export class FacematchClient {
   /** Throws a TypeError where the address is none, or the key cannot be sent. Sends nothing. */
   constructor(options: ClientOptions) {
     const { origin, pathname } = new URL(options.url);
-    if (!/^https?:/.test(origin)) throw new TypeError(`not an http address: ${options.url}`);
+    if (!/^https?:/.test(origin)) throw new TypeError(`not an http(s) URL: ${options.url}`);
     if (!options.key) throw new TypeError('no API key: give one as `key`');
     this.#base = origin + pathname.replace(/\/+$/, '') + prefix;
     this.#headers = new Headers({ 'x-api-key': options.key });

@@ -52,7 +52,7 @@ export const settings = {
     (item) => /^[\w.-]+$/.test(item),
     'a comma-separated list of names without ports, such as server,facematch-admin',
     [],
-    'Host names accepted by the admin listener, besides IP addresses, localhost and FACEMATCH_ADMIN_HOST. Requests with any other Host header get 403, which prevents DNS rebinding',
+    'Host names accepted by the admin listener, in addition to IP addresses, localhost and FACEMATCH_ADMIN_HOST. Requests with any other Host header get 403, which prevents DNS rebinding',
   ),
   admin_port: integer(0, 65_535, 9090, 'Port of the admin listener; 0 picks a free port'),
   http: choice(
@@ -220,13 +220,13 @@ export const settings = {
     1,
     60_000,
     30,
-    'Maximum failed authentications per minute for one client address. Further ones get 429',
+    'Maximum failed authentications per minute for one client IP address. Further ones get 429',
   ),
   auth_failure_burst: integer(
     1,
     60_000,
     20,
-    'Maximum burst of failed authentications for one client address',
+    'Maximum burst of failed authentications for one client IP address',
   ),
   audit_log: text(
     '',
@@ -235,7 +235,7 @@ export const settings = {
   log_client: choice(
     ['off', 'on'],
     'off',
-    'Log the client address with each request: the /64 prefix for IPv6, taken from X-Forwarded-For behind trusted proxies',
+    'Log the client IP address with each request: the /64 prefix for IPv6, taken from X-Forwarded-For behind trusted proxies',
   ),
   log_level: choice(logLevels, 'info', 'Minimum log level'),
 };

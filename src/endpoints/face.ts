@@ -114,7 +114,7 @@ export const image = {
   format: word(formats, 'Format, detected from the content.'),
   orientation: z.int().min(1).max(8).describe('EXIF orientation of the file; 1 if it has none'),
   min_detectable_face_px: some.describe(
-    'Search limit, not a measurement: the whole image was searched for upright faces whose longer box side is at least this many pixels. Smaller faces, and rotated ones beside an upright face, may be missed',
+    'Search limit, not a measurement: the whole image was searched for upright faces whose longer box side is at least this many pixels. Smaller faces, and rotated ones next to an upright face, may be missed',
   ),
 };
 export const facesOf = <Shape extends z.ZodType>(face: Shape) =>

@@ -21,7 +21,7 @@ const meanings = Object.fromEntries(
 
 /** Members of an image error besides field and code; everything else is in `detail` or only in the log. */
 export const faultMembers = {
-  detected: word(meanings, 'What the file looks like.'),
+  detected: word(meanings, 'Detected kind of file.'),
   position: some.describe(
     'With `unsupported_image_format` only: zero-based byte offset at which a JPEG begins',
   ),
@@ -88,7 +88,7 @@ export function problemOf(faults: readonly ImageFault[]): Problem {
 export const problemMembers = {
   status: z.int().describe('HTTP status that the error would have as a response'),
   title: text('Short summary, the same for every occurrence'),
-  detail: text('Explanation for people: what to do about it'),
+  detail: text('Explanation for people, with the fix'),
 };
 
 export function problemBody({ code, status, message }: Problem) {

@@ -28,7 +28,7 @@ export const PersonPhoto = Image.extend({
     ),
 }).describe('A photo of one side and its faces; the largest face is compared.');
 
-const Person = object('Whether the photos of both sides show the same person.', {
+const Person = object('Result of comparing the photos of two people.', {
   request_id,
   ...decision,
   similarity: verdict.similarity.describe(

@@ -21,8 +21,8 @@ import { comparedFace, incomplete, requestWarnings } from './warnings.ts';
 export const Pair = object('Two faces that were compared.', {
   image1_face_index: count.describe('Index of the face of image1'),
   image2_face_index: count.describe('Index of the face of image2'),
-  similarity: cosine.describe('As in the answer, for this pair'),
-  confidence_percent: percent.describe('As in the answer, for this pair'),
+  similarity: cosine.describe('Same as in the response, for this pair'),
+  confidence_percent: percent.describe('Same as in the response, for this pair'),
 });
 
 export const Match = object('Result of a comparison. A non-match is a result, not an error.', {

@@ -98,7 +98,7 @@ export const optionRules = {
     kind: 'boolean',
     default: true,
     description:
-      'Run extra detection passes: for small or rotated faces beside those found, and, if none was found, for rotated, dark, printed or cropped ones. Slower',
+      'Run extra detection passes: for small or rotated faces next to those found, and, if none was found, for rotated, dark, printed or cropped ones. Slower',
     endpoints: anyImage,
     analysis: true,
   },

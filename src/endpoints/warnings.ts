@@ -57,7 +57,7 @@ export const Warning = object(
       .describe('With `faces_omitted` only: number of omitted faces; absent if the time limit was reached')
       .exactOptional(),
     reason: word(qualityReasons, 'With `low_quality_face` only: the reason.').exactOptional(),
-    detail: text('Explanation for people: what happened and what to do about it'),
+    detail: text('Explanation for people: the cause and how to fix it'),
   },
 );
 export type Warning = z.infer<typeof Warning>;

@@ -54,7 +54,7 @@ export const kinds = {
     advice: 'Let the camera write JPEG too, or develop it, as dcraw_emu and every photo editor do.',
   },
   appledouble: {
-    meaning: 'AppleDouble, what macOS knows of a file and keeps beside it as ._NAME',
+    meaning: 'AppleDouble: metadata that macOS stores next to a file as ._NAME',
     advice: 'Send the file of that name without the "._".',
   },
   psd: { meaning: 'a Photoshop document', advice: 'Export it as JPEG or PNG.' },
@@ -75,7 +75,7 @@ export const kinds = {
   },
   html: {
     meaning: 'an HTML page',
-    advice: 'It may tell what went wrong where the image was to be fetched.',
+    advice: 'It may contain the error of the server from which the image was fetched.',
   },
   base64: {
     meaning: 'base64',
@@ -87,7 +87,7 @@ export const kinds = {
       'Send the bytes that it stands for: decode the base64 behind its comma. In JSON send that base64.',
   },
   url: {
-    meaning: 'an address',
+    meaning: 'a URL',
     quoted: true,
     advice: 'Addresses are not fetched: send the bytes of the image.',
   },

@@ -287,7 +287,10 @@ export class JsonScan {
   /** Returns the next byte; 0 at the end. */
   #byte(): number {
     if (this.#at - this.#exempt > this.#max_bytes) {
-      this.fail(this.#at, `Send no more than ${this.#max_bytes} bytes besides the images; this is character`);
+      this.fail(
+        this.#at,
+        `Send no more than ${this.#max_bytes} bytes in addition to the images; this is character`,
+      );
     }
     return this.#body[this.#at] ?? 0;
   }

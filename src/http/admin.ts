@@ -63,7 +63,7 @@ export async function handleAdmin(exchange: Exchange, services: AdminServices): 
 }
 
 const unknownHost =
-  'The Host of this request is not known here. Ask by an IP address or localhost, or name the host in FACEMATCH_ADMIN_HOSTS.';
+  'The Host header of this request is unknown. Use an IP address or localhost, or add the host to FACEMATCH_ADMIN_HOSTS.';
 
 /**
  * A web page can point its own name at this listener (DNS rebinding), so host names must be known. IP

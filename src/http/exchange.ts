@@ -67,7 +67,7 @@ export interface Expected {
 /** The client closed its connection before the response. */
 export class ClientLeft extends Error {
   constructor() {
-    super('The client left before it was answered');
+    super('The client disconnected before the response');
     this.name = 'ClientLeft';
   }
 }
@@ -245,15 +245,15 @@ export class Exchange {
     const missing = content_length === undefined ? undefined : content_length - this.received;
     if (!ended) {
       if (missing === undefined) return new Problem('upload_timeout');
-      const detail = `${missing} of the ${content_length} bytes that Content-Length promises did not come in time.`;
+      const detail = `${missing} of the ${content_length} bytes that Content-Length announces did not arrive in time.`;
       return new Problem('upload_timeout', {
         detail: `${detail} Send the images faster, or smaller ones.`,
       });
     }
     const detail =
       framing === 'chunked'
-        ? 'The body had already ended, but the last chunk, of size 0, did not come.'
-        : `The body had already ended, but Content-Length promises ${missing} bytes more: correct it.`;
+        ? 'The body had already ended, but the last chunk, of size 0, did not arrive.'
+        : `The body had already ended, but Content-Length announces ${missing} bytes more: correct it.`;
     return new Problem('upload_timeout', { detail });
   }
 

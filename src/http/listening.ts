@@ -49,12 +49,12 @@ const listenFaults: Record<string, string> = {
   EACCES: 'the port needs more rights',
   EADDRNOTAVAIL: "the address is not one of this machine's",
   EAFNOSUPPORT: 'there is no IPv6 here',
-  ENOTFOUND: 'no address is known of this name',
+  ENOTFOUND: 'the host name cannot be resolved',
 };
 
 /** Returns an error for people when listening failed with `code`, such as EADDRINUSE. */
 export function cannotListen({ host, port, variables }: ListenerOptions, code = 'unknown'): Error {
-  const fault = listenFaults[code] ?? 'the system refuses it';
+  const fault = listenFaults[code] ?? 'the system does not allow it';
   return new Error(`Cannot listen on ${host} port ${port} (${code}): ${fault}. Set ${variables}.`);
 }
 

@@ -128,6 +128,6 @@ export function ignoredQuery(query: string, known: readonly string[]): Warning[]
     .map((field) => ({
       code: 'query_parameter_ignored',
       field,
-      detail: `${field} stands in the query of the address, where it counts for nothing. Send it in the body, as the images are.`,
+      detail: `${field} was sent as a query parameter and ignored. Send it in the body, like the images.`,
     }));
 }

@@ -145,8 +145,8 @@ function introduction(config: Config): string {
     'Below 40 the scale runs linearly down to 0. If several pairs of faces are compared, `confidence_percent` is corrected for their ' +
       'number. `match` is true if `confidence_percent` is at least `threshold_percent`.',
     '## Keys and quotas',
-    'Send your key in the `x-api-key` header or as `Authorization: Bearer`. A request with two different keys is rejected. Beside `x-api-key`, a ' +
-      'Bearer token that does not have the form of a key, such as that of a gateway, is ignored. A key has scopes, which are the endpoints that it ' +
+    'Send your key in the `x-api-key` header or as `Authorization: Bearer`. A request with two different keys is rejected. If `x-api-key` is ' +
+      'present, a Bearer token that is not in the form of a key, such as that of a gateway, is ignored. A key has scopes, the endpoints that it ' +
       'may use, and a quota: a token bucket that refills at a constant rate, described by `RateLimit-Policy` and `RateLimit`. ' +
       'A request that takes much CPU time takes more tokens after its response, so the bucket may become negative. ' +
       'Without enough tokens the server returns 429 with `Retry-After`.',
@@ -155,7 +155,7 @@ function introduction(config: Config): string {
       'says what to do and names the image or the field. Ignore unknown members and codes, because new ones may be added.',
     '## Warnings',
     'A response may have `warnings`, such as an ignored field or a compared face of low quality. `code` and `reason` are ' +
-      'machine-readable; `detail` says what to send instead. Warnings never change the verdict.',
+      'machine-readable; `detail` says how to correct the request. Warnings never change the verdict.',
     '## Requests',
     'Paths are exact and case-sensitive. HEAD works wherever GET does. The server returns your `X-Request-Id` and logs ' +
       'it. After 408, 429, 503 and 504 the same request may succeed later; after any other 4xx it will not.',

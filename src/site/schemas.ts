@@ -152,7 +152,7 @@ function problemSchema(code: ErrorCode): z.ZodType {
         .meta({ format: 'uri-reference', description: 'Link to the explanation of the error' }),
       title: z.literal(title).describe('Short summary, the same for every occurrence'),
       status: z.literal(status).meta({ type: 'integer', description: 'HTTP status' }),
-      detail: z.string().describe('Explanation for people: what to do about it'),
+      detail: z.string().describe('Explanation for people, with the fix'),
       code: z.literal(code).describe('Machine-readable code'),
       request_id: z.string().describe('Same value as the X-Request-Id header; give it to the operator'),
       ...(imageErrorCodes.some((fault) => fault === code) ? { errors: faultList.optional() } : {}),

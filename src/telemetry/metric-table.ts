@@ -42,7 +42,7 @@ export const counters = {
   },
   request_bytes_total: { help: 'Bytes received in request bodies' },
   rejections_total: {
-    help: 'Requests answered with an error, by code; `reason` groups the codes',
+    help: 'Error responses by code; `reason` groups the codes',
     labels: {
       reason: errorGroups,
       code: 'error code',
@@ -53,7 +53,7 @@ export const counters = {
     labels: { accuracy_mode: accuracyModes, result: ['match', 'no_match'] },
   },
   liveness_checks_total: {
-    help: 'Answered liveness checks by result; reason is the first of `live_reasons`, or `none`',
+    help: 'Completed liveness checks by result; `reason` is the first of `live_reasons`, or `none`',
     labels: { result: ['live', 'not_live'], reason: ['none', ...liveReasons] },
   },
   confidence_percent: {

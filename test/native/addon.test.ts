@@ -31,8 +31,8 @@ const face = (index: number) => ({
 });
 const timings_ms = numbers('decode detect align embed');
 
-describe('answers', () => {
-  it('analyse returns the image, its faces and the times', () => {
+describe('the addon', () => {
+  it('returns the image, its faces and the times from analyse', () => {
     const faces = [face(0), face(1), face(2)];
     const image = {
       width: 1920,
@@ -109,7 +109,7 @@ describe('answers', () => {
     expect(() => addon.useHugePages(new Uint8Array(0))).not.toThrow();
   });
 
-  it('versions returns the libraries in use', () => {
+  it('returns the libraries in use from versions', () => {
     expect(addon.versions()).toStrictEqual({
       onnxruntime: expect.stringMatching(/^1\.\d+\.\d+$/),
       opencv: expect.stringMatching(/^4\.\d+\.\d+/),
@@ -146,7 +146,7 @@ describe('analyse of an unreadable image', () => {
       { code: 'image_decode_failed', reason: 'the data of the frame are damaged or cut short' },
     ],
     ['too large an image', one, { code: 'image_dimensions', width: 1920, height: 1280, limit_pixels }],
-  ])('%s', (_what, photo, failure) => {
+  ])('reports %s', (_what, photo, failure) => {
     const max_pixels = failure.code === 'image_dimensions' ? limit_pixels : analyseOptions.max_pixels;
     const failed = addon.analyse(pack, photo, { ...analyseOptions, max_pixels });
     expect(failed).toStrictEqual({ ok: false, ...failure });

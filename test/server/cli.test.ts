@@ -23,7 +23,7 @@ describe('facematch', () => {
     [['kyes'], 2, 'Did you mean keys?'],
     [['demo', 'one.jpg'], 2, 'expected two images'],
     [['demo', 'one.jpg', 'two.jpg'], 1, 'one.jpg cannot be read (ENOENT)'],
-  ])('%j exits with %i', async (words, code, text) => {
+  ])('exits on %j with %i', async (words, code, text) => {
     expectFailure(await facematchInHost(words, folder), code, text);
   });
 
@@ -114,7 +114,7 @@ test.each([
   ['eval', ['eval', 'pairs.tsv', '--images', 'photos']],
   ['packs add', ['packs', 'add', 'mine', '--embedder', 'net.onnx']],
 ])('names the package to install for %s without the laboratory', async (path, line) => {
-  const message = `${path} comes with the package @facematch/lab. Install it beside facematch: npm run setup`;
+  const message = `${path} comes with the package @facematch/lab. Install it next to facematch: npm run setup`;
   await expect(buildProgram(undefined).parseAsync(line, { from: 'user' })).rejects.toMatchObject({
     code: 'commander.error',
     message: `error: ${message}`,

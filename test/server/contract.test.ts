@@ -224,7 +224,7 @@ const errors: Record<ErrorCode, Row> = {
     members: { field: 'image1', faces_found: 3, detail: expect.stringMatching(/there is no face 3\.$/) },
   },
   low_quality_face: {
-    when: 'a face has 20 pixels and poor ones are to be refused',
+    when: 'a face has 20 pixels and low-quality faces are rejected',
     at: ['POST', paths.advanced],
     ask: async () => {
       const image1 = await sharp(samples.one).resize({ width: 160 }).png().toBuffer();
@@ -269,11 +269,11 @@ const errors: Record<ErrorCode, Row> = {
     headers: { 'retry-after': '1', ratelimit: /r=0/, 'ratelimit-policy': /q=1/ },
   },
   overloaded: {
-    when: 'the worker is busy and nobody may wait',
+    when: 'the worker is busy and the queue capacity is 0',
     ask: () => whileBusy(() => photos()),
     headers: { 'retry-after': '1' },
   },
-  deadline_exceeded: { when: 'no worker answers in time', ask: () => whileBusy((running) => running) },
+  deadline_exceeded: { when: 'no worker responds in time', ask: () => whileBusy((running) => running) },
   internal_error: {
     when: 'the worker dies',
     ask: () =>

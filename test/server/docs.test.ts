@@ -134,7 +134,7 @@ process.chdir(projectPath('.'));
 const { generatedDocs } = await import(projectPath('scripts/generate-docs.mjs'));
 const generated: Record<string, string> = await generatedDocs();
 
-test.each(Object.keys(generated))('has %s up to date; if not, run: npm run docs', (path) => {
+test.each(Object.keys(generated))('matches the generated %s; if not, run: npm run docs', (path) => {
   // Line breaks in JSON are left to the formatter.
   const content = (text: string) => (path.endsWith('.json') ? JSON.parse(text) : text);
   expect(content(readFileSync(path, 'utf8'))).toEqual(content(generated[path]!));

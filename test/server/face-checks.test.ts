@@ -154,7 +154,7 @@ function expectOrder({ faces }: Json): void {
   }
 }
 
-describe('faces are listed', () => {
+describe('listed faces', () => {
   test('lists all faces, largest first, and rejects an index beyond them', async () => {
     const first = { image1: await collageOf(22), image2_face_index: '0' };
     const { body } = await advanced(first);

@@ -33,11 +33,11 @@ const single = { image: one };
 const faceless = await blank(400, 300, 'png');
 const chosen = { threshold_percent: '95.5', accuracy_mode: 'fast' };
 
-describe('a JSON body gets the response of the form', () => {
+describe('a JSON body', () => {
   test.each<[string, string, Fields, object]>([
     ['match', paths.match, twoPhotos(), { image1: one, image2: three }],
     [
-      'match of data: addresses, whose type decides nothing',
+      'match of data: URLs, whose type decides nothing',
       paths.match,
       twoPhotos(),
       { image1: `data:image/jpeg;base64,${one}`, image2: `DATA:text/plain;charset=utf-8;BASE64,${three}` },
@@ -53,8 +53,8 @@ describe('a JSON body gets the response of the form', () => {
     ],
     ['detect', paths.detect, { image: samples.one, min_det_score: '0.9' }, { ...single, min_det_score: 0.9 }],
     ['embed', paths.embed, { image: samples.one, face_index: '0' }, { ...single, face_index: 0 }],
-    ['refusal', paths.match, { ...twoPhotos(), image2: faceless }, { image1: one, image2: base64(faceless) }],
-  ])('reports %s', async (_what, path, fields, body) => {
+    ['rejection', paths.match, { ...twoPhotos(), image2: faceless }, { image1: one, image2: base64(faceless) }],
+  ])('gets the response of the form: %s', async (_what, path, fields, body) => {
     const [asForm, asJson] = [await server.match(fields, { path }), await json(body, path)];
     const summaryOf = ({ status, headers, body }: TestResponse) => [
       status,

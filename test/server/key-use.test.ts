@@ -120,8 +120,8 @@ test.each<[what: string, authorization: string, key: Send['key'], code?: ErrorCo
     server.key,
   ]),
   ['of another scheme is not looked at', 'Basic eDp5', null, 'missing_api_key'],
-  ['is refused as x-api-key is', 'Bearer wrong', null, 'invalid_api_key'],
-  ['is refused as x-api-key is, also with a blank', 'Bearer a b', null, 'invalid_api_key'],
+  ['is rejected like x-api-key', 'Bearer wrong', null, 'invalid_api_key'],
+  ['is rejected like x-api-key, also with a blank', 'Bearer a b', null, 'invalid_api_key'],
 ])('Authorization %s', async (_what, authorization, key, code) => {
   const response = await askModels({ authorization }, key);
   if (code === undefined) expect(response.status).toBe(200);

@@ -203,7 +203,7 @@ describe('an uncalibrated pack', async () => {
     expect(server.stderr.join('\n')).toContain('the pack is not calibrated');
     const env = { FACEMATCH_PACK: pack };
     const { of } = await diagnose(folder, env);
-    const value = 'none: no answer passes 40 percent';
+    const value = 'none: confidence_percent never exceeds 40';
     expect(of('calibration')).toMatchObject({ status: 'warning', value });
     const { code, stdout } = await facematchInHost(`match ${photos}`, folder, env);
     expect(code).toBe(0);

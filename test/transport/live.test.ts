@@ -262,7 +262,7 @@ describe('a match/live request', () => {
   });
 });
 
-describe('with several replicas', () => {
+describe('a challenge with several replicas', () => {
   test.skipIf(!redisInstalled)('accept a challenge of another replica once', async () => {
     const redis = await TestRedis.start();
     onTestFinished(() => redis.kill());

@@ -143,8 +143,8 @@ describe('a connection', () => {
   );
 
   test.each<[what: string, path: string, status: number]>([
-    ['a refusal', '/nowhere', 404],
-    ['an answer', paths.models, 200],
+    ['a rejection', '/nowhere', 404],
+    ['a response', paths.models, 200],
   ])('serves no request after one that closes it: %s', async (_what, path, status) => {
     const closing = server.requestHeaders({ connection: 'close' }, `GET ${path} HTTP/1.1`);
     client.write(closing + server.getRequest().repeat(2));
@@ -260,7 +260,7 @@ describe('a client that leaves', () => {
   });
 });
 
-describe('after an early response', () => {
+describe('a body after an early response', () => {
   test('discards a body of any size up to twice the limit, and then closes the connection', async () => {
     client.write(server.chunkedHeaders({ 'content-type': 'text/plain' }));
     expect((await client.response()).headers.get('connection')).toBe('close');

@@ -183,10 +183,10 @@ describe('the headers of a part', () => {
   test.each<[string, string[]]>([
     ['in any case', ['CONTENT-DISPOSITION:Form-Data;name=a', 'content-type:image/png']],
     ['with white space around the value', ['Content-Disposition: \t form-data; name=a \t']],
-    ['of no interest', ['x: y', a, 'X-Y_z!: "', 'x: again', 'Content-Length: 7']],
+    ['with unrelated fields', ['x: y', a, 'X-Y_z!: "', 'x: again', 'Content-Length: 7']],
     ['with a tab and with bytes beyond ASCII', [a, 'x: \t\xc3\xa9', 'y: \xe9']],
-    ['that say 8bit', [a, 'Content-Transfer-Encoding: 8bit']],
-  ])('%s are read', (_title, headers) => {
+    ['with the encoding 8bit', [a, 'Content-Transfer-Encoding: 8bit']],
+  ])('are read if they are written %s', (_title, headers) => {
     expect(readParts(onePart(headers))).toEqual([{ name: 'a', filename: undefined, content: 'x' }]);
   });
 
@@ -217,7 +217,7 @@ describe('the headers of a part', () => {
     ['a blank within an unquoted value', [`${disposition}; name=a; filename=my photo.jpg`], 'bad_header'],
     ['a parameter without a value', [`${disposition}; name`], 'bad_header'],
     ['a parameter without a name', [`${disposition}; ="a"`], 'bad_header'],
-  ])('are refused with %s', (_title, headers, reason) => {
+  ])('are rejected with %s', (_title, headers, reason) => {
     expect(rejectionOf(() => readParts(onePart(headers))).reason).toBe(reason);
   });
 });

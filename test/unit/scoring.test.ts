@@ -134,7 +134,7 @@ describe('a floor', () => {
   });
 });
 
-describe('without a table', () => {
+describe('the percent without a table', () => {
   const none = calibrationOf(undefined);
 
   test.each([

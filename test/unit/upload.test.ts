@@ -90,7 +90,7 @@ describe('Upload', () => {
     expect(Math.max(...calls.copy!, ...calls.wipe!)).toBeLessThanOrEqual(8 * MiB);
   });
 
-  test('is not charged for memory that a larger body before it left', () => {
+  test('is not charged for memory that an earlier, larger body released', () => {
     const uploads = uploadsOf();
     const receive = (size: number, length?: number) => {
       const upload = uploads.open('a', length, 20 * MiB);

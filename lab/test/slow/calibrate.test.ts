@@ -147,7 +147,7 @@ describe('a stated rate', () => {
     ['is kept', 1e-3, 1e-3, row(1e-3, 5e-4, 1e-4), false],
     ['may be kept, within a point of percent', 1e-3, 1e-3, row(1e-3, 2e-3, 1.2e-3), false],
     ['is broken', 1e-3, 1e-3, row(1e-3, 2e-3, 1.3e-3), true],
-    ['of 70 percent counts below any floor', 1e-3, 1e-4, row(1e-4, 6e-4, 2e-4), true],
+    ['counts at 70 percent below any floor', 1e-3, 1e-4, row(1e-4, 6e-4, 2e-4), true],
     ['of 80 percent does not below the floor', 2e-4, 1e-5, row(1e-5, 2e-4, 5e-5), false],
     ['of 80 percent counts down to it', 1e-5, 1e-5, row(1e-5, 2e-4, 5e-5), true],
   ])('%s', (_, floor, stated_fmr, checked, isBroken) => {

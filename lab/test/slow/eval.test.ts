@@ -55,7 +55,7 @@ describe('facematch eval', () => {
     ['few.tsv --images images --report few.tsv', 1, 'cannot be made (EEXIST)'],
     ['few.tsv --images images --report images', 1, 'holds files that are not a report'],
     ['few.tsv --images images --held-out-cohort', 1, 'too few people to make a cohort'],
-  ])('%s exits with %i', async (line, code, message) => {
+  ])('exits on %s with %i', async (line, code, message) => {
     expectFailure(await evaluate(line), code, message);
   });
 
@@ -151,7 +151,7 @@ describe('the report of facematch eval', () => {
       elements = readHtml(page);
     });
 
-    test('writes the figures of --json beside the page', () => {
+    test('writes the figures of --json next to the page', () => {
       expect(read('moved/figures.json')).toBe(printed);
       expect(JSON.parse(printed)).toMatchObject({
         set: '<b>',
@@ -167,7 +167,7 @@ describe('the report of facematch eval', () => {
       });
     });
 
-    test('runs no script, and loads nothing but the copies beside it', () => {
+    test('runs no script, and loads only the copies next to it', () => {
       expect(page).not.toMatch(/https?:|javascript:|@import|url\(/i);
       const names = new Set(elements.map(({ name }) => name));
       for (const name of ['script', 'iframe', 'object', 'form', 'base']) expect(names).not.toContain(name);

@@ -102,11 +102,11 @@ describe('facematch packs add', () => {
     ['./x --liveness one.onnx:4x', 2, 'Expected FILE:SCALE'],
     ['./x --liveness none.onnx:4', 1, 'none.onnx'],
     ['./x --liveness no-net.onnx:4', 1, 'no-net.onnx cannot be used'],
-    ['./x --liveness brought.onnx:4', 1, 'should answer with two or three numbers, and has "fc1" 1×128'],
+    ['./x --liveness brought.onnx:4', 1, 'should output two or three numbers, but has "fc1" 1×128'],
     ['./x --liveness four-classes.onnx:4', 1, 'two or three numbers, and has "logits" 1×4'],
     ['./x --liveness two-classes.onnx:4 --liveness-family minifasnet', 1, 'has "logits" 1×2'],
     ['./x --liveness one.onnx:4 --liveness two-classes.onnx:4', 1, 'must be of one family'],
-  ])('%s exits with %i and adds nothing', async (line, code, message) => {
+  ])('exits on %s with %i and adds nothing', async (line, code, message) => {
     expectFailure(await facematchInHost(`packs add ${line}`, folder), code, message);
     expect(existsSync(join(folder, 'x'))).toBe(false);
     expect(existsSync(packDirectory('x'))).toBe(false);

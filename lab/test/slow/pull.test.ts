@@ -110,9 +110,9 @@ describe('facematch packs pull', () => {
     ['other bytes', status(200, Buffer.alloc(net.length)), {}, /SHA-256 .*: it is not used/],
     ['too many bytes', whole, { bytes: 100 }, /has \d+ bytes, not the 100/],
     ['too many bytes, unannounced', inBits, { bytes: 100 }, /more than the 100 bytes/],
-    ['an error', status(404), {}, /answered 404/],
+    ['an error', status(404), {}, /responded with status 404/],
     // Exceeds what a client buffers before it is read.
-    ['a long page of an error', status(404, page), {}, /answered 404/],
+    ['a long page of an error', status(404, page), {}, /responded with status 404/],
     ['the page of a login', portal, {}, /text\/html: is it the page of a network that wants a login/],
     ['the page of a login, of no stated length', portalInBits, {}, /has 6 bytes, not the/],
     ['a way to an address that is not HTTPS', leadsTo(whole), {}, notHttps],

@@ -42,7 +42,7 @@ export const serviceChecks: Checks = {
     const files = await Promise.all(packFiles(manifest).map(judge));
     const uncalibrated = warning(
       'calibration',
-      'none: no answer passes 40 percent',
+      'none: confidence_percent never exceeds 40',
       'facematch calibrate; see docs/packs.md',
     );
     return [
@@ -88,7 +88,7 @@ export const serviceChecks: Checks = {
       const client = await RedisClient.open(address);
       const version = await client.version();
       client.close();
-      return [ok('limiter', `${address} answers${version === undefined ? '' : `, Redis ${version}`}`)];
+      return [ok('limiter', `${address} responds${version === undefined ? '' : `, Redis ${version}`}`)];
     } catch (error) {
       const reason = firstLine(error);
       const cure = redisCures.find(([complaint]) => complaint.test(reason))?.[1] ?? 'See docs/replicas.md';
@@ -156,8 +156,8 @@ const redisCures: readonly (readonly [complaint: RegExp, cure: string])[] = [
   ],
   [/ENOTFOUND|EAI_AGAIN/, `${correct}: its host`],
   [
-    /ECONNREFUSED|no answer|closed|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH/,
-    'Start Redis, or correct its address in FACEMATCH_LIMITER',
+    /ECONNREFUSED|no response|closed|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH/,
+    'Start Redis, or correct its URL in FACEMATCH_LIMITER',
   ],
 ];
 

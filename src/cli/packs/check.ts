@@ -49,7 +49,7 @@ export function* judgeTrial(trial: Trial): Generator<Finding> {
     yield unknown('likeness', 'the woman who is in both photos was not found');
     return;
   }
-  const likeness = `the woman in both photos ${mated.toFixed(2)}, the others ${non_mated.toFixed(2)} at most (cosines)`;
+  const likeness = `mated cosine ${mated.toFixed(2)} (the woman in both photos), highest non-mated cosine ${non_mated.toFixed(2)}`;
   yield margin(trial) > 0
     ? ok('likeness', likeness)
     : fail('likeness', likeness, "Correct the embedder's members: mean, scale, channels, template, output");
@@ -77,7 +77,7 @@ export function livenessFinding(
 }
 
 export function preprocessingWarning(better: Preprocessing): Finding {
-  const value = `fed as ${better}'s nets are, the embedder tells the people of the two photos apart much better, which is a guess by nine pairs`;
+  const value = `with the preprocessing of ${better} the embedder separates the people of the two photos much better; this is an estimate from nine pairs`;
   return warning(
     'preprocessing',
     value,
@@ -111,7 +111,7 @@ const calibrateIt = 'FACEMATCH_PACK=… facematch calibrate NAME=FOLDER --write;
 function* missing(draft: Manifest): Generator<Finding> {
   const { calibration, source } = draft;
   yield calibration === undefined
-    ? warning('calibration', 'none: no answer passes 40 percent', calibrateIt)
+    ? warning('calibration', 'none: confidence_percent never exceeds 40', calibrateIt)
     : ok('calibration', calibration.balance.fitted_on);
   const others = [
     ['cohort', 'cohort', 'one threshold serves some groups of people worse than others', calibrateIt],
@@ -121,7 +121,7 @@ function* missing(draft: Manifest): Generator<Finding> {
       'animals that the detector finds are compared',
       'calibrate --without-people FOLDER',
     ],
-    ['occlusion', 'occlusion', 'nobody is told of masks', 'calibrate --occluded NAME=FOLDER'],
+    ['occlusion', 'occlusion', 'masks are not reported', 'calibrate --occluded NAME=FOLDER'],
     ['close_detector', 'close detector', 'faces that fill the image may be missed', 'See models/README.md'],
   ] as const;
   for (const [member, what, effect, cure] of others) {

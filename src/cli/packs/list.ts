@@ -70,7 +70,7 @@ export function describeListed(pack: ListedPack, { bold, yellow }: Colours): str
   const { calibrated_for: people, not_ready } = pack;
   lines.push(
     people === undefined
-      ? flaw('not calibrated', 'no answer passes 40 percent')
+      ? flaw('not calibrated', 'confidence_percent never exceeds 40')
       : line('calibrated for', people.balance),
   );
   if (not_ready !== undefined) lines.push(flaw('not ready', not_ready));

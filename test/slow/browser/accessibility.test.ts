@@ -16,12 +16,12 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
     await demo.givePhotos(samples.one, samples.three);
     await demo.key.fill('fm_not_known');
     await demo.compare();
-    yield 'a refusal';
+    yield 'a rejection';
     await demo.key.fill(session.server.key);
     await demo.compare();
     await demo.page.getByText('Response', { exact: true }).click();
     await demo.faces(1).nth(1).click();
-    yield 'an answer';
+    yield 'a response';
     await demo.addMore(1, Array(3).fill(photos[0]));
     await demo.addMore(2, [photos[0]!, jpeg(samples.two)]);
     await demo.compare();
@@ -29,7 +29,7 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
     await demo.page.getByRole('button', { name: 'Remove photo 3 of person 2' }).click();
     await demo.page.getByRole('button', { name: 'Remove photo 2 of person 2' }).click();
     await demo.compare();
-    yield 'an answer for several photos';
+    yield 'a response for several photos';
   }
 
   test('leads to a result by keyboard alone', async () => {

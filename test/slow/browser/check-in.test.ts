@@ -62,7 +62,7 @@ describe.skipIf(chromiumFile === undefined)('the check-in example', () => {
 
   test.each([
     ['welcomes the person of the photos on file', 'anna', 'Welcome!'],
-    ['sends somebody else to the desk', 'ben', 'Please go to the desk.'],
+    ['sends another person to the desk', 'ben', 'Please go to the desk.'],
     ['does not know others', 'carol', 'Please try again: unknown visitor'],
   ])('%s', async (_, name, statusText) => {
     await page.getByLabel('Your name').fill(name);

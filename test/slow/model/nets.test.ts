@@ -73,7 +73,7 @@ function scaled(bytes: Uint8Array, factor: number): Uint8Array {
   return encodeModel(model);
 }
 
-test.skipIf(!tarball).each(nets)('a rewrite of $file with one kernel off by 2 % is refused', async (net) => {
+test.skipIf(!tarball).each(nets)('rejects a rewrite of $file with one kernel off by 2 %', async (net) => {
   const original = originals.get(net.from)!;
   await expect(verifyRewrite(net, original, scaled(original, 1.02))).rejects.toThrow(
     `The rewritten ${net.file} does not give the numbers of ${net.from}: cosine 0.`,

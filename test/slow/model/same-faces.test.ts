@@ -102,7 +102,7 @@ const keyOf = ({ box, detection_score }: Face) => JSON.stringify([box, detection
 const isSame = (one: Face, other: Face) =>
   keyOf(one) === keyOf(other) && cosine(one.embedding, other.embedding) > 0.98;
 
-describe.each([true, false])('with the fallback: %s', (use_heuristic_fallback) => {
+describe.each([true, false])('faces found with the fallback: %s', (use_heuristic_fallback) => {
   test('returns all faces of a higher min_det_score with a lower one', {
     timeout: images.length * 20_000,
   }, () => {

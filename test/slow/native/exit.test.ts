@@ -27,7 +27,7 @@ const cases: [name: string, ending: Partial<Ending>, kill?: NodeJS.Signals][] = 
 ];
 
 describe.each(builds)('$name', (build) => {
-  it.each(cases)('%s', async (name, ending, kill) => {
+  it.each(cases)('ends as expected: %s', async (name, ending, kill) => {
     const seen = await runChild(build, 'exit.mjs', [name], kill ? { kill } : {});
     expect(seen).toMatchObject(ending);
     expect(seen.stderr).not.toMatch(/Sanitizer|runtime error/);

@@ -20,7 +20,7 @@ beforeEach(() => {
 
 describe('a port', () => {
   test.each<[whose: string, server: () => Server]>([
-    ['a program that never answers', () => createServer(() => {})],
+    ['a program that never responds', () => createServer(() => {})],
     ['another HTTP server', () => createHttpServer((_asked, response) => response.end('{"status":"fine"}'))],
   ])('fails if %s uses it', async (_whose, start) => {
     const server = start().listen(0, '127.0.0.1');

@@ -133,14 +133,14 @@ describe.skipIf(!redisInstalled)('the shared limiter', () => {
     expect(await checkRedis(`redis://:hunter2@127.0.0.1:${redis.port}/1`)).toEqual({
       what: 'limiter',
       status: 'ok',
-      value: expect.stringMatching(/^redis:\/\/:\*\*\*@127\.0\.0\.1:\d+\/1 answers, Redis \d+\.\d+\.\d+$/),
+      value: expect.stringMatching(/^redis:\/\/:\*\*\*@127\.0\.0\.1:\d+\/1 responds, Redis \d+\.\d+\.\d+$/),
     });
   });
 
   test.each([
     ['another password', 'redis://:hunter2@127.0.0.1:PORT', /WRONGPASS/, /user and password/],
     ['a database that is not there', 'redis://:right@127.0.0.1:PORT/99', /DB index/, /database/],
-    ['TLS where there is none', 'rediss://127.0.0.1:PORT', /no answer|closed/, /Start Redis/],
+    ['TLS on a port without TLS', 'rediss://127.0.0.1:PORT', /no response|closed/, /Start Redis/],
   ])('warns about %s and says how to fix it', async (_what, url, value, cure) => {
     redis = await TestRedis.start('--requirepass', 'right');
     expect(await checkRedis(url.replace('PORT', String(redis.port)))).toMatchObject({

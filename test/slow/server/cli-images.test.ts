@@ -86,7 +86,7 @@ describe('facematch match --person', () => {
 });
 
 test.each(['nope.jpg 2.jpg', '1.jpg nope.jpg', 'nope.jpg 2.jpg 3.jpg'])(
-  'facematch match reports a missing file like the other commands: %s',
+  'reports a missing file of facematch match like the other commands: %s',
   async (files) => {
     const stderr = 'error: The image nope.jpg cannot be read (ENOENT).\n';
     expect(await facematchInHost(`match ${files}`, folder)).toEqual({ code: 1, stdout: '', stderr });
@@ -228,7 +228,7 @@ describe('facematch detect', () => {
     ['1.jpg --draw nowhere/out.svg', 1, 'there is no folder nowhere'],
     ['1.jpg --draw out.png', 1, '--draw writes SVG: name it .svg, not out.png'],
     ['misnamed.svg --draw .', 1, 'would overwrite the image misnamed.svg'],
-  ])('%s exits with %i', async (line, code, message) => {
+  ])('exits on %s with %i', async (line, code, message) => {
     expectFailure(await detect(line), code, message);
   });
 

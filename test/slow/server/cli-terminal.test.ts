@@ -78,7 +78,7 @@ test.each([
   expect(stderr.includes(colour)).toBe(coloured);
 });
 
-describe.skipIf(!hasTerminals)('on a terminal', () => {
+describe.skipIf(!hasTerminals)('the program on a terminal', () => {
   test.each([
     { env: {}, coloured: true },
     { env: { NO_COLOR: '1' }, coloured: false },

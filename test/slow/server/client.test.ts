@@ -309,7 +309,7 @@ describe('the client for Node', () => {
     [Promise.resolve(one), /^image1 is a promise/],
     [undefined, /^image1 is undefined/],
     [{ uri: 'one.jpg' }, /^image1 is an object/],
-  ])('%o for an image is a TypeError, and nothing is sent', async (given, message) => {
+  ])('rejects %o for an image with a TypeError before anything is sent', async (given, message) => {
     for (const json of [false, true]) {
       const counts = await requestsDuring(async () => {
         const client = new FacematchClient({ ...targetOf(), json });
@@ -327,7 +327,7 @@ describe('the client for Node', () => {
     },
   );
 
-  describe('with an aborted signal', () => {
+  describe('a client with an aborted signal', () => {
     const reason = new Error('no longer wanted');
     const ask = (key: string) => {
       const leaving = new AbortController();
@@ -379,7 +379,7 @@ describe('the client for Node', () => {
 });
 
 describe.skipIf(!hasPython)('the client for Python', () => {
-  test.each(['5', 'None', 'open("one.jpg", "rb")'])('%s for an image is a TypeError', async (given) => {
+  test.each(['5', 'None', 'open("one.jpg", "rb")'])('raises a TypeError for %s as an image', async (given) => {
     const call = `facematch.FacematchClient("http://x", "k").match(${given}, "two.jpg")`;
     const { stderr } = await python(['-c', `import facematch; ${call}`], targetOf());
     expect(stderr).toMatch(/TypeError: image1 is \w+: give bytes, or the path of a file\n$/);

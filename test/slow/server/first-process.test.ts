@@ -29,7 +29,7 @@ function firstProcess({ child: { pid } }: TestServer): number {
 }
 
 describe.skipIf(!allowed)('the server as PID 1', () => {
-  test('SIGTERM ends it with 0', async () => {
+  test('exits with 0 on SIGTERM', async () => {
     const server = await TestServer.start({ under: namespaces });
     process.kill(firstProcess(server), 'SIGTERM');
     expect(await server.ended).toEqual({ code: 0, signal: null });

@@ -196,7 +196,7 @@ describe.skipIf(!redisInstalled)('an unavailable Redis', () => {
 
   const faults: readonly [what: string, reason: RegExp, away: () => unknown, back: () => unknown][] = [
     ['killed', /ECONNREFUSED|closed/, () => redis.kill(), () => redis.start()],
-    ['stopped', /no answer within 200 ms/, () => redis.pause(), () => redis.resume()],
+    ['stopped', /no response within 200 ms/, () => redis.pause(), () => redis.resume()],
     [
       'read-only',
       /^READONLY/,
@@ -321,7 +321,7 @@ describe.skipIf(!redisInstalled)('Redis at startup', () => {
     // Its handshake fails after its timeout.
     redis.pause();
     const late = await serve(url);
-    await late.line(late.stderr, /no answer within 1000 ms/);
+    await late.line(late.stderr, /no response within 1000 ms/);
     redis.resume();
     const doubting = await serve(url);
     expect(await doubting.line(doubting.stderr, /Redis is not reachable/)).toMatch(/certificate/);
