@@ -24,8 +24,8 @@ export function form(fields) {
 const header = (headerText, name) => new RegExp(`\\r\\n${name}: *([^\\r]*)`, 'i').exec(headerText)?.[1];
 
 /**
- * Parses the complete responses in the bytes of a connection: { status, head, request_id, closes, json, body,
- * end }, where `end` is the offset after it. `head` is Latin-1. Interim responses are omitted. Responses to
+ * Parses the complete responses in the bytes of a connection: { status, headerText, request_id, closes, json, body,
+ * end }, where `end` is the offset after it. `headerText` is Latin-1. Interim responses are omitted. Responses to
  * HEAD have no body, whatever they declare.
  */
 export function parseResponses(bytes, isHead = false) {

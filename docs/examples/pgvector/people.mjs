@@ -97,7 +97,7 @@ export async function identify(client, database, files, { rows = 50 } = {}) {
   return { searched, results };
 }
 
-function told({ id: person, problem, match, confidence_percent, extrapolated }) {
+function describeResult({ id: person, problem, match, confidence_percent, extrapolated }) {
   if (problem) return `    – %  not compared: ${person}. ${problem.detail}`;
   const doubt = match && extrapolated ? ' (beyond the measured range)' : '';
   return `${confidence_percent.toFixed(1).padStart(5)} %  ${match ? 'match' : 'no match'}: ${person}${doubt}`;
@@ -114,7 +114,7 @@ const commands = {
   async identify(client, database, files) {
     const { searched, results } = await identify(client, database, files);
     console.log(`people searched: ${searched}`);
-    for (const result of results) console.log(told(result));
+    for (const result of results) console.log(describeResult(result));
     return results.some(({ match }) => match);
   },
 };

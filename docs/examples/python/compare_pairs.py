@@ -20,16 +20,16 @@ client = FacematchClient(os.environ.get("FACEMATCH_URL", "http://127.0.0.1:8080"
 def compare(pair):
     """One row of the result: the pair, and either its score or what is wrong."""
     try:
-        answer = client.match(pair["image1"], pair["image2"])
+        result = client.match(pair["image1"], pair["image2"])
     except OSError as error:
         return {**pair, "error": error.strerror or str(error)}
     except FacematchError as error:
         return {**pair, "error": error.code}
     return {
         **pair,
-        "match": answer["match"],
-        "confidence_percent": answer["confidence_percent"],
-        "warnings": " ".join(warning["code"] for warning in answer["warnings"]),
+        "match": result["match"],
+        "confidence_percent": result["confidence_percent"],
+        "warnings": " ".join(warning["code"] for warning in result["warnings"]),
     }
 
 

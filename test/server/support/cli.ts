@@ -94,9 +94,9 @@ async function startHost(): Promise<Host> {
 async function hostRun(line: object): Promise<Outcome> {
   host ??= startHost();
   const { child, ended, output } = await host;
-  const answer = once(child, 'message').then(([code]) => code as number);
+  const exited = once(child, 'message').then(([code]) => code as number);
   child.send(line);
-  const code = await Promise.race([answer, ended.then(() => undefined)]);
+  const code = await Promise.race([exited, ended.then(() => undefined)]);
   if (code === undefined) {
     host = undefined;
     throw new Error(`The process ended within a command line: ${output().stderr}`);

@@ -77,14 +77,16 @@ export class RawClient {
   async responses(count: number): Promise<TestResponse[]> {
     const whole = () => load.parseResponses(Buffer.from(this.text, 'latin1'));
     await this.until(() => whole().length >= count);
-    return whole().map(({ head, status, body }: { head: string; status: number; body: Buffer }) => {
-      const lines = [...head.matchAll(/^([\w-]+): *(.*?)\r?$/gm)];
-      return {
-        status,
-        headers: new Headers(lines.map(([, name, value]) => [name!, value!])),
-        body: body.length === 0 ? undefined : JSON.parse(body.toString()),
-      };
-    });
+    return whole().map(
+      ({ headerText, status, body }: { headerText: string; status: number; body: Buffer }) => {
+        const lines = [...headerText.matchAll(/^([\w-]+): *(.*?)\r?$/gm)];
+        return {
+          status,
+          headers: new Headers(lines.map(([, name, value]) => [name!, value!])),
+          body: body.length === 0 ? undefined : JSON.parse(body.toString()),
+        };
+      },
+    );
   }
 
   /** Resolves when the received text fulfils `condition`; rejects if the connection ends before. */
