@@ -18,7 +18,7 @@ function connect(server: TestServer): RawClient {
 test('closes connections beyond the limit of open files, and serves the others', async () => {
   const server = await TestServer.forTest({ under: ['prlimit', '--nofile=200:200'] });
   const [warning] = server.stderr.filter((line) => line.includes('open files'));
-  const { connections } = JSON.parse(warning!);
+  const { max_connections: connections } = JSON.parse(warning!);
   const clients = Array.from({ length: 200 }, () => connect(server));
   await server.metricBecomes('facematch_connections_rejected_total', clients.length - connections);
   expect(await server.metric('facematch_connections')).toBe(connections);
