@@ -200,7 +200,7 @@ describe('an uncalibrated pack', async () => {
 
   test('has no table in GET models, and gets warnings in the log, the doctor and the command line', async () => {
     expect((await server.getModels()).body).not.toHaveProperty('calibration');
-    expect(server.stderr.join('\n')).toContain('the pack is not calibrated');
+    expect(server.stderr.join('\n')).toContain('the model pack is not calibrated');
     const env = { FACEMATCH_PACK: pack };
     const { of } = await diagnose(folder, env);
     const value = 'none: confidence_percent never exceeds 40';
