@@ -53,7 +53,12 @@ describe('a JSON body', () => {
     ],
     ['detect', paths.detect, { image: samples.one, min_det_score: '0.9' }, { ...single, min_det_score: 0.9 }],
     ['embed', paths.embed, { image: samples.one, face_index: '0' }, { ...single, face_index: 0 }],
-    ['rejection', paths.match, { ...twoPhotos(), image2: faceless }, { image1: one, image2: base64(faceless) }],
+    [
+      'rejection',
+      paths.match,
+      { ...twoPhotos(), image2: faceless },
+      { image1: one, image2: base64(faceless) },
+    ],
   ])('gets the response of the form: %s', async (_what, path, fields, body) => {
     const [asForm, asJson] = [await server.match(fields, { path }), await json(body, path)];
     const summaryOf = ({ status, headers, body }: TestResponse) => [

@@ -379,11 +379,14 @@ describe('the client for Node', () => {
 });
 
 describe.skipIf(!hasPython)('the client for Python', () => {
-  test.each(['5', 'None', 'open("one.jpg", "rb")'])('raises a TypeError for %s as an image', async (given) => {
-    const call = `facematch.FacematchClient("http://x", "k").match(${given}, "two.jpg")`;
-    const { stderr } = await python(['-c', `import facematch; ${call}`], targetOf());
-    expect(stderr).toMatch(/TypeError: image1 is \w+: give bytes, or the path of a file\n$/);
-  });
+  test.each(['5', 'None', 'open("one.jpg", "rb")'])(
+    'raises a TypeError for %s as an image',
+    async (given) => {
+      const call = `facematch.FacematchClient("http://x", "k").match(${given}, "two.jpg")`;
+      const { stderr } = await python(['-c', `import facematch; ${call}`], targetOf());
+      expect(stderr).toMatch(/TypeError: image1 is \w+: give bytes, or the path of a file\n$/);
+    },
+  );
 
   test('runs as docs/clients/README.md shows', async () => {
     const { stdout, stderr } = await python(['-c', example('python')], targetOf());
