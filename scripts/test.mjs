@@ -1,6 +1,6 @@
 // Every test, each once; sets up what is missing first. The last line counts.
 //   node scripts/test.mjs          lint, types, the C++ core, and the files of test outside test/slow: npm test
-//   node scripts/test.mjs --full   those of test/slow as well, and native code under sanitizers: npm run test:full
+//   node scripts/test.mjs --full   all suites and files, and native code under sanitizers: npm run test:full
 //   node scripts/test.mjs NAME…    only these: a check (lint, types, native, vitest), or what has NAME in its path: suites
 //                                  (native/test/NAME_test.cpp) and files of test. "native view" is that suite alone. Native
 //                                  code is built with sanitizers.
@@ -88,7 +88,8 @@ function native() {
   const report = `${tree}/ctest.xml`;
   rmSync(report, { force: true });
   const suiteNames = suites.map((file) => basename(file, '_test.cpp'));
-  const only = names.length === 0 ? [] : ['-R', `^(${suiteNames.join('|')})$`];
+  const tier = isSanitized ? [] : ['--label-exclude', 'slow'];
+  const only = names.length === 0 ? tier : ['-R', `^(${suiteNames.join('|')})$`];
   const output = ['--output-on-failure', '--output-junit', 'ctest.xml', '--test-output-size-passed', '99999'];
   const ok = show('ctest', '--test-dir', tree, '--parallel', jobs, ...output, ...only);
   // Each suite is a run of the one test program, which counts its own cases.
