@@ -8,7 +8,7 @@ import { newFolder } from '../support/folder.ts';
 import { cutOuts } from '../support/portraits.mjs';
 import { expectFailure, facematchInHost } from './support/cli.ts';
 import { expectProblem, type Fields, type Json, lasting, paths, twoPhotos } from './support/client.ts';
-import { TestServer } from './support/server.ts';
+import { TestServer, withCache } from './support/server.ts';
 
 /**
  * Covers which faces are listed and compared, low-quality faces, and live scores by models that classify
@@ -19,7 +19,17 @@ const folder = newFolder();
 const nets = [2.7, 4].map((scale) => ({ net: redIsLive, scale }));
 const FACEMATCH_PACK = livePack(folder, nets, 0.4);
 const FACEMATCH_ENDPOINTS = 'match_advanced,match_many,detect,embed,models';
-const server = await TestServer.forFile({ env: { FACEMATCH_PACK, FACEMATCH_ENDPOINTS } });
+// A crowd takes long.
+const patience = { FACEMATCH_IMAGE_TIMEOUT_MS: '60000' };
+const server = await TestServer.forFile({
+  env: {
+    ...withCache,
+    ...patience,
+    FACEMATCH_DEADLINE_MS: '60000',
+    FACEMATCH_PACK,
+    FACEMATCH_ENDPOINTS,
+  },
+});
 
 const [live, attack] = await redAndBlue();
 const portraits = (cutOuts() as Sharp[]).map((face) => face.png().toBuffer());
@@ -167,29 +177,25 @@ describe('listed faces', () => {
   });
 
   test('lists the hundred largest and the number omitted on every path', async () => {
-    const env = { FACEMATCH_IMAGE_TIMEOUT_MS: '60000' };
-    // Uses a cache, so that the crowd is not analysed again for each path.
-    const further = { FACEMATCH_DEADLINE_MS: '60000', FACEMATCH_EMBEDDING_CACHE_SIZE: '2' };
-    const patient = await TestServer.forTest({ env: { ...env, ...further } });
-    const crowd = await collageOf(108);
+    const crowd = await collageOf(104);
     const warningOf = (field: string) => ({
       code: 'faces_omitted',
       field,
       faces_omitted: expect.any(Number),
     });
     const fast = { accuracy_mode: 'fast' };
-    const { body } = await patient.match({ image: crowd, ...fast }, { path: paths.detect });
+    const { body } = await ask(paths.detect, { image: crowd, ...fast });
     expect(body.image.faces).toHaveLength(100);
     expect(body.warnings).toContainEqual(expect.objectContaining(warningOf('image')));
     writeFileSync(join(folder, 'crowd.png'), crowd);
-    const { code, stdout, stderr } = await facematchInHost('embed --mode fast crowd.png', folder, env);
+    const { code, stdout, stderr } = await facematchInHost('embed --mode fast crowd.png', folder, patience);
     expect([code, stderr]).toEqual([0, expect.stringMatching(/^warning: crowd\.png: .* more faces/)]);
     expect(JSON.parse(stdout.split('\n')[99]!).warnings).toEqual([
       expect.objectContaining(warningOf('image')),
     ]);
-    const one = await patient.match({ image1: crowd, image2: good, ...fast }, { path: paths.advanced });
+    const one = await ask(paths.advanced, { image1: crowd, image2: good, ...fast });
     expect(one.body.warnings).toContainEqual(expect.objectContaining(warningOf('image1')));
-    const targets = await patient.match({ image1: good, image2: crowd, ...fast }, { path: paths.many });
+    const targets = await ask(paths.many, { image1: good, image2: crowd, ...fast });
     expect(targets.body.results[0].warnings ?? targets.body.warnings).toContainEqual(
       expect.objectContaining(warningOf('image2')),
     );

@@ -8,7 +8,7 @@ import { cosine } from '../../src/scoring/similarity.ts';
 import { analyseOptions, blank, manifest, pack, samples } from '../fixtures/images.ts';
 import { without } from '../support/without.mjs';
 import { expectProblem, type Fields, type Json, paths, type TestResponse } from './support/client.ts';
-import { Home, TestServer } from './support/server.ts';
+import { Home, TestServer, withCache } from './support/server.ts';
 
 /** Endpoints that analyse one image, and one image against several in one request. */
 
@@ -18,7 +18,7 @@ const keys = {
   two: home.key({ rate: 0.01, burst: 2 }),
 };
 const faceless = await blank(400, 300, 'png');
-const env = { FACEMATCH_ENDPOINTS: 'match,match_advanced,match_many,detect,embed' };
+const env = { ...withCache, FACEMATCH_ENDPOINTS: 'match,match_advanced,match_many,detect,embed' };
 const server = await TestServer.forFile({ env }, home);
 
 const send = (endpoint: 'detect' | 'embed', fields: Fields): Promise<TestResponse> =>

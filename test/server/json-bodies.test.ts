@@ -12,13 +12,17 @@ import {
   type TestResponse,
   twoPhotos,
 } from './support/client.ts';
-import { TestServer } from './support/server.ts';
+import { TestServer, withCache } from './support/server.ts';
 
 /** The image endpoints accept JSON like a form: the same fields, the same responses, the same errors. */
 
 const limit_bytes = 400_000;
 const server = await TestServer.forFile({
-  env: { FACEMATCH_ENDPOINTS: endpointIds.join(','), FACEMATCH_MAX_IMAGE_BYTES: String(limit_bytes) },
+  env: {
+    ...withCache,
+    FACEMATCH_ENDPOINTS: endpointIds.join(','),
+    FACEMATCH_MAX_IMAGE_BYTES: String(limit_bytes),
+  },
 });
 
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');

@@ -7,7 +7,7 @@ import { uncalibratedPack } from '../fixtures/packs.ts';
 import { newFolder } from '../support/folder.ts';
 import { diagnose, facematchInHost } from './support/cli.ts';
 import { type Json, lasting, paths, twoPhotos } from './support/client.ts';
-import { idOf, TestServer } from './support/server.ts';
+import { idOf, TestServer, withCache } from './support/server.ts';
 
 /** 200 responses, and a pack without a calibration, which must not claim more than it knows. */
 
@@ -161,7 +161,9 @@ describe('an uncalibrated pack', async () => {
   const unknown = { match: false, false_match_rate: 1, extrapolated: true };
 
   const FACEMATCH_ENDPOINTS = 'match,match_advanced,match_many,embed,match_embeddings,models';
-  const server = await TestServer.forFile({ env: { FACEMATCH_PACK: pack, FACEMATCH_ENDPOINTS } });
+  const server = await TestServer.forFile({
+    env: { ...withCache, FACEMATCH_PACK: pack, FACEMATCH_ENDPOINTS },
+  });
 
   test('returns the same number for a pair of faces, however many are compared with it, at every endpoint', async () => {
     const { body } = await server.match(twoPhotos());

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { blank, samples } from '../fixtures/images.ts';
 import { cutOuts } from '../support/portraits.mjs';
 import { type Fields, type Json, paths, type TestResponse } from './support/client.ts';
-import { Home, TestServer } from './support/server.ts';
+import { Home, TestServer, withCache } from './support/server.ts';
 
 /** Several photos of each of two people, as one decision. */
 
@@ -15,7 +15,7 @@ const keys = {
   five: home.key({ scopes, rate: 1000, burst: 4 }),
 };
 const FACEMATCH_ENDPOINTS = 'match_person,match_advanced,match_embeddings,embed,models';
-const server = await TestServer.forFile({ env: { FACEMATCH_ENDPOINTS } }, home);
+const server = await TestServer.forFile({ env: { ...withCache, FACEMATCH_ENDPOINTS } }, home);
 
 const [first, again, otherPerson] = cutOuts() as [Sharp, Sharp, Sharp];
 const png = (image: Sharp) => image.clone().png().toBuffer();

@@ -51,6 +51,9 @@ export const { name: transport, reason } = chooseTransport(
   process.env.FACEMATCH_HTTP === 'node' ? 'node' : 'auto',
 );
 
+/** For tests of what follows the analysis: an image that they send again is not analysed again. */
+export const withCache = { FACEMATCH_EMBEDDING_CACHE_SIZE: '100' };
+
 /** Expected fields of /readyz: its status and the HTTP server. */
 export function readiness(status: string, stuck_workers?: number): Record<string, unknown> {
   const stepsIn = transport === 'node' && reason !== undefined;
