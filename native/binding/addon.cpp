@@ -80,7 +80,10 @@ Napi::Value AnalyseOne(const Napi::CallbackInfo& info) {
     AnalyseOptions options = to_analyse_options(info[2].As<Napi::Object>());
     options.cancelled = to_flag(info[3]);
     const Bytes image = to_memory(info[1], "Expected a Uint8Array second");
-    return from_analysis(info.Env(), analyse(engine_of(directory), image, options));
+    const Engine& engine = engine_of(directory);
+    if (!info[4].IsObject()) return from_analysis(info.Env(), analyse(engine, image, options));
+    const Earlier earlier = to_earlier(info[4].As<Napi::Object>());
+    return from_analysis(info.Env(), analyse_further(engine, image, options, earlier));
   });
 }
 

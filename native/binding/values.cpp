@@ -84,6 +84,17 @@ Napi::Object from_face(Napi::Env env, const Face& face, size_t index) {
   return object;
 }
 
+// Sets nothing if the whole image was searched in all four rotations.
+void set_searched_rotations(Napi::Env env, const Coverage& coverage, Napi::Object& image) {
+  if (coverage.complete()) return;
+  auto rotations = Napi::Array::New(env);
+  for (size_t quarters = 0; quarters < coverage.min_side.size(); ++quarters) {
+    if (coverage.min_side.at(quarters) == Coverage::kNotSearched) continue;
+    rotations.Set(rotations.Length(), 90 * static_cast<double>(quarters));
+  }
+  image.Set("searched_rotations", rotations);
+}
+
 }  // namespace
 
 Pack to_pack(const std::string& directory, const Napi::Value& manifest) {
@@ -122,6 +133,22 @@ AnalyseOptions to_analyse_options(const Napi::Object& object) {
   return options;
 }
 
+Earlier to_earlier(const Napi::Object& object) {
+  const auto to_box = [](const Napi::Object& box) {
+    return Box{to_float(box, "x"), to_float(box, "y"), to_float(box, "width"),
+               to_float(box, "height")};
+  };
+  Earlier earlier;
+  for (const Node& box : Node{object.Get("faces")}.items()) {
+    earlier.faces.push_back(to_box(box.value.As<Napi::Object>()));
+  }
+  for (const Node& one : Node{object.Get("candidates")}.items()) {
+    const auto candidate = one.value.As<Napi::Object>();
+    earlier.candidates.push_back({to_box(candidate), to_float(candidate, "score")});
+  }
+  return earlier;
+}
+
 Napi::Value from_analysis(Napi::Env env, const Analysis& analysis) {
   auto faces = Napi::Array::New(env, analysis.faces.size());
   for (size_t i = 0; i < analysis.faces.size(); ++i) {
@@ -136,9 +163,28 @@ Napi::Value from_analysis(Napi::Env env, const Analysis& analysis) {
   image.Set("min_detectable_face_px", analysis.min_detectable_face_px());
   if (analysis.faces_omitted > 0) image.Set("faces_omitted", analysis.faces_omitted);
   if (analysis.coverage.timed_out) image.Set("search_timed_out", true);
+  set_searched_rotations(env, analysis.coverage, image);
   auto object = Napi::Object::New(env);
   object.Set("ok", true);
   object.Set("image", image);
+  object.Set("cpu_ms", analysis.cpu_ms);
+  auto candidates = Napi::Array::New(env, analysis.candidates.size());
+  for (size_t i = 0; i < analysis.candidates.size(); ++i) {
+    const auto& [box, score] = analysis.candidates[i];
+    candidates.Set(static_cast<uint32_t>(i), from_numbers(env, {{"x", box.x},
+                                                                {"y", box.y},
+                                                                {"width", box.width},
+                                                                {"height", box.height},
+                                                                {"score", score}}));
+  }
+  object.Set("candidates", candidates);
+  if (!analysis.replaced.empty()) {
+    auto replaced = Napi::Array::New(env, analysis.replaced.size());
+    for (size_t i = 0; i < analysis.replaced.size(); ++i) {
+      replaced.Set(static_cast<uint32_t>(i), static_cast<double>(analysis.replaced[i]));
+    }
+    object.Set("replaced", replaced);
+  }
   const auto& [decode, detect, align, embed] = analysis.timings_ms;
   object.Set(
       "timings_ms",

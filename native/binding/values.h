@@ -35,6 +35,10 @@ AnalyseOptions to_analyse_options(const Napi::Object& object);
 
 // Returns [{member, stride, rows, columns}] of a detector of that family and size; see OutputShape.
 Napi::Value detector_outputs(const Napi::Value& detector);
+
+// Reads {faces, candidates} of an earlier analysis of the image.
+Earlier to_earlier(const Napi::Object& object);
+
 Napi::Value from_analysis(Napi::Env env, const Analysis& analysis);
 Napi::Value from_error(Napi::Env env, const Error& error);
 

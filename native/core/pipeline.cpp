@@ -9,6 +9,7 @@
 #include "embed/quality.h"
 #include "error.h"
 #include "find/detection_passes.h"
+#include "find/proposals.h"
 #include "find/same_face.h"
 #include "image/contrast.h"
 #include "image/halftone.h"
@@ -21,6 +22,15 @@ namespace {
 // Minimum span of a chip in grey levels; a chip below it is stretched. Chips of ordinary photos
 // span more.
 constexpr int kMinRange = 110;
+
+// Three candidates in four rotations fill one frame of the detector. With six, of 80 people on
+// cards none more is found. As many again are faces that were found.
+constexpr size_t kMaxCandidates = 3;
+
+// A face with a lower score, or a larger roll, or found in an enlarged part only, may be rotated by
+// a quarter or a half: the further search compares its scores in all four rotations.
+constexpr float kCertainScore = 0.95f;
+constexpr float kUprightRoll = 15;  // degrees
 
 // Takes one image through the stages.
 class Analyser {
@@ -39,13 +49,25 @@ class Analyser {
     for (FoundFace& face : found.faces) face.dot_pitch = std::max(face.dot_pitch, pitch);
     if (options_.use_heuristic_fallback) found = find_in_print(std::move(found), pitch);
     found = add_doubtful(finder, std::move(found), pitch);
-    const auto is_below = [&](const FoundFace& face) {
-      return face.detection.score < options_.min_det_score;
-    };
-    std::erase_if(found.faces, is_below);
-    std::erase_if(found.omitted, is_below);
-    if (options_.detect_presentation_attack) liveness_stage(found.faces);
-    return report(std::move(found));
+    std::vector<Candidate> candidates = candidates_of(finder.candidates(), found);
+    Analysis analysis = judge(std::move(found));
+    analysis.candidates = std::move(candidates);
+    return analysis;
+  }
+
+  // Searches where an earlier analysis of the image may have missed a face.
+  Analysis run_further(const Earlier& earlier) {
+    Finder finder(engine_, image_, options_);
+    std::vector<FoundFace> faces = find_further(finder, earlier, timings_);
+    order(faces);
+    Found found = embed_stage(image_, std::move(faces), kMaxFaces);
+    found.coverage.add(finder.coverage());
+    Analysis analysis = judge(std::move(found));
+    for (size_t i = 0; i < earlier.faces.size(); ++i) {
+      const auto replaces = [&](const Face& face) { return overlap(face.box, earlier.faces[i]); };
+      if (std::ranges::any_of(analysis.faces, replaces)) analysis.replaced.push_back(i);
+    }
+    return analysis;
   }
 
  private:
@@ -56,6 +78,43 @@ class Analyser {
     std::vector<FoundFace> omitted;
     Coverage coverage;
   };
+
+  // Drops the faces below min_det_score and completes the others.
+  Analysis judge(Found found) {
+    const auto is_below = [&](const FoundFace& face) {
+      return face.detection.score < options_.min_det_score;
+    };
+    std::erase_if(found.faces, is_below);
+    std::erase_if(found.omitted, is_below);
+    if (options_.detect_presentation_attack) liveness_stage(found.faces);
+    return report(std::move(found));
+  }
+
+  // Returns faces whose rotation is uncertain, and the best detections that do not overlap a face
+  // or each other. `detections` are best first.
+  std::vector<Candidate> candidates_of(std::span<const Detection> detections,
+                                       const Found& found) const {
+    std::vector<Candidate> faces, others;
+    if (!options_.use_heuristic_fallback || found.coverage.complete()) return faces;
+    for (const FoundFace& face : found.faces) {
+      const float roll = eye_line_degrees(five_points(face.points));
+      const Detection& seen = face.detection;
+      if (faces.size() == kMaxCandidates) break;
+      const bool is_certain = seen.found_by == FoundBy::kPrimary && seen.score >= kCertainScore &&
+                              std::abs(roll) <= kUprightRoll;
+      if (!is_certain) faces.push_back({seen.box, seen.score});
+    }
+    for (const Detection& one : detections) {
+      if (others.size() == kMaxCandidates) break;
+      const bool repeats = std::any_of(others.begin(), others.end(), [&](const Candidate& better) {
+        return overlap(better.box, one.box);
+      });
+      if (repeats || is_known(found.faces, one.box) || is_known(found.omitted, one.box)) continue;
+      others.push_back({one.box, one.score});
+    }
+    faces.insert(faces.end(), others.begin(), others.end());
+    return faces;
+  }
 
   Found find(Image& image, Finder& finder) {
     Found found;
@@ -210,7 +269,10 @@ class Analyser {
                       .faces = {},
                       .faces_omitted = static_cast<int>(found.omitted.size()),
                       .coverage = found.coverage,
-                      .timings_ms = timings_};
+                      .timings_ms = timings_,
+                      .cpu_ms = image_.budget().used_ms(),
+                      .candidates = {},
+                      .replaced = {}};
     for (FoundFace& face : found.faces) {
       Quality& quality = face.face.quality;
       quality.dot_pitch = std::max(quality.dot_pitch, face.dot_pitch);
@@ -239,6 +301,11 @@ int Analysis::min_detectable_face_px() const {
 
 Analysis analyse(const Engine& engine, Bytes bytes, const AnalyseOptions& options) {
   return Analyser(engine, bytes, options).run();
+}
+
+Analysis analyse_further(const Engine& engine, Bytes bytes, const AnalyseOptions& options,
+                         const Earlier& earlier) {
+  return Analyser(engine, bytes, options).run_further(earlier);
 }
 
 }  // namespace facematch

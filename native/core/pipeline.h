@@ -16,4 +16,10 @@ using Bytes = std::span<const uint8_t>;
 // Throws Error.
 Analysis analyse(const Engine& engine, Bytes bytes, const AnalyseOptions& options);
 
+// Searches an image further, in all rotations: returns the faces at the candidates of its first
+// analysis, and those that replace a face of it. `options` are those of the first analysis, with
+// the remaining CPU time. Throws Error.
+Analysis analyse_further(const Engine& engine, Bytes bytes, const AnalyseOptions& options,
+                         const Earlier& earlier);
+
 }  // namespace facematch

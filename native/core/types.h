@@ -134,6 +134,11 @@ struct Coverage {
     min_side.at(quarters) = std::min(min_side.at(quarters), side);
   }
 
+  // Returns true if the whole image was searched for all four rotations.
+  bool complete() const {
+    return std::ranges::none_of(min_side, [](float side) { return side == kNotSearched; });
+  }
+
   // Adds the coverage of another search of the same image.
   void add(const Coverage& other) {
     for (size_t quarters = 0; quarters < min_side.size(); ++quarters) {
@@ -141,6 +146,18 @@ struct Coverage {
     }
     timed_out = timed_out || other.timed_out;
   }
+};
+
+// A place in the whole image where the detector was not sure of a face, or of its rotation.
+struct Candidate {
+  Box box;
+  float score = 0;
+};
+
+// What a further search of an image needs of its first analysis.
+struct Earlier {
+  std::vector<Box> faces;
+  std::vector<Candidate> candidates;
 };
 
 // The result for one image.
@@ -153,6 +170,13 @@ struct Analysis {
   int faces_omitted = 0;    // beyond kMaxFaces
   Coverage coverage;
   StageTimings timings_ms;
+  double cpu_ms = 0;  // CPU time of the analysis
+  // Places for a further search. Empty without the fallback, and if
+  // all rotations were searched.
+  std::vector<Candidate> candidates;
+  // After a further search: indexes of the earlier faces that one of `faces` replaces, because they
+  // were found in a wrong rotation.
+  std::vector<size_t> replaced;
 
   // Minimum longer side of a face in pixels for which the whole image was searched, in every
   // rotation that was searched at all.

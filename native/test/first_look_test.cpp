@@ -5,6 +5,7 @@
 #include <opencv2/imgproc.hpp>
 
 #include "../core/find/detection_passes.h"
+#include "../core/find/same_face.h"
 #include "../core/image/decode.h"
 #include "../core/pipeline.h"
 #include "drawing.h"
@@ -119,6 +120,40 @@ TEST_CASE("counts each omitted face once, and more of them at a lower score") {
   CHECK(sure.faces_omitted > 0);
   CHECK(sure.faces_omitted < kAcross * kDown - kMaxFaces + 1);
   CHECK(all.faces_omitted >= sure.faces_omitted);
+}
+
+TEST_CASE("finds rotated faces beside an upright one in a further search, and no known face") {
+  const AnalyseOptions options = options_of(AccuracyMode::kFast);
+  int missed = 0, added = 0;
+  for (const int rotated : {2, 4, 6}) {
+    for (const int quarters : {1, 2, 3}) {
+      CAPTURE(rotated);
+      CAPTURE(quarters);
+      const std::vector<Placed> people = {{1, {20, 20}, 200}, {rotated, {700, 500}, 110, quarters}};
+      const ByteVector file = encode_jpeg(photo({1000, 800}, people));
+      const Analysis first = analyse(default_engine(), file, options);
+      if (first.faces.size() != 1) continue;
+      ++missed;
+      CHECK(first.coverage.min_side[1] == Coverage::kNotSearched);
+      CHECK(first.candidates.size() <= 6);
+      const Analysis further =
+          analyse_further(default_engine(), file, options,
+                          {.faces = {first.faces[0].box}, .candidates = first.candidates});
+      for (const Face& face : further.faces) {
+        CHECK_FALSE(overlap(face.box, first.faces[0].box));
+        if (face.found_by == FoundBy::kRotated) ++added;
+      }
+    }
+  }
+  CHECK(missed >= 6);
+  CHECK(added >= 0.6 * missed);
+}
+
+TEST_CASE("has no candidates without the fallback, and none on a plain image") {
+  AnalyseOptions options = options_of(AccuracyMode::kFast);
+  CHECK(analysed(gradient(640, 480), options).candidates.empty());
+  options.use_heuristic_fallback = false;
+  CHECK(analyse(default_engine(), sample(1), options).candidates.empty());
 }
 
 TEST_CASE("continues the search in an image on its side after a tilted head that seems upright") {

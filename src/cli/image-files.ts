@@ -6,7 +6,9 @@ import { faultsOf, problemOf } from '../endpoints/faults.ts';
 import { mostOf } from '../endpoints/images.ts';
 import { analysisOptions, completeOptions, type MatchOptions } from '../endpoints/options.ts';
 import { incomplete } from '../endpoints/warnings.ts';
+import type { Analysis, Earlier } from '../engine/addon.ts';
 import { detectText } from '../engine/file-kind.ts';
+import { earlierOf, remaining, withFurther, withoutCandidates } from '../engine/further.ts';
 import type { Outcome } from '../engine/jobs.ts';
 import { loadPack } from '../engine/load-addon.ts';
 import { packDirectory, readManifest } from '../engine/manifest.ts';
@@ -37,6 +39,7 @@ export async function compareFiles<Body>(
   const photos: Photo[] = [];
   const targets: Target[] = [];
   const outcomes: Outcome[] = [];
+  const images: Uint8Array[] = [];
   for (const field of ['image1', 'image2'] as const) {
     const rule = endpoint.fields[field] as ImageRule;
     if (!rule.targets && files[field].length > mostOf(rule)) {
@@ -48,10 +51,17 @@ export async function compareFiles<Body>(
         if (rule.targets) return new Problem('missing_field', { detail: error.message });
         throw error;
       });
-      const image = read instanceof Problem ? read : outcomes.push(analyse(read.bytes)) - 1;
+      const image = read instanceof Problem ? read : images.push(read.bytes) - 1;
+      if (!(read instanceof Problem)) outcomes.push(analyse(read.bytes));
       if (rule.targets) targets.push({ filename, image });
       photos.push({ field, index, filename });
     }
+  }
+  const unsettled = endpoint.unsettled?.({ options: known.options, outcomes, targets, calibration }) ?? [];
+  for (const at of unsettled) {
+    const first = outcomes[at] as Analysis;
+    const earlier = earlierOf(first);
+    outcomes[at] = earlier ? withFurther(first, analyse(images[at]!, earlier)) : withoutCandidates(first);
   }
   const total_ms = performance.now() - start;
   const context = { ...known, request_id: randomUUID(), warnings: [], queue_ms: 0, total_ms };
@@ -89,7 +99,10 @@ async function openPack(given: Partial<MatchOptions>) {
     options,
     model: { pack: manifest.name, version: manifest.version },
     cohortScores: (embeddings: Float32Array) => addon.cohortScores(directory, embeddings),
-    analyse: (image: Uint8Array) => detectText(addon.analyse(directory, image, analysis), image),
+    analyse: (image: Uint8Array, earlier?: Earlier) => {
+      const how = earlier ? remaining(analysis, earlier) : analysis;
+      return detectText(addon.analyse(directory, image, how, undefined, earlier), image);
+    },
   };
 }
 

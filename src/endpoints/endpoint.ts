@@ -176,12 +176,22 @@ export interface ImageEndpoint extends Common {
   tooManyFor?(burst: number): { limit: number; detail: string };
   /** Input of the comparison of two people, which a worker runs before the response. Undefined for images with errors, which `buildResponse` rejects. */
   persons?(found: Found): PersonsStep | undefined;
+  /**
+   * Returns the images to search further, by index, because the result would be "no match". Default: none, because
+   * all detection passes have run for an image without a face.
+   */
+  unsettled?(found: Unsettled): number[];
   /** Builds the response. Returns or throws the problem of images with errors. */
   buildResponse(analysed: Analysed): HandlerResult;
 }
 
 /** Results of the analysis, before the request's times are known. */
 export type Found = Omit<Analysed, 'context' | 'targets'>;
+
+/** Results of the analysis before a further search. */
+export type Unsettled = Pick<Analysed, 'outcomes' | 'targets' | 'calibration'> & {
+  options: RequestContext['options'];
+};
 
 /** A comparison of two people, and the function that builds the response from its result. */
 export interface PersonsStep {

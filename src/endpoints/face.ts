@@ -1,11 +1,14 @@
 import { z } from 'zod';
-import type { Face as Found, FoundBy, ImageFormat, ImageReport } from '../engine/addon.ts';
+import {
+  type Face as Found,
+  type FoundBy,
+  type ImageFormat,
+  type ImageReport,
+  maxFaces,
+} from '../engine/addon.ts';
 import { count, listOf, object, optional, share, some, word } from './schema.ts';
 
 /** The image and face members of responses. */
-
-/** Same limit as in native/core/types.h. */
-export const maxFaces = 100;
 
 const formats: Record<ImageFormat, string> = { jpeg: 'JPEG', png: 'PNG', webp: 'WebP' };
 
@@ -116,6 +119,11 @@ export const image = {
   min_detectable_face_px: some.describe(
     'Search limit, not a measurement: the whole image was searched for upright faces whose longer box side is at least this many pixels. Smaller faces, and rotated ones next to an upright face, may be missed',
   ),
+  searched_rotations: optional(
+    z.array(z.literal([0, 90, 180, 270])),
+    'Rotations of a face that were searched for, in degrees clockwise; 0 is upright. Absent if all four were: because the image has no upright face, ' +
+      'or before a negative result, then where the detector had a weak response',
+  ),
 };
 export const facesOf = <Shape extends z.ZodType>(face: Shape) =>
   listOf(face, `Largest first (area of the box × detection score), at most ${maxFaces}`).max(maxFaces);
@@ -168,8 +176,16 @@ function faceBody(face: Found): Face {
 }
 
 export function imageBody(report: ImageReport): Omit<Image, 'face_index'> {
-  const { width, height, format, orientation, min_detectable_face_px, faces } = report;
-  return { width, height, format, orientation, min_detectable_face_px, faces: faces.map(faceBody) };
+  const { width, height, format, orientation, min_detectable_face_px, searched_rotations, faces } = report;
+  return {
+    width,
+    height,
+    format,
+    orientation,
+    min_detectable_face_px,
+    ...(searched_rotations && { searched_rotations }),
+    faces: faces.map(faceBody),
+  };
 }
 
 export function round(value: number, digits: number): number {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Analysis } from '../engine/addon.ts';
+import { isSearchable } from '../engine/further.ts';
 import { imageErrorCodes, Problem } from '../errors.ts';
 import { assessPair, compare, pairs_compared, verdict } from './comparison.ts';
 import { type Analysed, type Decision, define, type ImageCounts, prefix, type Target } from './endpoint.ts';
@@ -225,6 +226,19 @@ export const matchMany = define({
       'number, because each comparison is a chance of a false match.',
     further: ' Each `image2` beyond the first takes one more.',
     curl: ['-F image1=@one.jpg', '-F image2=@two.jpg', '-F image2=@three.jpg', '-F accuracy_mode=fast'],
+  },
+  // Not image1: a further face of it would count in every comparison, also in those that match.
+  unsettled({ options, outcomes, targets, calibration }) {
+    const { image1_face_index, auto_pair_best } = options;
+    if (!auto_pair_best && image1_face_index < 0) return [];
+    return targets.flatMap(({ image }) => {
+      if (typeof image !== 'number' || !isSearchable(outcomes[image], options)) return [];
+      const choice = { image1_face_index, image2_face_index: -1, auto_pair_best };
+      const result = compare([outcomes[0]!, outcomes[image]!], choice);
+      if (Array.isArray(result)) return [];
+      const [best, { length }] = [result.pairs[0]!, result.pairs];
+      return assessPair(best, calibration, length, options.threshold_percent).match ? [] : [image];
+    });
   },
   buildResponse(analysed) {
     const { options } = analysed.context;

@@ -1,8 +1,16 @@
 import { z } from 'zod';
+import { isSearchable } from '../engine/further.ts';
 import type { Outcome } from '../engine/jobs.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import { assessPair, type Comparison, compare, decision, decisionOf, pairs_compared } from './comparison.ts';
-import { type Analysed, define, type HandlerResult, prefix, type Success } from './endpoint.ts';
+import {
+  type Analysed,
+  define,
+  type HandlerResult,
+  prefix,
+  type Success,
+  type Unsettled,
+} from './endpoint.ts';
 import { Image, imageBody } from './face.ts';
 import {
   checkedFace,
@@ -84,6 +92,17 @@ const photos = ['-F image1=@one.jpg', '-F image2=@two.jpg'] as const;
 const images = { image1: imageRule('The first image'), image2: imageRule('The second image') };
 const advanced = { ...images, ...optionsOf('match_advanced') };
 
+/** A face that was selected by index, or as the largest one, remains the compared face. */
+function unsettled({ options, outcomes, calibration }: Unsettled): number[] {
+  const result = compare(outcomes as [Outcome, Outcome], options);
+  if (Array.isArray(result)) return [];
+  const verdict = assessPair(result.pairs[0]!, calibration, result.pairs.length, options.threshold_percent);
+  if (verdict.match) return [];
+  const chosen = [options.image1_face_index, options.image2_face_index];
+  if (!options.auto_pair_best && Math.max(...chosen) < 0) return [];
+  return [0, 1].filter((i) => chosen[i]! < 0 && isSearchable(outcomes[i], options));
+}
+
 function buildResponse({ context, outcomes, calibration }: Analysed): HandlerResult {
   const result = compare(outcomes as [Outcome, Outcome], context.options);
   if (Array.isArray(result)) return rejectionOf(result);
@@ -118,6 +137,7 @@ export const match = define({
       'most similar pair. Equivalent to the advanced endpoint with all defaults.',
     curl: photos,
   },
+  unsettled,
   buildResponse,
 });
 
@@ -141,5 +161,6 @@ export const matchAdvanced = define({
       'compared; with none, `auto_pair_best` decides.',
     curl: [...photos, '-F threshold_percent=80', '-F image1_face_index=0', '-F accuracy_mode=fast'],
   },
+  unsettled,
   buildResponse,
 });

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import type { ImageReport } from '../engine/addon.ts';
+import { type ImageReport, maxFaces } from '../engine/addon.ts';
 import type { Calibration } from '../scoring/calibration.ts';
 import type { ImageField } from '../scoring/similarity.ts';
 import { betterFaceText, notLargestText } from '../words/faces.ts';
-import { type Face, type Image, maxFaces, round } from './face.ts';
+import { type Face, type Image, round } from './face.ts';
 import { lowQuality, type QualityReason, qualityLimits } from './face-quality.ts';
 import { photoName } from './faults.ts';
 import { count, object, some, text, word } from './schema.ts';

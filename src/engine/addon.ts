@@ -54,6 +54,8 @@ export interface ImageReport {
   faces: Face[];
   /** Faces whose longer side is at least this many pixels were searched for in the whole image. */
   min_detectable_face_px: number;
+  /** The rotations of a face that were searched for, in degrees clockwise; absent if all four were. */
+  searched_rotations?: (0 | 90 | 180 | 270)[];
   /** Number of faces found beyond the maximum that is listed. */
   faces_omitted?: number;
   /** True if the image's time limit ended the search for faces early. */
@@ -70,7 +72,23 @@ export interface Analysis {
   ok: true;
   image: ImageReport;
   timings_ms: StageTimings;
+  /** CPU time of the analysis. */
+  cpu_ms: number;
+  /** Places with a weak response of the detector, for a further search. */
+  candidates: readonly Candidate[];
+  /** After a further search: indexes of the earlier faces that a new one replaces, because they were found in a wrong rotation. */
+  replaced?: readonly number[];
 }
+
+export type Candidate = Face['box'] & { score: number };
+
+/** What a further search of an image needs of its first analysis. */
+export interface Earlier extends Pick<Analysis, 'candidates' | 'cpu_ms'> {
+  faces: readonly Face['box'][];
+}
+
+/** Maximum number of faces of an image; kMaxFaces in native/core/types.h. */
+export const maxFaces = 100;
 
 export const accuracyModes = ['fast', 'balance'] as const;
 export type AccuracyMode = (typeof accuracyModes)[number];
@@ -176,6 +194,7 @@ export interface Addon {
     image: Uint8Array,
     options: AnalyseOptions,
     cancelled?: Uint8Array,
+    earlier?: Earlier,
   ): Analysis | NativeFailure;
   /**
    * Returns the cohort scores of embeddings that are concatenated in one array, the same as `analyse`

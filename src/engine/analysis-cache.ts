@@ -29,7 +29,7 @@ export class AnalysisCache {
    * Analyses only the images that are not in the cache for this owner. `analyse` gets the known outcomes by
    * position.
    */
-  analyse<Found extends { outcomes: readonly Outcome[] }>(
+  analyse<Found extends { first: readonly Outcome[] }>(
     owner: string,
     images: readonly Uint8Array[],
     options: AnalyseOptions,
@@ -48,7 +48,7 @@ export class AnalysisCache {
       this.misses += images.length - hits;
       ticket = analyse(known);
       const found = await ticket.done;
-      for (const [at, outcome] of found.outcomes.entries()) {
+      for (const [at, outcome] of found.first.entries()) {
         // Failures and searches that were cut short are not cached, because another attempt may find more.
         if (known[at] === undefined && outcome.ok && !outcome.image.search_timed_out) {
           this.#kept.set(keys[at]!, { ...outcome, timings_ms });

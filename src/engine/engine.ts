@@ -1,8 +1,9 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { Problem } from '../errors.ts';
-import type { Addon, AnalyseOptions } from './addon.ts';
+import type { Addon, AnalyseOptions, Analysis, Earlier } from './addon.ts';
 import { AnalysisCache } from './analysis-cache.ts';
+import { earlierOf, withFurther, withoutCandidates } from './further.ts';
 import { declaredSize } from './image-size.ts';
 import type { InputOf, Jobs, NameOf, Outcome, OutputOf, Response } from './jobs.ts';
 import { loadAddon } from './load-addon.ts';
@@ -59,8 +60,13 @@ export interface Sender extends Origin {
   spent?(cpu_ms: number): void;
 }
 
-/** A calculation that follows the analysis of a request's images, on the worker that did the last one. */
+/**
+ * What follows the first analysis of a request's images, on the worker that did the last one: a further search of
+ * some of the images, or else a calculation.
+ */
 export interface Further<J extends Jobs, Name extends NameOf<J>> {
+  /** Returns the positions of the images to search further. */
+  unsettled(outcomes: readonly Outcome[]): readonly number[];
   name: Name;
   /** Returns undefined if there is nothing to calculate. */
   input(outcomes: readonly Outcome[]): InputOf<J, Name> | undefined;
@@ -69,6 +75,8 @@ export interface Further<J extends Jobs, Name extends NameOf<J>> {
 export interface Analyses<Output> {
   /** Outcomes in the order of the images, including failures. */
   outcomes: readonly Outcome[];
+  /** The same without the further search. */
+  first: readonly Outcome[];
   /** Output of the calculation that follows them. */
   output: Output | undefined;
   /** Milliseconds between submit and the start of the first job. */
@@ -166,7 +174,7 @@ export class Engine<J extends Jobs> {
 
   /**
    * Analyses the images of one request, which must not change until the ticket is idle. `keep`: whether the
-   * analyses may be cached. `further`: a calculation with the outcomes.
+   * analyses may be cached. `further`: what follows the analyses.
    */
   analyse<Name extends NameOf<J>>(
     images: readonly Uint8Array[],
@@ -218,8 +226,15 @@ export class Engine<J extends Jobs> {
       for (const [index, outcome] of analysed.entries()) outcomes[missing[from + index]!] = outcome;
     }
     let output: OutputOf<J, Name> | undefined;
+    let complete: Outcome[] | undefined;
     const finish: Finish<Work<J>, Work<J>> = () => {
-      const input = further?.input(found());
+      const first = found();
+      const unsettled = further?.unsettled(first) ?? [];
+      if (unsettled.length > 0) {
+        complete = [...first];
+        return this.#search(images, unsettled, options, sender, complete);
+      }
+      const input = further?.input(first);
       if (further === undefined || input === undefined) return undefined;
       return this.#calculation(further.name, input, sender, (given) => {
         output = given;
@@ -228,8 +243,45 @@ export class Engine<J extends Jobs> {
     // If no image has to be analysed, the calculation is a separate job.
     const only = works.length === 0 ? finish([]) : undefined;
     const ticket = only ? this.#queue.submit([only], sender) : this.#queue.submit(works, sender, finish);
-    const done = ticket.done.then(({ queue_ms }) => ({ outcomes: found(), output, queue_ms }));
+    const done = ticket.done.then(({ queue_ms }) => ({
+      outcomes: complete ?? found(),
+      first: found(),
+      output,
+      queue_ms,
+    }));
     return { ...ticket, done };
+  }
+
+  /**
+   * The job that searches some of the images further and replaces their outcomes. Undefined if there is nothing left to
+   * search.
+   */
+  #search(
+    images: readonly Uint8Array[],
+    unsettled: readonly number[],
+    options: AnalyseOptions,
+    sender: Sender,
+    outcomes: Outcome[],
+  ): Work<J> | undefined {
+    const jobs: { at: number; first: Analysis; earlier: Earlier }[] = [];
+    for (const at of unsettled) {
+      const first = outcomes[at]!;
+      if (!first.ok) continue;
+      const earlier = earlierOf(first);
+      if (earlier) jobs.push({ at, first, earlier });
+      else outcomes[at] = withoutCandidates(first);
+    }
+    if (jobs.length === 0) return undefined;
+    return {
+      sender,
+      estimate_ms: 0,
+      run: async (these, slot, pool) => {
+        const some = jobs.map(({ at }) => images[at]!);
+        const earlier = jobs.map((job) => job.earlier);
+        const found = outputOf(await pool.analyse(slot, { images: some, options, earlier }), these);
+        for (const [i, { at, first }] of jobs.entries()) outcomes[at] = withFurther(first, found[i]!);
+      },
+    };
   }
 
   #calculation<Name extends NameOf<J>>(

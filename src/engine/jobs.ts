@@ -1,5 +1,5 @@
 import type { ErrorCode, ProblemExtras } from '../errors.ts';
-import type { AnalyseOptions, Analysis, NativeFailure } from './addon.ts';
+import type { AnalyseOptions, Analysis, Earlier, NativeFailure } from './addon.ts';
 
 /** Messages between the main thread and the worker threads. */
 
@@ -10,6 +10,8 @@ export interface AnalyseInput {
   /** Images are in shared memory, so that nothing is copied, and must not change meanwhile. */
   images: readonly Uint8Array[];
   options: AnalyseOptions;
+  /** For each image its first analysis, if they are searched further. */
+  earlier?: readonly Earlier[];
 }
 
 /** Tools that a job gets besides its input. A job throws a Problem if its input is invalid. */

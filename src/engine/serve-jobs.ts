@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { Problem } from '../errors.ts';
 import type { Addon } from './addon.ts';
 import { detectText } from './file-kind.ts';
+import { remaining } from './further.ts';
 import { type Jobs, type Outcome, type Request, type Response, up, type WorkerData } from './jobs.ts';
 import { loadAddon } from './load-addon.ts';
 
@@ -32,10 +33,12 @@ export function serveJobs(jobs: Jobs): (request: Request) => Promise<Response<un
       check();
       return jobs[request.name]!(request.input, { cohortScores, check });
     }
-    const { images, options } = request.analyse;
-    return images.map(
-      (image): Outcome => detectText(addon.analyse(pack_directory, image, options, cancelled), image),
-    );
+    const { images, options, earlier } = request.analyse;
+    return images.map((image, i): Outcome => {
+      const first = earlier?.[i];
+      const how = first ? remaining(options, first) : options;
+      return detectText(addon.analyse(pack_directory, image, how, cancelled, first), image);
+    });
   };
   parentPort!.postMessage(up);
   return async (request) => {

@@ -306,6 +306,7 @@ async function analyse(
       !endpoint.sensitive,
       sender,
       {
+        unsettled: (outcomes) => endpoint.unsettled?.({ options, outcomes, targets, calibration }) ?? [],
         name: 'persons',
         input: (outcomes) => {
           step = endpoint.persons?.({ ...known, outcomes });

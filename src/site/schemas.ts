@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { disagreements } from '../endpoints/agreement.ts';
-import { live_score, maxFaces } from '../endpoints/face.ts';
+import { live_score } from '../endpoints/face.ts';
 import { qualityReasonNames } from '../endpoints/face-quality.ts';
 import { faultMembers } from '../endpoints/faults.ts';
 import { endpoints } from '../endpoints/index.ts';
 import { mostPhotos } from '../endpoints/match-person.ts';
 import { count, listOf } from '../endpoints/schema.ts';
+import { maxFaces } from '../engine/addon.ts';
 import {
   challengeFaults,
   type ErrorCode,

@@ -89,6 +89,8 @@ describe('responses', () => {
           ...(left > 0 ? { faces_omitted: left } : {}),
         },
         timings_ms: timings,
+        cpu_ms: 4,
+        candidates: [],
       }),
     );
   const failure = fc.constantFrom<NativeFailure>(

@@ -206,6 +206,8 @@ function analysis(angles: readonly number[], cohort_scores: readonly number[] = 
     ok: true,
     image: { width: 8, height: 8, format: 'png', orientation: 1, min_detectable_face_px: 9, faces },
     timings_ms: { decode: 1, detect: 2, align: 3, embed: 4 },
+    cpu_ms: 4,
+    candidates: [],
   };
 }
 

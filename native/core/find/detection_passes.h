@@ -24,6 +24,11 @@ void run_pass(DetectionPass pass, Finder& finder, std::vector<FoundFace>& faces,
 // upright face was found, rotated ones.
 void find_in_whole(Finder& finder, std::vector<FoundFace>& faces, StageTimings& timings_ms);
 
+// Returns faces that an earlier search missed at its candidates, or found in a wrong rotation.
+// Detects each such place again in close-ups of all four rotations.
+std::vector<FoundFace> find_further(Finder& finder, const Earlier& earlier,
+                                    StageTimings& timings_ms);
+
 // Returns faces of the whole image with a score from `min_score` up to the pack's min_det_score,
 // best first, that are not among `known`: a lower score only adds faces.
 std::vector<FoundFace> find_doubtful(Finder& finder, float min_score, std::vector<FoundFace> known,

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "../engine.h"
@@ -88,6 +89,10 @@ class Finder {
     return coverage;
   }
 
+  // Records all that the detector saw in the whole image and that is not too small, best first.
+  void set_candidates(std::vector<Detection> detections) { candidates_ = std::move(detections); }
+  const std::vector<Detection>& candidates() const { return candidates_; }
+
   // Checks the budget; when it is used up, the search ends.
   bool cut_short();
   // Returns true if cut_short() has returned true, or a face was dropped because the runs were used
@@ -121,6 +126,7 @@ class Finder {
   bool runs_used_up_ = false;
   int detector_runs_ = 0;
   Coverage coverage_;
+  std::vector<Detection> candidates_;
 };
 
 }  // namespace facematch

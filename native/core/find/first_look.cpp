@@ -110,6 +110,14 @@ bool overlaps_any(const std::vector<Detection>& detections, const Box& box) {
                      [&](const Detection& one) { return overlap(one.box, box); });
 }
 
+float best_score_at(const Box& box, const std::vector<Proposal>& proposals) {
+  float best = 0;
+  for (const Proposal& one : proposals) {
+    if (overlap(one.detection.box, box)) best = std::max(best, one.detection.score);
+  }
+  return best;
+}
+
 // Returns possible rotated faces next to upright ones.
 std::vector<Hint> turned_hints(Finder& finder, const View& whole,
                                const std::vector<Detection>& sure) {
@@ -159,13 +167,17 @@ void find_in_whole(Finder& finder, std::vector<FoundFace>& faces, StageTimings& 
   {
     const Timer timer(timings_ms.detect, image.decode_ms());
     std::vector<Hint> hints;
-    for (const Detection& one : detect_in_whole(finder, whole, complete ? kHintScore : bar)) {
+    auto seen = detect_in_whole(finder, whole, fallback ? kCandidateScore : bar);
+    for (const Detection& one : seen) {
       if (one.score >= bar) {
         sure.push_back(one);
-      } else {
+      } else if (complete && one.score >= kHintScore) {
         hints.push_back({{one, 0}, &whole});
       }
     }
+    std::erase_if(seen,
+                  [&](const Detection& one) { return one.box.longer_side() * scale < kHintSide; });
+    finder.set_candidates(std::move(seen));
     std::erase_if(
         hints, [&](const Hint& hint) { return overlaps_any(sure, hint.proposal.detection.box); });
     order(sure);
@@ -198,6 +210,35 @@ void find_in_whole(Finder& finder, std::vector<FoundFace>& faces, StageTimings& 
   if (ends_search(DetectionPass::kWhole, faces)) {
     verify_new(finder, turned, FoundBy::kRotated, faces);
   }
+}
+
+std::vector<FoundFace> find_further(Finder& finder, const Earlier& earlier,
+                                    StageTimings& timings_ms) {
+  const Timer timer(timings_ms.detect, finder.image().decode_ms());
+  const View whole = finder.image().whole();
+  std::vector<Hint> hints;
+  for (const auto& [box, score] : earlier.candidates) {
+    for (const float roll : {0.0f, 90.0f, 180.0f, -90.0f}) {
+      hints.push_back({{{.box = box, .score = score}, roll}, &whole});
+    }
+  }
+  std::vector<Proposal> upright, turned;
+  for (const Proposal& one : enlarged_hints(finder, finder.engine().detector, std::move(hints))) {
+    (one.roll == 0 ? upright : turned).push_back(one);
+  }
+  std::vector<FoundFace> known;
+  for (const Box& box : earlier.faces) {
+    // A known face is searched for again only at a candidate of its own.
+    if (best_score_at(box, turned) > best_score_at(box, upright)) {
+      std::erase_if(upright, [&](const Proposal& one) { return overlap(one.detection.box, box); });
+    } else {
+      known.emplace_back().detection.box = box;
+    }
+  }
+  const auto count = std::ssize(known);
+  verify_new(finder, turned, FoundBy::kRotated, known);
+  verify_new(finder, upright, FoundBy::kTiled, known);
+  return {std::make_move_iterator(known.begin() + count), std::make_move_iterator(known.end())};
 }
 
 std::vector<FoundFace> find_doubtful(Finder& finder, float min_score, std::vector<FoundFace> known,

@@ -38,6 +38,10 @@ struct Proposal {
 // one face of 72 and two of 96 on pages of a video call; with twice of it, two and one are lost.
 constexpr float kHintScore = 0.1f;
 
+// Minimum score of a candidate, just above the detector's score for a plain surface. In the upright
+// image a rotated face scores less than an upright one, but more than its surroundings.
+constexpr float kCandidateScore = 0.072f;
+
 // Decodes what the faces' landmarks and chips need, in one pass through the file.
 void decode_parts_for(Finder& finder, const std::vector<Detection>& detections);
 

@@ -17,7 +17,10 @@ class Budget {
  public:
   Budget() = default;  // no limit
   explicit Budget(double milliseconds, const std::atomic<uint8_t>* cancelled = nullptr)
-      : end_(now() + milliseconds), cancelled_(cancelled) {}
+      : start_(now()), end_(start_ + milliseconds), cancelled_(cancelled) {}
+
+  // Returns the CPU time since the budget was created with a limit, in milliseconds.
+  double used_ms() const { return now() - start_; }
 
   // Returns true if the time is used up or the call was cancelled.
   bool spent() const {
@@ -46,6 +49,7 @@ class Budget {
     return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
   }
 
+  double start_ = 0;
   double end_ = std::numeric_limits<double>::infinity();
   const std::atomic<uint8_t>* cancelled_ = nullptr;
 };
