@@ -103,7 +103,7 @@ describe('facematch packs add', () => {
     ['./x --liveness none.onnx:4', 1, 'none.onnx'],
     ['./x --liveness no-net.onnx:4', 1, 'no-net.onnx cannot be used'],
     ['./x --liveness brought.onnx:4', 1, 'should output two or three numbers, but has "fc1" 1×128'],
-    ['./x --liveness four-classes.onnx:4', 1, 'two or three numbers, and has "logits" 1×4'],
+    ['./x --liveness four-classes.onnx:4', 1, 'two or three numbers, but has "logits" 1×4'],
     ['./x --liveness two-classes.onnx:4 --liveness-family minifasnet', 1, 'has "logits" 1×2'],
     ['./x --liveness one.onnx:4 --liveness two-classes.onnx:4', 1, 'must be of one family'],
   ])('exits on %s with %i and adds nothing', async (line, code, message) => {
@@ -213,7 +213,9 @@ describe('facematch packs check', () => {
     Object.assign(manifest.embedder, { channels: 'rgb', mean: 0, scale: 1e-9 });
     writeFileSync(join(pack, 'manifest.json'), JSON.stringify(manifest));
     const { stdout } = await packs(`check ${pack}`);
-    expect(stdout).toMatch(/warning\s+preprocessing\s+fed as (adaface|insightface)'s nets are/);
+    expect(stdout).toMatch(
+      /warning\s+preprocessing\s+with the preprocessing of (adaface|insightface) the embedder separates/,
+    );
   });
 
   test("fails for a file other than the manifest's, and for a missing pack", async () => {
