@@ -1,7 +1,7 @@
-// The default pack's detector, landmarks and embedder in JavaScript on onnxruntime-node, as their author
-// publishes them, as in mode fast. From an image to the embedding of its largest face. The contender chooses
-// how to decode, resize and warp: `pixels` is a module with decode(bytes), letterbox, greyCrop, colourCrop
-// and release(image).
+// Runs the models of the default pack (detector, landmarks, embedder), as their authors publish them, on
+// onnxruntime-node with the steps of mode fast: from an image to the embedding of its largest face. The
+// contender chooses how to decode, resize and warp: `pixels` is a module with decode(bytes), letterbox,
+// greyCrop, colourCrop and release(image).
 import { workerData } from 'node:worker_threads';
 import ort from 'onnxruntime-node';
 import { apply, fit, intersectionOverUnion, inverse, mean, squareCrop } from '../lib/geometry.mjs';
@@ -49,8 +49,8 @@ function nonMaxSuppression(faces) {
 }
 
 /**
- * Best first. `pixels.letterbox` keeps the aspect ratio, fills the rest of the net's input with black, and returns the scale
- * of each side.
+ * Returns faces, best first. `pixels.letterbox` keeps the aspect ratio, fills the rest of the net's input with
+ * black, and returns the scale of each side.
  */
 async function detect(session, pixels, image) {
   const { planes, scales } = pixels.letterbox(image, input_width, input_height, {
@@ -75,7 +75,7 @@ async function detect(session, pixels, image) {
 const landmark_side = 64;
 /** Side of the crop divided by the longer side of the box. */
 const crop = 1.1;
-/** At a larger roll the landmarks are predicted again, on an upright crop. */
+/** Maximum roll; at a larger one the landmarks are predicted again, on an upright crop. */
 const upright_degrees = 6;
 
 async function predict(session, pixels, image, transform) {

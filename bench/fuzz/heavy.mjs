@@ -1,5 +1,5 @@
-// Bodies of the largest size that a server accepts, and their cost for its main thread: a short text over and
-// over, at one place of a form or of JSON.
+// Measures how much CPU time bodies of the maximum size take on the server's main thread. Each body repeats a
+// short text at one place of a form or of JSON.
 import { randomFillSync } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { form, content_type as formType } from '../../test/support/load.mjs';
@@ -31,14 +31,14 @@ const jsonPieces = [
   '{"a":', '"a",', '"AAAA",', '1e', '-0', 'null,',
 ];
 
-/** One to four pieces, one of them perhaps many times. */
+/** Returns one to four pieces, of which the first may be repeated many times. */
 function unitOf(random, pieces) {
   const chosen = Array.from({ length: 1 + random.below(4) }, () => random.pick(pieces));
   chosen[0] = chosen[0].repeat(random.pick([1, 1, 1, 2, 7, 1000]));
   return chosen.join('');
 }
 
-/** Text before and after the unit. */
+/** Returns the text before and after the repeated units, by the name of the place. */
 function formPlaces(boundary, field) {
   const open = `--${boundary}\r\nContent-Disposition: form-data; name="${field}"`;
   const close = `\r\n--${boundary}--\r\n`;
@@ -68,7 +68,7 @@ const jsonPlaces = (field) => ({
   end: [`{"${field}":"AAAA"`, '}'],
 });
 
-/** `{ what, is, path, content_type, body }`, of `size` bytes. */
+/** Returns `{ what, is, path, content_type, body }` with a body of `size` bytes. */
 function heavy(random, size) {
   const [path, field] = random.pick(Object.entries(fields));
   const boundary = boundaryOf(random);
@@ -83,7 +83,7 @@ function heavy(random, size) {
   ]);
   const [place, [before, after]] = random.pick(Object.entries(places));
   const room = size - before.length - after.length;
-  // One in three switches from one unit to another.
+  // About one body in three switches from one unit to another.
   const first = random.chance(0.3) ? random.below(room) : room;
   const units = [first, room - first].filter(Boolean).map((length) => [unitOf(random, pieces), length]);
   const shown = units.map(([unit]) => JSON.stringify(unit.slice(0, 60)));
@@ -100,7 +100,7 @@ function heavy(random, size) {
   };
 }
 
-/** Two images of random bytes, as a form and as JSON: the reference for the others. */
+/** Returns two images of random bytes, as a form and as JSON: the reference for the heavy bodies. */
 function plain(size) {
   const half = randomFillSync(Buffer.alloc(size / 2 - 1024));
   const text = half.toString('base64').slice(0, half.length);
@@ -112,18 +112,19 @@ function plain(size) {
 }
 
 /**
- * Returns the slowest of `count` heavy bodies of that many bytes: { usual_ms, slowest: [{ what, ms, ratio }]
- * }, compared with images as a form and as JSON. `ask(path, body, content_type)` sends one to the server;
- * `onFault` is called for a body without a proper response.
+ * Sends `count` heavy bodies of `bytes` bytes, and two images as a form and as JSON for comparison. Returns the
+ * usual time of each kind (`usual_ms`) and the slowest bodies (`slowest`, each with `what`, `ms` and `ratio`).
+ * `ask(path, body, content_type)` sends one body to the server; `onFault` is called for a body without a proper
+ * response.
  */
 export async function slowestOf({ count, seed, bytes, ask, pid, isDead, onFault }) {
-  /** Milliseconds of the main thread for one body. */
+  /** Returns the CPU time of the main thread for one body in milliseconds. */
   const mainMsOf = async ({ path, content_type, body, what }) => {
     const started_ms = mainThreadCpuMsOf(pid);
     const response = await ask(path, body, content_type);
     await response.arrayBuffer();
     if (response.status >= 500) onFault(`${what}: ${response.status}`);
-    // Work that remains after the response, such as freeing the body.
+    // Includes work after the response, such as freeing the body.
     await sleep(20);
     return mainThreadCpuMsOf(pid) - started_ms;
   };

@@ -1,6 +1,7 @@
-// Makes a set for `facematch eval-liveness` from photos of people, a folder for each: what a camera would see of prints that are held flat
-// or bent and turned as a challenge asks, and of the person's head, shaped by dense landmarks. Needs the packages of the bench.
-//   node bench/liveness/simulate.mjs PHOTOS OUT [--people 60] [--only live]
+// Makes a set for `facematch eval-liveness` from a folder of photos for each person. Draws what a camera
+// would see of prints, flat or bent, that are turned as a challenge asks, and of the person's own head,
+// shaped by dense landmarks. Needs the packages of the bench.
+//   node bench/liveness/simulate.mjs PHOTOS OUT [--people 60] [--only live|print]
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -25,7 +26,10 @@ const manifest = readManifest(directory);
 loadPack(directory, manifest);
 const addon = loadAddon();
 
-/** How far each is turned: a print further than a head, because its pose follows less. `surface` takes the person's landmarks. */
+/**
+ * Shapes that are shown to the camera, with their maximum angles in degrees. A print is turned further than a
+ * head, because its estimated pose changes less. `surface` takes the person's landmarks.
+ */
 const presentations = [
   { kind: 'print', motion: 'flat', surface: surfaces.flat, yaw: 55, pitch: 55 },
   ...[0.8, 1.2, 2].flatMap((radius) => [
@@ -98,7 +102,7 @@ for (const [at, { person, photo, mesh }] of people.entries()) {
 writeFileSync(join(out, 'sequences.tsv'), rows.map((row) => `${row.join('\t')}\n`).join(''));
 console.log(`${rows.length - 1} sequences of ${people.length} people in ${out}`);
 
-/** Straight twice, then out and back in steps that are no jumps. */
+/** Returns the poses: straight twice, then each step out and back, by changes too small to count as jumps. */
 function posesOf(steps, yaw, pitch) {
   const path = steps.flatMap((step) => {
     const [across, along] = turns[step];
@@ -111,8 +115,8 @@ function posesOf(steps, yaw, pitch) {
 }
 
 /**
- * Returns the first photo of a person with one face, which looks nearly straight and is large enough;
- * undefined if there is none.
+ * Returns the first photo of a person that has exactly one face, nearly straight and large enough; undefined if
+ * there is none.
  */
 async function straightPhoto(person) {
   for (const name of readdirSync(join(photos, person)).toSorted()) {

@@ -72,9 +72,9 @@ struct Pose {
 
 struct Quality {
   float sharpness = 0;    // 0..1, see quality.h
-  float brightness = 0;   // 0..1, mean luma of the chip
-  float face_pixels = 0;  // side of the face chip measured in pixels of the full image
-  float dot_pitch = 0;    // of a print, pixels of the full image from dot to dot; 0: no print
+  float brightness = 0;   // 0..1, mean luma of the aligned face
+  float face_pixels = 0;  // side of the aligned face in pixels of the full image
+  float dot_pitch = 0;    // distance between a print's dots in pixels of the full image; 0: none
   float stretch = 1;      // factor by which the image was stretched along one axis, see quality.h
 };
 
@@ -95,7 +95,7 @@ struct Face {
   float cohort_score = 0;  // Cohort::score() of the embedding
 };
 
-// Milliseconds of work.
+// Milliseconds spent in each stage.
 struct StageTimings {
   double decode = 0;
   double detect = 0;
@@ -154,7 +154,7 @@ struct Candidate {
   float score = 0;
 };
 
-// What a further search of an image needs of its first analysis.
+// Results of the first analysis of an image that a further search needs.
 struct Earlier {
   std::vector<Box> faces;
   std::vector<Candidate> candidates;

@@ -1,4 +1,4 @@
-// Base64 and listening sockets: core/system.
+// Tests of core/system: base64 and listening sockets.
 #include <doctest/doctest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>

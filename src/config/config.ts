@@ -5,8 +5,8 @@ import { renamedFaults, renamedSetting } from './old-names.ts';
 import { RedisUrl } from './redis-url.ts';
 
 /**
- * The settings table: config.max_body_bytes is FACEMATCH_MAX_BODY_BYTES in the environment and in the file that FACEMATCH_CONFIG names.
- * docs/configuration.md is generated from it.
+ * The settings table: config.max_body_bytes is FACEMATCH_MAX_BODY_BYTES in the environment and in the file that
+ * FACEMATCH_CONFIG names. docs/configuration.md is generated from it.
  */
 
 /** The endpoints that FACEMATCH_ENDPOINTS enables, each with its default. src/endpoints defines them. */
@@ -246,7 +246,10 @@ export type SettingName = keyof Config;
 
 export const variableOf = (name: string): string => `FACEMATCH_${name.toUpperCase()}`;
 
-/** Reads every setting. Throws an Error of one line that names the variable, what is expected and what was received. */
+/**
+ * Reads every setting. Throws an Error of one line that names the variable, what is expected and what was
+ * received.
+ */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const { config, faults } = surveySettings(env);
   if (faults[0] !== undefined) throw new Error(faults[0]);
@@ -256,7 +259,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
 export type SettingSource = 'default' | 'environment' | 'file';
 
 export interface SettingsSurvey {
-  /** Invalid values are replaced by their defaults. */
+  /** The settings, with defaults in place of invalid values. */
   config: Config;
   /** One line per invalid setting: the variable, what is expected and what was received. */
   faults: readonly string[];

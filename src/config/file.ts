@@ -3,9 +3,12 @@ import { renamedSetting } from './old-names.ts';
 
 /** The file that FACEMATCH_CONFIG names: one JSON object whose members are variables. */
 export interface SettingsFile {
-  /** Values by variable, as text as in the environment. */
+  /** Values by variable, as the text that the environment would hold. */
   values: ReadonlyMap<string, string>;
-  /** One line each, for people, without values of the file, because one may be a password. */
+  /**
+   * Messages for the operator, of one line each. They contain no values of the file, because one may be a
+   * password.
+   */
   faults: readonly string[];
 }
 
@@ -76,8 +79,9 @@ export class UnusableFile extends Error {
 }
 
 /**
- * Reads a file and its state at the same moment. Throws UnusableFile, also if it is not a regular file: a
- * named pipe would block its reader, and a device has no end. `cure`: how to fix a missing file.
+ * Returns the text and the state of a file, both from one descriptor. Throws UnusableFile, also if it is not a
+ * regular file: a named pipe would block its reader, and a device may have no end. `cure`: how to fix a missing
+ * file.
  */
 export function readRegular(what: string, file: string, cure: string): { text: string; stats: Stats } {
   try {
@@ -98,5 +102,5 @@ export function readRegular(what: string, file: string, cure: string): { text: s
   }
 }
 
-/** Some editors write a byte order mark first. */
+/** Removes a byte order mark, which some editors write at the beginning. */
 export const withoutMark = (text: string) => text.replace(/^\ufeff/, '');

@@ -7,12 +7,12 @@ export interface Setting<T> {
   parse(text: string): T | undefined;
   /** Completes "expected …". */
   expected: string;
-  /** Its default. It may use the settings above it in the table. */
+  /** Returns the default, which may depend on the settings above this one in the table. */
   fallback: (config: Readonly<Record<string, unknown>>) => T;
   description: string;
   /**
-   * For a value that holds a secret: returns the value without it. Text that cannot be parsed is then never
-   * shown.
+   * Present only if the value holds a secret: returns the value without it. Text that cannot be parsed is then
+   * never shown, because it may contain the secret.
    */
   shown?(value: T): string;
 }

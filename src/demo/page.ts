@@ -49,7 +49,8 @@ export function demoPage(config: Config): { html: string; headers: Headers } {
 
 function settingsOf(config: Config): Settings {
   const { threshold_percent, accuracy_mode } = optionRules;
-  // A click chooses face indices, and few packs can detect presentation attacks.
+  // The page leaves out the face indices, which a click sets, and the liveness options, which few packs
+  // support.
   const shown = optionEntries.filter(
     ([name, { endpoints, liveness }]) =>
       endpoints.includes('match_advanced') &&

@@ -87,14 +87,12 @@ export const EmbeddingsRequest = z.object(
   { error: 'an object' },
 );
 
-/** Parses the body and computes the similarities. Runs in a worker, because a thousand candidates would block the main thread. */
-
 /** Maximum deviation of a unit vector's length from 1. */
 const lengthTolerance = 1e-3;
 
 /**
- * Maximum number of members and items in the whole body: some hundred for each candidate, of which two are
- * read.
+ * Maximum number of members and items in the whole body: about a hundred for each candidate, of which two are
+ * used.
  */
 const maxValues = 100 * maxCandidates;
 
@@ -117,18 +115,20 @@ export interface ComparedEmbeddings {
   unknown: string[];
   /** Normalised similarity of each probe embedding with the mean of the others; empty for a single one. */
   agreements: readonly number[];
-  /** Results in the order sent, with similarities before the shift for the numbers of photos. */
+  /** Results in the order sent. Their similarities are not yet shifted for the number of photos. */
   candidates: ({ id: string } & Similarity & Pick<Person, 'agreements'>)[];
 }
 
-/** The worker job `embeddings`. Throws Problem. */
+/**
+ * The worker job `embeddings`: parses the body and computes the similarities. A thousand candidates would block
+ * the main thread. Throws Problem.
+ */
 export function compareEmbeddings(
   { body, pack, version, dimensions }: EmbeddingsInput,
   tools: WorkerTools,
 ): ComparedEmbeddings {
   const { check } = tools;
-  // Copies the body into memory of this thread, which is read faster and has methods that shared memory
-  // lacks.
+  // Copies the body out of shared memory, which is slower to read and which some methods reject.
   const bytes = Buffer.from(body);
   let json: unknown;
   try {
@@ -196,7 +196,7 @@ function* checkJson(bytes: Buffer): Steps<void> {
   json.end();
 }
 
-/** A photo is never ignored, so that a client does not take it for a compared image. */
+/** An image in an unknown member is an error, so that the client does not believe that it was compared. */
 const unknownFile = (pointer: string) =>
   new Problem('unknown_file', {
     detail:

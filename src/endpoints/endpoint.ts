@@ -12,7 +12,7 @@ import type { ComparedEmbeddings } from './compare-embeddings.ts';
 import type { ValueRule } from './options.ts';
 import type { RequestContext } from './response-members.ts';
 
-/** An endpoint is one value, from which server, settings, metrics and documents are derived. */
+/** An endpoint is one value, from which the server, settings, metrics and documentation are derived. */
 export type Endpoint = ImageEndpoint | EmbeddingsEndpoint | PlainEndpoint | DocumentEndpoint;
 
 export const prefix = '/API/v1.0';
@@ -21,7 +21,7 @@ interface Common {
   /** Name in settings, metrics, logs and the OpenAPI document. */
   id: EndpointId;
   method: 'GET' | 'POST';
-  /** Compared exactly, with case. */
+  /** Matched exactly, including case. */
   path: string;
   /** The scope that a key needs; 'any' for any valid key, 'none' when no key is needed. */
   scope: string;
@@ -53,12 +53,12 @@ export interface Success {
   /** Default: 200. */
   status?: 201;
   description: string;
-  /** Name of its component; the clients' type ends with `Response`. */
+  /** Name of its OpenAPI component; clients append `Response` for the name of their type. */
   name: string;
   schema: z.ZodType;
 }
 
-/** Result of a handler: a response or a rejection. Both are counted. */
+/** Result of a handler: a response or a rejection. Both may carry counts for the metrics. */
 export type HandlerResult =
   | { body: ResponseBody; counts?: readonly ImageCounts[]; decisions?: readonly Decision[] }
   | { rejection: Problem; counts?: readonly ImageCounts[]; timings_ms?: ResponseBody['timings_ms'] };
@@ -70,13 +70,13 @@ export interface ImageCounts {
 }
 
 /**
- * Result of one comparison, or the reason why there is none: a line of the audit log. Rejected requests have
- * none.
+ * One line of the audit log: the result of a comparison, or the reason why there is none. A rejected request
+ * has no line.
  */
 export interface Decision {
   accuracy_mode?: string;
   threshold_percent?: number;
-  /** Index of the photo in `image2`; only for one against many. */
+  /** Index of the photo in `image2`; only for match_many. */
   image2_index?: number;
   /**
    * Number of compared candidates and of matches. Only for embeddings, where one line covers all candidates.
@@ -105,14 +105,14 @@ type ResponseBody = object & { timings_ms?: Readonly<Record<string, number>> };
 export interface Target {
   /** File name as sent; only a label. */
   filename: string | undefined;
-  /** Index among the images, or the reason why there is none. */
+  /** Index among the images, or the problem that excluded the target. */
   image: number | Problem;
 }
 
-/** Origin of an image of the form. */
+/** The part of the form that an image came from. */
 export interface Photo {
   field: string;
-  /** Its position among those of its field. */
+  /** Its position among the images of its field. */
   index: number;
   /** File name as sent; only a label. */
   filename: string | undefined;
@@ -121,7 +121,7 @@ export interface Photo {
 /** Analysed images of a request. */
 export interface Analysed {
   context: RequestContext;
-  /** One for each image, in their order. */
+  /** One for each image, in the same order. */
   photos: readonly Photo[];
   /** The images of a field of targets, in the order sent. */
   targets: readonly Target[];
@@ -156,9 +156,9 @@ export type Fields = Readonly<Record<string, FieldRule>>;
 export interface ImageEndpoint extends Common {
   takes: 'images';
   fields: Fields;
-  /** Fields of another endpoint; a warning names that endpoint. */
+  /** Fields that only another endpoint accepts; if one is sent, a warning names that endpoint. */
   advanced?: Fields;
-  /** Name of the type of its fields without the images, for clients. */
+  /** Name of the clients' type for its fields, without the images. */
   values: string;
   success: Success;
   /**
@@ -170,15 +170,18 @@ export interface ImageEndpoint extends Common {
   redeems?: string;
   /** Analysis options that clients cannot set. */
   analysis?: Pick<AnalyseOptions, 'refine_landmarks'>;
-  /** Tokens beyond the first, given the numbers of images and targets. */
+  /** Returns the number of tokens beyond the first, given the numbers of images and targets. */
   furtherTokens?(images: number, targets: number): number;
   /** Limit and detail for a request whose images cost more tokens than the burst of its key. */
   tooManyFor?(burst: number): { limit: number; detail: string };
-  /** Input of the comparison of two people, which a worker runs before the response. Undefined for images with errors, which `buildResponse` rejects. */
+  /**
+   * Returns the input of the comparison of two people, which a worker runs before the response is built.
+   * Undefined for images with errors, which `buildResponse` rejects.
+   */
   persons?(found: Found): PersonsStep | undefined;
   /**
-   * Returns the images to search further, by index, because the result would be "no match". Default: none, because
-   * all detection passes have run for an image without a face.
+   * Returns the indices of the images to search further, because the result would otherwise be "no match".
+   * Default: none; an image without a face has already had all detection passes.
    */
   unsettled?(found: Unsettled): number[];
   /** Builds the response. Returns or throws the problem of images with errors. */
@@ -229,11 +232,11 @@ export interface PlainContext {
   newChallenge(): { challenge: string; steps: readonly Step[]; expires_at: string };
 }
 
-/** Returns a document of the site, by the endpoint's id. */
+/** An endpoint that returns a document of the site, chosen by the endpoint's id. */
 interface DocumentEndpoint extends Common {
   takes: 'nothing';
   document: { type: string; description: string; schema: { type: 'string' | 'object'; description: string } };
 }
 
-/** Keeps the literal types of `id` and `scope`, from which those of settings and keys follow. */
+/** Keeps the literal types of `id` and `scope`, from which the types of settings and keys are derived. */
 export const define = <const E extends Endpoint>(endpoint: E): E => endpoint;

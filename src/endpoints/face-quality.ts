@@ -36,7 +36,7 @@ interface QualityLimit {
 
 const maxYaw = 45;
 
-/** Beyond each limit the FNMR is two to three times as high, or more; docs/images.md has the figures. */
+/** Beyond each limit the FNMR is at least two to three times as high; docs/images.md has the figures. */
 const limits = [
   {
     reason: 'small',
@@ -93,7 +93,7 @@ const limits = [
     reason: 'distorted',
     words: 'distorted (squeezed or stretched)',
     member: 'stretch_ratio',
-    // Faces turned further are too flat for this measure, and they have the warning `turned` anyway.
+    // The measure is unreliable for faces that are turned further, which get the warning `turned` anyway.
     measured: ({ pose, quality }) => (Math.abs(pose.yaw) > maxYaw ? 1 : quality.stretch_ratio),
     max: 1.25,
     cure: 'Send the image with its original aspect ratio',
@@ -104,7 +104,10 @@ export type QualityReason = (typeof limits)[number]['reason'];
 export const qualityLimits: readonly (QualityLimit & { reason: QualityReason })[] = limits;
 export const qualityReasonNames = qualityLimits.map(({ reason }) => reason);
 
-/** Returns one warning for each limit that is exceeded. It uses the rounded numbers of the response, so that a client can repeat it. */
+/**
+ * Returns one warning for each limit that is exceeded. It uses the rounded numbers of the response, so that a
+ * client can repeat the check.
+ */
 export function lowQuality(field: string, face: MeasuredFace, index?: number): LowQualityFace[] {
   return qualityLimits.flatMap(({ reason, words, member, measured, min, max, unit = '', cure }) => {
     const value = measured(face);

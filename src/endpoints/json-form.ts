@@ -9,8 +9,8 @@ import { leastOf, mostOf } from './images.ts';
 import { type PackDefaults, readOption } from './options.ts';
 
 /**
- * Reads a form as a JSON object whose base64 images are decoded in place; null means absent. Throws Problem
- * for the first error.
+ * Reads a form that was sent as a JSON object, and decodes its base64 images in place; null means absent.
+ * Throws Problem for the first error.
  */
 export function* readJsonForm(
   body: Buffer,
@@ -88,7 +88,8 @@ function* imageRange(
   const { end } = text;
   const start = text.start + dataPrefix(body, text);
   const size = decodedSize(body, start, end);
-  // The text is too large for its endpoint and is not decoded. Text with escapes decodes to less.
+  // An image above the limit is not decoded. Text with escapes is, because it decodes to less than its length
+  // suggests.
   if (size > max_bytes && !(yield* hasEscapes(body, start, end))) {
     const head = Buffer.from(body.toString('latin1', start, Math.min(end, start + head_bytes)), 'base64');
     return { start, end: start + size, head };
@@ -112,13 +113,13 @@ function* imageRange(
 
 /** Returns the length of the prefix of a `data:` URL (RFC 2397), or 0. Its media type is ignored. */
 function dataPrefix(body: Buffer, { start, end }: { start: number; end: number }): number {
-  // A string is made only if the prefix matches, because strings cannot be wiped.
+  // A string is made only if the first character matches, because strings cannot be wiped.
   if (!'dD'.includes(String.fromCharCode(body[start]!))) return 0;
   const head = /^data:[\w.+-]*(?:\\?\/[\w.+-]+)?(?:;[\w.+-]+=[\w.+-]*)*;base64,/i;
   return head.exec(beginningOf(body, start, end))?.[0].length ?? 0;
 }
 
-/** Maximum number of characters that a detail quotes. */
+/** Number of bytes at the beginning of a value that are examined, or quoted in a detail. */
 const shown_bytes = 256;
 
 const beginningOf = (body: Buffer, start: number, end: number) =>
@@ -132,11 +133,11 @@ function base64Advice(beginning: string): string {
     : '';
 }
 
-/** Reads a member of the wrong type. */
+/** Reads a member of the wrong type. Returns its problem. */
 function* invalidMember(field: string, expected: string, body: Buffer, json: JsonScan): Steps<Problem> {
   let sent: unknown;
   if (json.peek() === '"') {
-    // The value may be a whole image, so it is not quoted.
+    // The value may be a whole image, so only its beginning is quoted.
     const { start, end } = yield* json.rawText();
     sent = beginningOf(body, start, end);
   } else sent = json.scalar();
@@ -153,7 +154,10 @@ function decodedSize(body: Buffer, start: number, end: number): number {
   return Math.floor(((end - start - padding) * 3) / 4);
 }
 
-/** Bytes that are searched for an escape in one step, about eight times as fast as they are read. */
+/**
+ * Number of bytes that are searched for an escape in one step, about eight times as fast as reading them one by
+ * one.
+ */
 const searched_bytes = 8 * step_cost;
 
 function* hasEscapes(body: Buffer, start: number, end: number): Steps<boolean> {
@@ -164,11 +168,14 @@ function* hasEscapes(body: Buffer, start: number, end: number): Steps<boolean> {
   return false;
 }
 
-/** The last group of four letters, or its padding, is at most this long with each character escaped. */
+/**
+ * Number of bytes that are read at the end: more than the last group of four characters, or its padding, takes
+ * with each character escaped.
+ */
 const tail_bytes = 64;
-/** Maximum length of a group of four letters, each written as an escape. */
+/** Maximum length of a group of four characters, each written as an escape. */
 const group_bytes = 24;
-/** Bytes of base64 that are decoded in one step, about twice as fast as they are read. */
+/** Number of bytes of base64 that are decoded in one step, about twice as fast as reading them one by one. */
 const decoded_bytes = 2 * step_cost;
 
 /**
@@ -191,15 +198,15 @@ export function* decodeInPlace(
     read += groups.read;
     written += groups.written;
     yield groups.read / 2;
-    // Otherwise it stopped at an error, at padding, or at the end.
+    // True if the piece ended within a group; otherwise the decoder stopped at an error, padding or the end.
     isCut = to < end && to - at - groups.read < group_bytes;
   }
   const from = start + read;
   const raw = body.toString('latin1', from, Math.min(end, from + tail_bytes));
   const text = raw.includes('\\') ? (unescaped(raw) ?? roughlyUnescaped(raw)) : raw;
   const bytes = Buffer.from(text, 'base64');
-  // Node's decoder is lenient, so its output is encoded again: each value has one encoding, except for
-  // padding.
+  // Node's decoder is lenient, so its output is encoded again and compared: each value has one encoding,
+  // except for padding.
   const padded = text.endsWith('=') ? text : text.padEnd(Math.ceil(text.length / 4) * 4, '=');
   if (from + raw.length === end && bytes.toString('base64') === padded) {
     return { end: start + written + bytes.copy(body, start + written) };
@@ -208,7 +215,7 @@ export function* decodeInPlace(
   return { wrong: from + (text === raw ? fault : writtenLength(raw, fault)) };
 }
 
-/** Marks text that is not JSON, and so not base64. */
+/** Decodes the escapes of base64 characters and leaves all others, which faultOf then finds. */
 const roughlyUnescaped = (text: string) =>
   text.replace(/\\(?:\/|u([0-9A-Fa-f]{4}))/g, (_, code?: string) =>
     code === undefined ? '/' : String.fromCharCode(Number.parseInt(code, 16)),

@@ -97,7 +97,7 @@ interface Seen {
   analysis: Analysis;
 }
 
-/** Result of the frames, and the two sides that are compared. */
+/** The verdict on the frames, and the two sides that are compared. */
 interface Check {
   frames: Seen[];
   references: Seen[];

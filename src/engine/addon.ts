@@ -5,7 +5,7 @@ import type { Sniffed } from './file-kind.ts';
 import type { Manifest } from './manifest.ts';
 
 export type ImageFormat = 'jpeg' | 'png' | 'webp';
-/** Detection steps in their order. */
+/** Detection passes, in the order in which they run. */
 export const foundBy = ['primary', 'tiled', 'rotated', 'padded', 'enhanced'] as const;
 export type FoundBy = (typeof foundBy)[number];
 export type Point = [x: number, y: number];
@@ -45,7 +45,7 @@ export interface Face {
 }
 
 export interface ImageReport {
-  /** Coordinates in pixels of the upright image. */
+  /** Size of the upright image in pixels. */
   width: number;
   height: number;
   format: ImageFormat;
@@ -56,13 +56,13 @@ export interface ImageReport {
   min_detectable_face_px: number;
   /** The rotations of a face that were searched for, in degrees clockwise; absent if all four were. */
   searched_rotations?: (0 | 90 | 180 | 270)[];
-  /** Number of faces found beyond the maximum that is listed. */
+  /** Number of further faces, beyond `maxFaces`, that are not listed. */
   faces_omitted?: number;
   /** True if the image's time limit ended the search for faces early. */
   search_timed_out?: true;
 }
 
-/** Stages of an image in their order. */
+/** Stages of an image's analysis, in order. */
 export const stages = ['decode', 'detect', 'align', 'embed'] as const;
 /** Milliseconds spent in each stage. */
 export type StageTimings = Record<(typeof stages)[number], number>;
@@ -76,13 +76,16 @@ export interface Analysis {
   cpu_ms: number;
   /** Places with a weak response of the detector, for a further search. */
   candidates: readonly Candidate[];
-  /** After a further search: indexes of the earlier faces that a new one replaces, because they were found in a wrong rotation. */
+  /**
+   * After a further search: indexes of the earlier faces that a new one replaces, because they were found in a
+   * wrong rotation.
+   */
   replaced?: readonly number[];
 }
 
 export type Candidate = Face['box'] & { score: number };
 
-/** What a further search of an image needs of its first analysis. */
+/** Results of the first analysis of an image that a further search needs. */
 export interface Earlier extends Pick<Analysis, 'candidates' | 'cpu_ms'> {
   faces: readonly Face['box'][];
 }
@@ -153,7 +156,7 @@ export interface NetFacts {
 interface OutputShape {
   /** Member of the manifest that names it. */
   member: string;
-  /** 0 for an output of all strides. */
+  /** 0 for an output that covers all strides. */
   stride: number;
   /** 0 for any number. */
   rows: number;
@@ -197,27 +200,28 @@ export interface Addon {
     earlier?: Earlier,
   ): Analysis | NativeFailure;
   /**
-   * Returns the cohort scores of embeddings that are concatenated in one array, the same as `analyse`
-   * returns. Throws a TypeError unless they are whole vectors. `cancelled` as above; the scores are then
-   * invalid.
+   * Returns the cohort scores of embeddings that are concatenated in one array, the same as `analyse` returns.
+   * Throws a TypeError unless they are whole vectors. `cancelled`: as for `analyse`; once it is set, the
+   * returned scores are invalid.
    */
   cohortScores(directory: string, embeddings: Float32Array, cancelled?: Uint8Array): Float32Array;
   /** Returns the CPU time of the calling thread since it started, in milliseconds. */
   threadCpu(): number;
-  /**
-   * Requests huge pages for memory that is written from now on, if the system has them: up to 2 MiB at once.
-   */
+  /** Makes the system use huge pages of 2 MiB, if it has them, for memory that is written from now on. */
   useHugePages(bytes: Uint8Array): void;
-  /** Copies `from` into shared memory at `at`, at memory speed. Throws a TypeError unless it fits. */
+  /**
+   * Copies `from` into shared memory at `at`, faster than JavaScript does. Throws a TypeError unless it fits.
+   */
   copyBytes(to: Uint8Array, at: number, from: Uint8Array): void;
   /**
-   * Overwrites the first `bytes` bytes of shared memory with zeros. Throws a TypeError if the memory is
+   * Overwrites the first `count` bytes of shared memory with zeros. Throws a TypeError if the memory is
    * smaller.
    */
   wipe(bytes: Uint8Array, count: number): void;
   /**
-   * Decodes base64 with JSON escapes in place, up to the first incomplete group of four letters: the end,
-   * padding or an error. Returns the number of text bytes read, and of bytes written from its start on.
+   * Decodes base64 with JSON escapes in place, up to the first incomplete group of four characters: at the end,
+   * at padding or at an error. Returns the number of characters read, and of bytes written from the start of
+   * `text`.
    */
   decodeBase64(text: Uint8Array): { read: number; written: number };
   /**

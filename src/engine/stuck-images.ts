@@ -9,8 +9,8 @@ const maxLengths = 1000;
  */
 export class StuckImages {
   /**
-   * SHA-256 hashes of their beginnings by length, so that images of other lengths need not be hashed. Oldest
-   * length first.
+   * Hashes of the beginnings of images, by the length of the image, so that images of other lengths need not be
+   * hashed. Oldest length first.
    */
   readonly #hashes = new Map<number, Set<string>>();
 
@@ -33,8 +33,8 @@ export class StuckImages {
 }
 
 /**
- * Number of bytes that are hashed of an image. The main thread does it, for all images of a request at once,
- * so it must not depend on their size.
+ * Number of bytes at the beginning of an image that are hashed. The main thread hashes all images of a request
+ * at once, so the time must not depend on their size.
  */
 export const hashed_bytes = 1024 * 1024;
 

@@ -2,8 +2,8 @@ import { randomFillSync } from 'node:crypto';
 import type { Warning } from '../endpoints/warnings.ts';
 
 /**
- * RFC 9112 section 6.3. `unclear`: two parsers could differ, or µWS stops reading; the connection closes
- * after the response.
+ * RFC 9112 section 6.3. `unclear`: two parsers could disagree about the end of the body, or µWS stops reading;
+ * the connection closes after the response.
  */
 type Framing = 'none' | 'length' | 'chunked' | 'unclear';
 
@@ -61,6 +61,7 @@ export function requestOf(
 
 /**
  * µWS uses the first Content-Length, treats any Transfer-Encoding as chunked, and reads at most nine digits.
+ * Where another parser could differ, the framing is unclear.
  */
 export function framingOf(headers: ReadonlyMap<string, string>): Framing {
   const length = headers.get('content-length');

@@ -1,6 +1,6 @@
 /**
  * The decision of a liveness challenge: whether the head in a sequence of frames moved as requested. Pure
- * arithmetic on the results for the frames, used by the endpoint and by the laboratory.
+ * arithmetic on the analysed frames, used by the endpoint and by the laboratory.
  */
 
 /** Movements that a challenge may ask for. Left and right are the person's own. */
@@ -38,56 +38,78 @@ export interface MotionFrame {
 }
 
 /**
- * The bars of the decision, with the data behind each. "Prints": 70 sequences of real printed photos that are held still, turned and bent by
- * hand, of 7 people; "still": 16 sequences of live faces that look straight, of the same people (NUAA, 10 frames each). "Photos": 1,128 photos
- * of 150 people (CelebA). `facematch eval-liveness` prints these figures again, and docs/research/liveness.md has them.
+ * The bars (thresholds) of the decision, with the measurements behind each. "Prints": 70 sequences of real
+ * printed photos that are held still, turned and bent by hand, of 7 people. "Still": 16 sequences of live faces
+ * that look straight, of the same people (NUAA, 10 frames each). "Photos": 1,128 photos of 150 people (CelebA).
+ * `facematch eval-liveness` reproduces these figures; docs/research/liveness.md lists them.
  */
 export const motionBars = {
-  /** Maximum angles of the first frame. Still frames have up to 10 and 12; photos of people who look into a camera, up to 15 and 20. */
+  /**
+   * Maximum angles of the first frame. Still frames have at most 10 and 12 degrees; photos of people who look
+   * into a camera, at most 15 and 20.
+   */
   neutral_yaw: 15,
   neutral_pitch: 20,
-  /** Maximum change from the baseline in a frame that looks into the camera. Still frames: at most 7.5 and 9.7, 99 % below 7.2 and 8.6. */
+  /**
+   * Maximum change from the baseline in a frame that looks into the camera. Still frames: at most 7.5 and 9.7,
+   * 99 % below 7.2 and 8.6.
+   */
   still_yaw: 9,
   still_pitch: 9,
-  /** Minimum change of a step. Prints reach at most 9.3 and 5.6, still frames 7.5 and 9.7, and their pitch varies by 1.8 from frame to frame. */
+  /**
+   * Minimum change of a step. Prints reach at most 9.3 and 5.6, still frames 7.5 and 9.7, and their pitch
+   * varies by 1.8 from frame to frame.
+   */
   step_yaw: 25,
   step_pitch: 11,
   /**
-   * Maximum stretch of a face that shows a step. A print that is bent about the vertical axis and tilted follows both axes, but its face is
-   * foreshortened: in simulation 1.16 to 1.53. Photos turned by 25 to 45 degrees have at most 1.16, photos of lifted or lowered heads 95 % at most
-   * 1.15, at most 1.24.
+   * Maximum stretch of a face that shows a step. The pose of a print that is bent about the vertical axis and
+   * tilted follows both axes, but its face is foreshortened: its stretch is 1.16 to 1.53 in simulation. Photos
+   * of heads turned by 25 to 45 degrees have at most 1.16. Photos of lifted or lowered heads have at most 1.24,
+   * and 95 % of them at most 1.15.
    */
   step_stretch: 1.2,
-  /** Multiple of the bar from which one frame is enough. */
+  /** Multiple of a step's bar from which a single frame is enough. */
   alone: 1.5,
-  /** Maximum change of the other axis, as a share of that of the step, each in multiples of its bar: the larger one has to be clear. */
+  /**
+   * Maximum change on the other axis, as a share of the step's change, each in multiples of its bar. A larger
+   * share leaves the direction unclear.
+   */
   other_axis: 0.8,
   /**
-   * Maximum change between two frames. A head that turns by 100 degrees a second changes by 20 at 5 frames a second. Still frames: 99 % below 7.5
-   * and 12.7, at most 9.0 and 14.3. Simulated heads (51 studio portraits) that are lifted by 9 degrees from frame to frame: at most 13, so a head that
-   * is lifted by 14 passes. The bar of the yaw is below that of a step, so that a photo that looks straight cannot be swapped for a turned one.
+   * Maximum change between two frames. A head that turns by 100 degrees a second changes by 20 degrees between
+   * frames at 5 frames a second. Still frames: 99 % below 7.5 and 12.7, at most 9.0 and 14.3. Simulated heads
+   * (51 studio portraits) that are lifted by 9 degrees from frame to frame change by at most 13, so a head that
+   * is lifted by 14 passes. The bar of the yaw is below that of a step, so that a photo that looks straight
+   * cannot be swapped for a turned one.
    */
   jump_yaw: 24,
   jump_pitch: 20,
   /**
-   * Maximum change of the yaw between two frames that are both turned to the same side: the engine enlarges angles beyond 20 degrees, and their
-   * noise with them. Simulated heads that turn by 12 degrees from frame to frame: at most 29, so one that turns by 15 passes.
+   * Maximum change of the yaw between two frames that are both turned to the same side, because the engine
+   * enlarges angles beyond 20 degrees, and their noise with them. Simulated heads that turn by 12 degrees from
+   * frame to frame change by at most 29, so one that turns by 15 passes.
    */
   jump_turned: 36,
-  /** Maximum shift of the face between two frames, in its widths, and change of its size. Still frames: at most 0.5 and 1.19. */
+  /**
+   * Maximum shift of the face between two frames, in face widths, and maximum ratio of its two sizes. Still
+   * frames: at most 0.5 and 1.19.
+   */
   jump_shift: 0.6,
   jump_size: 1.4,
   /**
-   * Minimum percent of a frame with every other frame that looks into the camera. The frames of a still sequence have at least 84.7; of photos of
-   * two people 1.4 % reach the bar, of one person's, taken years apart and turned, 5 to 13 % do not.
+   * Minimum confidence percent of a frame with every other frame that looks into the camera. The frames of a
+   * still sequence have at least 84.7. Of photos of two people, 1.4 % reach the bar. Of photos of one person,
+   * taken years apart and turned, 5 to 13 % do not reach it.
    */
   agreement: 45,
   /** Maximum area of another face, as a share of the largest. Bystanders behind still faces: at most 0.17. */
   other_face: 0.4,
   /**
-   * Two frames are copies when the cosine of their embeddings is above this, and their landmarks are closer, in widths of the face. Of two still
-   * frames the cosine is at most 0.994; of a frame and its copy, saved again as a JPEG of quality 95, brighter or in another size, at least 0.995
-   * (quality 80: 90 % above 0.996), with landmarks within 0.004.
+   * Two frames are copies if the cosine of their embeddings is above `copy_cosine` and their landmarks are less
+   * than `copy_shift` apart, in face widths. Two still frames have a cosine of at most 0.994. A frame and its
+   * copy, saved again as a JPEG of quality 95, brightened or resized, have at least 0.995 (at quality 80, 90 %
+   * are above 0.996), with landmarks within 0.004.
    */
   copy_cosine: 0.996,
   copy_shift: 0.004,
@@ -117,7 +139,7 @@ export interface MotionVerdict {
   steps: MotionStep[];
   /** Indices of the frontal frames; the first frame if none is frontal. */
   neutral: number[];
-  /** Returns for each frame the lowest percent with another frontal frame; undefined if there is none. */
+  /** For each frame: the lowest percent with another frontal frame; undefined if there is none. */
   agreements: (number | undefined)[];
 }
 
@@ -144,7 +166,7 @@ interface FoundFace {
 
 const areaOf = ({ box }: FoundFace) => box.width * box.height;
 
-/** The faces of a frame, largest first, at least one, as input of the decision. */
+/** Returns the measurements of a frame, given its faces: at least one, largest first. */
 export function motionFrame([first, second]: readonly FoundFace[]): MotionFrame {
   return {
     pose: first!.pose,
@@ -199,7 +221,7 @@ const isNeutral = ({ pose }: MotionFrame, { neutral_yaw, neutral_pitch }: Motion
 const isStill = ({ yaw, pitch }: Pick<Change, 'yaw' | 'pitch'>, { still_yaw, still_pitch }: MotionBars) =>
   Math.abs(yaw) <= still_yaw && Math.abs(pitch) <= still_pitch;
 
-/** Number of frames at the beginning that determine it. */
+/** Number of frames at the beginning that determine the baseline. */
 const baselineFrames = 3;
 
 /** Returns the median pose of the first frames, as long as they stay close to the first one. */
@@ -220,8 +242,8 @@ function median(values: readonly number[]): number {
 }
 
 /**
- * Returns the step that a frame shows, and its size in multiples of its bar. Undefined below the bar, or if
- * both axes change.
+ * Returns the step that a frame shows, and its size in multiples of its bar. Undefined if the change is below
+ * the bar, the face is stretched, or both axes change.
  */
 function shownStep(
   { yaw, pitch, stretch }: Change,
@@ -237,8 +259,9 @@ function shownStep(
 }
 
 /**
- * Returns the movements away from the camera and back that show a step: in at least two frames, or in one that is well beyond the bar.
- * The two need not follow each other, because noise lifts one frame above the bar and keeps its neighbour below.
+ * Returns the movements away from the camera and back that show a step: in at least two frames, or in one that
+ * is well beyond the bar. The two need not be adjacent, because noise may lower a frame between them below the
+ * bar.
  */
 function excursionsOf(changes: readonly Change[], bars: MotionBars): Excursion[] {
   const excursions: Excursion[] = [];
@@ -275,8 +298,8 @@ function matchSteps(asked: readonly Step[], excursions: readonly Excursion[]): (
 }
 
 /**
- * Only the requested steps may be shown, in their order: a film with every movement would otherwise pass
- * every challenge.
+ * Only the requested steps may be shown, in their order; otherwise a video with every movement would pass every
+ * challenge.
  */
 function orderFaults(
   asked: readonly Step[],
@@ -291,7 +314,7 @@ function orderFaults(
   ];
 }
 
-/** Returns the frame that came closest to a step that was not shown. */
+/** Returns the result of a step, for the frame that passed or, if none did, the one that came closest. */
 function stepOf(step: Step, passed: Excursion | undefined, changes: readonly Change[]): MotionStep {
   const towards = ({ yaw, pitch }: Change) => ({ left: yaw, right: -yaw, up: pitch, down: -pitch })[step];
   const best = changes.reduce((best, change, i) => (towards(change) > towards(changes[best]!) ? i : best), 0);
@@ -329,7 +352,7 @@ function isJump(
   );
 }
 
-/** Each frame is compared with every later one: a repeated frame need not follow its copy. */
+/** True if any two frames are copies: a repeated frame need not directly follow the original. */
 function hasCopy(
   frames: readonly MotionFrame[],
   compare: (a: number, b: number) => FramePair,

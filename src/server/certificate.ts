@@ -50,7 +50,7 @@ export function readCertificate(files: CertificateFiles, now_ms: number): Certif
 function readText(what: string, file: string): string {
   const { text } = readRegular(what, file, 'Correct the path.');
   if (text === withoutMark(text)) return text;
-  // µWS reads the file itself and would ignore everything before the first block.
+  // µWS reads the file itself, and a mark at the beginning would make it miss the first block.
   const cure = 'Remove its first three bytes, or save it again as UTF-8 without that mark.';
   throw new UnusableFile(what, file, 'begins with a byte order mark', cure);
 }
@@ -72,7 +72,7 @@ function certificatesOf(file: string, text: string): X509Certificate[] {
   }
 }
 
-/** Node's key types that µWS (BoringSSL) accepts. */
+/** Key types, as Node names them, that µWS (BoringSSL) accepts. */
 const keyTypes: readonly (string | undefined)[] = ['rsa', 'ec', 'ed25519'];
 const curves: readonly (string | undefined)[] = ['prime256v1', 'secp384r1', 'secp521r1'];
 

@@ -10,16 +10,18 @@
 namespace facematch {
 namespace {
 
-// The figures below are from people of the sample photos (turned, dark, cropped, tiny and in groups
-// on their side) and faces of 321 development photos.
+// The figures below are from people of the sample photos (turned, dark, cropped, tiny, and in group
+// photos turned on their side) and faces of 321 development photos.
 
-// Sides of the close-ups in pixels. For the detector a face should have half the side of its frame;
-// for landmarks the close-up must be twice as large as the net's crop. Of 96 people 87 are found;
-// 89 and 90 with close-ups of 160 and 320, 87 and 88 with small ones of 96 and 192.
+// Sides of the close-ups in pixels. The detector works best if the face takes half the side of the
+// close-up; for landmarks the close-up must be twice as large as the net's crop. Of 96 people 87
+// are found; with close-ups of 160 and 320 pixels 89 and 90, with small ones of 96 and 192 pixels
+// 87 and 88.
 constexpr int kCloseup = 240;
 constexpr int kSmallCloseup = 128;  // also BlazeFace's frame
 
-// With 0.5, one of 344 faces is lost and three profiles need the fallback; 0.15 changes none.
+// Minimum overlap of a redetected face with the expected box. With 0.5, one of 344 faces is lost
+// and three profiles need the fallback; 0.15 changes none.
 constexpr float kMinIou = 0.3f;
 // A close-up with a larger roll is cropped again, upright. With 10, one more of 96 people is found;
 // with 30, the same number.
@@ -34,7 +36,7 @@ struct Guess {
   float instability;
 };
 
-// Tolerance for the eye line of a face that is rotated upright: checks the layout.
+// Rotates the face upright and checks the layout of its landmarks, so that its roll does not count.
 bool plausible_upright(const Points68& points, const Box& box, float degrees,
                        const EmbedderSpec& embedder) {
   const Similarity upright = square_crop(box.centre(), 1, degrees, 1);
@@ -61,7 +63,7 @@ std::vector<Detection> Finder::detect(const Detector& detector, const View& view
 
 std::optional<Detection> Finder::redetect(const Detector& detector, const View& view,
                                           const Box& expected) {
-  // Not simply the first that overlaps, which may be the neighbour, cheek to cheek.
+  // Takes the largest overlap, not the first: the first may be a neighbour, cheek to cheek.
   std::optional<Detection> closest;
   float most = kMinIou;
   for (const Detection& seen : detect(detector, view, detector.spec().second_look_score)) {
@@ -93,8 +95,8 @@ float Finder::measure(const View& view, const FoundFace& face,
   return instability(engine_.landmarker, view, face.detection.box, face.points, perturbations);
 }
 
-// The tests for a face of the first look, cheapest first, until one accepts it. Costs are runs of
-// the landmark net and, at most, of a detector.
+// The tests for a face of the first detection pass, cheapest first, until one accepts it. The costs
+// are the number of runs of the landmark net and the maximum number of runs of a detector.
 struct Finder::Test {
   bool (Finder::*accepts)(FoundFace& face);
   int landmark_runs;
@@ -110,7 +112,7 @@ const std::array<Finder::Test, 5> Finder::kTests = {{
     {&Finder::is_quickly_stable, 1, 0, false, true},
     {&Finder::is_thoroughly_stable, 5, 0, true, true},
     {&Finder::has_likely_roll, 30, 6, true, true},
-    // Used for blurred faces, half hidden ones and profiles, on which landmarks are unstable.
+    // Accepts blurred faces, half-hidden ones and profiles, on which landmarks are unstable.
     {&Finder::is_seen_again, 0, 1, false, false},
 }};
 
@@ -167,15 +169,15 @@ void Finder::predict_landmarks_again(FoundFace& face, float roll) {
   if (!seen) return;
   FoundFace again = face;
   again.points = engine_.landmarker.find(pixels_of(seen->box), seen->box, false, roll);
-  // If they are far from the first points, and further from the centre of the box, they belong to
-  // the neighbour.
+  // If the new points are far from the first ones, and further from the centre of the box, they
+  // belong to a neighbour.
   if (!landmarks_coincide(face, again) && off_centre(again) > off_centre(face)) return;
   again.first_points = face.points;
   face = std::move(again);
 }
 
-// Tries the rolls with the most stable landmarks. An upright face keeps box and score; for a
-// rotated one everything changes.
+// Tries the rolls with the most stable landmarks. An upright face keeps its box and score; a
+// rotated one gets new ones.
 bool Finder::has_likely_roll(FoundFace& face) {
   const Detection detection = face.detection;
   const View small = closeup(image_, detection.box, 0, kSmallCloseup);
@@ -216,7 +218,8 @@ std::optional<FoundFace> Finder::verify_close(const Detection& detection) {
   return face;
 }
 
-// Predicts in a close-up that shows it upright; `view` becomes that close-up.
+// Detects the face again and predicts its landmarks, in a close-up that shows it upright; `view`
+// becomes that close-up.
 std::optional<FoundFace> Finder::redetect_upright(const Detection& detection, float roll,
                                                   bool contrast_stretched, View& view) {
   FoundFace face;

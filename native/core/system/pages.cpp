@@ -8,7 +8,8 @@
 namespace facematch {
 namespace {
 
-// Advises the system about the whole pages among the bytes. A failure changes only their cost.
+// Calls madvise for the whole pages within the bytes. A failure affects only performance, so it is
+// ignored.
 void advise(uint8_t* bytes, size_t length, int advice) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const auto address = reinterpret_cast<uintptr_t>(bytes);
@@ -24,7 +25,8 @@ void use_huge_pages(uint8_t* bytes, size_t length) { advise(bytes, length, MADV_
 void discard(uint8_t* bytes, size_t length, size_t written) {
   if (length == 0) return;
   std::memset(bytes, 0, written);
-  // Private memory reads as zeros afterwards. If madvise fails, the memset has zeroed it.
+  // After MADV_DONTNEED, private memory reads as zeros. If madvise fails, memset has already zeroed
+  // the bytes.
   advise(bytes, length, MADV_DONTNEED);
 }
 

@@ -27,8 +27,8 @@ export const warning = bad('warning');
 export const fail = bad('fail');
 
 /**
- * Checks by name. If a check throws, as when a package that it imports is missing, its name is used for the
- * finding and the others continue.
+ * Checks by name. If a check throws, for example because a package that it imports is missing, it yields a
+ * `fail` finding under its name, and the other checks continue.
  */
 export type Checks = Readonly<Record<string, () => Finding[] | Promise<Finding[]>>>;
 
@@ -44,7 +44,7 @@ export async function* examine(checks: Checks): AsyncGenerator<Finding> {
   for (const findings of running) yield* await findings;
 }
 
-/** `strict`: warnings count as well. */
+/** `strict`: a warning also makes `ok` false. */
 export function verdictOf(findings: readonly Finding[], strict: boolean) {
   const count = (wanted: Status) => findings.filter(({ status }) => status === wanted).length;
   const counts = { fail: count('fail'), warning: count('warning') };

@@ -34,7 +34,7 @@ export class PhotoList {
     this.#onFault = onFault;
     this.input.addEventListener('change', () => {
       this.add([...(this.input.files ?? [])]);
-      // The same file may be chosen again after it was removed.
+      // Lets the user choose a removed file again; the same value would fire no event.
       this.input.value = '';
     });
   }

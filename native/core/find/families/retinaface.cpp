@@ -1,7 +1,7 @@
 // RetinaFace as trained with PyTorch: an SSD with square priors in the centre of each cell; the
-// manifest defines strides, priors and variances. Ordered by grid, then by row, column and prior:
-// scores n x 2, the second is the face's; boxes n x 4 from the prior to the box: centre (x, y, in
-// sides of the prior) and logarithm of the sides.
+// manifest defines strides, priors and variances. Both outputs are ordered by grid, row, column and
+// prior. Scores, n x 2: the second is that of a face. Boxes, n x 4, relative to the prior: centre
+// (x, y, in sides of the prior) and logarithm of the sides.
 #include "retinaface.h"
 
 #include <cmath>
