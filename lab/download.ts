@@ -65,7 +65,7 @@ export async function download(file: Download, folder: string): Promise<string> 
 
 const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
-/** One process runs at a time. The lock of a process that has ended is taken over. */
+/** Lets one process at a time download the file. Takes over the lock of a process that has ended. */
 function lock(path: string, url: string): () => void {
   const owner = Number(existsSync(path) && readFileSync(path, 'utf8'));
   if (owner > 0 && !isAlive(owner)) rmSync(path, { force: true });
@@ -89,13 +89,13 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Time without a byte after which a download is aborted. */
+/** Maximum time without a received byte; then the download is aborted. */
 const stalled_ms = 60_000;
 
 /**
- * Appends the missing part. Resolves to an error message if the received file is another one, which is then
- * discarded; rejects if the connection failed, or the response is an error or something else, such as the
- * login page of a network. The part that exists is then kept.
+ * Appends the missing part. Resolves to an error message if the received file is the wrong one, which is then
+ * discarded. Rejects, and keeps the existing part, if the connection fails, or if the response is an error or
+ * something else, such as the login page of a network.
  */
 async function fetchInto(part: string, file: Download): Promise<string | undefined> {
   const { url, bytes, sha256 } = file;
@@ -138,7 +138,7 @@ async function fetchInto(part: string, file: Download): Promise<string | undefin
         writeSync(target, chunk);
         bar.reach(have);
       }
-      // An interrupted connection is an error; this response has no more bytes.
+      // A broken connection would have thrown, so this response was complete and too short.
       if (have < bytes) return drop(`${url} has ${have} bytes, not the ${bytes} that it should have.`);
     } catch (error) {
       // fetch hides why a connection failed in the error's cause.

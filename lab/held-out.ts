@@ -14,8 +14,8 @@ import { numberPeople } from './non-mated.ts';
 import { foldOf } from './people.ts';
 
 /**
- * People are divided into this many folds, and a pair's cohort leaves out the folds of its two people. Fewer folds would leave
- * out more people than necessary.
+ * People are divided into this many folds, and a pair's cohort leaves out the folds of its two people. Fewer
+ * folds would leave out more people than necessary.
  */
 export const folds = 10;
 
@@ -25,7 +25,7 @@ export function foldPair(first: number, second: number): number {
   return (high * (high + 1)) / 2 + low;
 }
 
-/** All pairs of folds: each has a cohort. */
+/** All pairs of folds; there is a cohort for each. */
 export const foldPairs = Array.from({ length: folds }, (_, high) =>
   Array.from({ length: high + 1 }, (_, low) => [low, high] as const),
 ).flat();
@@ -35,9 +35,9 @@ type Person = Pick<LabelledEmbedding, 'person' | 'embedding'>;
 const tasksOfAStep = 40;
 
 /**
- * Makes the centres of all `images`, and the cohort scores of `judged` (by default the same), each by cohorts
- * of the images without the folds of its person and of another. Rejects with an Error with a message for
- * people if there are too few people.
+ * Makes the centres of all `images`, and the cohort scores of `judged` (by default the same faces). Each face
+ * has a score for every fold, by a cohort without that fold and without the fold of its person. Rejects with an
+ * Error with a message for people if there are too few people.
  */
 export async function makeCohorts(
   images: readonly LabelledEmbedding[],
@@ -91,11 +91,14 @@ export async function makeCohorts(
   };
 }
 
-/** Cohort scores of faces, each normalised with centres that were made without its person and those of another fold. */
+/**
+ * Cohort scores of faces, each normalised with centres that were made without its person and those of another
+ * fold.
+ */
 export class HeldOutCohorts {
   readonly #scores: ReadonlyMap<Float32Array, Float32Array>;
 
-  /** `scores`: a row for each embedding, with a score for each other fold. */
+  /** `scores`: a row for each embedding, with a score for each fold. */
   constructor(embeddings: readonly Float32Array[], scores: readonly Float32Array[]) {
     this.#scores = new Map(embeddings.map((embedding, row) => [embedding, scores[row]!]));
   }

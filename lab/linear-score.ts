@@ -11,10 +11,16 @@ interface LinearScore {
   bias: number;
 }
 
-/** Faces with a lower human score are dropped. Chosen to keep people: docs/model-card.md has the figures. */
+/**
+ * Faces with a lower human score are dropped. Chosen so that few people are dropped: docs/model-card.md has the
+ * figures.
+ */
 export const humanThreshold = -1.25;
 
-/** Faces with a higher occlusion score are covered. In the pack it is part of the bias, so that 0 is the threshold there. */
+/**
+ * Faces with a higher occlusion score count as covered. In the pack this threshold is part of the bias, so that
+ * it is 0 there.
+ */
 export const occlusionThreshold = 0.5;
 
 /** A face with the person or image that it comes from; faces of one source are held out together. */
@@ -23,7 +29,7 @@ export interface Example {
   /** The set in which it is counted. */
   set: string;
   embedding: Float32Array;
-  /** False for one that a score is fitted to, but not tested on. */
+  /** False for an example that a score is fitted to, but not tested on. */
   isCounted: boolean;
 }
 
@@ -39,7 +45,8 @@ export function fitLinear(high: readonly Example[], low: readonly Example[]): Li
   const examples = [...high, ...low];
   const dimensions = examples[0]!.embedding.length;
   const weightOf = (i: number) => (i < high.length ? 0.5 / high.length : 0.5 / low.length) * examples.length;
-  // Upper bound of the curvature: a quarter of the weighted squares, where a unit embedding and the bias add up to 2.
+  // Upper bound of the curvature: a quarter of the weighted squares, where a unit embedding and the bias add
+  // up to 2.
   const rate = 1 / (0.25 * 2 * examples.length + ridge);
   let weights = new Float64Array(dimensions + 1);
   let ahead = weights;

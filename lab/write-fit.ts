@@ -20,7 +20,8 @@ interface ModeFit {
 }
 
 /**
- * Members that change how a face is scored; scores of single faces only if there are examples of both kinds.
+ * Input of the files that change how a face is scored. The human check and the occlusion score are written only
+ * if there are examples of both classes.
  */
 interface Scores {
   centres: readonly Float32Array[];
@@ -31,8 +32,8 @@ interface Scores {
 }
 
 /**
- * Writes the fits into a pack: their files, and then the manifest, which is updated too. Without `scores` its
- * other files and its tables stay, and only floor and shifts are written.
+ * Writes the fits into a pack: first their files, then the manifest. Also updates `manifest`. Without `scores`,
+ * writes only floors and shifts.
  */
 export function writeFits(
   directory: string,
@@ -88,7 +89,7 @@ function writeLinear(directory: string, file: string, high: readonly Example[], 
   return { ...writeBytes(directory, file, bytes), scale, bias: fitted.bias };
 }
 
-/** Replaces the file at once: a reader sees the old content or the new. */
+/** Replaces the file atomically: a reader sees either the old or the new content. */
 function replaceFile(file: string, content: string | Int8Array): void {
   writeFileSync(`${file}.new`, content);
   renameSync(`${file}.new`, file);

@@ -27,7 +27,7 @@ import { writeFits } from '../write-fit.ts';
 const cohortMode: AccuracyMode = 'balance';
 const coveredSet = 'covered faces';
 
-/** Flags of the command, which describes each. */
+/** Flags of the command; its help describes each. */
 export interface CalibrateOptions {
   pack?: string;
   cohortOnly?: readonly SetFolder[];
@@ -42,8 +42,8 @@ export interface CalibrateOptions {
 }
 
 /**
- * Fits cohort, human check, occlusion score and a table for each mode, and with `write` writes them into the pack, unless the check
- * contradicts a table. The result is the output of --json.
+ * Fits cohort, human check, occlusion score and a table for each mode, and with `write` writes them into the
+ * pack, unless the check contradicts a table. The result is the output of --json.
  */
 export async function calibratePack(table: readonly SetFolder[], options: CalibrateOptions) {
   const {
@@ -86,7 +86,7 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
     return { ...fit, ...shiftsOf(photoGroups[i]!, heldOut, tables, check) };
   });
   const examples = keepCalibration ? undefined : examplesFor(faces);
-  // If the tables are kept, nothing is written that a group could contradict.
+  // If the tables are kept, nothing is written that the check of a group could contradict.
   const mayBeWritten =
     force || keepCalibration || modes.every((fit) => (fit.check?.broken ?? []).length === 0);
   const written = write === true && mayBeWritten;
@@ -96,7 +96,7 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
     written,
     // Result of trying the input scalings of a user's model on the people who have two images.
     ...(preprocessing && { preprocessing }),
-    // Limits of a published set: the people and photos that it contains.
+    // The people and photos of each published set; for others the rates are unknown.
     known_for: table.flatMap(({ about }) => about ?? []),
     centres: centres.length,
     modes,
@@ -104,7 +104,10 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
   };
 }
 
-/** Returns a pack as it was before its first fit, loaded so that all faces of the detector are kept. */
+/**
+ * Opens a pack and loads its models without human check and calibration, so that all faces of the detector are
+ * kept.
+ */
 async function openPack({ pack: nameOrPath, keepCalibration }: CalibrateOptions) {
   const { pack, workers } = readConfig();
   const directory = packDirectory(nameOrPath ?? pack);
@@ -117,7 +120,8 @@ async function openPack({ pack: nameOrPath, keepCalibration }: CalibrateOptions)
 }
 
 /**
- * Undefined for the project's own packs, whose input scaling is known, and if too few people have two images.
+ * Returns undefined for the project's own packs, whose input scaling is known, and if too few people have two
+ * images.
  */
 async function preprocessingOf(
   directory: string,
@@ -141,7 +145,7 @@ function cohortsOf({ modes }: FoundFaces, workers: number, photoGroups: readonly
   return makeCohorts(images, workers, [...judged, ...newMeans(photoGroups)]);
 }
 
-/** Data to which the scores of single faces are fitted, of both modes. */
+/** Returns the faces of both modes to which the human check and the occlusion score are fitted. */
 function examplesFor({ modes, others }: FoundFaces) {
   const covered = modes.flatMap((sets) => sets.covered);
   const uncovered = modes.flatMap(({ table, cohortOnly }) => [...table, ...cohortOnly]);
@@ -156,8 +160,8 @@ function examplesFor({ modes, others }: FoundFaces) {
 }
 
 /**
- * Cross-validated by set: which people and which false faces pass the human check, and which faces count as
- * covered.
+ * Counts for each set, by cross-validation, the people and the false faces that pass the human check, and the
+ * faces that count as covered.
  */
 function talliesOf({ humans, others, covered, uncovered }: ReturnType<typeof examplesFor>) {
   return {
@@ -167,8 +171,8 @@ function talliesOf({ humans, others, covered, uncovered }: ReturnType<typeof exa
 }
 
 /**
- * Fits the shifts for several photos of a person; nothing if too few people have several. With `check` also
- * how often non-mated pairs match, with tables and shifts that were fitted without them.
+ * Fits the shifts for several photos of a person; returns nothing if too few people have several. With `check`,
+ * also measures how often non-mated pairs match, with tables and shifts that were fitted without them.
  */
 function shiftsOf(
   groups: readonly PhotoGroup[],
@@ -197,7 +201,7 @@ function fitMode(
   cohorts: HeldOutCohorts,
   { check, keepCalibration, samePersonAbove, table }: CalibrateOptions & { table: readonly SetFolder[] },
 ) {
-  // The check determines the floor, requested or not.
+  // The check always runs, because the floor follows from it.
   const fitWith = (use: HeldOutCohorts | undefined) =>
     fitTable(sets, use, checkedPercents(sets), samePersonAbove);
   const {
@@ -216,12 +220,12 @@ function fitMode(
     floor,
     ...(samePersonAbove !== undefined && { taken_for_one_person }),
     too_alike,
-    // Returns the rates of people in neither cohort nor fit, and the rates of those with the cohort that are
-    // contradicted.
+    // Rates of people who are in neither the cohort nor the fit. `broken`: the stated rates, with the cohort,
+    // that these contradict.
     ...(check && {
       check: {
         with_cohort,
-        // A pack that keeps its cohort is always checked this way.
+        // With --keep-calibration the cohort stays, so only the check with a cohort applies.
         ...(!keepCalibration && { without_cohort: fitWith(undefined).check }),
         broken: brokenPromises(with_cohort, floor),
       },

@@ -13,8 +13,7 @@ import {
 import { differentialTables, setTables, sharedTables, type TextTable, verdictText } from '../tables.ts';
 
 /**
- * Returns the figures as text for the terminal, first the results at the percent that a match needs by
- * default.
+ * Returns the figures as text for the terminal, starting with the results at the default `threshold_percent`.
  */
 export function describeResults({ evaluations, shared_thresholds, people, photos = [] }: Results): string {
   const sets = evaluations.map(({ figures }) => figures);
@@ -30,7 +29,7 @@ export function describeResults({ evaluations, shared_thresholds, people, photos
 
 function describeSet(figures: Figures): string {
   const { set, cohort, pairs } = figures;
-  // Rates that the non-mated pairs are too few to show.
+  // The first FMR that there are too few non-mated pairs to measure.
   const unshown = askedRates.filter((fmr) => !canShow(fmr, pairs.non_mated)).slice(0, 1);
   return [
     `${set}: ${count(pairs.mated, 'mated pair')} (same person), ${pairs.non_mated} non-mated (different people); mode ${figures.mode}`,

@@ -7,7 +7,7 @@ import { chartView, labelled, linearScale, rateScale, styleOf } from './chart.ts
 
 type Point = readonly [x: number, y: number];
 
-/** A rate is constant until the threshold, which falls, meets the next score, so lines are steps. */
+/** Draws a line in steps, because a rate is constant until the falling threshold reaches the next score. */
 function steps(points: readonly Point[], series: number): Markish {
   return line(points, { ...styleOf(series), strokeWidth: 2, curve: 'step-after' });
 }
@@ -36,11 +36,11 @@ interface TradeOff {
   nothing: string;
   y: (lines: readonly Point[][]) => ScaleOptions;
   isSeen: (fmr: number, fnmr: number) => boolean;
-  /** Returns the vertical value of a false non-match rate. */
+  /** Returns the y value of a false non-match rate. */
   value: (fnmr: number) => number;
 }
 
-/** Lines of an error rate against the false match rate, and the false non-match rates with their intervals. */
+/** Draws an error rate against the false match rate, and the operating points with their intervals. */
 function tradeOff(
   curves: readonly NamedCurve[],
   { title, about, nothing, y, isSeen, value }: TradeOff,
@@ -94,7 +94,7 @@ export function rocChart(curves: readonly NamedCurve[]): Html {
     nothing: 'No threshold makes a false match.',
     y: (lines) => {
       const shown = [...lines.map((points) => points[0]?.[1] ?? 1), ...lows].filter(Number.isFinite);
-      // Leaves room below, even if all are accepted.
+      // Leaves room below the line even if every mated pair is accepted.
       return linearScale('1 − FNMR', Math.min(0.99, ...shown), 1);
     },
     isSeen: (fmr) => fmr > 0,
@@ -102,7 +102,7 @@ export function rocChart(curves: readonly NamedCurve[]): Html {
   });
 }
 
-/** The distribution of scores of both kinds of pairs, with thresholds. */
+/** Draws the distribution of scores of mated and non-mated pairs, with thresholds. */
 export function histogramChart(kind: ScoreKind, figures: ScoreFigures): Html {
   const { start, width, ...counted } = figures.histogram;
   const markers = [
@@ -140,8 +140,8 @@ export function histogramChart(kind: ScoreKind, figures: ScoreFigures): Html {
 }
 
 /**
- * Draws error rates of all sets by threshold: where the falling lines differ, no threshold gives all sets the
- * same rate.
+ * Draws the error rates of all sets by threshold. Where the falling lines differ, no threshold gives all sets
+ * the same FMR.
  */
 export function thresholdChart(kind: ScoreKind, sets: readonly Figures[]): Html {
   const curves = sets.map(({ by }) => by[kind].curve);
@@ -178,8 +178,8 @@ function most(sets: readonly Pick<Figures, 'pairs'>[], kind: 'mated' | 'non_mate
 }
 
 /**
- * The parts where a rate is 0, which a logarithmic axis cannot show, are omitted, but not the steps into
- * them.
+ * Omits the parts where a rate is 0, which a logarithmic axis cannot show, but keeps the points next to the
+ * others, so that the steps into those parts are drawn.
  */
 function seenParts<P>(points: readonly P[], isSeen: (point: P) => boolean): P[] {
   const seen = points.map(isSeen);

@@ -6,7 +6,7 @@ import { livePack, redAndBlue, redIsLive } from '../../test/fixtures/packs.ts';
 import { expectFailure, facematchInHost } from '../../test/server/support/cli.ts';
 import { newFolder } from '../../test/support/folder.ts';
 
-/** `facematch eval --attacks` with models that take images with more red than blue for live. */
+/** `facematch eval --attacks` with a model that classifies images with more red than blue as live. */
 
 const folder = newFolder();
 const pack = livePack(folder, [{ net: redIsLive, scale: 2.7 }]);
@@ -38,7 +38,7 @@ const evaluate = (line: string, FACEMATCH_PACK = pack) =>
 describe('facematch eval --attacks', () => {
   test("prints both rates, the worst type first, and images without a face separately, in the standard's terms", async () => {
     const { code, stdout, stderr } = await evaluate('--attacks set');
-    // One cannot be read.
+    // The code is 1 because one image cannot be read.
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
     expect(stdout.split('\n')).toEqual([
       expect.stringMatching(

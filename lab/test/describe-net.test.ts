@@ -9,19 +9,22 @@ import { newFolder } from '../../test/support/folder.ts';
 import { describeDetector, describeEmbedder, describeLandmarks } from '../packs/describe.ts';
 import { usual, usualFamilies } from '../packs/usual.ts';
 
-/** The description of a model by its file, and the family that follows from it. */
+/** Describes models from their files, and derives their families. */
 
 const folder = newFolder();
 
 interface Head {
   name: string;
   stride: number;
-  /** Rows of a cell, and numbers of a row. */
+  /** Rows per cell; `columns`: numbers per row. */
   each: number;
   columns: number;
 }
 
-/** A net with outputs of a detector's shapes: one convolution for each, whose stride is the grid's. */
+/**
+ * Writes a net whose outputs have the shapes of a detector's: one convolution for each, with the stride of its
+ * grid. Returns the path.
+ */
 function detectorNet(heads: readonly Head[], { sides = [0, 0], rank = 2, declared = 0 } = {}): string {
   const open = (dims: number[]) => dims.map((side) => (side > 0 ? side : '?'));
   const nodes = heads.flatMap(({ name, stride }) => [
@@ -48,7 +51,7 @@ function detectorNet(heads: readonly Head[], { sides = [0, 0], rank = 2, declare
 }
 
 const strides = [8, 16, 32];
-/** Named like InsightFace's files: numbers for names, in the order scores, boxes, points. */
+/** Outputs named as in InsightFace's files: by numbers, in the order scores, boxes, points. */
 const scrfd = [1, 4, 10].flatMap((columns, kind) =>
   strides.map((stride, i) => ({ name: String(443 + 25 * i + 3 * kind), stride, each: 2, columns })),
 );
@@ -123,7 +126,7 @@ describe('an embedder', () => {
   });
 });
 
-/** A net whose outputs have these shapes, whatever it is shown. */
+/** Writes a net whose outputs have these shapes for any input. Returns the path. */
 function netOf(shapes: readonly (readonly number[])[], input: readonly (number | string)[]): string {
   const names = shapes.map((_shape, i) => `out${i}`);
   const nodes = names.map((name) => makeNode('ConstantOfShape', [`${name}.s`], name));

@@ -80,7 +80,7 @@ test.skipIf(!shared)(
     const { fast, balance } = manifest.calibration;
     const text = `Labeled Faces in the Wild (${about}): 310 images of 200 people; own1-staff: 50 images of 50 people`;
     expect(balance.fitted_on).toBe(text);
-    // Measured for two photos, and extended to the 16 of a side that the API allows.
+    // Measured for two photos, and extended to 16, the maximum of each side in the API.
     expect(balance.photos).toHaveLength(16);
     expect(balance.photos).toEqual(balance.photos!.toSorted((a, b) => a - b));
     expect(balance.floor).toBeLessThanOrEqual(0.01);
@@ -89,7 +89,7 @@ test.skipIf(!shared)(
     expect(manifest.human!.sha256).not.toBe(human!.sha256);
     expect((await type('packs list', './own')).stdout).toContain(`calibrated for  ${text}`);
 
-    // --keep-calibration always writes the same floor and shifts, and changes nothing else.
+    // --keep-calibration restores the floor and the shifts, and changes nothing else.
     const wrong = { floor: 0.1, photos: [0, 0.05] };
     const calibration = { fast: { ...fast, ...wrong }, balance: { ...balance, ...wrong } };
     writeFileSync(join(pack, 'manifest.json'), JSON.stringify({ ...manifest, calibration }));
@@ -129,7 +129,7 @@ test.skipIf(!shared)(
     expect(stdout).toMatch(
       /Fed BGR, \(byte − 127\.5\) × 0\.00784314 they lie further apart, [\d.]+ in place of [\d.]+: correct channels/,
     );
-    // Unscaled bytes, for which its weights are not made, come last.
+    // Unscaled bytes, on which the model was not trained, come last.
     expect(stdout).toMatch(/(?:B|R)G(?:B|R), \(byte − 0\) × 1 .*\n.*G., \(byte − 0\) × 1 .*\nApart/);
   },
 );

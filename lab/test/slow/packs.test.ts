@@ -11,7 +11,7 @@ import { expectFailure, facematch, facematchInHost } from '../../../test/server/
 import type { Json } from '../../../test/server/support/client.ts';
 import { newFolder } from '../../../test/support/folder.ts';
 
-/** Packs of the user's own models, by the command line. */
+/** `facematch packs` with models of the user. */
 
 const folder = newFolder();
 writeFileSync(join(folder, 'brought.onnx'), smallEmbedder());
