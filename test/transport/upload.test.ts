@@ -267,7 +267,7 @@ describe('a body after an early response', () => {
     expect((await client.response()).headers.get('connection')).toBe('close');
     const megabyte = chunk(Buffer.alloc(1024 * 1024));
     let sent = 0;
-    for (; sent < 100 && !client.socket.destroyed; sent++)
+    for (; sent < 100 && client.socket.writable; sent++)
       await new Promise((written) => client.socket.write(megabyte, written));
     await client.closed;
     // 40 MiB, and the contents of the kernel's buffers.
