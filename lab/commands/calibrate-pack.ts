@@ -225,7 +225,7 @@ function fitMode(
     ...(check && {
       check: {
         with_cohort,
-        // With --keep-calibration the cohort stays, so only the check with a cohort applies.
+        // The cohort stays with --keep-calibration, so only the check with a cohort applies.
         ...(!keepCalibration && { without_cohort: fitWith(undefined).check }),
         broken: brokenPromises(with_cohort, floor),
       },

@@ -29,7 +29,7 @@ export function describeResults({ evaluations, shared_thresholds, people, photos
 
 function describeSet(figures: Figures): string {
   const { set, cohort, pairs } = figures;
-  // The first FMR that there are too few non-mated pairs to measure.
+  // This is the highest FMR for which the set has too few non-mated pairs.
   const unshown = askedRates.filter((fmr) => !canShow(fmr, pairs.non_mated)).slice(0, 1);
   return [
     `${set}: ${count(pairs.mated, 'mated pair')} (same person), ${pairs.non_mated} non-mated (different people); mode ${figures.mode}`,
@@ -95,7 +95,7 @@ function describePhotos({ set, searched, rows, foreign }: NonNullable<Results['p
     ),
     ...foreign.map(
       ({ photos, sets, own_rejected, foreign_detected }) =>
-        `Of ${countText(sets)} sets of ${photos} photos of one person ${percentText(own_rejected)} are rejected (photos_disagree, below ${defaults.min_agreement_percent}); with a photo of somebody else, it is named in ${percentText(foreign_detected)}.`,
+        `Of ${countText(sets)} sets of ${photos} photos of one person ${percentText(own_rejected)} are rejected (photos_disagree, below ${defaults.min_agreement_percent}); with a photo of another person among them, that photo is named in ${percentText(foreign_detected)}.`,
     ),
   ].join('\n');
 }

@@ -61,7 +61,7 @@ export interface Sender extends Origin {
 }
 
 /**
- * What follows the first analysis of a request's images, on the worker that did the last one: a further search of
+ * The work after the first analysis of a request's images, on the worker that did the last one: a further search of
  * some of the images, or else a calculation.
  */
 export interface Further<J extends Jobs, Name extends NameOf<J>> {

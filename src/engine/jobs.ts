@@ -10,7 +10,7 @@ export interface AnalyseInput {
   /** Images are in shared memory, so that nothing is copied, and must not change meanwhile. */
   images: readonly Uint8Array[];
   options: AnalyseOptions;
-  /** For each image its first analysis, if they are searched further. */
+  /** The first analysis of each image, if the images are searched further. */
   earlier?: readonly Earlier[];
 }
 

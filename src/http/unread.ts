@@ -3,7 +3,7 @@
 export interface UnreadResponse {
   /** Memory that only this response takes: 0 for a document, which all responses share. */
   readonly held_bytes: number;
-  /** Sends as much as fits. Returns the progress so far, in any unit that only grows. */
+  /** Sends as many bytes as the socket accepts. Returns the progress so far, in any unit that only grows. */
   push(): number;
   giveUp(): void;
 }

@@ -139,7 +139,7 @@ export interface MotionVerdict {
   steps: MotionStep[];
   /** Indices of the frontal frames; the first frame if none is frontal. */
   neutral: number[];
-  /** For each frame: the lowest percent with another frontal frame; undefined if there is none. */
+  /** The lowest percent of each frame with another frontal frame; undefined if there is none. */
   agreements: (number | undefined)[];
 }
 

@@ -286,7 +286,7 @@ test('accepts sixteen photos of 4 MB and one if the operator allows it, as a for
   const roomy = await TestServer.forTest({
     env: { FACEMATCH_MAX_BODY_BYTES: '80000000', FACEMATCH_DEADLINE_MS: '60000' },
   });
-  // Of few pixels, because they are analysed.
+  // They have few pixels, because they are analysed.
   const large = async (photo: Buffer, index = 0) => {
     const bytes = await sharp(photo).resize(640).jpeg().toBuffer();
     return Buffer.concat([bytes, Buffer.alloc(4_000_000 - bytes.length, index)]);

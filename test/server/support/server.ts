@@ -51,7 +51,7 @@ export const { name: transport, reason } = chooseTransport(
   process.env.FACEMATCH_HTTP === 'node' ? 'node' : 'auto',
 );
 
-/** For tests of what follows the analysis: an image that they send again is not analysed again. */
+/** Settings for tests of the work after the analysis: an image that is sent again is not analysed again. */
 export const withCache = { FACEMATCH_EMBEDDING_CACHE_SIZE: '100' };
 
 /** Expected fields of /readyz: its status and the HTTP server. */

@@ -58,7 +58,7 @@ const goals: Goal[] = [
 
 const portraits = { rows: /^portraits, /, share: { fast: 0.97, balance: 0.99 } };
 const sharedGoals: Goal[] = [
-  // With every eighth portrait, one miss exceeds 1 in 100.
+  // One miss exceeds 1 in 100, because only every eighth portrait is used.
   { what: 'rotated, shrunk, dark and coarse portraits', ...portraits, asked: true, rounded: true },
   { what: 'close-ups, pale, tiny and combined ones', ...portraits, asked: false, share: 0.93 },
   { what: 'all EXIF orientations', rows: /^images under EXIF orientations$/, share: 1, alone: true },
