@@ -1,8 +1,8 @@
-// Lays out what of a built project the image holds, as layers, each a tree from `/`.
+// Copies the files of a built project that the container image needs. Each folder is one layer of the image.
 //   node deploy/image/collect.mjs /image
-// node      the Node that runs this
-// packages  what is loaded of the npm packages that a server needs, and facematch's own for this platform
-// program   all else
+// node      the Node.js binary that runs this script
+// packages  the npm packages that a server loads, and facematch's own package for this platform
+// program   all other files
 import {
   chmodSync,
   cpSync,
@@ -35,13 +35,13 @@ const program = [
 ];
 
 /**
- * No code of these is loaded: ONNX Runtime's library is in facematch's own package for this platform, and the
- * other lets piscina lower the priority of threads, which is not used. Their package.json stays, because
- * `facematch doctor` compares versions.
+ * Packages whose code is never loaded. ONNX Runtime's library is in facematch's own package for this platform.
+ * piscina uses @napi-rs/nice to lower the priority of threads, which facematch does not do. The image keeps
+ * each package.json, because `facematch doctor` compares versions.
  */
-const named = ['onnxruntime-node', '@napi-rs/nice'];
+const metadataOnly = ['onnxruntime-node', '@napi-rs/nice'];
 
-/** Pages for people; licences and notices are not among them. */
+/** Documentation pages, without licences and notices. */
 const page = /\/(?!LICEN[CS]E|NOTICE|THIRD_PARTY_NOTICES)[^/]*\.(?:md|markdown)$/i;
 
 /** Files that no program loads: types, maps, sources of compiled code, pages, tests. */
@@ -66,13 +66,13 @@ function copy(path, target) {
 
 function collectPackages(target) {
   const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'));
-  for (const place of neededPackages(lock, named).keys()) if (place !== '') copy(place, target);
-  for (const place of named.map((name) => `node_modules/${name}`))
+  for (const place of neededPackages(lock, metadataOnly).keys()) if (place !== '') copy(place, target);
+  for (const place of metadataOnly.map((name) => `node_modules/${name}`))
     for (const file of ['package.json', ...licences(place)]) copy(join(place, file), target);
   const platform = `linux-${process.arch}`;
   cpSync(join('build/package', platform), join(target, 'node_modules/@facematch', platform), {
     recursive: true,
-    // One build of µWebSockets.js loads with this Node and the C library of the image.
+    // Of the builds of µWebSockets.js, copies only the build for this Node and the C library of the image.
     filter: (file) => {
       const [, inUws = ''] = file.split('/build/uws/');
       return loadedUws.startsWith(inUws) || inUws.startsWith(loadedUws);
@@ -81,15 +81,15 @@ function collectPackages(target) {
 }
 
 /**
- * The newest for this Node, because the image's C library is new enough for all; without one no folder is
- * left.
+ * Folder of the newest µWebSockets.js build for this Node. The image's C library is new enough for every build.
+ * `none` if there is no build, so that the package contains none.
  */
 const loadedUws = uwsFor(process.versions.node.split('.')[0])[0]?.folder ?? 'none';
 
 const licences = (place) =>
   readdirSync(place).filter((name) => /^(?:LICEN[CS]E|ThirdPartyNotices|NOTICE)/i.test(name));
 
-/** The program, and its licence if the archive of Node was unpacked completely. */
+/** Copies the Node.js binary, and its licence if this installation has the file. */
 function collectNode(target) {
   const prefix = dirname(dirname(process.execPath));
   mkdirSync(join(target, 'usr/local/bin'), { recursive: true });
@@ -101,19 +101,20 @@ function collectNode(target) {
 function collectProgram(target) {
   for (const path of program) copy(path, join(target, home));
   writeFileSync(join(target, home, containerMark), '');
-  // `docker exec … facematch keys list` finds it there.
+  // Puts the command on PATH, for `docker exec … facematch keys list`.
   mkdirSync(join(target, 'usr/local/bin'), { recursive: true });
   const bin = join(target, home, 'scripts/facematch.mjs');
   chmodSync(bin, 0o755);
   symlinkSync(`/${home}/scripts/facematch.mjs`, join(target, 'usr/local/bin/facematch'));
-  // Mount point of keys; it could not be created later in a read-only root file system.
+  // Mount point for the keys. It must exist, because the root file system may be read-only.
   mkdirSync(join(target, 'etc/facematch'), { recursive: true });
 }
 
 /**
- * Readable for all users: the modes of a clone depend on its owner's umask, and the server is another user.
+ * Makes all files readable for every user. The modes of a clone depend on the umask of its owner, and the server
+ * runs as another user.
  */
-function openToRead(folder) {
+function makeReadable(folder) {
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
     if (!entry.isSymbolicLink()) chmodSync(path, entry.isDirectory() || isProgram(path) ? 0o755 : 0o644);
@@ -127,4 +128,4 @@ if (target === undefined) throw new Error('usage: node deploy/image/collect.mjs 
 collectNode(join(target, 'node'));
 collectPackages(join(target, 'packages', home));
 collectProgram(join(target, 'program'));
-openToRead(target);
+makeReadable(target);

@@ -1,5 +1,5 @@
-# Stands in for what a bare Debian in a folder has not: sudo, as root already, and systemd, of which the unit's user, folder, settings
-# and command are taken; test/slow/deploy/systemd-unit.test.ts tries its confinement.
+# Replaces sudo and systemctl, which a bare Debian in a chroot does not have. systemctl starts the unit's command with its user, folder
+# and environment; test/slow/deploy/systemd-unit.test.ts tests the sandbox of the unit.
 set -euo pipefail
 samples=$(echo /opt/facematch-*/node_modules/@facematch/linux-*/samples)
 sudo() {
@@ -17,7 +17,7 @@ systemctl() {
   install --directory --owner facematch --group facematch --mode 0700 /var/log/facematch
   (
     cd "$(sed -n 's/^WorkingDirectory=//p' $unit)"
-    # shellcheck disable=SC2046 # words of the unit
+    # shellcheck disable=SC2046 # the unit's values are split into words
     exec setpriv --reuid facematch --regid facematch --clear-groups env \
       $(sed -n 's/^Environment=//p' $unit; cat /etc/facematch/environment 2>/dev/null) $(sed -n 's/^ExecStart=//p' $unit)
   ) >>/srv/journal 2>&1 &

@@ -1,8 +1,8 @@
-// Rehearses a release: the packages are made once more in another folder and compared; what docs/releasing.md has a person and a
-// workflow publish goes to a registry on loopback, and bare Debians install from it, match two photos, serve under the unit and nginx
-// as the pages say, upgrade and uninstall.
+// Rehearses a release. Builds the packages again in another folder and compares the hashes. Publishes the packages to a registry on
+// loopback, as docs/releasing.md describes. Then bare Debians install them, match two photos, run the service behind nginx by the
+// commands in docs/, upgrade and uninstall.
 //   node deploy/release/prove.mjs [--json]
-// Needs root, debootstrap, and `npm run package -- --registry` before.
+// Needs root and debootstrap. Run `npm run package -- --registry` first.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -23,7 +23,7 @@ import { endOnSignals, freePorts, root, startProgram } from '../../test/support/
 import { claim, flags, progress, report } from '../../test/support/report.mjs';
 
 const { json } = flags({ json: false });
-/** deploy/release/systems.mjs tries each Node on each Debian. */
+/** One Node.js version per Debian; deploy/release/systems.mjs tests all combinations. */
 const systems = [
   { suite: 'bullseye', node: '20' },
   { suite: 'bookworm', node: '22' },
@@ -37,8 +37,8 @@ const run = ([command, ...args], options = {}) =>
   execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'], ...options });
 
 /**
- * Verdaccio with the project's names only; it takes all others from this machine's registry. Resolves to {
- * url, env, stop() }.
+ * Starts Verdaccio. It stores the project's packages and proxies all others from the configured registry.
+ * Resolves to { url, env, stop() }.
  */
 async function startRegistry() {
   const [port] = await freePorts(1);
@@ -61,14 +61,15 @@ log: { type: stdout, format: json, level: warn }
   );
   const tool = join(folder, 'verdaccio');
   mkdirSync(tool);
-  // The last version for Node 20. A part of it depends on node-fetch by a tag that not every mirror has.
+  // The last version that supports Node 20. One of its dependencies requires node-fetch by a dist-tag, which some
+  // mirrors do not have.
   const needs = { dependencies: { verdaccio: '6.8.0' }, overrides: { 'node-fetch': '2.7.0' } };
   writeFileSync(join(tool, 'package.json'), JSON.stringify({ private: true, ...needs }));
   run(['npm', 'install', '--silent', '--no-audit', '--no-fund', '--prefix', tool]);
   const program = join(tool, 'node_modules/verdaccio/bin/verdaccio');
   const { stop } = await startProgram(process.execPath, [program, '--config', config, '--listen', url], {
     ready: /http address/,
-    // Settings of this machine's network, such as certificates.
+    // Passes on network settings, such as proxies and certificates.
     env: process.env,
   });
   const user = { name: 'publisher', password: 'publisher-of-facematch' };
@@ -83,7 +84,7 @@ log: { type: stdout, format: json, level: warn }
   return { url, env: { ...process.env, npm_config_userconfig: settings }, stop };
 }
 
-/** The block of docs/releasing.md with which a person reserves the names. */
+/** Reserves the package names with the commands in docs/releasing.md. */
 function reserve(env) {
   const page = readFileSync(join(root, 'docs/releasing.md'), 'utf8');
   const block = /^ *for name in .*?^ *done$/ms.exec(page)[0];
@@ -92,7 +93,7 @@ function reserve(env) {
   run(['sh', '-euc', block], { cwd: place, env: { ...env, npm_config_loglevel: 'error' } });
 }
 
-/** The packages, as a later version. */
+/** Returns folders with the same packages under a later version number. */
 function raised(tarballs, version) {
   return tarballs.map((tarball, index) => {
     const place = join(folder, 'raised', String(index));
@@ -110,10 +111,7 @@ function raised(tarballs, version) {
 
 const hashOf = (file) => createHash('sha256').update(readFileSync(file)).digest('hex');
 
-/**
- * Returns names of files that differ when the packages are made in another folder, ignoring paths that a
- * compiler records.
- */
+/** Builds the packages again in another folder, and returns the names of the tarballs whose hashes differ. */
 function differing(tarballs) {
   const other = join(folder, 'another', 'place');
   const tracked = run(['git', 'ls-files', '-z'], { cwd: root }).split('\0').filter(Boolean);
@@ -131,14 +129,14 @@ function differing(tarballs) {
   return tarballs.filter((file) => hashOf(file) !== hashOf(again(file))).map((file) => basename(file));
 }
 
-/** The blocks of a page under a heading. */
+/** Returns the `sh` code blocks of a page under a heading. */
 function blocksOf(page, heading) {
   const text = readFileSync(join(root, page), 'utf8');
   const section = text.split(/^#+ /m).find((part) => part.startsWith(`${heading}\n`));
   return [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block);
 }
 
-/** The second and third block of the packages' section, and the unit's, in the order of a reader. */
+/** Returns scripts made of the code blocks of docs/deployment.md, in the order in which a reader runs them. */
 function asService() {
   const [, install, remove] = blocksOf('docs/deployment.md', 'From packages, without a compiler');
   const [, enable, audit] = blocksOf('docs/deployment.md', 'Under systemd');
@@ -149,7 +147,7 @@ function asService() {
   };
 }
 
-/** docs/proxies.md, with a separate certificate. */
+/** The steps of docs/proxies.md for nginx, with a self-signed certificate. */
 const behindNginx = `
 matched() {
   curl -sS --fail --retry 30 --retry-delay 1 --retry-all-errors --cacert /etc/facematch/tls.crt \\
@@ -213,12 +211,12 @@ try {
   }
   const served = [];
   for (const { suite, within, debian } of places) {
-    await step(`${suite}: as a service, behind nginx, removed`, () => {
+    await step(`${suite}: run the service behind nginx, then remove it`, () => {
       const { install, serve } = asService();
       for (const tarball of tarballs) copyFileSync(tarball, join(debian, 'srv', basename(tarball)));
       writeFileSync(join(debian, 'srv/install.sh'), install);
       writeFileSync(join(debian, 'srv/serve.sh'), serve);
-      // Debian would start nginx on this machine's own ports.
+      // Stops Debian from starting nginx on the host's ports when the package is installed.
       writeFileSync(join(debian, 'usr/sbin/policy-rc.d'), '#!/bin/sh\nexit 101\n', { mode: 0o755 });
       within('apt-get update -qq && apt-get install -qq --no-install-recommends curl iproute2 nginx openssl');
       within('cd /srv && bash install.sh');
@@ -235,36 +233,41 @@ try {
       matches.push(output.includes(next) && output.includes('"match": true'));
     });
     await step(`${suite}: uninstall`, () =>
-      // Omits npm's own lists. npm leaves empty scope folders behind.
+      // Ignores package.json, package-lock.json and empty scope folders, which npm keeps.
       left.push(within("npm uninstall --silent facematch; find . ! -type d ! -name '*package*.json'")),
     );
   }
   report({
-    title: `A release of ${version}, rehearsed`,
+    title: `Rehearsal of release ${version}`,
     facts: Object.fromEntries(steps.map(({ step: name, seconds }) => [name, `${seconds} s`])),
     claims: [
-      claim('the package', asked.trim().replaceAll('\n', ', '), 'this version', asked.includes(version)),
+      claim('published version', asked.trim().replaceAll('\n', ', '), version, asked.includes(version)),
       claim(
-        'matches',
+        'demo runs that match',
         matches.join(', '),
         'two on each Debian',
         matches.length === 2 * systems.length && matches.every(Boolean),
       ),
       claim(
-        'differ when built in another folder',
+        'packages that differ when built in another folder',
         different.join(', ') || 'none',
         'none',
         different.length === 0,
       ),
       claim(
-        'served under the unit and nginx, and removed',
+        'Debians where the service matches behind nginx and is removed completely',
         String(
           served.filter((reply) => reply.includes('"match":true') && reply.trim().endsWith('gone')).length,
         ),
         'each Debian',
         served.every((reply) => reply.includes('"match":true') && reply.trim().endsWith('gone')),
       ),
-      claim('left behind', left.join('').trim() || 'nothing', 'nothing', left.join('').trim() === ''),
+      claim(
+        'files left after uninstall',
+        left.join('').trim() || 'none',
+        'none',
+        left.join('').trim() === '',
+      ),
     ],
     json,
   });

@@ -1,8 +1,8 @@
-// Tries the packages on the systems that they are for: bare Debians 11, 12 and 13, each with Node 20, 22 and 24, install the two tarballs
-// of build/package, match the sample photos in the demo, start the server, and match them over HTTP.
+// Tests the packages on bare Debians 11, 12 and 13, each with Node 20, 22 and 24. Installs the two tarballs of build/package, runs the
+// demo, starts the server, and matches the sample photos over HTTP.
 //   node deploy/release/systems.mjs [--roots FOLDER] [--json]
-// --roots  where the Debians are made and kept, so that a second run is quicker
-// Needs root, debootstrap, and `npm run package` before.
+// --roots  folder that keeps the Debian roots for the next run
+// Needs root and debootstrap. Run `npm run package` first.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ const made = join(root, 'build/package');
 const tarballs = readdirSync(made).filter((name) => /^facematch-(?:linux-\w+-)?\d.*\.tgz$/.test(name));
 const place = '/srv/try';
 
-/** Makes a Debian with the tarballs in it. */
+/** Returns the folder of a Debian root that contains the tarballs. */
 function prepare(suite) {
   const debian = join(folder, suite);
   const finished = join(debian, 'srv/finished');
@@ -38,7 +38,7 @@ function prepare(suite) {
   return debian;
 }
 
-/** Resolves to what one Node on one Debian did. */
+/** Installs and runs the packages with one Node.js on one Debian, and resolves to the results. */
 async function attempt(debian, node) {
   const env = furnish(debian, { node });
   rmSync(join(debian, place), { recursive: true, force: true });
@@ -57,7 +57,7 @@ async function attempt(debian, node) {
   return { node: version, glibc, install_s: seconds, demo: demo.match, ...served };
 }
 
-/** Starts the server, and resolves to what serves HTTP and whether the sample photos match. */
+/** Starts the server, and resolves to its HTTP implementation and the result of matching the sample photos. */
 async function matchOverHttp([command, ...args], { debian, env, key }) {
   const [port, admin] = await freePorts(2);
   const ports = { FACEMATCH_PORT: String(port), FACEMATCH_ADMIN_PORT: String(admin) };
@@ -82,7 +82,7 @@ async function matchOverHttp([command, ...args], { debian, env, key }) {
 
 const found = [];
 try {
-  if (tarballs.length !== 2) throw new Error(`${made} must have two tarballs: npm run package`);
+  if (tarballs.length !== 2) throw new Error(`${made} must contain two tarballs: run npm run package`);
   for (const suite of suites) {
     progress(`${suite}: debootstrap`);
     const debian = prepare(suite);
@@ -93,11 +93,11 @@ try {
   }
   const works = ({ demo, status, match }) => demo === true && status === 200 && match === true;
   report({
-    title: `The packages on ${suites.length} Debians with ${nodes.length} releases of Node`,
+    title: `Packages on ${suites.length} Debian releases with ${nodes.length} Node.js versions`,
     facts: Object.fromEntries(found.map(({ suite, ...rest }) => [`${suite} ${rest.node}`, rest])),
     claims: [
       claim(
-        'installed, matched in the demo and over HTTP',
+        'systems that install the packages and match in the demo and over HTTP',
         String(found.filter(works).length),
         `${suites.length * nodes.length}`,
         found.length === suites.length * nodes.length && found.every(works),

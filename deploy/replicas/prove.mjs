@@ -1,7 +1,7 @@
-// Proves what docs/replicas.md says, on real programs under load: Debian's redis-server and nginx, and three replicas of the
-// server. Every request is accounted for by its id.
+// Verifies the claims of docs/replicas.md under load, with three replicas of the server, redis-server and nginx. Checks that
+// every request gets exactly one response, by request id.
 //   node deploy/replicas/prove.mjs [--seconds 20] [--json]
-// --seconds  of a phase
+// --seconds  duration of each phase
 // Needs a build (npm run setup), redis-server and nginx (apt-get install redis-server nginx).
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -31,7 +31,7 @@ function startRedis() {
   return startProgram('redis-server', args, { ready: /Ready to accept connections/ });
 }
 
-/** One replica, which uses the same ports each time it is started. */
+/** One replica. It uses the same ports after a restart. */
 class Replica {
   server;
 
@@ -40,7 +40,7 @@ class Replica {
     this.adminPort = adminPort;
   }
 
-  /** Resolves when it is ready. */
+  /** Starts the server, and resolves when it is ready. */
   async start() {
     const env = {
       FACEMATCH_PORT: String(this.port),
@@ -54,16 +54,16 @@ class Replica {
   }
 
   /**
-   * Ends a replica with SIGTERM, like a process manager, or with SIGKILL, which loses its requests. Resolves
-   * when a new one is ready.
+   * Stops the server with SIGTERM, like a process manager, or with SIGKILL, which drops requests in flight. Then
+   * starts a new server, and resolves when it is ready.
    */
   async restart(signal) {
     await this.server.stop(signal);
     await this.start();
   }
 
-  /** Polls until the series has the value. */
-  async becomes(series, value) {
+  /** Polls until the metric has the value. */
+  async waitForMetric(series, value) {
     while ((await this.server.metric(series)) !== value) await setTimeout(10);
   }
 }
@@ -86,15 +86,16 @@ let redis = await startRedis();
 makeKey(keysFile);
 const replicas = [0, 2, 4].map((at) => new Replica(ports[at], ports[at + 1]));
 for (const replica of replicas) await replica.start();
-const allBecome = (up) => Promise.all(replicas.map((replica) => replica.becomes(limiterUp, up)));
-await allBecome(1);
+const waitForLimiters = (up) => Promise.all(replicas.map((replica) => replica.waitForMetric(limiterUp, up)));
+await waitForLimiters(1);
 const nginx = await startNginx();
 
-/** Creates a key, which every replica knows by the time it is returned. */
+/** Creates a key, and waits until every replica has loaded it. */
 async function newKey(limits) {
   const key = makeKey(keysFile, { scopes: 'match:basic', ...limits });
   for (const { port } of replicas) {
-    // A key without the required scope costs nothing: 403 instead of 401.
+    // The key lacks the scope of this endpoint: a replica that has loaded it returns 403 instead of 401, and takes
+    // no tokens from its bucket.
     const url = `http://127.0.0.1:${port}/API/v1.0/face/match/upload/advanced`;
     while ((await fetch(url, { method: 'POST', headers: { 'x-api-key': key } })).status !== 403)
       await setTimeout(50);
@@ -102,22 +103,19 @@ async function newKey(limits) {
   return key;
 }
 
-/** Number of requests that replicas decided without Redis. */
-async function judgedAlone() {
+/** Returns how many requests the replicas admitted or rejected without Redis. */
+async function countFallbacks() {
   const values = await Promise.all(replicas.map(({ server }) => server.metric(fallbacks)));
   return values.reduce((total, value) => total + value, 0);
 }
 
 const claims = [];
 
-// ---- A key's rate and burst are not exceeded, whichever replicas its requests reach.
+// ---- A key's rate and burst hold across all replicas.
 
 const limits = { rate: 200, burst: 100 };
 
-/**
- * Scenarios of how the requests of one key reach the replicas: the ports to send to, one for each request in
- * turn.
- */
+/** Each scenario lists the ports that successive requests of one key are sent to, in turn. */
 const [a, b, c] = replicas.map(({ port }) => port);
 const scenarios = {
   'through nginx': [nginxPort],
@@ -126,19 +124,19 @@ const scenarios = {
 };
 
 /**
- * Many concurrent clients. Forms without images cost tokens like any other, and are rejected with 400 at
- * once.
+ * Sends forms without images from 30 concurrent clients. Each form costs a token, and gets 400 without using a
+ * worker.
  */
-async function proveLimit([scenario, turns]) {
+async function verifyLimit([scenario, turns]) {
   const key = await newKey(limits);
   const body = form({ a: 'b' });
   const loads = new Map(turns.map((port) => [port, new Load({ port, key }, [body])]));
-  const before = await judgedAlone();
+  const before = await countFallbacks();
   const start = performance.now();
-  const goesOn = lasting(seconds);
+  const isRunning = lasting(seconds);
   let sent = 0;
   const client = async () => {
-    while (goesOn()) await loads.get(turns[sent++ % turns.length]).one();
+    while (isRunning()) await loads.get(turns[sent++ % turns.length]).one();
   };
   await Promise.all(Array.from({ length: 30 }, client));
   const lasted_s = (performance.now() - start) / 1000;
@@ -146,28 +144,28 @@ async function proveLimit([scenario, turns]) {
   for (const load of loads.values()) load.close();
   const admitted = statuses.filter((status) => status === 400).length;
   const others = sent - admitted - statuses.filter((status) => status === 429).length;
-  // A replica without Redis counts separately.
-  const alone = (await judgedAlone()) - before;
+  // A replica that cannot reach Redis uses a bucket of its own.
+  const fallbackCount = (await countFallbacks()) - before;
   const allowed = limits.rate * lasted_s + limits.burst;
   claims.push(
     claim(
-      `forms ${scenario}, key of ${limits.rate}/s and burst ${limits.burst}: not exceeded, nothing lost`,
-      `${admitted} of ${sent} admitted in ${lasted_s.toFixed(2)} s, where ${allowed.toFixed(1)} may be; ${alone} by a replica alone; ${others} neither admitted nor rejected`,
-      'no more than may be; 0',
-      // A bucket counts a token that is short by rounding as a whole one.
-      admitted - alone <= allowed + 1e-6 && admitted > alone && others === 0,
+      `forms ${scenario}, key with ${limits.rate}/s and burst ${limits.burst}: limit holds, every form gets 400 or 429`,
+      `${admitted} of ${sent} admitted in ${lasted_s.toFixed(2)} s, limit ${allowed.toFixed(1)}; ${fallbackCount} of them without Redis; ${others} with another result`,
+      'at most the limit; 0 with another result',
+      // The bucket tolerates rounding errors.
+      admitted - fallbackCount <= allowed + 1e-6 && admitted > fallbackCount && others === 0,
     ),
   );
 }
 
-// ---- Losses when a replica or Redis goes away.
+// ---- No request is lost when a replica or Redis is killed.
 
 const [one, two] = await portraits([{ width: 640, height: 640, format: 'jpeg' }]);
 const photos = form({ image1: one.bytes, image2: two.bytes });
-/** Fewer than two replicas accept in their queues, so rejections here are caused by the fault. */
+/** Two replicas can queue the requests of six clients, so none is rejected for overload. */
 const clients = 6;
 
-/** A closed loop for at least `seconds`, in which the steps are done one after another, evenly spread. */
+/** Runs a closed loop for at least `seconds`, and meanwhile executes the steps at equal intervals. */
 async function under(what, steps) {
   const load = new Load({ port: nginxPort, key: await newKey() }, [photos]);
   let over = false;
@@ -185,7 +183,7 @@ async function under(what, steps) {
   claims.push(
     claim(
       `requests lost while ${what}`,
-      `${sent - responses.length} of ${sent} without a response, ${failed.length} with another status than 200${statuses}, ${stray} with another's id`,
+      `${sent - responses.length} of ${sent} without a response, ${failed.length} with a status other than 200${statuses}, ${stray} with the wrong request id`,
       '0, 0 and 0',
       sent > 0 && sent === responses.length && lost === 0 && failed.length === 0 && stray === 0,
     ),
@@ -194,25 +192,25 @@ async function under(what, steps) {
 
 for (const scenario of Object.entries(scenarios)) {
   progress(scenario[0]);
-  await proveLimit(scenario);
+  await verifyLimit(scenario);
 }
-progress('replicas and Redis go away');
+progress('killing replicas and Redis');
 await under('one replica is killed', [() => replicas[0].restart('SIGKILL')]);
-const before = await judgedAlone();
+const before = await countFallbacks();
 const killRedis = async () => {
   await redis.stop('SIGKILL');
-  await allBecome(0);
-  while ((await judgedAlone()) === before) await setTimeout(10);
+  await waitForLimiters(0);
+  while ((await countFallbacks()) === before) await setTimeout(10);
 };
 const restartRedis = async () => {
   redis = await startRedis();
-  await allBecome(1);
+  await waitForLimiters(1);
 };
 await under('Redis is killed and restarted', [killRedis, restartRedis]);
-const alone = (await judgedAlone()) - before;
-const what = 'requests that replicas judged alone meanwhile, by their metrics';
-claims.push(claim(what, alone, 'more than 0', alone > 0));
-// nginx is not notified.
+const fallbackCount = (await countFallbacks()) - before;
+const what = 'rate limit decisions without Redis meanwhile, by the metric';
+claims.push(claim(what, fallbackCount, 'more than 0', fallbackCount > 0));
+// nginx keeps sending requests to a replica that is restarting.
 const restarts = replicas.map((replica) => () => replica.restart());
 await under('all three are replaced, one after another', restarts);
 progress('');
