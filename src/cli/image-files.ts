@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readConfig } from '../config/config.ts';
+import { Comparisons } from '../endpoints/comparison.ts';
 import type { ImageEndpoint, ImageRule, Photo, Target } from '../endpoints/endpoint.ts';
 import { imageBody } from '../endpoints/face.ts';
 import { faultsOf, problemOf } from '../endpoints/faults.ts';
@@ -57,7 +58,9 @@ export async function compareFiles<Body>(
       photos.push({ field, index, filename });
     }
   }
-  const unsettled = endpoint.unsettled?.({ options: known.options, outcomes, targets, calibration }) ?? [];
+  const comparisons = new Comparisons();
+  const found = { outcomes, targets, comparisons, calibration };
+  const unsettled = endpoint.unsettled?.({ options: known.options, ...found }) ?? [];
   for (const at of unsettled) {
     const first = outcomes[at] as Analysis;
     const earlier = earlierOf(first);
@@ -65,7 +68,7 @@ export async function compareFiles<Body>(
   }
   const total_ms = performance.now() - start;
   const context = { ...known, request_id: randomUUID(), warnings: [], queue_ms: 0, total_ms };
-  const analysed = { context, photos, targets, outcomes, calibration };
+  const analysed = { context, photos, ...found };
   const step = endpoint.persons?.(analysed);
   const handled = step
     ? step.buildResponse(analysed, comparePersons(step.input, { cohortScores }))

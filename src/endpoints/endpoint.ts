@@ -9,6 +9,7 @@ import type { Calibration } from '../scoring/calibration.ts';
 import type { LiveReason, Step } from '../scoring/motion.ts';
 import type { ComparedPersons, PersonsInput } from '../scoring/persons.ts';
 import type { ComparedEmbeddings } from './compare-embeddings.ts';
+import type { Comparisons } from './comparison.ts';
 import type { ValueRule } from './options.ts';
 import type { RequestContext } from './response-members.ts';
 
@@ -127,6 +128,7 @@ export interface Analysed {
   targets: readonly Target[];
   /** Results in the order of the images. */
   outcomes: readonly Outcome[];
+  comparisons: Comparisons;
   calibration: Calibration;
   /** The challenge of the request, if its endpoint takes one. */
   steps?: readonly Step[];
@@ -192,7 +194,7 @@ export interface ImageEndpoint extends Common {
 export type Found = Omit<Analysed, 'context' | 'targets'>;
 
 /** Results of the analysis before a further search. */
-export type Unsettled = Pick<Analysed, 'outcomes' | 'targets' | 'calibration'> & {
+export type Unsettled = Pick<Analysed, 'outcomes' | 'targets' | 'comparisons' | 'calibration'> & {
   options: RequestContext['options'];
 };
 

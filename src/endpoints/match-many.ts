@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Analysis } from '../engine/addon.ts';
 import { isSearchable } from '../engine/further.ts';
 import { imageErrorCodes, Problem } from '../errors.ts';
-import { assessPair, compare, pairs_compared, verdict } from './comparison.ts';
+import { assessPair, pairs_compared, verdict } from './comparison.ts';
 import { type Analysed, type Decision, define, type ImageCounts, prefix, type Target } from './endpoint.ts';
 import { Image, imageBody, live_score } from './face.ts';
 import { lowQuality, qualityReasonNames, rejectionOfFaces } from './face-quality.ts';
@@ -130,17 +130,15 @@ function resultOf(analysed: Analysed, target: Target) {
 }
 
 function comparedTarget(
-  { context: { options }, outcomes, calibration }: Analysed,
+  { context: { options }, outcomes, comparisons, calibration }: Analysed,
   { image }: Target,
 ): Omit<Compared, 'index' | 'filename'> {
   if (image instanceof Problem) throw image;
-  const { image1_face_index, auto_pair_best } = options;
-  const choice = { image1_face_index, image2_face_index: -1, auto_pair_best };
-  const result = compare([outcomes[0]!, outcomes[image]!], choice);
+  const result = comparisons.of(outcomes[0]!, outcomes[image]!, options);
   if (Array.isArray(result)) throw problemOf(result);
   const [first, second] = result.analyses;
-  const best = result.pairs[0]!;
-  const verdict = assessPair(best, calibration, result.pairs.length, options.threshold_percent);
+  const { best, count } = result.pairs;
+  const verdict = assessPair(best, calibration, count, options.threshold_percent);
   const image1 = { ...imageBody(first.image), face_index: best.image1_face_index };
   const image2 = { ...imageBody(second.image), face_index: best.image2_face_index };
   const lowQualityWarnings = lowQuality('image2', image2.faces[image2.face_index]!);
@@ -151,7 +149,7 @@ function comparedTarget(
     ...verdict,
     image1_face_index: best.image1_face_index,
     image2,
-    pairs_compared: result.pairs.length,
+    pairs_compared: count,
     warnings: [
       ...incomplete('image2', second.image),
       ...notTheLargest('image1', image1, options.image1_face_index),
@@ -228,16 +226,15 @@ export const matchMany = define({
     curl: ['-F image1=@one.jpg', '-F image2=@two.jpg', '-F image2=@three.jpg', '-F accuracy_mode=fast'],
   },
   // Not image1: a further face of it would count in every comparison, also in those that match.
-  unsettled({ options, outcomes, targets, calibration }) {
+  unsettled({ options, outcomes, targets, comparisons, calibration }) {
     const { image1_face_index, auto_pair_best } = options;
     if (!auto_pair_best && image1_face_index < 0) return [];
     return targets.flatMap(({ image }) => {
       if (typeof image !== 'number' || !isSearchable(outcomes[image], options)) return [];
-      const choice = { image1_face_index, image2_face_index: -1, auto_pair_best };
-      const result = compare([outcomes[0]!, outcomes[image]!], choice);
+      const result = comparisons.of(outcomes[0]!, outcomes[image]!, options);
       if (Array.isArray(result)) return [];
-      const [best, { length }] = [result.pairs[0]!, result.pairs];
-      return assessPair(best, calibration, length, options.threshold_percent).match ? [] : [image];
+      const { best, count } = result.pairs;
+      return assessPair(best, calibration, count, options.threshold_percent).match ? [] : [image];
     });
   },
   buildResponse(analysed) {

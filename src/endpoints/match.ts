@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isSearchable } from '../engine/further.ts';
 import type { Outcome } from '../engine/jobs.ts';
 import type { Calibration } from '../scoring/calibration.ts';
-import { assessPair, type Comparison, compare, decision, decisionOf, pairs_compared } from './comparison.ts';
+import { assessPair, type Comparison, decision, decisionOf, pairs_compared } from './comparison.ts';
 import {
   type Analysed,
   define,
@@ -53,9 +53,9 @@ function matchBody(
 ): Match {
   const { request_id, options, model } = context;
   const [first, second] = analyses;
-  const judged = pairs.map((pair) => {
+  const judged = pairs.sorted().map((pair) => {
     const { image1_face_index, image2_face_index } = pair;
-    const verdict = assessPair(pair, calibration, pairs.length, options.threshold_percent);
+    const verdict = assessPair(pair, calibration, pairs.count, options.threshold_percent);
     return { image1_face_index, image2_face_index, verdict };
   });
   const { verdict, ...best } = judged[0]!;
@@ -66,7 +66,7 @@ function matchBody(
     ...decisionOf(verdict, options),
     image1,
     image2,
-    pairs_compared: pairs.length,
+    pairs_compared: pairs.count,
     pairs: judged.map(({ verdict: { similarity, confidence_percent }, ...faces }) => {
       return { ...faces, similarity, confidence_percent };
     }),
@@ -93,18 +93,21 @@ const images = { image1: imageRule('The first image'), image2: imageRule('The se
 const advanced = { ...images, ...optionsOf('match_advanced') };
 
 /** A face that was selected by index, or as the largest one, remains the compared face. */
-function unsettled({ options, outcomes, calibration }: Unsettled): number[] {
-  const result = compare(outcomes as [Outcome, Outcome], options);
-  if (Array.isArray(result)) return [];
-  const verdict = assessPair(result.pairs[0]!, calibration, result.pairs.length, options.threshold_percent);
-  if (verdict.match) return [];
+function unsettled({ options, outcomes, comparisons, calibration }: Unsettled): number[] {
   const chosen = [options.image1_face_index, options.image2_face_index];
   if (!options.auto_pair_best && Math.max(...chosen) < 0) return [];
-  return [0, 1].filter((i) => chosen[i]! < 0 && isSearchable(outcomes[i], options));
+  const [first, second] = outcomes as [Outcome, Outcome];
+  const searchable = [0, 1].filter((i) => chosen[i]! < 0 && isSearchable(outcomes[i], options));
+  if (searchable.length === 0) return [];
+  const result = comparisons.of(first, second, options);
+  if (Array.isArray(result)) return [];
+  const { best, count } = result.pairs;
+  return assessPair(best, calibration, count, options.threshold_percent).match ? [] : searchable;
 }
 
-function buildResponse({ context, outcomes, calibration }: Analysed): HandlerResult {
-  const result = compare(outcomes as [Outcome, Outcome], context.options);
+function buildResponse({ context, outcomes, comparisons, calibration }: Analysed): HandlerResult {
+  const [first, second] = outcomes as [Outcome, Outcome];
+  const result = comparisons.of(first, second, context.options);
   if (Array.isArray(result)) return rejectionOf(result);
   const body = matchBody(context, result, calibration);
   const { accuracy_mode, threshold_percent, confidence_percent, match } = body;

@@ -1,4 +1,5 @@
 import { QuotaUse } from '../auth/gate.ts';
+import { Comparisons } from '../endpoints/comparison.ts';
 import type { HandlerResult, PersonsStep } from '../endpoints/endpoint.ts';
 import type { Form } from '../endpoints/form.ts';
 import { analysisOptions } from '../endpoints/options.ts';
@@ -297,7 +298,8 @@ async function analyse(
   }
   const { max_pixels, min_image_side: min_side, image_timeout_ms } = config;
   const calibration = services.calibrations[options.accuracy_mode];
-  const known = { photos, calibration, ...(challenge && { steps: challenge.steps }) };
+  const comparisons = new Comparisons();
+  const known = { photos, comparisons, calibration, ...(challenge && { steps: challenge.steps }) };
   let step: PersonsStep | undefined;
   const { outcomes, output, queue_ms } = await workOn(context, arrived, (sender) =>
     engine.analyse(
@@ -306,7 +308,8 @@ async function analyse(
       !endpoint.sensitive,
       sender,
       {
-        unsettled: (outcomes) => endpoint.unsettled?.({ options, outcomes, targets, calibration }) ?? [],
+        unsettled: (outcomes) =>
+          endpoint.unsettled?.({ options, outcomes, targets, comparisons, calibration }) ?? [],
         name: 'persons',
         input: (outcomes) => {
           step = endpoint.persons?.({ ...known, outcomes });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { projectPath } from '../../src/config/paths.ts';
+import { Comparisons } from '../../src/endpoints/comparison.ts';
 import type { Analysed, FieldRule, ImageEndpoint } from '../../src/endpoints/endpoint.ts';
 import { FormRules, readForm } from '../../src/endpoints/form.ts';
 import { imageFields, leastOf, mostOf } from '../../src/endpoints/images.ts';
@@ -120,7 +121,8 @@ describe('responses', () => {
         index: Math.max(0, at - 1),
         filename: undefined,
       }));
-      return { context, photos, targets: [...targets, missing], outcomes, calibration };
+      const comparisons = new Comparisons();
+      return { context, photos, targets: [...targets, missing], outcomes, comparisons, calibration };
     });
 
   test.each(takers)('match the schema, or are a problem of the table: $id', (endpoint) => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compareEmbeddings } from '../../src/endpoints/compare-embeddings.ts';
-import { type Comparison, compare } from '../../src/endpoints/comparison.ts';
+import { type Comparison, Comparisons } from '../../src/endpoints/comparison.ts';
 import { type ImageFault, problemOf } from '../../src/endpoints/faults.ts';
 import { timingsBody } from '../../src/endpoints/response-members.ts';
 import type { Analysis, Face, NativeFailure } from '../../src/engine/addon.ts';
@@ -212,19 +212,19 @@ function analysis(angles: readonly number[], cohort_scores: readonly number[] = 
 }
 
 const compared = (first: Analysis, second: Analysis, choice = automatic) =>
-  compare([first, second], choice) as Comparison;
+  new Comparisons().of(first, second, choice) as Comparison;
 const indices = ({ pairs }: Comparison) =>
-  pairs.map(({ image1_face_index, image2_face_index }) => [image1_face_index, image2_face_index]);
+  pairs.sorted().map(({ image1_face_index, image2_face_index }) => [image1_face_index, image2_face_index]);
 
-describe('compare', () => {
+describe('Comparisons', () => {
   test('compares each face of one image with each of the other, highest similarity first', () => {
     const found = compared(analysis([0, 90]), analysis([80, 10, 180]));
     expect(indices(found).slice(0, 2)).toEqual([
       [0, 1],
       [1, 0],
     ]);
-    expect(found.pairs).toHaveLength(6);
-    expect(found.pairs[0]!.similarity).toBeCloseTo(Math.cos(Math.PI / 18), 6);
+    expect(found.pairs).toMatchObject({ count: 6, best: found.pairs.sorted()[0] });
+    expect(found.pairs.best.similarity).toBeCloseTo(Math.cos(Math.PI / 18), 6);
     const timings_ms = timingsBody({ queue_ms: 0.04, total_ms: 9.96 }, found.analyses);
     expect(timings_ms).toEqual({ queue: 0, decode: 2, detect: 4, align: 6, embed: 8, total: 10 });
   });
@@ -232,8 +232,10 @@ describe('compare', () => {
   test('decides by the normalised similarity: the cosine minus the mean of both cohort scores', () => {
     const found = compared(analysis([0], [0.5]), analysis([0, 30], [0.9, 0.1]));
     expect(indices(found)[0]).toEqual([0, 1]);
-    expect(found.pairs[0]!.normalised_similarity).toBeCloseTo(Math.cos(Math.PI / 6) - 0.3, 6);
-    expect(found.pairs[1]!.normalised_similarity).toBeCloseTo(0.3, 6);
+    const [best, other] = found.pairs.sorted();
+    expect(found.pairs.best).toEqual(best);
+    expect(best!.normalised_similarity).toBeCloseTo(Math.cos(Math.PI / 6) - 0.3, 6);
+    expect(other!.normalised_similarity).toBeCloseTo(0.3, 6);
   });
 
   test.each<[Partial<FaceChoice>, string]>([
@@ -248,14 +250,22 @@ describe('compare', () => {
 
   test('throws an internal error with a message for the log', () => {
     const broken: NativeFailure = { ok: false, code: 'internal_error', message: 'secret' };
-    expect(() => compare([analysis([0]), broken], automatic)).toThrow('secret');
+    expect(() => new Comparisons().of(analysis([0]), broken, automatic)).toThrow('secret');
+  });
+
+  test('compares the same two outcomes once', () => {
+    const comparisons = new Comparisons();
+    const [a, b] = [analysis([0]), analysis([90])];
+    expect(comparisons.of(a, b, automatic)).toBe(comparisons.of(a, b, automatic));
+    expect(comparisons.of(b, a, automatic)).not.toBe(comparisons.of(a, b, automatic));
+    expect(comparisons.of(a, analysis([0]), automatic)).toMatchObject({ pairs: { best: { similarity: 1 } } });
   });
 });
 
 test('lists both images if both have errors, with the code of the first one', () => {
   const heic: NativeFailure = { ok: false, code: 'unsupported_image_format', detected: 'heic' };
   const damaged: NativeFailure = { ok: false, code: 'image_decode_failed' };
-  const { code, extras } = problemOf(compare([heic, damaged], automatic) as ImageFault[]);
+  const { code, extras } = problemOf(new Comparisons().of(heic, damaged, automatic) as ImageFault[]);
   expect(code).toBe('unsupported_image_format');
   expect(extras).toMatchObject({
     field: 'image1',
