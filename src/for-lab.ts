@@ -9,7 +9,7 @@ export { matchFlag } from './cli/match-flags.ts';
 export { judgeTrial, livenessFinding, preprocessingWarning } from './cli/packs/check.ts';
 export {
   betterPreprocessing,
-  type Fed,
+  type InputScaling,
   netsAlone,
   type Preprocessing,
   preprocessings,

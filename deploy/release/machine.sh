@@ -1,5 +1,5 @@
-# Replaces sudo and systemctl, which a bare Debian in a chroot does not have. systemctl starts the unit's command with its user, folder
-# and environment; test/slow/deploy/systemd-unit.test.ts tests the sandbox of the unit.
+# Replaces sudo and systemctl, which a bare Debian in a chroot does not have. systemctl starts the unit's command with
+# its user, folder and environment; test/slow/deploy/systemd-unit.test.ts tests the sandbox of the unit.
 set -euo pipefail
 samples=$(echo /opt/facematch-*/node_modules/@facematch/linux-*/samples)
 sudo() {

@@ -1,6 +1,6 @@
-// Rehearses a release. Builds the packages again in another folder and compares the hashes. Publishes the packages to a registry on
-// loopback, as docs/releasing.md describes. Then bare Debians install them, match two photos, run the service behind nginx by the
-// commands in docs/, upgrade and uninstall.
+// Rehearses a release. Builds the packages again in another folder and compares the hashes. Publishes the packages to
+// a registry on loopback, as docs/releasing.md describes. Then bare Debians install them, match two photos, run the
+// service behind nginx by the commands in docs/, upgrade and uninstall.
 //   node deploy/release/prove.mjs [--json]
 // Needs root and debootstrap. Run `npm run package -- --registry` first.
 import { execFileSync } from 'node:child_process';

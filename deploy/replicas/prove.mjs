@@ -1,5 +1,5 @@
-// Verifies the claims of docs/replicas.md under load, with three replicas of the server, redis-server and nginx. Checks that
-// every request gets exactly one response, by request id.
+// Verifies the claims of docs/replicas.md under load, with three replicas of the server, redis-server and nginx.
+// Checks that every request gets exactly one response, by request id.
 //   node deploy/replicas/prove.mjs [--seconds 20] [--json]
 // --seconds  duration of each phase
 // Needs a build (npm run setup), redis-server and nginx (apt-get install redis-server nginx).

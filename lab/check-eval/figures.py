@@ -1,4 +1,7 @@
-"""The figures of `facematch eval`, by NumPy and from their definitions: ISO/IEC 19795-1 for the rates, docs/research/error-rates.md for the intervals."""
+"""Computes the figures of `facematch eval` with NumPy, from their definitions.
+
+The rates follow ISO/IEC 19795-1, and the intervals docs/research/error-rates.md.
+"""
 
 import json
 import sys
@@ -24,7 +27,7 @@ def blend(observed, seen, unseen, weight):
 
 
 def mated_interval(errors):
-    """By person: the design effect of errors that cluster in people."""
+    """95 % interval of the FNMR, with the design effect of errors that cluster by person."""
     own = people[same][:, 0]
     count = people.max() + 1
     trials = np.bincount(own, minlength=count)
@@ -39,7 +42,7 @@ def mated_interval(errors):
 
 
 def non_mated_interval(matches):
-    """By person: the variance of the delete-one jackknife over people."""
+    """95 % interval of the FMR, with the variance of the delete-one jackknife over people."""
     pairs = people[~same]
     count = people.max() + 1
     trials = np.bincount(pairs.ravel(), minlength=count)
@@ -83,8 +86,8 @@ result["accuracy"] = float(max(((mated >= t).sum() + (non_mated < t).sum()) / le
 for threshold in data["thresholds"]:
     add(f"threshold {threshold}", threshold)
 for rate in data["fmrs"]:
-    # Maximum number of non-mated pairs that may match: the threshold is the lowest mated score above the next
-    # one.
+    # The rate allows n non-mated pairs to match. The threshold is the lowest mated score above the (n + 1)th highest
+    # non-mated score.
     barrier = np.sort(non_mated)[::-1][int(np.floor(rate * len(non_mated) + 1e-9))]
     add(f"FMR {rate:g}", mated[mated > barrier].min())
 print(json.dumps(result))

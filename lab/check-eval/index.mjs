@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// Compares the figures of `facematch eval` with NumPy's: draws scores of people with a seed, lets the laboratory and figures.py compute
-// the same figures, and prints both. Usage: node lab/check-eval/index.mjs (after a build; needs python3 with NumPy).
+// Compares the figures of `facematch eval` with NumPy's. Draws random scores with a fixed seed, computes the figures
+// with the laboratory and with figures.py, and prints both. Usage: node lab/check-eval/index.mjs (after a build;
+// needs python3 with NumPy).
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { observe, ratePoints } from '../../dist/lab/figures.js';
@@ -20,7 +21,7 @@ const uniform = () => {
 };
 const normal = () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
 
-// People differ in how well they are recognised and in how alike they look to others, so that pairs that share one are not independent.
+// Each person has a trait for mated and one for non-mated scores, so that pairs of the same person are not independent.
 const traits = Array.from({ length: people }, () => ({ own: normal(), others: normal() }));
 const pairs = [];
 for (let a = 0; a < people; a++) {
@@ -84,6 +85,6 @@ for (const [name, value] of Object.entries(ours)) {
 }
 const figures = Object.keys(ours).length;
 console.log(
-  `${figures - different} of ${figures} figures agree within ${tolerance}, of ${pairs.length} pairs of ${people} people`,
+  `${figures - different} of ${figures} figures agree within ${tolerance}, for ${pairs.length} pairs of ${people} people`,
 );
 process.exitCode = different === 0 ? 0 : 1;

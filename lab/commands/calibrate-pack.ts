@@ -23,7 +23,7 @@ import { type Grouping, type PeopleSet, readPeople, requireColumns } from '../pe
 import { checkShifts, fitShifts, groupsOf, newMeans, type PhotoGroup, statedShifts } from '../photos.ts';
 import { writeFits } from '../write-fit.ts';
 
-/** Both modes share the cohort; it is made with the more accurate embeddings. */
+/** Both modes share the cohort, which is made from the more accurate embeddings. */
 const cohortMode: AccuracyMode = 'balance';
 const coveredSet = 'covered faces';
 
@@ -42,8 +42,8 @@ export interface CalibrateOptions {
 }
 
 /**
- * Fits cohort, human check, occlusion score and a table for each mode, and with `write` writes them into the
- * pack, unless the check contradicts a table. The result is the output of --json.
+ * Fits the cohort, the human check, the occlusion score and a table for each mode. With `write`, also writes them
+ * into the pack, unless the check contradicts a table. Resolves to the output of --json.
  */
 export async function calibratePack(table: readonly SetFolder[], options: CalibrateOptions) {
   const {
@@ -56,7 +56,7 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
     keepCalibration,
     force,
   } = options;
-  // Errors in the lists are reported now, because embedding takes minutes.
+  // Report errors in the lists first, because embedding takes minutes.
   const folders = [...table, ...covered].map(({ folder }) => folder);
   if (groups) requireColumns(groups, folders);
   requirePeople(largestGroup(table.map(({ name, folder }) => readPeople(name, folder, groups))));
@@ -70,7 +70,7 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
   const { centres, heldOut } = await cohortsOf(faces, workers, photoGroups.flat());
   if (write && centres.length === 0) {
     throw new Error(
-      'There are too few people to make a cohort. Nothing was written. Use images of some hundred people.',
+      'Nothing was written, because there are too few people for a cohort. Use images of at least a few hundred people.',
     );
   }
   const modes = faces.modes.map((sets, i) => {
@@ -86,7 +86,7 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
     return { ...fit, ...shiftsOf(photoGroups[i]!, heldOut, tables, check) };
   });
   const examples = keepCalibration ? undefined : examplesFor(faces);
-  // If the tables are kept, nothing is written that the check of a group could contradict.
+  // With --keep-calibration no table is written, so the check cannot contradict one.
   const mayBeWritten =
     force || keepCalibration || modes.every((fit) => (fit.check?.broken ?? []).length === 0);
   const written = write === true && mayBeWritten;
@@ -94,9 +94,9 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
   return {
     pack: manifest.name,
     written,
-    // Result of trying the input scalings of a user's model on the people who have two images.
+    // Comparison of input scalings, for a model that the user added.
     ...(preprocessing && { preprocessing }),
-    // The people and photos of each published set; for others the rates are unknown.
+    // Descriptions of the published sets. Rates for other people and photos are unknown.
     known_for: table.flatMap(({ about }) => about ?? []),
     centres: centres.length,
     modes,
@@ -105,8 +105,7 @@ export async function calibratePack(table: readonly SetFolder[], options: Calibr
 }
 
 /**
- * Opens a pack and loads its models without human check and calibration, so that all faces of the detector are
- * kept.
+ * Opens a pack, and loads its models without human check and calibration, so that no detected face is discarded.
  */
 async function openPack({ pack: nameOrPath, keepCalibration }: CalibrateOptions) {
   const { pack, workers } = readConfig();
@@ -120,8 +119,8 @@ async function openPack({ pack: nameOrPath, keepCalibration }: CalibrateOptions)
 }
 
 /**
- * Returns undefined for the project's own packs, whose input scaling is known, and if too few people have two
- * images.
+ * Compares input scalings on the first set with enough people. Resolves to undefined for the project's own packs,
+ * whose input scaling is known, or if too few people have two images.
  */
 async function preprocessingOf(
   directory: string,
@@ -145,7 +144,7 @@ function cohortsOf({ modes }: FoundFaces, workers: number, photoGroups: readonly
   return makeCohorts(images, workers, [...judged, ...newMeans(photoGroups)]);
 }
 
-/** Returns the faces of both modes to which the human check and the occlusion score are fitted. */
+/** Returns the faces of both modes that the human check and the occlusion score are fitted to. */
 function examplesFor({ modes, others }: FoundFaces) {
   const covered = modes.flatMap((sets) => sets.covered);
   const uncovered = modes.flatMap(({ table, cohortOnly }) => [...table, ...cohortOnly]);
@@ -160,8 +159,7 @@ function examplesFor({ modes, others }: FoundFaces) {
 }
 
 /**
- * Counts for each set, by cross-validation, the people and the false faces that pass the human check, and the
- * faces that count as covered.
+ * Cross-validates the human check and the occlusion score. Counts for each set the faces that pass.
  */
 function talliesOf({ humans, others, covered, uncovered }: ReturnType<typeof examplesFor>) {
   return {
@@ -171,8 +169,8 @@ function talliesOf({ humans, others, covered, uncovered }: ReturnType<typeof exa
 }
 
 /**
- * Fits the shifts for several photos of a person; returns nothing if too few people have several. With `check`,
- * also measures how often non-mated pairs match, with tables and shifts that were fitted without them.
+ * Fits the similarity shifts for several photos per person. Returns {} if too few people have several photos. With
+ * `check`, also measures the FMR of people who are left out of the fit.
  */
 function shiftsOf(
   groups: readonly PhotoGroup[],
@@ -201,7 +199,7 @@ function fitMode(
   cohorts: HeldOutCohorts,
   { check, keepCalibration, samePersonAbove, table }: CalibrateOptions & { table: readonly SetFolder[] },
 ) {
-  // The check always runs, because the floor follows from it.
+  // The check always runs, because it determines the floor.
   const fitWith = (use: HeldOutCohorts | undefined) =>
     fitTable(sets, use, checkedPercents(sets), samePersonAbove);
   const {
@@ -220,12 +218,12 @@ function fitMode(
     floor,
     ...(samePersonAbove !== undefined && { taken_for_one_person }),
     too_alike,
-    // Rates of people who are in neither the cohort nor the fit. `broken`: the stated rates, with the cohort,
-    // that these contradict.
+    // Rates of people who are in neither the cohort nor the fit. `broken` lists the stated rates that the check
+    // with the cohort contradicts.
     ...(check && {
       check: {
         with_cohort,
-        // The cohort stays with --keep-calibration, so only the check with a cohort applies.
+        // --keep-calibration keeps the cohort, so a check without a cohort would not apply.
         ...(!keepCalibration && { without_cohort: fitWith(undefined).check }),
         broken: brokenPromises(with_cohort, floor),
       },

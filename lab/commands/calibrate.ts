@@ -14,22 +14,22 @@ export function registerCalibrate(program: Command): void {
     .description("fit a pack's cohort, human check and false match rates to images of labelled people")
     .argument(
       '[set...]',
-      'NAME=FOLDER, with a folder of images per person, or one image per person, or a list people.tsv (columns image, optionally person, any labels)',
+      'NAME=FOLDER with one folder per person, or one image per person, or a list people.tsv (columns image, optionally person, any labels)',
       parseSetFolder,
     )
     .option('--pack <name>', 'name or path of the pack (default: FACEMATCH_PACK)')
     .option(
       '--set <name>',
-      'download a published set of photos (lfw) and use it, or with people of your own: lfw,FOLDER; implies --check and --write',
+      'download and use a published set of photos (lfw), or combine it with your own: lfw,FOLDER; implies --check and --write',
     )
     .option(
       '--cohort-only <name=dir...>',
-      'more people for the cohort and the human check, not for the table',
+      'more people for the cohort and the human check, but not for the table',
       parseSetFolder,
     )
     .option(
       '--occluded <name=dir...>',
-      'people with covered nose and mouth, also for the occlusion score; images of people of another set go under its name',
+      'people with covered nose and mouth, also for the occlusion score; if another set has the same people, use its name',
       parseSetFolder,
     )
     .option('--without-people <dir...>', 'folders of images without people, for the human check')
@@ -39,10 +39,10 @@ export function registerCalibrate(program: Command): void {
       '--keep-calibration',
       'keep cohort, checks and table of a calibrated pack; write only the floor and the multi-photo calibration',
     )
-    .option('--write', 'write the result into the pack; without it only the table is shown')
+    .option('--write', 'write the result into the pack (default: print it only)')
     .option('--check', 'cross-validate over people: stated and measured false match rates of each group')
-    .option('--force', 'with --check and --write, write even a table that the check contradicts')
-    .option('--json', 'print what was fitted as JSON')
+    .option('--force', 'with --check and --write, write the table even if the check contradicts it')
+    .option('--json', 'print the result as JSON')
     .action(async (given: SetFolder[] | undefined, { json, set, ...options }: CommandOptions) => {
       if (given === undefined && set === undefined) command.error('error: give NAME=FOLDER, or --set lfw');
       const { calibratePack } = await import('./calibrate-pack.ts');
@@ -54,13 +54,14 @@ export function registerCalibrate(program: Command): void {
       printWritten(fit, options.write || set !== undefined);
     });
   addHelp(command, {
-    notes: `The table is fitted to the group with the most false matches: a set, or all who share a label of people.tsv, or several with --groups.
-With --check, --write rejects a table whose stated rate lies below the 95 % interval of a group's measured rate by more than one point
-of confidence_percent (1.26 times), and says how many more people it needs.`,
+    notes: `The table is fitted to the group with the highest false match rate. A group is a set, or the people who share a label in people.tsv, or
+several labels with --groups.
+With --check, --write rejects a table if a stated rate is more than one point of confidence_percent (1.26 times) below the 95 % interval
+of a group's measured rate. The command then prints how many more people are needed.`,
     examples: [
       'facematch calibrate lfw=lfw/images ages=ages/images --without-people animals --check',
       "facematch calibrate staff=staff/photos --groups 'origin*sex,age' --check",
-      'facematch calibrate others=photos --check  # one image a person is enough',
+      'facematch calibrate others=photos --check  # one image per person is enough',
       'facematch calibrate --pack ./my-pack staff=staff/photos --write',
       'facematch calibrate --pack ./my-pack --set lfw  # photos of 5,749 people, 181 MB, from their publisher',
     ],
@@ -76,19 +77,19 @@ export function printFit(fit: Awaited<ReturnType<typeof calibratePack>>, json: t
   console.log(json ? JSON.stringify(fit, null, 2) : describeFit(fit).join('\n'));
 }
 
-/** Reports whether it was written. Throws an Error if it should have been written and was not. */
+/** Reports whether the pack was written. Throws an Error if `write` is true and it was not. */
 export function printWritten(fit: Awaited<ReturnType<typeof calibratePack>>, write: boolean): void {
-  if (fit.written) console.error(`Written into the pack ${fit.pack}`);
+  if (fit.written) console.error(`Wrote the calibration into the pack ${fit.pack}`);
   else if (write) {
     throw new Error(
-      'Nothing was written, because the check contradicts the table. facematch calibrate --force writes it nevertheless.',
+      'Nothing was written, because the check contradicts the table. To write it anyway, run facematch calibrate --force.',
     );
   }
 }
 
 export function groupsOption(): Option {
   const text =
-    'columns of people.tsv that make groups, crossed with *, such as origin*sex,age (default: each by itself)';
+    'columns of people.tsv to group by; * crosses columns, such as origin*sex,age (default: each column)';
   return new Option('--groups <columns>', text).argParser((columns) => {
     try {
       return parseGroupings(columns);
@@ -99,10 +100,10 @@ export function groupsOption(): Option {
 }
 
 export function samePersonOption(): Option {
-  const text = 'for uncertain labels: leave out pairs of two people with a cosine above this';
+  const text = 'omit non-mated pairs with a cosine above this, for uncertain labels';
   const isCosine = (value: number) => value > 0 && value <= 1;
   return new Option('--same-person-above <cosine>', text).argParser(
-    numberParser(isCosine, 'Expected a cosine above 0, and at most 1.'),
+    numberParser(isCosine, 'Expected a cosine above 0 and at most 1.'),
   );
 }
 
@@ -122,17 +123,17 @@ function describeFit(fit: Awaited<ReturnType<typeof calibratePack>>): string[] {
   return [
     ...known_for.map(
       (about) =>
-        `The rates are known for ${about}. For other people and other photos they are a guess: measure your own with facematch eval --people, or add them.`,
+        `The rates were measured on ${about}. For other people and photos they are an estimate: measure yours with facematch eval --people, or calibrate on them too.`,
     ),
     ...(preprocessing ? preprocessingLines(preprocessing) : []),
-    `${centres} centres`,
+    `${centres} cohort centres`,
     ...modes.flatMap(describeMode),
     ...describeTally('The human check', human),
-    ...describeTally('Faces taken for covered', occlusion),
+    ...describeTally('Faces classified as covered', occlusion),
   ];
 }
 
-/** Returns a table below its title; nothing without rows. */
+/** Returns a title and a table; empty if there are no rows. */
 function tableOf(title: string, head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   return rows.length === 0 ? [] : [title, ...columns(head, rows)];
 }
@@ -147,19 +148,19 @@ function describeMode(fit: ModeFit): string[] {
       points.map(([similarity, rate]) => [similarity.toFixed(5), rateText(rate)]),
     ),
     ...describePhotos(fit),
-    `Floor ${rateText(floor)}, ${percent} percent: these people show no lower rate, so results above it are "extrapolated".`,
+    `Floor ${rateText(floor)}, ${percent} percent: these people are too few to measure a lower rate, so results above it are "extrapolated".`,
     ...tableOf(
-      'Pairs of two people that were taken for one person, and left out:',
+      'Omitted non-mated pairs, because their cosine is above --same-person-above:',
       ['group', 'pairs'],
       taken_for_one_person.map(({ group, pairs }) => [group, countText(pairs)]),
     ),
     ...tableOf(
-      'Left out, because different people are not so alike: copies, or one person under two names:',
+      'Omitted non-mated pairs, because they are too similar: copies, or one person under two names:',
       ['group', 'image', 'image', 'cosine'],
       too_alike.map(({ group, image1, image2, cosine }) => [group, image1, image2, scoreText(cosine)]),
     ),
     ...describeCheck(`${mode}, with the cohort`, check?.with_cohort),
-    ...describeCheck(`${mode}, without it`, check?.without_cohort),
+    ...describeCheck(`${mode}, without a cohort`, check?.without_cohort),
     ...(check?.broken ?? []).map((row) => `${mode}: ${brokenText(row)}`),
   ];
 }
@@ -169,9 +170,9 @@ function describePhotos({ mode, photos, photos_check = [] }: ModeFit): string[] 
   const shifts = photos.slice(1);
   const numbers = shifts.map((_shift, i) => i + 2);
   return [
-    `non-mated pairs are more similar by ${shifts.join(', ')} where a side is the mean of ${numbers.join(', ')} photos`,
+    `multi-photo shifts: the similarity of non-mated pairs rises by ${shifts.join(', ')} if a side is the mean of ${numbers.join(', ')} photos`,
     ...tableOf(
-      `Several photos, cross-validated over people, ${mode}, all groups together and the worst that shows it:`,
+      `Several photos, cross-validated over people, ${mode}, for all groups together and for the worst group:`,
       [
         ...['photos', 'percent', 'stated', 'measured / stated', 'pairs', 'people', 'worst group'],
         'measured / stated',
@@ -207,13 +208,13 @@ function describeCheck(title: string, rows: readonly CalibrationCheck[] = []): s
 function brokenText(row: BrokenPromise): string {
   const { group, percent, stated_fmr, people, more_people } = row;
   const [times, low, high] = timesTexts(row, stated_fmr);
-  return `the check contradicts the table: non-mated pairs of ${group} reach ${percent} percent ${times} times as often as the stated ${rateText(stated_fmr)} (95 %: ${low} to ${high} times). It takes about ${countText(more_people)} more people than its ${countText(people)}.`;
+  return `the check contradicts the table: the false match rate of ${group} at ${percent} percent is ${times} times the stated ${rateText(stated_fmr)} (95 % interval: ${low} to ${high} times). Add about ${countText(more_people)} people to the ${countText(people)} of this group.`;
 }
 
 function describeTally(title: string, rows: readonly Tally[] = []): string[] {
   return tableOf(
     `${title}, cross-validated over people and images, both modes:`,
-    ['set', 'faces', 'passed', 'share', 'people or images', 'of them with a face that passed'],
+    ['set', 'faces', 'passed', 'share', 'people or images', 'people or images with a face that passed'],
     rows.map(({ set, faces, passed, sources, sources_passed }) => [
       ...[set, countText(faces), countText(passed), percentText(passed / faces)],
       ...[countText(sources), countText(sources_passed)],

@@ -29,13 +29,14 @@ export function describeResults({ evaluations, shared_thresholds, people, photos
 
 function describeSet(figures: Figures): string {
   const { set, cohort, pairs } = figures;
-  // This is the highest FMR for which the set has too few non-mated pairs.
-  const unshown = askedRates.filter((fmr) => !canShow(fmr, pairs.non_mated)).slice(0, 1);
+  // The highest FMR for which the set has too few non-mated pairs.
+  const unmeasurable = askedRates.filter((fmr) => !canShow(fmr, pairs.non_mated)).slice(0, 1);
   return [
     `${set}: ${count(pairs.mated, 'mated pair')} (same person), ${pairs.non_mated} non-mated (different people); mode ${figures.mode}`,
     `cohort             ${cohortText[cohort]}`,
-    ...unshown.map(
-      (fmr) => `too few non-mated  pairs to show ${rateText(fmr)} or less: that takes ${countText(1 / fmr)}`,
+    ...unmeasurable.map(
+      (fmr) =>
+        `too few pairs      an FMR of ${rateText(fmr)} or lower needs at least ${countText(1 / fmr)} non-mated pairs`,
     ),
     ...describeAlike(figures),
     ...setTables(figures).flatMap(describeTable),
@@ -50,7 +51,7 @@ function describeAcquisition({ failure_to_acquire, not_acquired }: Figures): str
   const { mated, non_mated } = not_acquired;
   if (rate === 0) return [];
   return [
-    `failure to acquire ${percentText(rate)} ${intervalText(interval)}: ${countText(mated)} mated and ${countText(non_mated)} non-mated pairs lack a face. FAR and FRR count them as rejected; FMR and FNMR are of the others`,
+    `failure to acquire ${percentText(rate)} ${intervalText(interval)}: ${countText(mated)} mated and ${countText(non_mated)} non-mated pairs have an image without a face. FAR and FRR count them as rejected; FMR and FNMR exclude them`,
   ];
 }
 
@@ -64,7 +65,7 @@ function describePeople(figures: PeopleFigures): string {
     ...describeAlike(figures),
     above === undefined
       ? []
-      : `one person         images of two people with a cosine above ${above} are left out`,
+      : `omitted            non-mated pairs with a cosine above ${above}, as probably one person`,
     ...tables.flatMap((grouping) => differentialTables(figures, grouping).flatMap(describeTable)),
   ]
     .flat()
@@ -74,7 +75,7 @@ function describePeople(figures: PeopleFigures): string {
 function describePhotos({ set, searched, rows, foreign }: NonNullable<Results['photos']>[number]): string {
   const stated = percents.map((percent) => promisedRate(percent) / searched);
   return [
-    `${set}: photos of the probe and of the reference${searched === 1 ? '' : `, among ${countText(searched)} people`}`,
+    `${set}: several photos per probe and reference${searched === 1 ? '' : `, searched among ${countText(searched)} people`}`,
     ...columns(
       [
         'photos',
@@ -95,7 +96,7 @@ function describePhotos({ set, searched, rows, foreign }: NonNullable<Results['p
     ),
     ...foreign.map(
       ({ photos, sets, own_rejected, foreign_detected }) =>
-        `Of ${countText(sets)} sets of ${photos} photos of one person ${percentText(own_rejected)} are rejected (photos_disagree, below ${defaults.min_agreement_percent}); with a photo of another person among them, that photo is named in ${percentText(foreign_detected)}.`,
+        `Of ${countText(sets)} sets of ${photos} photos of one person, ${percentText(own_rejected)} are rejected (photos_disagree, agreement below ${defaults.min_agreement_percent}). If one photo shows another person, the error identifies that photo in ${percentText(foreign_detected)}.`,
     ),
   ].join('\n');
 }
@@ -122,7 +123,7 @@ function describeAlike({ too_alike }: Pick<Figures, 'too_alike'>): string[] {
   );
   if (pairs.length === 0) return [];
   return [
-    `left out           ${count(pairs.length, 'non-mated pair')}, more alike than different people are${list(pairs)}`,
+    `omitted            ${count(pairs.length, 'non-mated pair')}, too similar to show different people${list(pairs)}`,
   ];
 }
 
@@ -131,7 +132,7 @@ export function describeFailures(failures: Figures['failures']): string[] {
   return failed.length > 0 ? [`could not be read  ${failed.length}${list(failed)}`] : [];
 }
 
-/** Returns the first of some names, after a colon; nothing for no names. */
+/** Returns a colon and the first ten names; empty if there are none. */
 function list(names: readonly string[]): string {
   if (names.length === 0) return '';
   const shown = names.slice(0, 10).map(printable).join(', ');

@@ -7,11 +7,11 @@ import { PersonRate } from '../metrics.ts';
 import { countText, intervalText, percentText } from '../number-text.ts';
 import { imagesBelow } from '../people.ts';
 import { describeFailures } from './describe-eval.ts';
-import { type EvaluateOptions, failWhereUnread } from './evaluate.ts';
+import { type EvaluateOptions, failIfUnread } from './evaluate.ts';
 
 /**
- * Measures how well the configured pack's live scores detect attacks, in the terms of ISO/IEC 30107-3, and
- * prints the figures.
+ * Measures how well the configured pack's live scores detect attacks, and prints the error rates of
+ * ISO/IEC 30107-3.
  */
 export async function evaluateAttacks(
   folder: string,
@@ -22,7 +22,7 @@ export async function evaluateAttacks(
   const manifest = readManifest(packDir);
   const { name, version, liveness, min_det_score: minDetScore } = manifest;
   if (liveness === undefined) {
-    throw new Error(`The pack ${name} has no liveness nets; facematch packs add takes them.`);
+    throw new Error(`The pack ${name} has no liveness model; add one with facematch packs add --liveness.`);
   }
   const presentations = readPresentations(folder);
   await verifyPack(packDir, manifest);
@@ -33,7 +33,7 @@ export async function evaluateAttacks(
   const figures = attackFigures(presentations, images, liveness.live_threshold);
   if (json) console.log(JSON.stringify({ pack: { name, version }, ...figures }, null, 2));
   else console.log(describeAttacks(`${name} ${version}`, figures));
-  failWhereUnread(figures);
+  failIfUnread(figures);
 }
 
 function describeAttacks(
@@ -43,30 +43,31 @@ function describeAttacks(
   const width = Math.max(4, ...attacks.map(({ type }) => type.length));
   const line = (rate: string, type: string, its: ReturnType<typeof figuresOf>, wrong: string) =>
     `${rate}  ${printable(type).padEnd(width)}  ${percentText(its.error_rate)} ${intervalText(its.error_interval)}: ${its.errors} of ${its.images - its.non_responses} ${wrong}${sourcesText(its, type === 'live' ? 'people' : 'instruments')}`;
-  const silent = (rate: string, type: string, its: ReturnType<typeof figuresOf>) =>
+  const nonResponseLine = (rate: string, type: string, its: ReturnType<typeof figuresOf>) =>
     `${rate}  ${printable(type).padEnd(width)}  ${percentText(its.non_response_rate)}: ${its.non_responses} of ${its.images} without a face`;
   const [worst] = attacks;
   return [
-    `pack ${pack}, live from a live_score of ${threshold}; 95 % intervals by person or instrument`,
-    `APCER  ${worst ? `${percentText(worst.error_rate)}, that of the worst type of attack` : 'no attacks were given'}`,
-    ...attacks.map((its) => line('APCER', its.type, its, 'taken for live')),
-    live.images === 0 ? 'BPCER  no live people were given' : line('BPCER', 'live', live, 'taken for attacks'),
-    `ACER   ${percentText(acer)}, the mean of both`,
-    ...attacks.map((its) => silent('APNRR', its.type, its)),
-    ...(live.images === 0 ? [] : [silent('BPNRR', 'live', live)]),
+    `pack ${pack}, live at a live_score of ${threshold} or more; 95 % intervals by person or instrument`,
+    `APCER  ${worst ? `${percentText(worst.error_rate)}, the highest of all attack types` : 'no attacks were given'}`,
+    ...attacks.map((its) => line('APCER', its.type, its, 'classified as live')),
+    live.images === 0
+      ? 'BPCER  no live people were given'
+      : line('BPCER', 'live', live, 'classified as attacks'),
+    `ACER   ${percentText(acer)}, the mean of APCER and BPCER`,
+    ...attacks.map((its) => nonResponseLine('APNRR', its.type, its)),
+    ...(live.images === 0 ? [] : [nonResponseLine('BPNRR', 'live', live)]),
     ...describeFailures(failures),
   ].join('\n');
 }
 
-/** Number of people or instruments in the images with a face, if the folders name them. */
+/** Returns the number of people or instruments in the images with a face; empty if each image is separate. */
 const sourcesText = ({ images, non_responses, sources }: ReturnType<typeof figuresOf>, what: string) =>
   sources < images - non_responses ? `, of ${countText(sources)} ${what}` : '';
 
 /**
- * Returns the images below `live`, and those below `attack`, whose first folder there is the type: by path
- * within the folder, the type undefined for a live person. `source`: the person or the attack
- * instrument, which is the next folder; an image without one is separate. Throws an Error with a message for people if there
- * are none.
+ * Returns the images in live/PERSON and attack/TYPE/INSTRUMENT. `type` is undefined for a live person. `source` is
+ * the person or the instrument; an image outside such a folder is its own source. Throws an Error whose message is
+ * meant for the user if there are no images.
  */
 function readPresentations(folder: string) {
   const below = (name: string): string[] =>
@@ -87,12 +88,12 @@ function readPresentations(folder: string) {
     }),
   ];
   if (found.length > 0) return found;
-  throw new Error(`${folder} should have images in folders live and attack, or in one of them`);
+  throw new Error(`${folder} must contain images in the folders live and attack, or in one of them`);
 }
 
 /**
- * Returns the rates of the attacks by type, the worst first, of live people, and ACER: the mean of the worst
- * type's APCER and BPCER, NaN if one of them is. `images` by file; the face in the centre counts.
+ * Returns the rates of each attack type, the highest first, the rates of live people, and ACER. ACER is the mean of
+ * the highest APCER and BPCER, or NaN if one of them is NaN. In each image the face nearest to the centre counts.
  */
 function attackFigures(
   presentations: ReturnType<typeof readPresentations>,
@@ -132,11 +133,11 @@ function figuresOf(presentations: readonly Presentation[], isError: (score: numb
   const non_responses = presentations.length - wrong.trials;
   return {
     images: presentations.length,
-    // People or attack instruments of the images with a face.
+    // Number of people or attack instruments in the images with a face.
     sources: sources.size,
-    // Images without a face have no score; this is APNRR or BPNRR.
+    // Images without a face have no score. Their share is APNRR or BPNRR.
     non_responses,
-    // This is APCER or BPCER: the share of the others on the wrong side of the threshold, NaN where there are none.
+    // APCER or BPCER: the share of images with a face on the wrong side of the threshold, NaN without such images.
     errors: wrong.hits,
     error_rate: wrong.rate,
     error_interval: wrong.interval,

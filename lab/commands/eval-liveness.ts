@@ -36,10 +36,10 @@ import { intervalText, percentText } from '../number-text.ts';
 import { imagesBelow } from '../people.ts';
 import { pathOf, readTable } from '../table.ts';
 import { parseSetFolder } from './calibrate.ts';
-import { type EvaluateOptions, failWhereUnread } from './evaluate.ts';
+import { type EvaluateOptions, failIfUnread } from './evaluate.ts';
 
 /**
- * Measures how well the challenge of match/upload/live distinguishes prints from live heads, in the terms of
+ * Measures how well the challenge of match/upload/live distinguishes prints from live heads, by the error rates of
  * ISO/IEC 30107-3.
  */
 
@@ -58,7 +58,7 @@ export function registerEvalLiveness(program: Command): void {
     )
     .option(
       '--people <name=dir...>',
-      'photos of people, a folder for each, from which live and attack sequences are made',
+      'photos with one folder per person, to make live and attack sequences from',
       parseSetFolder,
     )
     .addOption(matchFlag('accuracy_mode'))
@@ -66,10 +66,10 @@ export function registerEvalLiveness(program: Command): void {
     .option('--json', 'print the figures as JSON')
     .action(evaluateLiveness);
   addHelp(evaluate, {
-    notes: `Each sequence is tried against all twelve challenges of two steps. APCER is the share of attacks, by motion, that any challenge
-accepts. BPCER is the share of live sequences that fail the challenge in their column steps (such as left,up). Intervals of 95 % are by
-person. Sequences made from photos have interpolated poses, so they do not test the continuity of a real movement. Labels are certain
-unless a straight photo disagrees with at least half of the person's other straight photos.`,
+    notes: `The command tries each sequence against all twelve challenges of two steps. APCER is the share of attacks that pass any challenge, for each
+kind of motion. BPCER is the share of live sequences that fail the challenge in their column steps (such as left,up). 95 % intervals are
+clustered by person. Sequences made from photos have interpolated poses, so they do not test the continuity of a real movement. A
+person's label is uncertain if a frontal photo disagrees with at least half of the person's other frontal photos.`,
     examples: [
       'facematch eval-liveness presentations',
       'facematch eval-liveness presentations --people staff=staff/photos',
@@ -77,7 +77,7 @@ unless a straight photo disagrees with at least half of the person's other strai
   });
 }
 
-/** Two steps, none of which follows itself, including those of one axis that the server never draws. */
+/** All pairs of two different steps, including pairs on one axis, which the server never draws. */
 const challenges: readonly (readonly Step[])[] = stepNames.flatMap((first) =>
   stepNames.filter((second) => second !== first).map((second) => [first, second]),
 );
@@ -126,7 +126,7 @@ async function evaluateLiveness(sets: string[], options: Options, command: Comma
   }
   for (const { name, folder } of people) {
     const images = await embed(name, imagesBelow(folder), folder);
-    sequences.push(...putTogether(images, new Dice(Number(options.seed)), calibration));
+    sequences.push(...sequencesFrom(images, new Dice(Number(options.seed)), calibration));
   }
   const figures = figuresOf(sequences, calibration);
   const all = {
@@ -138,7 +138,7 @@ async function evaluateLiveness(sets: string[], options: Options, command: Comma
   };
   if (json) console.log(JSON.stringify(all, null, 2));
   else console.log(describe(all));
-  failWhereUnread(all);
+  failIfUnread(all);
 }
 
 function readSequences(set: string): (Omit<Sequence, 'frames'> & { files: string[] })[] {
@@ -158,7 +158,7 @@ function readSequences(set: string): (Omit<Sequence, 'frames'> & { files: string
       throw new Error(`${file}:${line}: expected steps such as left,up`);
     if (!['live', 'print'].includes(cells[kind]!))
       throw new Error(`${file}:${line}: expected the kind live or print`);
-    if (!existsSync(join(set, path))) throw new Error(`${file}:${line}: there is no folder ${path}`);
+    if (!existsSync(join(set, path))) throw new Error(`${file}:${line}: the folder ${path} does not exist`);
     const files = readdirSync(join(set, path))
       .toSorted()
       .map((name) => join(path, name));
@@ -173,19 +173,22 @@ function readSequences(set: string): (Omit<Sequence, 'frames'> & { files: string
 }
 
 /**
- * Returns at most as many frames as a request has, evenly; undefined if a frame has no face, because the
- * server rejects it.
+ * Returns the first 16 frames, the maximum of a request. Returns undefined if a frame has no face, because the
+ * server rejects such a request.
  */
 function framesOf(files: readonly string[], images: ReadonlyMap<string, EmbeddedImage>): Frame[] | undefined {
   const faces = files.slice(0, 16).map((file) => images.get(file)!.faces);
   return faces.every(({ length }) => length > 0) ? faces.map(frameOf) : undefined;
 }
 
-/** Number of times that photos are drawn for each challenge and person. */
+/** Number of random choices of photos for each challenge and person. */
 const draws = 4;
 
-/** Returns live sequences and attacks from the photos of people, a folder for each. Every other person is an attacker. */
-function putTogether(
+/**
+ * Makes live and attack sequences from photos with one folder per person. All other people act as attackers on a
+ * person.
+ */
+function sequencesFrom(
   images: ReadonlyMap<string, EmbeddedImage>,
   dice: Dice,
   calibration: Calibration,
@@ -222,7 +225,7 @@ interface Rate {
   rate: number;
   people: number;
   people_with_errors: number;
-  /** Sequences of live faces, by person. */
+  /** 95 % interval, clustered by person. */
   interval: Interval;
 }
 
@@ -264,14 +267,14 @@ function figuresOf(sequences: readonly Sequence[], calibration: Calibration) {
     species,
     bpcer: bpcerOf(moving, fails),
     bpcer_without_identity: bpcerOf(moving, withoutIdentity),
-    // Without the sequences of which a photo is probably another person's.
+    // Excludes sequences with a photo that probably shows another person.
     ...(certain.length < moving.length && { bpcer_of_certain_labels: bpcerOf(certain, fails) }),
     bona_fide_reasons: reasonsOf(moving, calibration),
     still: { sequences: still.length, reasons: reasonsOf(still, calibration) },
   };
 }
 
-/** Counts the sequences for each reason, for the requested challenge, or for the first one. */
+/** Counts the failed sequences by reason, against the sequence's own challenge or, without one, a fixed one. */
 function reasonsOf(sequences: readonly Sequence[], calibration: Calibration): Record<string, number> {
   const all = sequences.flatMap((one) => judge(one, one.asked ?? challenges[1]!, calibration).reasons);
   const counts = liveReasons.map(
@@ -308,19 +311,19 @@ function describe({
   const rows: string[][] = species.flatMap(({ species, apcer, apcer_of_its_challenge: own, reasons }) => [
     ['APCER', species, `${rateText(apcer)} pass any of 12 challenges`],
     ...(own ? [['', '', `${rateText(own)} pass the challenge that they were made for`]] : []),
-    ...(Object.keys(reasons).length > 0 ? [['', '', `fail for ${reasonsText(reasons)}`]] : []),
+    ...(Object.keys(reasons).length > 0 ? [['', '', `reasons: ${reasonsText(reasons)}`]] : []),
   ]);
   const bona = [
     ['BPCER', 'asked to move', bpcer.sequences > 0 ? rateText(bpcer) : 'no sequences with steps were given'],
     ...(bpcer.sequences > 0
       ? [
           ['', 'without identity_changed', rateText(bpcer_without_identity)],
-          ...(certain ? [['', 'labels are certain', rateText(certain)]] : []),
-          ['', '', `fail for ${reasonsText(bona_fide_reasons) || 'nothing'}`],
+          ...(certain ? [['', 'certain labels only', rateText(certain)]] : []),
+          ['', '', `reasons: ${reasonsText(bona_fide_reasons) || 'none'}`],
         ]
       : []),
     ...(still.sequences > 0
-      ? [['', 'not asked to move', `${still.sequences} sequences fail for ${reasonsText(still.reasons)}`]]
+      ? [['', 'not asked to move', `${still.sequences} sequences, reasons: ${reasonsText(still.reasons)}`]]
       : []),
   ];
   return [

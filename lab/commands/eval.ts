@@ -20,11 +20,11 @@ export function registerEval(program: Command): void {
       'PAIRS.tsv, or NAME=PAIRS.tsv:DIR; tab-separated columns image1, image2, same (1 or 0) and optionally fold',
       (text, before: SetArgument[] | undefined) => [...(before ?? []), parseSet(text)],
     )
-    .option('--images <dir>', "folder of the list's images, for sets that do not name their own")
+    .option('--images <dir>', 'folder of the images, for sets given without DIR')
     .addOption(matchFlag('accuracy_mode'))
     .option(
       '--people <name=dir...>',
-      'measure error rates by group of labelled people, given as for calibrate',
+      'measure error rates by group of labelled people, in the format of calibrate',
       parseSetFolder,
     )
     .option(
@@ -43,20 +43,23 @@ export function registerEval(program: Command): void {
       '--attacks <dir>',
       'measure the live score: attacks in DIR/attack/TYPE/INSTRUMENT, live people in DIR/live/PERSON',
     )
-    .option('--held-out-cohort', 'use a cohort of the measured people, without those of the compared pair')
+    .option(
+      '--held-out-cohort',
+      'make the cohort from the measured people, excluding those of the compared pair',
+    )
     .option(
       '--report <dir>',
-      'write a page with curves, thresholds and the worst pairs into this folder; it holds copies of photos',
+      'write a report with curves, thresholds and the worst pairs into this folder; it contains copies of photos',
     )
     .option('--json', 'print the figures as JSON')
     .action(runEval);
   addHelp(evaluate, {
-    notes: `Lists may be UTF-8, UTF-16 or Latin-1, with backslashes in paths. An image that cannot be read is named, its pairs count in no
-rate, and the exit code is 1.
-Figures are biased if the pack's cohort contains the measured people; --held-out-cohort avoids that. It takes the first folder of an
-image's path for the person.
-People are listed in people.tsv in the folder of --people or next to it: columns image, person (if one has several images), and any
-labels. docs/measure.md explains the rates, docs/presentation-attacks.md those of --attacks.`,
+    notes: `Lists may be UTF-8, UTF-16 or Latin-1, and paths may have backslashes. The command prints unreadable images, excludes their pairs, and
+exits with code 1.
+Figures are biased if the pack's cohort contains the measured people; --held-out-cohort avoids that. The first folder of an image's path
+then names the person.
+For --people, list the people in people.tsv, in the folder or next to it, with the columns image, person (if one has several images) and
+any labels. docs/measure.md explains the rates, and docs/presentation-attacks.md those of --attacks.`,
     examples: [
       'facematch eval pairs.tsv --images photos',
       'facematch eval lfw=lfw/pairs.tsv:lfw/images staff=staff.tsv:photos --report report',
@@ -71,7 +74,7 @@ labels. docs/measure.md explains the rates, docs/presentation-attacks.md those o
 async function runEval(args: SetArgument[], options: EvalOptions, command: Command): Promise<void> {
   if (options.attacks !== undefined) {
     const others = Object.keys(options).filter((name) => !['attacks', 'mode', 'json'].includes(name));
-    if (args.length + others.length > 0) command.error('error: --attacks goes with --mode and --json only');
+    if (args.length + others.length > 0) command.error('error: --attacks allows only --mode and --json');
     const { evaluateAttacks } = await import('./eval-attacks.ts');
     return evaluateAttacks(options.attacks, options);
   }
@@ -79,7 +82,7 @@ async function runEval(args: SetArgument[], options: EvalOptions, command: Comma
   const sets = args.map(({ name, pairsFile, folder = options.images }) => {
     if (folder !== undefined) return { name, pairsFile, folder };
     return command.error(
-      `error: where are the images of ${name}? Add --images, or give ${name}=${pairsFile}:DIR`,
+      `error: the folder of the images of ${name} is missing; add --images DIR, or give ${name}=${pairsFile}:DIR`,
     );
   });
   const { evaluateSets } = await import('./evaluate.ts');
@@ -91,21 +94,20 @@ function rejectConflictingOptions(args: SetArgument[], options: EvalOptions, com
   if (args.length + people.length === 0)
     command.error('error: give a list of pairs, or --people NAME=DIR, or --attacks DIR');
   if (people.length === 0 && (groups ?? samePersonAbove ?? photos) !== undefined)
-    command.error('error: --groups, --photos and --same-person-above are about --people NAME=DIR');
-  if (searched !== undefined && photos === undefined) command.error('error: --searched goes with --photos');
+    command.error('error: --groups, --photos and --same-person-above require --people NAME=DIR');
+  if (searched !== undefined && photos === undefined) command.error('error: --searched requires --photos');
   for (const [kind, named] of [
     ['NAME=PAIRS.tsv:DIR', args],
     ['--people NAME=DIR', people],
   ] as const) {
     const names = named.map(({ name }) => name);
-    const twice = names.find((name, index) => names.indexOf(name) !== index);
-    if (twice !== undefined) command.error(`error: two sets are named ${twice}; name them: ${kind}`);
+    const duplicate = names.find((name, index) => names.indexOf(name) !== index);
+    if (duplicate !== undefined)
+      command.error(`error: two sets have the name ${duplicate}; choose names with ${kind}`);
   }
 }
 
-/**
- * Parses NAME=PAIRS.tsv:DIR, or only a file; a file whose name looks like NAME=… can be given as ./NAME=….
- */
+/** Parses NAME=PAIRS.tsv:DIR, or the path of a list. A path that looks like NAME=… must begin with ./ . */
 function parseSet(text: string) {
   const [, name = basename(text, extname(text)), pairsFile = text, folder] =
     /^([\w-]+)=([^:]+)(?::(.+))?$/.exec(text) ?? [];

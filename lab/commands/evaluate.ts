@@ -34,7 +34,7 @@ interface SetFiles {
   folder: string;
 }
 
-/** Flags of the command, which describes each. */
+/** Flags of the command; its help describes each. */
 export interface EvaluateOptions {
   mode: AccuracyMode;
   people?: readonly SetFolder[];
@@ -57,7 +57,7 @@ export async function evaluateSets(files: readonly SetFiles[], options: Evaluate
   const calibration = manifest.calibration && calibrationOf(manifest.calibration[mode]);
   if (calibration === undefined && people.length > 0) {
     throw new Error(
-      `The pack ${name} is not calibrated, so its percents have no rates: calibrate it first, or give lists of pairs.`,
+      `The pack ${name} is not calibrated, so confidence_percent has no false match rate. Calibrate it first, or give lists of pairs.`,
     );
   }
   const { sets, lists } = readLists(files, options);
@@ -88,10 +88,10 @@ export async function evaluateSets(files: readonly SetFiles[], options: Evaluate
   if (report) report.write(results, new Date());
   console.log(options.json ? resultsJson(results) : describeResults(results));
   if (report) console.error(`The report is ${report.page}`);
-  failWhereUnread(...[...evaluations, ...byGroup].map(({ figures }) => figures));
+  failIfUnread(...[...evaluations, ...byGroup].map(({ figures }) => figures));
 }
 
-/** Errors in the lists are reported here, because measuring takes minutes. */
+/** Reads all lists before anything is measured, because measuring takes minutes and a list may have errors. */
 function readLists(files: readonly SetFiles[], { people = [], groups, heldOutCohort }: EvaluateOptions) {
   const sets = files.map(readSet);
   const folders = people.map(({ folder }) => folder);
@@ -108,23 +108,23 @@ function readLists(files: readonly SetFiles[], { people = [], groups, heldOutCoh
 function photosOf(
   sets: readonly PeopleSet[],
   judge: Parameters<typeof judgePhotos>[2],
-  { photos: most, searched = 1 }: EvaluateOptions,
+  { photos: maxPhotos, searched = 1 }: EvaluateOptions,
 ) {
-  if (most === undefined) return undefined;
+  if (maxPhotos === undefined) return undefined;
   return sets.map((set) => ({
     set: set.name,
     searched,
-    rows: judgePhotos(set, most, judge, searched),
-    foreign: judgeForeign(set, most, judge, defaults.min_agreement_percent),
+    rows: judgePhotos(set, maxPhotos, judge, searched),
+    foreign: judgeForeign(set, maxPhotos, judge, defaults.min_agreement_percent),
   }));
 }
 
-/** Figures that omit a part of the input are no success. */
-export function failWhereUnread(...figures: readonly { failures: Readonly<Record<string, string>> }[]): void {
+/** Sets the exit code of a failure if images could not be read, because the figures then omit part of the input. */
+export function failIfUnread(...figures: readonly { failures: Readonly<Record<string, string>> }[]): void {
   if (figures.some(({ failures }) => Object.keys(failures).length > 0)) process.exitCode = exitCodes.failure;
 }
 
-/** A missing image counts as unreadable. If all are missing, the folder is wrong: throws an Error. */
+/** Reads a list of pairs. Missing images count as unreadable, but throws an Error if the folder has none of them. */
 function readSet(set: SetFiles): PairSet {
   const { pairsFile, folder } = set;
   const pairs = readPairs(pairsFile);

@@ -12,25 +12,25 @@ import {
 } from 'facematch/for-lab';
 import type { Added } from '../packs/add.ts';
 import { downloadsOf, type PublishedPack } from '../packs/catalogue.ts';
+import { knownFamilies } from '../packs/family-defaults.ts';
 import type { AddOptions, LivenessFile } from '../packs/own-nets.ts';
 import type { PreprocessingTrial } from '../packs/preprocessing-trial.ts';
-import { usualFamilies } from '../packs/usual.ts';
 import { readPairs } from '../pairs.ts';
 import { printFit, printWritten } from './calibrate.ts';
 
 export function registerAdd(packs: Command): void {
   const command = packs
     .command('add')
-    .description('make a pack from model files: read them, write the manifest, try it')
+    .description('create a pack from model files, and test it on the sample photos')
     .argument('<name>', 'name of the pack, or a path such as ./mine')
     .option('--detector <file>', "ONNX file of the detector (default: the default pack's)")
     .option('--embedder <file>', "ONNX file of the embedder (default: the default pack's)")
-    .option('--landmarks <file>', "ONNX file of a model of 68 landmarks (default: the default pack's)")
+    .option('--landmarks <file>', "ONNX file of a 68-point landmark model (default: the default pack's)")
     .addOption(
       new Option(
         '--detector-family <family>',
         'family of the detector, if its outputs are ambiguous',
-      ).choices(usualFamilies),
+      ).choices(knownFamilies),
     )
     .addOption(
       new Option('--preprocessing <name>', 'preprocessing of the embedder input').choices(
@@ -39,7 +39,7 @@ export function registerAdd(packs: Command): void {
     )
     .option(
       '--liveness <file:scale>',
-      'ONNX file of a liveness model, and its crop in sides of the face, such as 2.7; repeatable',
+      'ONNX file of a liveness model, and its crop size relative to the face, such as 2.7; repeatable',
       addLiveness,
     )
     .addOption(
@@ -48,7 +48,7 @@ export function registerAdd(packs: Command): void {
         'family of the liveness models, if their outputs are ambiguous',
       ).choices(Object.keys(livenessFamilies)),
     )
-    .option('--try <pairs:dir>', 'try the common preprocessings on labelled pairs, given as for eval')
+    .option('--try <pairs:dir>', 'compare the common preprocessings on labelled pairs, in the format of eval')
     .option('--embedder-output <name>', "name of the embedder's output, if it has several vectors")
     .option('--licence <text>', 'licence of the files', 'not stated')
     .option('--source <text>', 'project that the files come from', 'files of the operator')
@@ -60,7 +60,7 @@ export function registerAdd(packs: Command): void {
         command.error('error: expected at least one of --detector, --embedder, --landmarks and --liveness');
       }
       const { addPack } = await import('../packs/add.ts');
-      const done = activity('The models are read and tried');
+      const done = activity('Reading and testing the models');
       const added = await addPack(name, options).finally(done);
       if (trial === undefined) return printAdded(name, added, options);
       const { preprocessingLines, tryPreprocessings } = await import('../packs/preprocessing-trial.ts');
@@ -69,8 +69,8 @@ export function registerAdd(packs: Command): void {
       if (!options.json) console.log(['', ...preprocessingLines(preprocessing)].join('\n'));
     });
   addHelp(command, {
-    notes: `Files are copied unchanged. The command prints what it had to assume; correct it in manifest.json. A pack with another detector,
-embedder or landmark model is not calibrated: confidence_percent never exceeds 40 until facematch calibrate has measured a table.`,
+    notes: `The command copies the files unchanged, and prints its assumptions; correct them in manifest.json. A pack with another detector, embedder
+or landmark model is not calibrated: confidence_percent never exceeds 40 until you run facematch calibrate.`,
     examples: [
       "facematch packs add buffalo_l --detector det_10g.onnx --embedder w600k_r50.onnx --licence 'non-commercial research'",
       'facematch packs add sface --embedder face_recognition_sface_2021dec.onnx --licence Apache-2.0',
@@ -84,11 +84,11 @@ export function registerPull(packs: Command): void {
   const command = packs
     .command('pull')
     .description(
-      'download a published pack from its publisher, verify it, and add it; without a name, list them',
+      'download a published pack from its publisher, verify it, and add it; without a name, list all',
     )
     .argument('[name]', 'name of a published pack')
     .option('--as <name>', 'name or path of the new pack (default: the published name)')
-    .option('--accept-licence <licence>', 'accept a licence that does not allow every use')
+    .option('--accept-licence <licence>', 'accept a licence that restricts use')
     .option('--calibrate', 'then calibrate it on the published set lfw')
     .option('--json', 'print the result or the list as JSON')
     .action(async (name: string | undefined, options: PullOptions) => {
@@ -101,18 +101,18 @@ export function registerPull(packs: Command): void {
       const pack = catalogue[name];
       if (pack === undefined) {
         const names = Object.keys(catalogue).join(', ');
-        return command.error(`error: no published pack is named ${name}; there are ${names}`);
+        return command.error(`error: unknown published pack ${name}; available: ${names}`);
       }
       if (pack.accept !== undefined && options.acceptLicence !== pack.accept) {
         command.error(
-          `error: ${name} is for ${pack.licence} use; if yours is, add --accept-licence ${pack.accept}`,
+          `error: the licence of ${name} is ${pack.licence}; to accept it, add --accept-licence ${pack.accept}`,
         );
       }
       await pull(options.as ?? name, pack, options);
     });
   addHelp(command, {
-    notes: `Of all commands, only this one and calibrate --set download models or photos. It uses HTTPS, and the proxy of HTTPS_PROXY and NO_PROXY. It resumes
-interrupted downloads, verifies the SHA-256 of files, and keeps them below $XDG_CACHE_HOME, or ~/.cache.`,
+    notes: `Only this command and calibrate --set download models or photos. They use HTTPS, and the proxy of HTTPS_PROXY and NO_PROXY. They resume
+interrupted downloads, verify the SHA-256 of each file, and keep the files below $XDG_CACHE_HOME or ~/.cache.`,
     examples: [
       'facematch packs pull',
       'facematch packs pull sface --calibrate',
@@ -121,15 +121,15 @@ interrupted downloads, verifies the SHA-256 of files, and keeps them below $XDG_
   });
 }
 
-/** Parses PAIRS.tsv:DIR, which is read before a pack is made. */
+/** Parses PAIRS.tsv:DIR, and reads the pairs, so that errors are reported before a pack is created. */
 function parsePairs(text: string) {
   const [, file, folder] = /^([^:]+):(.+)$/.exec(text) ?? [];
   if (file === undefined || folder === undefined)
-    throw new Error(`--try takes PAIRS.tsv:DIR, and not ${text}.`);
+    throw new Error(`--try must be PAIRS.tsv:DIR, not ${text}.`);
   return { pairs: readPairs(file), folder };
 }
 
-/** Parses FILE:SCALE, added to those before. */
+/** Parses FILE:SCALE, and appends it to the values of earlier flags. */
 function addLiveness(text: string, before: LivenessFile[] = []): LivenessFile[] {
   const [, file, digits] = /^(.+):(\d+(?:\.\d+)?)$/.exec(text) ?? [];
   const scale = Number(digits);
@@ -147,7 +147,7 @@ async function printAdded(
     return;
   }
   const { trial, better_preprocessing, assumed, directory, liveness, calibrated } = added;
-  console.log(`Added ${added.pack} in ${directory}\n\nAssumed, because the files do not say it:`);
+  console.log(`Added ${added.pack} in ${directory}\n\nAssumptions that the files do not confirm:`);
   for (const line of assumed) console.log(`  ${line}`);
   console.log('');
   const findings = [
@@ -171,8 +171,8 @@ interface PullOptions {
 }
 
 /**
- * Everything is downloaded before a pack is made, so that running the same command again resumes an
- * interrupted download.
+ * Downloads everything before it creates a pack, so that running the same command again resumes an interrupted
+ * download.
  */
 async function pull(target: string, pack: PublishedPack, options: PullOptions): Promise<void> {
   const { openSets } = await import('../published-sets.ts');

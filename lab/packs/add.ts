@@ -38,22 +38,22 @@ const files: Record<Role, string> = {
 /** Returns the folder of a new pack with that name. Throws an Error if it exists. */
 export function freeDirectory(nameOrPath: string): string {
   const target = packDirectory(nameOrPath);
-  if (existsSync(target)) throw new Error(`${target} is there already. Remove it, or choose another name.`);
+  if (existsSync(target)) throw new Error(`${target} already exists. Remove it, or choose another name.`);
   return target;
 }
 
 type Members = Record<string, unknown>;
 
 /**
- * Makes a pack of the user's models and, for the missing ones, of the default pack's. All or nothing: it is
- * made in a temporary folder, and moved into place when it has loaded and processed the sample photos.
- * Rejects with an Error with a message for people.
+ * Creates a pack from the user's models, and from the default pack's for the other roles. Creates it in a temporary
+ * folder, and moves it into place after it has processed the sample photos. Rejects with an Error whose message is
+ * meant for the user.
  */
 export async function addPack(nameOrPath: string, options: AddOptions) {
   const directory = freeDirectory(nameOrPath);
   const base = packDirectory('default');
   const shared = readCalibratedManifest(base);
-  // A large model takes minutes, so errors of the default pack are reported first.
+  // Report errors of the default pack first, because reading a large model takes minutes.
   await verifyPack(base, shared);
   const own = describeOwn(options, shared);
   return moveWhenMade(directory, async (made) => {
@@ -69,11 +69,11 @@ export async function addPack(nameOrPath: string, options: AddOptions) {
     writeManifest(made, withDetector(manifest, detector));
     const draft = readManifest(made);
     const trial = await tryPack(made, draft);
-    if (detector !== undefined && trial.overlap < leastOverlap) {
+    if (detector !== undefined && trial.overlap < minOverlap) {
       throw new Error(
-        `${options.detector} finds none of the six faces of the sample photos, read as family ${detector.members.family}` +
-          `${options.detectorFamily === undefined ? ', which its outputs fit by their shapes' : ''}. It is probably of another family: name ` +
-          'one with --detector-family, or see docs/pack-models.md for the detectors that can be read.',
+        `${options.detector} finds none of the six faces in the sample photos, decoded as family ${detector.members.family}` +
+          `${options.detectorFamily === undefined ? ', which matches its output shapes' : ''}. It probably belongs to another family: set ` +
+          '--detector-family, or see docs/pack-models.md for the supported detectors.',
       );
     }
     const isOwnEmbedder = options.embedder !== undefined;
@@ -83,7 +83,7 @@ export async function addPack(nameOrPath: string, options: AddOptions) {
       assumed: [...(detector?.assumed ?? []), ...own.assumed],
       trial,
       liveness: draft.liveness,
-      // A pack with only the default pack's face models gets its tables.
+      // A pack with only the default pack's face models has a copy of its calibration.
       calibrated: draft.calibration !== undefined,
       better_preprocessing: isOwnEmbedder ? await betterPreprocessing(made, draft, trial) : undefined,
     };
@@ -93,8 +93,8 @@ export async function addPack(nameOrPath: string, options: AddOptions) {
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * Makes a folder next to `directory`, which is moved there when `make` has filled it, and removed otherwise,
- * also on Ctrl-C.
+ * Creates a temporary folder next to `directory`, and renames it to `directory` after `make` resolves. Removes it
+ * after an error or a signal.
  */
 async function moveWhenMade<Result>(directory: string, make: (made: string) => Promise<Result>) {
   mkdirSync(dirname(directory), { recursive: true });
@@ -131,15 +131,15 @@ function manifestHead(pack: string, options: AddOptions): Members {
       project: source,
       commit: 'not stated',
       licence,
-      licence_note: 'as told to facematch packs add',
+      licence_note: 'as given to facematch packs add',
       get: 'Ask whoever added this pack for the files.',
     },
   };
 }
 
 /**
- * Members of the manifest for the models, in the order of their use. Those of the detector are not all known
- * yet.
+ * Copies the models, and returns their members of the manifest in the order of use. The detector's members are
+ * incomplete until bestDetector has chosen its family.
  */
 function copyNets(
   made: string,
@@ -148,15 +148,15 @@ function copyNets(
   shared: CalibratedManifest,
 ): Record<string, Members> {
   const members = [...packNets(shared)].flatMap(([role, net]): [Role, Members][] => {
-    const brought = own[role];
-    if (brought !== undefined) {
+    const ownNet = own[role];
+    if (ownNet !== undefined) {
       const file = files[role];
-      const hash = copyOwn(made, brought.path, file);
+      const hash = copyOwn(made, ownNet.path, file);
       const hashes = { source_sha256: hash, sha256: hash };
-      const from = { file, from: basename(brought.path), ...hashes, licence };
-      return [[role, { ...brought.members, ...from }]];
+      const from = { file, from: basename(ownNet.path), ...hashes, licence };
+      return [[role, { ...ownNet.members, ...from }]];
     }
-    // The default pack's close detector finds faces that its own detector misses.
+    // The default pack's close detector finds the faces that the default detector misses.
     if (role === 'close_detector' && own.detector !== undefined) return [];
     copyShared(made, net.file);
     const rest: Members = { ...net, from: { pack: 'default' } };
@@ -167,8 +167,8 @@ function copyNets(
 }
 
 /**
- * Checks that are functions of the embedding hold if faces are embedded like in the default pack; cohort and
- * tables, only with all of its models.
+ * Copies the default pack's human check and occlusion score if the pack computes the same embeddings. Copies its
+ * cohort and calibration only if all face models are the same.
  */
 function copyScores(
   made: string,
@@ -198,7 +198,7 @@ function copyLiveness(made: string, { licence }: AddOptions, { liveness }: OwnNe
 const copyShared = (made: string, file: string) =>
   copyFileSync(join(packDirectory('default'), file), join(made, file));
 
-/** Returns the file's SHA-256. */
+/** Copies a file of the user, and returns its SHA-256. */
 function copyOwn(made: string, path: string, file: string): string {
   copyFileSync(path, join(made, file));
   return sha256(readFileSync(path));
@@ -214,10 +214,12 @@ function writeManifest(made: string, manifest: Members): void {
   writeFileSync(join(made, 'manifest.json'), `${jsonText(manifest)}\n`);
 }
 
-/** If one of six faces is found, the mean overlap exceeds this. */
-const leastOverlap = 0.05;
+/** The mean overlap exceeds this if the detector finds at least one of the six faces. */
+const minOverlap = 0.05;
 
-/** Minimum overlap of boxes of different detectors, by intersection over union. */
+/**
+ * The mean intersection over union of the boxes of two detectors exceeds this if both decode their outputs correctly.
+ */
 const clearOverlap = 0.4;
 
 /**
@@ -237,8 +239,8 @@ async function bestDetector(made: string, manifest: Members, candidates: readonl
   const names = candidates.map(({ members }) => members.family).join(', ');
   const judged =
     overlap > clearOverlap
-      ? `${candidate.members.family} puts boxes where the faces of the sample photos are`
-      : `none puts boxes where the faces of the sample photos are: ${candidate.members.family} is a guess`;
-  const line = `detector: of the families that its outputs fit, ${names}, ${judged} (overlap ${overlap.toFixed(2)})`;
+      ? `${candidate.members.family} finds the faces in the sample photos`
+      : `none finds the faces in the sample photos, so ${candidate.members.family} is a guess`;
+  const line = `detector: its output shapes match the families ${names}; ${judged} (overlap ${overlap.toFixed(2)})`;
   return { ...candidate, assumed: [...candidate.assumed, line] };
 }

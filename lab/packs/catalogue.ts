@@ -25,7 +25,7 @@ const sface: Download = {
   sha256: '0ba9fbfa01b5270c96627c4ef784da859931e02f04419c829e83484087c34e79',
 };
 
-/** The version of 2023 with open sides (pull request 310). */
+/** The 2023 model with a dynamic input size (pull request 310 of opencv_zoo). */
 const yunet: Download = {
   url: `${zoo}/face_detection_yunet/face_detection_yunet_2026may.onnx`,
   bytes: 229_738,
@@ -47,7 +47,7 @@ function insightfacePack(
 ): PublishedPack {
   return {
     description,
-    licence: 'non-commercial research, by InsightFace',
+    licence: 'non-commercial research only (InsightFace)',
     accept: 'non-commercial',
     project: 'InsightFace, release v0.7',
     nets: {
@@ -58,10 +58,10 @@ function insightfacePack(
   };
 }
 
-/** Hashes of the publishers' files; several public places state the same. */
+/** The hashes are those of the publishers' files, and were confirmed by several public sources. */
 export const catalogue: Readonly<Record<string, PublishedPack>> = {
   sface: {
-    description: 'SFace of OpenCV Zoo, 128 numbers; finds faces as the default pack does',
+    description: "SFace of OpenCV Zoo, 128 dimensions, with the default pack's detector",
     licence: 'Apache-2.0',
     project: 'OpenCV Zoo',
     nets: { embedder: sface },
@@ -75,8 +75,8 @@ export const catalogue: Readonly<Record<string, PublishedPack>> = {
     how: { detectorFamily: 'yunet', preprocessing: 'sface' },
   },
   auraface: {
-    description: 'AuraFace v1 of fal, a ResNet-100; finds faces as the default pack does',
-    licence: 'Apache-2.0, by its maker',
+    description: "AuraFace v1 of fal, a ResNet-100, with the default pack's detector",
+    licence: 'Apache-2.0, according to its publisher',
     project: 'AuraFace v1',
     nets: { embedder: auraface },
     how: { preprocessing: 'insightface' },
@@ -103,7 +103,7 @@ export const catalogue: Readonly<Record<string, PublishedPack>> = {
   ),
 };
 
-/** Files to download for a pack, each once. */
+/** Returns the files to download for a pack, without duplicates. */
 export function downloadsOf({ nets }: PublishedPack): Download[] {
   const all = Object.values(nets).map((net) => ('archive' in net ? net.archive : net));
   return [...new Set(all)];

@@ -1,8 +1,8 @@
 import { basename } from 'node:path';
 import {
   type FamilyName,
-  type Fed,
   families,
+  type InputScaling,
   type LivenessFamily,
   livenessFamilies,
   loadAddon,
@@ -11,10 +11,10 @@ import {
   preprocessings,
   type TensorFacts,
 } from 'facematch/for-lab';
+import { familyDefaults, knownFamilies } from './family-defaults.ts';
 import { kindOf } from './net-kind.ts';
-import { usual, usualFamilies } from './usual.ts';
 
-/** Describes the file of a model as members of a manifest, with the assumptions made. */
+/** Derives the manifest members of a model from its file, and lists the assumptions. */
 
 export interface Described {
   members: Record<string, unknown>;
@@ -22,27 +22,27 @@ export interface Described {
   assumed: string[];
 }
 
-/** Input scaling and minimum score of a detector family. */
+/** A detector decoded as one family, with the family's minimum detection score. */
 export type DescribedDetector = Described & { min_det_score: number };
 
 /**
- * Returns the ways to decode a detector's outputs, given their shapes, the most likely first: a model that
- * decodes its own boxes may have the shapes of one that does not. `known`: the family, if the user names it.
- * Throws an Error with a message for people.
+ * Returns the detector families that the output shapes match, the most likely first. Several can match, because a
+ * model that decodes its own boxes may have the same shapes as one that does not. `known` is the family that the
+ * user set. Throws an Error whose message is meant for the user.
  */
 export function describeDetector(file: string, known: string | undefined): DescribedDetector[] {
   const { net, input, sides, measured } = opened(file, 3);
-  const names = known === undefined ? usualFamilies : [known as FamilyName];
+  const names = known === undefined ? knownFamilies : [known as FamilyName];
   let rejectedNet: NetFacts | undefined;
   const candidates = names.flatMap((name): DescribedDetector[] => {
-    const family = usual[name]!;
+    const family = familyDefaults[name]!;
     const [height, width] = sides.map((side) => (side > 0 ? side : family.side)) as [number, number];
     let facts: NetFacts;
     try {
       facts = measured(height, width);
       rejectedNet ??= facts;
     } catch (error) {
-      // The sides that a family assumes may not be this model's.
+      // The model may not run with the input size of this family.
       if (sides.every((side) => side > 0)) throw error;
       return [];
     }
@@ -67,8 +67,8 @@ export function describeDetector(file: string, known: string | undefined): Descr
         min_det_score,
         assumed: [
           `detector: family ${name}${known === undefined ? ', by its outputs' : ''}`,
-          `detector: fed ${preprocessingText(preprocessing)}, ${source}`,
-          ...(open ? [`detector: ${width}×${height} at most; the file leaves its sides open`] : []),
+          `detector: input ${preprocessingText(preprocessing)}, ${source}`,
+          ...(open ? [`detector: maximum input size ${width}×${height}; the file allows any`] : []),
           `detector: min_det_score ${min_det_score}, second_look_score ${second_look_score}, nms_iou ${nms_iou}; not measured`,
         ],
       },
@@ -76,13 +76,13 @@ export function describeDetector(file: string, known: string | undefined): Descr
   });
   if (candidates.length > 0) return candidates;
   throw misfit(
-    `${file} is of none of the families ${names.join(', ')} by its outputs: ${shapesOf(rejectedNet ?? net)}`,
+    `The outputs of ${file} do not match ${known === undefined ? 'any of the families' : 'the family'} ${names.join(', ')}: ${shapesOf(rejectedNet ?? net)}`,
     rejectedNet ?? net,
   );
 }
 
 /**
- * Returns the members that name the outputs of a detector; undefined if the model belongs to another family.
+ * Returns the members that name the outputs of a detector; undefined if the outputs do not match the family.
  */
 function outputsOf(
   { outputs }: NetFacts,
@@ -107,32 +107,36 @@ function outputsOf(
   );
 }
 
-/** `output` and `preprocessing` are given if the user names them. Throws an Error with a message for people. */
+/**
+ * `output` and `preprocessing` are undefined unless the user set them. Throws an Error whose message is meant for
+ * the user.
+ */
 export function describeEmbedder(
   file: string,
   { output, preprocessing }: { output: string | undefined; preprocessing: Preprocessing | undefined },
 ): Described {
   const { input, sides, measured } = opened(file, 3);
-  // If the file leaves its sides open, ArcFace's are assumed.
+  // For a file that allows any input size, ArcFace's 112×112 is assumed.
   const [height, width] = sides.map((side) => (side > 0 ? side : 112)) as [number, number];
   if (height !== width)
-    throw new Error(`${file} takes ${width}×${height}: an embedder's input must be square`);
+    throw new Error(`The input of ${file} is ${width}×${height}, but an embedder's input must be square`);
   const net = measured(height, width);
   const vectors = net.outputs.filter(
     ({ name, shape }) => (output === undefined ? isVector(shape) : name === output) && shape.length > 0,
   );
   const [vector] = vectors;
   const wanted = output === undefined ? 'one vector of 32 to 4,096 numbers' : `an output ${output}`;
-  const misses = `${file} should have ${wanted}, and has ${shapesOf(net)}`;
-  if (vector === undefined) throw misfit(misses, net);
-  // The numbers of landmarks or angles are a vector too. Users who name the output know that it is an embedding.
+  const mismatch = `${file} must have ${wanted}, but has ${shapesOf(net)}`;
+  if (vector === undefined) throw misfit(mismatch, net);
+  // Landmarks and angles are vectors too, so other kinds of models are rejected. --embedder-output confirms that
+  // the output is an embedding.
   const kind = kindOf(net);
   if (output === undefined && kind !== undefined && kind.kind !== 'embedder') {
     throw new Error(
-      `${file} has ${shapesOf(net)}. It seems to be ${kind.words}. If it is an embedder, name its output with --embedder-output.`,
+      `${file} has ${shapesOf(net)}. It seems to be ${kind.words}. If it is an embedder, select its output with --embedder-output.`,
     );
   }
-  if (vectors.length > 1) throw new Error(`${misses}. Choose one with --embedder-output.`);
+  if (vectors.length > 1) throw new Error(`${mismatch}. Select one with --embedder-output.`);
   const dimensions = sizeOf(vector.shape);
   const isSface = input.name === 'data' && vector.name === 'fc1' && dimensions === 128;
   const chosen = preprocessing ?? (isSface ? 'sface' : 'insightface');
@@ -148,34 +152,34 @@ export function describeEmbedder(
       dimensions,
     },
     assumed: [
-      `embedder: fed ${preprocessingText(how)}${preprocessing === undefined ? `, as ${chosen}'s are: a guess that --try PAIRS.tsv:DIR tries on pairs of your own` : ''}`,
-      "embedder: the face lies in the chip as ArcFace's five points say",
+      `embedder: input ${preprocessingText(how)}${preprocessing === undefined ? `, as for ${chosen}; this is a guess, which --try PAIRS.tsv:DIR tests on your own pairs` : ''}`,
+      "embedder: faces aligned to ArcFace's five points",
       ...(sides.every((side) => side > 0)
         ? []
-        : [`embedder: ${width}×${height}; the file leaves its sides open`]),
+        : [`embedder: input size ${width}×${height}; the file allows any`]),
     ],
   };
 }
 
-/** Throws an Error with a message for people. */
+/** Describes a 68-point landmark model. Throws an Error whose message is meant for the user. */
 export function describeLandmarks(file: string): Described {
   const { net, input, sides, measured } = opened(file, 1);
   const [height, width] = sides as [number, number];
   if (height !== width || width < 1)
-    throw misfit(`${file} should take one grey square, not ${shapesOfInputs(net)}`, net);
+    throw misfit(`${file} must have one square greyscale input, but has ${shapesOfInputs(net)}`, net);
   const measuredNet = measured(height, width);
   const output = measuredNet.outputs.find(({ shape }) => sizeOf(shape) === 2 * 68);
   if (output === undefined)
-    throw misfit(`${file} should output 68 points, but has ${shapesOf(measuredNet)}`, measuredNet);
+    throw misfit(`${file} must output 68 points, but has ${shapesOf(measuredNet)}`, measuredNet);
   return {
     members: { family: 'points68', input: input.name, output: output.name, size: width, channels: 'grey' },
-    assumed: ["landmarks: fed and cropped as the default pack's"],
+    assumed: ['landmarks: crop and input scaling as in the default pack'],
   };
 }
 
 /**
- * A model for presentation attack detection, whose crop is `scale` sides of the face. `known`: the family, if
- * the user names it. Throws an Error with a message for people.
+ * Describes a model for presentation attack detection, whose crop is `scale` times the size of the face. `known` is
+ * the family that the user set. Throws an Error whose message is meant for the user.
  */
 export function describeLiveness(
   file: string,
@@ -184,10 +188,10 @@ export function describeLiveness(
 ): Described & { family: LivenessFamily } {
   const { net, input, sides, measured } = opened(file, 3);
   const names = known === undefined ? (Object.keys(livenessFamilies) as LivenessFamily[]) : [known];
-  // If the file leaves its sides open, those of the family are assumed.
+  // For a file that allows any input size, the family's size is assumed.
   const { side } = livenessFamilies[names[0]!];
   const [height, width] = sides.map((given) => (given > 0 ? given : side)) as [number, number];
-  if (height !== width) throw new Error(`${file} should take one square, not ${shapesOfInputs(net)}`);
+  if (height !== width) throw new Error(`${file} must have one square input, but has ${shapesOfInputs(net)}`);
   const measuredNet = measured(height, width);
   const isOf = (name: LivenessFamily) => {
     const classes: readonly number[] = livenessFamilies[name].classes;
@@ -195,29 +199,29 @@ export function describeLiveness(
   };
   const family = names.find((name) => isOf(name).length === 1);
   if (family === undefined) {
-    throw misfit(`${file} should output two or three numbers, but has ${shapesOf(measuredNet)}`, measuredNet);
+    throw misfit(`${file} must output two or three numbers, but has ${shapesOf(measuredNet)}`, measuredNet);
   }
   const [output] = isOf(family);
-  const { fed, live } = livenessFamilies[family];
+  const { input: scaling, live } = livenessFamilies[family];
   return {
     family,
     members: { input: input.name, output: output!.name, size: width, scale },
     assumed: [
-      `liveness: ${basename(file)} fed ${fed}, a crop of ${scale} sides of the face; of its ${sizeOf(output!.shape)} numbers the ${live} says live, as in the family ${family}`,
+      `liveness: ${basename(file)}: input ${scaling}, crop ${scale} times the face size; the ${live} of its ${sizeOf(output!.shape)} outputs is the class "live", as in the family ${family}`,
     ],
   };
 }
 
 /**
- * Returns the declared inputs and outputs of a file with one input of this many channels, before or after
- * height and width.
+ * Reads the declared inputs and outputs of a model. Throws an Error unless it has one input with this number of
+ * channels, before or after height and width.
  */
 function opened(file: string, channels: number) {
   const net = loadAddon().describeNet(file);
   if ([...net.inputs, ...net.outputs].some(({ type }) => type === 'float16')) {
     throw new Error(
-      `${file} takes or gives half-precision floats (FP16). A net must have floats at its borders, and may have halves ` +
-        'inside: docs/packs.md, "Half precision", has the lines of Python that convert it.',
+      `${file} has half-precision (FP16) inputs or outputs. They must be 32-bit floats; only internal tensors may be FP16. ` +
+        'docs/packs.md, "Half precision", shows how to convert the file.',
     );
   }
   const [input, ...more] = net.inputs;
@@ -234,24 +238,24 @@ function opened(file: string, channels: number) {
     (batch === 1 || batch === -1);
   if (!fits) {
     throw misfit(
-      `${file} should have one input of floats, 1×${channels}×height×width, and has ${shapesOfInputs(net) || 'none'}`,
+      `${file} must have one float input of shape 1×${channels}×height×width, but has ${shapesOfInputs(net) || 'none'}`,
       net,
     );
   }
-  /** Returns the inputs and outputs of a run with these sides. */
+  /** Runs the model with an input of this size, and returns its inputs and outputs. */
   const measured = (height: number, width: number) => {
     const shape = isLast ? [1, height, width, channels] : [1, channels, height, width];
     try {
       return loadAddon().describeNet(file, shape);
     } catch (cause) {
-      const message = `${file} does not run with an input of ${shape.join('×')}, and has ${shapesOf(net)}`;
+      const message = `${file} does not run with an input of shape ${shape.join('×')}; its outputs are ${shapesOf(net)}`;
       throw misfit(message, net, { cause });
     }
   };
   return { net, input, sides: rest, measured };
 }
 
-/** An Error that also says what the net seems to be. */
+/** Returns an Error whose message includes the probable kind of the model. */
 function misfit(message: string, net: NetFacts, options?: ErrorOptions): Error {
   const kind = kindOf(net);
   return new Error(kind === undefined ? message : `${message}. It seems to be ${kind.words}.`, options);
@@ -262,15 +266,15 @@ const sizeOf = (shape: readonly number[]) => shape.reduce((product, side) => pro
 const isVector = (shape: readonly number[]) => sizeOf(shape) >= 32 && sizeOf(shape) <= 4096;
 
 const shapeOf = ({ name, shape, type }: TensorFacts) =>
-  `"${name}" ${shape.map((side) => (side < 0 ? '?' : side)).join('×')}${type === 'other' ? ' (no floats)' : ''}`;
+  `"${name}" ${shape.map((side) => (side < 0 ? '?' : side)).join('×')}${type === 'other' ? ' (not float)' : ''}`;
 
 const shapesOfInputs = ({ inputs }: NetFacts) => inputs.map(shapeOf).join(', ');
 
 const shapesOf = ({ outputs }: NetFacts) => outputs.map(shapeOf).join(', ');
 
-/** These are enough digits for any byte. */
+/** Rounds to 12 digits: the error for a byte is far below the precision of a 32-bit float. */
 const rounded = (scale: number) => Number(scale.toPrecision(12));
 
-function preprocessingText({ channels, mean, scale }: Fed): string {
+function preprocessingText({ channels, mean, scale }: InputScaling): string {
   return `${channels.toUpperCase()}, (byte − ${mean}) × ${rounded(scale)}`;
 }

@@ -1,6 +1,6 @@
 import type { NetFacts, TensorFacts } from 'facematch/for-lab';
 
-/** Guesses by the shapes of its outputs what a net is that does not fit its role. */
+/** Guesses the kind of a model from its output shapes, to explain why it does not fit its role. */
 
 /** Maps the number of output values of published landmark nets to their number of landmarks. */
 const landmarks: Readonly<Record<number, number>> = {
@@ -16,17 +16,17 @@ const landmarks: Readonly<Record<number, number>> = {
   3309: 1103,
 };
 
-/** The bins of 3 degrees in which Hopenet and its kin have each of the three angles. */
+/** Number of 3-degree bins per angle in the outputs of Hopenet and similar models. */
 const angleBins = 66;
 
-/** The sides of an output without the batch and sides of 1; NaN for one that is open. */
+/** Returns the shape of an output without the batch and without sides of 1; NaN for a dynamic side. */
 function sidesOf({ shape }: TensorFacts): number[] {
   const [batch, ...rest] = shape;
   const sides = shape.length > 1 && (batch === 1 || batch === -1) ? rest : shape;
   return sides.map((side) => (side < 0 ? Number.NaN : side)).filter((side) => side !== 1);
 }
 
-/** A rotation matrix, or the bins of three angles. */
+/** Recognizes a rotation matrix, or the bins of three angles. */
 const isPose = (shapes: readonly (readonly number[])[]) =>
   shapes.length === 1
     ? ['3,3', `${angleBins},3`, `3,${angleBins}`].includes(shapes[0]!.join())

@@ -9,9 +9,9 @@ import {
   describeLiveness,
 } from './describe.ts';
 
-/** Models that a user provides: the command line's description of them, and the manifest's. */
+/** Converts the model files of `packs add` to members of the manifest. */
 
-/** A model for presentation attack detection, and the sides of its crop relative to the sides of the face. */
+/** A model for presentation attack detection. `scale` is the size of its crop relative to the face. */
 export interface LivenessFile {
   file: string;
   scale: number;
@@ -30,7 +30,7 @@ export interface AddOptions {
   source: string;
 }
 
-/** A net of the user's: its file, and the members that describe it. */
+/** A model of the user: its file, and its members of the manifest. */
 interface OwnNet {
   path: string;
   members: Record<string, unknown>;
@@ -38,33 +38,30 @@ interface OwnNet {
 
 export interface OwnNets {
   nets: Partial<Record<Role, OwnNet>>;
-  /**
-   * The possible ways to decode the detector, most likely first: shapes of outputs fit several families.
-   * Empty without a detector.
-   */
+  /** Families that the detector's output shapes match, the most likely first. Empty without a detector. */
   detectors: DescribedDetector[];
   liveness: { family: LivenessFamily; nets: OwnNet[] } | undefined;
   /** One line for each assumption that the files do not confirm. */
   assumed: string[];
 }
 
-/** Inspects the files. Throws an Error with a message for people. */
+/** Inspects the files. Throws an Error whose message is meant for the user. */
 export function describeOwn(options: AddOptions, shared: CalibratedManifest): OwnNets {
   const { detector, landmarks, embedder, detectorFamily, embedderOutput, preprocessing } = options;
   const nets: OwnNets['nets'] = {};
   const assumed: string[] = [];
-  const take = (role: Role, path: string, { members, assumed: lines }: Described) => {
+  const addNet = (role: Role, path: string, { members, assumed: lines }: Described) => {
     nets[role] = { path, members };
     assumed.push(...lines);
   };
   const detectors = detector === undefined ? [] : describeDetector(detector, detectorFamily);
-  // Its members are known when it has been tried.
+  // addPack adds the members after it has chosen the family.
   if (detector !== undefined) nets.detector = { path: detector, members: {} };
-  if (landmarks !== undefined) take('landmarks', landmarks, landmarksLike(shared, landmarks));
+  if (landmarks !== undefined) addNet('landmarks', landmarks, landmarksLike(shared, landmarks));
   if (embedder !== undefined) {
     const described = describeEmbedder(embedder, { output: embedderOutput, preprocessing });
     const template = templateFor(shared, described.members.size as number);
-    take('embedder', embedder, { ...described, members: { template, ...described.members } });
+    addNet('embedder', embedder, { ...described, members: { template, ...described.members } });
   }
   const { liveness, lines } = describeLivenessNets(options);
   assumed.push(...lines, ...sharedLines(options));
@@ -78,13 +75,13 @@ function landmarksLike({ landmarks: shared }: CalibratedManifest, file: string):
   return { members: { ...same, ...members }, assumed };
 }
 
-/** All must belong to one family, because a pack's score is their mean. */
+/** Throws unless all models belong to one family, because a pack's live score is their mean. */
 function describeLivenessNets({ liveness = [], livenessFamily: known }: AddOptions) {
   const all = liveness.map(({ file, scale }) => ({ path: file, ...describeLiveness(file, scale, known) }));
   const [family, ...others] = new Set(all.map((one) => one.family));
   if (others.length > 0) {
     const names = all.map((one) => `${basename(one.path)} ${one.family}`).join(', ');
-    throw new Error(`The nets given with --liveness must be of one family, and are ${names}`);
+    throw new Error(`The --liveness models must belong to one family, but belong to two or more: ${names}`);
   }
   const nets = all.map(({ path, members }) => ({ path, members }));
   return { liveness: family && { family, nets }, lines: all.flatMap(({ assumed }) => assumed) };
@@ -97,13 +94,15 @@ function sharedLines(options: AddOptions): string[] {
   return [
     ...(others.length > 0 ? [`${others.join(', ')}: the default pack's`] : []),
     ...(others.includes('landmarks') && others.includes('embedder')
-      ? ["human check, occlusion: the default pack's, because faces are embedded as there"]
+      ? ["human check, occlusion: the default pack's, because the embeddings are the same"]
       : []),
-    ...(others.length === 3 ? ["cohort, calibration: the default pack's, with all of its nets"] : []),
+    ...(others.length === 3
+      ? ["cohort, calibration: the default pack's, because all face models are the same"]
+      : []),
   ];
 }
 
-/** Returns ArcFace's points in an aligned face of this side. */
+/** Returns ArcFace's five points, scaled to an aligned face with this side. */
 function templateFor({ embedder: { template, size } }: CalibratedManifest, side: number): number[][] {
   return template.map((point) => point.map((value) => Number(((value * side) / size).toFixed(4))));
 }

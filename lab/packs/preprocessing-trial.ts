@@ -1,7 +1,15 @@
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { columns, dot, type Fed, loadPack, netsAlone, readConfig, readManifest } from 'facematch/for-lab';
+import {
+  columns,
+  dot,
+  type InputScaling,
+  loadPack,
+  netsAlone,
+  readConfig,
+  readManifest,
+} from 'facematch/for-lab';
 import { embedImages } from '../embed-images.ts';
 import { fnmrAtFmr, PersonRate, z95 } from '../metrics.ts';
 import { countText, intervalText, percentText, rateText } from '../number-text.ts';
@@ -9,8 +17,8 @@ import { imagesOf, type LabelledPair, peopleOfPairs } from '../pairs.ts';
 import { byPerson, type PersonImage } from '../people.ts';
 
 /**
- * Tries every common input scaling of an embedder on labelled pairs, because a wrong one also gives plausible
- * scores.
+ * Compares the common input scalings of an embedder on labelled pairs, because scores with a wrong scaling also look
+ * plausible.
  */
 
 export type PreprocessingTrial = ReturnType<typeof judge>;
@@ -20,61 +28,64 @@ const ranges = [
   { mean: 0, scale: 1 },
   { mean: 0, scale: 1 / 255 },
 ] as const;
-const variants: Fed[] = (['rgb', 'bgr'] as const).flatMap((channels) =>
+const variants: InputScaling[] = (['rgb', 'bgr'] as const).flatMap((channels) =>
   ranges.map((range) => ({ channels, ...range })),
 );
 
-/** Minimum number of mated pairs, and of non-mated pairs; fewer are inconclusive. */
-const leastPairs = 20;
-/** Maximum number of people: enough to separate the input scalings, within a few minutes. */
-const mostPeople = 300;
-const nonMatedEach = 10;
+/** Minimum number of mated pairs, and of non-mated pairs, for a conclusive comparison. */
+const minPairs = 20;
+/** Maximum number of people, so that the comparison takes only a few minutes. */
+const maxPeople = 300;
+/** Maximum number of non-mated pairs for each person. */
+const nonMatedPairsPerPerson = 10;
 
 /**
- * Returns mated and non-mated pairs of the people of a set who have at least two images; undefined if there are
- * too few people.
+ * Returns mated and non-mated pairs of the people with at least two images; undefined if there are too few such
+ * people.
  */
 export function pairsOfPeople(images: readonly PersonImage[]): LabelledPair[] | undefined {
-  const twice = byPerson(images)
+  const eligible = byPerson(images)
     .filter(({ length }) => length > 1)
-    .slice(0, mostPeople);
-  if (twice.length < leastPairs) return undefined;
+    .slice(0, maxPeople);
+  if (eligible.length < minPairs) return undefined;
   const pairOf = (first: PersonImage, second: PersonImage, same: boolean) => {
     return { image1: first.file, image2: second.file, same, fold: undefined };
   };
-  return twice.flatMap(([first, second], place) => [
+  return eligible.flatMap(([first, second], place) => [
     pairOf(first!, second!, true),
-    ...twice.slice(place + 1, place + 1 + nonMatedEach).map(([other]) => pairOf(first!, other!, false)),
+    ...eligible
+      .slice(place + 1, place + 1 + nonMatedPairsPerPerson)
+      .map(([other]) => pairOf(first!, other!, false)),
   ]);
 }
 
 export function preprocessingLines({ fmr, pairs, tried, is_better }: PreprocessingTrial): string[] {
-  const describeFed = ({ channels, mean, scale }: Fed) =>
+  const scalingText = ({ channels, mean, scale }: InputScaling) =>
     `${channels.toUpperCase()}, (byte − ${mean}) × ${Number(scale.toPrecision(6))}`;
   const [best] = tried;
   const current = tried.find((one) => one.current)!;
   return [
-    `Ways to feed the embedder, tried on ${countText(pairs.mated)} mated and ${countText(pairs.non_mated)} non-mated pairs:`,
+    `Input scalings of the embedder, compared on ${countText(pairs.mated)} mated and ${countText(pairs.non_mated)} non-mated pairs:`,
     ...columns(
-      ['fed', `FNMR at an FMR of ${rateText(fmr)}`, '95 % interval by person, %', 'apart', ''],
+      ['input', `FNMR at an FMR of ${rateText(fmr)}`, '95 % interval by person, %', 'separation', ''],
       tried.map((one) => [
-        ...[describeFed(one), percentText(one.fnmr), intervalText(one.fnmr_interval), one.apart.toFixed(2)],
-        one.current ? 'as the manifest says' : '',
+        ...[scalingText(one), percentText(one.fnmr), intervalText(one.fnmr_interval), one.apart.toFixed(2)],
+        one.current ? 'in the manifest' : '',
       ]),
     ),
-    'Apart: how far mated pairs lie from non-mated ones, in standard deviations of these.',
+    'Separation: mean score of mated pairs minus that of non-mated pairs, in standard deviations of the latter.',
     is_better
-      ? `Fed ${describeFed(best!)} they lie further apart, ${best!.apart.toFixed(2)} in place of ${current.apart.toFixed(2)}: correct channels, mean and scale of the embedder in manifest.json.`
-      : 'No way is better than that of the manifest by more than chance.',
+      ? `${scalingText(best!)} separates the pairs better, ${best!.apart.toFixed(2)} instead of ${current.apart.toFixed(2)}: correct channels, mean and scale of the embedder in manifest.json.`
+      : 'No input scaling is significantly better than the one in the manifest.',
   ];
 }
 
-/** Rejects with an Error with a message for people if there are too few pairs with faces. */
+/** Rejects with an Error whose message is meant for the user if there are too few pairs with faces. */
 export async function tryPreprocessings(directory: string, pairs: readonly LabelledPair[], folder: string) {
   const manifest = readManifest(directory);
   const { embedder, min_det_score: minDetScore } = manifest;
   const { workers } = readConfig();
-  const isCurrent = ({ channels, mean, scale }: Fed) =>
+  const isCurrent = ({ channels, mean, scale }: InputScaling) =>
     channels === embedder.channels && mean === embedder.mean && Math.abs(scale / embedder.scale - 1) < 0.01;
   const own = { channels: embedder.channels, mean: embedder.mean, scale: embedder.scale };
   const all = variants.some(isCurrent) ? variants : [own, ...variants];
@@ -97,13 +108,13 @@ export async function tryPreprocessings(directory: string, pairs: readonly Label
   }
 }
 
-type Found = { variant: Fed; images: Awaited<ReturnType<typeof embedImages>> };
+type Found = { variant: InputScaling; images: Awaited<ReturnType<typeof embedImages>> };
 
-/** In `tried`, the input scaling that separates the pairs best comes first. */
+/** Sorts `tried` by separation of the pairs, the best input scaling first. */
 function judge(
   found: readonly Found[],
   pairs: readonly LabelledPair[],
-  isCurrent: (variant: Fed) => boolean,
+  isCurrent: (variant: InputScaling) => boolean,
 ) {
   const people = peopleOfPairs(pairs);
   const scoredBy = ({ images }: Found) =>
@@ -114,9 +125,9 @@ function judge(
   const first = scoredBy(found[0]!);
   const mated = first.filter((pair) => pair.same).length;
   const non_mated = first.length - mated;
-  if (Math.min(mated, non_mated) < leastPairs) {
+  if (Math.min(mated, non_mated) < minPairs) {
     throw new Error(
-      `Preprocessings cannot be compared: that takes ${leastPairs} mated and ${leastPairs} non-mated pairs with faces, and there are ${mated} and ${non_mated}.`,
+      `Cannot compare input scalings: at least ${minPairs} mated and ${minPairs} non-mated pairs with faces are needed, but there are ${mated} and ${non_mated}.`,
     );
   }
   // The lowest FMR that these non-mated pairs can measure.
@@ -130,8 +141,6 @@ function judge(
       const { rate: fnmr, interval: fnmr_interval } = nonMatches;
       const nonMated = momentsOf(scored.filter((pair) => !pair.same).map(({ score }) => score));
       const heights = scored.flatMap((pair) => (pair.same ? (pair.score - nonMated.mean) / nonMated.sd : []));
-      // The mean distance of mated scores above the mean of non-mated scores, in standard deviations of the
-      // non-mated ones.
       const apart = momentsOf(heights).mean;
       return {
         heights,
@@ -157,16 +166,16 @@ function momentsOf(values: readonly number[]): { mean: number; sd: number } {
 const sum = (values: readonly number[]) => values.reduce((all, value) => all + value, 0);
 
 /**
- * Compares two input scalings on the same mated pairs, by the distance of each from the non-mated pairs
- * (Student's paired t-test). A gain of less than 1 % is ignored, because rounding causes it: a mean of 127
- * instead of 127.5. A wrong channel order costs 7 to 8 % of the distance with the default embedder.
+ * Compares the separation of the same mated pairs under two input scalings (Student's paired t-test). Ignores a gain
+ * of less than 1 %, which a mean of 127 instead of 127.5 causes. With the default embedder, a wrong channel order
+ * costs 7 to 8 % of the separation.
  */
 function isBetter(best: readonly number[], current: readonly number[]): boolean {
   const { mean, sd } = momentsOf(best.map((height, pair) => height - current[pair]!));
   return mean > Math.max((z95 * sd) / Math.sqrt(best.length), 0.01 * momentsOf(current).mean);
 }
 
-/** Narrows `mean` to the types of the manifest: one number, or three. */
-function asMember({ channels, mean, scale }: Fed) {
+/** Narrows `mean` to the manifest's type: one number, or three. */
+function asMember({ channels, mean, scale }: InputScaling) {
   return { channels, scale, mean: typeof mean === 'number' ? mean : (mean as [number, number, number]) };
 }

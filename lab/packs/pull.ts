@@ -6,19 +6,19 @@ import { cacheFolder, download, hashOf, pathFor, pathOf } from '../download.ts';
 import { type Added, addPack, freeDirectory } from './add.ts';
 import { downloadsOf, type PublishedNet, type PublishedPack } from './catalogue.ts';
 
-/** Installs a published pack: downloads its files, verifies them, and makes a pack of them. */
+/** Installs a published pack: downloads its files, verifies them, and creates a pack. */
 
 /**
  * Downloads missing files into `folder`, resumes interrupted downloads, and verifies every file before it is
- * used. `target`: the pack's name here, or a path to it. Rejects with an Error with a message for people;
- * received data is kept for the next attempt.
+ * used. `target` is the name of the new pack, or its path. Rejects with an Error whose message is meant for the
+ * user, and keeps the received data for the next attempt.
  */
 export async function pullPack(
   pack: PublishedPack,
   target: string,
   folder: string = cacheFolder(),
 ): Promise<Added> {
-  // An existing name is reported before a download of minutes.
+  // Report an existing pack before a download that takes minutes.
   freeDirectory(target);
   for (const file of downloadsOf(pack)) await download(file, folder);
   const { detector, embedder } = pack.nets;
@@ -31,7 +31,7 @@ export async function pullPack(
   });
 }
 
-/** Returns the file of a downloaded model, extracted from its archive if needed, whatever folder it is in. */
+/** Returns the path of a downloaded model. Extracts it from its archive if necessary, from any folder in it. */
 async function netFile(net: PublishedNet, folder: string): Promise<string> {
   if (!('archive' in net)) return pathOf(folder, net);
   const path = pathFor(folder, net.sha256, net.member);
@@ -41,7 +41,9 @@ async function netFile(net: PublishedNet, folder: string): Promise<string> {
   const hash = bytes && sha256(bytes);
   if (bytes === undefined || hash !== net.sha256) {
     throw new Error(
-      `${net.member} in ${net.archive.url} has the SHA-256 ${hash ?? 'none'}, not ${net.sha256}.`,
+      bytes === undefined
+        ? `${net.archive.url} does not contain ${net.member}.`
+        : `${net.member} in ${net.archive.url} has the SHA-256 ${hash}, not ${net.sha256}.`,
     );
   }
   mkdirSync(dirname(path), { recursive: true });

@@ -2,21 +2,21 @@ import { type PlotOptions, plot, type ScaleOptions } from '@observablehq/plot';
 import { DOMImplementation, XMLSerializer } from '@xmldom/xmldom';
 import { Html, html } from 'facematch/for-lab';
 
-/** Shared parts of the report's charts: style, axes, and their place on the page. */
+/** Shared parts of the report's charts: style, axes and HTML. */
 
-/** Attributes with positions; a tenth of a unit is less than a pixel. */
+/** Attributes with coordinates, which are rounded to 0.1 units, less than a pixel. */
 const positions = /(?<= (?:d|transform|[xy][12]?|c[xy]|width|height)=")[^"]*/g;
 
 /**
- * Draws a plot as SVG without a browser; the same options give the same text on any machine. `ariaLabel` and `ariaDescription`
- * are what screen readers say. `style` is the CSS of an image that is a file and has no page around it.
+ * Draws a plot as SVG without a browser; the same options give the same text on any machine. `ariaLabel` and
+ * `ariaDescription` are what screen readers say. `style` is the CSS of an image that is a file and has no page around
+ * it.
  */
 export function drawSvg(options: PlotOptions, style = ''): string {
   const document = new DOMImplementation().createDocument('http://www.w3.org/2000/svg', 'svg');
   const svg = plot({ className: 'plot', ...options, document: document as never });
   svg.setAttribute('role', 'img');
-  // The library names its groups, which have no role of their own (WAI-ARIA 1.2, 5.2.8.6), so the whole is
-  // one image.
+  // The library labels groups, but elements without a role must not be named (WAI-ARIA 1.2, 5.2.8.6).
   for (const group of svg.getElementsByTagName('g')) group.removeAttribute('aria-label');
   // Replaces the library's own style.
   if (style === '') svg.removeChild(svg.firstChild!);
@@ -34,8 +34,8 @@ export interface Chart extends PlotOptions {
 }
 
 /**
- * Colours after Okabe and Ito 2008, distinguishable with any colour vision, each with a contrast of at least 3 to 1 on the light
- * and the dark page. Further series start again with the first.
+ * Colours after Okabe and Ito 2008, distinguishable with any colour vision, each with a contrast of at least 3 to 1
+ * on the light and the dark page. Further series start again with the first.
  */
 const styles = [
   { stroke: '#0072b2', strokeDasharray: 'none' },
@@ -47,7 +47,7 @@ const styles = [
 ];
 export const styleOf = (series: number) => styles[series % styles.length]!;
 
-/** The size is small, so that text is readable when the chart is as wide as a phone. */
+/** Small enough that the text is readable on the width of a phone. */
 export const size = { width: 430, height: 280, marginLeft: 60, marginRight: 12, marginBottom: 44 };
 
 export function chartView({ title, description, legend, ...options }: Chart): Html {
@@ -66,7 +66,7 @@ ${keys.length > 0 ? html`<ul class="legend">${keys}</ul>` : undefined}
 
 const axis = { clamp: true, grid: true, labelAnchor: 'center', labelArrow: 'none' } as const;
 
-/** A scale with a tick at each power of ten. */
+/** Returns a scale with a tick at each power of ten. */
 export function logScale(label: string, first: number, last: number, tickFormat: (value: number) => string) {
   const powers = Array.from({ length: last - first + 1 }, (_, i) => 10 ** (first + i));
   const ticks = powers.map((power) => Number(power.toPrecision(1)));
@@ -74,7 +74,9 @@ export function logScale(label: string, first: number, last: number, tickFormat:
   return { ...scale, ticks, tickFormat, label };
 }
 
-/** The scale goes from the power of ten of one in `pairs` pairs (10⁻² at most) to 1. A rate of 0 is at its start. */
+/**
+ * Returns a scale for rates, from the power of ten at or below 1 / `pairs` to 1. It clamps a rate of 0 to its start.
+ */
 export function rateScale(label: string, pairs: number): ScaleOptions {
   const decades = Math.max(2, Math.ceil(Math.log10(Math.max(1, pairs))));
   return logScale(label, -decades, 0, (rate) => {
@@ -83,10 +85,10 @@ export function rateScale(label: string, pairs: number): ScaleOptions {
   });
 }
 
-/** The scale goes from at most `min` to at least `max`, with round ticks. */
+/** Returns a scale with round ticks that includes `min` and `max`. */
 export function linearScale(label: string, min: number, max: number): ScaleOptions {
   return { ...axis, domain: [min, max > min ? max : min + 1], nice: true, ticks: 8, label };
 }
 
-/** Distance of a label to the left of the top of its line. */
+/** Places a label at the top of a vertical line, on its left. */
 export const labelled = { dx: -3, frameAnchor: 'top', lineAnchor: 'bottom', textAnchor: 'end' } as const;

@@ -3,7 +3,7 @@ import type { Html } from 'facematch/for-lab';
 import type { GroupFigures, Rate } from '../differential.ts';
 import { type Chart, chartView, labelled, linearScale, logScale, size, styleOf } from './chart.ts';
 
-/** One value per series; NaN has no dot. */
+/** A value with its interval. NaN is not drawn. */
 interface GroupValue {
   value: number;
   low: number;
@@ -22,7 +22,7 @@ function groupChart({ groups, valuesOf, x, marker, ...chart }: GroupChart): Html
   const series = Math.max(1, chart.legend.length);
   const rowHeight = 23 + 9 * series;
   const marginTop = marker === undefined ? 4 : 20;
-  // Rows go by number, because two groups may have one name.
+  // Rows are keyed by index, because two groups may have the same name.
   const fy = (_: unknown, row: number) => row;
   const columns = Array.from({ length: series }, (_, column) => {
     const { stroke, strokeDasharray } = styleOf(column);
@@ -56,11 +56,11 @@ function groupChart({ groups, valuesOf, x, marker, ...chart }: GroupChart): Html
 
 const below = 'The table below has the figures.';
 
-/** Ratio of each group's false match rate to the stated rate. */
+/** Draws the ratio of each group's false match rate to the stated rate. */
 export function falseMatchChart(groups: readonly GroupFigures[]): Html {
   return groupChart({
     title: 'Within-group false match rate',
-    description: `Measured over stated rate, logarithmic. ${below}`,
+    description: `Measured rate divided by stated rate, on a logarithmic axis. ${below}`,
     legend: percentsOf(groups),
     groups,
     valuesOf: ({ by_percent }) =>
@@ -70,7 +70,7 @@ export function falseMatchChart(groups: readonly GroupFigures[]): Html {
     x: (values) => {
       const bounds = values.flatMap(({ value, high }) => [value, high]);
       const logs = bounds.filter((bound) => bound > 0 && Number.isFinite(bound)).map(Math.log10);
-      // The axis has whole decades around 1. Values below a hundredth need not be distinguished.
+      // The axis covers whole decades around 1, and starts at 0.01 or above.
       const first = Math.max(-2, Math.floor(Math.min(-1, ...logs)));
       const last = Math.ceil(Math.max(1, ...logs));
       return logScale('times the stated rate', first, last, (value) => value.toLocaleString('en-US'));

@@ -21,15 +21,14 @@ import { detChart, histogramChart, rocChart, thresholdChart } from './score-char
 export const generator = '<meta name="generator" content="facematch eval">';
 
 /**
- * The page contains file names from others, so it allows no script and loads nothing from other origins (CSP
- * level 3).
+ * Content Security Policy of the page. File names are untrusted input, so it blocks scripts and other origins.
  */
 const policy =
   "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' file: data:; base-uri 'none'; form-action 'none'";
 
 /**
- * Returns the whole page, which loads only the images in its folder. `galleries`: one for each set, then for
- * each of people, in order.
+ * Returns the page, which loads only the images in its folder. `galleries` has one entry per set of pairs, and then
+ * one per set of people.
  */
 function reportPage(results: Results, galleries: readonly Gallery[], date: Date): string {
   const style = readFileSync(new URL('report.css', import.meta.url), 'utf8');
@@ -55,9 +54,9 @@ ${new Html(generator)}
 <link rel="icon" href="data:,">
 <style>${new Html(style)}</style>
 <header>
-<h1>How well faces are matched</h1>
+<h1>Face match accuracy</h1>
 <p>Pack ${pack.name} ${pack.version}, mode ${mode}, <time datetime="${date.toISOString()}">${date.toISOString().slice(0, 10)}</time>. Cohort: ${cohortText[cohort]}.</p>
-<p class="private">This folder holds copies of photos: protect it as you protect them. The figures as JSON: <a href="figures.json">figures.json</a></p>
+<p class="private">This folder contains copies of the photos: protect it like the originals. Figures as JSON: <a href="figures.json">figures.json</a></p>
 ${all.length > 1 ? contents : undefined}
 </header>
 <main>
@@ -73,7 +72,7 @@ function allSets({ evaluations, shared_thresholds }: Results): Html {
   const curves = sets.map(({ set, by, pairs }) => ({ name: set, figures: by.normalised, pairs }));
   return html`<section id="all" aria-labelledby="all-name">
 <h2 id="all-name">All sets</h2>
-<p>Where the falling lines of two sets differ, one threshold has a higher false match rate on one set than on the other.</p>
+<p>Where the falling lines of two sets differ, the same threshold gives them different false match rates.</p>
 <div class="charts">
 ${thresholdChart('normalised', sets)}
 ${thresholdChart('cosine', sets)}
@@ -84,7 +83,7 @@ ${sharedTables(shared_thresholds, sets).map(tableView)}
 `;
 }
 
-/** One set: figures, curves, thresholds and the worst pairs. `id` is unique in the page. */
+/** Shows one set of pairs: figures, curves, thresholds and the worst pairs. `id` is unique on the page. */
 function setView(figures: Figures, id: string, gallery: Gallery): Html {
   const { set, by, pairs, worst } = figures;
   const [accuracy, ...thresholds] = setTables(figures);
@@ -93,7 +92,7 @@ function setView(figures: Figures, id: string, gallery: Gallery): Html {
 <h2 id="${id}-name"><bdi>${set}</bdi></h2>
 <p><strong>${verdictText(figures, false)}</strong></p>
 ${alikeView(figures)}<p>${countText(pairs.mated)} mated pairs (same person), ${countText(pairs.non_mated)} non-mated pairs (different people), ${countText(figures.images)} images;
-${countText(figures.without_face.length)} without a face (failure-to-acquire rate ${percentText(figures.failure_to_acquire.rate)} ${intervalText(figures.failure_to_acquire.interval)}), ${countText(Object.keys(figures.failures).length)} that could not be read. The false match rate (FMR) and the false non-match rate (FNMR) are of comparisons made, as ISO/IEC 19795-1 defines them. ${countText(figures.not_acquired.mated)} mated and ${countText(figures.not_acquired.non_mated)} non-mated pairs lack a face: the false accept rate (FAR) and the false reject rate (FRR) count them as rejected. ${countText(figures.not_compared)} pairs of images that could not be read are in no rate.</p>
+${countText(figures.without_face.length)} without a face (failure-to-acquire rate ${percentText(figures.failure_to_acquire.rate)} ${intervalText(figures.failure_to_acquire.interval)}), ${countText(Object.keys(figures.failures).length)} that could not be read. The false match rate (FMR) and the false non-match rate (FNMR) include only completed comparisons (ISO/IEC 19795-1). ${countText(figures.not_acquired.mated)} mated and ${countText(figures.not_acquired.non_mated)} non-mated pairs have an image without a face: the false accept rate (FAR) and the false reject rate (FRR) count them as rejected. All rates exclude ${countText(figures.not_compared)} pairs with an image that could not be read.</p>
 ${tableView(accuracy!)}
 <div class="charts">
 ${detChart(curves)}
@@ -109,19 +108,19 @@ ${missingView(figures, gallery)}
 `;
 }
 
-/** One set of labelled people: rates by group, and the worst pairs. `id` is unique in the page. */
+/** Shows one set of labelled people: rates by group, and the worst pairs. `id` is unique on the page. */
 function peopleView(figures: PeopleFigures, id: string, gallery: Gallery): Html {
   const { set, everybody, groupings, same_person_above, worst } = figures;
   const nonMated = `Non-mated pairs${groupings.length === 0 ? '' : ' of one group'} with the highest scores`;
   return html`<section id="${id}" aria-labelledby="${id}-name">
 <h2 id="${id}-name">Differential performance: <bdi>${set}</bdi></h2>
-${alikeView(figures)}<p>${countText(everybody.people)} people, ${countText(everybody.images)} images. Rates are in the terms of ISO/IEC 19795-10, with confidence intervals of 95 % by person.
-Non-mated pairs of a group are of two different people of that group (within-group). Two people of different groups (cross-group) look less alike: they are only among the pairs of the whole set.
-Mated pairs (the same person) are counted where both images are of the group and have a face.</p>
+${alikeView(figures)}<p>${countText(everybody.people)} people, ${countText(everybody.images)} images. The rates follow ISO/IEC 19795-10; their 95 % intervals are clustered by person.
+Non-mated pairs of a group show two people of that group (within-group). Pairs of people of different groups (cross-group) are easier to tell apart, and count only in the rates of the whole set.
+Mated pairs (the same person) count if both images belong to the group and have a face.</p>
 ${
   same_person_above === undefined
     ? undefined
-    : html`<p>Images of two people with a cosine above ${same_person_above} were taken for one person's, and are in no rate.</p>`
+    : html`<p>All rates exclude non-mated pairs with a cosine above ${same_person_above}, which probably show one person.</p>`
 }
 ${(groupings.length === 0 ? [undefined] : groupings).map((one) => groupingView(figures, one))}
 ${pairsView(nonMated, worst.non_mated, gallery)}
@@ -133,7 +132,7 @@ ${missingView(figures, gallery)}
 
 function alikeView({ too_alike }: Pick<Figures, 'too_alike'>): Html | undefined {
   if (too_alike.length === 0) return undefined;
-  return html`<p>Left out, because different people are not so alike (copies, or one person under two names):</p>
+  return html`<p>Omitted non-mated pairs, because they are too similar (copies, or one person under two names):</p>
 <ul>${too_alike.map(({ image1, image2, cosine }) => html`<li><bdi>${image1}</bdi>, <bdi>${image2}</bdi>: ${scoreText(cosine)}</li>`)}</ul>
 `;
 }
@@ -151,7 +150,7 @@ ${differentialTables(figures, grouping).map(tableView)}
 `;
 }
 
-/** A table that scrolls on small screens, also by keyboard. */
+/** Returns a table that scrolls on small screens, and is focusable so that the keyboard can scroll it. */
 function tableView({ title: caption, head, rows }: TextTable): Html {
   return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
 <caption><span>${caption}</span></caption>
@@ -166,12 +165,12 @@ function tableView({ title: caption, head, rows }: TextTable): Html {
 }
 
 const extensions: Readonly<Record<ImageFormat, string>> = { jpeg: 'jpg', png: 'png', webp: 'webp' };
-/** Copies are named by a hash of their content, because an image's own name may be anything. */
+/** Copies are named by a hash of their content, because the original names may be unsafe in a path or URL. */
 const copyName = /^[0-9a-f]{16}\.(?:jpg|png|svg|webp)$/;
 
 /**
- * Creates a folder for index.html, figures.json and images/, which can be moved as a whole. Throws an Error
- * with a message for people if that fails or the folder contains other files.
+ * Creates a self-contained folder for index.html, figures.json and images/. Throws an Error whose message is meant
+ * for the user if that fails or the folder contains other files.
  */
 export function openReport(folder: string) {
   const page = join(folder, 'index.html');
@@ -179,18 +178,18 @@ export function openReport(folder: string) {
   try {
     mkdirSync(folder, { recursive: true });
   } catch (error) {
-    throw new Error(`The folder ${folder} cannot be made (${codeOf(error)})`);
+    throw new Error(`Cannot create the folder ${folder} (${codeOf(error)})`);
   }
   const isReport = existsSync(page) && readFileSync(page, 'utf8').includes(generator);
   if (readdirSync(folder).length > 0 && !isReport) {
-    throw new Error(`${folder} holds files that are not a report: choose an empty or new folder`);
+    throw new Error(`${folder} contains files that are not a report: choose an empty or new folder`);
   }
   const write = (results: Results, date: Date) => {
     mkdirSync(copies, { recursive: true });
     const galleries = [...results.evaluations, ...results.people].map((one) => galleryOf(one, copies));
     writeFileSync(page, reportPage(results, galleries, date));
     writeFileSync(join(folder, 'figures.json'), `${resultsJson(results)}\n`);
-    // Removes copies of an earlier report that this one does not show, because they are photos of people.
+    // Removes an earlier report's photos that the new report does not show, because they are personal data.
     const shown = new Set(galleries.flatMap((gallery) => [...gallery.values()].map(({ link }) => link)));
     for (const name of readdirSync(copies)) {
       if (copyName.test(name) && !shown.has(`images/${name}`)) rmSync(join(copies, name));
@@ -199,16 +198,15 @@ export function openReport(folder: string) {
   return { page, write };
 }
 
-/** Copies the images of a set that the page shows; a copy's name is a hash of its content. */
+/** Copies the images of a set that the page shows. */
 function galleryOf({ set, figures, images }: Evaluation | PeopleEvaluation, copies: string): Gallery {
   return new Map(
     imagesShown(figures).map((name) => {
       const { image, faces, chosen } = images.get(name)!;
-      // Shown images could be read.
+      // Only readable images are shown, so `image` is defined.
       const { format, orientation } = image!;
       const file = readFileSync(openable(join(set.folder, name)));
-      // Not every browser applies the EXIF orientation of PNG and WebP, so an SVG rotates such an image
-      // upright.
+      // Browsers apply the EXIF orientation of JPEG, but some ignore it in PNG and WebP. An SVG rotates these.
       const isUpright = format === 'jpeg' || orientation === 1;
       const bytes = isUpright ? file : drawFaces(file, { ...image!, faces: [] });
       const copy = `${sha256(Buffer.from(bytes)).slice(0, 16)}.${isUpright ? extensions[format] : 'svg'}`;

@@ -4,7 +4,7 @@ import type { Figures } from '../figures.ts';
 import { confidenceText, countText, scoreText } from '../number-text.ts';
 import type { WorstPair } from '../pairs.ts';
 
-/** An image of the set with the path of its copy, relative to the page. */
+/** An image of the set. `link` is the path of its copy, relative to the page. */
 type ShownImage = Pick<EmbeddedImage, 'faces' | 'chosen'> & {
   image: NonNullable<EmbeddedImage['image']>;
   link: string;
@@ -28,16 +28,16 @@ ${names.map((name) => html`<p><bdi>${name}</bdi><br>${faceText(gallery.get(name)
 `;
 }
 
-/** Side of the crop relative to the longer side of the face's box. */
-const context = 2.2;
+/** Side of the crop, relative to the longer side of the face's box. */
+const cropScale = 2.2;
 
 /**
- * Returns the square around a face, in pixels of the upright image, moved into the image as far as possible:
- * it may extend beyond the edges. Without a face, returns the square around the whole image.
+ * Returns a square crop around a face, in pixels of the upright image. Shifts it into the image if it fits, and
+ * otherwise centres it. Without a face, returns the square around the whole image.
  */
 function cropAround(box: Face['box'] | undefined, { width, height }: ShownImage['image']) {
   const whole = Math.max(width, height);
-  const side = box ? Math.min(context * Math.max(box.width, box.height), whole) : whole;
+  const side = box ? Math.min(cropScale * Math.max(box.width, box.height), whole) : whole;
   const inside = (middle: number, length: number) =>
     side >= length ? (length - side) / 2 : Math.max(0, Math.min(middle - side / 2, length - side));
   return {
@@ -50,7 +50,8 @@ function cropAround(box: Face['box'] | undefined, { width, height }: ShownImage[
 /** Returns the crop around the compared face, with boxes of all faces and a link to the whole image. */
 function imageView(name: string, { faces, chosen, image, link }: ShownImage): Html {
   const { x, y, side } = cropAround(faces[chosen]?.box, image);
-  // An <img> of the whole image inside a square that shows a part of it: it applies the EXIF orientation in every browser.
+  // An <img> of the whole image inside a square that shows a part of it: it applies the EXIF orientation in every
+  // browser.
   const share = (pixels: number) => `${((pixels / side) * 100).toFixed(2)}%`;
   const placement = `width:${share(image.width)};left:${share(-x)};top:${share(-y)}`;
   const viewBox = [x, y, side, side].map((value) => value.toFixed(1)).join(' ');
@@ -77,25 +78,25 @@ function faceText({ faces, chosen }: ShownImage): string {
   ].join(' · ');
 }
 
-/** Maximum number of images without a face that are shown; further ones are only named. */
-const mostShown = 24;
+/** Maximum number of images without a face that are shown. Only the names of further ones are listed. */
+const maxShown = 24;
 
 export function imagesShown({ worst, without_face }: Pick<Figures, 'worst' | 'without_face'>): string[] {
   const pairs = [...worst.non_mated, ...worst.mated].flatMap(({ image1, image2 }) => [image1, image2]);
-  return [...new Set([...pairs, ...without_face.slice(0, mostShown)])];
+  return [...new Set([...pairs, ...without_face.slice(0, maxShown)])];
 }
 
-/** Images without a face, uncropped, and those that could not be read. */
+/** Shows the images without a face, uncropped, and lists the images that could not be read. */
 export function missingView(
   { without_face, failures }: Pick<Figures, 'without_face' | 'failures'>,
   gallery: Gallery,
 ): Html {
-  const shown = without_face.slice(0, mostShown).map((name) => {
+  const shown = without_face.slice(0, maxShown).map((name) => {
     const image = imageView(name, gallery.get(name)!);
     return html`<li><figure>${image}<figcaption><bdi>${name}</bdi></figcaption></figure></li>
 `;
   });
-  const rest = without_face.slice(mostShown).map((name) => html`<li><bdi>${name}</bdi></li>`);
+  const rest = without_face.slice(maxShown).map((name) => html`<li><bdi>${name}</bdi></li>`);
   const unread = Object.entries(failures).map(
     ([name, reason]) => html`<li><bdi>${name}</bdi>: <code>${reason}</code></li>`,
   );

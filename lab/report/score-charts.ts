@@ -7,17 +7,17 @@ import { chartView, labelled, linearScale, rateScale, styleOf } from './chart.ts
 
 type Point = readonly [x: number, y: number];
 
-/** Draws a line in steps, because a rate is constant until the falling threshold reaches the next score. */
+/** Draws a step line, because a rate changes only where the threshold passes a score. */
 function steps(points: readonly Point[], series: number): Markish {
   return line(points, { ...styleOf(series), strokeWidth: 2, curve: 'step-after' });
 }
 
-/** Draws vertical lines, each with its label in a separate row, so that no line crosses a label. */
+/** Draws vertical lines. Each label has its own row, so that no line crosses a label. */
 function markersOf(markers: readonly { x: number; label: string }[]) {
-  const rising = markers.filter(({ x }) => Number.isFinite(x)).sort((a, b) => a.x - b.x);
+  const sorted = markers.filter(({ x }) => Number.isFinite(x)).sort((a, b) => a.x - b.x);
   return {
-    marginTop: 10 + 13 * rising.length,
-    marks: rising.flatMap(({ x, label }, row) => [
+    marginTop: 10 + 13 * sorted.length,
+    marks: sorted.flatMap(({ x, label }, row) => [
       ruleX([x], { strokeDasharray: '1 3', insetTop: -13 * (row + 1) }),
       text([label], { ...labelled, x, dy: -4 - 13 * row }),
     ]),
@@ -32,10 +32,11 @@ interface NamedCurve {
 
 interface TradeOff {
   title: string;
-  about: string;
-  nothing: string;
+  description: string;
+  /** Text to show if there is no line to draw. */
+  emptyText: string;
   y: (lines: readonly Point[][]) => ScaleOptions;
-  isSeen: (fmr: number, fnmr: number) => boolean;
+  isDrawable: (fmr: number, fnmr: number) => boolean;
   /** Returns the y value of a false non-match rate. */
   value: (fnmr: number) => number;
 }
@@ -43,10 +44,12 @@ interface TradeOff {
 /** Draws an error rate against the false match rate, and the operating points with their intervals. */
 function tradeOff(
   curves: readonly NamedCurve[],
-  { title, about, nothing, y, isSeen, value }: TradeOff,
+  { title, description, emptyText, y, isDrawable, value }: TradeOff,
 ): Html {
   const lines = curves.map(({ figures: { curve } }) =>
-    seenParts(curve, ([, fmr, fnmr]) => isSeen(fmr, fnmr)).map(([, fmr, fnmr]): Point => [fmr, value(fnmr)]),
+    drawableParts(curve, ([, fmr, fnmr]) => isDrawable(fmr, fnmr)).map(
+      ([, fmr, fnmr]): Point => [fmr, value(fnmr)],
+    ),
   );
   const dots = curves.flatMap(({ figures: { operating_points } }, series) => {
     const { stroke } = styleOf(series);
@@ -63,11 +66,11 @@ function tradeOff(
   const isEmpty = lines.every(({ length }) => length === 0);
   return chartView({
     title,
-    description: `${about} The tables of thresholds have the figures.`,
+    description: `${description} The tables of thresholds list the figures.`,
     legend: curves.map(({ name }) => name),
-    x: rateScale('false match rate', most(curves, 'non_mated')),
+    x: rateScale('false match rate', maxPairs(curves, 'non_mated')),
     y: y(lines),
-    marks: [...lines.map(steps), ...dots, ...(isEmpty ? [text([nothing], { frameAnchor: 'middle' })] : [])],
+    marks: [...lines.map(steps), ...dots, ...(isEmpty ? [text([emptyText], { frameAnchor: 'middle' })] : [])],
   });
 }
 
@@ -75,10 +78,11 @@ function tradeOff(
 export function detChart(curves: readonly NamedCurve[]): Html {
   return tradeOff(curves, {
     title: 'Detection error trade-off',
-    about: 'False non-match rate against false match rate, both logarithmic; lower is better.',
-    nothing: 'No threshold makes errors of both kinds.',
-    y: () => rateScale('false non-match rate', most(curves, 'mated')),
-    isSeen: (fmr, fnmr) => Math.min(fmr, fnmr) > 0,
+    description:
+      'False non-match rate against false match rate, both on a logarithmic axis; lower is better.',
+    emptyText: 'No threshold causes errors of both kinds.',
+    y: () => rateScale('false non-match rate', maxPairs(curves, 'mated')),
+    isDrawable: (fmr, fnmr) => Math.min(fmr, fnmr) > 0,
     value: (fnmr) => fnmr,
   });
 }
@@ -90,14 +94,14 @@ export function rocChart(curves: readonly NamedCurve[]): Html {
   );
   return tradeOff(curves, {
     title: 'Receiver operating characteristic',
-    about: '1 − FNMR against false match rate, which is logarithmic; higher is better.',
-    nothing: 'No threshold makes a false match.',
+    description: '1 − FNMR against false match rate on a logarithmic axis; higher is better.',
+    emptyText: 'No threshold causes a false match.',
     y: (lines) => {
       const shown = [...lines.map((points) => points[0]?.[1] ?? 1), ...lows].filter(Number.isFinite);
-      // Leaves room below the line even if every mated pair is accepted.
+      // Starts the axis at 0.99 or below, even if every mated pair is accepted.
       return linearScale('1 − FNMR', Math.min(0.99, ...shown), 1);
     },
-    isSeen: (fmr) => fmr > 0,
+    isDrawable: (fmr) => fmr > 0,
     value: (fnmr) => 1 - fnmr,
   });
 }
@@ -120,8 +124,9 @@ export function histogramChart(kind: ScoreKind, figures: ScoreFigures): Html {
   const area = { x: '0', y: '1', curve: 'step-after', fillOpacity: 0.2 } as const;
   const { marks, marginTop } = markersOf(markers);
   return chartView({
-    title: `Scores by the ${kindTexts[kind]}`,
-    description: 'Share of pairs by score. The table of thresholds has those of the lines.',
+    title: `Distribution of the ${kindTexts[kind]}`,
+    description:
+      'Share of pairs by score. The vertical lines are thresholds, which the table of thresholds lists.',
     legend: ['mated (same person)', 'non-mated (different people)'],
     marginTop,
     x: linearScale(kindTexts[kind], Math.min(...edges), Math.max(...edges)),
@@ -130,7 +135,7 @@ export function histogramChart(kind: ScoreKind, figures: ScoreFigures): Html {
       ...outlines.flatMap((points, series) => [
         areaY(points, { ...area, fill: styleOf(series).stroke }),
         steps(
-          seenParts(points, ([, share]) => share > 0),
+          drawableParts(points, ([, share]) => share > 0),
           series,
         ),
       ]),
@@ -140,19 +145,19 @@ export function histogramChart(kind: ScoreKind, figures: ScoreFigures): Html {
 }
 
 /**
- * Draws the error rates of all sets by threshold. Where the falling lines differ, no threshold gives all sets
- * the same FMR.
+ * Draws the error rates of all sets by threshold. Where the falling lines differ, the same threshold gives the sets
+ * different FMRs.
  */
 export function thresholdChart(kind: ScoreKind, sets: readonly Figures[]): Html {
   const curves = sets.map(({ by }) => by[kind].curve);
   const thresholds = curves.flatMap((curve) => curve.map(([threshold]) => threshold));
   const { marks, marginTop } = markersOf(percentMarkers(sets[0]!.by[kind]));
-  const pairs = Math.max(most(sets, 'mated'), most(sets, 'non_mated'));
+  const pairs = Math.max(maxPairs(sets, 'mated'), maxPairs(sets, 'non_mated'));
   const lines = curves.flatMap((curve, series) =>
     ([1, 2] as const).map((rate) => {
-      const seen = seenParts(curve, (point) => point[rate] > 0);
+      const drawable = drawableParts(curve, (point) => point[rate] > 0);
       return steps(
-        seen.map((point) => [point[0], point[rate]]),
+        drawable.map((point) => [point[0], point[rate]]),
         series,
       );
     }),
@@ -160,7 +165,7 @@ export function thresholdChart(kind: ScoreKind, sets: readonly Figures[]): Html 
   return chartView({
     title: `Error rates by threshold, ${kindTexts[kind]}`,
     description:
-      'False match rates fall and false non-match rates rise with the threshold, each set in its colour; the rates are logarithmic. The table of shared thresholds has the figures.',
+      'The false match rate of each set falls with the threshold, and its false non-match rate rises. The axis is logarithmic. The table of shared thresholds lists the figures.',
     legend: sets.map(({ set }) => set),
     marginTop,
     x: linearScale(`threshold: ${kindTexts[kind]}`, Math.min(0, ...thresholds), Math.max(0.1, ...thresholds)),
@@ -173,15 +178,15 @@ function percentMarkers({ percent_points }: ScoreFigures): { x: number; label: s
   return percent_points.map((point) => ({ x: point.threshold, label: `${point.confidence_percent} %` }));
 }
 
-function most(sets: readonly Pick<Figures, 'pairs'>[], kind: 'mated' | 'non_mated'): number {
+function maxPairs(sets: readonly Pick<Figures, 'pairs'>[], kind: 'mated' | 'non_mated'): number {
   return Math.max(...sets.map(({ pairs }) => pairs[kind]));
 }
 
 /**
- * Omits the parts where a rate is 0, which a logarithmic axis cannot show, but keeps the points next to the
- * others, so that the steps into those parts are drawn.
+ * Removes points that a logarithmic axis cannot show, because a rate is 0. Keeps such a point if it is next to a
+ * drawable one, so that the line reaches the edge of the chart.
  */
-function seenParts<P>(points: readonly P[], isSeen: (point: P) => boolean): P[] {
-  const seen = points.map(isSeen);
-  return points.filter((_, i) => seen[i] || seen[i - 1] || seen[i + 1]);
+function drawableParts<P>(points: readonly P[], isDrawable: (point: P) => boolean): P[] {
+  const drawable = points.map(isDrawable);
+  return points.filter((_, i) => drawable[i] || drawable[i - 1] || drawable[i + 1]);
 }

@@ -42,13 +42,13 @@ describe('facematch eval --attacks', () => {
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
     expect(stdout.split('\n')).toEqual([
       expect.stringMatching(
-        /^pack live \S+, live from a live_score of 0\.5; 95 % intervals by person or instrument$/,
+        /^pack live \S+, live at a live_score of 0\.5 or more; 95 % intervals by person or instrument$/,
       ),
       'APCER  50.00 %, that of the worst type of attack',
-      'APCER  replay  50.00 % [7.60, 92.40]: 1 of 2 taken for live',
-      'APCER  attack  0.00 % [0.00, 79.35]: 0 of 1 taken for live',
-      'APCER  print   0.00 % [0.00, 79.35]: 0 of 1 taken for live',
-      'BPCER  live    33.33 % [4.66, 83.64]: 1 of 3 taken for attacks, of 2 people',
+      'APCER  replay  50.00 % [7.60, 92.40]: 1 of 2 classified as live',
+      'APCER  attack  0.00 % [0.00, 79.35]: 0 of 1 classified as live',
+      'APCER  print   0.00 % [0.00, 79.35]: 0 of 1 classified as live',
+      'BPCER  live    33.33 % [4.66, 83.64]: 1 of 3 classified as attacks, of 2 people',
       'ACER   41.67 %, the mean of both',
       'APNRR  replay  0.00 %: 0 of 2 without a face',
       'APNRR  attack  0.00 %: 0 of 1 without a face',
@@ -68,10 +68,10 @@ describe('facematch eval --attacks', () => {
   });
 
   test.each<[line: string, code: number, message: string, its?: string]>([
-    ['--attacks set --held-out-cohort', 2, '--attacks goes with --mode and --json only'],
-    ['pairs.tsv --attacks set', 2, '--attacks goes with --mode and --json only'],
-    ['--attacks nothing', 1, 'nothing should have images in folders live and attack'],
-    ['--attacks set', 1, 'The pack default has no liveness nets', 'default'],
+    ['--attacks set --held-out-cohort', 2, '--attacks allows only --mode and --json'],
+    ['pairs.tsv --attacks set', 2, '--attacks allows only --mode and --json'],
+    ['--attacks nothing', 1, 'nothing must contain images in the folders live and attack'],
+    ['--attacks set', 1, 'The pack default has no liveness model', 'default'],
   ])('exits on %s with %i', async (line, code, message, its) => {
     expectFailure(await evaluate(line, its), code, message);
   });

@@ -100,7 +100,7 @@ describe('charts of perfectly separated pairs', () => {
 
   test('say that there is no trade-off of errors', () => {
     const texts = textsOf(readHtml(detChart(curvesOf).text));
-    expect(texts).toContain('No threshold makes errors of both kinds.');
+    expect(texts).toContain('No threshold causes errors of both kinds.');
     expect(textsOf(readHtml(detChart(curves('few')).text))).not.toContain(texts.at(-1));
   });
 });

@@ -7,7 +7,7 @@ import { packDirectory } from '../../src/engine/manifest.ts';
 import { encodeNet } from '../../test/fixtures/nets.ts';
 import { newFolder } from '../../test/support/folder.ts';
 import { describeDetector, describeEmbedder, describeLandmarks } from '../packs/describe.ts';
-import { usual, usualFamilies } from '../packs/usual.ts';
+import { familyDefaults, knownFamilies } from '../packs/family-defaults.ts';
 
 /** Describes models from their files, and derives their families. */
 
@@ -85,8 +85,8 @@ describe('a detector', () => {
     expect(assumed[0]).toBe('detector: family scrfd, by its outputs');
   });
 
-  test.each(usualFamilies)('is supported by one table row and one file: family %s', (name) => {
-    const { side, grids } = usual[name]!;
+  test.each(knownFamilies)('is supported by one table row and one file: family %s', (name) => {
+    const { side, grids } = familyDefaults[name]!;
     const shapes = loadAddon().detectorOutputs({ family: name, width: side, height: side, ...grids });
     const named = shapes.map(({ member, stride, rows, columns }) => {
       return { name: `${member}_${stride}`, shape: [1, rows === 0 ? 20 : rows, columns] };
@@ -185,7 +185,7 @@ describe('a net of another kind', () => {
     const inputs = { image: [1, 3, 'height', 'width'] };
     writeFileSync(file, encodeNet({ nodes, constants: {}, tensors, inputs, outputs: { angles: [1, 3] } }));
     expect(() => roles.embedder(file)).toThrow(
-      /other-sides\.onnx does not run with an input of 1×3×112×112, and has "angles" 1×3\. It seems to be a head pose/,
+      /other-sides\.onnx does not run with an input of shape 1×3×112×112; its outputs are "angles" 1×3\. It seems to be a head pose/,
     );
     expect(() => roles.detector(file)).toThrow('It seems to be a head pose model');
   });

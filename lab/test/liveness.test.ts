@@ -42,5 +42,5 @@ test('reports errors in a set', async () => {
   writeFileSync(join(other, 'sequences.tsv'), 'folder\tkind\tperson\nnone\tlive\ta\n');
   const { code, stderr } = await facematchInHost(['eval-liveness', other], other);
   expect(code).not.toBe(0);
-  expect(stderr).toContain('there is no folder none');
+  expect(stderr).toContain('the folder none does not exist');
 });

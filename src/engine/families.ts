@@ -39,8 +39,11 @@ export const familyNames = Object.keys(table) as FamilyName[];
  * Families of models for presentation attack detection; native/core/embed/liveness.cpp has a line for each.
  */
 export const livenessFamilies = {
-  minifasnet: { classes: [3], side: 80, fed: 'BGR, bytes as they are', live: 'second' },
-  celeba_spoof: { classes: [2, 3], side: 128, fed: 'RGB, bytes / 255', live: 'first' },
-} as const satisfies Record<string, { classes: readonly number[]; side: number; fed: string; live: string }>;
+  minifasnet: { classes: [3], side: 80, input: 'BGR, unscaled bytes', live: 'second' },
+  celeba_spoof: { classes: [2, 3], side: 128, input: 'RGB, bytes / 255', live: 'first' },
+} as const satisfies Record<
+  string,
+  { classes: readonly number[]; side: number; input: string; live: string }
+>;
 
 export type LivenessFamily = keyof typeof livenessFamilies;

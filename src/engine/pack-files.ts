@@ -90,8 +90,8 @@ export async function verifiedFile(file: string, expected: string, cure: string)
     throw new UnusableFile(
       what,
       file,
-      `is not the one that the manifest describes: ${bytes.length} bytes with SHA-256 ${actual} instead of ${expected}`,
-      `It was replaced, changed or cut short; get it again ${cure}`,
+      `does not match the manifest: ${bytes.length} bytes with SHA-256 ${actual} instead of ${expected}`,
+      `It was replaced, changed or truncated; get it again ${cure}`,
     );
   }
   return bytes;

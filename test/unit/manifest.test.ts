@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { usual } from '../../lab/packs/usual.ts';
+import { familyDefaults } from '../../lab/packs/family-defaults.ts';
 import { projectPath } from '../../src/config/paths.ts';
 import { familyNames } from '../../src/engine/families.ts';
 import {
@@ -31,8 +31,8 @@ function writeManifest(text: string): void {
 
 /** Members of other families that replace those of rfb. */
 const detectors = {
-  scrfd: { ...usual.scrfd!.grids, scores: ['443', '468', '493'], boxes: ['446', '471', '496'] },
-  retinaface: { ...usual.retinaface!.grids, scores: 'conf', boxes: 'loc' },
+  scrfd: { ...familyDefaults.scrfd!.grids, scores: ['443', '468', '493'], boxes: ['446', '471', '496'] },
+  retinaface: { ...familyDefaults.retinaface!.grids, scores: 'conf', boxes: 'loc' },
 };
 
 /** The default manifest with liveness nets, or one whose detector belongs to that family. */

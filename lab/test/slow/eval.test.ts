@@ -30,7 +30,7 @@ describe('facematch eval', () => {
       '',
       'few: 3 mated pairs (same person), 5 non-mated (different people); mode fast',
       expect.stringMatching(/^cohort +the pack's/),
-      'too few non-mated  pairs to show 1 in 100 or less: that takes 100',
+      'too few pairs      an FMR of 1 in 100 or lower needs at least 100 non-mated pairs',
     ]);
     expect(stdout).toMatch(
       /^ {2}70 %, stated 1 in 10,000 +-?\d\.\d{3} +70\.0 % +0 of 5 \[0\.00, \d+\.\d\d\] % +0 of 3 \[0\.00, 56\.15\] % +0\.00 % +0\.00 %$/m,
@@ -40,20 +40,20 @@ describe('facematch eval', () => {
 
   test.each<[line: string, code: number, message: string]>([
     ['--json', 2, 'give a list of pairs, or --people NAME=DIR'],
-    ['few.tsv --images images --groups sex', 2, 'are about --people'],
+    ['few.tsv --images images --groups sex', 2, 'require --people'],
     ['--people a=listed --groups sex,', 2, 'such as origin*sex,age'],
     ['--people a=listed --groups hair', 1, 'there are age, sex.'],
     ['--people a=images --groups sex', 1, 'there are none.'],
     ['--people a=listed --same-person-above 0', 2, 'above 0, and at most 1'],
     ['--people a=listed --same-person-above x', 2, 'above 0'],
-    ['--people a=listed a=images', 2, 'two sets are named a'],
+    ['--people a=listed a=images', 2, 'two sets have the name a'],
     ['--people a=none', 1, 'The folder none cannot be read (ENOENT).'],
-    ['few.tsv', 2, 'where are the images of few?'],
-    ['few.tsv ./few.tsv --images images', 2, 'two sets are named few'],
+    ['few.tsv', 2, 'the folder of the images of few is missing'],
+    ['few.tsv ./few.tsv --images images', 2, 'two sets have the name few'],
     ['none.tsv --images images', 1, 'none.tsv cannot be read (ENOENT)'],
     ['few.tsv --images listed', 1, 'has none of the images that few.tsv'],
-    ['few.tsv --images images --report few.tsv', 1, 'cannot be made (EEXIST)'],
-    ['few.tsv --images images --report images', 1, 'holds files that are not a report'],
+    ['few.tsv --images images --report few.tsv', 1, 'Cannot create the folder few.tsv (EEXIST)'],
+    ['few.tsv --images images --report images', 1, 'contains files that are not a report'],
     ['few.tsv --images images --held-out-cohort', 1, 'too few people to make a cohort'],
   ])('exits on %s with %i', async (line, code, message) => {
     expectFailure(await evaluate(line), code, message);

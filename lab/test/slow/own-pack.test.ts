@@ -55,10 +55,10 @@ test.skipIf(!shared)(
       facematch(line, folder, { ...env, FACEMATCH_PACK: pack });
 
     const pulled = await type('packs pull near --as ./near --calibrate');
-    expect(pulled.stdout).toContain(`The rates are known for ${about}. For other people`);
+    expect(pulled.stdout).toContain(`The rates were measured on ${about}. For other people`);
     expect(publisher.asked).toEqual(['/lfw.tgz', '/net.onnx']);
     // Its rates are upper bounds, which held-out people do not contradict.
-    const stderr = expect.stringContaining('Written into the pack near');
+    const stderr = expect.stringContaining('Wrote the calibration into the pack near');
     expect(pulled).toMatchObject({ code: 0, stderr });
     expect(readManifest(join(folder, 'near')).calibration).toBeDefined();
     expect(pulled.stdout).toMatch(/^ {2}group +percent +stated +measured +95 % interval /m);
@@ -121,13 +121,13 @@ test.skipIf(!shared)(
     writeFileSync(join(folder, 'pairs.tsv'), [header, ...some].join('\n'));
     const net = join(packDirectory('default'), 'embed.onnx');
     const { stdout, code } = await facematch(
-      `packs add ./fed --embedder ${net} --preprocessing insightface --try pairs.tsv:${images}`,
+      `packs add ./scaled --embedder ${net} --preprocessing insightface --try pairs.tsv:${images}`,
       folder,
     );
     expect(code).toBe(0);
-    expect(stdout).toMatch(/RGB, \(byte − 127\.5\) × 0\.00784314 .* as the manifest says\n/);
+    expect(stdout).toMatch(/RGB, \(byte − 127\.5\) × 0\.00784314 .* in the manifest\n/);
     expect(stdout).toMatch(
-      /Fed BGR, \(byte − 127\.5\) × 0\.00784314 they lie further apart, [\d.]+ in place of [\d.]+: correct channels/,
+      /BGR, \(byte − 127\.5\) × 0\.00784314 separates the pairs better, [\d.]+ instead of [\d.]+: correct channels/,
     );
     // Unscaled bytes, on which the model was not trained, come last.
     expect(stdout).toMatch(/(?:B|R)G(?:B|R), \(byte − 0\) × 1 .*\n.*G., \(byte − 0\) × 1 .*\nApart/);

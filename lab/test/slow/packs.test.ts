@@ -40,7 +40,7 @@ describe('facematch packs add', () => {
     const { code, stdout, stderr } = await packs(`add ${own}`);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain(
-      "embedder: fed RGB, (byte − 0) × 1, as sface's are: a guess that --try PAIRS.tsv:DIR tries",
+      'embedder: input RGB, (byte − 0) × 1, as for sface; this is a guess, which --try PAIRS.tsv:DIR tests',
     );
     expect(stdout).toContain("detector, landmarks: the default pack's");
     expect(stdout).toContain('3 and 3, of 3 in each of the two sample photos');
@@ -73,23 +73,19 @@ describe('facematch packs add', () => {
     ['x', 2, 'expected at least one of --detector, --embedder, --landmarks and --liveness'],
     ['x --detector brought.onnx --detector-family yolo', 2, 'Allowed choices are scrfd, scrfd_maps, yunet'],
     ['x --embedder brought.onnx --preprocessing yolo', 2, 'Allowed choices are insightface, sface'],
-    ['./mine --embedder brought.onnx', 1, 'is there already'],
+    ['./mine --embedder brought.onnx', 1, 'already exists'],
     ['./x --embedder none.onnx', 1, 'none.onnx'],
     ['./x --embedder no-net.onnx', 1, 'no-net.onnx cannot be used'],
-    ['./x --embedder halves.onnx', 1, 'halves.onnx takes or gives half-precision floats'],
-    [
-      './x --embedder brought.onnx --embedder-output fc2',
-      1,
-      'should have an output fc2, and has "fc1" 1×128',
-    ],
+    ['./x --embedder halves.onnx', 1, 'halves.onnx has half-precision (FP16) inputs or outputs'],
+    ['./x --embedder brought.onnx --embedder-output fc2', 1, 'must have an output fc2, but has "fc1" 1×128'],
     ['./x --detector brought.onnx', 1, ', blazeface by its outputs: "fc1" 1×128'],
-    ['./x --detector brought.onnx --detector-family yunet', 1, 'of none of the families yunet'],
+    ['./x --detector brought.onnx --detector-family yunet', 1, 'do not match the family yunet'],
     [
       './x --detector blind.onnx',
       1,
-      'finds none of the six faces of the sample photos, read as family rfb, which',
+      'finds none of the six faces in the sample photos, decoded as family rfb, which',
     ],
-    ['./x --landmarks brought.onnx', 1, 'should have one input of floats, 1×1×height×width'],
+    ['./x --landmarks brought.onnx', 1, 'must have one float input of shape 1×1×height×width'],
     [
       `./x --embedder ${landmarksFile}`,
       1,
@@ -102,10 +98,10 @@ describe('facematch packs add', () => {
     ['./x --liveness one.onnx:4x', 2, 'Expected FILE:SCALE'],
     ['./x --liveness none.onnx:4', 1, 'none.onnx'],
     ['./x --liveness no-net.onnx:4', 1, 'no-net.onnx cannot be used'],
-    ['./x --liveness brought.onnx:4', 1, 'should output two or three numbers, but has "fc1" 1×128'],
+    ['./x --liveness brought.onnx:4', 1, 'must output two or three numbers, but has "fc1" 1×128'],
     ['./x --liveness four-classes.onnx:4', 1, 'two or three numbers, but has "logits" 1×4'],
     ['./x --liveness two-classes.onnx:4 --liveness-family minifasnet', 1, 'has "logits" 1×2'],
-    ['./x --liveness one.onnx:4 --liveness two-classes.onnx:4', 1, 'must be of one family'],
+    ['./x --liveness one.onnx:4 --liveness two-classes.onnx:4', 1, 'must belong to one family'],
   ])('exits on %s with %i and adds nothing', async (line, code, message) => {
     expectFailure(await facematchInHost(`packs add ${line}`, folder), code, message);
     expect(existsSync(join(folder, 'x'))).toBe(false);
@@ -120,7 +116,7 @@ describe('facematch packs add', () => {
     async (file, family) => {
       const { code, stdout } = await packs(`add ./${family} --detector ${file}`);
       expect(code).toBe(0);
-      expect(stdout).toContain(`fit, rfb, ssd_decoded, ${family} puts boxes where the faces`);
+      expect(stdout).toContain(`rfb, ssd_decoded; ${family} finds the faces`);
       expect(stdout).toContain('3 and 3, of 3 in each of the two sample photos');
       const { detector, close_detector } = readManifest(join(folder, family));
       expect([detector.family, close_detector]).toEqual([family, undefined]);
@@ -138,7 +134,7 @@ describe('facematch packs add', () => {
 
   test('assigns a liveness model of two classes to another family, which a user may name', async () => {
     const two = await packs('add ./two --liveness two-classes.onnx:1.5');
-    expect(two.stdout).toMatch(/fed RGB, bytes \/ 255, .* of its 2 numbers the first says live/);
+    expect(two.stdout).toMatch(/input RGB, bytes \/ 255, .* the first of its 2 outputs is the class "live"/);
     expect(two.stdout).toMatch(/ok +liveness +live-1\.onnx at 1\.5; .* 0 of 6 below 0\.5/);
     expect(readManifest(join(folder, 'two')).liveness).toMatchObject({ family: 'celeba_spoof' });
     const three = await packs('add ./three --liveness one.onnx:4 --liveness-family celeba_spoof');
@@ -149,7 +145,7 @@ describe('facematch packs add', () => {
     const nets = './live --liveness one.onnx:2.7 --liveness two.onnx:4 --licence MIT';
     const { code, stdout, stderr } = await packs(`add ${nets}`);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toContain('liveness: two.onnx fed BGR, bytes as they are, a crop of 4 sides of the face');
+    expect(stdout).toContain('liveness: two.onnx: input BGR, unscaled bytes, crop 4 times the face size');
     expect(stdout).toMatch(
       /ok +liveness +live-1\.onnx at 2\.7, live-2\.onnx at 4; the faces .* below 0\.5\n/,
     );
@@ -224,7 +220,7 @@ describe('facematch packs check', () => {
     appendFileSync(join(pack, 'embed.onnx'), '.');
     const { code, stdout } = await packs('check ./changed');
     expect(code).toBe(1);
-    expect(stdout).toMatch(/fail\s+pack\s+The model file .*embed\.onnx is not the one/);
+    expect(stdout).toMatch(/fail\s+pack\s+The model file .*embed\.onnx does not match the manifest/);
     expect((await packs('check ./none')).code).toBe(1);
   });
 });
@@ -234,7 +230,7 @@ test('rejects --try without a list before a pack is made', async () => {
   expectFailure(
     await facematchInHost(`packs ${own} pairs`, folder),
     1,
-    '--try takes PAIRS.tsv:DIR, and not pairs.',
+    '--try must be PAIRS.tsv:DIR, not pairs.',
   );
   expectFailure(await facematchInHost(`packs ${own} none.tsv:.`, folder), 1, 'none.tsv cannot be read');
   expect(existsSync(join(folder, 'x'))).toBe(false);

@@ -186,7 +186,7 @@ describe('facematch packs pull', () => {
     await pull(folder);
     rmSync(join(folder, 'cache'), { recursive: true });
     respondWith(whole);
-    await expect(pull(folder)).rejects.toThrow(/is there already/);
+    await expect(pull(folder)).rejects.toThrow(/already exists/);
     expect(asked).toEqual([]);
   });
 

@@ -72,7 +72,7 @@ export function margin({ mated, non_mated }: Trial): number {
   return mated === undefined || non_mated === undefined ? -2 : mated - non_mated;
 }
 
-export interface Fed {
+export interface InputScaling {
   channels: 'rgb' | 'bgr';
   /** One value, or one per channel. */
   mean: number | readonly number[];
@@ -84,7 +84,7 @@ export const preprocessings = {
   insightface: { channels: 'rgb', mean: 127.5, scale: 1 / 127.5 },
   sface: { channels: 'rgb', mean: 0, scale: 1 },
   adaface: { channels: 'bgr', mean: 127.5, scale: 1 / 127.5 },
-} as const satisfies Record<string, Fed>;
+} as const satisfies Record<string, InputScaling>;
 
 export type Preprocessing = keyof typeof preprocessings;
 

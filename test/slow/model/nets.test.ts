@@ -188,7 +188,7 @@ describe.skipIf(!tarball)('preparing the pack', () => {
   test('rejects a plan that is not the manifest’s', async () => {
     await writeFile(join(pack, net.int8!.file), '{}');
     await expect(preparePack(pack, () => {})).rejects.toThrow(
-      /embed\.int8\.json is not the one that the manifest describes.*from the repository/,
+      /embed\.int8\.json does not match the manifest.*from the repository/,
     );
   });
 });

@@ -100,10 +100,10 @@ test('fails for damaged or missing files of a pack only in their lines', async (
   const pack = join(folder, 'pack');
   cpSync(packDirectory('default'), pack, { recursive: true });
   const damage: [role: string, file: string, how: (file: string) => void, what: string][] = [
-    ['embedder', 'embed.onnx', (file) => truncateSync(file, 5000), 'is not the one'],
-    ['detector', 'detect.onnx', (file) => appendFileSync(file, ' '), 'is not the one'],
+    ['embedder', 'embed.onnx', (file) => truncateSync(file, 5000), 'does not match the manifest'],
+    ['detector', 'detect.onnx', (file) => appendFileSync(file, ' '), 'does not match the manifest'],
     ['landmarks', 'landmark.onnx', rmSync, 'is missing'],
-    ['cohort', 'cohort.i8', truncateSync, 'is not the one'],
+    ['cohort', 'cohort.i8', truncateSync, 'does not match the manifest'],
     ['human', 'human.i8', rmSync, 'is missing'],
   ];
   for (const [, file, how] of damage) how(join(pack, file));

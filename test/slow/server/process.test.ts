@@ -36,7 +36,7 @@ describe('startup', () => {
     ['a wrong setting', { FACEMATCH_PORT: 'http' }, /FACEMATCH_PORT: expected .* but received "http"/],
     ['workers that die of their first image', { ...disturbedAddon, DIE_FILE: die }, /on purpose/],
     ['an unknown pack', { FACEMATCH_PACK: 'no-such-pack' }, /no model pack/],
-    ['a net that was cut short', { FACEMATCH_PACK: damaged }, /embed\.onnx.*replaced, changed or cut short/],
+    ['a net that was cut short', { FACEMATCH_PACK: damaged }, /embed\.onnx.*replaced, changed or truncated/],
     ['an audit log in no folder', { FACEMATCH_AUDIT_LOG: '/no/such/audit' }, /AUDIT_LOG cannot .*: ENOENT/],
     ['an audit log in a pipe', { FACEMATCH_AUDIT_LOG: namedPipe() }, /AUDIT_LOG cannot .*: nothing reads/],
     ...['uws', 'node'].map((FACEMATCH_HTTP): [string, Record<string, string>, RegExp] => [

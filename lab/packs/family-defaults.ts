@@ -1,32 +1,29 @@
-import type { FamilyName, Fed } from 'facematch/for-lab';
+import type { FamilyName, InputScaling } from 'facematch/for-lab';
 
-/**
- * Facts about detectors that their files do not contain, by the families that `packs add` knows, the most
- * likely first.
- */
-interface Usual {
-  preprocessing: Fed;
+/** Facts about a detector family that the model files do not contain. */
+interface FamilyDefaults {
+  preprocessing: InputScaling;
   nms_iou: number;
   min_det_score: number;
   second_look_score: number;
-  /** Width and height where the file leaves them open. */
+  /** Width and height for a file that allows any input size. */
   side: number;
   /** Source of these numbers. */
   source: string;
-  /** Members of the manifest for the cells. */
+  /** Further members of the manifest, which describe the grid of anchors. */
   grids?: Readonly<Record<string, unknown>>;
 }
 
 const strides = [8, 16, 32];
 
-/** Input and outputs like Pytorch_Retinaface's models, whatever their outputs. */
-const retinaface: Usual = {
+/** For the models of Pytorch_Retinaface, with separate or joined outputs. */
+const retinaface: FamilyDefaults = {
   preprocessing: { channels: 'bgr', mean: [104, 117, 123], scale: 1 },
   nms_iou: 0.4,
   min_det_score: 0.7,
   second_look_score: 0.75,
   side: 640,
-  source: "as Pytorch_Retinaface's config.py and detect.py have it",
+  source: "as in Pytorch_Retinaface's config.py and detect.py",
   grids: {
     strides,
     priors: [
@@ -38,8 +35,8 @@ const retinaface: Usual = {
   },
 };
 
-/** Input like Ultra-Light's models, whether they decode their own boxes or not. */
-const ultraLight: Usual = {
+/** For the Ultra-Light models, whether they decode their own boxes or not. */
+const ultraLight: FamilyDefaults = {
   preprocessing: { channels: 'rgb', mean: 127, scale: 1 / 128 },
   nms_iou: 0.4,
   min_det_score: 0.7,
@@ -48,27 +45,28 @@ const ultraLight: Usual = {
   source: 'as in the default pack',
 };
 
-const yolo: Usual = {
+const yolo: FamilyDefaults = {
   preprocessing: { channels: 'rgb', mean: 0, scale: 1 / 255 },
   nms_iou: 0.5,
   min_det_score: 0.5,
   second_look_score: 0.6,
   side: 640,
-  source: 'as YOLOv5-face and YOLOv8-face feed theirs',
+  source: 'as in YOLOv5-face and YOLOv8-face',
 };
 
-/** Feeds SCRFD as InsightFace does; the layout of its output rows makes no difference. */
-const scrfd: Usual = {
+/** For SCRFD with either layout of its output rows. */
+const scrfd: FamilyDefaults = {
   preprocessing: { channels: 'rgb', mean: 127.5, scale: 1 / 128 },
   nms_iou: 0.4,
   min_det_score: 0.5,
   second_look_score: 0.6,
   side: 640,
-  source: "as InsightFace's scrfd.py feeds it",
+  source: "as in InsightFace's scrfd.py",
   grids: { strides, anchors: 2 },
 };
 
-export const usual: Readonly<Partial<Record<FamilyName, Usual>>> = {
+/** Defaults of the families that `packs add` recognizes, the most likely family first. */
+export const familyDefaults: Readonly<Partial<Record<FamilyName, FamilyDefaults>>> = {
   scrfd,
   scrfd_maps: scrfd,
   yunet: {
@@ -97,4 +95,4 @@ export const usual: Readonly<Partial<Record<FamilyName, Usual>>> = {
   },
 };
 
-export const usualFamilies = Object.keys(usual) as FamilyName[];
+export const knownFamilies = Object.keys(familyDefaults) as FamilyName[];
