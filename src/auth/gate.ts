@@ -131,7 +131,7 @@ export class QuotaUse {
   key: ApiKey | undefined;
   /** Tokens taken so far. */
   #paid = 0;
-  /** CPU time of its jobs so far. */
+  /** CPU time of its body and its jobs so far. */
   #spent_ms = 0;
   #running = false;
   #ended = false;
@@ -208,7 +208,7 @@ export class QuotaUse {
     this.#spent_ms = Number.NEGATIVE_INFINITY;
   }
 
-  /** Adds CPU time of a job of the request. Jobs that end after the response are charged then. */
+  /** Adds CPU time of the request's body or of a job. Jobs that end after the response are charged then. */
   spend(cpu_ms: number): void {
     this.#spent_ms += cpu_ms;
     if (this.#ended) this.#takeTokens();

@@ -20,14 +20,24 @@ export function atOnce<Result>(steps: Steps<Result>): Result {
 
 /**
  * Runs the steps in turns of the event loop, between which other requests are served. `check` is called
- * before each turn but the first, and throws if the result is no longer needed.
+ * before each turn but the first, and throws if the result is no longer needed. `spent` is called after each
+ * turn with its duration in milliseconds.
  */
-export async function inTurns<Result>(steps: Steps<Result>, check: () => void): Promise<Result> {
+export async function inTurns<Result>(
+  steps: Steps<Result>,
+  check: () => void,
+  spent?: (ms: number) => void,
+): Promise<Result> {
   for (;;) {
-    for (let cost = 0; cost < turn_cost; ) {
-      const step = steps.next();
-      if (step.done) return step.value;
-      cost += step.value;
+    const began = performance.now();
+    try {
+      for (let cost = 0; cost < turn_cost; ) {
+        const step = steps.next();
+        if (step.done) return step.value;
+        cost += step.value;
+      }
+    } finally {
+      spent?.(performance.now() - began);
     }
     await nextTurn();
     check();

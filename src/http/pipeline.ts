@@ -232,7 +232,7 @@ function readBody<Sent, R extends { body(type: string | undefined): Body<Sent> }
   route: R,
   work: (context: Context, route: R, received: Received<Sent>) => Promise<Reply>,
 ): Promise<Reply> {
-  const { services, exchange, owner } = context;
+  const { services, exchange, owner, quota } = context;
   const { headers, content_length } = exchange.request;
   const type = headers.get('content-type');
   const body = route.body(type);
@@ -244,9 +244,10 @@ function readBody<Sent, R extends { body(type: string | undefined): Body<Sent> }
   const received = exchange.receive(context.upload, { malformed: body.malformed, isWhole });
   return received.then(async (bytes) => {
     const arrived = performance.now();
-    const sent = await inTurns(read(bytes), () => {
+    const check = () => {
       if (!exchange.open) throw new ClientLeft();
-    });
+    };
+    const sent = await inTurns(read(bytes), check, (ms) => quota?.spend(ms));
     return work(context, route, { sent, bytes, arrived });
   });
 }

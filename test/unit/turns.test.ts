@@ -54,6 +54,18 @@ test('ends before the next turn when its result is no longer needed', async () =
   expect(done).toHaveLength(2);
 });
 
+test('reports the duration of each turn, also of one that fails', async () => {
+  function* failing(): Steps<never> {
+    yield* [turn_cost, turn_cost, 1];
+    throw new Error('failed');
+  }
+  const durations: number[] = [];
+  const result = inTurns(failing(), always, (ms) => durations.push(ms));
+  await expect(result).rejects.toThrow('failed');
+  expect(durations).toHaveLength(3);
+  expect(Math.min(...durations)).toBeGreaterThan(0);
+});
+
 test('rejects with the error of a step, and goes on with the other calculations', async () => {
   function* failing(): Steps<never> {
     yield turn_cost;
