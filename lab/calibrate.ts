@@ -8,7 +8,7 @@ import {
   pairsCanShow,
   requirePeople,
 } from './fmr-table.ts';
-import { foldPair, foldPairs, folds, type HeldOutCohorts } from './held-out.ts';
+import { foldPair, foldPairs, folds, type HeldOutCohorts, perFolds } from './held-out.ts';
 import { type Interval, PairRate } from './metrics.ts';
 import { eachNonMated, numberPeople, tooAlike } from './non-mated.ts';
 import { byPerson, foldOf, type LabelledImage, type PeopleSet } from './people.ts';
@@ -138,14 +138,15 @@ export function fitTable(
       return { group, isFirst, counts, effectAt: perPerson.effects(), left, ...nonMated };
     }),
   );
-  const tableWithout = (...left: readonly number[]) =>
+  const tableWithout = perFolds((left) =>
     fmrTable(
       groups.map(({ foldOfPerson, counts, effectAt }) => ({
         counts: counts.without(left),
         people: foldOfPerson.filter((fold) => !left.includes(fold)).length,
         effectAt,
       })),
-    );
+    ),
+  );
   const points: CalibrationPoint[] = tableWithout();
   const firsts = byPerson(sets.flatMap(({ images }) => images)).map(([first]) => first!);
   const anyPeople = nonMatedOf(firsts, cohorts, samePersonAbove);

@@ -76,18 +76,21 @@ export function nearestFaces({ vectors, dimensions, people, seeds }: NearestTask
   const rows = rowsOf(vectors, dimensions);
   const found = new Int32Array(seeds.length * candidates).fill(-1);
   for (const [row, seed] of seeds.entries()) {
-    const cosines = Float32Array.from(rows, (other) => dot(rows[seed]!, other));
-    const nearest = [...cosines.keys()]
-      .filter((i) => people[i] !== people[seed] && cosines[i]! <= samePerson)
-      .sort((a, b) => cosines[b]! - cosines[a]!);
-    const seen = new Set<number>();
-    let column = 0;
-    for (const i of nearest) {
-      if (column === candidates) break;
-      if (seen.has(people[i]!)) continue;
-      seen.add(people[i]!);
-      found[row * candidates + column++] = i;
+    // The nearest face of each person so far, nearest first.
+    const nearest: { face: number; cosine: number }[] = [];
+    for (let face = 0; face < rows.length; face++) {
+      if (people[face] === people[seed]) continue;
+      const cosine = Math.fround(dot(rows[seed]!, rows[face]!));
+      if (cosine > samePerson) continue;
+      if (nearest.length === candidates && cosine <= nearest.at(-1)!.cosine) continue;
+      const known = nearest.findIndex((one) => people[one.face] === people[face]);
+      if (known >= 0 && nearest[known]!.cosine >= cosine) continue;
+      if (known >= 0) nearest.splice(known, 1);
+      const place = nearest.findIndex((one) => one.cosine < cosine);
+      nearest.splice(place < 0 ? nearest.length : place, 0, { face, cosine });
+      if (nearest.length > candidates) nearest.pop();
     }
+    for (const [column, { face }] of nearest.entries()) found[row * candidates + column] = face;
   }
   return found;
 }
@@ -115,7 +118,10 @@ export function lengthsOfSums(members: Int32Array, rows: readonly Float32Array[]
   return Float32Array.from({ length: members.length / peopleOfCentre }, (_, centre) => {
     const own = members.subarray(centre * peopleOfCentre, (centre + 1) * peopleOfCentre);
     const sum = new Float32Array(rows[0]!.length);
-    for (const face of own) for (let i = 0; i < sum.length; i++) sum[i]! += rows[face]![i]!;
+    for (const face of own) {
+      const row = rows[face]!;
+      for (let i = 0; i < sum.length; i++) sum[i]! += row[i]!;
+    }
     return Math.sqrt(dot(sum, sum));
   });
 }

@@ -18,9 +18,15 @@ function startOf(bin: number): number {
 /** Scores of non-mated pairs, counted by foldPair and bin. */
 export class FoldCounts {
   readonly #byFolds = foldPairs.map(() => new Uint32Array(bins));
+  /** The bins in use are among these: most are empty. */
+  #first = bins;
+  #last = -1;
 
   add(folds: number, score: number): void {
-    this.#byFolds[folds]![binOf(score)]!++;
+    const bin = binOf(score);
+    this.#byFolds[folds]![bin]!++;
+    if (bin < this.#first) this.#first = bin;
+    if (bin > this.#last) this.#last = bin;
   }
 
   /** Counts of all pairs except those with a person of these folds. */
@@ -29,7 +35,7 @@ export class FoldCounts {
     for (const [low, high] of foldPairs) {
       if (left.includes(low) || left.includes(high)) continue;
       const some = this.#byFolds[foldPair(low, high)]!;
-      for (let bin = 0; bin < bins; bin++) sum[bin]! += some[bin]!;
+      for (let bin = this.#first; bin <= this.#last; bin++) sum[bin]! += some[bin]!;
     }
     return sum;
   }
@@ -133,7 +139,8 @@ const leastExpected = 10;
  * (Hosking and Wallis 1987), and at least as high as the bound of all groups together. Its shape is at least
  * 0, an exponential tail, so that no score is out of reach of different people.
  */
-export function fmrTable(groups: readonly NonMatedScores[]): CalibrationPoint[] {
+export function fmrTable(scores: readonly NonMatedScores[]): CalibrationPoint[] {
+  const groups = scores.map(counted);
   const largest = groups.reduce((most, group) => (group.people > most.people ? group : most));
   const start = Math.min(...groups.map(({ counts }) => startOf(counts.findIndex((count) => count > 0))));
   const points: CalibrationPoint[] = [[Number(start.toFixed(5)), 1]];
@@ -165,20 +172,23 @@ export function fmrTable(groups: readonly NonMatedScores[]): CalibrationPoint[] 
 
 export const totalOf = (counts: Float64Array) => counts.reduce((sum, count) => sum + count, 0);
 
+/** Scores with the number of their pairs, which is summed once. */
+type Counted = NonMatedScores & { total: number };
+const counted = (scores: NonMatedScores): Counted => ({ ...scores, total: totalOf(scores.counts) });
+
 const pairsOfAll = (groups: readonly NonMatedScores[]) =>
   groups.reduce((sum, { people }) => sum + pairsOf(people), 0);
 
 /** All groups as one, whose pairs cluster as much as those of the group with the strongest clustering. */
-function pooled(groups: readonly NonMatedScores[]): NonMatedScores {
+function pooled(groups: readonly NonMatedScores[]): Counted {
   const counts = new Float64Array(bins);
   for (const group of groups) for (let bin = 0; bin < bins; bin++) counts[bin]! += group.counts[bin]!;
   const [first] = groups.toSorted((a, b) => b.people - a.people);
-  return { counts, people: first!.people, ...(first!.effectAt && { effectAt: first!.effectAt }) };
+  return counted({ counts, people: first!.people, ...(first!.effectAt && { effectAt: first!.effectAt }) });
 }
 
 /** Returns the lowest similarity where the upper bound of the group's rate is at most `rate`. */
-function boundedScoreAt({ counts, people, effectAt }: NonMatedScores, rate: number): number {
-  const total = totalOf(counts);
+function boundedScoreAt({ counts, people, effectAt, total }: Counted, rate: number): number {
   const unseen = () =>
     pairEffect(
       { squares: 0, concentration: 4 / people, independent: 0 },

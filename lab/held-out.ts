@@ -30,6 +30,16 @@ export const foldPairs = Array.from({ length: folds }, (_, high) =>
   Array.from({ length: high + 1 }, (_, low) => [low, high] as const),
 ).flat();
 
+/** Returns the function with its result for the same omitted folds computed once. */
+export function perFolds<Result>(compute: (left: readonly number[]) => Result) {
+  const known = new Map<string, Result>();
+  return (...left: readonly number[]): Result => {
+    const key = left.join();
+    if (!known.has(key)) known.set(key, compute(left));
+    return known.get(key)!;
+  };
+}
+
 type Person = Pick<LabelledEmbedding, 'person' | 'embedding'>;
 
 const tasksOfAStep = 40;

@@ -1,6 +1,6 @@
 import { type Calibration, dot, meanOf, normalised } from 'facematch/for-lab';
 import { FoldCounts, scoreAt, totalOf } from './fmr-table.ts';
-import { foldPair, foldPairs, folds, type HeldOutCohorts } from './held-out.ts';
+import { foldPair, foldPairs, folds, type HeldOutCohorts, perFolds } from './held-out.ts';
 import { PairRate } from './metrics.ts';
 import { byPerson, foldOf, type PeopleSet } from './people.ts';
 
@@ -130,8 +130,8 @@ function scoreOf(
 }
 
 /**
- * Returns the shifts by the number of photos, from 1 on: as far as there are enough people. `without` omits
- * the people of two folds, for those on whom the result is tested.
+ * Returns the shifts by the number of photos, from 1 on: as far as there are enough people. The result
+ * takes the folds whose people are omitted, because it is tested on them.
  */
 export function fitShifts(groups: readonly PhotoGroup[], cohorts: HeldOutCohorts) {
   const counted: { means: FoldCounts; single: FoldCounts }[] = [];
@@ -156,15 +156,15 @@ export function fitShifts(groups: readonly PhotoGroup[], cohorts: HeldOutCohorts
     }
     counted.push({ means, single });
   }
-  return (without: readonly number[] = []): number[] => {
+  return perFolds((left): number[] => {
     const shifts = [0];
     for (const { means, single } of counted) {
-      const [mean, one] = [means.without(without), single.without(without)];
+      const [mean, one] = [means.without(left), single.without(left)];
       const found = rates.flatMap((rate) => shiftAt(rate, mean, one));
       shifts.push(Math.max(shifts.at(-1)!, ...found));
     }
     return shifts.map((shift) => Number(shift.toFixed(4)));
-  };
+  });
 }
 
 /**
@@ -176,55 +176,60 @@ function shiftAt(rate: number, means: Float64Array, single: Float64Array): numbe
 }
 
 /**
- * Returns how often non-mated pairs match at a rate, for all numbers of photos of each side; table and shift
- * of each pair are fitted without the folds of its two people. `people`: those with that many photos.
- * `worst`: the group with the highest rate among those with a few matching pairs, with its 95 % interval by
- * person.
+ * Returns for each rate how often non-mated pairs match at it, for all numbers of photos of each side; table
+ * and shift of each pair are fitted without the folds of its two people. `people`: those with that many
+ * photos. `worst`: the group with the highest rate among those with a few matching pairs, with its 95 %
+ * interval by person.
  */
 export function checkShifts(
   groups: readonly PhotoGroup[],
   cohorts: HeldOutCohorts,
-  shiftsWithout: (left: readonly number[]) => number[],
+  shiftsWithout: (low: number, high: number) => number[],
   tableWithout: (low: number, high: number) => Calibration,
-  rate: number,
+  rates: readonly number[],
 ) {
   const shifts: number[][] = [];
-  const thresholds: number[] = [];
+  const thresholds: number[][] = [];
   let most = mostPhotos;
   for (const [low, high] of foldPairs) {
     const pair = foldPair(low, high);
-    const measured = shiftsWithout([low, high]);
+    const measured = shiftsWithout(low, high);
     const table = tableWithout(low, high);
     most = Math.min(most, measured.length);
     shifts[pair] = statedShifts(measured, table);
-    thresholds[pair] = table.similarityAt(rate);
+    thresholds[pair] = rates.map((rate) => table.similarityAt(rate));
   }
   const numbers = Array.from({ length: most }, (_, i) => i + 1);
-  return numbers.flatMap((first) =>
-    numbers
-      .filter((second) => second <= first)
-      .map((second) => {
-        const seen = groups.map(({ group, people }) => {
-          const passing = new PairRate(people.length);
-          eachScore(people, [first, second], cohorts, (score, folds, a, b) => {
-            const own = shifts[folds]!;
-            passing.add(score - own[first - 1]! - own[second - 1]! >= thresholds[folds]!, a, b);
-          });
-          return { group, passing };
+  const combinations = numbers.flatMap((first) =>
+    numbers.filter((second) => second <= first).map((second) => [first, second] as const),
+  );
+  const counted = combinations.map((photos) => {
+    const [first, second] = photos;
+    const seen = groups.map(({ group, people }) => {
+      const passing = rates.map(() => new PairRate(people.length));
+      eachScore(people, photos, cohorts, (score, folds, a, b) => {
+        const own = shifts[folds]!;
+        const shifted = score - own[first - 1]! - own[second - 1]!;
+        for (const [i, one] of passing.entries()) one.add(shifted >= thresholds[folds]![i]!, a, b);
+      });
+      return { group, passing };
+    });
+    const people = groups.flatMap((one) => one.people).filter(({ means }) => means.length >= first).length;
+    return { photos, people, seen };
+  });
+  return rates.map((_rate, i) =>
+    counted.map(({ photos, people, seen }) => {
+      const ofGroups = seen.map(({ group, passing }) => ({ group, passing: passing[i]! }));
+      const pairs = ofGroups.reduce((sum, { passing }) => sum + passing.trials, 0);
+      const passed = ofGroups.reduce((sum, { passing }) => sum + passing.hits, 0);
+      const [worst] = ofGroups
+        .filter(({ passing }) => passing.hits >= leastPassed)
+        .toSorted((a, b) => b.passing.rate - a.passing.rate)
+        .map(({ group, passing: { rate, interval, trials } }) => {
+          return { group, fmr: rate, interval, pairs: trials };
         });
-        const pairs = seen.reduce((sum, { passing }) => sum + passing.trials, 0);
-        const passed = seen.reduce((sum, { passing }) => sum + passing.hits, 0);
-        const [worst] = seen
-          .filter(({ passing }) => passing.hits >= leastPassed)
-          .toSorted((a, b) => b.passing.rate - a.passing.rate)
-          .map(({ group, passing: { rate, interval, trials } }) => {
-            return { group, fmr: rate, interval, pairs: trials };
-          });
-        const people = groups
-          .flatMap((one) => one.people)
-          .filter(({ means }) => means.length >= first).length;
-        return { photos: [first, second] as const, fmr: passed / pairs, pairs, people, worst };
-      }),
+      return { photos, fmr: passed / pairs, pairs, people, worst };
+    }),
   );
 }
 

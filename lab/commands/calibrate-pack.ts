@@ -183,11 +183,10 @@ function shiftsOf(
   if (measured.length < 2) return {};
   const photos = statedShifts(measured, whole);
   if (!check) return { photos };
-  const photos_check = percents.flatMap((percent) => {
-    const stated_fmr = promisedRate(percent);
-    const rows = checkShifts(groups, cohorts, shiftsWithout, without, stated_fmr);
-    return rows.map((row) => ({ percent, stated_fmr, ...row }));
-  });
+  const stated = percents.map((percent) => ({ percent, stated_fmr: promisedRate(percent) }));
+  const rates = stated.map(({ stated_fmr }) => stated_fmr);
+  const rows = checkShifts(groups, cohorts, shiftsWithout, without, rates);
+  const photos_check = stated.flatMap((one, i) => rows[i]!.map((row) => ({ ...one, ...row })));
   return { photos, photos_check };
 }
 

@@ -51,12 +51,12 @@ test('increases the shift with the photos, so that the false match rate stays th
     [0.5, 1e-3],
     [0.5001, 1e-9],
   ]);
-  const rows = checkShifts(groups, cohorts, shiftsWithout, () => table, 1e-3);
+  const [rows] = checkShifts(groups, cohorts, shiftsWithout, () => table, [1e-3]);
   const observed = (a: number, b: number) =>
-    rows.find(({ photos }) => photos[0] === a && photos[1] === b)!.fmr;
+    rows!.find(({ photos }) => photos[0] === a && photos[1] === b)!.fmr;
   const alone = observed(1, 1);
   expect(alone).toBeGreaterThan(1e-3);
-  expect(rows[0]!.worst).toMatchObject({ group: 'set', fmr: alone });
+  expect(rows![0]!.worst).toMatchObject({ group: 'set', fmr: alone });
   for (const [a, b] of [
     [2, 1],
     [3, 1],
@@ -111,7 +111,7 @@ describe('several photos of people', () => {
     const missed = rows.map((row) => row.fnmr[1]!);
     expect(missed[2]).toBeLessThan(missed[0]!);
     expect(missed[5]).toBeLessThan(missed[3]!);
-    expect(rows[0]!.non_mated).toBe(520 * 99);
+    expect(rows![0]!.non_mated).toBe(520 * 99);
     const among = judgePhotos(set, 3, judge, 1000);
     expect(among[2]!.fnmr[1]).toBeGreaterThan(missed[2]!);
     expect(among[2]!.fmr[0]).toBeLessThan(rows[2]!.fmr[0]!);
