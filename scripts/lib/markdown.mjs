@@ -109,7 +109,7 @@ export function endpointsTable() {
       'fields' in endpoint ? fieldsOf(endpoint) : '',
     ];
   });
-  const groups = `*Analysis* stands for ${words(analysis)}; *rejection* for ${words(rejection)}.`;
+  const groups = `The *analysis* fields are ${words(analysis)}. The *rejection* fields are ${words(rejection)}.`;
   return `${table(['endpoint', 'scope of the key', 'what', 'fields'], rows)}\n\n${groups}`;
 }
 
