@@ -237,7 +237,7 @@ test('gives the sample containers the memory that SECURITY.md computes for the w
   const { cpus, mem_limit } = compose['x-facematch'];
   const { cpu, memory } = deployment.spec.template.spec.containers[0].resources.limits;
   const page = readFileSync(projectPath('SECURITY.md'), 'utf8');
-  const [, base, bytes] = /to (\d+) MiB \+ workers × `FACEMATCH_MAX_PIXELS` × (\d+) bytes/.exec(page)!;
+  const [, base, bytes] = / (\d+) MiB \+ workers × `FACEMATCH_MAX_PIXELS` × (\d+) bytes/.exec(page)!;
   for (const [workers, limit] of [
     [cpus, mem_limit],
     [cpu, memory],
@@ -245,7 +245,7 @@ test('gives the sample containers the memory that SECURITY.md computes for the w
     const { max_pixels, upload_memory_bytes } = readConfig({ FACEMATCH_WORKERS: String(workers) });
     const sum =
       Number(base) + Math.ceil((workers * max_pixels * Number(bytes) + upload_memory_bytes) / 1024 ** 2);
-    expect(page).toContain(`; ${sum.toLocaleString('en')} MiB with two workers and every default`);
+    expect(page).toContain(` ${sum.toLocaleString('en')} MiB with two workers and default settings`);
     expect(Number.parseInt(limit, 10)).toBeGreaterThan(sum);
   }
 });
