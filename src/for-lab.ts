@@ -9,8 +9,8 @@ export { matchFlag } from './cli/match-flags.ts';
 export { judgeTrial, livenessFinding, preprocessingWarning } from './cli/packs/check.ts';
 export {
   betterPreprocessing,
+  embeddingPart,
   type InputScaling,
-  netsAlone,
   type Preprocessing,
   preprocessings,
   tryAs,

@@ -3,8 +3,8 @@ import {
   type CalibratedManifest,
   Calibration,
   calibrationOf,
+  embeddingPart,
   loadPack,
-  netsAlone,
   packDirectory,
   promisedRate,
   readCalibratedManifest,
@@ -114,7 +114,7 @@ async function openPack({ pack: nameOrPath, keepCalibration }: CalibrateOptions)
   const calibration = draft.calibration ?? ({} as CalibratedManifest['calibration']);
   const manifest: CalibratedManifest = { ...draft, calibration };
   await verifyPack(directory, manifest);
-  loadPack(directory, netsAlone(manifest));
+  loadPack(directory, embeddingPart(manifest));
   return { directory, manifest, workers };
 }
 

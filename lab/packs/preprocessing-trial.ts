@@ -4,9 +4,9 @@ import { join, resolve } from 'node:path';
 import {
   columns,
   dot,
+  embeddingPart,
   type InputScaling,
   loadPack,
-  netsAlone,
   readConfig,
   readManifest,
 } from 'facematch/for-lab';
@@ -97,7 +97,10 @@ export async function tryPreprocessings(directory: string, pairs: readonly Label
       // The addon caches loaded packs by directory, so each variant needs a directory of its own.
       const packDirectory = join(links, String(place));
       symlinkSync(resolve(directory), packDirectory);
-      loadPack(packDirectory, { ...netsAlone(manifest), embedder: { ...embedder, ...asMember(variant) } });
+      loadPack(packDirectory, {
+        ...embeddingPart(manifest),
+        embedder: { ...embedder, ...asMember(variant) },
+      });
       const how = { packDirectory, folder, mode: 'balance', minDetScore, workers } as const;
       const images = await embedImages(`preprocessing ${place + 1} of ${all.length}`, names, how);
       found.push({ variant, images });

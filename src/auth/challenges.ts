@@ -4,11 +4,11 @@ import { type ChallengeFault, Problem } from '../errors.ts';
 import { type Step, steps as stepNames } from '../scoring/motion.ts';
 
 /**
- * Challenges of a liveness check. A challenge is a signed token, so an outstanding one takes no memory here. Only the identifiers of used
- * challenges are kept, until their tokens have expired.
+ * Challenges of a liveness check. A challenge is a signed token, so the server does not store unused
+ * challenges. It stores only the identifiers of used challenges, until their tokens have expired.
  */
 
-/** The form of a token: version, identifier, hash of the API key's id, expiry in ms, steps, and the signature. */
+/** Layout of a token: version, identifier, hash of the API key's id, expiry in ms, steps, signature. */
 const version = 1;
 const id_bytes = 16;
 const owner_bytes = 8;
@@ -16,7 +16,7 @@ const expiry_bytes = 6;
 const mac_bytes = 32;
 const head_bytes = 1 + id_bytes + owner_bytes + expiry_bytes;
 
-/** Maximum difference between the clocks of replicas. */
+/** Maximum tolerated difference between the clocks of two replicas. */
 const skew_ms = 5000;
 
 /** A challenge as the client receives it. */
@@ -26,7 +26,7 @@ export interface Issued {
   expires_at: string;
 }
 
-/** A genuine challenge that a client has sent back. */
+/** A challenge that a client has sent back and whose signature is valid. */
 export interface Redeemed {
   id: string;
   steps: readonly Step[];
@@ -41,11 +41,11 @@ export interface SharedClaims {
    * respond.
    */
   claim(id: string, ttl_ms: number): Promise<boolean>;
-  /** Forgets a claim. Never rejects. */
+  /** Removes a claim in the background. Never throws. */
   unclaim(id: string): void;
 }
 
-/** The first secret signs; all of them verify. */
+/** The first secret signs new tokens; every secret is accepted for verification. */
 export interface Secrets {
   readonly current: readonly Buffer[];
 }
@@ -63,19 +63,19 @@ interface ChallengeOptions {
 
 export class Challenges {
   readonly #options: ChallengeOptions;
-  readonly #drawn: readonly (readonly Step[])[];
+  readonly #sequences: readonly (readonly Step[])[];
   readonly #used: UsedChallenges;
 
   constructor(options: ChallengeOptions) {
     this.#options = options;
-    this.#drawn = allSequences(options.steps);
+    this.#sequences = allSequences(options.steps);
     this.#used = new UsedChallenges(1000 * options.lifetime_s, options.capacity);
   }
 
   /** Issues a new challenge for one API key. */
   issue(key_id: string, now_ms = Date.now()): Issued {
     const { lifetime_s, secrets } = this.#options;
-    const steps = this.#drawn[randomInt(this.#drawn.length)]!;
+    const steps = this.#sequences[randomInt(this.#sequences.length)]!;
     const expires_ms = now_ms + 1000 * lifetime_s;
     const payload = Buffer.alloc(head_bytes + steps.length);
     payload[0] = version;
@@ -98,8 +98,7 @@ export class Challenges {
     const owner = payload.subarray(1 + id_bytes, 1 + id_bytes + owner_bytes);
     if (!timingSafeEqual(owner, ownerOf(key_id))) throw invalidChallenge('other_key');
     const expires_ms = payload.readUIntBE(head_bytes - expiry_bytes, expiry_bytes);
-    // Rejects a token that is valid for longer than any new one: the clock that issued it has been set back
-    // since.
+    // A token that is valid for longer than a new one was issued before the clock was set back.
     const left_ms = expires_ms - now_ms;
     if (left_ms <= 0 || left_ms > 1000 * this.#options.lifetime_s + skew_ms)
       throw invalidChallenge('expired');
@@ -107,12 +106,13 @@ export class Challenges {
     return { id: payload.subarray(1, 1 + id_bytes).toString('base64url'), steps, expires_ms };
   }
 
-  /** Returns the signed part of a genuine token. */
+  /** Returns the signed part of a token, or undefined if its form or signature is invalid. */
   #payloadOf(token: string): Buffer | undefined {
     if (token.length > maxChallenge_characters || !/^[\w-]+$/.test(token)) return undefined;
     const bytes = Buffer.from(token, 'base64url');
     const payload = bytes.subarray(0, -mac_bytes);
-    // Unused bits of base64url could spell one token in several ways, so the spelling is compared too.
+    // The last base64url character has unused bits, so several strings decode to one token. Only the canonical
+    // one is accepted.
     if (payload.length <= head_bytes || bytes.toString('base64url') !== token) return undefined;
     const mac = bytes.subarray(-mac_bytes);
     const matching = this.#options.secrets.current.filter((secret) =>
@@ -121,7 +121,10 @@ export class Challenges {
     return matching.length > 0 && payload[0] === version ? payload : undefined;
   }
 
-  /** Accepts a challenge once. Rejects with Problem invalid_challenge, or not_ready when used challenges cannot be looked up. */
+  /**
+   * Marks a challenge as used. Rejects with Problem invalid_challenge if it was used before, or not_ready
+   * without the shared store.
+   */
   async use({ id, expires_ms }: Redeemed): Promise<void> {
     if (!this.#used.add(id, expires_ms)) throw invalidChallenge('used');
     const { shared, lifetime_s } = this.#options;
@@ -134,7 +137,7 @@ export class Challenges {
       this.#used.remove(id);
       throw new Problem('not_ready', {
         detail:
-          'Used challenges cannot be looked up at the moment: wait as long as Retry-After says, then send again.',
+          'The store of used challenges is unavailable. Wait for the seconds in Retry-After, then send the request again.',
       });
     }
     if (!isFirst) throw invalidChallenge('used');
@@ -154,9 +157,9 @@ export class Challenges {
 
 const advice: Readonly<Record<ChallengeFault, string>> = {
   malformed: 'Send the challenge exactly as match/challenge returned it.',
-  expired: 'The challenge has expired. Get a new one, and take new frames.',
-  used: 'The challenge was used before. Get a new one, and take new frames.',
-  other_key: 'The challenge was issued for another API key. Send it with that key, or get a new one.',
+  expired: 'The challenge has expired. Get a new challenge, and take new frames.',
+  used: 'The challenge was used before. Get a new challenge, and take new frames.',
+  other_key: 'The challenge was issued for another API key. Send it with that key, or get a new challenge.',
 };
 
 function invalidChallenge(reason: ChallengeFault): Problem {
@@ -172,7 +175,10 @@ function macOf(payload: Buffer, secret: Buffer): Buffer {
 
 const horizontal = (step: Step) => step === 'left' || step === 'right';
 
-/** All sequences of one length in which no step follows itself. Those of two or more steps use both axes. */
+/**
+ * Returns all sequences of this length without the same step twice in a row. Sequences of two or more steps use
+ * both axes.
+ */
 export function allSequences(length: number): Step[][] {
   let sequences: Step[][] = [[]];
   for (let i = 0; i < length; i++) {
@@ -185,13 +191,13 @@ export function allSequences(length: number): Step[][] {
 }
 
 /**
- * Identifiers of used challenges. Each is kept until its token has expired by the wall clock and by a clock
- * that never jumps, so that no change of the wall clock makes a token valid twice.
+ * Identifiers of used challenges. An identifier is kept until its token has expired by both the wall clock and
+ * the monotonic clock. Setting the wall clock back therefore cannot make a used token valid again.
  */
 class UsedChallenges {
   readonly #lifetime_ms: number;
   readonly #capacity: number;
-  /** A Map keeps insertion order, so the oldest claim comes first. */
+  /** In insertion order, so the oldest entry comes first. */
   readonly #uses = new Map<string, { expires_ms: number; used_ms: number }>();
 
   /** The default capacity takes about 18 MB. */
@@ -204,7 +210,7 @@ class UsedChallenges {
     return this.#uses.size;
   }
 
-  /** Returns false if it was used before. Throws Problem overloaded when too many are kept. */
+  /** Returns false if the identifier was used before. Throws Problem overloaded at full capacity. */
   add(id: string, expires_ms: number): boolean {
     if (this.#uses.has(id)) return false;
     const used_ms = performance.now();
@@ -218,7 +224,7 @@ class UsedChallenges {
     this.#uses.delete(id);
   }
 
-  /** Removes the oldest identifiers, up to the first that must be kept. */
+  /** Removes expired identifiers, oldest first, and stops at the first that is still needed. */
   #dropExpired(now_ms: number): void {
     const wall_ms = Date.now();
     for (const [id, { expires_ms, used_ms }] of this.#uses) {
@@ -233,12 +239,12 @@ export const randomSecrets = (): Secrets => ({ current: [randomBytes(32)] });
 
 /** Minimum number of characters in a secret. */
 export const minSecret_characters = 32;
-/** Two secrets are enough for a rotation. */
+/** A rotation needs two secrets. */
 const maxSecrets = 8;
 
 /**
- * Parses the lines of a file into secrets. Returns undefined if there are none, too many, or one that is too
- * short.
+ * Parses a file with one secret per line. Returns undefined if it has no secret, too many, or a secret that is
+ * too short.
  */
 export function secretsOf(text: string): Buffer[] | undefined {
   const lines = text.split(/\r?\n/).map((line) => line.trim());

@@ -1,17 +1,17 @@
 import { isIP, isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** Stands for every peer without an IP address, such as a Unix socket: all of those share one bucket. */
+/** All peers without an IP address, such as Unix sockets, share this bucket. */
 const unknownAddress = 'unknown';
 
-/** Longer than any IP address in text form: IPv4-mapped IPv6 with brackets, port and zone. */
+/** Exceeds every IP address in text form, including an IPv4-mapped IPv6 address with brackets, port and zone. */
 const maxEntry_characters = 80;
 
 /**
- * Returns the IP address whose bucket a request uses: IPv4 unchanged, IPv6 as its /64, because one subscriber
- * has a whole /64 (RFC 6177). Proxies appended the last `trustedHops` entries of X-Forwarded-For (all its
- * lines, joined by commas); the client may have sent the others. They are read from right to left, up to the
- * first one that is not an IP address.
+ * Returns the client's IP address, which selects its rate limit bucket. IPv4 is unchanged; IPv6 becomes its /64
+ * prefix, because one subscriber has a whole /64 (RFC 6177). Trusted proxies appended the last `trustedHops`
+ * entries of X-Forwarded-For; the client may have forged the others. Reads these entries from right to left,
+ * and stops at the first that is not an IP address. `forwardedFor`: all X-Forwarded-For lines, joined by commas.
  */
 export function clientAddress(peer: string, forwardedFor: string | undefined, trustedHops: number): string {
   let address = normalise(peer) ?? unknownAddress;
@@ -29,17 +29,17 @@ function normalise(text: string): string | undefined {
   if (isIPv4(text)) return text;
   if (text.length > maxEntry_characters) return undefined;
   const host = withoutPort(text.trim());
-  // Node checks first, because ipaddr.js also accepts octal and short forms, and rejects some zones.
+  // Validated by Node, because ipaddr.js also accepts octal and short forms, and rejects some zones.
   if (isIP(host) === 0) return undefined;
   const address = ipaddr.process(host.replace(/%.*/, ''));
   if (address instanceof ipaddr.IPv4) return address.toString();
-  // The well-known prefix of translators is followed by the caller's IPv4 address (RFC 6052, section 2.1).
+  // The NAT64 prefix 64:ff9b::/96 is followed by the client's IPv4 address (RFC 6052, section 2.1).
   if (address.range() === 'rfc6052') return address.toByteArray().slice(-4).join('.');
   const network = address.parts.slice(0, 4).map((part) => part.toString(16));
   return `${network.join(':')}::/64`;
 }
 
-/** Some proxies write `192.0.2.1:4711` or `[2001:db8::1]:4711`, some add quotes as in RFC 7239, section 6. */
+/** Some proxies write `192.0.2.1:4711` or `[2001:db8::1]:4711`; some add quotes as in RFC 7239, section 6. */
 function withoutPort(text: string): string {
   const bare = text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1) : text;
   const match = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(bare) ?? /^([\d.]+):\d{1,5}$/.exec(bare);

@@ -25,13 +25,10 @@ interface Sender {
   readonly headers: ReadonlyMap<string, string>;
 }
 
-/** Bounds memory to about 10 MB of buckets, however many IP addresses send requests. */
+/** Limits the memory for buckets to about 10 MB. */
 export const maxBuckets = 65_536;
 
-/**
- * Retry-After in seconds if a key has too many concurrent requests. It is a guess, because the end of a
- * request is unknown.
- */
+/** Retry-After in seconds for a key with too many concurrent requests: an estimate of when one of them ends. */
 const busyRetry_s = 1;
 
 /**
@@ -44,7 +41,7 @@ const rejections = {
   rate: fixed(new Problem('rate_limit_exceeded')),
   guessing: fixed(
     new Problem('rate_limit_exceeded', {
-      detail: `Too many requests with an invalid key came from this IP address; wait ${waitText}, and check the key.`,
+      detail: `This IP address sent too many requests with an invalid key; wait ${waitText}, and check the key.`,
     }),
   ),
   scope: Object.fromEntries(
@@ -60,26 +57,26 @@ const rejections = {
   ) as Record<Scope, Problem>,
 };
 
-/** Holds the keys, their limits and the number of running requests of each. */
+/** Holds the API keys, their rate limits, and the number of running requests of each key. */
 export class Gate {
   readonly keys: KeyStore;
   readonly callers: RateLimiter;
-  /** Milliseconds of CPU time that one token pays for. */
+  /** CPU time in milliseconds that one token covers. */
   readonly token_ms: number;
   readonly #trustedHops: number;
   readonly #failureQuota: Quota;
   /**
-   * Running requests of each key in this process. Keys without a limit are counted too, because they may get
-   * one meanwhile.
+   * Running requests of each key in this process. Keys without a limit are counted too, because a change of the
+   * key file may add a limit.
    */
   readonly #running = new Map<string, number>();
   /**
-   * Always local: client addresses must not leave the process, and more replicas do not make guessing
+   * Always local, so that client addresses do not leave the process. More replicas do not make guessing a key
    * feasible.
    */
   readonly #failures = new Limiter(maxBuckets);
 
-  /** `callers` limits the keys; by default only within this process. */
+  /** `callers`: rate limiter of the keys; by default local to this process. */
   constructor(keys: KeyStore, settings: GateSettings, callers: RateLimiter = new Limiter(maxBuckets)) {
     this.keys = keys;
     this.callers = callers;
@@ -118,9 +115,8 @@ export class Gate {
 type Rejection = Problem | undefined;
 
 /**
- * Use of a key's quota by one request: tokens, and one of its concurrent requests. On admission it takes a
- * token for each photo or comparison, at least one. CPU time beyond that takes further tokens once it is
- * known.
+ * The part of a key's quota that one request uses: tokens and one concurrent request. Admission takes a token
+ * for each photo or comparison, at least one. CPU time beyond that takes more tokens after the jobs have run.
  */
 export class QuotaUse {
   readonly #gate: Gate;
@@ -129,9 +125,9 @@ export class QuotaUse {
   key_id: string | undefined;
   /** Set once the request is admitted. */
   key: ApiKey | undefined;
-  /** Tokens taken so far. */
+  /** Tokens taken from the bucket so far. */
   #paid = 0;
-  /** CPU time of its body and its jobs so far. */
+  /** CPU time of the request's body and its jobs so far. */
   #spent_ms = 0;
   #running = false;
   #ended = false;
@@ -145,18 +141,18 @@ export class QuotaUse {
   }
 
   /**
-   * Checks key, scope and rate limit, in this order, and takes tokens (0 are never limited). The first call
-   * also counts the request as running until `release`. Returns the Problem instead of throwing it, because
-   * walking the stack would cost a tenth of a rejection. Returns a promise only when a shared limiter asks
-   * Redis.
+   * Checks key, scope and rate limit, in this order, and takes tokens. A cost of 0 tokens is always admitted.
+   * The first call also counts the request as running until `release`. Returns the Problem instead of throwing
+   * it, because throwing would add a tenth to the cost of a rejection. Returns a promise only when a shared
+   * limiter asks Redis.
    */
   admit(scope: Scope | 'any', tokens: number, now_ms = Date.now()): Rejection | Promise<Rejection> {
     const { keys, callers } = this.#gate;
     const presented = presentedKey(this.#sender.headers);
     // A request without a key is not a guess, so failed authentications do not limit it.
     if (presented === undefined) return rejections.missing;
-    // Valid keys are checked before the failures of their IP address, so that other clients behind the same
-    // proxy cannot lock the owner out.
+    // A valid key is accepted even if its IP address has too many failed authentications. Otherwise other clients
+    // behind the same proxy could lock the owner out.
     const key = keys.verify(presented, now_ms);
     if (key === undefined) {
       this.retry_s = this.#gate.recordFailedAuth(this.#sender, now_ms);
@@ -165,7 +161,7 @@ export class QuotaUse {
     this.key_id = key.id;
     if (scope !== 'any' && !key.scopes.includes(scope)) return rejections.scope[scope];
     const cost = this.#paid + tokens;
-    // The request can never be admitted, so no Retry-After is sent.
+    // The bucket never holds this many tokens, so no Retry-After is sent.
     if (cost > key.burst) return new Problem('too_many_images', { limit: key.burst });
     if (this.key === undefined && !this.#gate.hasRoom(key)) {
       this.#rate = callers.settle(key.id, key, 0, now_ms);
@@ -181,11 +177,11 @@ export class QuotaUse {
     if (!admitted) {
       this.retry_s = rate.reset_seconds;
       if (cost <= 1) return rejections.rate;
-      const detail = `This request costs ${cost} of the key's tokens, more than it has now; wait ${waitText}, then send again.`;
+      const detail = `This request costs ${cost} tokens, more than the key has now; wait ${waitText}, then send again.`;
       return new Problem('rate_limit_exceeded', { detail });
     }
     this.#paid = cost;
-    // The request may have been released meanwhile.
+    // The request may have been released while the shared limiter was asked.
     if (this.key !== undefined || this.#ended) return undefined;
     this.key = key;
     if (this.#gate.hasRoom(key)) {
@@ -208,13 +204,13 @@ export class QuotaUse {
     this.#spent_ms = Number.NEGATIVE_INFINITY;
   }
 
-  /** Adds CPU time of the request's body or of a job. Jobs that end after the response are charged then. */
+  /** Adds the CPU time of the body or of one job. A job that ends after the response takes its tokens at that time. */
   spend(cpu_ms: number): void {
     this.#spent_ms += cpu_ms;
     if (this.#ended) this.#takeTokens();
   }
 
-  /** Takes the tokens for CPU time beyond those paid on admission. */
+  /** Takes tokens for CPU time that the tokens taken on admission do not cover. */
   #takeTokens(now_ms = Date.now()): void {
     const { callers, token_ms } = this.#gate;
     const further = this.#spent_ms / token_ms - this.#paid;
@@ -223,7 +219,10 @@ export class QuotaUse {
     this.#rate = callers.settle(this.key.id, this.key, further, now_ms);
   }
 
-  /** Charges the request and ends it. Call it when the response is ready. Returns the RateLimit headers. */
+  /**
+   * Takes the remaining tokens and ends the request. Call it when the response is ready. Returns the RateLimit
+   * headers.
+   */
   release(): [string, string][] {
     this.#ended = true;
     this.#takeTokens();
@@ -236,7 +235,7 @@ export class QuotaUse {
 
   #tooMany({ concurrent }: ApiKey): Problem {
     this.retry_s = busyRetry_s;
-    const detail = `This key may have ${concurrent} running at once; wait for a response, then send again.`;
+    const detail = `This key may have ${concurrent} concurrent requests; wait for a response, then send again.`;
     return new Problem('rate_limit_exceeded', { detail });
   }
 }
@@ -246,14 +245,14 @@ function fixed(problem: Problem): Problem {
   return Object.freeze(problem);
 }
 
-/** Stands for text that cannot be a key. It is rejected like a wrong key. */
+/** Text that is rejected as an invalid key. */
 const contradictory = 'two keys';
 
 /**
- * Returns the key that a request presents: `x-api-key`, or the token of `Authorization: Bearer` (RFC 6750
- * section 2.1, case-insensitive scheme). If both are sent, a token that does not look like a key is ignored,
- * because it is meant for a gateway; one that could be another key makes both invalid. Returns undefined if
- * there is no key.
+ * Returns the key that a request presents: `x-api-key`, or the token of `Authorization: Bearer` (RFC 6750,
+ * section 2.1, case-insensitive scheme); undefined if there is no key. If a request sends both, a token that
+ * does not look like a key is ignored, because it is meant for a gateway. A token that looks like another key
+ * makes the request invalid.
  */
 function presentedKey(headers: ReadonlyMap<string, string>): string | undefined {
   const key = headers.get('x-api-key') || undefined;

@@ -1,6 +1,6 @@
 import { accessSync, constants, type Stats } from 'node:fs';
 import { z } from 'zod';
-import { readRegular, UnusableFile, withoutMark } from '../config/file.ts';
+import { readRegular, UnusableFile, withoutByteOrderMark } from '../config/file.ts';
 import { isKeyId, isLine, keyLimits, scopes } from './keys.ts';
 
 const moment = z.iso.datetime({ error: 'expected a time such as 2030-01-31T12:00:00.000Z' });
@@ -25,41 +25,38 @@ const keyRecord = z.strictObject({
 
 export type KeyRecord = z.infer<typeof keyRecord>;
 
-/** Records are validated one by one, so that a large file can be read in turns. */
+/** Records are validated one by one, so that requests are served while a large file is read. */
 const keyFile = z.strictObject({ version: z.literal(1), keys: z.array(z.unknown()) });
 
 const what = 'The key file';
-const howToCreate = 'Make a key with: npx facematch keys create --name NAME';
+const howToCreate = 'Create a key with: npx facematch keys create --name NAME';
 
-/** A key file that cannot be used. */
-export const keyFileFault = (file: string, reason: string, cure = howToCreate) =>
-  new UnusableFile(what, file, reason, cure);
+/** Returns the error for a key file that cannot be used. */
+export const keyFileFault = (file: string, reason: string, fix = howToCreate) =>
+  new UnusableFile(what, file, reason, fix);
 
 /** Throws UnusableFile. */
 export const readKeyFile = (file: string): KeyRecord[] => recordsOf(file, readPrivate(file).text);
 
 /**
- * Reads a file of secrets, with its state at the same moment. `kind` and `cure` are for messages. Throws
- * UnusableFile.
+ * Reads a file of secrets, which other users must not be able to read, and its state at the same moment. `kind`
+ * and `fix` are parts of the error message. Throws UnusableFile.
  */
 export function readPrivate(
   file: string,
   kind: string = what,
-  cure: string = howToCreate,
+  fix: string = howToCreate,
 ): { text: string; stats: Stats } {
-  const read = readRegular(kind, file, cure);
-  // The group may read it, because Kubernetes and systemd give secrets to non-root processes that way.
+  const read = readRegular(kind, file, fix);
+  // The group may read it, because Kubernetes and systemd pass secrets to non-root processes that way.
   // Windows has no mode bits: Node reports 0o666 for every file there.
   if (process.platform !== 'win32' && (read.stats.mode & 0o037) !== 0 && !isOnReadOnlyMount(file)) {
-    throw new UnusableFile(kind, file, 'is open to other users', `Close it with: chmod 600 ${quote(file)}`);
+    throw new UnusableFile(kind, file, 'is accessible to other users', `Run: chmod 600 ${quote(file)}`);
   }
   return read;
 }
 
-/**
- * Docker and Kubernetes mount secrets there, open to all users of the container by default, and the mode
- * cannot be changed.
- */
+/** Docker and Kubernetes mount secrets read-only, by default readable by all users of the container. */
 function isOnReadOnlyMount(file: string): boolean {
   try {
     accessSync(file, constants.W_OK);
@@ -69,7 +66,7 @@ function isOnReadOnlyMount(file: string): boolean {
   return false;
 }
 
-/** Throws UnusableFile. */
+/** Parses and validates the text of a key file. Throws UnusableFile. */
 export function recordsOf(file: string, text: string): KeyRecord[] {
   const turns = readRecords(file, text);
   for (;;) {
@@ -79,8 +76,8 @@ export function recordsOf(file: string, text: string): KeyRecord[] {
 }
 
 /**
- * Does the same in turns of the event loop, so that requests do not wait for a file with thousands of keys.
- * Rejects only with UnusableFile.
+ * Does the same as `recordsOf`, but lets the event loop run between groups of records, so that requests do not
+ * wait for a file with thousands of keys. Rejects only with UnusableFile.
  */
 export async function recordsInTurns(file: string, text: string): Promise<KeyRecord[]> {
   const turns = readRecords(file, text);
@@ -91,18 +88,18 @@ export async function recordsInTurns(file: string, text: string): Promise<KeyRec
   }
 }
 
-/** Number of records that are validated in one turn, in about a millisecond. */
+/** Number of records that are validated in one turn of the event loop, which takes about a millisecond. */
 const recordsPerTurn = 100;
 
-/** Yields at the end of a turn. */
+/** Yields where the event loop may run. */
 function* readRecords(file: string, text: string): Generator<void, KeyRecord[]> {
   let json: unknown;
   yield;
   try {
-    json = JSON.parse(withoutMark(text));
+    json = JSON.parse(withoutByteOrderMark(text));
   } catch {
-    // V8's own message is omitted, because it quotes the text, and hashes do not belong in a log.
-    throw keyFileFault(file, 'is not valid JSON', cure);
+    // V8's own message quotes the text, and hashes of keys do not belong in a log.
+    throw keyFileFault(file, 'is not valid JSON', fix);
   }
   const outer = keyFile.safeParse(json);
   if (!outer.success) throw notAKeyFile(file, outer.error);
@@ -115,18 +112,19 @@ function* readRecords(file: string, text: string): Generator<void, KeyRecord[]> 
     records.push(data);
     ids.add(data.id);
   }
-  if (ids.size < records.length) throw keyFileFault(file, `${notOne} keys, two keys have the same id`, cure);
+  if (ids.size < records.length)
+    throw keyFileFault(file, `${invalidAt} keys, two keys have the same id`, fix);
   yield;
   return records;
 }
 
-const cure = 'Correct it, or restore it from a backup.';
-const notOne = 'is not a key file: at';
+const fix = 'Correct it, or restore it from a backup.';
+const invalidAt = 'is not a key file: at';
 
 function notAKeyFile(file: string, { issues: [issue] }: z.ZodError, place: PropertyKey[] = []): UnusableFile {
   const path = [...place, ...(issue?.path ?? [])];
   const where = path.length === 0 ? 'the top level' : path.join('.');
-  return keyFileFault(file, `${notOne} ${where}, ${issue?.message}`, cure);
+  return keyFileFault(file, `${invalidAt} ${where}, ${issue?.message}`, fix);
 }
 
 /** Quotes a path for a POSIX shell where needed. */

@@ -15,8 +15,8 @@ interface Entry {
 }
 
 /**
- * Unknown ids are compared with this hash, so that they take as long as known ones. No text with this SHA-256
- * is known.
+ * Unknown ids are compared with this hash, so that they take as long as known ids. No key with this SHA-256 is
+ * known.
  */
 const dummyHash = Buffer.alloc(32);
 
@@ -26,7 +26,7 @@ interface Log {
   warn(fields: object, message: string): void;
 }
 
-/** Maximum number of polls before a change is read, or read again, even if the file keeps changing. */
+/** Maximum number of polls to wait for a file that keeps changing; then it is read anyway. */
 const max_polls = 20;
 
 /** The keys in use, from the last readable version of the file. */
@@ -36,14 +36,11 @@ export class KeyStore {
   #entries: ReadonlyMap<string, Entry>;
   /** State of the file when it was last read. */
   #loaded: string;
-  /** True if the changed file could not be read, so that a revocation in it is not in force. */
+  /** True if the changed file could not be read. A revocation in it then has no effect yet. */
   stale = false;
   #closed = false;
 
-  /**
-   * Throws UnusableFile when the file is missing, readable by other users, malformed, or without any usable
-   * key.
-   */
+  /** Throws UnusableFile if the file is missing, readable by other users, malformed, or has no usable key. */
   constructor(file: string, log: Log, interval_ms = 500) {
     this.#file = file;
     this.#log = log;
@@ -51,21 +48,18 @@ export class KeyStore {
     this.#entries = entriesOf(recordsOf(file, text));
     this.#loaded = identity(stats);
     if (this.size === 0) {
-      throw keyFileFault(file, 'holds no usable key (all are revoked or expired, or there is none)');
+      throw keyFileFault(file, 'has no usable key (it is empty, or all keys are revoked or expired)');
     }
     void this.#follow(interval_ms);
   }
 
-  /** Returns the keys that are neither revoked nor expired at this moment. */
+  /** Number of keys that are neither revoked nor expired at this moment. */
   get size(): number {
     const now_ms = Date.now();
     return [...this.#entries.values()].filter(({ end_ms }) => now_ms < end_ms).length;
   }
 
-  /**
-   * Returns undefined if the key is unknown, revoked or expired. Text without the form of a key is not
-   * secret, so it is not hashed.
-   */
+  /** Returns undefined if the key is unknown, revoked or expired. Only text in the format of a key is hashed. */
   verify(presented: string, now_ms: number): ApiKey | undefined {
     const id = keyId(presented);
     if (id === undefined) return undefined;
@@ -79,14 +73,14 @@ export class KeyStore {
   }
 
   /**
-   * Polls, because file events are missing on network mounts and for replaced links and folders. A change is
-   * read when it is stable for two polls, so that its writer has finished. If that fails, reading is retried
-   * at growing intervals. Does not keep the process alive.
+   * Polls the file, because network mounts and replaced links send no file events. Reads a changed file once two
+   * polls see the same state, so that its writer has finished. If reading fails, retries at growing intervals.
+   * Does not keep the process alive.
    */
   async #follow(interval_ms: number): Promise<void> {
     let seen = this.#loaded;
     let reported: string | undefined;
-    /** Polls since the change or the last attempt, and the number of them before the next attempt. */
+    /** Polls since the change or the last attempt, and the number of polls to wait before the next attempt. */
     let waited = 0;
     let wanted = 0;
     for (;;) {
@@ -124,17 +118,14 @@ export class KeyStore {
     } catch (error) {
       return error instanceof UnusableFile ? error.reason : 'cannot be read';
     }
-    // A file without a usable key also takes effect, so that the last key can be revoked.
-    if (this.size === 0) this.#log.warn({ keys: 0 }, 'the key file was reloaded and has no valid key');
+    // A file without a usable key replaces the keys too, so that the last key can be revoked.
+    if (this.size === 0) this.#log.warn({ keys: 0 }, 'the key file was reloaded and has no usable key');
     else this.#log.info({ keys: this.size }, 'the key file was reloaded');
     return undefined;
   }
 }
 
-/**
- * Compares ctime instead of mtime: it also changes with the mode and on a rename, and no tool can set it
- * back.
- */
+/** Uses ctime, because mtime can be set back by tools and does not change with the mode or on a rename. */
 const identity = ({ dev, ino, size, ctimeMs }: Stats) => [dev, ino, size, ctimeMs].join(':');
 
 function entriesOf(records: readonly KeyRecord[]): Map<string, Entry> {

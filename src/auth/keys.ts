@@ -5,10 +5,10 @@ export type { Scope };
 
 const isScope = (scope: Scope | 'any' | 'none'): scope is Scope => scope !== 'any' && scope !== 'none';
 
-/** Scopes of a key. Each endpoint requires one of them; two endpoints may require the same. */
+/** The scopes that a key can have. Each endpoint requires one scope; two endpoints may require the same one. */
 export const scopes: readonly Scope[] = [...new Set(endpoints.map(({ scope }) => scope).filter(isScope))];
 
-/** Default scopes of a new key. Scopes of sensitive endpoints must be requested. */
+/** Default scopes of a new key: all except those of sensitive endpoints. */
 export const defaultScopes: readonly Scope[] = scopes.filter(
   (scope) => !endpoints.some((endpoint) => endpoint.scope === scope && endpoint.sensitive),
 );
@@ -17,29 +17,29 @@ export const keyLimits = {
   /** Maximum length of a name in characters. */
   name: 100,
   note: 500,
-  /** Maximum rate in tokens per second, more than one server of this kind can reach. */
+  /** Maximum rate in tokens per second, far above what one server can process. */
   rate: 1_000_000,
   burst: 1_000_000,
   concurrent: 100_000,
 } as const;
 
-/** Control characters would let a name rewrite the terminal that lists it. */
+/** Returns true for text without control characters, which could control the terminal that prints it. */
 export const isLine = (text: string) => /^\P{Cc}*$/u.test(text);
 
 export type KeyStatus = 'active' | 'retiring' | 'revoked' | 'expired';
 
-interface Ends {
+interface ValidityEnd {
   expires_at?: string;
   /** May be in the future for a key that was rotated with a grace period. */
   revoked_at?: string;
 }
 
 /** Returns when the key stops working, in milliseconds since 1970, or Infinity. */
-export function endOf({ expires_at, revoked_at }: Ends): number {
+export function endOf({ expires_at, revoked_at }: ValidityEnd): number {
   return Math.min(momentOf(expires_at), momentOf(revoked_at));
 }
 
-export function statusOf(record: Ends, now_ms: number): KeyStatus {
+export function statusOf(record: ValidityEnd, now_ms: number): KeyStatus {
   if (momentOf(record.revoked_at) <= now_ms) return 'revoked';
   if (endOf(record) <= now_ms) return 'expired';
   return record.revoked_at === undefined ? 'active' : 'retiring';
@@ -49,9 +49,9 @@ const momentOf = (time: string | undefined) =>
   time === undefined ? Number.POSITIVE_INFINITY : Date.parse(time);
 
 /**
- * A key is `fm_<id>_<secret>`, with a public id. It has only letters, digits and underscores: a double click
- * selects all of it, and shells, URLs and headers need no quotes. The prefix lets secret scanners find leaked
- * keys.
+ * A key is `fm_<id>_<secret>`; the id is public. It has only letters, digits and underscores, so a double click
+ * selects the whole key, and shells, URLs and headers need no quotes. The prefix lets secret scanners find
+ * leaked keys.
  */
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const idLength = 12;
@@ -69,7 +69,7 @@ export function createKey(): { id: string; key: string } {
 }
 
 /**
- * Returns the id in a key, or undefined for text without the form of a key. The length is checked first,
+ * Returns the id in a key, or undefined for text that is not in the format of a key. Checks the length first,
  * because headers may be long.
  */
 export function keyId(presented: string): string | undefined {

@@ -9,10 +9,10 @@ export interface Quota {
 const epsilon = 1e-9;
 
 /**
- * A token bucket: it starts full, fills at `rate`, and admits at most `burst + rate × t` tokens in any window
- * of t seconds. Cost beyond the admission price is taken afterwards and may make the bucket negative. When
- * the clock steps back, the bucket keeps its tokens and continues from there, because waiting for the latest
- * time seen would lock callers out.
+ * A token bucket. It starts full, fills at `rate`, and admits at most `burst + rate × t` tokens in any window of
+ * t seconds. Cost that is known only after admission is taken afterwards and may make the bucket negative. When
+ * the clock steps back, the bucket keeps its tokens and fills from the new time. Otherwise it would not fill
+ * until the clock reaches the old time again.
  */
 export class TokenBucket {
   #quota: Quota;
@@ -39,7 +39,7 @@ export class TokenBucket {
     this.#tokens = Math.min(this.#quota.burst, this.tokens(now_ms) - cost);
   }
 
-  /** Returns the current tokens, at most `burst`; negative after requests that cost more than there was. */
+  /** Returns the current tokens, at most `burst`; negative after requests that cost more than the bucket held. */
   tokens(now_ms: number): number {
     const elapsed_ms = now_ms - this.#updated_ms;
     if (elapsed_ms > 0) {
@@ -49,7 +49,7 @@ export class TokenBucket {
     return this.#tokens;
   }
 
-  /** Returns the seconds until there are `target` tokens: 0 if there are, Infinity if there never will be. */
+  /** Returns the seconds until the bucket holds `target` tokens; Infinity if `target` exceeds `burst`. */
   secondsUntil(target: number, now_ms: number): number {
     if (target > this.#quota.burst) return Number.POSITIVE_INFINITY;
     const missing = target - this.tokens(now_ms);
@@ -62,11 +62,11 @@ export class TokenBucket {
 
   /**
    * Returns the state for the client. `rejected_cost`: tokens that a rejected request needs when it is sent
-   * again; undefined for an admitted one.
+   * again; undefined for an admitted request.
    */
   state(now_ms: number, rejected_cost?: number): RateState {
     const { rate, burst } = this.#quota;
-    // Retry-After and RateLimit should name the same moment (draft, "Server Behavior").
+    // Retry-After and RateLimit should give the same time (draft-ietf-httpapi-ratelimit-headers, "Server Behavior").
     const wait =
       rejected_cost === undefined
         ? this.secondsUntil(burst, now_ms)
@@ -79,16 +79,16 @@ export class TokenBucket {
     };
   }
 
-  /** Sets the tokens to those that another bucket of the same quota has at that time. */
+  /** Sets the tokens to those of another bucket with the same quota. */
   follow(tokens: number, now_ms: number): void {
     this.#tokens = Math.min(this.#quota.burst, tokens);
     this.#updated_ms = now_ms;
   }
 
   /**
-   * Changes the quota of a bucket in use. Its tokens never grow, and the time since the last call counts at
-   * the slower rate, so that a flipping quota, as with replicas that have different key files, gives no
-   * advantage.
+   * Changes the quota of a bucket in use. The change adds no tokens, and the time since the last call fills the
+   * bucket at the slower rate. A quota that alternates, as with replicas that have different key files, therefore
+   * gives no extra tokens.
    */
   requota(quota: Quota, now_ms: number): void {
     const { rate, burst } = this.#quota;
@@ -104,9 +104,9 @@ export interface RateState {
   /** Tokens of a full bucket. */
   limit: number;
   remaining: number;
-  /** Seconds until the bucket is full; after a rejected request the same as Retry-After. */
+  /** Seconds until the bucket is full; equal to Retry-After for a rejected request. */
   reset_seconds: number;
-  /** Seconds that an empty bucket takes to fill, at least 1, because `w` is an integer. */
+  /** Seconds that an empty bucket takes to fill, rounded up to an integer. */
   window_seconds: number;
 }
 
@@ -121,11 +121,11 @@ export interface BucketDecision {
   tokens: number;
 }
 
-/** Interface of the gate's limiters: a local one returns a result, a shared one a promise. */
+/** Interface of the gate's limiters. A local limiter returns a result, a shared one may return a promise. */
 export interface RateLimiter {
   /**
-   * `paid`: tokens that the request has paid before. A client that sends it again pays both, so both
-   * determine the wait after a rejection.
+   * `paid`: tokens that the request has taken before. A client that sends the request again needs both `paid` and
+   * `cost`, so their sum determines the wait after a rejection.
    */
   take(
     caller: string,
@@ -135,24 +135,22 @@ export interface RateLimiter {
     paid?: number,
   ): Admission | Promise<Admission>;
   /**
-   * Takes cost beyond the admission price without a check, or returns (negative) the tokens of a request that
-   * was not served. Returns the state of the bucket as far as this process knows it.
+   * Takes `cost` tokens without a check; a negative cost returns the tokens of a request that was not served.
+   * Returns the state of the bucket as far as this process knows it.
    */
   settle(caller: string, quota: Quota, cost: number, now_ms: number): RateState;
 }
 
-/**
- * Maximum number of least recently used buckets that are searched for a full one, which keeps eviction O(1).
- */
+/** Maximum number of buckets that an eviction checks, least recently used first. It keeps eviction O(1). */
 const evictionScan = 16;
 
 /**
- * One token bucket per caller, at most `capacity` of them. Evicts a full one, which loses nothing, or else
- * the oldest.
+ * One token bucket per caller, at most `capacity` in total. Prefers to evict a full bucket, because a new bucket
+ * starts full too; otherwise evicts the least recently used bucket.
  */
 export class Limiter implements RateLimiter {
   readonly #capacity: number;
-  /** A Map iterates in the order of insertion, so the least recently used comes first. */
+  /** Least recently used first, because each use deletes the entry and inserts it again. */
   readonly #buckets = new Map<string, TokenBucket>();
 
   constructor(capacity: number) {
@@ -175,9 +173,7 @@ export class Limiter implements RateLimiter {
     return bucket.state(now_ms);
   }
 
-  /**
-   * Applies the decision and the remaining tokens of another limiter, and returns it like a local decision.
-   */
+  /** Applies a decision of another limiter to the local bucket, and returns it in the form of a local decision. */
   follow(
     caller: string,
     quota: Quota,
@@ -204,20 +200,21 @@ export class Limiter implements RateLimiter {
   }
 
   #evict(now_ms: number): void {
-    let chosen: string | undefined;
+    let evicted: string | undefined;
     let scanned = 0;
     for (const [caller, bucket] of this.#buckets) {
       const full = bucket.isFull(now_ms);
-      if (full || chosen === undefined) chosen = caller;
+      if (full || evicted === undefined) evicted = caller;
       if (full || ++scanned === evictionScan) break;
     }
-    this.#buckets.delete(chosen!);
+    this.#buckets.delete(evicted!);
   }
 }
 
 /**
- * The headers of draft-ietf-httpapi-ratelimit-headers-11: `RateLimit-Policy` (§ 3) with the quota q and its window w, `RateLimit` (§ 4)
- * with what remains r and the effective window t. The policy's name is a String of RFC 9651, hence the quotes.
+ * Returns the headers of draft-ietf-httpapi-ratelimit-headers-11: `RateLimit-Policy` (§ 3) with the quota q and
+ * its window w, and `RateLimit` (§ 4) with the remaining quota r and the effective window t. The policy name is
+ * a quoted String (RFC 9651).
  */
 export function rateHeaders(rate: RateState): [string, string][] {
   return [

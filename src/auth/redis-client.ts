@@ -5,25 +5,25 @@ import type { RedisUrl } from '../config/redis-url.ts';
 import type { BucketDecision, Quota } from './limiter.ts';
 
 /**
- * TokenBucket of limiter.ts as a Redis script, with the same steps. A bucket is one string, "tokens at_ms
- * rate burst", each with the 17 digits that a double needs. A missing bucket counts as full, so each is kept
- * until it is full, for at least a day and at most a century: a replica with another key file may use a
- * larger burst or a slower rate.
+ * TokenBucket of limiter.ts as a Redis script, with the same steps. A bucket is one string, "tokens at_ms rate
+ * burst"; each number has the 17 digits that a double needs. A missing bucket counts as full, so a bucket is
+ * kept until it is full. It is kept for at least a day, because a replica with another key file may use a larger
+ * burst or a slower rate.
  */
 export const bucketFunction = `
 local epsilon = 1e-9
 local day_ms = 86400000
-local longest_ms = 100 * 366 * day_ms
+local max_ms = 100 * 366 * day_ms
 
 local function finite(text)
   local number = tonumber(text)
   return number and math.abs(number) < math.huge and number
 end
 
--- Where it settles, the cost is taken whatever there is; below 0 it gives tokens back.
+-- If settles is true, takes the cost without a check; a negative cost returns tokens.
 local function take(key, now_ms, rate, burst, cost, settles)
   local tokens = burst
-  -- Whatever cannot be read counts as missing: one key's bucket must not end the limits of all.
+  -- A malformed bucket counts as missing, because an error here would disable the shared limits of all keys.
   local kept = redis.pcall('GET', key)
   if type(kept) == 'string' then
     local held, at_ms, old_rate, old_burst = kept:match('^(%S+) (%S+) (%S+) (%S+)$')
@@ -37,14 +37,14 @@ local function take(key, now_ms, rate, burst, cost, settles)
   local admitted = settles or cost <= 0 or tokens + epsilon >= cost
   if settles then tokens = math.min(burst, tokens - cost)
   elseif admitted and cost > 0 then tokens = math.max(0, tokens - cost) end
-  local kept_ms = math.min(longest_ms, math.max(day_ms, math.ceil((burst - tokens) * 1000 / rate)))
+  local kept_ms = math.min(max_ms, math.max(day_ms, math.ceil((burst - tokens) * 1000 / rate)))
   local bucket = string.format('%.17g %.17g %.17g %.17g', tokens, now_ms, rate, burst)
   redis.call('SET', key, bucket, 'PX', string.format('%.0f', kept_ms))
   return {admitted and 1 or 0, string.format('%.17g', tokens)}
 end
 `;
 
-/** Uses the clock of Redis, because the replicas' clocks differ and each difference would add tokens. */
+/** Uses the clock of Redis, because differences between the replicas' clocks would add tokens. */
 export const bucketScript = `${bucketFunction}
 local seconds, microseconds = unpack(redis.call('TIME'))
 return take(KEYS[1], seconds * 1000 + microseconds / 1000, tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == 'settle')
@@ -62,17 +62,17 @@ export const connectLimit_ms = 1000;
 /** Maximum time that a request waits for a reply. */
 export const replyTimeout_ms = 200;
 
-/** No key has this id, because key ids are longer. */
+/** Cannot be the id of a key, because key ids are longer. */
 const probeCaller = 'probe';
 
-/**
- * One connection to Redis, used until its first error. The owner then opens a new one, which logs in and
- * writes within one time limit.
- */
+/** One connection to Redis, used until its first error. Its owner then opens a new connection. */
 export class RedisClient {
   readonly #redis: Redis;
   readonly #password: string | undefined;
-  /** True if Redis or the network closed the connection, not this process or an error reply. */
+  /**
+   * True if Redis or the network closed the connection. False if this process closed it, for example after an
+   * error reply.
+   */
   dropped = false;
   #closed = false;
   #close: (fault: Error) => void = () => {};
@@ -89,8 +89,8 @@ export class RedisClient {
   }
 
   /**
-   * Connects, logs in, and runs the script on a test bucket, because Redis may be loading, read-only or full,
-   * or the user may lack rights. Rejects with a one-line Error without a password.
+   * Connects, logs in, and runs the script on a test bucket, which fails if Redis is loading, read-only or full,
+   * or if the user lacks rights. Rejects with an Error whose message is one line without the password.
    */
   static async open(redisUrl: RedisUrl, limit_ms = connectLimit_ms): Promise<RedisClient> {
     const { host, port, db, tls, username, password } = redisUrl;
@@ -100,7 +100,7 @@ export class RedisClient {
       host,
       port,
       ...(tls ? { tls: isIP(host) === 0 ? { servername: host } : {} } : {}),
-      // Options that turn off what this class does itself: log in, retry and wait until Redis is ready.
+      // This class logs in, retries and waits for Redis itself, so these features of ioredis are turned off.
       lazyConnect: true,
       retryStrategy: null,
       enableOfflineQueue: false,
@@ -134,13 +134,16 @@ export class RedisClient {
     return this.#within(replyTimeout_ms, this.#run(caller, quota, cost, 'settle'));
   }
 
-  /** Resolves to true for the first claim of an identifier within `ttl_ms`. Rejects like `take`. */
+  /** Resolves to true if no one claimed the identifier within the last `ttl_ms`. Rejects like `take`. */
   async claim(id: string, ttl_ms: number): Promise<boolean> {
     const claimed = this.#redis.set(challengeKey(id), '1', 'PX', ttl_ms, 'NX');
     return (await this.#within(replyTimeout_ms, claimed)) === 'OK';
   }
 
-  /** Forgets a claim with SET, because the server's user needs no right to delete. Rejects like `take`. */
+  /**
+   * Removes a claim by SET with a short expiry, because the server's user needs no right to delete. Rejects
+   * like `take`.
+   */
   async unclaim(id: string): Promise<void> {
     await this.#within(replyTimeout_ms, this.#redis.set(challengeKey(id), '0', 'PX', 1));
   }
@@ -163,7 +166,7 @@ export class RedisClient {
   ): Promise<BucketDecision> {
     const values = [bucketKey(caller), rate, burst, cost, how] as const;
     const reply = await this.#redis.evalsha(scriptSha1, 1, ...values).catch((error: Error) => {
-      // Redis was restarted, or its scripts were flushed, so the script is sent again.
+      // NOSCRIPT: Redis was restarted or its scripts were flushed, so the script is sent again.
       if (!error.message.startsWith('NOSCRIPT')) throw error;
       return this.#redis.eval(bucketScript, 1, ...values);
     });
@@ -175,13 +178,13 @@ export class RedisClient {
     return { admitted: admitted === 1, tokens };
   }
 
-  /** Limits the time of `work`. Any error closes the client. Rejects with its first error. */
+  /** Limits the time of `work`. An error closes the client. Rejects with the first error of the client. */
   async #within<T>(limit_ms: number, work: Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {
       const fault = new Error(`no response within ${limit_ms} ms`);
-      // If this process was suspended, the reply may be waiting: sockets are read between timers and
-      // immediates.
+      // After a suspension of this process the reply may be unread. The event loop reads sockets between timers
+      // and immediates, so setImmediate lets the reply win.
       timer = setTimeout(() => setImmediate(reject, fault), limit_ms);
     });
     try {
@@ -199,13 +202,13 @@ export class RedisClient {
     if (!this.#closed) this.dropped = dropped || this.#redis.status !== 'ready';
     this.#closed = true;
     this.#close(new Error(this.#presentable(message)));
-    // ioredis listens only for the first error of its socket, but TLS may report another after the end, which
-    // would end the process.
+    // ioredis listens only for the first error of its socket. TLS may report a second error after the end, which
+    // would crash the process without a listener.
     this.#redis.stream?.on('error', () => {});
     this.#redis.disconnect();
   }
 
-  /** Removes the password, because Redis repeats the arguments of unknown commands. */
+  /** Removes the password, because Redis quotes the arguments of unknown commands in its errors. */
   #presentable(message: string): string {
     const line = message.replaceAll(/\s+/g, ' ').slice(0, 200);
     return this.#password === undefined ? line : line.replaceAll(this.#password, '***');

@@ -4,8 +4,8 @@ import { UnusableFile } from '../config/file.ts';
 import { minSecret_characters, type Secrets, secretsOf } from './challenges.ts';
 import { readPrivate } from './key-file.ts';
 
-const what = 'The file of challenge secrets';
-const howToCreate = 'Make one with: (umask 077; openssl rand -base64 48 > challenge-secrets.txt)';
+const what = 'The challenge secret file';
+const howToCreate = 'Create one with: (umask 077; openssl rand -base64 48 > challenge-secrets.txt)';
 
 /** Log that reports changes of the file. */
 interface Log {
@@ -13,7 +13,7 @@ interface Log {
   warn(fields: object, message: string): void;
 }
 
-/** Secrets of a file, from its last readable version. */
+/** The secrets in a file, from its last readable version. */
 export class SecretFile implements Secrets {
   readonly #file: string;
   readonly #log: Log;
@@ -37,7 +37,7 @@ export class SecretFile implements Secrets {
     this.#closed = true;
   }
 
-  /** Polls, as for the key file: file events are missing on network mounts and for replaced links. */
+  /** Polls the file, because network mounts and replaced links send no file events. */
   async #follow(loaded: string, interval_ms: number): Promise<void> {
     let tried = loaded;
     let seen = loaded;
@@ -45,7 +45,7 @@ export class SecretFile implements Secrets {
       await pause(interval_ms, undefined, { ref: false });
       const now = await stat(this.#file).then(stateOf, ({ code = 'missing' }) => code);
       if (this.#closed) return;
-      // The file is stable for two polls, so its writer has finished.
+      // Two polls must see the same state, so that the writer has finished.
       const isStable = now === seen;
       seen = now;
       if (!isStable || now === tried) continue;

@@ -14,41 +14,37 @@ interface SharedLimiterOptions {
   redisUrl: RedisUrl;
   /** Maximum number of callers that this process remembers. */
   capacity: number;
-  /** Called when Redis decides again. */
+  /** Called when the connection to Redis works, at first or again. */
   onUp(): void;
-  /**
-   * Called when this process starts to decide alone; `reason` is one line without a password. Called once for
-   * each change.
-   */
+  /** Called once per outage, when local decisions begin. `reason` is one line without a password. */
   onDown(reason: string): void;
-  /** Called when this process decided one request alone. */
+  /** Called for each request that was decided locally. */
   onFallback(): void;
+  /** Called for each decision of Redis, with its duration. */
   onDecision(seconds: number): void;
 }
 
-/** A connection that was closed sooner is not reopened at once, because the server probably rejects it. */
+/** A connection that Redis closed sooner is reopened only after a pause, because Redis probably rejects it. */
 const minLife_ms = 500;
 
-/** The pause before a new connection is random, so that replicas that lost Redis together do not reconnect together. */
+/** The pause before a new connection is random, so that replicas do not all reconnect at the same moment. */
 const minPause_ms = 100;
 const maxPause_ms = 1000;
 
 /**
- * Token buckets that several processes share in Redis. Each process mirrors the last state that Redis
- * reported. If the mirror rejects a request, Redis would reject it too, because other processes only take
- * tokens, so Redis is not asked. While Redis is unreachable, the mirror decides from its last state, without
- * a fresh burst. No request waits, and new connections are tried in the background.
+ * Token buckets that several processes share in Redis. Each process keeps a local copy of the last state that
+ * Redis reported. If the copy rejects a request, Redis would reject it too, because other processes only take
+ * tokens; so Redis is not asked. While Redis is unreachable, the copy decides from its last state, without a
+ * new burst. Requests then do not wait, and new connections are tried in the background.
  */
 export class SharedLimiter implements RateLimiter {
   readonly #options: SharedLimiterOptions;
   readonly #mirrors: Limiter;
-  /** undefined while Redis is unreachable or being reconnected. */
+  /** undefined while there is no open connection. */
   #client: RedisClient | undefined;
-  /**
-   * Set while a connection that Redis closed, as it does with idle ones, is reopened: requests wait for it.
-   */
+  /** Set while a connection that Redis closed, for example because it was idle, is reopened. Requests wait for it. */
   #reopening: Promise<RedisClient> | undefined;
-  /** True after onDown was called, so that it is called once for each outage. */
+  /** True from a call of onDown until the next connection, so that onDown is called once per outage. */
   #down = false;
   #ended = false;
 
@@ -74,7 +70,8 @@ export class SharedLimiter implements RateLimiter {
     return this.#ask(caller, quota, cost).then(
       (decision) => {
         this.#options.onDecision((performance.now() - asked) / 1000);
-        // Uses the time of the call: a mirror slightly ahead of the shared bucket rejects no request wrongly.
+        // Uses the time before the call, so that the local bucket is slightly fuller than the shared one and rejects no
+        // request that Redis would admit.
         return this.#mirrors.follow(caller, quota, paid + cost, now_ms, decision);
       },
       () => {
@@ -97,20 +94,14 @@ export class SharedLimiter implements RateLimiter {
     return this.#mirrors.settle(caller, quota, cost, now_ms);
   }
 
-  /**
-   * Resolves to true for the first claim of a used challenge within `ttl_ms`. Rejects when Redis does not
-   * reply.
-   */
+  /** Resolves to true if no one claimed the challenge within the last `ttl_ms`. Rejects if Redis does not reply. */
   async claim(id: string, ttl_ms: number): Promise<boolean> {
     const client = this.#client ?? (await this.#reopening);
     if (client === undefined) throw new Error('Redis is not reachable');
     return client.claim(id, ttl_ms);
   }
 
-  /**
-   * Forgets a claim. No request waits for Redis here; while it is unreachable, the claim stays until it
-   * expires.
-   */
+  /** Removes a claim in the background. While Redis is unreachable, the claim stays until it expires. */
   unclaim(id: string): void {
     this.#client?.unclaim(id).catch(() => {});
   }
@@ -125,7 +116,7 @@ export class SharedLimiter implements RateLimiter {
     while (!this.#ended) {
       const { reason, life_ms } = await this.#useConnection(again);
       if (this.#ended) return;
-      // The first connection after another may be short-lived.
+      // The first reconnection is immediate. Later ones are immediate only if the connection lasted.
       again = life_ms > (again ? minLife_ms : 0);
       if (again) continue;
       if (!this.#down) this.#options.onDown(reason.message);
@@ -136,8 +127,8 @@ export class SharedLimiter implements RateLimiter {
   }
 
   /**
-   * Opens a connection and uses it until it ends. Resolves to the reason, and to how long it worked before
-   * Redis closed it; 0 if it ended otherwise. `again`: replaces a connection that Redis closed.
+   * Opens a connection and uses it until it ends. Resolves to the reason for its end, and to its lifetime if Redis
+   * closed it, otherwise 0. `again`: true if it replaces a connection that Redis closed.
    */
   async #useConnection(again: boolean): Promise<{ reason: Error; life_ms: number }> {
     try {

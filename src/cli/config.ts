@@ -50,7 +50,7 @@ function config({ check, json }: ConfigOptions): void {
   if (!ok) process.exitCode = exitCodes.failure;
 }
 
-/** Settings in effect by variable, in the order of the table, without secrets. */
+/** Returns the settings in effect by variable, in the order of the table, without secrets. */
 function effectiveSettings({ config, sources }: SettingsSurvey) {
   const names = Object.keys(config) as SettingName[];
   return Object.fromEntries(

@@ -7,8 +7,8 @@ import type { DemoServer } from './demo-server.ts';
 const openers: Partial<Record<NodeJS.Platform, string>> = { linux: 'xdg-open', darwin: 'open' };
 
 /**
- * Prints the URL of the demo page and opens it in a browser. The key is in the fragment, which a browser never sends, so it is in no log.
- * Over ssh there is no browser to open: the command for a port forward is printed.
+ * Prints the URL of the demo page and opens it in a browser. The key is in the URL's fragment, which browsers do
+ * not send, so it appears in no log. In an SSH session, prints the command for a port forward instead.
  */
 export async function showPage({ origin, key }: Pick<DemoServer, 'origin' | 'key'>): Promise<void> {
   const url = `${origin}${demo.path}#key=${encodeURIComponent(key)}&samples`;
@@ -19,7 +19,7 @@ export async function showPage({ origin, key }: Pick<DemoServer, 'origin' | 'key
     console.log(
       `From your own computer: ssh -L ${port}:127.0.0.1:${port} ${host}   then open the URL there.`,
     );
-  } else if (!(await opens(url))) console.log('No browser could be started: open the URL yourself.');
+  } else if (!(await opens(url))) console.log('No browser could be started. Open the URL yourself.');
   console.log('Press Ctrl-C to stop.');
 }
 
@@ -29,7 +29,7 @@ async function opens(url: string): Promise<boolean> {
   if (opener === undefined) return false;
   const child = spawn(opener, [url], { stdio: 'ignore', detached: true });
   child.unref();
-  // Some openers stay until the browser ends, so only an error or an early failure counts.
+  // Some openers run until the browser exits, so only an error or a failure within a second counts.
   return await new Promise<boolean>((resolve) => {
     child.once('error', () => resolve(false));
     child.once('exit', (code) => resolve(code === 0));

@@ -16,9 +16,9 @@ const stopLimit_ms = 15_000;
 const tailLength = 15;
 
 /**
- * Starts a server in a child process, on a free port, with one key in a temporary folder. `stop` ends it,
- * removes the folder and resolves to an error message if something failed; `ended` resolves when the server
- * exits or `signal` aborts.
+ * Starts a server in a child process, on a free port, with one key in a temporary folder. `stop` stops the
+ * server, removes the folder, and resolves to an error message if the server failed. `ended` resolves when the
+ * server exits or its signal aborts.
  */
 export async function startDemoServer(signal: AbortSignal) {
   const folder = await mkdtemp(join(tmpdir(), 'facematch-demo-'));
@@ -32,7 +32,8 @@ export async function startDemoServer(signal: AbortSignal) {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...process.env,
-        // A settings file could enable what the demo does not support, such as TLS, and an empty variable does not override it.
+        // A settings file could enable TLS, which the demo does not support. An empty variable does not
+        // override the file.
         FACEMATCH_CONFIG: '',
         FACEMATCH_TLS_CERT: '',
         FACEMATCH_TLS_KEY: '',
@@ -58,7 +59,7 @@ export async function startDemoServer(signal: AbortSignal) {
   }
 }
 
-/** Waits for the line with the URL of the server. */
+/** Waits until the server prints its URL, and resolves to the URL. */
 async function listening(child: ChildProcess, signal: AbortSignal): Promise<string> {
   const tail: string[] = [];
   let timer: NodeJS.Timeout | undefined;

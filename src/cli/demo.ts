@@ -8,7 +8,7 @@ import { type ImageFile, readImage } from './files.ts';
 import { addHelp, commandLine } from './help.ts';
 import { activity, coloursFor } from './terminal.ts';
 
-/** Signals that end the demo. It then stops its server and removes its folder. */
+/** Signals on which the demo stops its server, removes its folder and exits. */
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 interface DemoOptions {
@@ -21,7 +21,7 @@ export function registerDemo(program: Command): void {
     .command('demo')
     .description('start a temporary server, compare two photos, print the result, stop the server')
     .argument('[image1]', 'a JPEG, PNG or WebP file; default: two sample photos')
-    .argument('[image2]', 'the photo to compare it with')
+    .argument('[image2]', 'the photo to compare image1 with')
     .option('--open', 'keep the server running and open its demo page in a browser')
     .option('--json', 'print the response as JSON')
     .action(async (image1: string | undefined, image2: string | undefined, options: DemoOptions) => {
@@ -74,7 +74,7 @@ async function demo(file1: string, file2: string, { open, json }: DemoOptions): 
   } finally {
     done();
     for (const name of endings) process.off(name, interrupt);
-    // Everything is cleaned up, so the signal may end the process.
+    // After the cleanup, the default action of the signal ends the process.
     if (interruptedBy !== undefined) process.kill(process.pid, interruptedBy);
   }
 }
@@ -108,7 +108,7 @@ async function showPair(
 
 const responseTimeout_ms = 60_000;
 
-/** Sends the pair with this project's client and times it. Throws an Error with a message for people. */
+/** Sends the pair with facematch/client and measures the time. Throws an Error whose message is meant for the user. */
 async function sendPair(
   { origin, key }: Pick<DemoServer, 'origin' | 'key'>,
   { image1, image2 }: Record<ImageField, ImageFile>,
@@ -126,7 +126,7 @@ async function sendPair(
   }
 }
 
-/** Returns a problem as one line, with the fields that it lists. */
+/** Returns the error as one line, with the names of the invalid fields. */
 function describeError({ problem, status, message }: FacematchError): string {
   if (problem === undefined) return `${status === undefined ? 'failed:' : 'returned'} ${message}`;
   const { title, detail, code } = problem;

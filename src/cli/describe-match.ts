@@ -15,7 +15,7 @@ import {
 } from '../words/score.ts';
 import { type Colours, printable } from './terminal.ts';
 
-/** Parts of a response that are described in words; the JSON has the rest. */
+/** The members of a response that the description uses. */
 export type MatchResponse = Omit<Match, 'request_id' | 'similarity' | 'pairs' | 'model'>;
 
 /** Describes the response in several lines. `elapsed_ms`: the time that the caller measured. */
@@ -49,7 +49,7 @@ function describeVerdict(
   ];
 }
 
-/** Describes the results of one image against several, best first, without those that could not be compared. */
+/** Describes the results of one image against several, best first. Omits images that could not be compared. */
 export function describeResults(
   { results, matches, threshold_percent, warnings }: Many,
   reference: string,
@@ -79,7 +79,7 @@ export function describeResults(
   ].join('\n');
 }
 
-/** Describes the comparison of two persons, with the agreement of each photo with the others on its side. */
+/** Describes the comparison of two persons, and how well each photo agrees with the others of its person. */
 export function describePersons(response: Person, colours: Colours): string {
   const photos = (field: ImageField) =>
     response[field].map(({ filename = '', agreement_percent }) => {

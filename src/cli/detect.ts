@@ -18,7 +18,7 @@ export function registerDetect(program: Command): void {
     .argument('<image...>', 'JPEG, PNG or WebP files; - reads standard input')
     .option(
       '--draw <out>',
-      'also write an SVG with the faces drawn over the image; for several images a folder',
+      'also write an SVG file with the faces drawn over the image; for several images, the folder for the SVG files',
     )
     .addOption(matchFlag('accuracy_mode'))
     .addOption(matchFlag('use_heuristic_fallback'))
@@ -28,7 +28,7 @@ export function registerDetect(program: Command): void {
     .action(detect);
   addHelp(command, {
     notes: `Coordinates are in pixels of the upright image. An image without a face is not a failure. If an image cannot be read,
-the others are processed first, and the exit code is 1.`,
+the other images are processed, and the exit code is 1.`,
     examples: [
       'facematch detect group.jpg',
       'facematch detect group.jpg --draw group-faces.svg',
@@ -43,7 +43,7 @@ async function detect(files: string[], options: { draw?: string; json?: true }):
   const { analyseFiles } = await import('./image-files.ts');
   const { draw, json = false } = options;
   const drawings = draw === undefined ? [] : drawingFiles(files, draw);
-  // On a terminal the printed lines show the progress; a bar would interfere with them.
+  // On a terminal the printed lines already show the progress, and a bar would overwrite them.
   const quiet = json || !process.stdout.isTTY;
   const bar = files.length > 1 && quiet ? await progressBar('images', files.length) : undefined;
   const outcomes: object[] = [];
@@ -103,7 +103,7 @@ function describeFace(face: ImageBody['faces'][number], colours: Colours): strin
 
 const degrees = (angle: number) => `${whole(angle)}°`.padStart(4);
 
-/** Adding 0 turns -0 into 0. */
+/** Rounds to an integer. Adding 0 turns -0 into 0. */
 const whole = (value: number) => Math.round(value) + 0;
 
 export function registerEmbed(program: Command): void {
@@ -118,9 +118,9 @@ export function registerEmbed(program: Command): void {
     .action(embed);
   addHelp(command, {
     notes: `Each line is a face: file, box, quality, embedding (little-endian 32-bit floats, base64), pack, version and mode, and the
-warnings and min_detectable_face_px of its image. Warnings, and images without a face, also go to standard error. An embedding is
-biometric data: it can be used to recognise the person. If an image cannot be read, the others are processed first, and the exit
-code is 1.`,
+warnings and min_detectable_face_px of its image. Warnings, and the names of images without a face, are also printed to standard
+error. An embedding is biometric data: it can be used to recognise the person. If an image cannot be read, the other images are
+processed, and the exit code is 1.`,
     examples: ['facematch embed alice.jpg', 'facematch embed photos/*.jpg --mode fast --out faces.jsonl'],
   });
 }
@@ -128,7 +128,7 @@ code is 1.`,
 async function embed(files: string[], { out, ...options }: { out?: string }): Promise<void> {
   const { analyseFiles } = await import('./image-files.ts');
   const { base64 } = await import('../endpoints/embed.ts');
-  // Opened before the work begins, so that an existing file fails at once instead of being overwritten.
+  // Opened first, so that an existing file fails before any image is analysed.
   const target = out === undefined ? process.stdout : createWriteStream(out, { flags: 'wx', mode: 0o600 });
   if (out !== undefined) await once(target, 'open');
   const bar = files.length > 1 && out !== undefined ? await progressBar('images', files.length) : undefined;

@@ -3,10 +3,10 @@ import { basename, dirname, extname, join, resolve } from 'node:path';
 import type { Face, FoundBy, ImageReport } from '../engine/addon.ts';
 import { codeOf } from './files.ts';
 
-/** Diagonal in pixels of an image whose lines are one pixel wide. Line widths grow with the diagonal. */
-const diagonalOfOneLine = 800;
+/** Image diagonal at which lines are one pixel wide. Line widths grow with the diagonal. */
+const onePixelLineDiagonal_px = 800;
 
-/** Colours that are easy to tell from each other and from skin. */
+/** Colours that are easy to distinguish from each other and from skin. */
 const colours: Record<FoundBy, string> = {
   primary: '#3cdc5a',
   tiled: '#28aaff',
@@ -16,8 +16,8 @@ const colours: Record<FoundBy, string> = {
 };
 
 /**
- * SVG matrix for each EXIF orientation, from the stored pixels to the upright image of that width and height
- * (EXIF 2.32, 4.6.4). From orientation 5 on, the stored width is the upright height.
+ * SVG matrix for each EXIF orientation (EXIF 2.32, 4.6.4). It maps the stored pixels to the upright image, whose
+ * width and height are the arguments. In orientations 5 to 8 the stored width is the upright height.
  */
 const matrices: Record<number, (width: number, height: number) => number[]> = {
   2: (width) => [-1, 0, 0, 1, width, 0],
@@ -36,7 +36,7 @@ const matrices: Record<number, (width: number, height: number) => number[]> = {
  */
 export function drawFaces(file: Uint8Array, image: ImageReport): string {
   const { width, height, format, orientation, faces } = image;
-  const line = Math.max(1, Math.round(Math.hypot(width, height) / diagonalOfOneLine));
+  const line = Math.max(1, Math.round(Math.hypot(width, height) / onePixelLineDiagonal_px));
   const matrix = matrices[orientation]?.(width, height);
   const stored = orientation >= 5 ? [height, width] : [width, height];
   return [
@@ -51,11 +51,11 @@ export function drawFaces(file: Uint8Array, image: ImageReport): string {
   ].join('\n');
 }
 
-/** Draws box and landmarks. A dark rim keeps them visible on a background of their own colour. */
+/** Draws box and landmarks. A dark outline keeps them visible on a background of the same colour. */
 function outline({ box, landmarks, found_by }: Face, line: number): string {
   const { x, y, width, height } = box;
   const rectangle = `<rect x="${x}" y="${y}" width="${width}" height="${height}"`;
-  // Coordinates name pixel centres, so half a pixel is added.
+  // Landmark coordinates refer to pixel centres, SVG coordinates to pixel corners.
   const dots = (radius: number) =>
     Object.values(landmarks).map(([px, py]) => `<circle cx="${px + 0.5}" cy="${py + 0.5}" r="${radius}"/>`);
   return [
@@ -70,7 +70,7 @@ function outline({ box, landmarks, found_by }: Face, line: number): string {
 function label({ index, box, detection_score, found_by }: Face, line: number, image: ImageReport): string {
   const text = `${index} ${detection_score.toFixed(3)} ${found_by}`;
   const [letters, margin] = [12 * line, 2 * line];
-  // textLength makes the text equally long in every font.
+  // textLength gives the text the same width in every font.
   const textLength = 0.6 * letters * text.length;
   const [width, height] = [textLength + 2 * margin, letters + 2 * margin];
   const below = box.y + box.height + line;
@@ -85,9 +85,9 @@ function label({ index, box, detection_score, found_by }: Face, line: number, im
 }
 
 /**
- * Returns the path of each image's drawing. With several images, or if `out` is a folder, drawings go into
- * that folder, which is created if missing; otherwise `out` is the file. Throws an Error with a message for
- * people if that is impossible, or if a drawing would overwrite one of the images.
+ * Returns the path of each image's drawing. For several images, `out` is a folder, which is created if missing.
+ * For one image, `out` is the file or an existing folder. Throws an Error whose message is meant for the user if
+ * `out` cannot be used, or if a drawing would overwrite one of the images.
  */
 export function drawingFiles(images: readonly string[], out: string): string[] {
   const asFolder = images.length > 1 || isFolder(out);
@@ -95,10 +95,11 @@ export function drawingFiles(images: readonly string[], out: string): string[] {
     try {
       mkdirSync(out, { recursive: true });
     } catch (error) {
-      throw new Error(`--draw: the folder ${out} cannot be made (${codeOf(error)})`);
+      throw new Error(`--draw: the folder ${out} cannot be created (${codeOf(error)})`);
     }
-  } else if (!/\.svg$/i.test(out)) throw new Error(`--draw writes SVG: name it .svg, not ${basename(out)}`);
-  else if (!isFolder(dirname(out))) throw new Error(`--draw: there is no folder ${dirname(out)}`);
+  } else if (!/\.svg$/i.test(out))
+    throw new Error(`--draw writes SVG: expected a file name that ends in .svg, not ${basename(out)}`);
+  else if (!isFolder(dirname(out))) throw new Error(`--draw: the folder ${dirname(out)} does not exist`);
   const taken = new Set<string>();
   const drawings = images.map((image) => (asFolder ? join(out, freeName(image, taken)) : out));
   const given = new Set(images.map(identity));
@@ -107,7 +108,7 @@ export function drawingFiles(images: readonly string[], out: string): string[] {
   return drawings;
 }
 
-/** Name of the image with .svg, and with a number when images of different folders have the same name. */
+/** Returns the image's name with the extension .svg, and with a number if another image has the same name. */
 function freeName(image: string, taken: Set<string>): string {
   const stem = basename(image, extname(image));
   let name = `${stem}.svg`;

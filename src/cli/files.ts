@@ -3,12 +3,15 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 
-/** File access that also handles names that are not UTF-8, as older systems and archives leave them: Node returns and accepts names as text. */
+/** File access that also supports file names that are not UTF-8, which Node cannot represent as strings. */
 
-/** Decodes a name; as Latin-1 if it is not UTF-8, so that it stays unique. */
+/** Decodes a file name as UTF-8, or as Latin-1 if it is not valid UTF-8, so that different names stay different. */
 const nameText = (name: Buffer): string => name.toString(isUtf8(name) ? 'utf8' : 'latin1');
 
-/** Returns the paths of all files below a folder, relative to it, with slashes. Throws an Error with a message for people. */
+/**
+ * Returns the paths of all files below a folder, relative to it, with slashes. Throws an Error whose message is
+ * meant for the user.
+ */
 export function namesBelow(folder: string): string[] {
   try {
     return [...walk(Buffer.from(openable(folder)), '')];
@@ -31,7 +34,7 @@ function* walk(folder: Buffer, prefix: string): Generator<string> {
   }
 }
 
-/** Returns true for folders and links to folders. A broken link counts as a file that cannot be read. */
+/** Returns true for folders and links to folders, and false for a broken link. */
 function isFolder(path: Buffer): boolean {
   try {
     return statSync(path).isDirectory();
@@ -41,9 +44,9 @@ function isFolder(path: Buffer): boolean {
 }
 
 /**
- * Returns the path of a file as the system expects it. If no file has this name, looks for one in its folder whose name is not UTF-8 and
- * reads the same, either with replaced characters, as in a command-line argument, or as Latin-1. Throws an Error with a message for
- * people if several files read the same.
+ * Returns the path of a file in the bytes of the file system. If no file has this name, looks for one whose
+ * name is not UTF-8 and decodes to it: with replacement characters, as in a command-line argument, or as
+ * Latin-1. Throws an Error whose message is meant for the user if several files match.
  */
 export function openable(path: string): string | Buffer {
   // Only names with bytes beyond ASCII can differ.
@@ -60,7 +63,7 @@ function find(path: string): Buffer | undefined {
   );
   if (alike.length > 1) {
     throw new Error(
-      `${alike.length} files have names that are not UTF-8 and read the same: ${path}. Rename them.`,
+      `${alike.length} files have names that are not UTF-8 and decode to ${path}. Rename them.`,
     );
   }
   return alike[0] && join(parent, alike[0]);
@@ -73,30 +76,28 @@ export interface ImageFile {
   bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** The name for the photo on standard input. */
+/** Argument that means standard input. A file of this name is `./-`. */
 const standardInput = '-';
-/**
- * Maximum number of bytes read from standard input, because a pipe may never end. A file named `-` is `./-`.
- */
-const mostPiped_bytes = 64 * 1024 * 1024;
+/** Maximum number of bytes read from standard input, because a pipe may never end. */
+const maxPiped_bytes = 64 * 1024 * 1024;
 let piped: Promise<Uint8Array<ArrayBuffer>> | undefined;
 
 /**
- * Reads standard input to the end. Throws an Error with a message for people if it is too large, empty or a
+ * Reads standard input to the end. Throws an Error whose message is meant for the user if it is too large, empty or a
  * terminal.
  */
 async function readStandardInput(): Promise<Uint8Array<ArrayBuffer>> {
   if (process.stdin.isTTY)
     throw new Error(
-      '- is the photo on standard input, which is a terminal. Pipe one in: facematch detect - < photo.jpg',
+      '- reads a photo from standard input, but that is a terminal. Redirect a file: facematch detect - < photo.jpg',
     );
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of process.stdin) {
     chunks.push(chunk);
     size += chunk.length;
-    if (size > mostPiped_bytes)
-      throw new Error(`The image on standard input has more than ${mostPiped_bytes} bytes.`);
+    if (size > maxPiped_bytes)
+      throw new Error(`The image on standard input has more than ${maxPiped_bytes} bytes.`);
   }
   if (size === 0) throw new Error('The image on standard input is empty.');
   return new Uint8Array(Buffer.concat(chunks));
@@ -104,7 +105,7 @@ async function readStandardInput(): Promise<Uint8Array<ArrayBuffer>> {
 
 /**
  * Reads a photo. `-` is standard input, which is read once, even if it is named several times. Throws an
- * Error with a message for people; its cause is the file system's error.
+ * Error whose message is meant for the user; its cause is the file system's error.
  */
 export async function readImage(file: string): Promise<ImageFile> {
   if (file === standardInput) {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** Exit codes of every command. After a signal the shell reports 128 + its number, as for any program. */
+/** Exit codes of every command. */
 export const exitCodes = { success: 0, failure: 1, usage: 2 } as const;
 
 /** Meanings of the exit codes, for help and docs. */
@@ -18,7 +18,7 @@ interface HelpText {
   examples: readonly string[];
 }
 
-/** A global symbol, because the laboratory may load another copy of this file. */
+/** A global symbol, because the laboratory package may load another copy of this module. */
 const key = Symbol.for('facematch.help');
 
 type WithHelp = Command & { [key]?: HelpText };
@@ -39,7 +39,7 @@ export function helpOf(command: Command): HelpText {
   return text;
 }
 
-/** Returns the command and all visible commands below it, in the order of the help, each with its path, such as "facematch keys create". */
+/** Returns the command and all its visible subcommands, each with its path, such as "facematch keys create". */
 export function everyCommand(command: Command, path = command.name()): { path: string; command: Command }[] {
   const children = subcommands(command);
   return [{ path, command }, ...children.flatMap((child) => everyCommand(child, `${path} ${child.name()}`))];
@@ -51,7 +51,5 @@ export function subcommands(command: Command): Command[] {
   return command.commands.filter((child) => shown.includes(child));
 }
 
-/**
- * Returns a command line as typed here: in a clone or a package folder the program is started through npx.
- */
+/** Returns the command line to type in a clone or a package folder, where npx starts the program. */
 export const commandLine = (command: string): string => `npx --no facematch ${command}`;

@@ -4,7 +4,7 @@ import { Comparisons } from '../endpoints/comparison.ts';
 import type { ImageEndpoint, ImageRule, Photo, Target } from '../endpoints/endpoint.ts';
 import { imageBody } from '../endpoints/face.ts';
 import { faultsOf, problemOf } from '../endpoints/faults.ts';
-import { mostOf } from '../endpoints/images.ts';
+import { maxOf } from '../endpoints/images.ts';
 import { analysisOptions, completeOptions, type MatchOptions } from '../endpoints/options.ts';
 import { incomplete } from '../endpoints/warnings.ts';
 import type { Analysis, Earlier } from '../engine/addon.ts';
@@ -26,8 +26,8 @@ import { readImage } from './files.ts';
 export type Files = Readonly<Record<ImageField, readonly string[]>>;
 
 /**
- * Compares files on this thread and returns the response of the endpoint. Throws an Error with a message for
- * people that names the files.
+ * Compares files on this thread and returns the response of the endpoint. Throws an Error whose message is meant
+ * for the user and names the files.
  */
 export async function compareFiles<Body>(
   endpoint: ImageEndpoint,
@@ -43,8 +43,8 @@ export async function compareFiles<Body>(
   const images: Uint8Array[] = [];
   for (const field of ['image1', 'image2'] as const) {
     const rule = endpoint.fields[field] as ImageRule;
-    if (!rule.targets && files[field].length > mostOf(rule)) {
-      throw new Error(`At most ${mostOf(rule)} photos are compared as ${field}.`);
+    if (!rule.targets && files[field].length > maxOf(rule)) {
+      throw new Error(`At most ${maxOf(rule)} photos are compared as ${field}.`);
     }
     for (const [index, filename] of files[field].entries()) {
       const read = await readImage(filename).catch((error: Error) => {
@@ -77,7 +77,7 @@ export async function compareFiles<Body>(
   return handled.body as Body;
 }
 
-/** Replaces the names of form fields in a text by file names. */
+/** Replaces the names of form fields in a message by file names. */
 export function withNames(text: string, files: Files): string {
   return text.replaceAll(/\b(image[12])\b(?:\[(\d+)\])?/g, (words, field: ImageField, index?: string) => {
     const isClear = index !== undefined || files[field].length === 1;
@@ -85,13 +85,13 @@ export function withNames(text: string, files: Files): string {
   });
 }
 
-/** Opens and verifies the configured pack. Rejects with an Error with a message for people. */
+/** Opens and verifies the configured pack. Rejects with an Error whose message is meant for the user. */
 async function openPack(given: Partial<MatchOptions>) {
   const { pack, max_pixels, min_image_side: min_side, image_timeout_ms } = readConfig();
   const directory = packDirectory(pack);
   const manifest = readManifest(directory);
   if (given.detect_presentation_attack && manifest.liveness === undefined) {
-    throw new Error(`The pack ${manifest.name} has no liveness models; facematch packs add takes them.`);
+    throw new Error(`The pack ${manifest.name} has no liveness models. See facematch packs add --help.`);
   }
   await verifyPack(directory, manifest);
   const addon = loadPack(directory, manifest);
@@ -110,9 +110,9 @@ async function openPack(given: Partial<MatchOptions>) {
 }
 
 /**
- * Analyses the images in order on this thread. An error in one does not stop the others: its `code` is that
- * of the API, or that of the file system for a file that cannot be read. Throws an Error with a message for
- * people if the pack cannot be used.
+ * Analyses the images in order on this thread. An error in one does not stop the others. Its `code` is an error
+ * code of the API, or of the file system for a file that cannot be read. Throws an Error whose message is meant
+ * for the user if the pack cannot be used.
  */
 export async function* analyseFiles(files: readonly string[], given: Partial<MatchOptions>) {
   const { model, options, analyse } = await openPack(given);
@@ -133,7 +133,7 @@ export async function* analyseFiles(files: readonly string[], given: Partial<Mat
       const body = { ...imageBody(image), warnings: incomplete('image', image) };
       yield { file, bytes, image, body, model: { ...model, accuracy_mode } };
     } else {
-      // Names the file in place of the form field.
+      // The file name is used in place of the form field.
       const { code, message, extras } = problemOf(faultsOf(file, result, -1));
       const { field: _, ...rest } = extras;
       yield { file, error: { code, ...rest, detail: message } };

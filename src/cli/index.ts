@@ -1,7 +1,7 @@
-import { cureOf } from '../config/machine.ts';
+import { limitFix } from '../config/machine.ts';
 import { holdSignals } from '../server/signals.ts';
 
-// Holds signals before the program is imported, because one may arrive while it loads.
+// Signals are held before the import, because one may arrive while the program loads.
 if (process.argv[2] === 'serve') holdSignals();
 
 try {
@@ -9,8 +9,8 @@ try {
   process.exitCode = await run(process.argv);
 } catch (error) {
   // Loading the program opens many files at once, which may exceed the limit of open files.
-  const cure = cureOf(error);
-  if (cure === undefined) throw error;
-  console.error(`error: ${(error as Error).message}. ${cure}`);
+  const fix = limitFix(error);
+  if (fix === undefined) throw error;
+  console.error(`error: ${(error as Error).message}. ${fix}`);
   process.exitCode = 1;
 }

@@ -16,7 +16,7 @@ import { type KeyRecord, keyFileFault, quote, readPrivate, recordsOf } from '../
 import { createKey, keyHash, type Scope, scopes, statusOf } from '../auth/keys.ts';
 
 /**
- * Edits of a key file by the command line. Each returns the new list, and the record that it changed or
+ * Edits of a key file for the command line. Each returns the new records, and the record that it changed or
  * created.
  */
 
@@ -31,7 +31,7 @@ export interface KeySettings {
   note?: string;
 }
 
-/** `key` is the only copy: the record holds its hash. */
+/** Creates a key. The returned `key` is its only copy, because the record has only its hash. */
 export function create(records: readonly KeyRecord[], settings: KeySettings, now_ms: number) {
   const { id, key } = createKey();
   const { name, rate, burst, concurrent, expires_in_ms, note } = settings;
@@ -50,7 +50,7 @@ export function create(records: readonly KeyRecord[], settings: KeySettings, now
   return { records: [...records, record], record, key };
 }
 
-/** Revoking twice is not an error and keeps the first time. Throws an Error for an unknown key. */
+/** Revokes a key. A key that is already revoked keeps its time. Throws an Error for an unknown key. */
 export function revoke(records: readonly KeyRecord[], idOrName: string, now_ms: number) {
   const record = find(records, idOrName, now_ms);
   return statusOf(record, now_ms) === 'revoked'
@@ -59,15 +59,15 @@ export function revoke(records: readonly KeyRecord[], idOrName: string, now_ms: 
 }
 
 /**
- * Creates a key with the settings of an old one, which is revoked `grace_ms` from now. A key that expires
- * gets its full lifetime again from now. Throws an Error for an unknown key or one that is not active.
+ * Creates a key with the settings of an old key, which is revoked `grace_ms` from now. If the old key had a
+ * lifetime, the new key gets the same lifetime from now. Throws an Error if the key is unknown or not active.
  */
 export function rotate(records: readonly KeyRecord[], idOrName: string, now_ms: number, grace_ms: number) {
   const old = find(records, idOrName, now_ms);
   const status = statusOf(old, now_ms);
   if (status !== 'active') {
     throw new Error(
-      `The key ${old.id} is ${status} and cannot be rotated. Make a new one: npx facematch keys create --name NAME`,
+      `The key ${old.id} is ${status} and cannot be rotated. Create a new key: npx facematch keys create --name NAME`,
     );
   }
   const { created_at, expires_at, ...settings } = old;
@@ -82,10 +82,7 @@ export interface ScopeChange {
   remove: readonly Scope[];
 }
 
-/**
- * Changes the scopes of a key. Throws an Error for an unknown key, one that is not active, or if no scope is
- * left.
- */
+/** Changes the scopes of a key. Throws an Error if the key is unknown or not active, or if no scope would be left. */
 export function changeScopes(
   records: readonly KeyRecord[],
   idOrName: string,
@@ -106,7 +103,7 @@ export function changeScopes(
   return { records: records.map((other) => (other === old ? record : other)), record };
 }
 
-/** Finds a key by its id, or by its name if no other working key has it. Throws an Error. */
+/** Finds a key by its id or name. Throws an Error if there is none, or if several keys in use have the name. */
 function find(records: readonly KeyRecord[], idOrName: string, now_ms: number): KeyRecord {
   const byId = records.find(({ id }) => id === idOrName);
   if (byId !== undefined) return byId;
@@ -114,7 +111,9 @@ function find(records: readonly KeyRecord[], idOrName: string, now_ms: number): 
   const working = named.filter((record) => statusOf(record, now_ms) !== 'revoked');
   const [record, other] = working.length > 0 ? working : named;
   if (record === undefined) {
-    throw new Error(`There is no key with the id or name ${idOrName}. See them all: npx facematch keys list`);
+    throw new Error(
+      `There is no key with the id or name ${idOrName}. List the keys: npx facematch keys list`,
+    );
   }
   if (other === undefined) return record;
   const ids = working.map(({ id }) => id).join(', ');
@@ -129,10 +128,10 @@ function end(records: readonly KeyRecord[], record: KeyRecord, at_ms: number) {
 const iso = (at_ms: number): string => new Date(at_ms).toISOString();
 
 /**
- * Replaces the records of the key file by those that `edit` returns, and returns its result. `edit` gets []
- * when there is no file yet. The new content goes to `<file>.lock`, which only one writer can create, and is
- * renamed into place; a link stays a link. Owner, group and mode are kept, so that a server of another
- * account can read it. Throws UnusableFile, and whatever `edit` throws.
+ * Replaces the records of the key file by those that `edit` returns, and returns the result of `edit`. If the
+ * file does not exist, `edit` gets []. The new content is written to `<file>.lock`, which only one writer can
+ * create, and renamed to the file; a symbolic link stays. Owner, group and mode are kept, so that a server that
+ * runs as another user can read the file. Throws UnusableFile, and the errors of `edit`.
  */
 export function editKeyFile<T extends { records: KeyRecord[] }>(
   file: string,
@@ -164,13 +163,13 @@ function moveInto(file: string, lock: string, target: string): void {
     renameSync(lock, target);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error;
-    throw keyFileFault(file, 'is a mount of its own and cannot be replaced (EBUSY)', restartHint);
+    throw keyFileFault(file, 'is a mount point and cannot be replaced (EBUSY)', mountHint);
   }
 }
 
 /**
- * Gives the new file the owner of the old one. Throws UnusableFile if that is not permitted, because the
- * server could not read the file.
+ * Gives the new file the owner of the old file. Throws UnusableFile if this is not permitted, because the server
+ * might not be able to read the new file.
  */
 function keepOwner(file: string, descriptor: number, old: Stats): void {
   const { uid, gid } = fstatSync(descriptor);
@@ -179,20 +178,20 @@ function keepOwner(file: string, descriptor: number, old: Stats): void {
     fchownSync(descriptor, old.uid, old.gid);
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
-    const reason = `has an owner or a group that this account cannot give to a new file (${code})`;
+    const reason = `has an owner or a group that you cannot give to a new file (${code})`;
     throw keyFileFault(file, reason, 'Run this command as the owner of the file, or as root.');
   }
 }
 
-const restartHint =
-  'Run this command where the file is kept, outside the container, or mount the folder instead of the file.';
+const mountHint =
+  'Run this command outside the container, where the file can be written, or mount its folder instead of the file.';
 
-const lockFaults: Readonly<Record<string, readonly [reason: string, cure: string]>> = {
+const lockFaults: Readonly<Record<string, readonly [reason: string, fix: string]>> = {
   EEXIST: [
     'is being changed by another command',
-    'Try again; if no other command runs, one was interrupted: rm LOCK',
+    'Try again. If no other command is running, an earlier one was interrupted: rm LOCK',
   ],
-  EROFS: ['lies in a read-only folder (EROFS)', restartHint],
+  EROFS: ['is in a read-only folder (EROFS)', mountHint],
 };
 
 function openLock(file: string, lock: string): number {
@@ -200,10 +199,10 @@ function openLock(file: string, lock: string): number {
     return openSync(lock, 'wx', 0o600);
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
-    const [reason, cure] = lockFaults[code] ?? [
+    const [reason, fix] = lockFaults[code] ?? [
       `cannot be written (${code})`,
       'Check that its folder exists and that you may write to it.',
     ];
-    throw keyFileFault(file, reason, cure.replace('LOCK', quote(lock)));
+    throw keyFileFault(file, reason, fix.replace('LOCK', quote(lock)));
   }
 }

@@ -146,13 +146,13 @@ function registerRotate(keys: Command): void {
       const file = fileOf(command);
       const { key, record, retired } = editKeyFile(file, (records) => rotate(records, id, Date.now(), grace));
       console.error(`Created the key ${describeKey(record)} in ${file}.`);
-      const verb = grace > 0 ? 'works until' : 'is revoked since';
+      const verb = grace > 0 ? 'works until' : 'was revoked at';
       console.error(`The old key ${describeKey(retired)} ${verb} ${retired.revoked_at}.`);
       printKey(key, json ? { key, ...shown(record), retired: shown(retired) } : undefined);
     });
   addHelp(command, {
     notes:
-      'The new key goes to standard output alone. A key that expires gets the same lifetime again, from now.',
+      'Only the new key is printed to standard output. If the old key had a lifetime, the new key gets the same lifetime from now.',
     examples: ['facematch keys rotate 4fQ0ZtXy81Ab', 'facematch keys rotate 4fQ0ZtXy81Ab --grace 1h'],
   });
 }
@@ -161,7 +161,10 @@ function fileOption(): Option {
   return new Option('--file <path>', 'the key file').env('FACEMATCH_KEYS_FILE').default(defaultFile);
 }
 
-/** An empty variable counts as unset, as for the server; an empty option is an error. */
+/**
+ * Returns the path of the key file. An empty variable counts as unset, as for the server; an empty option is an
+ * error.
+ */
 function fileOf(command: Command): string {
   const { file } = command.opts<{ file: string }>();
   if (file.trim() !== '') return file;
@@ -169,15 +172,15 @@ function fileOf(command: Command): string {
   return command.error("error: option '--file <path>' expects the path of the key file");
 }
 
-/** This is not an argument parser, because commander would print the text, which may be a whole key. */
+/** Rejects a whole key. It is not an argument parser, because commander would print the key in its message. */
 function checkNoKey(text: string, command: Command): void {
   if (/^fm_|^\w{43}$/.test(text))
     command.error(
-      'error: expected for <key> its name, or the 12 letters and digits between fm_ and the next _',
+      'error: expected as <key> the name of the key, or the 12 letters and digits between fm_ and the next _',
     );
 }
 
-/** Prints the key, or the JSON that holds it, to standard output, and instructions to standard error. */
+/** Prints the key, or the JSON that contains it, to standard output, and instructions to standard error. */
 function printKey(key: string, json: object | undefined): void {
   console.error(
     'Store the key now: it is not shown again. Send it in the x-api-key header, or as Authorization: Bearer.',
@@ -186,7 +189,7 @@ function printKey(key: string, json: object | undefined): void {
   else printJson(json);
 }
 
-/** Returns a key record without the hash of its secret. */
+/** A key record without the hash of its secret. */
 type ShownKey = Omit<KeyRecord, 'sha256'> & { status: KeyStatus };
 
 function shown({ sha256: _, ...record }: KeyRecord): ShownKey {
@@ -221,21 +224,18 @@ function keyTable(rows: readonly ShownKey[]): string {
 
 const describeKey = ({ id, name }: Pick<KeyRecord, 'id' | 'name'>): string => `${id} ("${name}")`;
 
-/**
- * Option parsers of the key commands. Each throws InvalidArgumentError; commander puts the option's name and
- * the text in front of its message.
- */
+/** Option parsers of the key commands. Each throws InvalidArgumentError; commander adds the option's name and value. */
 
-const lineUpTo = (most: number) => (text: string) => {
+const lineUpTo = (max: number) => (text: string) => {
   const line = text.trim();
-  if (line.length >= 1 && line.length <= most && isLine(line)) return line;
-  throw new InvalidArgumentError(`Expected 1 to ${most} characters on one line.`);
+  if (line.length >= 1 && line.length <= max && isLine(line)) return line;
+  throw new InvalidArgumentError(`Expected 1 to ${max} characters on one line.`);
 };
 
-const countUpTo = (most: number) => (text: string) => {
+const countUpTo = (max: number) => (text: string) => {
   const count = /^\d{1,7}$/.test(text) ? Number(text) : Number.NaN;
-  if (count >= 1 && count <= most) return count;
-  throw new InvalidArgumentError(`Expected a whole number from 1 to ${most}.`);
+  if (count >= 1 && count <= max) return count;
+  throw new InvalidArgumentError(`Expected a whole number from 1 to ${max}.`);
 };
 
 const parseName = lineUpTo(keyLimits.name);
@@ -259,13 +259,13 @@ function parseRate(text: string): number {
 }
 
 const units = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 } as const;
-const longestDays = 36_500;
+const maxDays = 36_500;
 
 /** Parses a duration such as `90d` into milliseconds. */
 function parseDuration(text: string): number {
   const [, count, unit] = /^(\d{1,12})([smhdw])$/.exec(text) ?? [];
   const seconds = Number(count) * units[unit as keyof typeof units];
-  if (seconds > 0 && seconds <= longestDays * units.d) return seconds * 1000;
+  if (seconds > 0 && seconds <= maxDays * units.d) return seconds * 1000;
   throw new InvalidArgumentError(
     'Expected a number and a unit (s, m, h, d or w), at most 100 years: 1h, 90d, 52w.',
   );

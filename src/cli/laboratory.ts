@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { repair } from '../config/installation.mjs';
 import { projectPath } from '../config/paths.ts';
 
-/** Commands of the laboratory, a separate package: the program runs without it. */
+/** Commands of the laboratory, a separate and optional package. */
 
 const packageName = '@facematch/lab';
 
@@ -16,14 +16,14 @@ export type LabCommands = Readonly<Record<'eval' | 'eval-liveness' | 'calibrate'
 
 /** Resolves to undefined if the laboratory is not installed. */
 export async function openLab(): Promise<LabCommands | undefined> {
-  const door = labDoor();
-  if (door === undefined) return undefined;
-  const { commands } = (await import(pathToFileURL(door).href)) as { commands: LabCommands };
+  const entry = labEntry();
+  if (entry === undefined) return undefined;
+  const { commands } = (await import(pathToFileURL(entry).href)) as { commands: LabCommands };
   return commands;
 }
 
-/** In a checkout it is compiled into the same folder as the program. */
-function labDoor(): string | undefined {
+/** Returns the entry file of the laboratory. In a clone it is compiled into the same folder as the program. */
+function labEntry(): string | undefined {
   const own = projectPath('dist/lab/index.js');
   if (existsSync(own)) return own;
   try {
@@ -45,14 +45,14 @@ function registerAbsent(parent: Command, name: string): void {
   const path = [parent.name(), name].filter((word) => word !== 'facematch').join(' ');
   const command = parent
     .command(name)
-    .description(`comes with the package ${packageName}, which is not installed`)
+    .description(`requires the package ${packageName}, which is not installed`)
     .argument('[words...]')
     .helpOption(false)
     .allowUnknownOption()
     .showHelpAfterError(false)
     .action(() => {
       command.error(
-        `error: ${path} comes with the package ${packageName}. Install it next to facematch: ${repair('lab')}`,
+        `error: ${path} requires the package ${packageName}. Install it beside facematch: ${repair('lab')}`,
       );
     });
 }

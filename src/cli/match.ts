@@ -21,7 +21,7 @@ export function registerMatch(program: Command): void {
     .option('--person', 'treat all candidates as photos of one person and compare them as a set')
     .option(
       '--with <file>',
-      'another photo of the person in the reference, up to three; implies --person',
+      'another photo of the person in the reference; may be repeated up to three times; implies --person',
       collect,
     )
     .option('--json', 'print the response of the server as JSON')
@@ -36,8 +36,8 @@ export function registerMatch(program: Command): void {
     );
   addHelp(command, {
     notes:
-      'A non-match is a result, not a failure: the exit code is 0, and "match" in the JSON is false. If a candidate cannot be ' +
-      'compared, the others are compared first, and the exit code is 1.',
+      'For a non-match the exit code is 0, and "match" in the JSON is false. If a candidate cannot be compared, the others are ' +
+      'compared, and the exit code is 1.',
     examples: [
       'facematch match alice.jpg bob.png',
       'facematch match --json --mode fast a.jpg b.jpg',
@@ -61,7 +61,7 @@ async function matchTwo(file1: string, file2: string, options: MatchCommandOptio
   );
 }
 
-/** Prints JSON, or a description from describe-match.ts, which is loaded only then. */
+/** Prints JSON or a description. Loads describe-match.ts only for a description. */
 async function print(
   { json }: MatchCommandOptions,
   response: object,

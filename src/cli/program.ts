@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { cureOf } from '../config/machine.ts';
+import { limitFix } from '../config/machine.ts';
 import { version } from '../config/paths.ts';
 import { registerConfig } from './config.ts';
 import { registerDemo } from './demo.ts';
@@ -99,16 +99,16 @@ export async function run(argv: readonly string[]): Promise<number> {
     });
   }
   try {
-    // Commands without the laboratory do not wait for it to load.
+    // These commands start faster without loading the laboratory.
     const lab = withoutLab.has(argv[2] ?? '') ? undefined : await openLab();
     await buildProgram(lab).parseAsync(argv);
     return Number(process.exitCode ?? exitCodes.success);
   } catch (error) {
-    // Commander has already printed its message. Requested help is an error with exit code 0.
+    // Commander has already printed its message. It reports requested help as an error with exit code 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.success : exitCodes.usage;
     const { red } = coloursFor('stderr');
     const message = error instanceof Error ? error.message : String(error);
-    console.error([`${red('error:')} ${message}`, cureOf(error)].filter(Boolean).join('. '));
+    console.error([`${red('error:')} ${message}`, limitFix(error)].filter(Boolean).join('. '));
     return exitCodes.failure;
   }
 }

@@ -3,7 +3,7 @@ import picocolors from 'picocolors';
 
 export type Colours = ReturnType<typeof picocolors.createColors>;
 
-/** Uses the colour rules of commander for the whole program: NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, the terminal. */
+/** The whole program uses the colour rules of commander: NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, the terminal. */
 const outputs = new Command().configureOutput();
 
 /** Returns the colours for one stream: none for a pipe or a file, unless FORCE_COLOR is set. */
@@ -27,10 +27,10 @@ export function warn(details: readonly string[]): void {
   for (const detail of details) console.error(`${yellow('warning:')} ${printable(detail)}`);
 }
 
-/** `1 face`, `2 faces`. */
+/** Returns a number with its noun, such as `1 face` or `2 faces`. */
 export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;
 
-/** Replaces control characters in a text such as a file name, because they could control the terminal. */
+/** Replaces control characters in a string such as a file name, because they could control the terminal. */
 export const printable = (text: string): string => text.replace(/\p{Cc}/gu, '\ufffd');
 
 /** Formats rows as lines with aligned columns. */
@@ -44,15 +44,15 @@ export function aligned(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** Formats a table as indented lines; none without rows. */
+/** Formats a table as indented lines. Returns no lines if there are no rows. */
 export function columns(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   if (rows.length === 0) return [];
   return aligned([head, ...rows].map((row) => row.map(printable))).map((line) => `  ${line}`);
 }
 
 /**
- * Shows a progress bar on standard error, on a terminal only. `advance` adds one step, `reach` sets the number of completed steps,
- * `stop` removes the bar.
+ * Shows a progress bar on standard error, on a terminal only. `advance` adds one step, `reach` sets the number
+ * of completed steps, `stop` removes the bar.
  */
 export async function progressBar(title: string, total: number) {
   if (!process.stderr.isTTY) return { advance: () => {}, reach: (_count: number) => {}, stop: () => {} };
@@ -63,7 +63,7 @@ export async function progressBar(title: string, total: number) {
     barCompleteChar: '█',
     barIncompleteChar: '░',
     barsize: 30,
-    // A hidden cursor and a terminal that wraps no lines would have to be restored before Ctrl-C ends the process.
+    // Otherwise Ctrl-C would leave the terminal with a hidden cursor and without line wrapping.
     hideCursor: false,
     linewrap: true,
     clearOnComplete: true,
@@ -92,7 +92,7 @@ export async function withBar<T>(
 
 const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
-/** Shows a spinner for a step of unknown length. Returns a function that removes it; call it in a `finally`. */
+/** Shows a spinner for a step of unknown duration. Returns a function that removes it; call it in a `finally`. */
 export function activity(title: string): () => void {
   if (!process.stderr.isTTY) return () => {};
   const start_ms = performance.now();
@@ -106,7 +106,7 @@ export function activity(title: string): () => void {
   let isShown = true;
   return () => {
     clearInterval(timer);
-    // A second call would clear a line that something else has written.
+    // A second call would clear a line that other code has written.
     if (isShown) process.stderr.write('\r\x1b[2K');
     isShown = false;
   };

@@ -19,31 +19,34 @@ import type {
   Problem,
 } from 'facematch/client-types';
 
-/** The service's client for Node: compiled, it is one file to copy, with its types in a second. It imports nothing. */
+/**
+ * The service's client for Node. It compiles to one file without imports, which can be copied, and one file of
+ * types.
+ */
 
-/** The bytes of a JPEG, PNG or WebP. `many` gives the name of a `File` back. */
+/** The bytes of a JPEG, PNG or WebP image. `many` returns the name of a `File` in its results. */
 export type ImageBytes = Uint8Array | ArrayBuffer | Blob;
 
 export interface ClientOptions {
-  /** Address of the server, such as `http://127.0.0.1:8080`. A path in it goes before `/API`. */
+  /** URL of the server, such as `http://127.0.0.1:8080`. A path in it is prepended to `/API`. */
   url: string | URL;
   /** The API key. */
   key: string;
   /**
-   * Time limit of one try, from its start to the last byte of the response; 45,000 by default: more than a server takes by its
-   * own defaults, 30 s for the upload and 10 s for the response.
+   * Maximum time of one attempt, from its start to the last byte of the response; 45,000 by default. The server's own
+   * default limits are 30 s for the upload and 10 s for the response.
    */
   timeout_ms?: number;
   /** Maximum number of retries of a request; 2 by default. */
   retries?: number;
-  /** The longest wait before a retry; 60,000 by default. Where Retry-After asks for more, there is no retry. */
+  /** Maximum wait before a retry; 60,000 by default. The client does not retry if Retry-After is longer. */
   maxWait_ms?: number;
   /**
-   * Sends images as JSON, in base64, which is a third larger: where a gateway lets nothing else through. False by default. The
-   * results of `many` then have no names.
+   * Sends images as base64 in JSON, for gateways that reject forms. The body is a third larger, and the results
+   * of `many` have no names. False by default.
    */
   json?: boolean;
-  /** Used in place of the global `fetch`. */
+  /** Replaces the global `fetch`. */
   fetch?: typeof fetch;
 }
 
@@ -53,24 +56,27 @@ export interface CallOptions {
 }
 
 /**
- * Code of a `FacematchError`: a code of the server, or `network` (no connection, or it broke), `timeout` (no
- * response within `timeout_ms`), `unexpected` (a response that is not facematch's, such as a proxy's page).
+ * Code of a `FacematchError`: an error code of the server, or `network` (the connection failed), `timeout` (no
+ * response within `timeout_ms`), `unexpected` (the response is not facematch's but, for example, a proxy's page).
  */
 export type FacematchErrorCode = ErrorCode | 'network' | 'timeout' | 'unexpected';
 
-/** A request without a result. Its message is for people: the server's detail, or which server did not respond and why. */
+/**
+ * A failed request. The message is meant for the user: the server's `detail`, or which server did not respond
+ * and why.
+ */
 export class FacematchError extends Error {
   override readonly name = 'FacematchError';
   /** Error code, for programs. */
   readonly code: FacematchErrorCode;
-  /** The HTTP status; undefined where there was no response. */
+  /** The HTTP status; undefined if there was no response. */
   readonly status: number | undefined;
   /** The body of the response (RFC 9457); undefined with `network`, `timeout` and `unexpected`. */
   readonly problem: Problem | undefined;
-  /** Time until a retry makes sense, from Retry-After; undefined without that header. */
+  /** The server's Retry-After; undefined without that header. */
   readonly retryAfter_ms: number | undefined;
 
-  /** `details` are the members of the same name, and the cause. */
+  /** `details`: the properties of the same name, and the cause. */
   constructor(
     code: FacematchErrorCode,
     message: string,
@@ -86,20 +92,20 @@ export class FacematchError extends Error {
 
 const prefix = '/API/v1.0';
 
-/** The same request may succeed later. A match changes nothing on the server, so sending it twice does no harm. */
-const passing = new Set([408, 429, 503, 504]);
+/** Statuses of temporary errors. Requests do not change the server's state, so sending one twice is safe. */
+const retryable = new Set([408, 429, 503, 504]);
 
-/** The server did not look at the body: whatever it may be sent only once for can be sent again. */
-const unread = new Set([429, 503]);
+/** Statuses with which the server rejects a request before it uses the challenge in the body. */
+const challengeUnused = new Set([429, 503]);
 
 interface Body {
-  /** Empty where there is nothing in it. */
+  /** The Content-Type; '' for an empty body. */
   type: string;
-  /** Encoded once, so that every try sends the same. */
+  /** Encoded once, so that every attempt sends the same bytes. */
   bytes: ArrayBuffer | string;
 }
 
-/** Images by field; a list for a field that may be sent several times. */
+/** Images by field; an array for a field that may be sent several times. */
 type Images = Readonly<Record<string, ImageBytes | readonly ImageBytes[]>>;
 
 /**
@@ -115,7 +121,7 @@ export class FacematchClient {
   readonly #encode: (images: Images, fields: object) => Promise<Body>;
   readonly #fetch: typeof fetch | undefined;
 
-  /** Throws a TypeError where the address is none, or the key cannot be sent. Sends nothing. */
+  /** Throws a TypeError if the URL is invalid or the key cannot be sent in a header. Sends nothing. */
   constructor(options: ClientOptions) {
     const { origin, pathname } = new URL(options.url);
     if (!/^https?:/.test(origin)) throw new TypeError(`not an http(s) URL: ${options.url}`);
@@ -139,17 +145,17 @@ export class FacematchClient {
     const { threshold_percent: _, ...controls } = fields;
     const advanced = Object.values(controls).some((value) => value !== undefined);
     const path = `/face/match/upload${advanced ? '/advanced' : ''}`;
-    return this.#ask(path, await this.#encode({ image1, image2 }, fields), options);
+    return this.#send(path, await this.#encode({ image1, image2 }, fields), options);
   }
 
-  /** Compares one image with up to 16 others. Each of them has a result, or a problem of its own. */
+  /** Compares one image with up to 16 others. Each of the others has its own result or problem. */
   async many(
     image1: ImageBytes,
     images2: readonly ImageBytes[],
     fields: ManyValues = {},
     options: CallOptions = {},
   ): Promise<ManyResponse> {
-    return this.#ask(
+    return this.#send(
       '/face/match/upload/many',
       await this.#encode({ image1, image2: images2 }, fields),
       options,
@@ -164,17 +170,18 @@ export class FacematchClient {
     options: CallOptions = {},
   ): Promise<PersonResponse> {
     const images = { image1: images1, image2: images2 };
-    return this.#ask('/face/match/upload/person', await this.#encode(images, fields), options);
+    return this.#send('/face/match/upload/person', await this.#encode(images, fields), options);
   }
 
-  /** Gets a challenge for `live`. The operator has to enable it. */
+  /** Gets a challenge for `live`. The operator must enable this endpoint. */
   async challenge(options: CallOptions = {}): Promise<ChallengeResponse> {
-    return this.#ask('/face/match/challenge', { type: '', bytes: new ArrayBuffer(0) }, options);
+    return this.#send('/face/match/challenge', { type: '', bytes: new ArrayBuffer(0) }, options);
   }
 
   /**
-   * Checks that the frames show the movements of a challenge, and compares them with up to 16 photos of one person. A challenge is accepted
-   * once, so this is sent again only where the server did not look at the frames.
+   * Checks that the frames show the movements of a challenge, and compares them with up to 16 photos of one
+   * person. A challenge is accepted once, so the client retries only if the server has not used it. The
+   * operator must enable this endpoint.
    */
   async live(
     challenge: string,
@@ -184,52 +191,52 @@ export class FacematchClient {
     options: CallOptions = {},
   ): Promise<LiveResponse> {
     const body = await this.#encode({ frame: frames, image2: images2 }, { ...fields, challenge });
-    return this.#ask('/face/match/upload/live', body, options, unread);
+    return this.#send('/face/match/upload/live', body, options, challengeUnused);
   }
 
-  /** Finds the faces of an image. An image without one is no error. */
+  /** Finds the faces in an image. An image without a face is not an error. */
   async detect(
     image: ImageBytes,
     fields: DetectValues = {},
     options: CallOptions = {},
   ): Promise<DetectResponse> {
-    return this.#ask('/face/detect/upload', await this.#encode({ image }, fields), options);
+    return this.#send('/face/detect/upload', await this.#encode({ image }, fields), options);
   }
 
-  /** Finds the faces of an image, and gives their embeddings. The operator has to switch this on. */
+  /** Finds the faces in an image and returns their embeddings. The operator must enable this endpoint. */
   async embed(
     image: ImageBytes,
     fields: EmbedValues = {},
     options: CallOptions = {},
   ): Promise<EmbedResponse> {
-    return this.#ask('/face/embed/upload', await this.#encode({ image }, fields), options);
+    return this.#send('/face/embed/upload', await this.#encode({ image }, fields), options);
   }
 
-  /** Compares an embedding with up to 1,000 others. The operator has to switch this on. */
+  /** Compares an embedding with up to 1,000 others. The operator must enable this endpoint. */
   async matchEmbeddings(request: EmbeddingsRequest, options: CallOptions = {}): Promise<EmbeddingsResponse> {
     const body = { type: 'application/json', bytes: JSON.stringify(request) };
-    return this.#ask('/face/match/embeddings', body, options);
+    return this.#send('/face/match/embeddings', body, options);
   }
 
-  /** Tells the model pack that the server has loaded. */
+  /** Returns the model pack that the server has loaded. */
   async models(options: CallOptions = {}): Promise<ModelsResponse> {
-    return this.#ask('/models', undefined, options);
+    return this.#send('/models', undefined, options);
   }
 
-  /** `again`: the statuses after which it is sent again. */
-  async #ask<ResponseBody>(
+  /** Sends the request, with retries. `statuses`: the statuses after which it is sent again. */
+  async #send<ResponseBody>(
     path: string,
     body: Body | undefined,
     { signal }: CallOptions,
-    again: ReadonlySet<number> = passing,
+    statuses: ReadonlySet<number> = retryable,
   ): Promise<ResponseBody> {
     for (let retry = 0; ; retry++) {
       try {
-        return (await this.#try(path, body, signal)) as ResponseBody;
+        return (await this.#sendOnce(path, body, signal)) as ResponseBody;
       } catch (error) {
         if (!(error instanceof FacematchError) || retry >= this.#retries) throw error;
-        const mayPass = error.code === 'network' ? again === passing : again.has(error.status ?? 0);
-        if (!mayPass) throw error;
+        const mayRetry = error.code === 'network' ? statuses === retryable : statuses.has(error.status ?? 0);
+        if (!mayRetry) throw error;
         // A retry before Retry-After would be rejected again.
         if ((error.retryAfter_ms ?? 0) > this.#maxWait_ms) throw error;
         const wait_ms = error.retryAfter_ms ?? Math.min(500 * 2 ** retry, this.#maxWait_ms);
@@ -239,7 +246,7 @@ export class FacematchClient {
     }
   }
 
-  async #try(path: string, body: Body | undefined, signal: AbortSignal | undefined): Promise<unknown> {
+  async #sendOnce(path: string, body: Body | undefined, signal: AbortSignal | undefined): Promise<unknown> {
     signal?.throwIfAborted();
     const send = this.#fetch ?? globalThis.fetch;
     const headers = new Headers(this.#headers);
@@ -256,7 +263,7 @@ export class FacematchClient {
     let response: Response;
     let text: string;
     try {
-      // No redirects: they would send the key to another host.
+      // Redirects are not followed, because they would send the key to another host.
       response = await send(this.#base + path, {
         ...post,
         headers,
@@ -279,7 +286,7 @@ export class FacematchClient {
   }
 }
 
-/** Rejects with the signal's reason once that is aborted. */
+/** Waits `ms`. Rejects with the signal's reason when the signal is aborted. */
 function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => {
@@ -294,7 +301,7 @@ function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   });
 }
 
-/** Fields that are undefined are left out. */
+/** Encodes a multipart form. Fields that are undefined are omitted. */
 async function form(images: Images, fields: object): Promise<Body> {
   const data = new FormData();
   for (const [name, sent] of Object.entries(images)) {
@@ -311,7 +318,7 @@ async function form(images: Images, fields: object): Promise<Body> {
   return { type: encoded.headers.get('content-type')!, bytes: await encoded.arrayBuffer() };
 }
 
-/** The same as JSON, which leaves them out as well. */
+/** Encodes JSON. Fields that are undefined are omitted. */
 async function json(images: Images, fields: object): Promise<Body> {
   const base64 = async (name: string, image: ImageBytes) => {
     const given = requireBytes(name, image);
@@ -331,11 +338,11 @@ async function json(images: Images, fields: object): Promise<Body> {
 const isList = (sent: ImageBytes | readonly ImageBytes[]): sent is readonly ImageBytes[] =>
   Array.isArray(sent);
 
-/** One of another realm, such as that of a test runner, is one too. */
+/** Uses the class name, because `instanceof` fails for an ArrayBuffer of another realm, such as a test runner's. */
 const isArrayBuffer = (given: unknown) =>
   /^\[object (Shared)?ArrayBuffer\]$/.test(Object.prototype.toString.call(given));
 
-/** Throws a TypeError that says what to give instead: from programs without types anything may come. */
+/** Throws a TypeError that says what to pass instead, because programs without types may pass any value. */
 function requireBytes(name: string, image: ImageBytes): Uint8Array<ArrayBuffer> | Blob {
   if (image instanceof Blob) return image;
   if (isArrayBuffer(image)) return new Uint8Array(image as ArrayBuffer);
@@ -355,13 +362,13 @@ function insteadOf(given: unknown): string {
     : 'an object, not the bytes of an image';
 }
 
-/** Numbers without an exponent, which the server does not take. */
+/** Formats a field. Numbers have no exponent, because the server rejects it. */
 function fieldText(value: unknown): string {
   const text = String(value);
   return typeof value === 'number' && text.includes('e') ? value.toFixed(20) : text;
 }
 
-/** An object in JSON; undefined where it is something else. */
+/** Parses JSON. Returns undefined if it is not an object. */
 function parsed(text: string): object | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -381,7 +388,7 @@ function errorOf({ status, headers }: Response, value: object | undefined, text:
   return new FacematchError(problem.code, message, { status, problem, retryAfter_ms });
 }
 
-/** fetch says "fetch failed", and keeps what happened in its cause. */
+/** Returns the message of the cause, because fetch's own message is only "fetch failed". */
 function causeText(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (!(cause instanceof Error)) return String(cause);

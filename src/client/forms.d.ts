@@ -9,8 +9,8 @@ import type {
 } from 'facematch/client-types';
 
 /**
- * The end of `facematch/client-types`, appended to the types generated from the OpenAPI document: names for
- * parts of the responses.
+ * Names for parts of the responses. The build appends this file to the types that it generates from the OpenAPI
+ * document.
  */
 
 export type FieldName = keyof AdvancedMatchFields;
@@ -32,13 +32,13 @@ export type ErrorCode = AnyProblem['code'];
 
 /** Members of every problem (RFC 9457). */
 export interface ProblemBase {
-  /** URL of the explanation */
+  /** URL that identifies the problem type and explains it */
   type: string;
-  /** Short description, the same text each time */
+  /** Short description, always the same for one `type` */
   title: string;
   /** Fix for the problem, in English */
   detail: string;
-  /** The same as in the X-Request-Id header; give it to the operator */
+  /** Same as the X-Request-Id response header; include it in a report to the operator */
   request_id: string;
 }
 

@@ -5,11 +5,11 @@ import { renamedFaults, renamedSetting } from './old-names.ts';
 import { RedisUrl } from './redis-url.ts';
 
 /**
- * The settings table: config.max_body_bytes is FACEMATCH_MAX_BODY_BYTES in the environment and in the file that
- * FACEMATCH_CONFIG names. docs/configuration.md is generated from it.
+ * The settings table, from which docs/configuration.md is generated. config.max_body_bytes is
+ * FACEMATCH_MAX_BODY_BYTES in the environment and in the settings file.
  */
 
-/** The endpoints that FACEMATCH_ENDPOINTS enables, each with its default. src/endpoints defines them. */
+/** The endpoints, defined in src/endpoints; true if FACEMATCH_ENDPOINTS enables them by default. */
 const endpoints = {
   match: true,
   match_advanced: true,
@@ -42,7 +42,7 @@ const day_ms = 86_400_000;
 export const settings = {
   config: text(
     '',
-    'JSON file with settings, named as in this table. Environment variables take precedence. Cannot be set in the file itself',
+    'Path of a JSON file with settings, named as in this table. Environment variables take precedence. Cannot be set in the file itself',
   ),
 
   host: address('127.0.0.1', 'Address that the service listens on; 0.0.0.0 or :: for all interfaces'),
@@ -50,7 +50,7 @@ export const settings = {
   admin_host: address('127.0.0.1', 'Address of the admin listener (health, readiness, metrics)'),
   admin_hosts: list(
     (item) => /^[\w.-]+$/.test(item),
-    'a comma-separated list of names without ports, such as server,facematch-admin',
+    'a comma-separated list of host names without ports, such as server,facematch-admin',
     [],
     'Host names accepted by the admin listener, in addition to IP addresses, localhost and FACEMATCH_ADMIN_HOST. Requests with any other Host header get 403, which prevents DNS rebinding',
   ),
@@ -68,9 +68,9 @@ export const settings = {
   ),
   tls_cert: text(
     '',
-    'PEM file with the certificate, followed by its issuers. The service then accepts TLS only. Read at startup',
+    'PEM file with the certificate, followed by the certificates of its issuers. The service then accepts TLS only. Read at startup',
   ),
-  tls_key: text('', 'PEM file with the private key of the certificate. Set both files or neither'),
+  tls_key: text('', 'PEM file with the private key of the certificate. Set both files or neither of them'),
 
   keys_file: text('./keys.json', 'File with the hashed API keys'),
   pack: text('default', 'Model pack: the name of a folder in models/packs, or a path'),
@@ -86,7 +86,7 @@ export const settings = {
   ),
   endpoints: list(
     (item) => (endpointIds as readonly string[]).includes(item),
-    `a comma-separated list out of ${endpointIds.join(', ')}`,
+    `a comma-separated list of ${endpointIds.join(', ')}`,
     endpointIds.filter((id) => endpoints[id]),
     'Enabled endpoints',
   ) as Setting<readonly EndpointId[]>,
@@ -102,19 +102,19 @@ export const settings = {
     0,
     100_000,
     (config) => 8 * (config.workers as number),
-    'Maximum number of queued matches of two images each; by default 8 for each worker. Further requests get 503',
+    'Maximum queue length, in matches of two images each; by default 8 for each worker. Further requests get 503',
   ),
   embedding_cache_size: integer(
     0,
     100_000,
     0,
-    'Maximum number of images whose faces and embeddings are cached in memory, for each key apart; the least recently used are dropped first. Never written to disk. 0 disables the cache',
+    'Maximum number of images whose faces and embeddings are cached in memory. A key only uses its own entries; the least recently used are evicted first. Never written to disk. 0 disables the cache',
   ),
   deadline_ms: integer(
     1,
     day_ms,
     10_000,
-    'Maximum time from the last byte of a request to its response, in ms. Later requests get 504',
+    'Maximum time from the last byte of a request to its response, in ms. Requests that take longer get 504',
   ),
   upload_timeout_ms: integer(
     1,
@@ -132,14 +132,14 @@ export const settings = {
     0,
     day_ms,
     15_000,
-    'Maximum time that a shutdown waits for in-flight requests, in ms',
+    'Maximum time that a shutdown waits for in-flight requests, in ms; then it closes their connections',
   ),
 
   max_body_bytes: integer(
     1024,
     900 * MiB,
     20 * MiB,
-    'Maximum body size in bytes; for JSON with base64 images 4/3 of it plus 64 KiB. Larger bodies get 413',
+    'Maximum body size in bytes; JSON with base64 images may have 4/3 of this size plus 64 KiB. Larger bodies get 413',
   ),
   max_image_bytes: integer(
     1,
@@ -157,7 +157,7 @@ export const settings = {
     2,
     1000,
     16,
-    'Maximum number of form parts, not counting repetitions of a field that may repeat',
+    'Maximum number of form parts; repetitions of a field that may repeat do not count',
   ),
   max_part_header_bytes: integer(64, 65_536, 8192, 'Maximum size of the headers of one part, in bytes'),
   max_field_bytes: integer(1, 65_536, 1024, 'Maximum size of a text field in bytes'),
@@ -191,36 +191,36 @@ export const settings = {
     expected: 'local, or redis://[[user]:password@]host[:port][/db], or rediss:// for TLS',
     fallback: () => 'local',
     description:
-      'Where rate limits are counted: `local` (in this process) or the URL of a Redis that all replicas share',
+      'Where rate limits are counted: `local` (in this process) or the URL of a Redis server that all replicas share',
     shown: String,
   } as Setting<'local' | RedisUrl>,
   challenge_steps: integer(
     1,
     4,
     2,
-    'Number of head movements in a liveness challenge. With one, a strongly bent print passes more often',
+    'Number of head movements in a liveness challenge. With 1, a strongly bent print passes more often',
   ),
   challenge_seconds: integer(
     10,
     3600,
     60,
-    'Lifetime of a liveness challenge in seconds. A later check gets 400 `invalid_challenge`',
+    'Lifetime of a liveness challenge in seconds. An expired challenge gets 400 `invalid_challenge`',
   ),
   challenge_secret_file: text(
     '',
-    'File with the secrets that sign liveness challenges, one per line, at least 32 characters each: the first one signs, all are accepted. The server follows changes. Required if several replicas share a Redis; empty draws a random secret at startup',
+    'File with the secrets that sign liveness challenges, one per line, at least 32 characters each. The first secret signs; challenges of all secrets are accepted. The server applies changes of the file while it runs. Required if several replicas share a Redis server; if empty, the server generates a random secret at startup',
   ),
   token_ms: integer(
     1,
     day_ms,
     250,
-    'CPU time in ms that one rate limit token pays for. A request that takes more costs more tokens, which are taken after its response',
+    'CPU time in ms that one rate limit token covers. A request that uses more CPU time costs more tokens, which are taken after its response',
   ),
   auth_failures_per_minute: integer(
     1,
     60_000,
     30,
-    'Maximum failed authentications per minute for one client IP address. Further ones get 429',
+    'Maximum failed authentications per minute for one client IP address. Further failures get 429',
   ),
   auth_failure_burst: integer(
     1,
@@ -246,10 +246,7 @@ export type SettingName = keyof Config;
 
 export const variableOf = (name: string): string => `FACEMATCH_${name.toUpperCase()}`;
 
-/**
- * Reads every setting. Throws an Error of one line that names the variable, what is expected and what was
- * received.
- */
+/** Reads every setting. Throws an Error for the first invalid setting; its message is one line. */
 export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const { config, faults } = surveySettings(env);
   if (faults[0] !== undefined) throw new Error(faults[0]);
@@ -279,13 +276,13 @@ export function surveySettings(env: NodeJS.ProcessEnv = process.env): SettingsSu
   for (const [name, setting] of Object.entries<Setting<unknown>>(settings)) {
     const variable = variableOf(name);
     const read = (received: string | undefined, place = '') => {
-      // An empty variable counts as unset: compose files and unit files write `NAME=` for "the default".
+      // An empty variable counts as unset, because compose files and unit files write `NAME=` for the default.
       if (!received) return undefined;
       const value = setting.parse(received);
       if (value === undefined) {
         const shown = setting.shown ? 'a value that may contain a secret' : JSON.stringify(received);
         faults.push(
-          `${variable}: expected ${setting.expected} but received ${shown}${place}${linkCure(received)}`,
+          `${variable}: expected ${setting.expected} but received ${shown}${place}${serviceLinkFix(received)}`,
         );
       }
       return value;
@@ -300,8 +297,8 @@ export function surveySettings(env: NodeJS.ProcessEnv = process.env): SettingsSu
   return { config: filled, faults, sources: Object.freeze(sources) as SettingsSurvey['sources'] };
 }
 
-/** Kubernetes sets FACEMATCH_PORT to the URL of a Service called facematch in every pod of its namespace. */
-function linkCure(received: string): string {
+/** If a Kubernetes Service is named facematch, every pod of its namespace has FACEMATCH_PORT set to a URL. */
+function serviceLinkFix(received: string): string {
   if (!/^(tcp|udp):\/\//.test(received)) return '';
   return ', which Kubernetes sets for a Service of this name. Set enableServiceLinks: false in the pod spec, or rename the Service';
 }
@@ -312,7 +309,7 @@ function relationFaults(config: Config): string[] {
   const hasChallenges = config.endpoints.some((id) => id === 'challenge' || id === 'match_live');
   if (hasChallenges && config.limiter !== 'local' && config.challenge_secret_file === '') {
     faults.push(
-      'FACEMATCH_CHALLENGE_SECRET_FILE: expected a file, because FACEMATCH_LIMITER is shared and every replica has to accept the challenges of the others',
+      'FACEMATCH_CHALLENGE_SECRET_FILE: expected a file, because FACEMATCH_LIMITER is shared and every replica must accept the challenges of the others',
     );
   }
   if (upload_memory_bytes < max_body_bytes) {
@@ -322,7 +319,7 @@ function relationFaults(config: Config): string[] {
   }
   if (execution_providers.slice(0, -1).includes('cpu')) {
     faults.push(
-      `FACEMATCH_EXECUTION_PROVIDERS: expected cpu last, because it runs what the others cannot, but received "${execution_providers}"`,
+      `FACEMATCH_EXECUTION_PROVIDERS: expected cpu last, because it runs the operators that the others do not support, but received "${execution_providers}"`,
     );
   }
   if ((tls_cert === '') !== (tls_key === '')) {
@@ -337,7 +334,7 @@ export function shownValue(name: SettingName, value: Config[SettingName]): Confi
   return shown === undefined ? value : shown(value);
 }
 
-/** Returns variables that look like settings but are unknown, probably misspelt. */
+/** Returns the environment variables that begin with FACEMATCH_ but are not settings. */
 export function unknownVariables(env: NodeJS.ProcessEnv = process.env): string[] {
   const known = new Set(['FACEMATCH_ADDON', 'FACEMATCH_UWS', ...Object.keys(settings).map(variableOf)]);
   return Object.keys(env).filter(

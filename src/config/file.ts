@@ -1,14 +1,11 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
 import { renamedSetting } from './old-names.ts';
 
-/** The file that FACEMATCH_CONFIG names: one JSON object whose members are variables. */
+/** The settings file in FACEMATCH_CONFIG: one JSON object whose members are variables. */
 export interface SettingsFile {
-  /** Values by variable, as the text that the environment would hold. */
+  /** Values by variable, as strings like those of environment variables. */
   values: ReadonlyMap<string, string>;
-  /**
-   * Messages for the operator, of one line each. They contain no values of the file, because one may be a
-   * password.
-   */
+  /** Error messages of one line. They contain no values of the file, because a value may be a password. */
   faults: readonly string[];
 }
 
@@ -29,9 +26,9 @@ export function readSettingsFile(file: string, known: readonly string[]): Settin
       const text = textOf(value);
       if (name === variable) fault(name, 'cannot be set in the file itself');
       else if (!known.includes(name))
-        fault(name, renamedSetting(name) ?? 'is not a setting; facematch config shows them all');
+        fault(name, renamedSetting(name) ?? 'is not a setting; facematch config lists all settings');
       else if (text === undefined)
-        fault(name, 'expected a text, a number, true or false, or a list of them without commas in it');
+        fault(name, 'expected a string, a number, a boolean, or a non-empty list of them without commas');
       else values.set(name, text);
     }
   } catch (error) {
@@ -40,10 +37,10 @@ export function readSettingsFile(file: string, known: readonly string[]): Settin
   return { values, faults };
 }
 
-/** Throws a SyntaxError that quotes nothing of the text, unlike V8's own, because it may hold a password. */
+/** Throws a SyntaxError without a quotation. V8's own errors quote the text, which may contain a password. */
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(withoutMark(text));
+    return JSON.parse(withoutByteOrderMark(text));
   } catch (error) {
     const [, position] = / at position (\d+)/.exec((error as SyntaxError).message) ?? [];
     const lines = text.slice(0, Number(position)).split('\n');
@@ -52,7 +49,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Returns undefined for a value that cannot be written as a variable. */
+/** Converts a JSON value into the text of a variable. Returns undefined if that is impossible. */
 function textOf(value: unknown): string | undefined {
   if (['string', 'number', 'boolean'].includes(typeof value)) return String(value);
   if (!Array.isArray(value)) return undefined;
@@ -60,36 +57,36 @@ function textOf(value: unknown): string | undefined {
   return items.length > 0 && items.every((item) => item && !item.includes(',')) ? items.join(',') : undefined;
 }
 
-/** A file that cannot be used. The message is for people; `reason` goes to the log and contains no paths. */
+/** A file that cannot be used. The message is meant for the user. `reason` is logged and contains no paths. */
 export class UnusableFile extends Error {
   readonly reason: string;
   /** Fix for the problem, in English. */
-  readonly cure: string;
+  readonly fix: string;
   /** True if the file does not exist. */
   readonly missing: boolean;
 
-  /** The message consists of `what` (such as "The key file"), its path, the reason and the fix. */
-  constructor(what: string, file: string, reason: string, cure: string, missing = false) {
-    super(`${what} ${file} ${reason}. ${cure}`);
+  /** The message consists of `what`, such as "The key file", the path, the reason and the fix. */
+  constructor(what: string, file: string, reason: string, fix: string, missing = false) {
+    super(`${what} ${file} ${reason}. ${fix}`);
     this.name = 'UnusableFile';
     this.reason = reason;
-    this.cure = cure;
+    this.fix = fix;
     this.missing = missing;
   }
 }
 
 /**
- * Returns the text and the state of a file, both from one descriptor. Throws UnusableFile, also if it is not a
- * regular file: a named pipe would block its reader, and a device may have no end. `cure`: how to fix a missing
- * file.
+ * Returns the text and the state of a file, both from one descriptor. Throws UnusableFile if the file cannot be
+ * read or is not a regular file, because a named pipe would block and a device may have no end. `fix`: what to
+ * do if the file is missing.
  */
-export function readRegular(what: string, file: string, cure: string): { text: string; stats: Stats } {
+export function readRegular(what: string, file: string, fix: string): { text: string; stats: Stats } {
   try {
-    // Without O_NONBLOCK (which Windows lacks) opening a named pipe would wait for a writer.
+    // O_NONBLOCK, which Windows lacks, prevents that opening a named pipe waits for a writer.
     const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     try {
       const stats = fstatSync(descriptor);
-      if (!stats.isFile()) throw new UnusableFile(what, file, 'is not a regular file', cure);
+      if (!stats.isFile()) throw new UnusableFile(what, file, 'is not a regular file', fix);
       return { text: readFileSync(descriptor, 'utf8'), stats };
     } finally {
       closeSync(descriptor);
@@ -97,10 +94,15 @@ export function readRegular(what: string, file: string, cure: string): { text: s
   } catch (error) {
     if (error instanceof UnusableFile) throw error;
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') throw new UnusableFile(what, file, 'does not exist', cure, true);
-    throw new UnusableFile(what, file, `cannot be read (${code})`, 'Check who owns it and its folder.');
+    if (code === 'ENOENT') throw new UnusableFile(what, file, 'does not exist', fix, true);
+    throw new UnusableFile(
+      what,
+      file,
+      `cannot be read (${code})`,
+      'Check the permissions of the file and its folder.',
+    );
   }
 }
 
-/** Removes a byte order mark, which some editors write at the beginning. */
-export const withoutMark = (text: string) => text.replace(/^\ufeff/, '');
+/** Removes the byte order mark, which some editors write at the beginning. */
+export const withoutByteOrderMark = (text: string) => text.replace(/^\ufeff/, '');

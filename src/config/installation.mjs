@@ -1,11 +1,10 @@
-// Detects how facematch was installed, and knows the command that repairs each part of it. Every message
-// about a missing or damaged part uses it. It is JavaScript and imports only Node's built-ins, because
-// scripts/facematch.mjs runs it before anything is built.
+// Detects how facematch was installed, and returns the command that repairs a missing or damaged part. This
+// file is JavaScript and imports only Node's built-ins, because scripts/facematch.mjs runs it before the build.
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The folder with package.json, whether this file runs from `src/` or from `dist/src/`. */
+/** The folder with package.json. This file may run from `src/` or from `dist/src/`. */
 export const root = findRoot();
 
 function findRoot() {
@@ -17,12 +16,13 @@ function findRoot() {
   return folder;
 }
 
-/** deploy/image/collect.mjs writes it into the image. */
+/** A file that deploy/image/collect.mjs writes into the container image. */
 export const containerMark = '.container-image';
 
 /**
- * `hasRegistry`: true if the package was made for a registry that has the project's other packages (npm run package -- --registry).
- * Otherwise their names are unclaimed, so a message must name the files and never `npm install NAME`.
+ * `hasRegistry`: true if the package was built for a registry that has the project's other packages (npm run
+ * package -- --registry). Otherwise anyone could publish under their names, so messages name the package files
+ * and never `npm install NAME`.
  * @typedef {{ kind: 'clone' | 'package' | 'container', version: string, platform: string, hasRegistry: boolean }} Installation
  */
 
@@ -39,12 +39,13 @@ export function installation(folder = root) {
 }
 
 /**
- * Parts of an installation that may be missing or damaged: the program; the addon; an addon that was built for another system, or is incomplete; packages of
- * npm; a model pack's files that set-up makes, and those that facematch's repository has; the laboratory.
+ * A part of an installation that may be missing or damaged. `foreign addon`: an addon that was built for
+ * another system or is incomplete. `packages`: npm packages. `nets`: files of a model pack that set-up creates.
+ * `pack files`: files of a model pack that are in the repository. `lab`: the laboratory.
  * @typedef {'program' | 'addon' | 'foreign addon' | 'packages' | 'nets' | 'pack files' | 'lab'} Part
  */
 
-/** Set-up keeps an existing file, so a damaged one is removed first. */
+/** Repair commands in a clone. They remove damaged files first, because set-up keeps existing files. */
 const inClone = {
   program: 'npm run setup',
   addon: 'npm run setup',
@@ -56,7 +57,7 @@ const inClone = {
 };
 
 /**
- * A command for a person, in the folder of the installation; for a container a sentence.
+ * Returns the command that repairs a part, to be run in the folder of the installation; for a container a sentence.
  * @param {Part} part
  * @param {Installation} [own]
  */
@@ -66,7 +67,7 @@ export function repair(part, { kind, version, platform, hasRegistry } = installa
     const where = `built from a clone of version ${version}`;
     return part === 'lab'
       ? `use a clone of version ${version}: the image has no laboratory`
-      : `use the image as it was ${where}: docker build --tag facematch .`;
+      : `use the image in its original state, ${where}: docker build --tag facematch .`;
   }
   const file = (/** @type {string} */ name) => `./facematch-${name}${version}.tgz`;
   if (part === 'lab') return `npm install ${hasRegistry ? `@facematch/lab@${version}` : file('lab-')}`;

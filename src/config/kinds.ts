@@ -1,18 +1,18 @@
 import { isIP } from 'node:net';
 
-/** Kinds of settings: how the text of a variable becomes a value. */
+/** Kinds of settings. Each parses the text of a variable. */
 
 export interface Setting<T> {
   /** Converts the text of the variable; returns undefined if it does not have the expected form. */
   parse(text: string): T | undefined;
   /** Completes "expected …". */
   expected: string;
-  /** Returns the default, which may depend on the settings above this one in the table. */
+  /** Returns the default, which may depend on settings that come earlier in the table. */
   fallback: (config: Readonly<Record<string, unknown>>) => T;
   description: string;
   /**
-   * Present only if the value holds a secret: returns the value without it. Text that cannot be parsed is then
-   * never shown, because it may contain the secret.
+   * Returns the value without its secret; absent if the value has no secret. If present, text that cannot be
+   * parsed is never shown, because it may contain the secret.
    */
   shown?(value: T): string;
 }

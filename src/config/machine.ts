@@ -2,18 +2,12 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** Limits that the system sets for this process. */
+/** Limits that the operating system sets for this process. */
 
-/**
- * Returns the text of a file, or undefined if it does not exist. A parameter, so that tests can describe
- * other machines.
- */
+/** Returns the text of a file, or undefined if the file does not exist. Tests pass their own function. */
 type ReadText = (file: string) => string | undefined;
 
-/**
- * Returns the number of available CPUs: the affinity, which libuv knows, limited by the cgroup's quota, which
- * libuv does not know.
- */
+/** Returns the number of available CPUs: the CPU affinity that libuv reports, limited by the cgroup's quota. */
 export function cpuLimit(): number {
   const quota = cgroupQuota(readText);
   return Math.max(1, Math.min(availableParallelism(), Math.ceil(quota)));
@@ -50,18 +44,18 @@ function readText(file: string): string | undefined {
   }
 }
 
-/** Instructions that raise each limit. */
+/** Advice on how to raise each limit. */
 export const moreFiles = 'raise it: ulimit -n, LimitNOFILE of systemd, --ulimit nofile of a container';
 const moreThreads =
-  'raise it: ulimit -u, TasksMax of systemd, --pids-limit of a container; a server has 12 threads and its workers';
+  'raise it: ulimit -u, TasksMax of systemd, --pids-limit of a container; a server needs 12 threads plus its workers';
 
-/** System errors by code, because their messages do not say how to fix them. */
-const cures: Readonly<Record<string, string>> = {
-  EMFILE: `Too few files may be open; ${moreFiles}.`,
-  ERR_WORKER_INIT_FAILED: `No further thread may be started; ${moreThreads}.`,
+/** Advice by error code, for errors whose messages do not say how to fix them. */
+const limitFixes: Readonly<Record<string, string>> = {
+  EMFILE: `The limit of open files is too low; ${moreFiles}.`,
+  ERR_WORKER_INIT_FAILED: `The limit of threads is too low; ${moreThreads}.`,
 };
 
-/** Returns advice for an error's message; undefined if no limit caused it. */
-export function cureOf(error: unknown): string | undefined {
-  return cures[(error as NodeJS.ErrnoException).code ?? ''];
+/** Returns advice for an error that a limit caused; undefined for any other error. */
+export function limitFix(error: unknown): string | undefined {
+  return limitFixes[(error as NodeJS.ErrnoException).code ?? ''];
 }

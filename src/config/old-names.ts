@@ -1,7 +1,4 @@
-/**
- * Settings that were renamed before the first release. One that is still set stops the startup, because
- * ignoring it silently would be worse.
- */
+/** Settings that were renamed before the first release. If an old name is still set, startup fails. */
 const newNames: Readonly<Record<string, string>> = {
   FACEMATCH_PICTURE_MS: 'FACEMATCH_IMAGE_TIMEOUT_MS',
   FACEMATCH_SHUTDOWN_MS: 'FACEMATCH_SHUTDOWN_TIMEOUT_MS',

@@ -10,7 +10,7 @@ export function version(): string {
   return (JSON.parse(readFileSync(projectPath('package.json'), 'utf8')) as { version: string }).version;
 }
 
-/** Returns the path of a build product: an installation from npm has it in the package of its platform. */
+/** Returns the path of a build product. In an installation from npm it is in the package of the platform. */
 export function productPath(relative: string): string {
   const own = projectPath(relative);
   if (existsSync(own)) return own;
@@ -27,21 +27,15 @@ function platformFolder(): string | undefined {
   }
 }
 
-/**
- * FACEMATCH_ADDON: a native addon to load instead of the one that was built here. It is for tests and
- * sanitizers, so it is not a setting.
- */
+/** FACEMATCH_ADDON: path of another native addon to load, for tests and sanitizers. It is not a documented setting. */
 export const addonFile = (): string | undefined => process.env.FACEMATCH_ADDON || undefined;
 
-/**
- * FACEMATCH_UWS: folder of a µWebSockets.js to try first. It names code to load, like FACEMATCH_ADDON, so it
- * is not a setting.
- */
+/** FACEMATCH_UWS: folder of another µWebSockets.js to try first. It is not a setting, because it loads code. */
 export const uwsFolder = (): string | undefined => process.env.FACEMATCH_UWS || undefined;
 
 /**
- * Two photos of three people each, from face-api, a development dependency; the npm package includes them.
- * One woman is in both.
+ * Two photos of three people each, from the development dependency face-api. The npm package includes them. One
+ * woman is in both photos.
  */
 export const samples = [sample('sample1.jpg'), sample('sample3.jpg')] as const;
 

@@ -1,10 +1,7 @@
 const defaultPort = 6379;
 const schemes: Readonly<Record<string, boolean>> = { 'redis:': false, 'rediss:': true };
 
-/**
- * Address of a Redis server and its credentials. The password is private: printing or serialising shows `***`
- * instead.
- */
+/** URL of a Redis server and its credentials. Printing or serialising shows `***` instead of the password. */
 export class RedisUrl {
   readonly host: string;
   readonly port: number;

@@ -2,15 +2,16 @@ import { existsSync, readFileSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
 import { projectPath, samples } from '../config/paths.ts';
 import { endpoints } from '../endpoints/index.ts';
-import { mostPhotos } from '../endpoints/match-person.ts';
+import { maxPhotos } from '../endpoints/match-person.ts';
 import { maxTargets, optionEntries, optionRules } from '../endpoints/options.ts';
 import type { Headers } from '../http/exchange.ts';
 import { hashOf, policyOf } from '../http/responses.ts';
 import type { Settings } from './browser/types.ts';
 
-/** The demo page: HTML, style and script in one document. Only the sample photos need further requests. */
-
-/** Throws an Error when the bundle is not built; `npm run setup` builds it. */
+/**
+ * Returns the demo page: HTML, style and script in one document. Only the sample photos need more requests. Throws
+ * an Error if `npm run setup` has not built the page.
+ */
 export function demoPage(config: Config): { html: string; headers: Headers } {
   const [markup, pageStyle, liveStyle, script] = ['page.html', 'page.css', 'live.css', 'main.js'].map(
     (name) => readFileSync(projectPath(`dist/src/demo/browser/${name}`), 'utf8'),
@@ -36,7 +37,7 @@ export function demoPage(config: Config): { html: string; headers: Headers } {
           `style-src ${hashOf(style)}`,
           // Previews are blobs of the page, so blob: is allowed.
           'img-src blob: data:',
-          // The script writes no markup, so no HTML is trusted.
+          // The script inserts no HTML.
           "require-trusted-types-for 'script'",
           "trusted-types 'none'",
         ),
@@ -49,8 +50,7 @@ export function demoPage(config: Config): { html: string; headers: Headers } {
 
 function settingsOf(config: Config): Settings {
   const { threshold_percent, accuracy_mode } = optionRules;
-  // The page leaves out the face indices, which a click sets, and the liveness options, which few packs
-  // support.
+  // The page omits the face indices, because a click sets them, and the liveness options, which few packs support.
   const shown = optionEntries.filter(
     ([name, { endpoints, liveness }]) =>
       endpoints.includes('match_advanced') &&
@@ -70,7 +70,7 @@ function settingsOf(config: Config): Settings {
       max_image_bytes: config.max_image_bytes,
       max_pixels: config.max_pixels,
       targets: maxTargets,
-      photos: mostPhotos.image1,
+      photos: maxPhotos.image1,
     },
     samples: samples.every((file) => existsSync(file)),
   };

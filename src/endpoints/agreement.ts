@@ -9,7 +9,7 @@ import type { Warning } from './warnings.ts';
 
 /** Checks whether the photos of one side agree with each other. */
 
-/** Percent of each photo with the mean of the others. */
+/** Returns the `confidence_percent` of each photo with the mean of the others. */
 export function agreementPercents(agreements: readonly number[], calibration: Calibration): number[] {
   const shift = calibration.shift(1, Math.max(1, agreements.length - 1));
   return agreements.map((agreement) => round(calibration.assess(agreement - shift, 1).confidence_percent, 1));
@@ -18,9 +18,9 @@ export function agreementPercents(agreements: readonly number[], calibration: Ca
 const Disagreement = z.object({
   field: text('Name of the form field; with embeddings, a JSON pointer to the list (RFC 6901)'),
   index: count.describe('Zero-based index of the photo or embedding within its field'),
-  agreement_percent: percent.describe('Percent with the mean of the others on its side'),
+  agreement_percent: percent.describe('`confidence_percent` with the mean of the others on its side'),
   face_index: count
-    .describe('A face of the photo that agrees better than the largest, which is compared')
+    .describe('Index of a face that agrees better than the compared face, which is the largest')
     .exactOptional(),
 });
 
@@ -29,14 +29,14 @@ type Disagreement = z.infer<typeof Disagreement>;
 export const disagreements = z.array(Disagreement).min(1);
 
 /**
- * One side: the field, the percent of each photo (null for a single photo), and the index of the face with
- * the highest agreement.
+ * One side: the field, the agreement of each photo (null for a single photo), and for each photo the index of the
+ * face with the highest agreement.
  */
 type Side = readonly [field: string, percents: readonly (number | null)[], best_faces?: readonly number[]];
 
 /**
- * Returns photos whose agreement is below `min_agreement_percent`; none without a calibration, because no percent is
- * known to mean agreement.
+ * Returns the photos whose agreement is below `min_agreement_percent`. Returns none without a calibration, because
+ * an uncalibrated percent cannot show disagreement.
  */
 function disagreeing(sides: readonly Side[], min_agreement_percent: number, { measured }: Calibration) {
   return sides.flatMap(([field, percents, best_faces]) =>
@@ -51,7 +51,7 @@ function disagreeing(sides: readonly Side[], min_agreement_percent: number, { me
 function describeDisagreement({ field, index, agreement_percent, face_index }: Disagreement): string {
   const better =
     face_index === undefined ? '' : ` (face ${face_index}, which is not the largest, agrees better)`;
-  return `${photoName(field, index)} has ${agreement_percent} % with the others${better}`;
+  return `${photoName(field, index)} agrees by ${agreement_percent} % with the others${better}`;
 }
 
 /** Returns the problem if photos disagree, otherwise undefined. */
@@ -64,17 +64,17 @@ export function disagreement(
   if (errors.length === 0) return undefined;
   const fields = [...new Set(errors.map(({ field }) => field))].join(' and ');
   return new Problem('photos_disagree', {
-    detail: `Check that all photos of ${fields} show one person, alone or in front: ${errors.map(describeDisagreement).join(', ')}. The minimum is ${min_agreement_percent} %.`,
+    detail: `Check that the largest face in each photo of ${fields} is the same person: ${errors.map(describeDisagreement).join(', ')}. The minimum is ${min_agreement_percent} %.`,
     errors,
   });
 }
 
-/** Warns about photos below the default minimum if the request set a lower one. */
+/** Warns about photos below the default minimum if the request set a lower minimum. */
 export function disagreementWarnings(sides: readonly Side[], calibration: Calibration): Warning[] {
   return disagreeing(sides, optionRules.min_agreement_percent.default, calibration).map((one) => ({
     code: 'photos_disagree',
     field: one.field,
     index: one.index,
-    detail: `${describeDisagreement(one)}: it may show someone else, but is included in the mean.`,
+    detail: `${describeDisagreement(one)}. It may show someone else, but it is included in the mean.`,
   }));
 }

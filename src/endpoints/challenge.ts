@@ -4,14 +4,14 @@ import { define, prefix } from './endpoint.ts';
 import { request_id } from './response-members.ts';
 import { object, text } from './schema.ts';
 
-/** First half of a liveness check: the head movements that the server asks for. */
+/** First request of a liveness check: returns the head movements that the frames must show. */
 
 /** Maximum length of a challenge; the server issues at most 91 characters. */
 export const maxChallenge_characters = 512;
 
 const movements = {
   left: 'the person turns the head to their own left',
-  right: 'to their own right',
+  right: 'the person turns the head to their own right',
   up: 'the person lifts the chin',
   down: 'the person lowers the chin',
 } as const satisfies Record<(typeof steps)[number], string>;
@@ -22,9 +22,9 @@ export const stepName = z.enum(steps).describe(
     .join('; '),
 );
 
-/** The statement about the check in pages and responses. */
+/** What the check can and cannot do, for documents and schemas. */
 export const limitText =
-  'It raises the cost of holding a photo or a still screen to the camera. It does not detect masks, injected video or deepfakes, and no laboratory ' +
+  'The check makes attacks with a photo or a still screen harder. It does not detect masks, injected video or deepfakes, and no laboratory ' +
   'has evaluated it.';
 
 const Challenge = object('Head movements that the frames of a liveness check must show.', {
@@ -36,7 +36,7 @@ const Challenge = object('Head movements that the frames of a liveness check mus
     .array(stepName)
     .min(1)
     .max(4)
-    .describe('Movements in their order. Between them the head returns to the middle'),
+    .describe('Movements in the required order. The head returns to the middle after each movement'),
   expires_at: z.iso.datetime().describe('Time by which the frames must be received (RFC 3339)'),
   frames: object('Number of frames that match/upload/live accepts', {
     min: z.int().min(1).describe('Minimum'),
@@ -57,7 +57,7 @@ export const challenge = define({
     tag: 'live',
     summary: 'Get a liveness challenge',
     description:
-      'Returns head movements, drawn at random, and a token that `match/upload/live` accepts once. The request has no body. ' +
+      'Returns random head movements, and a token that `match/upload/live` accepts once. The request has no body. ' +
       `${limitText} Disabled by default.`,
     curl: ['-X POST'],
   },

@@ -16,7 +16,7 @@ export const maxJson_bytes = 4 * 1024 * 1024;
 
 const maxId_characters = 128;
 
-const text = (most: number, expected: string) => z.string({ error: expected }).max(most, { error: expected });
+const text = (max: number, expected: string) => z.string({ error: expected }).max(max, { error: expected });
 const number = (min: number, max: number, kind: 'a number' | 'a whole number') => {
   const error = `${kind} from ${min.toLocaleString('en')} to ${max.toLocaleString('en')}`;
   const base = kind === 'a number' ? z.number({ error }) : z.int({ error });
@@ -25,9 +25,9 @@ const number = (min: number, max: number, kind: 'a number' | 'a whole number') =
 const base64 = z
   .string({ error: 'an embedding in base64' })
   .describe('Embedding as returned by the embed endpoint: little-endian 32-bit floats in base64');
-const listOf = <Item extends z.ZodType>(item: Item, most: number, error: string) =>
-  z.array(item, { error }).min(1, { error }).max(most, { error });
-/** Exactly one of them is required. */
+const listOf = <Item extends z.ZodType>(item: Item, max: number, error: string) =>
+  z.array(item, { error }).min(1, { error }).max(max, { error });
+/** Exactly one of these members is required. */
 const person = {
   embedding: base64.optional(),
   embeddings: listOf(base64, maxEmbeddings, `a list of 1 to ${maxEmbeddings} embeddings`)
@@ -42,7 +42,7 @@ const candidatesExpected = `a list of 1 to ${maxCandidates} candidates`;
 
 const Candidate = z.object(
   {
-    id: text(maxId_characters, `a text of up to ${maxId_characters} characters`).describe(
+    id: text(maxId_characters, `a string of up to ${maxId_characters} characters`).describe(
       'Returned with the result',
     ),
     ...person,
@@ -50,32 +50,32 @@ const Candidate = z.object(
   { error: 'an object with "id" and "embedding" or "embeddings"' },
 );
 
-/** The request's body; the docs are generated from it too. */
+/** The request body. The API documents are generated from it too. */
 export const EmbeddingsRequest = z.object(
   {
     ...person,
     candidates: listOf(Candidate, maxCandidates, candidatesExpected).describe('Candidates to compare with'),
     pack: text(200, 'the name of the model pack, as returned by embed').describe(
-      'Name of the model pack that made all embeddings',
+      'Name of the model pack that computed all embeddings',
     ),
     version: text(200, 'the version of the model pack, as returned by embed').describe(
-      'Version of that pack',
+      'Version of the model pack',
     ),
     accuracy_mode: z
       .enum(accuracyModes, { error: `one of ${accuracyModes.join(', ')}` })
-      .describe('Accuracy mode that all embeddings were made in'),
+      .describe('Accuracy mode in which all embeddings were computed'),
     threshold_percent: number(threshold_percent.min, threshold_percent.max, 'a number')
       .default(threshold_percent.default)
       .describe(threshold_percent.description),
     min_agreement_percent: number(min_agreement_percent.min, min_agreement_percent.max, 'a number')
       .default(min_agreement_percent.default)
       .describe(
-        'Minimum percent of each embedding of one person with the mean of the others; below it they are not compared. 0 accepts all',
+        'If a person has several embeddings: minimum `confidence_percent` of each with the mean of the others. Persons below it are not compared. 0 accepts all',
       ),
     searched: number(1, 1e12, 'a whole number')
       .optional()
       .describe(
-        'Size of the gallery that the candidates were found in; each `false_match_rate` is multiplied by it. Default: the number of candidates',
+        'Size of the gallery in which the candidates were found; each `false_match_rate` is multiplied by it. Default: the number of candidates',
       ),
     min_percent: number(0, 100, 'a number')
       .default(0)
@@ -90,17 +90,14 @@ export const EmbeddingsRequest = z.object(
 /** Maximum deviation of a unit vector's length from 1. */
 const lengthTolerance = 1e-3;
 
-/**
- * Maximum number of members and items in the whole body: about a hundred for each candidate, of which two are
- * used.
- */
+/** Maximum number of members and items in the whole body, with a margin for unknown members of candidates. */
 const maxValues = 100 * maxCandidates;
 
-/** Maximum number of unknown members that are named, so that the response stays smaller than the request. */
+/** Maximum number of unknown members in the warnings, so that the response stays smaller than the request. */
 const maxNamed = 16;
 
 export interface EmbeddingsInput {
-  /** JSON, in shared memory. */
+  /** JSON text in shared memory. */
   body: Uint8Array;
   /** The pack of this server. Embeddings of other packs are rejected. */
   pack: string;
@@ -109,26 +106,26 @@ export interface EmbeddingsInput {
 }
 
 export interface ComparedEmbeddings {
-  /** The request without the embeddings; `searched` is the number of candidates unless it was sent. */
+  /** The request without the embeddings. `searched` defaults to the number of candidates. */
   values: Omit<z.output<typeof EmbeddingsRequest>, keyof typeof person | 'candidates'> & { searched: number };
-  /** Unknown members, the first 16 of them. */
+  /** The first unknown members, at most `maxNamed`. */
   unknown: string[];
-  /** Normalised similarity of each probe embedding with the mean of the others; empty for a single one. */
+  /** Normalised similarity of each probe embedding with the mean of the others; empty for a single embedding. */
   agreements: readonly number[];
   /** Results in the order sent. Their similarities are not yet shifted for the number of photos. */
   candidates: ({ id: string } & Similarity & Pick<Person, 'agreements'>)[];
 }
 
 /**
- * The worker job `embeddings`: parses the body and computes the similarities. A thousand candidates would block
- * the main thread. Throws Problem.
+ * The worker job `embeddings`: parses the body and computes the similarities. It does not run on the main thread,
+ * because a thousand candidates would block it. Throws Problem.
  */
 export function compareEmbeddings(
   { body, pack, version, dimensions }: EmbeddingsInput,
   tools: WorkerTools,
 ): ComparedEmbeddings {
   const { check } = tools;
-  // Copies the body out of shared memory, which is slower to read and which some methods reject.
+  // Shared memory is slower to read, and some methods reject it.
   const bytes = Buffer.from(body);
   let json: unknown;
   try {
@@ -166,9 +163,8 @@ export function compareEmbeddings(
 }
 
 /**
- * Parses the body with limits on form, depth and count, because parsing millions of tokens or levels would
- * take a worker a second. Throws Problem with the position of the first error, which V8 does not always
- * report.
+ * Checks the syntax, depth and number of values of the body, because JSON.parse takes about a second for millions
+ * of tokens or levels. Throws Problem with the position of the first error, which V8 does not always report.
  */
 function* checkJson(bytes: Buffer): Steps<void> {
   const json = new JsonScan(bytes, Number.POSITIVE_INFINITY, maxValues);
@@ -196,7 +192,7 @@ function* checkJson(bytes: Buffer): Steps<void> {
   json.end();
 }
 
-/** An image in an unknown member is an error, so that the client does not believe that it was compared. */
+/** An image in an unknown member is an error, because the client might assume that the image was compared. */
 const unknownFile = (pointer: string) =>
   new Problem('unknown_file', {
     detail:
@@ -241,15 +237,15 @@ const unexpectedMember = (field: string, expected: string, instead = '') =>
 
 function invalidMember({ path, message }: z.core.$ZodIssue, json: unknown): Problem {
   const field = path.map((step) => `/${String(step)}`).join('');
-  // biome-ignore lint/suspicious/noExplicitAny: whatever was sent
+  // biome-ignore lint/suspicious/noExplicitAny: clients may send any value
   const sent = path.reduce((value: any, step) => value?.[step], json);
   const instead = sent === undefined || field === '' ? '' : `, not ${describeSent(sent)}`;
   return unexpectedMember(field, message, instead);
 }
 
 /**
- * Returns the embeddings of one person at `place`. Throws Problem unless one of the two forms is present with
- * unit vectors.
+ * Returns the embeddings of one person. `place`: JSON pointer to the person. Throws Problem unless exactly one of
+ * `embedding` and `embeddings` is present and all vectors have unit length.
  */
 function readVectors(
   { embedding, embeddings }: Pick<z.output<typeof EmbeddingsRequest>, keyof typeof person>,
@@ -270,15 +266,18 @@ function readVectors(
     : [readVector(embedding, dimensions, `${place}/embedding`)];
 }
 
-/** Decodes base64. Throws Problem invalid_embedding unless it is a unit vector with that many dimensions. */
+/** Decodes base64. Throws Problem invalid_embedding unless the vector has unit length and `dimensions` values. */
 function readVector(base64: string, dimensions: number, field: string): Float32Array {
   const bytes = Buffer.from(base64, 'base64');
   const reject = (what: string) =>
-    new Problem('invalid_embedding', { detail: `Send the embedding as embed gave it: ${what}.`, field });
+    new Problem('invalid_embedding', {
+      detail: `Send the embedding unchanged, as embed returned it: ${what}.`,
+      field,
+    });
   if (bytes.length !== 4 * dimensions) {
-    throw reject(`it has ${bytes.length} bytes in base64, and ${4 * dimensions} are expected`);
+    throw reject(`it decodes to ${bytes.length} bytes instead of ${4 * dimensions}`);
   }
-  // Copied because the bytes may be unaligned. All supported CPUs are little-endian.
+  // The slice is aligned, as Float32Array requires. All supported CPUs are little-endian.
   const vector = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
   const squares = dot(vector, vector);
   // The condition is negated so that NaN fails too.

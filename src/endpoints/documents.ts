@@ -1,6 +1,6 @@
 import { define, prefix } from './endpoint.ts';
 
-/** Endpoints of the API documents and the demo page, which src/site and src/demo generate. */
+/** Endpoints of the API documents and the demo page. src/site and src/demo generate their content. */
 
 const all = {
   method: 'GET',
@@ -41,7 +41,7 @@ export const docs = define({
     ...about,
     summary: 'Read the documentation',
     description:
-      'The API reference as a page, with search, code samples in several languages, and a form that sends requests to this server. ' +
+      'The API reference as a web page, with search, code samples in several languages, and a form that sends requests to this server. ' +
       'It loads nothing from other hosts.',
   },
 });

@@ -18,7 +18,7 @@ export const Embed = Detect.extend({
     {
       pack: text('Name of the model pack'),
       version: text('Version of the pack'),
-      accuracy_mode: z.enum(accuracyModes).describe('Accuracy mode that they were made in'),
+      accuracy_mode: z.enum(accuracyModes).describe('Accuracy mode in which they were computed'),
       dimensions: z.int().min(1).describe('Length of each embedding'),
       encoding: z.literal('float32-le-base64').describe('Little-endian 32-bit floats, in base64'),
       normalised: z.literal(true).describe('Each embedding has unit length'),
@@ -28,7 +28,7 @@ export const Embed = Detect.extend({
 
 export type Embed = z.infer<typeof Embed>;
 
-/** Base64 of 32-bit floats, little-endian like every supported CPU. */
+/** Encodes the embedding as base64 of 32-bit floats, little-endian like every supported CPU. */
 export function base64({ embedding: { buffer, byteOffset, byteLength } }: Pick<Face, 'embedding'>): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString('base64');
 }
@@ -76,7 +76,7 @@ export const embed = define({
     tag: 'faces',
     summary: 'Get embeddings of the faces in one photo',
     description:
-      'Like detect, with an embedding for each face, or for the one selected by `face_index`. An embedding is a biometric ' +
+      'Like detect, with an embedding for each face, or only for the face selected by `face_index`. An embedding is a biometric ' +
       'template: it can be used to recognise the person. Disabled by default.',
     curl: ['-F image=@one.jpg', '-F face_index=0', '-F reject_low_quality=true'],
   },

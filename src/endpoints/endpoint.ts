@@ -13,7 +13,7 @@ import type { Comparisons } from './comparison.ts';
 import type { ValueRule } from './options.ts';
 import type { RequestContext } from './response-members.ts';
 
-/** An endpoint is one value, from which the server, settings, metrics and documentation are derived. */
+/** Definition of an endpoint, from which routes, settings, metrics and documentation are derived. */
 export type Endpoint = ImageEndpoint | EmbeddingsEndpoint | PlainEndpoint | DocumentEndpoint;
 
 export const prefix = '/API/v1.0';
@@ -26,17 +26,17 @@ interface Common {
   path: string;
   /** The scope that a key needs; 'any' for any valid key, 'none' when no key is needed. */
   scope: string;
-  /** New keys get its scope only on request, and analyses of its images are not cached. */
+  /** New keys do not get the scope by default, and analyses of its images are not cached. */
   sensitive?: true;
-  /** Its decisions, or the templates that it returned, are written to the audit log. */
+  /** The audit log records its decisions, or the number of embeddings that it returned. */
   audited?: true;
   docs: {
     tag: keyof typeof tags;
     summary: string;
     description: string;
-    /** Follows the sentence about the request's cost in tokens. */
+    /** Text after the sentence about the request's cost in tokens. */
     further?: string;
-    /** Arguments of curl after URL and key, one per line; with -F it sends a POST. */
+    /** Arguments of curl after URL and key, one per line. -F implies POST. */
     curl: readonly string[];
   };
 }
@@ -54,91 +54,86 @@ export interface Success {
   /** Default: 200. */
   status?: 201;
   description: string;
-  /** Name of its OpenAPI component; clients append `Response` for the name of their type. */
+  /** Name of the OpenAPI component. The type of the clients has this name with `Response` appended. */
   name: string;
   schema: z.ZodType;
 }
 
-/** Result of a handler: a response or a rejection. Both may carry counts for the metrics. */
+/** Result of a handler: a response or a rejection. Both may have counts for the metrics. */
 export type HandlerResult =
   | { body: ResponseBody; counts?: readonly ImageCounts[]; decisions?: readonly Decision[] }
   | { rejection: Problem; counts?: readonly ImageCounts[]; timings_ms?: ResponseBody['timings_ms'] };
 
-/** Counts of a searched image, for the metrics. */
+/** Counts for the metrics of one image in which faces were searched for. */
 export interface ImageCounts {
   faces: number;
   found_by: FoundBy | 'none';
 }
 
 /**
- * One line of the audit log: the result of a comparison, or the reason why there is none. A rejected request
- * has no line.
+ * One line of the audit log: the result of a comparison, or the error of one target. A rejected request has no
+ * line.
  */
 export interface Decision {
   accuracy_mode?: string;
   threshold_percent?: number;
   /** Index of the photo in `image2`; only for match_many. */
   image2_index?: number;
-  /**
-   * Number of compared candidates and of matches. Only for embeddings, where one line covers all candidates.
-   */
+  /** Number of compared candidates and of matches; only for match_embeddings, where one line covers all candidates. */
   candidates?: number;
   matches?: number;
-  /** Values of the best candidate, for embeddings. */
+  /** For match_embeddings: the values of the best candidate. */
   confidence_percent?: number;
   match?: boolean;
-  /** Number of embeddings that were returned; only for embed. */
+  /** Number of returned embeddings; only for embed. */
   embeddings_returned?: number;
-  /**
-   * Only for liveness checks: the steps, the verdict, and whether the person was verified, that is, live and
-   * a match.
-   */
+  /** Only for liveness checks: the steps, the verdict, and whether the person is both live and a match. */
   steps?: readonly Step[];
   live?: boolean;
   live_reasons?: readonly LiveReason[];
   verified?: boolean;
-  /** Code of the problem that was returned instead. */
+  /** Code of the problem of a target that was not compared. */
   code?: string;
 }
 
 type ResponseBody = object & { timings_ms?: Readonly<Record<string, number>> };
 
 export interface Target {
-  /** File name as sent; only a label. */
+  /** File name as sent. Used only as a label. */
   filename: string | undefined;
-  /** Index among the images, or the problem that excluded the target. */
+  /** Index among the analysed images, or the problem that excluded the target. */
   image: number | Problem;
 }
 
-/** The part of the form that an image came from. */
+/** Origin of an image in the form. */
 export interface Photo {
   field: string;
-  /** Its position among the images of its field. */
+  /** Position among the images of the field. */
   index: number;
-  /** File name as sent; only a label. */
+  /** File name as sent. Used only as a label. */
   filename: string | undefined;
 }
 
 /** Analysed images of a request. */
 export interface Analysed {
   context: RequestContext;
-  /** One for each image, in the same order. */
+  /** The origin of each image, in the order of the images. */
   photos: readonly Photo[];
   /** The images of a field of targets, in the order sent. */
   targets: readonly Target[];
-  /** Results in the order of the images. */
+  /** The result of each image, in the order of the images. */
   outcomes: readonly Outcome[];
   comparisons: Comparisons;
   calibration: Calibration;
-  /** The challenge of the request, if its endpoint takes one. */
+  /** The steps of the request's challenge, if its endpoint requires a challenge. */
   steps?: readonly Step[];
 }
 
 export interface ImageRule {
   kind: 'image';
-  /** Maximum number of times that it may be sent; default 1. */
+  /** Maximum number of images in this field; default 1. */
   most?: number;
-  /** Minimum number of times that it must be sent; default 1. */
+  /** Minimum number of images in this field; default 1. */
   least?: number;
   /** Each image is a target with its own result: an error in one does not affect the others. */
   targets?: true;
@@ -152,53 +147,50 @@ export interface TokenRule {
   description: string;
 }
 export type FieldRule = ImageRule | TokenRule | ValueRule;
-/** The rules by name; images are in the order in which they are checked. */
+/** Rules by field name. The images are in the order in which they are checked. */
 export type Fields = Readonly<Record<string, FieldRule>>;
 
 export interface ImageEndpoint extends Common {
   takes: 'images';
   fields: Fields;
-  /** Fields that only another endpoint accepts; if one is sent, a warning names that endpoint. */
+  /** Fields that only the advanced endpoint accepts. A request with one of them gets a warning. */
   advanced?: Fields;
-  /** Name of the clients' type for its fields, without the images. */
+  /** Name of the clients' type for the fields, without the images. */
   values: string;
   success: Success;
-  /**
-   * Error groups that do not follow from its fields: missing faces, selected faces, photos of one person that
-   * disagree.
-   */
+  /** Error groups besides those that follow from the fields. */
   errors: readonly Extract<RequestKind, 'faces' | 'choice' | 'persons'>[];
-  /** The field whose value is a challenge, which the request uses up. */
+  /** The field with the challenge, which the request marks as used. */
   redeems?: string;
   /** Analysis options that clients cannot set. */
   analysis?: Pick<AnalyseOptions, 'refine_landmarks'>;
-  /** Returns the number of tokens beyond the first, given the numbers of images and targets. */
+  /** Returns the number of rate limit tokens beyond the first, given the numbers of images and targets. */
   furtherTokens?(images: number, targets: number): number;
-  /** Limit and detail for a request whose images cost more tokens than the burst of its key. */
+  /** Returns `limit` and `detail` for a request that costs more tokens than the burst of its key. */
   tooManyFor?(burst: number): { limit: number; detail: string };
   /**
-   * Returns the input of the comparison of two people, which a worker runs before the response is built.
-   * Undefined for images with errors, which `buildResponse` rejects.
+   * Returns the input of the comparison of two persons, which a worker runs before the response is built. Returns
+   * undefined if an image has an error; `buildResponse` then rejects the request.
    */
   persons?(found: Found): PersonsStep | undefined;
   /**
-   * Returns the indices of the images to search further, because the result would otherwise be "no match".
-   * Default: none; an image without a face has already had all detection passes.
+   * Returns the indices of the images that get the remaining detection passes, because the result would otherwise
+   * be "no match". Images without a face are not among them, because they have had all passes. Default: none.
    */
   unsettled?(found: Unsettled): number[];
-  /** Builds the response. Returns or throws the problem of images with errors. */
+  /** Builds the response. Returns a rejection if an image has an error. */
   buildResponse(analysed: Analysed): HandlerResult;
 }
 
-/** Results of the analysis, before the request's times are known. */
+/** Results of the analysis, before the response is built. */
 export type Found = Omit<Analysed, 'context' | 'targets'>;
 
-/** Results of the analysis before a further search. */
+/** Results of the analysis before the remaining detection passes. */
 export type Unsettled = Pick<Analysed, 'outcomes' | 'targets' | 'comparisons' | 'calibration'> & {
   options: RequestContext['options'];
 };
 
-/** A comparison of two people, and the function that builds the response from its result. */
+/** A comparison of two persons, and the function that builds the response from its result. */
 export interface PersonsStep {
   input: PersonsInput;
   buildResponse(analysed: Analysed, compared: ComparedPersons): HandlerResult;
@@ -212,7 +204,7 @@ export interface AnalysedEmbeddings {
 
 interface EmbeddingsEndpoint extends Common {
   takes: 'embeddings';
-  /** Names of the accepted members, in JSON. */
+  /** Names of the accepted JSON members. */
   members: readonly string[];
   success: Success;
   buildResponse(analysed: AnalysedEmbeddings): HandlerResult;
@@ -240,5 +232,5 @@ interface DocumentEndpoint extends Common {
   document: { type: string; description: string; schema: { type: 'string' | 'object'; description: string } };
 }
 
-/** Keeps the literal types of `id` and `scope`, from which the types of settings and keys are derived. */
+/** Preserves the literal types of `id` and `scope`, from which other types are derived. */
 export const define = <const E extends Endpoint>(endpoint: E): E => endpoint;

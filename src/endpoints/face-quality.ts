@@ -3,13 +3,11 @@ import { Problem } from '../errors.ts';
 import { photoName } from './faults.ts';
 import type { MatchOptions } from './options.ts';
 
-/**
- * Warnings about faces of such low quality that recognition fails more often. They never change the verdict.
- */
+/** Warnings about faces of low quality, for which the FNMR is higher. They never change the verdict. */
 
 interface LowQualityFace {
   code: 'low_quality_face';
-  /** The image; the face is the one at its `face_index`. */
+  /** Form field of the image. The warning is about the face at its `face_index`. */
   field: string;
   /** Index of the image among the photos of one person. */
   index?: number;
@@ -24,19 +22,19 @@ interface QualityLimit {
   reason: string;
   /** Completes the sentence "the face is …". */
   words: string;
-  /** Name of the measured member of a face in the response. */
+  /** Name of the response member with the measured value. */
   member: string;
   measured(face: MeasuredFace): number;
   /** Minimum or maximum value without a warning. */
   min?: number;
   max?: number;
   unit?: string;
-  cure: string;
+  fix: string;
 }
 
 const maxYaw = 45;
 
-/** Beyond each limit the FNMR is at least two to three times as high; docs/images.md has the figures. */
+/** Beyond each limit the FNMR is at least twice as high; docs/images.md has the figures. */
 const limits = [
   {
     reason: 'small',
@@ -45,7 +43,7 @@ const limits = [
     measured: ({ quality }) => quality.face_pixels,
     min: 36,
     unit: ' pixels',
-    cure: 'Send a larger image, or one taken from closer',
+    fix: 'Send a larger image, or move closer to the camera',
   },
   {
     reason: 'blurred',
@@ -53,7 +51,7 @@ const limits = [
     member: 'sharpness',
     measured: ({ quality }) => quality.sharpness,
     min: 0.55,
-    cure: 'Send an image that is in focus, without motion blur, and not enlarged',
+    fix: 'Send an image that is in focus, without motion blur, and not enlarged',
   },
   {
     reason: 'bright',
@@ -61,7 +59,7 @@ const limits = [
     member: 'brightness',
     measured: ({ quality }) => quality.brightness,
     max: 0.8,
-    cure: 'Send an image with less light on the face, or a shorter exposure',
+    fix: 'Send an image with less light on the face, or a shorter exposure',
   },
   {
     reason: 'turned',
@@ -70,7 +68,7 @@ const limits = [
     measured: ({ pose }) => Math.abs(pose.yaw),
     max: maxYaw,
     unit: ' degrees',
-    cure: 'Send an image in which the person looks into the camera',
+    fix: 'Send an image in which the person looks into the camera',
   },
   {
     reason: 'occluded',
@@ -78,7 +76,7 @@ const limits = [
     member: 'occlusion_score',
     measured: ({ occlusion_score }) => occlusion_score ?? 0,
     max: 0,
-    cure: 'Send an image without a mask, a scarf or a hand over nose and mouth',
+    fix: 'Send an image without a mask, a scarf or a hand over nose and mouth',
   },
   {
     reason: 'printed',
@@ -87,16 +85,16 @@ const limits = [
     measured: ({ quality }) => quality.dot_pitch_px,
     max: 0,
     unit: ' pixels',
-    cure: 'Send a photo of the person, not one of a print, a fax or a photocopy',
+    fix: 'Send a photo of the person, not of a print, a fax or a photocopy',
   },
   {
     reason: 'distorted',
     words: 'distorted (squeezed or stretched)',
     member: 'stretch_ratio',
-    // The measure is unreliable for faces that are turned further, which get the warning `turned` anyway.
+    // Unreliable at larger angles, where the face gets the warning `turned`.
     measured: ({ pose, quality }) => (Math.abs(pose.yaw) > maxYaw ? 1 : quality.stretch_ratio),
     max: 1.25,
-    cure: 'Send the image with its original aspect ratio',
+    fix: 'Send the image with its original aspect ratio',
   },
 ] as const satisfies readonly QualityLimit[];
 
@@ -105,11 +103,11 @@ export const qualityLimits: readonly (QualityLimit & { reason: QualityReason })[
 export const qualityReasonNames = qualityLimits.map(({ reason }) => reason);
 
 /**
- * Returns one warning for each limit that is exceeded. It uses the rounded numbers of the response, so that a
- * client can repeat the check.
+ * Returns one warning for each limit that is exceeded. Uses the rounded numbers of the response, so that
+ * clients can repeat the check.
  */
 export function lowQuality(field: string, face: MeasuredFace, index?: number): LowQualityFace[] {
-  return qualityLimits.flatMap(({ reason, words, member, measured, min, max, unit = '', cure }) => {
+  return qualityLimits.flatMap(({ reason, words, member, measured, min, max, unit = '', fix }) => {
     const value = measured(face);
     const side =
       min !== undefined && value < min ? 'below' : max !== undefined && value > max ? 'beyond' : '';
@@ -117,7 +115,7 @@ export function lowQuality(field: string, face: MeasuredFace, index?: number): L
     const limit = `${side} ${min ?? max}${unit}`;
     const detail =
       `The face compared in ${photoName(field, index)} is ${words}: its ${member} is ${value}; ${limit} the same ` +
-      `person is recognised less often. ${cure}.`;
+      `person is recognised less often. ${fix}.`;
     return { code: 'low_quality_face', field, ...(index === undefined ? {} : { index }), reason, detail };
   });
 }
@@ -131,8 +129,8 @@ export interface CheckedFace {
 }
 
 /**
- * Rejects low-quality faces, then likely presentation attacks, if the client asked for that. Returns
- * undefined if all faces pass.
+ * Rejects low-quality faces, then likely presentation attacks, if the request options say so. Returns undefined if
+ * all faces pass.
  */
 export function rejectionOfFaces(
   options: Pick<MatchOptions, 'reject_low_quality' | 'reject_presentation_attack' | 'live_threshold'>,
@@ -151,7 +149,7 @@ export function rejectionOfFaces(
   if (!reject_presentation_attack || attacks.length === 0) return undefined;
   const fields = [...new Set(attacks.map(({ field }) => field))].join(' and ');
   return new Problem('presentation_attack', {
-    detail: `Take a new image of the person for ${fields}: a face may be shown on a photo or a screen; its live_score is below ${live_threshold}.`,
+    detail: `Take a new photo of the person for ${fields}. The face may be on a photo or a screen: its live_score is below ${live_threshold}.`,
     errors: attacks,
   });
 }

@@ -8,7 +8,7 @@ import {
 } from '../engine/addon.ts';
 import { count, listOf, object, optional, share, some, word } from './schema.ts';
 
-/** The image and face members of responses. */
+/** Schemas of images and faces in responses. */
 
 const formats: Record<ImageFormat, string> = { jpeg: 'JPEG', png: 'PNG', webp: 'WebP' };
 
@@ -21,7 +21,7 @@ const foundBy: Record<FoundBy, string> = {
 };
 
 export const live_score = share.describe(
-  'Score of the liveness model: 1 for a live face, 0 for a face on a photo or a screen. A hint that is often wrong; never decide on it alone',
+  'Score of the liveness model: 1 for a live face, 0 for a face on a photo or a screen. The score is often wrong; never decide on it alone',
 );
 const degrees = z.number().min(-180).max(180);
 const point = (what: string) =>
@@ -47,7 +47,7 @@ export const Face = object(
       mouth_left: point('Left corner of the mouth'),
     }),
     detection_score: share.describe(
-      'Confidence of the detector that this is a face; of a face that the first pass did not find, measured in an enlarged crop',
+      'Confidence of the detector that this is a face. If a later pass found the face, it is measured in an enlarged crop',
     ),
     found_by: word(foundBy, 'Detection pass that found the face:'),
     human_score: optional(
@@ -70,8 +70,8 @@ export const Face = object(
     }),
     quality: object('Measured quality of the face in the image', {
       sharpness: share.describe(
-        'Share of detail that a further blur would remove (Crete et al. 2007), independent of size, contrast and brightness: ' +
-          '0.6 to 0.7 for a sharp photo, below 0.5 for a clearly blurred one',
+        'Share of detail that an additional blur would remove (Crete et al. 2007), independent of size, contrast and brightness: ' +
+          '0.6 to 0.7 for a sharp photo, below 0.5 for a clearly blurred photo',
       ),
       brightness: share.describe('Mean luma of the face: 0 is black, 1 is white'),
       face_pixels: count.describe('Side length of the aligned face, in pixels of the image'),
@@ -117,12 +117,12 @@ export const image = {
   format: word(formats, 'Format, detected from the content.'),
   orientation: z.int().min(1).max(8).describe('EXIF orientation of the file; 1 if it has none'),
   min_detectable_face_px: some.describe(
-    'Search limit, not a measurement: the whole image was searched for upright faces whose longer box side is at least this many pixels. Smaller faces, and rotated ones next to an upright face, may be missed',
+    'Search limit, not a measurement: the whole image was searched for upright faces whose longer box side has at least this many pixels. Smaller faces, and rotated faces beside an upright face, may be missed',
   ),
   searched_rotations: optional(
     z.array(z.literal([0, 90, 180, 270])),
-    'Rotations of a face that were searched for, in degrees clockwise; 0 is upright. Absent if all four were: because the image has no upright face, ' +
-      'or before a negative result, then where the detector had a weak response',
+    'Face rotations that were searched, in degrees clockwise; 0 is upright. Absent if all four were searched. This happens if the image has no upright face, ' +
+      'or, where the detector had a weak response, before a negative result',
   ),
 };
 export const facesOf = <Shape extends z.ZodType>(face: Shape) =>
@@ -137,7 +137,7 @@ export const Image = object('An image and its faces.', {
 export type Face = z.infer<typeof Face>;
 export type Image = z.infer<typeof Image>;
 
-/** Number of decimals by member; it also applies to nested members. */
+/** Number of decimals by member. It also applies to the members below. */
 const decimals: Readonly<Record<string, number>> = {
   index: 0,
   box: 1,
@@ -197,13 +197,13 @@ export function round(value: number, digits: number): number {
 type Measured = Pick<Found, 'landmarks' | 'pose'>;
 
 /**
- * Quality components of ISO/IEC 29794-5, 0 to 100, by the mappings of its reference implementation OFIQ
- * 1.0.3. Not conformant, because OFIQ uses other landmarks and poses. docs/images.md explains the choice
- * among its 28 components.
+ * Returns three of the 28 quality components of ISO/IEC 29794-5, from 0 to 100, with the mappings of its reference
+ * implementation OFIQ 1.0.3. They are not conformant, because OFIQ uses other landmarks and poses. docs/images.md
+ * explains the selection.
  */
 export function qualityComponents({ landmarks, pose }: Measured) {
   const [[x1, y1], [x2, y2]] = [landmarks.right_eye, landmarks.left_eye];
-  // A turned head shortens the distance in the image. Beyond about 85 degrees the correction is meaningless.
+  // A turned head shortens the distance in the image. The correction is limited to a factor of 10, at about 84 degrees.
   const distance = Math.hypot(x2 - x1, y2 - y1) / Math.max(0.1, Math.cos(radians(pose.yaw)));
   return {
     inter_eye_distance: Math.round(100 / (1 + Math.exp((70 - distance) / 20))),
@@ -218,5 +218,5 @@ export function withQualityComponents<F extends Measured>(faces: readonly F[]) {
 
 const radians = (degrees: number) => (degrees * Math.PI) / 180;
 
-/** OFIQ's cos² rises again beyond 90 degrees, to 100 for an upside-down face; here it stays 0. */
+/** Returns cos² of the angle in percent, and 0 beyond 90 degrees, where OFIQ's cos² increases again. */
 const straightness = (degrees: number) => Math.round(100 * Math.max(0, Math.cos(radians(degrees))) ** 2);

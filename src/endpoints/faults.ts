@@ -19,7 +19,7 @@ const meanings = Object.fromEntries(
   Object.entries(kinds).map(([name, { meaning }]) => [name, meaning]),
 ) as Record<Detected, string>;
 
-/** Members of an image error besides field and code; everything else is in `detail` or only in the log. */
+/** Members of an image error besides field and code. Other facts are in `detail` or only in the log. */
 export const faultMembers = {
   detected: word(meanings, 'Detected kind of file.'),
   position: some.describe(
@@ -44,7 +44,7 @@ export type ImageFault = {
 );
 
 /**
- * Returns the error of an image whose face `index` is requested (-1: any), or nothing. `photo`: its position
+ * Returns the error of an image, or an empty list. `index`: the requested face, or -1 for any. `photo`: position
  * among the photos of one person. Throws an Error for an internal failure.
  */
 export function faultsOf(
@@ -68,7 +68,10 @@ export function faultsOf(
 /** Codes that are checked last, in this order. */
 const stages: readonly ImageFault['code'][] = ['no_face_found', 'face_index_out_of_range'];
 
-/** Builds the problem that lists every image with an error. Code and members are those of the first image that fails at the earliest stage. */
+/**
+ * Builds the problem that lists every image with an error. Code and members are those of the first image that
+ * fails at the earliest stage.
+ */
 export function problemOf(faults: readonly ImageFault[]): Problem {
   const stage = (fault: ImageFault) => stages.indexOf(fault.code);
   const [main] = faults.toSorted((a, b) => stage(a) - stage(b));
@@ -88,14 +91,14 @@ export function problemOf(faults: readonly ImageFault[]): Problem {
 export const problemMembers = {
   status: z.int().describe('HTTP status that the error would have as a response'),
   title: text('Short summary, the same for every occurrence'),
-  detail: text('Explanation for people, with the fix'),
+  detail: text('Explanation of the error and how to fix it'),
 };
 
 export function problemBody({ code, status, message }: Problem) {
   return { code, status, title: errorTable[code].title, detail: message };
 }
 
-/** Reason for the log. It describes the file, never the image's content. */
+/** Returns the reason for the log. It describes the file, never the content of the image. */
 function reasonOf(fault: ImageFault): string | undefined {
   switch (fault.code) {
     case 'unsupported_image_format':

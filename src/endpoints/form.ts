@@ -5,7 +5,7 @@ import { declaredSize } from '../engine/image-size.ts';
 import { type ErrorCode, Problem } from '../errors.ts';
 import type { FieldRule, Fields, ImageEndpoint, ImageRule, Photo, Target } from './endpoint.ts';
 import { photoName } from './faults.ts';
-import { leastOf, mostOf, ruleOf } from './images.ts';
+import { maxOf, minOf, ruleOf } from './images.ts';
 import { endpoints } from './index.ts';
 import {
   completeOptions,
@@ -17,16 +17,16 @@ import {
 } from './options.ts';
 import type { Warning } from './warnings.ts';
 
-/** Bytes of an image in the body, from `start` up to, not including, `end`. */
+/** Position of an image in the body; `end` is exclusive. */
 interface ByteRange {
   start: number;
   end: number;
 }
 
 export interface Form {
-  /** The images to analyse, in the order of the endpoint's fields, and within a field in the order sent. */
+  /** The images to analyse, by field in the endpoint's order, then in the order sent. */
   images: ByteRange[];
-  /** The photo that each image is, in the same order. */
+  /** The field and index of each image, in the same order. */
   photos: Photo[];
   /** The images of a field of targets, in the order sent. */
   targets: Target[];
@@ -38,17 +38,17 @@ export interface Form {
 
 export type FormLimits = Pick<Config, 'max_parts' | 'max_field_bytes' | 'max_image_bytes'>;
 
-/** Rules for the form of an endpoint. Created once for each endpoint. */
+/** Rules for the form of an endpoint, created once per endpoint. */
 export class FormRules {
   readonly fields: Fields;
   readonly advanced: Fields;
   /** The images, in the order in which they are checked. */
   readonly images: readonly (readonly [name: string, rule: ImageRule])[];
-  /** Fields that hold a token that the server issued. */
+  /** Names of the token fields. */
   readonly tokens: readonly string[];
-  /** Every field, also those of the advanced endpoint. */
+  /** Names of all fields, including those of the advanced endpoint. */
   readonly names: readonly string[];
-  /** Maximum number of additional parts from repeated fields. */
+  /** Maximum number of parts with images in fields that may repeat. */
   readonly repeats: number;
 
   constructor({ fields, advanced = {} }: Pick<ImageEndpoint, 'fields' | 'advanced'>) {
@@ -64,17 +64,17 @@ export class FormRules {
 }
 
 interface SentImage extends Part {
-  /** First bytes of the file, from which its size in pixels is read. */
+  /** First bytes of the file, which contain its size in pixels. */
   head: Buffer;
 }
 
-/** Enough for the metadata that cameras write before the size. */
+/** Number of bytes in which the size in pixels is searched, enough for the metadata that cameras write before it. */
 export const head_bytes = 256 * 1024;
 
-/** Exceeds the part of a field that a detail quotes. */
+/** Number of bytes of a text field that are decoded for an error message, even if `max_field_bytes` is smaller. */
 const shown_bytes = 256;
 
-/** A part of a form. Its filename is as sent: only a label, never a path to open (RFC 7578 section 7). */
+/** A part of a form. The filename is as sent; it is only a label, never a path to open (RFC 7578, section 7). */
 export interface Part extends ByteRange {
   name: string;
   filename: string | undefined;
@@ -94,7 +94,7 @@ export function readForm(
     const { name, rule } = sent.claim(part.name);
     const text = () =>
       body.toString('utf8', start, Math.min(end, start + Math.max(limits.max_field_bytes, shown_bytes)));
-    // The name decides, so a part without a filename is an image too.
+    // A part with the name of an image field is an image, even without a filename.
     if (rule?.kind === 'image')
       sent.image({ ...part, name, head: body.subarray(start, Math.min(end, start + head_bytes)) });
     else if (rule?.kind === 'token')
@@ -102,7 +102,7 @@ export function readForm(
     else if (rule !== undefined && end - start > limits.max_field_bytes)
       throw invalidOption(name, rule, text());
     else if (rule !== undefined) sent.setOption(name, readOption(name, rule, text()));
-    // WHATWG HTML section 4.10.21.4: a file input without a file is sent as an empty file without a name.
+    // Browsers send a file input without a file as an empty part with an empty filename (HTML, section 4.10.21.4).
     else if (
       (filename !== undefined && (filename !== '' || end > start)) ||
       holdsImage(body.subarray(start, end))
@@ -128,12 +128,15 @@ export class SentFields {
     this.#limits = limits;
   }
 
-  /** Finds the field of a received name and its rule; the rule is undefined if the endpoint does not know it. Throws Problem. */
+  /**
+   * Finds the field of a received name and its rule; the rule is undefined if the endpoint does not know it.
+   * Throws Problem.
+   */
   claim(sent: string): { name: string; rule: FieldRule | undefined } {
     const name = this.#fieldOf(sent);
     const rule = ruleOf(name, this.#rules.fields);
     const claimed = this.#claimed.get(name) ?? 0;
-    const most = mostOf(rule);
+    const most = maxOf(rule);
     if (rule === undefined) this.#unknown.add(name);
     else if (claimed === most) {
       if (most === 1) throw new Problem('duplicate_field', { detail: `Send ${name} once.`, field: name });
@@ -146,25 +149,22 @@ export class SentFields {
     return { name, rule };
   }
 
-  /**
-   * A repeatable field is also accepted under the names that PHP, Rails and many libraries give to list
-   * items.
-   */
+  /** Returns the name of the field. For a repeatable field, also accepts names such as `image2[]` and `image2[0]`. */
   #fieldOf(sent: string): string {
     const name = /^(.+)\[\d{0,9}\]$/s.exec(sent)?.[1];
-    return name !== undefined && mostOf(ruleOf(name, this.#rules.fields)) > 1 ? name : sent;
+    return name !== undefined && maxOf(ruleOf(name, this.#rules.fields)) > 1 ? name : sent;
   }
 
   /**
-   * Returns the problem of a file that the endpoint would ignore, so that a client never takes it for a
-   * compared image.
+   * Returns the problem for an unknown file. It is not just ignored, because the client might assume that it
+   * was compared.
    */
   unknownFile(name: string): Problem {
     const names = this.#rules.images.map(([image, { most }]) =>
       most === undefined ? image : `${image} (1 to ${most} times)`,
     );
     return new Problem('unknown_file', {
-      detail: `This endpoint has no file field ${excerpt(name) || '""'}: send images as ${names.join(' and ')}.`,
+      detail: `This endpoint has no file field ${excerpt(name) || '""'}. Send images as ${names.join(' and ')}.`,
       field: shortName(name),
     });
   }
@@ -177,22 +177,22 @@ export class SentFields {
     sent.push(image);
   }
 
-  /** undefined means the default. */
+  /** `value`: undefined for the default. */
   setOption(name: string, value: OptionValue | undefined): void {
     if (value !== undefined) this.#options[name] = value;
   }
 
-  /** Only the form is checked here; the signature is checked later. */
+  /** Stores the token. Its signature is checked later. */
   setToken(name: string, text: string): void {
     if (text !== '') this.#tokens.set(name, text);
   }
 
-  /** A field that the endpoint does not know and that may have been meant as an image. */
+  /** Notes an unknown field that may have been meant as an image. */
   noteUnknown(name: string): void {
     this.#strays.add(name);
   }
 
-  /** Throws Problem when an image is missing, or the pack lacks a requested feature. */
+  /** Returns the form. Throws Problem if an image is missing, or if the pack lacks a requested feature. */
   form(pack: PackDefaults): Form {
     const form: Form = {
       images: [],
@@ -204,13 +204,13 @@ export class SentFields {
     };
     const lacking = this.#rules.tokens.find((name) => !this.#tokens.has(name));
     if (lacking !== undefined) {
-      const detail = `Send the ${lacking} that the server issued as ${lacking}.`;
+      const detail = `Send the ${lacking} that the server issued in the field ${lacking}.`;
       throw new Problem('missing_field', { detail, field: lacking });
     }
     for (const [name, rule] of this.#rules.images) {
       const sent = this.#images.get(name) ?? [];
       if (sent.length === 0) throw missing(name, this.#strays);
-      if (sent.length < leastOf(rule)) throw tooFew(name, rule, sent.length);
+      if (sent.length < minOf(rule)) throw tooFew(name, rule, sent.length);
       for (const [index, image] of sent.entries()) this.#add(form, image, index, rule);
     }
     return form;
@@ -246,7 +246,7 @@ export class SentFields {
       ? ` and ${size.width} × ${size.height} pixels, ${((size.width * size.height) / 1e6).toFixed(1)} megapixels`
       : '';
     throw new Problem('image_too_large', {
-      detail: `Send a smaller image as ${photoName(name, index)}: this one has ${end - start} bytes${pixels}; at most ${max_image_bytes} bytes are taken.`,
+      detail: `Send a smaller image as ${photoName(name, index)}. It has ${end - start} bytes${pixels}; the maximum is ${max_image_bytes} bytes.`,
       limit_bytes: max_image_bytes,
       field: name,
       ...locationOf(name, 'image_too_large', index),
@@ -254,7 +254,7 @@ export class SentFields {
   }
 }
 
-/** Returns `errors` of a problem with one of several photos. */
+/** Returns the member `errors` for a problem with one of several photos. */
 const locationOf = (field: string, code: ErrorCode, index: number | undefined) =>
   index === undefined ? {} : { errors: [{ field, code, index }] };
 
@@ -262,15 +262,15 @@ const known: Fields = Object.assign({}, ...endpoints.map((one) => ('fields' in o
 
 function unknownField(field: string, { advanced }: FormRules): Warning {
   const detail = ruleOf(field, advanced)
-    ? 'This endpoint ignored the field; send it to the advanced one.'
+    ? 'This endpoint ignored the field. Send it to the advanced endpoint.'
     : ruleOf(field, known)
-      ? 'This endpoint ignored the field: it belongs to other endpoints.'
-      : 'The field was ignored: no endpoint knows it. Look for a mistake in its name.';
+      ? 'This endpoint ignored the field, because only other endpoints accept it.'
+      : 'The field was ignored, because no endpoint has it. Check the spelling of its name.';
   return { code: 'unknown_field', field: shortName(field), detail };
 }
 
 function tooFew(field: string, rule: ImageRule, sent: number): Problem {
-  const expected = `${leastOf(rule)} to ${mostOf(rule)} images`;
+  const expected = `${minOf(rule)} to ${maxOf(rule)} images`;
   return new Problem('invalid_field', {
     detail: `Send ${expected} as ${field}, not ${sent}.`,
     field,
@@ -278,14 +278,14 @@ function tooFew(field: string, rule: ImageRule, sent: number): Problem {
   });
 }
 
-const mostNames = 4;
+const maxNames = 4;
 
 /** `strays`: unknown fields that may have been meant; `index`: position among the photos of one person. */
 function missing(name: string, strays?: ReadonlySet<string>, index?: number): Problem {
-  const names = [...(strays ?? [])].slice(0, mostNames).map((stray) => excerpt(stray) || '""');
-  if ((strays?.size ?? 0) > mostNames) names.push('…');
+  const names = [...(strays ?? [])].slice(0, maxNames).map((stray) => excerpt(stray) || '""');
+  if ((strays?.size ?? 0) > maxNames) names.push('…');
   const instead =
-    strays === undefined ? '; this one is empty' : names.length > 0 ? `; you sent ${names.join(', ')}` : '';
+    strays === undefined ? '; it is empty' : names.length > 0 ? `; you sent ${names.join(', ')}` : '';
   return new Problem('missing_field', {
     detail: `Send the bytes of an image as ${photoName(name, index)}${instead}.`,
     field: name,

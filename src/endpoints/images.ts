@@ -23,7 +23,7 @@ export function ruleOf(name: string, fields: Fields): FieldRule | undefined {
   return Object.hasOwn(fields, name) ? fields[name] : undefined;
 }
 
-/** Names of the required fields: images, and the challenge that the server issued. */
+/** Names of the required fields: the images and the token. */
 export function requiredFields(fields: Fields): string[] {
   return Object.keys(fields).filter((name) => ['image', 'token'].includes(fields[name]!.kind));
 }
@@ -33,10 +33,9 @@ export function imageFields(fields: Fields): string[] {
   return Object.keys(fields).filter((name) => fields[name]!.kind === 'image');
 }
 
-export const mostOf = (rule: FieldRule | undefined): number =>
-  rule?.kind === 'image' ? (rule.most ?? 1) : 1;
+export const maxOf = (rule: FieldRule | undefined): number => (rule?.kind === 'image' ? (rule.most ?? 1) : 1);
 
-export const leastOf = (rule: FieldRule | undefined): number =>
+export const minOf = (rule: FieldRule | undefined): number =>
   rule?.kind === 'image' ? (rule.least ?? 1) : 1;
 
 export function imageCounts({ faces }: Pick<Image, 'faces'>): ImageCounts {
@@ -48,13 +47,13 @@ export function checkedFace(field: string, { faces, face_index }: Image): Checke
   return { field, face: faces[face_index]! };
 }
 
-/** Rejects images with errors. Only those without a face are counted, because the others were not searched. */
+/** Rejects images with errors. Counts only images without a face, because no faces were searched for in the others. */
 export function rejectionOf(faults: readonly ImageFault[]): HandlerResult {
   const faceless = faults.filter(({ code }) => code === 'no_face_found');
   return { rejection: problemOf(faults), counts: faceless.map(() => imageCounts({ faces: [] })) };
 }
 
-/** Returns the response, or the rejection of its faces if the client asked for that; then no comparison is counted. */
+/** Returns the response, or a rejection of its faces if the request options say so. A rejection has no decisions. */
 export function responseUnlessRejected(
   body: { warnings: readonly Warning[]; timings_ms: Timings },
   options: MatchOptions,

@@ -5,12 +5,12 @@ import { JsonScan, unescaped } from '../engine/json-scan.ts';
 import { type Steps, step_cost } from '../engine/turns.ts';
 import { Problem } from '../errors.ts';
 import { type Form, type FormLimits, type FormRules, head_bytes, SentFields } from './form.ts';
-import { leastOf, mostOf } from './images.ts';
+import { maxOf, minOf } from './images.ts';
 import { type PackDefaults, readOption } from './options.ts';
 
 /**
- * Reads a form that was sent as a JSON object, and decodes its base64 images in place; null means absent.
- * Throws Problem for the first error.
+ * Reads a form that was sent as a JSON object, and decodes its base64 images in place. A member with the value null
+ * counts as absent. Throws Problem for the first error.
  */
 export function* readJsonForm(
   body: Buffer,
@@ -54,7 +54,7 @@ export function* readJsonForm(
     } else if (rule.kind === 'token') {
       const value = json.scalar();
       if (value !== null && typeof value !== 'string') {
-        const expected = 'a text';
+        const expected = 'a string';
         const detail = `Send ${expected} as ${name}, not ${describeSent(value)}.`;
         throw new Problem('invalid_field', { detail, field: name, expected });
       }
@@ -62,7 +62,7 @@ export function* readJsonForm(
     } else if (rule.kind !== 'image') sent.setOption(name, readOption(name, rule, json.scalar()));
     else if (rule.most === undefined || (sentName !== name && json.peek() === '"')) yield* readImage(name);
     else if (json.peek() !== '[') {
-      throw yield* invalidMember(name, `a list of ${leastOf(rule)} to ${mostOf(rule)} images`, body, json);
+      throw yield* invalidMember(name, `a list of ${minOf(rule)} to ${maxOf(rule)} images`, body, json);
     } else {
       for (const index of json.items()) {
         if (index > 0) sent.claim(name);
@@ -74,7 +74,7 @@ export function* readJsonForm(
   return sent.form(pack);
 }
 
-const expected = 'an image in base64 without blanks';
+const expected = 'an image in base64 without white space';
 
 function* imageRange(
   body: Buffer,
@@ -88,8 +88,7 @@ function* imageRange(
   const { end } = text;
   const start = text.start + dataPrefix(body, text);
   const size = decodedSize(body, start, end);
-  // An image above the limit is not decoded. Text with escapes is, because it decodes to less than its length
-  // suggests.
+  // An image above the limit is not decoded. If its text has escapes, its size is unknown before decoding.
   if (size > max_bytes && !(yield* hasEscapes(body, start, end))) {
     const head = Buffer.from(body.toString('latin1', start, Math.min(end, start + head_bytes)), 'base64');
     return { start, end: start + size, head };
@@ -102,7 +101,7 @@ function* imageRange(
     return { start, end: decoded.end, head: body.subarray(start, Math.min(decoded.end, start + head_bytes)) };
   }
   const position = json.positionOf(decoded.wrong);
-  const detail = `Send ${expected} as ${name}, not ${excerpt(beginning, '"')}: character ${position} of the body is wrong.`;
+  const detail = `Send ${expected} as ${name}, not ${excerpt(beginning, '"')}: character ${position} of the body is invalid.`;
   throw new Problem('invalid_field', {
     detail: `${detail}${base64Advice(beginning)}`,
     field: name,
@@ -113,19 +112,19 @@ function* imageRange(
 
 /** Returns the length of the prefix of a `data:` URL (RFC 2397), or 0. Its media type is ignored. */
 function dataPrefix(body: Buffer, { start, end }: { start: number; end: number }): number {
-  // A string is made only if the first character matches, because strings cannot be wiped.
+  // The first character is compared without creating a string of the image, because strings cannot be wiped.
   if (!'dD'.includes(String.fromCharCode(body[start]!))) return 0;
   const head = /^data:[\w.+-]*(?:\\?\/[\w.+-]+)?(?:;[\w.+-]+=[\w.+-]*)*;base64,/i;
   return head.exec(beginningOf(body, start, end))?.[0].length ?? 0;
 }
 
-/** Number of bytes at the beginning of a value that are examined, or quoted in a detail. */
+/** Number of bytes at the beginning of a value that are checked for its kind, and of which `detail` quotes a part. */
 const shown_bytes = 256;
 
 const beginningOf = (body: Buffer, start: number, end: number) =>
   body.toString('utf8', start, Math.min(end, start + shown_bytes));
 
-/** Returns advice for text that is not base64, if its kind is recognised. */
+/** Returns advice for text that is not base64 but, for example, a URL or a path. */
 function base64Advice(beginning: string): string {
   const { detected } = kindOfText(beginning);
   return detected === 'data_url' || detected === 'url' || detected === 'path'
@@ -133,7 +132,7 @@ function base64Advice(beginning: string): string {
     : '';
 }
 
-/** Reads a member of the wrong type. Returns its problem. */
+/** Reads a member of the wrong type and returns its problem. */
 function* invalidMember(field: string, expected: string, body: Buffer, json: JsonScan): Steps<Problem> {
   let sent: unknown;
   if (json.peek() === '"') {
@@ -148,16 +147,13 @@ function* invalidMember(field: string, expected: string, body: Buffer, json: Jso
   });
 }
 
-/** Returns the number of bytes that base64 text encodes, if it is well-formed and has no escapes. */
+/** Returns the decoded size of base64 text that is well-formed and has no escapes. */
 function decodedSize(body: Buffer, start: number, end: number): number {
   const padding = /=?=?$/.exec(body.toString('latin1', Math.max(start, end - 2), end))![0].length;
   return Math.floor(((end - start - padding) * 3) / 4);
 }
 
-/**
- * Number of bytes that are searched for an escape in one step, about eight times as fast as reading them one by
- * one.
- */
+/** Number of bytes that one step searches for an escape. This is about eight times as fast as reading single bytes. */
 const searched_bytes = 8 * step_cost;
 
 function* hasEscapes(body: Buffer, start: number, end: number): Steps<boolean> {
@@ -168,20 +164,17 @@ function* hasEscapes(body: Buffer, start: number, end: number): Steps<boolean> {
   return false;
 }
 
-/**
- * Number of bytes that are read at the end: more than the last group of four characters, or its padding, takes
- * with each character escaped.
- */
+/** Number of bytes at the end that are decoded as a string, enough for the last group and an error in it. */
 const tail_bytes = 64;
-/** Maximum length of a group of four characters, each written as an escape. */
+/** Maximum length of a group of four characters, each of them escaped as `\uXXXX`. */
 const group_bytes = 24;
-/** Number of bytes of base64 that are decoded in one step, about twice as fast as reading them one by one. */
+/** Number of bytes of base64 that one step decodes. This is about twice as fast as reading single bytes. */
 const decoded_bytes = 2 * step_cost;
 
 /**
- * Decodes base64 (RFC 4648 section 4) in place. Strict: no white space, complete padding or none, unused bits
- * 0. JSON escapes are accepted, because some libraries write `\/`. Returns the end of the bytes, or the
- * position of the first error. `decodeGroups` does most of the work without strings, which cannot be wiped.
+ * Decodes base64 (RFC 4648, section 4) in place. Strict: rejects white space, incomplete padding and unused bits
+ * that are not 0. Accepts JSON escapes, because some libraries write `\/`. Returns the end of the decoded bytes, or
+ * the position of the first error. `decodeGroups` decodes without strings, because strings cannot be wiped.
  */
 export function* decodeInPlace(
   body: Buffer,
@@ -198,15 +191,14 @@ export function* decodeInPlace(
     read += groups.read;
     written += groups.written;
     yield groups.read / 2;
-    // True if the piece ended within a group; otherwise the decoder stopped at an error, padding or the end.
+    // True if the piece ended within a group. Otherwise the decoder stopped at an error, at padding or at the end.
     isCut = to < end && to - at - groups.read < group_bytes;
   }
   const from = start + read;
   const raw = body.toString('latin1', from, Math.min(end, from + tail_bytes));
   const text = raw.includes('\\') ? (unescaped(raw) ?? roughlyUnescaped(raw)) : raw;
   const bytes = Buffer.from(text, 'base64');
-  // Node's decoder is lenient, so its output is encoded again and compared: each value has one encoding,
-  // except for padding.
+  // Node's decoder is lenient, so its output is encoded again and compared with the input.
   const padded = text.endsWith('=') ? text : text.padEnd(Math.ceil(text.length / 4) * 4, '=');
   if (from + raw.length === end && bytes.toString('base64') === padded) {
     return { end: start + written + bytes.copy(body, start + written) };
@@ -215,20 +207,20 @@ export function* decodeInPlace(
   return { wrong: from + (text === raw ? fault : writtenLength(raw, fault)) };
 }
 
-/** Decodes the escapes of base64 characters and leaves all others, which faultOf then finds. */
+/** Decodes the escapes of base64 characters, and keeps all others as errors for faultOf. */
 const roughlyUnescaped = (text: string) =>
   text.replace(/\\(?:\/|u([0-9A-Fa-f]{4}))/g, (_, code?: string) =>
     code === undefined ? '/' : String.fromCharCode(Number.parseInt(code, 16)),
   );
 
-/** Returns the length of a text with escapes up to the decoded character at `index`. */
+/** Returns the length of the escaped text before the decoded character at `index`. */
 function writtenLength(text: string, index: number): number {
   let at = 0;
   for (let passed = 0; passed < index; passed++) at += text[at] !== '\\' ? 1 : text[at + 1] === 'u' ? 6 : 2;
   return at;
 }
 
-/** Returns the index of the first character that is not valid base64, or the end if the text is too short. */
+/** Returns the index of the first character that is invalid base64, or the end if the text is truncated. */
 function faultOf(text: string): number {
   const other = text.search(/[^A-Za-z0-9+/]/);
   const at = other < 0 ? text.length : other;

@@ -11,7 +11,7 @@ import { accuracy_mode, request_id, rest, threshold_percent } from './response-m
 import { count, listOf, milliseconds, object, optional, percent, text } from './schema.ts';
 import { requestWarnings } from './warnings.ts';
 
-/** Compares the embeddings of one person with those of many, in a worker. */
+/** Compares the embeddings of one person with those of many persons, in a worker. */
 
 const agreement_percents = optional(
   z.array(percent).min(2).max(maxEmbeddings),
@@ -45,7 +45,7 @@ const Embeddings = object('One person compared with many.', {
   threshold_percent,
   accuracy_mode,
   agreement_percents,
-  searched: z.int().min(1).describe('Factor that each `false_match_rate` was multiplied by'),
+  searched: z.int().min(1).describe('Factor by which each `false_match_rate` was multiplied'),
   results: listOf(
     z.xor([ComparedCandidate, UncomparedCandidate]),
     'Best first, at most `limit`, without those below `min_percent`; then all candidates with a `problem`, in the order sent',
@@ -64,7 +64,7 @@ export type Embeddings = z.infer<typeof Embeddings>;
 const several = (percents: number[]) => (percents.length === 0 ? {} : { agreement_percents: percents });
 const photosOf = (percents: readonly number[]) => Math.max(1, percents.length);
 
-/** Agreement of the embeddings of the probe and of each candidate, with the JSON pointer for error messages. */
+/** Returns the agreement of the embeddings of the probe and of each candidate, with JSON pointers for messages. */
 function sidesOf({ compared: { agreements, candidates }, calibration }: AnalysedEmbeddings) {
   const sideOf = (field: string, own: readonly number[]) =>
     [field, agreementPercents(own, calibration)] as const;
@@ -124,7 +124,7 @@ const problemOf = (problem: Problem) =>
 const unknownMember = {
   code: 'unknown_field',
   field: '',
-  detail: 'The member is unknown to this endpoint and was ignored. Check its name.',
+  detail: 'The member is unknown to this endpoint and was ignored. Check the spelling of its name.',
 } as const;
 
 export const matchEmbeddings = define({
@@ -142,8 +142,8 @@ export const matchEmbeddings = define({
     description:
       `Compares an embedding from the embed endpoint with up to ${maxCandidates.toLocaleString('en')} others, with the same result as ` +
       `comparing their images; up to ${maxEmbeddings} embeddings of one person count as one, as in a match of persons. ` +
-      'Set `searched` to the size of the gallery that the candidates were found in: the best match among a million different ' +
-      'people scores higher than that among a few. Disabled by default.',
+      'Set `searched` to the size of the gallery in which the candidates were found, because the best match among a million different ' +
+      'people scores higher than the best among a few. Disabled by default.',
     curl: ['-H "content-type: application/json"', '--data @embeddings.json'],
   },
   buildResponse(given) {

@@ -19,21 +19,24 @@ import { imageBody, round } from './face.ts';
 import { lowQuality } from './face-quality.ts';
 import { faultsOf, type ImageFault } from './faults.ts';
 import { imageCounts, imageRule, optionsOf, rejectionOf, responseUnlessRejected } from './images.ts';
-import { facesOf, mostPhotos, PersonPhoto, photosBody } from './match-person.ts';
+import { facesOf, maxPhotos, PersonPhoto, photosBody } from './match-person.ts';
 import { request_id, rest, timingsBody } from './response-members.ts';
 import { count, flag, object, percent, word } from './schema.ts';
 import { betterFace, incomplete, requestWarnings, type Warning } from './warnings.ts';
 
-/** Second half of a liveness check: takes frames of a moving head, and reference photos of one person. */
+/**
+ * Second request of a liveness check: judges frames of a moving head, and compares them with reference photos
+ * of one person.
+ */
 
 const reasons: Record<LiveReason, string> = {
-  no_neutral_frame: 'the first frame does not look straight into the camera',
-  step_missing: 'a step was not shown, or not far enough',
-  wrong_direction: 'a movement was shown that was not asked for',
-  out_of_order: 'a step was shown again, or out of order',
-  identity_changed: 'a frame disagrees with those that look into the camera',
-  motion_jump: 'pose, position or size of the face changes more between two frames than a head moves',
-  several_faces: 'a second face of comparable size is in a frame',
+  no_neutral_frame: 'in the first frame the person does not look straight into the camera',
+  step_missing: 'a step was not shown, or the movement was too small',
+  wrong_direction: 'a movement was shown that is not a step of the challenge',
+  out_of_order: 'a step was repeated, or shown out of order',
+  identity_changed: 'the face of a frame may be another person than in the frames that look into the camera',
+  motion_jump: 'pose, position or size of the face changes more between two frames than a head can move',
+  several_faces: 'a frame has a second face of comparable size',
   repeated_frame: 'two frames are the same image',
 };
 
@@ -43,7 +46,7 @@ const pose = (what: string) => z.number().min(-180).max(180).describe(`${what}, 
 const LiveStep = object('A step of the challenge.', {
   step: stepName,
   passed: flag('True if the frames show the step in its place'),
-  frame: count.nullable().describe('Index of the frame that shows it best; null if none does'),
+  frame: count.nullable().describe('Index of the frame that shows the step best; null if no frame shows it'),
   yaw_change: degrees(
     "Change of the yaw in that frame from the first frames; positive to the person's own left",
   ),
@@ -60,7 +63,7 @@ export const LiveFrame = PersonPhoto.extend({
       'Lowest `confidence_percent` of the frame with another frame that looks into the camera; null if there is none',
     ),
   looks_straight: flag(
-    'True if the person looks into the camera; such frames are compared with the reference photos',
+    'True if the person looks into the camera; these frames are compared with the reference photos',
   ),
 }).describe('A frame and its faces; the largest face is used.');
 
@@ -78,12 +81,12 @@ const Live = object(
       .array(word(reasons, 'Reason why the frames are not live.'))
       .describe('Reasons; empty if `live` is true'),
     frames: z.array(LiveFrame).min(1).max(frameLimits.max).describe('In the order sent'),
-    image2: z.array(PersonPhoto).min(1).max(mostPhotos.image2).describe('In the order sent'),
+    image2: z.array(PersonPhoto).min(1).max(maxPhotos.image2).describe('In the order sent'),
     photos_compared: object('Number of photos compared on each side', {
       frames: photos
         .max(frameLimits.max)
         .describe('Number of frames in which the person looks into the camera'),
-      image2: photos.max(mostPhotos.image2).describe('Number of reference photos'),
+      image2: photos.max(maxPhotos.image2).describe('Number of reference photos'),
     }),
     ...rest,
   },
@@ -97,7 +100,7 @@ interface Seen {
   analysis: Analysis;
 }
 
-/** The verdict on the frames, and the two sides that are compared. */
+/** The frames, the reference photos, and the verdict on the frames. */
 interface Check {
   frames: Seen[];
   references: Seen[];
@@ -123,7 +126,7 @@ function judgeFrames(frames: readonly Seen[], steps: Analysed['steps'] & {}, cal
   const faces = frames.map(({ analysis }) => analysis.image.faces[0]!);
   const compare = (a: number, b: number): FramePair => {
     const { similarity, normalised_similarity } = similarityOf(faces[a]!, faces[b]!);
-    // Without a calibration table no percent means agreement, so the check fails.
+    // An uncalibrated percent cannot show agreement, so the check fails.
     const percent = calibration.measured
       ? calibration.assess(normalised_similarity, 1).confidence_percent
       : 0;
@@ -235,7 +238,7 @@ export const matchLive = define({
       least: frameLimits.min,
       most: frameLimits.max,
     },
-    image2: { ...imageRule('A reference photo of the person'), most: mostPhotos.image2 },
+    image2: { ...imageRule('A reference photo of the person'), most: maxPhotos.image2 },
     ...optionsOf('match_live'),
   },
   values: 'LiveValues',
@@ -248,13 +251,13 @@ export const matchLive = define({
   furtherTokens: (images) => Math.max(0, images - 2),
   tooManyFor: (burst) => ({
     limit: burst + 1,
-    detail: `This key can send at most ${burst + 1} images at once, frames and image2 together: send fewer.`,
+    detail: `This key can send at most ${burst + 1} images per request, frames and image2 together. Send fewer images.`,
   }),
   docs: {
     tag: 'live',
     summary: 'Check that a person is live, and compare them with photos',
     description:
-      `Takes ${frameLimits.min} to ${frameLimits.max} frames (\`frame\`) of a head that moves as the challenge asks, and up to ${mostPhotos.image2} photos of one ` +
+      `Checks ${frameLimits.min} to ${frameLimits.max} frames (\`frame\`) of a head that makes the movements of the challenge, and compares them with up to ${maxPhotos.image2} photos of one ` +
       'person (`image2`). `verified` is true if the movement is that of a live head and the person matches. ' +
       `${limitText} Disabled by default.`,
     further: ' Each image beyond the second takes one more.',

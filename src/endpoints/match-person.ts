@@ -13,10 +13,10 @@ import { type RequestContext, request_id, rest, timingsBody } from './response-m
 import { count, object, percent, text } from './schema.ts';
 import { betterFace, incomplete, requestWarnings, type Warning } from './warnings.ts';
 
-/** Compares several photos of one person with several photos of another as one decision. */
+/** Compares several photos of one person with several photos of another person as one decision. */
 
-/** Maximum number of photos on each side: frames of a check-in, and references. */
-export const mostPhotos = { image1: 4, image2: 16 } as const;
+/** Maximum number of photos on each side. */
+export const maxPhotos = { image1: 4, image2: 16 } as const;
 
 export const PersonPhoto = Image.extend({
   index: count.describe('Zero-based position among the photos of its field'),
@@ -37,11 +37,11 @@ const Person = object('Result of comparing the photos of two people.', {
   false_match_rate: verdict.false_match_rate.describe(
     'Rate at which different people score at least this high with the same numbers of photos. Never below the floor of the pack; 1 if the pack is not calibrated',
   ),
-  image1: z.array(PersonPhoto).min(1).max(mostPhotos.image1).describe('In the order sent'),
-  image2: z.array(PersonPhoto).min(1).max(mostPhotos.image2).describe('In the order sent'),
+  image1: z.array(PersonPhoto).min(1).max(maxPhotos.image1).describe('In the order sent'),
+  image2: z.array(PersonPhoto).min(1).max(maxPhotos.image2).describe('In the order sent'),
   photos_compared: object('Number of photos compared on each side', {
-    image1: z.int().min(1).max(mostPhotos.image1).describe('Number of photos of image1'),
-    image2: z.int().min(1).max(mostPhotos.image2).describe('Number of photos of image2'),
+    image1: z.int().min(1).max(maxPhotos.image1).describe('Number of photos of image1'),
+    image2: z.int().min(1).max(maxPhotos.image2).describe('Number of photos of image2'),
   }),
   ...rest,
 });
@@ -145,7 +145,7 @@ function warningsOf(
   ]);
 }
 
-/** Returns both sides in the form that agreement.ts checks. */
+/** Returns both sides for the check in agreement.ts. */
 const agreementsOf = ({ image1, image2 }: Person, { sides }: ComparedPersons) =>
   Object.entries({ image1, image2 }).map(
     ([field, photos], side) =>
@@ -164,8 +164,8 @@ export const matchPerson = define({
   audited: true,
   takes: 'images',
   fields: {
-    image1: { ...imageRule('A photo of the first person'), most: mostPhotos.image1 },
-    image2: { ...imageRule('A photo of the second person'), most: mostPhotos.image2 },
+    image1: { ...imageRule('A photo of the first person'), most: maxPhotos.image1 },
+    image2: { ...imageRule('A photo of the second person'), most: maxPhotos.image2 },
     ...optionsOf('match_person'),
   },
   values: 'PersonValues',
@@ -178,15 +178,15 @@ export const matchPerson = define({
   furtherTokens: (images) => Math.max(0, images - 2),
   tooManyFor: (burst) => ({
     limit: burst + 1,
-    detail: `This key can compare at most ${burst + 1} photos at once, image1 and image2 together: send fewer.`,
+    detail: `This key can compare at most ${burst + 1} photos per request, image1 and image2 together. Send fewer photos.`,
   }),
   docs: {
     tag: 'match',
     summary: 'Compare several photos of two people',
     description:
-      `Compares up to ${mostPhotos.image1} photos of one person (\`image1\`) with up to ${mostPhotos.image2} photos of one person (\`image2\`). ` +
-      'The largest face of each photo is used, and each side is compared by the mean of its embeddings, which rejects far ' +
-      'fewer genuine pairs than single photos. `agreement_percent` reveals a photo of someone else.',
+      `Compares up to ${maxPhotos.image1} photos of one person (\`image1\`) with up to ${maxPhotos.image2} photos of one person (\`image2\`). ` +
+      'The largest face of each photo is used, and the mean embeddings of both sides are compared. This rejects far ' +
+      'fewer mated pairs (same person) than single photos. `agreement_percent` reveals a photo of someone else.',
     further: ' Each photo beyond the second takes one more.',
     curl: ['-F image1=@frame.jpg', '-F image2=@one.jpg', '-F image2=@two.jpg', '-F accuracy_mode=fast'],
   },

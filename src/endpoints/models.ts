@@ -5,7 +5,7 @@ import type { PackFile } from '../engine/pack-files.ts';
 import { define, prefix } from './endpoint.ts';
 import { listOf, object, share, text, word } from './schema.ts';
 
-/** Describes the loaded pack, so that a client notices when it changes. */
+/** Returns the loaded pack, so that clients can detect a change of the pack. */
 
 const roles: Record<PackFile['role'], string> = {
   detector: 'finds faces',
@@ -15,7 +15,7 @@ const roles: Record<PackFile['role'], string> = {
   cohort: 'normalises similarities, so that one threshold suits different groups of people',
   human: 'distinguishes human faces from those of animals',
   occlusion: 'detects faces whose nose and mouth are covered',
-  liveness: 'hints at photos and screens held to the camera, on request',
+  liveness: 'scores faces as live, or as shown on a photo or a screen, on request',
 };
 
 const sources: Record<Manifest['source']['kind'], string> = {
@@ -38,7 +38,7 @@ export const Calibration = object('Calibration table: similarity to false match 
     .describe('Lowest false match rate that was measured; results beyond it are `extrapolated`'),
   photos: listOf(
     share,
-    'Increase of the similarity of different people if a side is the mean of 1, 2, … photos; absent if not measured',
+    'Increase of the non-mated similarity (different people) if a side is the mean of 1, 2, … photos; absent if not measured',
   )
     .min(2)
     .exactOptional(),
@@ -66,7 +66,7 @@ const Models = object('The model pack that is loaded.', {
     z.object({
       role: word(roles, 'Purpose of the model.'),
       file: text('File name'),
-      pack: text('Model pack that the file belongs to: this one, or the one that it is shared from'),
+      pack: text('Model pack that contains the file: the loaded pack, or a pack that shares the file'),
       licence: text('Licence'),
       sha256: sha256.describe('SHA-256 of the loaded file'),
       source_sha256: sha256.describe('SHA-256 of the file as its authors published it'),

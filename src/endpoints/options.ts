@@ -5,15 +5,15 @@ import type { Manifest } from '../engine/manifest.ts';
 import { Problem } from '../errors.ts';
 
 /**
- * The options of requests. Each is an entry of `optionRules`, from which types, forms, JSON, the API documents, the demo page and the
- * command line are derived.
+ * The options of requests. Each is an entry of `optionRules`, from which types, forms, JSON, the API documents,
+ * the demo page and the command line are derived.
  */
 
 export interface NumberRule {
   kind: 'decimal' | 'integer';
   min: number;
   max: number;
-  /** Undefined if the model pack has its own default. */
+  /** Undefined if the model pack defines the default. */
   default: number | undefined;
   description: string;
 }
@@ -30,16 +30,16 @@ interface SwitchRule {
 }
 export type ValueRule = NumberRule | ChoiceRule | SwitchRule;
 
-/** Members of a pack that options depend on. */
+/** Members of a pack on which options depend. */
 export type PackDefaults = Pick<Manifest, 'min_det_score' | 'liveness'>;
 
 type OptionRule = ValueRule & {
   endpoints: readonly EndpointId[];
   /** Reads the default from the pack, if the pack defines it. */
   ofPack?: (pack: PackDefaults) => number;
-  /** It changes the analysis of an image, so it is passed to the workers. */
+  /** True if it changes the analysis of an image; it is then passed to the workers. */
   analysis?: true;
-  /** It only has a meaning for packs with liveness models. */
+  /** True if it requires a pack with liveness models. */
   liveness?: true;
 };
 
@@ -49,7 +49,7 @@ export const maxTargets = 16;
 const anyImage = ['match_advanced', 'match_many', 'match_person', 'match_live', 'detect', 'embed'] as const;
 const rejecting = ['match_advanced', 'match_many', 'match_person', 'match_live', 'embed'] as const;
 
-/** The maximum is that of the addon's 32-bit integer. Later the index is checked against the faces found. */
+/** The maximum of the addon's 32-bit integer. After the analysis, the index is checked against the number of faces. */
 const faceIndex = { kind: 'integer', min: -1, max: 2 ** 31 - 1, default: -1 } as const;
 
 /** The options, in the order in which documents list them. */
@@ -68,7 +68,7 @@ export const optionRules = {
     max: 100,
     default: 40,
     description:
-      'Minimum percent of each photo with the mean of the other photos on its side; below it the request is rejected (422 `photos_disagree`). 0 rejects none',
+      'Minimum `confidence_percent` of each photo with the mean of the other photos on its side. Requests with a photo below it are rejected (422 `photos_disagree`). 0 rejects none',
     endpoints: ['match_person', 'match_live'],
   },
   image1_face_index: {
@@ -98,7 +98,7 @@ export const optionRules = {
     kind: 'boolean',
     default: true,
     description:
-      'Run extra detection passes: for small or rotated faces next to those found, and, if none was found, for rotated, dark, printed or cropped ones. Slower',
+      'Run additional detection passes for small or rotated faces and, if no face was found, for dark, printed or cropped faces. Slower',
     endpoints: anyImage,
     analysis: true,
   },
@@ -116,7 +116,7 @@ export const optionRules = {
     kind: 'boolean',
     default: true,
     description:
-      'Automatic selection: `true` compares all faces and takes the best pair, `false` compares the largest face of each image',
+      'Automatic selection: `true` compares all faces and returns the best pair, `false` compares the largest face of each image',
     endpoints: ['match_advanced', 'match_many'],
   },
   reject_low_quality: {
@@ -129,7 +129,7 @@ export const optionRules = {
     kind: 'boolean',
     default: false,
     description:
-      'Return a `live_score` for each face; only with a model pack that has liveness models. A hint; never decide on it alone',
+      'Return a `live_score` for each face; requires a model pack with liveness models. Never decide on this score alone',
     endpoints: anyImage,
     analysis: true,
     liveness: true,
@@ -179,8 +179,8 @@ export const defaults = Object.fromEntries(
 
 const ofPack = optionEntries.flatMap(([name, rule]) => (rule.ofPack ? [[name, rule.ofPack] as const] : []));
 const analysis = optionEntries.flatMap(([name, rule]) => (rule.analysis ? [name] : []));
-/** Options that are rejected if the pack has no liveness models. */
-const needingNets = optionEntries.flatMap(([name, { liveness, kind }]) =>
+/** Options that require a pack with liveness models. */
+const livenessOptions = optionEntries.flatMap(([name, { liveness, kind }]) =>
   liveness && kind === 'boolean' ? [name] : [],
 );
 
@@ -188,7 +188,7 @@ const needingNets = optionEntries.flatMap(([name, { liveness, kind }]) =>
 export function completeOptions(given: Partial<MatchOptions>, pack: PackDefaults): MatchOptions {
   const own = Object.fromEntries(ofPack.map(([name, read]) => [name, read(pack)]));
   const options = { ...defaults, ...own, ...given } as MatchOptions;
-  const field = needingNets.find((name) => options[name]);
+  const field = livenessOptions.find((name) => options[name]);
   if (field !== undefined && pack.liveness === undefined) {
     throw new Problem('invalid_field', {
       detail: `Send false as ${field}, or omit it: the model pack of this server has no liveness models.`,
@@ -208,7 +208,7 @@ export function analysisOptions(
   >;
 }
 
-/** Completes "expected …", for people and programs. */
+/** Completes "expected …" in messages and in the member `expected`. */
 export function expectation(rule: ValueRule): string {
   switch (rule.kind) {
     case 'decimal':
@@ -228,7 +228,7 @@ export function expectation(rule: ValueRule): string {
  */
 const grammar = { decimal: /^(?:0|[1-9]\d*)(?:\.\d+)?$/, integer: /^(?:0|-?[1-9]\d*)$/ } as const;
 
-/** Booleans as client languages write them, in lower case. */
+/** Accepted spellings of booleans, in lower case. */
 const booleans: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['false', false],
@@ -238,10 +238,10 @@ const booleans: ReadonlyMap<string, boolean> = new Map([
 
 export type OptionValue = number | string | boolean;
 
-/** A received option: the text of a form field, or a JSON value (undefined for a list or an object). */
+/** A received option: the text of a form field, or a JSON value (undefined for an array or an object). */
 type SentValue = OptionValue | null | undefined;
 
-/** Returns the value, or undefined if it is empty, which means the default. Throws Problem invalid_field. */
+/** Returns the value, or undefined for an empty value, which selects the default. Throws Problem invalid_field. */
 export function readOption(name: string, rule: ValueRule, sent: SentValue): OptionValue | undefined {
   if (sent === '' || sent === null) return undefined;
   const value = parseOption(rule, sent);

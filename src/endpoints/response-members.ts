@@ -7,7 +7,7 @@ import { Warning } from './warnings.ts';
 
 /** Response members that several endpoints share. */
 
-/** Context of a request about images, whether it came over HTTP or from the command line. */
+/** Context of a request with images, from HTTP or the command line. */
 export interface RequestContext {
   request_id: string;
   options: MatchOptions;
@@ -22,7 +22,7 @@ export const request_id = text('Same value as the X-Request-Id header');
 export const threshold_percent = percent.describe('Threshold that was applied');
 export const accuracy_mode = z.enum(accuracyModes).describe('Accuracy mode that was used');
 
-/** Last members of every response about images. */
+/** The last members of every response to images. */
 export const rest = {
   model: object('Model pack that was used; see GET models', {
     pack: text('Name of the model pack'),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Shorthands for the schemas of requests and responses; each schema has a description. */
+/** Shorthands for the schemas of requests and responses, each with a description. */
 
 export const object = <Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
   z.object(shape).describe(description);
@@ -12,14 +12,14 @@ export const optional = <Schema extends z.ZodType>(schema: Schema, description: 
 export const listOf = <Item extends z.ZodType>(item: Item, description: string) =>
   z.array(item).describe(description);
 
-/** One of several words, each with its meaning. */
+/** An enumeration; the description explains each value. */
 export function word<Word extends string>(words: Readonly<Record<Word, string>>, description: string) {
   const meanings = Object.entries(words).map(([value, meaning]) => `\`${value}\`: ${meaning}`);
   return z.enum(Object.keys(words) as Word[]).describe(`${description} ${meanings.join('; ')}.`);
 }
 
 export const count = z.int().min(0);
-/** A list with at least one item. */
+/** A positive integer. */
 export const some = z.int().min(1);
 export const share = z.number().min(0).max(1);
 export const percent = z.number().min(0).max(100);

@@ -8,9 +8,9 @@ import { lowQuality, type QualityReason, qualityLimits } from './face-quality.ts
 import { photoName } from './faults.ts';
 import { count, object, some, text, word } from './schema.ts';
 
-/** Warnings: the request was accepted, but may differ from the client's intention. */
+/** Warnings about accepted requests that may differ from the client's intention. */
 
-/** Description of each reason, with its member and limit. */
+/** Description of each reason, with the response member and its limit. */
 export const qualityReasons = Object.fromEntries(
   qualityLimits.map(({ reason, words, member, min, max }) => {
     const limit = min === undefined ? `beyond ${max}` : `below ${min}`;
@@ -27,7 +27,7 @@ export const warningCodes = {
   faces_omitted: `The list of faces is incomplete: there are more than ${maxFaces}, or the time limit was reached`,
   not_the_largest_face:
     'The compared face is not the largest of its image and was not selected by index. In a match of persons, ' +
-    'where the largest face is compared: another face of the photo agrees better',
+    'where the largest face is compared, another face of the photo agrees better with the other photos',
   photos_disagree: 'A photo does not agree with the others on its side and may show someone else',
   multi_photo_uncalibrated: 'The pack has no multi-photo calibration; the rate is a conservative estimate',
   low_quality_face: 'The quality of the compared face is low; the same person is recognised less often',
@@ -38,7 +38,7 @@ export const warningCodes = {
 };
 
 export const Warning = object(
-  'A warning: the request was accepted, but may not be what you meant. It never changes the verdict.',
+  'A warning about an accepted request that may not be what you intended. It never changes the verdict.',
   {
     code: word(warningCodes, 'Code of the warning.'),
     field: text(
@@ -57,12 +57,12 @@ export const Warning = object(
       .describe('With `faces_omitted` only: number of omitted faces; absent if the time limit was reached')
       .exactOptional(),
     reason: word(qualityReasons, 'With `low_quality_face` only: the reason.').exactOptional(),
-    detail: text('Explanation for people: the cause and how to fix it'),
+    detail: text('Explanation: the cause and how to fix it'),
   },
 );
 export type Warning = z.infer<typeof Warning>;
 
-/** Warnings that do not depend on the faces. `photos`: number of photos of the larger side. */
+/** Returns the warnings that do not depend on the faces. `photos`: number of photos on the larger side. */
 export function requestWarnings(
   { warnings, model }: { warnings: readonly Warning[]; model: { pack: string } },
   threshold_percent: number,
@@ -86,7 +86,7 @@ function uncalibrated({ measured }: Calibration, { pack }: { pack: string }): Wa
   return [{ code: 'uncalibrated', field: 'model', detail }];
 }
 
-/** Warns if there are, or may be, faces that are not listed. */
+/** Warns if the list of faces is, or may be, incomplete. */
 export function incomplete(
   field: string,
   { search_timed_out, faces_omitted }: ImageReport,
@@ -107,16 +107,16 @@ export function incomplete(
   }
   if (faces_omitted === undefined) return [];
   const detail =
-    `${name} has ${faces_omitted} more faces than the ${maxFaces} largest, which are listed: ` +
-    'crop it into parts to get all of them.';
+    `Only the ${maxFaces} largest faces of ${name} are listed, and ${faces_omitted} are omitted. ` +
+    'Crop the image into parts to get all faces.';
   return [{ code: 'faces_omitted', ...place, faces_omitted, detail }];
 }
 
-/** Warns if the threshold looks like a fraction of 1, as other services expect it. */
+/** Warns if the threshold looks like a fraction of 1, which other services expect. */
 function thresholdBelowOne(threshold_percent: number): Warning[] {
   if (threshold_percent <= 0 || threshold_percent >= 1) return [];
   const detail =
-    `The threshold is ${threshold_percent} %, which nearly all pairs of different people reach. It runs from 0 to 100: ` +
+    `The threshold is ${threshold_percent} %, which nearly all pairs of different people reach. The range is 0 to 100: ` +
     `did you send a fraction instead of a percentage (${round(100 * threshold_percent, 4)})?`;
   return [{ code: 'threshold_below_one', field: 'threshold_percent', detail }];
 }
@@ -124,8 +124,8 @@ function thresholdBelowOne(threshold_percent: number): Warning[] {
 const area = ({ box }: Face) => box.width * box.height;
 
 /**
- * Warns if the image has a face with a larger box than the compared one. `chosen`: the index in the request,
- * -1 for none.
+ * Warns if the image has a face with a larger box than the compared face. `chosen`: the index in the request,
+ * or -1.
  */
 export function notTheLargest(field: ImageField, { faces, face_index }: Image, chosen: number): Warning[] {
   const compared = area(faces[face_index]!);
@@ -134,10 +134,7 @@ export function notTheLargest(field: ImageField, { faces, face_index }: Image, c
   return [{ code: 'not_the_largest_face', field, face_index, detail }];
 }
 
-/**
- * Warns if another face of a photo agrees better than the largest one, which is compared in a match of
- * persons.
- */
+/** Warns in a match of persons if another face of a photo agrees better than the compared face, the largest. */
 export function betterFace(field: string, index: number, best_face: number): Warning[] {
   if (best_face === 0) return [];
   const detail = betterFaceText(photoName(field, index), `face ${best_face}`);
@@ -146,7 +143,7 @@ export function betterFace(field: string, index: number, best_face: number): War
 
 /**
  * Warns if several photos are compared with a pack that was calibrated for single photos. `photos`: number of
- * photos of the larger side.
+ * photos on the larger side.
  */
 function photosUnmeasured(
   { measured, photosMeasured }: Calibration,
@@ -154,11 +151,11 @@ function photosUnmeasured(
   photos: number,
 ): Warning[] {
   if (!measured || photosMeasured || photos === 1) return [];
-  const detail = `The pack ${pack} was calibrated for single photos: the percent of several is a conservative estimate. facematch calibrate measures it.`;
+  const detail = `The pack ${pack} was calibrated for single photos. For several photos the percent is a conservative estimate; facematch calibrate measures the exact scale.`;
   return [{ code: 'multi_photo_uncalibrated', field: 'model', detail }];
 }
 
-/** Warns about the compared face. `chosen`: the index in the request, -1 for none. */
+/** Warns about the compared face. `chosen`: the index in the request, or -1. */
 export function comparedFace(field: ImageField, image: Image, chosen: number): Warning[] {
   return [...notTheLargest(field, image, chosen), ...lowQuality(field, image.faces[image.face_index]!)];
 }

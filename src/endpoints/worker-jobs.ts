@@ -2,10 +2,13 @@ import type { WorkerTools } from '../engine/jobs.ts';
 import { comparePersons } from '../scoring/persons.ts';
 import type { EmbeddingsInput } from './compare-embeddings.ts';
 
-/** Jobs of the worker threads besides the analysis of images. `engine.work('embeddings', input)` on the main thread runs one there. */
+/**
+ * Jobs of the worker threads besides the analysis of images. The main thread starts one with, for example,
+ * `engine.work('embeddings', input)`.
+ */
 export const workerJobs = {
   persons: comparePersons,
-  /** Imported on demand, because its packages take some MB in each worker. */
+  /** Imported on demand, because its dependencies use some MB of memory in each worker. */
   embeddings: async (input: EmbeddingsInput, tools: WorkerTools) => {
     const { compareEmbeddings } = await import('./compare-embeddings.ts');
     return compareEmbeddings(input, tools);

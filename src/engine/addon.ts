@@ -166,19 +166,19 @@ interface OutputShape {
 export interface Addon {
   /**
    * Chooses the library and its execution providers once for the process, before anything is loaded. Throws
-   * an Error with a message for people if they are unavailable, or others are in use.
+   * an Error whose message is meant for the user if they are unavailable, or others are in use.
    */
   useOnnxRuntime(providers: readonly string[], library: string): void;
   onnxRuntime(): OnnxRuntime;
   /**
    * Returns inputs and outputs of an ONNX file. Outputs are as the file declares them or, given a shape for
-   * its only input, as a run on zeros returns them. Throws an Error with a message for people.
+   * its only input, as a run on zeros returns them. Throws an Error whose message is meant for the user.
    */
   describeNet(file: string, inputShape?: readonly number[]): NetFacts;
   /**
    * Loads the models of a prepared pack once for the process; later calls with the same directory, from any
    * thread, do nothing. Only manifest.ts validates manifests, so this one must come from it. Throws an Error
-   * with a message for people.
+   * whose message is meant for the user.
    */
   loadPack(directory: string, manifest: Manifest): void;
   /**

@@ -153,12 +153,12 @@ export function detectText<T extends { ok: boolean; code?: string; detected?: st
 const sample_bytes = 1024;
 
 /** Longer than a newline, a script's warning or the headers of a part. */
-const mostBefore_bytes = 64 * 1024;
+const maxBefore_bytes = 64 * 1024;
 
 /** Start of a JPEG: SOI, the whole segment of the first marker, and another marker (ITU-T T.81, B.1.1). */
 function jpegAt(bytes: Uint8Array): number | undefined {
   const { length } = bytes;
-  for (let at = 0; at < Math.min(length - 6, mostBefore_bytes); at++) {
+  for (let at = 0; at < Math.min(length - 6, maxBefore_bytes); at++) {
     if (bytes[at] !== 0xff || bytes[at + 1] !== 0xd8 || bytes[at + 2] !== 0xff) continue;
     const marker = bytes[at + 3]!;
     const next = at + 4 + bytes[at + 4]! * 256 + bytes[at + 5]!;

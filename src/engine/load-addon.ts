@@ -32,7 +32,7 @@ export function loadAddon(): Addon {
 }
 
 /**
- * Returns the addon with this pack loaded, once for the process. Throws an Error with a message for people.
+ * Returns the addon with this pack loaded, once for the process. Throws an Error whose message is meant for the user.
  */
 export function loadPack(directory: string, manifest: Manifest): Addon {
   const addon = loadAddon();

@@ -158,7 +158,7 @@ function oneOf(...words: string[]) {
 }
 
 /** Maximum number of models in a list, because the weights of each take memory. */
-const mostLivenessNets = 8;
+const maxLivenessNets = 8;
 
 /**
  * Presentation attack detection: logits, from which softmax computes the live score; averaged over the
@@ -183,5 +183,5 @@ export const liveness = z.strictObject({
       }),
     )
     .min(1)
-    .max(mostLivenessNets),
+    .max(maxLivenessNets),
 });

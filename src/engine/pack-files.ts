@@ -57,13 +57,13 @@ export async function verifyFile(
   { role, file, sha256 }: Pick<PackFile, 'role' | 'file' | 'sha256'>,
 ): Promise<void> {
   const isMadeHere = (madeHere as readonly string[]).includes(role);
-  const cure =
+  const fix =
     role === 'liveness'
       ? 'from where it was brought from, or add the pack again'
       : isMadeHere
         ? `with: ${madeBySetup.includes(manifest.name) ? repair('pack files') : 'npx facematch calibrate'}`
         : `with: ${prepareCommand(directory, manifest)}`;
-  await verifiedFile(join(directory, file), sha256, cure);
+  await verifiedFile(join(directory, file), sha256, fix);
 }
 
 const madeBySetup = ['default', 'int8'];
@@ -75,15 +75,15 @@ export function prepareCommand(directory: string, manifest: Manifest): string {
   return ['node dist/models/prepare/index.js', directory, ...files].join(' ');
 }
 
-/** Returns the bytes of a file, which must have this SHA-256. Throws an UnusableFile that ends in `cure`. */
-export async function verifiedFile(file: string, expected: string, cure: string): Promise<Uint8Array> {
+/** Returns the bytes of a file, which must have this SHA-256. Throws an UnusableFile that ends in `fix`. */
+export async function verifiedFile(file: string, expected: string, fix: string): Promise<Uint8Array> {
   const what = 'The model file';
   let bytes: Uint8Array;
   try {
     bytes = await readFile(file);
   } catch (error) {
     const problem = codeOf(error) === 'ENOENT' ? 'is missing' : `cannot be read (${codeOf(error)})`;
-    throw new UnusableFile(what, file, problem, `Get it ${cure}`);
+    throw new UnusableFile(what, file, problem, `Get it ${fix}`);
   }
   const actual = sha256(bytes);
   if (actual !== expected) {
@@ -91,7 +91,7 @@ export async function verifiedFile(file: string, expected: string, cure: string)
       what,
       file,
       `does not match the manifest: ${bytes.length} bytes with SHA-256 ${actual} instead of ${expected}`,
-      `It was replaced, changed or truncated; get it again ${cure}`,
+      `It was replaced, changed or truncated; get it again ${fix}`,
     );
   }
   return bytes;

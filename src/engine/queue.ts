@@ -54,13 +54,14 @@ export interface JobFault<Job> {
 }
 
 /**
- * A bounded queue of jobs, mostly images, in front of the workers, fair between keys (fair-queue.ts). One key alone may use all places; when
- * others come to a full queue, the key that holds most makes room. The images of a request go to any free workers: two idle ones
- * take one each. While other requests wait too, a worker gets two images of a request at once, which saves a message, unless
- * they take long.
+ * A bounded queue of jobs, mostly images, in front of the workers, fair between keys (fair-queue.ts). One key
+ * alone may use all places; when others come to a full queue, the key that holds most makes room. The images of
+ * a request go to any free workers: two idle ones take one each. While other requests wait too, a worker gets
+ * two images of a request at once, which saves a message, unless they take long.
  *
- * Only requests whose body has arrived take places in the queue: a slow upload would otherwise keep workers idle in front of
- * a full queue. So admission is checked twice: `isFull` before the body is read, to reject early, and then `submit` decides.
+ * Only requests whose body has arrived take places in the queue: a slow upload would otherwise keep workers
+ * idle in front of a full queue. So admission is checked twice: `isFull` before the body is read, to reject
+ * early, and then `submit` decides.
  */
 interface QueueOptions<Job, Outcome> {
   /** Number of workers. Each counts as up until `workerDown` is called for it. */

@@ -72,7 +72,10 @@ export function documentReply(
   return document instanceof Promise ? document.then(reply) : reply(document);
 }
 
-/** Cross-origin requests (Fetch standard, section 3.2). Keys are never sent in cookies, so credentials are not allowed. */
+/**
+ * Cross-origin requests (Fetch standard, section 3.2). Keys are never sent in cookies, so credentials are not
+ * allowed.
+ */
 export class Cors {
   readonly #origins: ReadonlySet<string>;
 

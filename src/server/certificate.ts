@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { readRegular, UnusableFile, withoutMark } from '../config/file.ts';
+import { readRegular, UnusableFile, withoutByteOrderMark } from '../config/file.ts';
 
 /** Paths of two PEM files: the certificate followed by its signers, and its private key. */
 export interface CertificateFiles {
@@ -32,13 +32,13 @@ export function readCertificate(files: CertificateFiles, now_ms: number): Certif
   const [leaf, ...signers] = certificatesOf(files.cert, certText);
   const key = keyOf(files.key, keyText);
   if (!leaf!.checkPrivateKey(key)) {
-    const [what, cure] = signers.some((one) => one.checkPrivateKey(key))
+    const [what, fix] = signers.some((one) => one.checkPrivateKey(key))
       ? [
           'fits a certificate that is not the first of its file',
           'Put the certificate of the server first, then those that signed it.',
         ]
       : ['holds the key of another certificate', 'Use the key that belongs to this certificate.'];
-    throw new UnusableFile(keyFile, files.key, what, cure);
+    throw new UnusableFile(keyFile, files.key, what, fix);
   }
   return {
     files,
@@ -49,10 +49,10 @@ export function readCertificate(files: CertificateFiles, now_ms: number): Certif
 
 function readText(what: string, file: string): string {
   const { text } = readRegular(what, file, 'Correct the path.');
-  if (text === withoutMark(text)) return text;
+  if (text === withoutByteOrderMark(text)) return text;
   // µWS reads the file itself, and a mark at the beginning would make it miss the first block.
-  const cure = 'Remove its first three bytes, or save it again as UTF-8 without that mark.';
-  throw new UnusableFile(what, file, 'begins with a byte order mark', cure);
+  const fix = 'Remove its first three bytes, or save it again as UTF-8 without that mark.';
+  throw new UnusableFile(what, file, 'begins with a byte order mark', fix);
 }
 
 const pemCertificate = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
@@ -60,8 +60,8 @@ const pemCertificate = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE----
 /** Returns at least one certificate. */
 function certificatesOf(file: string, text: string): X509Certificate[] {
   const fault = (what: string) => {
-    const cure = 'It must begin with -----BEGIN CERTIFICATE-----, as fullchain.pem of certbot does.';
-    return new UnusableFile(certFile, file, what, cure);
+    const fix = 'It must begin with -----BEGIN CERTIFICATE-----, as fullchain.pem of certbot does.';
+    return new UnusableFile(certFile, file, what, fix);
   };
   const blocks = text.match(pemCertificate) ?? [];
   if (blocks.length === 0) throw fault('holds no certificate in PEM form');
@@ -77,7 +77,7 @@ const keyTypes: readonly (string | undefined)[] = ['rsa', 'ec', 'ed25519'];
 const curves: readonly (string | undefined)[] = ['prime256v1', 'secp384r1', 'secp521r1'];
 
 function keyOf(file: string, text: string): KeyObject {
-  const fault = (what: string, cure: string) => new UnusableFile(keyFile, file, what, cure);
+  const fault = (what: string, fix: string) => new UnusableFile(keyFile, file, what, fix);
   if (!/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)) {
     throw fault('holds no private key in PEM form', 'It is privkey.pem of certbot, tls.key of Kubernetes.');
   }

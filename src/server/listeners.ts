@@ -21,13 +21,13 @@ export interface Transport {
   readonly uws: string | undefined;
   /** Why the preferred one is not used; undefined if it is. */
   readonly reason: string | undefined;
-  /** Rejects with an Error for people if it cannot listen, or cannot use the certificate. */
+  /** Rejects with an Error whose message is meant for the user if it cannot listen, or cannot use the certificate. */
   open(options: ListenerOptions): Promise<Listening>;
 }
 
 /**
- * `auto`: µWebSockets.js, or node:http if no binary of it loads. Throws an Error for people if `uws` does not
- * load.
+ * `auto`: µWebSockets.js, or node:http if no binary of it loads. Throws an Error whose message is meant for the
+ * user if `uws` does not load.
  */
 export function chooseTransport(choice: Config['http']): Transport {
   let reason: string | undefined;
@@ -46,7 +46,7 @@ export function chooseTransport(choice: Config['http']): Transport {
   return { name: 'node', uws: undefined, reason, open: NodeListener.open };
 }
 
-/** Warns if it is not the preferred one. Throws an Error for people. */
+/** Warns if it is not the preferred one. Throws an Error whose message is meant for the user. */
 export function openTransport({ http, keep_alive_s }: Config, { logger }: Log): Transport {
   const transport = chooseTransport(http);
   const { name, reason } = transport;
@@ -88,7 +88,10 @@ export function connectionsThatFit(workers: number): number {
   return Number(limit) - used - spareDescriptors - descriptorsPerWorker * workers - adminConnections;
 }
 
-/** Divides the connections between both listeners. Throws an Error for people if there are too few. */
+/**
+ * Divides the connections between both listeners. Throws an Error whose message is meant for the user if there
+ * are too few.
+ */
 export function openConnections(
   { workers }: Pick<Config, 'workers'>,
   { logger }: Log,

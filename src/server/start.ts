@@ -52,8 +52,8 @@ export interface Server {
 type Opened = { close(): void | Promise<void> }[];
 
 /**
- * Listens before the workers are up, so that health checks get a response. Throws an Error with a message for
- * people.
+ * Listens before the workers are up, so that health checks get a response. Throws an Error whose message is meant for
+ * the user.
  */
 export async function startServer(config: Config, log: Log): Promise<Server> {
   const opened: Opened = [];
@@ -98,7 +98,7 @@ async function start(config: Config, log: Log, opened: Opened): Promise<Server> 
   };
 }
 
-/** Creates everything that requests use. Throws an Error with a message for people. */
+/** Creates everything that requests use. Throws an Error whose message is meant for the user. */
 function openServices(
   config: Config,
   manifest: Manifest,
@@ -144,7 +144,7 @@ function openServices(
   };
 }
 
-/** Opens the secrets that sign challenges. Throws an Error with a message for people. */
+/** Opens the secrets that sign challenges. Throws an Error whose message is meant for the user. */
 function openSecrets({ challenge_secret_file: file }: Config, { logger }: Log, opened: Opened): Secrets {
   if (file === '') return randomSecrets();
   const secrets = new SecretFile(file, logger);
@@ -152,7 +152,7 @@ function openSecrets({ challenge_secret_file: file }: Config, { logger }: Log, o
   return secrets;
 }
 
-/** Opens log, metrics and, if configured, the audit log. Throws an Error with a message for people. */
+/** Opens log, metrics and, if configured, the audit log. Throws an Error whose message is meant for the user. */
 function openTelemetry(
   config: Config,
   { pack, version: pack_version }: Services['model'],

@@ -1,5 +1,5 @@
 import type { FieldRule, Fields, ImageEndpoint } from '../endpoints/endpoint.ts';
-import { imageFields, leastOf, mostOf, requiredFields } from '../endpoints/images.ts';
+import { imageFields, maxOf, minOf, requiredFields } from '../endpoints/images.ts';
 import type { Listed } from '../endpoints/index.ts';
 import type { NumberRule } from '../endpoints/options.ts';
 import { type ErrorCode, errorCodes, errorTable, type RequestKind } from '../errors.ts';
@@ -139,8 +139,8 @@ function formBody({ fields }: ImageEndpoint): RequestBody {
     properties: Object.fromEntries(
       Object.entries(fields).map(([name, rule]) => {
         const items = fieldSchema(rule, image);
-        const most = mostOf(rule);
-        const minItems = leastOf(rule);
+        const most = maxOf(rule);
+        const minItems = minOf(rule);
         return [name, most > 1 ? { type: 'array', minItems, maxItems: most, items } : items];
       }),
     ),
@@ -189,7 +189,7 @@ function fieldSchema(rule: FieldRule, image: Schema): Schema {
 }
 
 /** Names of the image fields that may repeat. */
-const severalIn = (fields: Fields) => imageFields(fields).filter((name) => mostOf(fields[name]) > 1);
+const severalIn = (fields: Fields) => imageFields(fields).filter((name) => maxOf(fields[name]) > 1);
 
 function bounds({ min, max, default: fallback }: NumberRule): Schema {
   return { minimum: min, maximum: max, ...(fallback === undefined ? {} : { default: fallback }) };

@@ -4,7 +4,7 @@ import { live_score } from '../endpoints/face.ts';
 import { qualityReasonNames } from '../endpoints/face-quality.ts';
 import { faultMembers } from '../endpoints/faults.ts';
 import { endpoints } from '../endpoints/index.ts';
-import { mostPhotos } from '../endpoints/match-person.ts';
+import { maxPhotos } from '../endpoints/match-person.ts';
 import { count, listOf } from '../endpoints/schema.ts';
 import { maxFaces } from '../engine/addon.ts';
 import {
@@ -72,7 +72,7 @@ const place = {
 const imageList = (fault: z.ZodRawShape, description: string) =>
   listOf(z.object({ ...place, ...fault }), description)
     .min(1)
-    .max(frameLimits.max + mostPhotos.image2);
+    .max(frameLimits.max + maxPhotos.image2);
 
 const faultList = imageList(
   {

@@ -24,7 +24,7 @@ export class AuditLog {
   readonly #pack: Pack;
   readonly #logger: Logger;
 
-  /** Appends to the file, which only its owner can read. Throws an Error with a message for people. */
+  /** Appends to the file, which only its owner can read. Throws an Error whose message is meant for the user. */
   constructor(path: string, pack: Pack, logger: Logger) {
     this.#pack = pack;
     this.#logger = logger;

@@ -3,12 +3,15 @@ import { accuracyModes, foundBy, stages } from '../engine/addon.ts';
 import { errorGroups } from '../errors.ts';
 import { liveReasons } from '../scoring/motion.ts';
 
-/** Metric names lack the prefix `facematch_`. Label values come from tables, never from a client. docs/metrics.md is generated from this file. */
+/**
+ * Metric names lack the prefix `facematch_`. Label values come from tables, never from a client.
+ * docs/metrics.md is generated from this file.
+ */
 interface Row {
   help: string;
   /**
-   * Label name → all of its values, or a description of them. If all are listed, the series exist from startup: Prometheus sees no increase
-   * in a series that begins with 1.
+   * Label name → all of its values, or a description of them. If all are listed, the series exist from startup:
+   * Prometheus sees no increase in a series that begins with 1.
    */
   labels?: Readonly<Record<string, readonly string[] | string>>;
   /** Upper bounds of a histogram. */

@@ -1,6 +1,9 @@
 import { promisedRate } from '../scoring/calibration.ts';
 
-/** Sentences about scores for people. The command line and the demo page share them, so that both show the numbers of the API. */
+/**
+ * Sentences about scores for people. The command line and the demo page share them, so that both show the
+ * numbers of the API.
+ */
 
 /** The members of a response that say how similar two faces, or two people, are. */
 export interface Scored {

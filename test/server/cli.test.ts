@@ -114,7 +114,7 @@ test.each([
   ['eval', ['eval', 'pairs.tsv', '--images', 'photos']],
   ['packs add', ['packs', 'add', 'mine', '--embedder', 'net.onnx']],
 ])('names the package to install for %s without the laboratory', async (path, line) => {
-  const message = `${path} comes with the package @facematch/lab. Install it next to facematch: npm run setup`;
+  const message = `${path} requires the package @facematch/lab. Install it beside facematch: npm run setup`;
   await expect(buildProgram(undefined).parseAsync(line, { from: 'user' })).rejects.toMatchObject({
     code: 'commander.error',
     message: `error: ${message}`,
@@ -187,7 +187,7 @@ describe('facematch config', () => {
     );
     expect(stderr.trimEnd().split('\n')).toEqual([
       'warning: FACEMATCH_HSOT is not a setting and is ignored',
-      'error: FACEMATCH_PROT: is not a setting; facematch config shows them all (facematch.json)',
+      'error: FACEMATCH_PROT: is not a setting; facematch config lists all settings (facematch.json)',
       'error: FACEMATCH_QUEUE_CAPACITY: expected a whole number from 0 to 100000 but received "many"',
     ]);
     expect(await config(env, 'config --check')).toMatchObject({ code: 1, stdout: '', stderr });

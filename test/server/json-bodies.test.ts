@@ -113,7 +113,7 @@ describe('a JSON body', () => {
 });
 
 describe('an error in a JSON body', () => {
-  const expected = 'an image in base64 without blanks';
+  const expected = 'an image in base64 without white space';
   const summaryOf = (words: RegExp) => ({ detail: expect.stringMatching(words) });
 
   test.each<[what: string, body: object, code: string, extras: object]>([
@@ -179,7 +179,7 @@ describe('an error in a JSON body', () => {
       const rejected = await ask(body);
       expectProblem(rejected, 'image_too_large', { field: 'image1', limit_bytes });
       expect(rejected.body.detail).toContain(`${limit_bytes + 1} bytes and `);
-      expect(rejected.body.detail).toContain(`at most ${limit_bytes} bytes are taken`);
+      expect(rejected.body.detail).toContain(`the maximum is ${limit_bytes} bytes`);
     }
   });
 });

@@ -36,7 +36,7 @@ test.each([
   await server.metricBecomes('facematch_requests_in_flight', 2);
   await change(key);
   const rejected = await ask();
-  expectProblem(rejected, 'rate_limit_exceeded', { detail: expect.stringMatching(/2 running at once/) });
+  expectProblem(rejected, 'rate_limit_exceeded', { detail: expect.stringMatching(/2 concurrent requests/) });
   expect(rejected.headers.get('retry-after')).toBe('1');
   // No token was taken for it.
   expect(rejected.headers.get('ratelimit')).toMatch(/r=(998|999|1000);/);

@@ -57,7 +57,7 @@ describe.skipIf(!hasOpenssl)('a certificate and its key', () => {
     const key = file('open.key', contentOf(pair.key));
     chmodSync(key, 0o644);
     const { warnings } = readCertificate({ cert: pair.cert, key }, now());
-    expect(warnings).toEqual(['the TLS key is open to other users']);
+    expect(warnings).toEqual(['the TLS key is accessible to other users']);
   });
 
   test('may include the certificates of its signers', () => {

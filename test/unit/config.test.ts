@@ -142,8 +142,8 @@ describe('a renamed setting', () => {
 });
 
 describe('an invalid settings file', () => {
-  const notSetting = 'is not a setting; facematch config shows them all';
-  const notValue = 'expected a text, a number, true or false, or a list of them without commas in it';
+  const notSetting = 'is not a setting; facematch config lists all settings';
+  const notValue = 'expected a string, a number, a boolean, or a non-empty list of them without commas';
   const notPort = 'expected a whole number from 0 to 65535 but received';
 
   test.each<[what: string, content: unknown, fault: string]>([

@@ -6,7 +6,7 @@ import { projectPath } from '../../src/config/paths.ts';
 import { Comparisons } from '../../src/endpoints/comparison.ts';
 import type { Analysed, FieldRule, ImageEndpoint } from '../../src/endpoints/endpoint.ts';
 import { FormRules, readForm } from '../../src/endpoints/form.ts';
-import { imageFields, leastOf, mostOf } from '../../src/endpoints/images.ts';
+import { imageFields, maxOf, minOf } from '../../src/endpoints/images.ts';
 import { endpoints } from '../../src/endpoints/index.ts';
 import { readJsonForm } from '../../src/endpoints/json-form.ts';
 import type { Match } from '../../src/endpoints/match.ts';
@@ -229,7 +229,7 @@ const tokensOf = ({ fields }: ImageEndpoint) =>
 function bodyOf(endpoint: ImageEndpoint, texts: Readonly<Record<string, string>>): Buffer {
   const { fields } = endpoint;
   const images = imageFields(fields).flatMap((name) =>
-    Array(leastOf(fields[name])).fill([name, 'picture']),
+    Array(minOf(fields[name])).fill([name, 'picture']),
   ) as [string, string][];
   const lines = [...images, ...Object.entries({ ...Object.fromEntries(tokensOf(endpoint)), ...texts })].map(
     ([name, text]) => `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${text}\r\n`,
@@ -250,7 +250,7 @@ function jsonOf(endpoint: ImageEndpoint, members: object) {
   const { fields } = endpoint;
   const images = imageFields(fields).map((name) => [
     name,
-    mostOf(fields[name]) > 1 ? Array(leastOf(fields[name])).fill(imageText) : imageText,
+    maxOf(fields[name]) > 1 ? Array(minOf(fields[name])).fill(imageText) : imageText,
   ]);
   const required = Object.fromEntries([...tokensOf(endpoint), ...images]);
   return readJson(JSON.stringify({ ...required, ...members }), endpoint);
@@ -368,7 +368,7 @@ describe('fields', () => {
   const jpeg = '\xff\xd8\xff\xe0\x00\x10JFIF';
   const jpegBase64 = Buffer.from(jpeg, 'latin1').toString('base64');
   test.each(takers)('$id rejects a file under an unknown name, in any position', (endpoint) => {
-    const single = imageFields(endpoint.fields).find((name) => mostOf(endpoint.fields[name]) === 1);
+    const single = imageFields(endpoint.fields).find((name) => maxOf(endpoint.fields[name]) === 1);
     const names = [
       'photo',
       '',
@@ -403,27 +403,27 @@ describe('fields', () => {
     }
     const escaped = JSON.stringify({ photo: jpegBase64 }).replaceAll('/', '\\/');
     expect(() => readJson(escaped, endpoint)).toThrow(
-      'This endpoint has no file field photo: send images as ',
+      'This endpoint has no file field photo. Send images as ',
     );
   });
 
   const repeating = takers.flatMap(({ fields, ...endpoint }) =>
     imageFields(fields)
-      .filter((name) => mostOf(fields[name]) > 1)
+      .filter((name) => maxOf(fields[name]) > 1)
       .map((name) => ({
         id: endpoint.id,
         endpoint: { ...endpoint, fields },
         name,
-        most: mostOf(fields[name]),
+        most: maxOf(fields[name]),
       })),
   );
   test.each(repeating)(
     '$id accepts $name, $name[] and $name[0] in their order',
     ({ endpoint, name, most }) => {
-      const least = leastOf(endpoint.fields[name]);
+      const least = minOf(endpoint.fields[name]);
       const others = imageFields(endpoint.fields)
         .filter((other) => other !== name)
-        .flatMap((other) => Array<string>(leastOf(endpoint.fields[other])).fill(other));
+        .flatMap((other) => Array<string>(minOf(endpoint.fields[other])).fill(other));
       const spellings = [`${name}[7]`, name, `${name}[]`, `${name}[7]`, name, `${name}[]`];
       const names = spellings.slice(0, Math.min(most, Math.max(4, least)));
       const part = (field: string, file: string) =>

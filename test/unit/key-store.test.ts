@@ -38,7 +38,7 @@ function open(): KeyStore {
 test('does not open when all keys are revoked or expired', () => {
   addKey(file, -1000);
   revokeKey(file, addKey(file).id);
-  expect(() => open()).toThrow('holds no usable key');
+  expect(() => open()).toThrow('has no usable key');
 });
 
 describe('verifying a key', () => {
@@ -97,7 +97,7 @@ describe('a running key store', () => {
     const keys = open();
     const warned = once(log, 'warn');
     revokeKey(file, id);
-    expect((await warned)[1]).toContain('has no valid key');
+    expect((await warned)[1]).toContain('has no usable key');
     expect(keys.verify(key, Date.now())).toBeUndefined();
   });
 

@@ -263,7 +263,7 @@ describe('reading the key file', () => {
   test.each([0o604, 0o602, 0o601, 0o620, 0o610])('fails with mode %o', (mode) => {
     write({ version: 1, keys: [good] }, mode);
     const error = errorOf(() => readKeyFile(file));
-    expect(error.reason).toBe('is open to other users');
+    expect(error.reason).toBe('is accessible to other users');
     expect(error.message).toContain(`chmod 600 ${file}`);
   });
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { endpointIds, readConfig } from '../../src/config/config.ts';
 import { projectPath } from '../../src/config/paths.ts';
 import type { FieldRule } from '../../src/endpoints/endpoint.ts';
-import { mostOf } from '../../src/endpoints/images.ts';
+import { maxOf } from '../../src/endpoints/images.ts';
 import { endpoints } from '../../src/endpoints/index.ts';
 import { type ErrorCode, errorCodes, Problem } from '../../src/errors.ts';
 import { problem } from '../../src/http/responses.ts';
@@ -81,7 +81,7 @@ test.each(takers)('describes the fields of $id as they are validated', ({ id, fi
     expect(schema.required!.includes(name)).toBe(rule.kind === 'image' || rule.kind === 'token');
     if (rule.kind === 'token') continue;
     if (rule.kind === 'image') {
-      expect(described.type).toBe(mostOf(rule) > 1 ? 'array' : 'string');
+      expect(described.type).toBe(maxOf(rule) > 1 ? 'array' : 'string');
       continue;
     }
     expect(described.default).toBe(rule.default);

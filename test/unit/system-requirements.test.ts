@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { describeFinding, examine, fail, ok } from '../../src/cli/doctor/finding.ts';
-import { addonCure, judgeCpu } from '../../src/cli/doctor/machine.ts';
+import { addonFix, judgeCpu } from '../../src/cli/doctor/machine.ts';
 import {
   glibcFor,
   judge,
-  leastGlibc,
+  minGlibc,
   releases,
   thisMachine,
   unmetRequirement,
@@ -44,7 +44,7 @@ function glibcOf(file: string): string {
 const onnxRuntime = inPackage(`onnxruntime-node/bin/napi-v6/linux/${process.arch}/libonnxruntime.so.1`);
 
 test('has the minimum glibc of ONNX Runtime in the table', () => {
-  expect(glibcOf(onnxRuntime)).toBe(leastGlibc);
+  expect(glibcOf(onnxRuntime)).toBe(minGlibc);
 });
 
 describe('packaging', () => {
@@ -68,7 +68,7 @@ describe('µWebSockets.js', () => {
   test.each(releases)('has a binary for Node $node from glibc $uws on', ({ node, uws }) => {
     const own = uwsBuilds.filter(({ system }) => system === systemOf(node));
     const [least] = sorted(own.map(({ glibc }) => glibc));
-    expect(least && sorted([least, leastGlibc]).at(-1)).toBe(uws);
+    expect(least && sorted([least, minGlibc]).at(-1)).toBe(uws);
   });
 
   test('has no binary for a system that the table omits', () => {
@@ -122,9 +122,9 @@ describe('a machine', () => {
       'the C library is not glibc (Alpine Linux?)',
       expect.stringContaining('container image'),
     ],
-    [{ arch: 'riscv64' }, 'nothing is built for riscv64 processors', expect.stringContaining('arm64')],
-  ])('is unsupported with %j, and the message says what to do', (difference, fault, cure) => {
-    expect(judge({ ...debian12, ...difference })).toEqual({ fault, cure });
+    [{ arch: 'riscv64' }, 'there is no build for riscv64 CPUs', expect.stringContaining('arm64')],
+  ])('is unsupported with %j, and the message says what to do', (difference, fault, fix) => {
+    expect(judge({ ...debian12, ...difference })).toEqual({ fault, fix });
   });
 
   test('needs a newer glibc for the packages than for a clone', () => {
@@ -148,13 +148,13 @@ describe('the CPU', () => {
     [x64('avx2', 'avx512f', 'avx512_vnni'), 'ok', 'Box with AVX2, AVX-512, VNNI'],
     [x64('avx', 'avx2'), 'ok', 'Box with AVX2; AVX-512 would be faster'],
     [judge('arm64', 'Features\t: fp asimd asimddp\n'), 'ok', 'Box with NEON, dot product'],
-    [x64('avx', 'sse4_2'), 'warning', 'Box without AVX2: the nets run slowly'],
+    [x64('avx', 'sse4_2'), 'warning', 'Box without AVX2: the models run slowly'],
     // The capabilities of these are unknown.
     [judge('x64', ''), 'unknown', expect.any(String)],
     [judge('riscv64', 'flags : avx2'), 'unknown', expect.any(String)],
   ])('is described as %j', (finding, status, value) => {
     expect(finding).toMatchObject({ status, value });
-    if (status === 'warning') expect(finding.cure).toContain('Choose a machine with AVX2');
+    if (status === 'warning') expect(finding.fix).toContain('Choose a machine with AVX2');
   });
 });
 
@@ -163,8 +163,8 @@ test.each([
   ['libopencv_core.so.406: cannot open shared object file', 'npm run setup'],
   ["/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found", 'rm -r build/addon && npm run setup'],
   ['The probe process was ended by SIGILL', 'rm -r build/addon && npm run setup'],
-])('gets the fix for %s: %s', (complaint, cure) => {
-  expect(addonCure(complaint)).toBe(cure);
+])('gets the fix for %s: %s', (complaint, fix) => {
+  expect(addonFix(complaint)).toBe(fix);
 });
 
 test('reports a check that throws as a finding, and runs the others', async () => {

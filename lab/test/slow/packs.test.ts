@@ -66,7 +66,7 @@ describe('facematch packs add', () => {
       warnings: expect.arrayContaining([expect.objectContaining({ code: 'uncalibrated' })]),
     });
     const { stdout: list } = await packs('list', env);
-    expect(list).toMatch(/mine 1\.0\.0, which a server would load\n[\s\S]*not calibrated/);
+    expect(list).toMatch(/mine 1\.0\.0 \(configured\)\n[\s\S]*not calibrated/);
   });
 
   test.each<[line: string, code: number, message: string]>([
@@ -188,7 +188,7 @@ describe('facematch packs check', () => {
 
   test('finds nothing wrong or missing in the default pack', async () => {
     const { code, stdout } = await packs('check default --json');
-    const all = ['manifest', 'files', 'nets', 'faces', 'likeness', 'time', 'calibration'];
+    const all = ['manifest', 'files', 'models', 'faces', 'likeness', 'time', 'calibration'];
     expect([code, findingsOf(stdout)]).toEqual([0, Object.fromEntries(all.map((what) => [what, 'ok']))]);
   });
 

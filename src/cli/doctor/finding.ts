@@ -1,7 +1,7 @@
 import { repair } from '../../config/installation.mjs';
 import { type Colours, printable } from '../terminal.ts';
 
-/** The result of a check. `unknown`: the check was impossible, for a reason that another finding gives. */
+/** The result of a check. `unknown`: the check could not run; another finding says why. */
 export type Status = 'ok' | 'warning' | 'fail' | 'unknown';
 
 export interface Finding {
@@ -11,15 +11,15 @@ export interface Finding {
   /** The result, on one line. */
   value: string;
   /** Fix for the problem: a command if there is one. */
-  cure?: string;
+  fix?: string;
 }
 
 const good = (status: Status) => (what: string, value: string) => ({ what, status, value });
-const bad = (status: Status) => (what: string, value: string, cure: string) => ({
+const bad = (status: Status) => (what: string, value: string, fix: string) => ({
   what,
   status,
   value,
-  cure,
+  fix,
 });
 export const ok = good('ok');
 export const unknown = good('unknown');
@@ -27,8 +27,8 @@ export const warning = bad('warning');
 export const fail = bad('fail');
 
 /**
- * Checks by name. If a check throws, for example because a package that it imports is missing, it yields a
- * `fail` finding under its name, and the other checks continue.
+ * Checks by name. If a check throws, for example because a package is missing, its finding is `fail`, and the
+ * other checks continue.
  */
 export type Checks = Readonly<Record<string, () => Finding[] | Promise<Finding[]>>>;
 
@@ -52,12 +52,12 @@ export function verdictOf(findings: readonly Finding[], strict: boolean) {
 }
 
 /** Returns one line: status, subject, value and fix. */
-export function describeFinding({ what, status, value, cure }: Finding, colours: Colours): string {
+export function describeFinding({ what, status, value, fix }: Finding, colours: Colours): string {
   const { green, yellow, red, dim, bold } = colours;
   const colour = { ok: green, warning: yellow, fail: red, unknown: dim }[status];
   const marked = colour(status.padEnd('warning'.length));
-  const cured = cure === undefined ? '' : `  ${bold('→')} ${printable(cure)}`;
-  return `${marked}  ${what.padEnd('µWebSockets.js'.length)}  ${printable(value)}${cured}`;
+  const advice = fix === undefined ? '' : `  ${bold('→')} ${printable(fix)}`;
+  return `${marked}  ${what.padEnd('µWebSockets.js'.length)}  ${printable(value)}${advice}`;
 }
 
 /** Returns the first non-empty line of a message. */

@@ -10,15 +10,15 @@ export function registerDoctor(program: Command): void {
   const command = program
     .command('doctor')
     .description('check what a server needs and say how to fix what is missing')
-    .option('--strict', 'let warnings fail as well')
+    .option('--strict', 'exit with an error for warnings too')
     .option('--json', 'print the findings as JSON')
     .action(doctor);
   addHelp(command, {
-    notes: `Each line is one finding: ok, warning (a server would start, or needs only its first key), fail (it would not start, or
-not work well), or unknown (not checked, because of another finding).
-It changes nothing, and reads settings from the environment as a server would.
+    notes: `Each line is one finding: ok; warning (a server would start, or needs only its first key); fail (a server would not
+start, or would not work well); unknown (not checked, because of another finding).
+The command changes nothing. It reads settings from the environment as a server would.
 
-Exit codes: ${exitCodes.success} all is well, or there are only warnings; ${exitCodes.failure} something failed, or --strict and a warning.`,
+Exit codes: ${exitCodes.success} no finding is fail; ${exitCodes.failure} at least one is fail or, with --strict, warning.`,
     examples: ['facematch doctor', 'facematch doctor --strict --json', 'FACEMATCH_PORT=80 facematch doctor'],
   });
 }
@@ -35,7 +35,8 @@ async function doctor({ json, strict }: DoctorOptions): Promise<void> {
     if (!json) console.log(describeFinding(finding, colours));
   }
   const { ok, fail, warning } = verdictOf(findings, strict === true);
-  const summary = fail + warning === 0 ? 'All is well.' : `${fail} failed, ${count(warning, 'warning')}.`;
+  const summary =
+    fail + warning === 0 ? 'All checks passed.' : `${fail} failed, ${count(warning, 'warning')}.`;
   console.log(json ? JSON.stringify({ ok, findings }, null, 2) : `\n${summary}`);
   if (!ok) process.exitCode = exitCodes.failure;
 }

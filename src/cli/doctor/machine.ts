@@ -22,7 +22,7 @@ export const machineChecks: Checks = {
     const machine = thisMachine();
     const { platform, arch, node, glibc } = machine;
     const unfit = judge(machine, glibcFor(installation().kind));
-    if (unfit !== undefined) return [fail('machine', unfit.fault, unfit.cure)];
+    if (unfit !== undefined) return [fail('machine', unfit.fault, unfit.fix)];
     return [ok('machine', `Node ${node} on ${platform} ${arch}, glibc ${glibc}`)];
   },
 
@@ -42,7 +42,7 @@ export const machineChecks: Checks = {
     ];
   },
 
-  /** Checks that the packages that a server needs are installed in the versions of package.json. */
+  /** Checks that all dependencies are installed in the versions of package.json. */
   'npm packages'() {
     const versions = Object.entries(packageJson(projectPath('.')).dependencies).map(([name, spec]) => ({
       name,
@@ -70,8 +70,10 @@ export const machineChecks: Checks = {
       const { version, passedOver } = await probe('uws');
       const value = `µWebSockets.js ${version}, its native binary`;
       if (keep_alive_s !== uwsKeepAlive_s) {
-        const cure = 'Unset FACEMATCH_KEEP_ALIVE_S, or set FACEMATCH_HTTP=node';
-        return [fail('HTTP', `${value}, which keeps connections for ${uwsKeepAlive_s} s only`, cure)];
+        const fix = 'Unset FACEMATCH_KEEP_ALIVE_S, or set FACEMATCH_HTTP=node';
+        return [
+          fail('HTTP', `${value}, which supports a keep-alive timeout of ${uwsKeepAlive_s} s only`, fix),
+        ];
       }
       if (own === undefined) return [ok('HTTP', value)];
       const [reason] = passedOver;
@@ -79,14 +81,15 @@ export const machineChecks: Checks = {
       return [warning('HTTP', `${value}, instead of ${reason}`, correct)];
     } catch (error) {
       const [, ...reasons] = (error as Error).message.split('\n');
-      const fault = `no µWebSockets.js loads: ${reasons.join('; ') || firstLine(error)}`;
+      const fault = `µWebSockets.js does not load: ${reasons.join('; ') || firstLine(error)}`;
       if (http === 'uws') return [fail('HTTP', fault, 'Set FACEMATCH_HTTP=auto')];
-      const cure = 'For µWebSockets.js see docs/uws-lifecycle.md; FACEMATCH_HTTP=node accepts it as it is';
-      return [warning('HTTP', `node:http, because ${fault}`, own === undefined ? cure : correct)];
+      const fix =
+        'For µWebSockets.js see docs/uws-lifecycle.md; set FACEMATCH_HTTP=node to silence this warning';
+      return [warning('HTTP', `node:http, because ${fault}`, own === undefined ? fix : correct)];
     }
   },
 
-  /** Checks the addon and the libraries that it loads; only it knows their versions. */
+  /** Checks the addon and the libraries that it loads. Their versions are read from the addon. */
   async 'native addon'() {
     const file = addonFile();
     try {
@@ -96,15 +99,15 @@ export const machineChecks: Checks = {
       const [used, available] = [runtime.providers.join(', '), runtime.available.join(', ')];
       return [
         ok('native addon', `loads${file === undefined ? '' : ` from ${file} (FACEMATCH_ADDON)`}`),
-        ok('ONNX Runtime', `${onnxruntime} on ${used}; it has ${available}`),
+        ok('ONNX Runtime', `${onnxruntime}; in use: ${used}; available: ${available}`),
         ok('OpenCV', `${opencv}; ${codecs.join(', ')}`),
       ];
     } catch (error) {
       const complaint = firstLine(error);
-      const own = file === undefined ? addonCure(complaint) : 'Correct or unset FACEMATCH_ADDON';
-      const notKnown = 'not known: the native addon did not load';
+      const own = file === undefined ? addonFix(complaint) : 'Correct or unset FACEMATCH_ADDON';
+      const notKnown = 'unknown, because the native addon did not load';
       return [
-        fail('native addon', complaint, settingCure(complaint) ?? own),
+        fail('native addon', complaint, settingFix(complaint) ?? own),
         unknown('ONNX Runtime', notKnown),
         unknown('OpenCV', notKnown),
       ];
@@ -124,16 +127,16 @@ export const machineChecks: Checks = {
     const machine = usable === all ? '' : `, of the machine's ${all}`;
     const value = `${count(config.workers, 'worker')} on ${count(usable, 'CPU')}${machine}; a queue of ${config.queue_capacity}`;
     if (config.workers <= usable) return [ok('workers', value)];
-    const cure = 'Unset FACEMATCH_WORKERS: one for each CPU';
-    return [warning('workers', `${value}: more workers than CPUs`, cure)];
+    const fix = 'Unset FACEMATCH_WORKERS: one for each CPU';
+    return [warning('workers', `${value}: more workers than CPUs`, fix)];
   },
 
-  /** Checks the limit of open files, because each connection takes one. */
+  /** Checks the limit of open files, because each connection uses one file descriptor. */
   'open files'() {
     const fitting = connectionsThatFit(surveySettings().config.workers);
-    if (fitting >= fewConnections) return [ok('open files', 'their limit leaves room for connections')];
-    const value = `their limit leaves room for ${Math.max(0, fitting)} connections`;
-    return [(fitting < 1 ? fail : warning)('open files', value, `It is too low; ${moreFiles}`)];
+    if (fitting >= fewConnections) return [ok('open files', 'the limit is high enough')];
+    const value = `the limit leaves room for only ${Math.max(0, fitting)} connections`;
+    return [(fitting < 1 ? fail : warning)('open files', value, moreFiles)];
   },
 };
 
@@ -155,35 +158,35 @@ function installedVersion(name: string): string | undefined {
   return found && packageJson(join(found, name)).version;
 }
 
-/** Fixes for errors that name their setting, such as those about a provider. */
-export function settingCure(complaint: string): string | undefined {
+/** Returns the fix for an error that begins with the name of its setting; undefined for any other. */
+export function settingFix(complaint: string): string | undefined {
   const [, variable] = /^(FACEMATCH_\w+): /.exec(complaint) ?? [];
   return variable && `Correct or unset ${variable}; see docs/packs.md`;
 }
 
 /** Maps an error message of the dynamic linker to its fix. */
-export function addonCure(complaint: string): string {
+export function addonFix(complaint: string): string {
   if (complaint.includes('libonnxruntime')) return repair('packages');
-  // The addon was built for another system or CPU, or is incomplete.
+  // These errors mean that the addon was built for another system or CPU, or is incomplete.
   const foreign = /GLIBC|ELF|too short|undefined symbol|was ended by SIG/.test(complaint);
   return repair(foreign ? 'foreign addon' : 'addon');
 }
 
 /**
- * Names of instruction sets by architecture, with their flags in /proc/cpuinfo. Without the first one, models
- * run slowly.
+ * Instruction sets by architecture, with their flags in /proc/cpuinfo. Models run slowly without the first
+ * instruction set of a row.
  */
 const instructions: Partial<Record<NodeJS.Architecture, Record<string, string>>> = {
   x64: { AVX2: 'avx2', 'AVX-512': 'avx512f', VNNI: 'avx512_vnni', 'AVX-VNNI': 'avx_vnni' },
   arm64: { NEON: 'asimd', 'dot product': 'asimddp', I8MM: 'i8mm' },
 };
 
-/** `cpuinfo`: text of /proc/cpuinfo, of which the first CPU is checked; empty if there is none. */
+/** Checks the first CPU. `cpuinfo`: text of /proc/cpuinfo; empty if that file does not exist. */
 export function judgeCpu(model: string, arch: NodeJS.Architecture, cpuinfo: string): Finding {
   const known = instructions[arch];
   const [, words] = /^(?:flags|Features)\s*:\s*(.+)$/m.exec(cpuinfo) ?? [];
   if (known === undefined || words === undefined) {
-    return unknown('CPU', `${model}, ${arch}: its instruction sets are not known`);
+    return unknown('CPU', `${model}, ${arch}: its instruction sets are unknown`);
   }
   const flags = new Set(words.trim().split(/\s+/));
   const names = Object.keys(known);
@@ -193,15 +196,15 @@ export function judgeCpu(model: string, arch: NodeJS.Architecture, cpuinfo: stri
     const quicker = needed === 'AVX2' && !found.includes('AVX-512') ? '; AVX-512 would be faster' : '';
     return ok('CPU', `${model} with ${found.join(', ')}${quicker}`);
   }
-  const cure = `Choose a machine with ${needed}; a virtual one may only need its host's CPU model passed through`;
-  return warning('CPU', `${model} without ${needed}: the nets run slowly`, cure);
+  const fix = `Choose a machine with ${needed}; for a virtual machine, pass the host's CPU model through`;
+  return warning('CPU', `${model} without ${needed}: the models run slowly`, fix);
 }
 
 const probeLimit_ms = 60_000;
 
 /**
- * Runs a probe of probe.ts in a child process, because native code may end it. Rejects with an Error that has
- * the first line of its output, or the signal or code that ended it.
+ * Runs a probe of probe.ts in a child process, because native code may crash the process. Rejects with an Error
+ * that gives the exit code or signal of the process, and the first line of its standard error.
  */
 export async function probe<Name extends keyof Probes>(name: Name, argument = ''): Promise<Probes[Name]> {
   const file = fileURLToPath(new URL('./probe.js', import.meta.url));

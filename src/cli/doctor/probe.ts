@@ -1,8 +1,8 @@
 import type { Addon, OnnxRuntime } from '../../engine/addon.ts';
 import type { Uws } from '../../http/uws/uws.ts';
 
-// Loads native code in a child process, because it may print to standard output or end the process. Started
-// by probe() of machine.ts with the name of a probe and its argument; sends the result to its parent.
+// Loads native code in a child process, because native code may print to standard output or crash the process.
+// probe() of machine.ts starts it with the name of a probe and its argument. It sends the result to its parent.
 
 /** Result of each probe. */
 export interface Probes {

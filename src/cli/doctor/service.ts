@@ -10,9 +10,9 @@ import type { PackFile } from '../../engine/pack-files.ts';
 import { listenError, localAddress } from '../../http/listening.ts';
 import { reachable } from '../../server/health.ts';
 import { type Checks, type Finding, fail, firstLine, ok, unknown, warning } from './finding.ts';
-import { probe, settingCure } from './machine.ts';
+import { probe, settingFix } from './machine.ts';
 
-/** Checks of the files, Redis server and ports that the settings name. */
+/** Checks of the files, the Redis server and the ports in the settings. */
 export const serviceChecks: Checks = {
   /** Checks the manifest, each file, and that the models load. */
   async 'model pack'() {
@@ -35,7 +35,7 @@ export const serviceChecks: Checks = {
         await verifyFile(directory, manifest, one);
         return ok(role, `${file} has the SHA-256 of the manifest`);
       } catch (error) {
-        if (error instanceof UnusableFile) return fail(role, `${file} ${error.reason}`, error.cure);
+        if (error instanceof UnusableFile) return fail(role, `${file} ${error.reason}`, error.fix);
         throw error;
       }
     };
@@ -50,8 +50,8 @@ export const serviceChecks: Checks = {
       ...(manifest.calibration === undefined ? [uncalibrated] : []),
       ...files,
       files.every(({ status }) => status === 'ok')
-        ? await netsOf(directory)
-        : unknown('nets', 'not tried: a file of the pack is missing or changed'),
+        ? await modelsFinding(directory)
+        : unknown('models', 'not loaded, because a file of the pack is missing or changed'),
     ];
   },
 
@@ -72,13 +72,13 @@ export const serviceChecks: Checks = {
     } catch (error) {
       if (!(error instanceof UnusableFile)) throw error;
       const value = `${file} ${error.reason}`;
-      return [error.missing ? warning('key file', value, create) : fail('key file', value, error.cure)];
+      return [error.missing ? warning('key file', value, create) : fail('key file', value, error.fix)];
     }
   },
 
   /**
-   * Checks that the shared Redis can be used. A failure is only a warning, because a server would start and
-   * count locally.
+   * Checks that the shared Redis can be used. A failure is only a warning, because a server would start and use
+   * local rate limits.
    */
   async limiter() {
     const address = surveySettings().config.limiter;
@@ -91,12 +91,12 @@ export const serviceChecks: Checks = {
       return [ok('limiter', `${address} responds${version === undefined ? '' : `, Redis ${version}`}`)];
     } catch (error) {
       const reason = firstLine(error);
-      const cure = redisCures.find(([complaint]) => complaint.test(reason))?.[1] ?? 'See docs/replicas.md';
-      return [warning('limiter', `${address}: ${reason}; rate limits would be local to each server`, cure)];
+      const fix = redisFixes.find(([complaint]) => complaint.test(reason))?.[1] ?? 'See docs/replicas.md';
+      return [warning('limiter', `${address}: ${reason}; rate limits would be local to each server`, fix)];
     }
   },
 
-  /** Checks TLS: the certificate, and until when it is valid. */
+  /** Checks the TLS certificate and its expiry. */
   async TLS() {
     const { certificateFiles, readCertificate } = await import('../../server/certificate.ts');
     const { tls_cert, tls_key } = surveySettings().config;
@@ -119,40 +119,40 @@ export const serviceChecks: Checks = {
     const front = await listening('port', host, port, { tls: tls_cert !== '', prefix: 'FACEMATCH_' });
     const shared = host === admin_host || [host, admin_host].some((one) => reachable(one) !== one);
     if (port !== 0 && port === admin_port && shared) {
-      const value = `${admin_host}:${admin_port} is the service's own`;
-      return [front, fail('admin port', value, 'Set FACEMATCH_ADMIN_PORT to another one')];
+      const value = `${admin_host}:${admin_port} is also the port of the service`;
+      return [front, fail('admin port', value, 'Set FACEMATCH_ADMIN_PORT to another port')];
     }
     const admin = { tls: false, prefix: 'FACEMATCH_ADMIN_' };
     return [front, await listening('admin port', admin_host, admin_port, admin)];
   },
 };
 
-async function netsOf(directory: string): Promise<Finding> {
+async function modelsFinding(directory: string): Promise<Finding> {
   try {
     await probe('pack', directory);
-    return ok('nets', 'load');
+    return ok('models', 'all load');
   } catch (error) {
-    // An addon that does not load is reported by another check.
+    // Another check reports an addon that does not load.
     const loads = await probe('addon').catch(() => undefined);
-    if (loads === undefined) return unknown('nets', 'the native addon did not load');
+    if (loads === undefined) return unknown('models', 'not loaded, because the native addon did not load');
     const complaint = firstLine(error);
-    return fail('nets', complaint, settingCure(complaint) ?? `Prepare the nets again: ${repair('nets')}`);
+    return fail('models', complaint, settingFix(complaint) ?? `Prepare the models again: ${repair('nets')}`);
   }
 }
 
 const correct = 'Correct FACEMATCH_LIMITER';
 
-/** Maps an error of Redis or of the connection to its fix. */
-const redisCures: readonly (readonly [complaint: RegExp, cure: string])[] = [
+/** Fixes for errors of Redis and of the connection. */
+const redisFixes: readonly (readonly [complaint: RegExp, fix: string])[] = [
   [/^(WRONGPASS|NOAUTH|ERR AUTH|ERR invalid password)/, `${correct}: its user and password`],
   [/^ERR DB index/, `${correct}: the number of its database`],
   [/^NOPERM/, 'Give this user the rights that docs/replicas.md lists'],
   [/^READONLY|^MOVED/, `${correct}: it must name a node that accepts writes`],
   [/^LOADING/, 'Wait until Redis has loaded its data'],
-  [/^OOM/, 'Give Redis more memory, or a policy that evicts'],
+  [/^OOM/, 'Give Redis more memory, or set a maxmemory-policy that evicts keys'],
   [
     /certificate|altnames/,
-    'Set NODE_EXTRA_CA_CERTS to the file of the authority that signed its certificate',
+    'Set NODE_EXTRA_CA_CERTS to the certificate file of the authority that signed its certificate',
   ],
   [/ENOTFOUND|EAI_AGAIN/, `${correct}: its host`],
   [
@@ -161,7 +161,7 @@ const redisCures: readonly (readonly [complaint: RegExp, cure: string])[] = [
   ],
 ];
 
-/** `prefix`: prefix of the variables HOST and PORT of this listener. */
+/** Checks that a server could listen here. `prefix`: prefix of the listener's HOST and PORT variables. */
 async function listening(
   what: string,
   host: string,
@@ -170,17 +170,17 @@ async function listening(
 ): Promise<Finding> {
   const place = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const code = await listenError(await localAddress(host), port);
-  if (code === undefined) return ok(what, port === 0 ? `${host}, any free one` : `${place} is free`);
+  if (code === undefined) return ok(what, port === 0 ? `${host}, any free port` : `${place} is free`);
   if (code === 'EADDRINUSE') {
-    const cure = `Stop it, or set ${prefix}PORT`;
+    const fix = `Stop it, or set ${prefix}PORT`;
     if (await isFacematch(reachable(host), port, tls)) {
-      return warning(what, `${place} is used by a running facematch`, cure);
+      return warning(what, `${place} is used by a running facematch`, fix);
     }
-    const find = `who it is: ss -ltnp 'sport = :${port}'`;
-    return fail(what, `${place} is used by another program`, `${cure}; ${find}`);
+    const find = `to find it: ss -ltnp 'sport = :${port}'`;
+    return fail(what, `${place} is used by another program`, `${fix}; ${find}`);
   }
-  const [fault, cure] = {
-    EACCES: ['needs more rights', `Set ${prefix}PORT to 1024 or more`],
+  const [fault, fix] = {
+    EACCES: ['needs more privileges', `Set ${prefix}PORT to 1024 or more`],
     EADDRNOTAVAIL: [
       "is not one of this machine's addresses",
       `Set ${prefix}HOST to one of them, or to 0.0.0.0`,
@@ -189,12 +189,12 @@ async function listening(
     `cannot be listened on (${code})`,
     `Set ${prefix}HOST to an address, such as 127.0.0.1, and ${prefix}PORT`,
   ];
-  return fail(what, `${place} ${fault}`, cure!);
+  return fail(what, `${place} ${fault}`, fix!);
 }
 
 const replyTimeout_ms = 2_000;
 
-/** The service responds to this path with a problem of its own type, the admin listener with its stage. */
+/** Requests /readyz: the service responds with a problem of its own type, the admin listener with its stage. */
 async function isFacematch(host: string, port: number, tls: boolean): Promise<boolean> {
   const { problemTypes } = await import('../../http/responses.ts');
   try {
@@ -209,7 +209,7 @@ async function isFacematch(host: string, port: number, tls: boolean): Promise<bo
   }
 }
 
-/** fetch is not used: when a server closes at once, undici 6 waits without keeping the process alive. */
+/** Uses node:http, because undici 6 neither settles nor keeps the process alive when a server closes at once. */
 function firstReply(host: string, port: number, tls: boolean): Promise<string> {
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(replyTimeout_ms);

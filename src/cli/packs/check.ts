@@ -23,7 +23,7 @@ export async function* checkPack(nameOrPath: string): AsyncGenerator<Finding> {
     await verifyPack(directory, draft);
     yield ok('files', 'have the SHA-256 of the manifest');
     trial = await tryPack(directory, draft);
-    yield ok('nets', 'load, and have the shapes that the manifest says');
+    yield ok('models', 'load, and have the shapes in the manifest');
   } catch (error) {
     yield fail('pack', (error as Error).message.replaceAll(/\s*\n\s*/g, ' '), 'See docs/packs.md');
     return;
@@ -38,13 +38,13 @@ export async function* checkPack(nameOrPath: string): AsyncGenerator<Finding> {
   yield* missing(draft);
 }
 
-/** Results on the sample photos. */
+/** Judges the results on the sample photos. */
 export function* judgeTrial(trial: Trial): Generator<Finding> {
   const { faces, mated, non_mated } = trial;
   const found = `${faces.join(' and ')}, of 3 in each of the two sample photos`;
   yield enoughFaces(trial)
     ? ok('faces', found)
-    : fail('faces', found, "Correct the detector's members: family, mean, scale, channels, min_det_score");
+    : fail('faces', found, "Correct the detector's parameters: family, mean, scale, channels, min_det_score");
   if (mated === undefined || non_mated === undefined) {
     yield unknown('likeness', 'the woman who is in both photos was not found');
     return;
@@ -52,12 +52,16 @@ export function* judgeTrial(trial: Trial): Generator<Finding> {
   const likeness = `mated cosine ${mated.toFixed(2)} (the woman in both photos), highest non-mated cosine ${non_mated.toFixed(2)}`;
   yield margin(trial) > 0
     ? ok('likeness', likeness)
-    : fail('likeness', likeness, "Correct the embedder's members: mean, scale, channels, template, output");
+    : fail(
+        'likeness',
+        likeness,
+        "Correct the embedder's parameters: mean, scale, channels, template, output",
+      );
 }
 
 /**
- * Both sample photos show people, not photos of photos. Models with wrong input or misread output call most
- * of them attacks.
+ * Judges the live scores. All faces of the sample photos are bona fide, so a model that rejects more than half of
+ * them gets wrong input, or its output is misread.
  */
 export function livenessFinding(
   { nets, live_threshold }: NonNullable<Manifest['liveness']>,
@@ -72,7 +76,7 @@ export function livenessFinding(
     : warning(
         'liveness',
         value,
-        'Correct the family of the nets (packs add --liveness-family), or their scale',
+        'Correct the family of the models (packs add --liveness-family), or their scale',
       );
 }
 
@@ -81,7 +85,7 @@ export function preprocessingWarning(better: Preprocessing): Finding {
   return warning(
     'preprocessing',
     value,
-    `Try it on pairs of your own: packs add --preprocessing ${better} --try PAIRS.tsv:DIR`,
+    `Try it on your own pairs: packs add --preprocessing ${better} --try PAIRS.tsv:DIR`,
   );
 }
 
@@ -97,7 +101,7 @@ async function timing(directory: string, draft: Manifest): Promise<Finding> {
     const [mine, theirs] = [total(own!), total(known!)];
     const stages = Object.entries(own!).map(([stage, ms]) => `${stage} ${ms.toFixed(1)}`);
     const beside = `${(mine / theirs).toFixed(2)} times the default pack's ${theirs.toFixed(1)} ms`;
-    return ok('time', `${mine.toFixed(1)} ms for a photo of three (${stages.join(', ')}), ${beside}`);
+    return ok('time', `${mine.toFixed(1)} ms for a photo of three people (${stages.join(', ')}), ${beside}`);
   } catch (error) {
     return unknown('time', `the default pack cannot be compared: ${firstLine(error)}`);
   }
@@ -105,27 +109,27 @@ async function timing(directory: string, draft: Manifest): Promise<Finding> {
 
 const total = (stages: StageTimings) => Object.values(stages).reduce((sum, ms) => sum + ms, 0);
 
-const calibrateIt = 'FACEMATCH_PACK=… facematch calibrate NAME=FOLDER --write; see docs/packs.md';
+const calibrationFix = 'FACEMATCH_PACK=… facematch calibrate NAME=FOLDER --write; see docs/packs.md';
 
 /** Lists the features that the pack lacks. */
 function* missing(draft: Manifest): Generator<Finding> {
   const { calibration, source } = draft;
   yield calibration === undefined
-    ? warning('calibration', 'none: confidence_percent never exceeds 40', calibrateIt)
+    ? warning('calibration', 'none: confidence_percent never exceeds 40', calibrationFix)
     : ok('calibration', calibration.balance.fitted_on);
   const others = [
-    ['cohort', 'cohort', 'one threshold serves some groups of people worse than others', calibrateIt],
+    ['cohort', 'cohort', 'error rates differ more between demographic groups', calibrationFix],
     [
       'human',
       'human check',
-      'animals that the detector finds are compared',
+      'faces of animals and drawings are compared if the detector finds them',
       'calibrate --without-people FOLDER',
     ],
     ['occlusion', 'occlusion', 'masks are not reported', 'calibrate --occluded NAME=FOLDER'],
     ['close_detector', 'close detector', 'faces that fill the image may be missed', 'See models/README.md'],
   ] as const;
-  for (const [member, what, effect, cure] of others) {
-    if (draft[member] === undefined) yield warning(what, `none: ${effect}`, cure);
+  for (const [member, what, effect, fix] of others) {
+    if (draft[member] === undefined) yield warning(what, `none: ${effect}`, fix);
   }
   if (source.licence === 'not stated') {
     yield warning('licence', 'not stated', 'Write it into the manifest; GET models shows it');

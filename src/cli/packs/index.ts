@@ -9,8 +9,7 @@ export function registerPacks(program: Command, lab: LabCommands | undefined): v
   labCommand('pull')(packs, lab);
   registerCheck(packs);
   addHelp(packs, {
-    notes:
-      'A server loads the pack that FACEMATCH_PACK names. docs/packs.md has recipes for published models.',
+    notes: 'A server loads the pack in FACEMATCH_PACK. docs/packs.md has recipes for published models.',
     examples: [
       'facematch packs list',
       'facematch packs add mine --embedder net.onnx',
@@ -61,7 +60,7 @@ function registerCheck(packs: Command): void {
     });
   addHelp(command, {
     notes:
-      'Exit code 1 when a file, a model or its result on the photos failed the check. Missing parts are warnings.',
+      'The exit code is 1 if a file, a model or a result on the sample photos fails the check. Missing parts are warnings.',
     examples: ['facematch packs check yunet', 'facematch packs check ./mine --json'],
   });
 }

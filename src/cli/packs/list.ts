@@ -9,7 +9,7 @@ import type { Colours } from '../terminal.ts';
 /** An installed pack, as --json prints it. */
 type ListedPack = Awaited<ReturnType<typeof listed>>;
 
-/** Lists every pack in the default pack's folder, and the configured one wherever it is. */
+/** Lists all packs in the default folders, and the configured pack wherever it is. */
 export async function listPacks(): Promise<ListedPack[]> {
   // An installation from npm has two such folders.
   const homes = new Set([dirname(packDirectory('default')), projectPath('models/packs')]);
@@ -30,7 +30,6 @@ async function listed(directory: string, configured: boolean) {
   try {
     draft = readManifest(directory);
   } catch (error) {
-    // The pack cannot be used.
     return { name: basename(directory), directory, configured, fault: (error as Error).message };
   }
   const { name, version, description, source, calibration } = draft;
@@ -48,7 +47,7 @@ async function listed(directory: string, configured: boolean) {
     files: packFiles(draft).map(({ role, file, pack, licence, sha256 }) => {
       return { role, file, pack, licence, sha256 };
     }),
-    // Number of people behind the pack's tables.
+    // The people on whom the pack's tables were fitted.
     ...(calibration && {
       calibrated_for: { fast: calibration.fast.fitted_on, balance: calibration.balance.fitted_on },
     }),
@@ -59,12 +58,12 @@ async function listed(directory: string, configured: boolean) {
 export function describeListed(pack: ListedPack, { bold, yellow }: Colours): string {
   const line = (what: string, value: string) => `  ${what.padEnd('close_detector'.length)}  ${value}`;
   const flaw = (what: string, value: string) => line(what, value).replace(what, yellow(what));
-  const used = pack.configured ? ', which a server would load' : '';
+  const used = pack.configured ? ' (configured)' : '';
   const name = 'fault' in pack ? pack.name : `${pack.name} ${pack.version}`;
   const lines = [`${bold(name)}${used}`, line('in', pack.directory)];
   if ('fault' in pack) return [...lines, flaw('faulty', pack.fault), ''].join('\n');
   for (const { role, file, pack: owner, licence, sha256 } of pack.files) {
-    const from = owner === pack.name ? '' : `, of the pack ${owner}`;
+    const from = owner === pack.name ? '' : `, from the pack ${owner}`;
     lines.push(line(role, `${file}, ${licence}, SHA-256 ${sha256.slice(0, 12)}…${from}`));
   }
   const { calibrated_for: people, not_ready } = pack;

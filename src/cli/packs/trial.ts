@@ -10,10 +10,7 @@ import { cosine } from '../../scoring/similarity.ts';
 
 /** Results of a pack on the sample photos. */
 
-/**
- * Positions in pixels at which the default pack finds the people of each photo; the first is the woman who is
- * in both.
- */
+/** Boxes that the default pack finds in each photo, in pixels. The first is the woman who is in both photos. */
 const people: readonly (readonly Box[])[] = [
   [
     { x: 1454, y: 222, width: 236, height: 213 },
@@ -32,15 +29,16 @@ type Box = Face['box'];
 export type Trial = Awaited<ReturnType<typeof tryPack>>;
 
 /**
- * Returns the faces found in each photo, how well their boxes overlap the known ones (mean over people of the
- * best intersection over union), the cosine of the woman's mated pair (undefined if she was not found), the
- * highest non-mated cosine, and the live scores of all faces, lowest first. Rejects with an Error when the
- * pack does not load or run. Signals are handled between the photos.
+ * Runs the pack on the sample photos. Returns `faces`: the number of faces in each photo; `overlap`: the mean over
+ * people of the best intersection over union with a known box; `mated`: the cosine of the woman's mated pair,
+ * undefined if she was not found; `non_mated`: the highest non-mated cosine; `live_scores`: of all faces, in
+ * ascending order. Rejects with an Error if the pack does not load or run.
  */
 export async function tryPack(directory: string, draft: Manifest) {
   loadPack(directory, draft);
   const found: Face[][] = [];
   for (const file of samples) {
+    // Lets the process handle signals between the photos.
     await setImmediate();
     found.push(analysed(directory, draft, readFileSync(file)).image.faces);
   }
@@ -67,7 +65,7 @@ export async function tryPack(directory: string, draft: Manifest) {
 
 export const enoughFaces = ({ faces }: Trial) => faces.every((found, i) => found === people[i]!.length);
 
-/** Margin of the mated cosine above the highest non-mated one; -2 if unknown. */
+/** Difference between the mated cosine and the highest non-mated cosine; -2 if unknown. */
 export function margin({ mated, non_mated }: Trial): number {
   return mated === undefined || non_mated === undefined ? -2 : mated - non_mated;
 }
@@ -88,8 +86,8 @@ export const preprocessings = {
 
 export type Preprocessing = keyof typeof preprocessings;
 
-/** Skips the attempts if the margin is already this clear. */
-const clearly = 0.15;
+/** Minimum gain in margin for which another preprocessing is suggested. */
+const minGain = 0.15;
 
 /**
  * Returns another input scaling for the embedder that separates the people of the photos much better;
@@ -106,25 +104,25 @@ export async function betterPreprocessing(
     const embedder = { ...draft.embedder, channels, mean, scale };
     tried.push({ name, gain: margin(await tryAs(directory, { ...draft, embedder })) - margin(now) });
   }
-  const best = tried.reduce((most, one) => (one.gain > most.gain ? one : most));
-  return best.gain > clearly ? best.name : undefined;
+  const best = tried.reduce((a, b) => (b.gain > a.gain ? b : a));
+  return best.gain > minGain ? best.name : undefined;
 }
 
-/** Returns the pack's models without calibration and without those that do not change embeddings. */
-export function netsAlone<Pack extends Manifest>(pack: Pack): Pack {
+/** Returns the manifest with only the members that determine embeddings. */
+export function embeddingPart<Pack extends Manifest>(pack: Pack): Pack {
   const alone = { ...pack };
   for (const member of ['cohort', 'human', 'occlusion', 'liveness'] as const) delete alone[member];
   return alone;
 }
 
-/** Returns a copy of the pack with only the models of another manifest. */
+/** Runs the sample photos with the models of this directory and another manifest. */
 export async function tryAs(directory: string, draft: Manifest): Promise<Trial> {
-  // The addon caches loaded packs by directory, so another name makes it another pack.
+  // The addon caches loaded packs by directory, so a link gives the pack a new cache entry.
   const folder = mkdtempSync(join(tmpdir(), 'facematch-pack-'));
   const link = join(folder, 'pack');
   try {
     symlinkSync(resolve(directory), link);
-    return await tryPack(link, netsAlone(draft));
+    return await tryPack(link, embeddingPart(draft));
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -132,10 +130,7 @@ export async function tryAs(directory: string, draft: Manifest): Promise<Trial> 
 
 const timedRounds = 9;
 
-/**
- * Returns median times of each stage on the first photo, in milliseconds, in mode balance; the packs
- * alternate.
- */
+/** Returns each pack's median time of each stage in ms, on the first photo in mode balance. The packs take turns. */
 export function timePacks(packs: readonly { directory: string; draft: Manifest }[]): StageTimings[] {
   for (const { directory, draft } of packs) loadPack(directory, draft);
   const photo = readFileSync(samples[0]);

@@ -18,7 +18,7 @@ const turn = byId('turn');
 let stream: MediaStream | undefined;
 /** Prefers the front camera. */
 let facing: 'user' | 'environment' = 'user';
-let give: (photo: File) => void = () => {};
+let deliver: (photo: File) => void = () => {};
 
 byId('snap').addEventListener('click', snap);
 byId('close-camera').addEventListener('click', () => dialog.close());
@@ -26,15 +26,15 @@ turn.addEventListener('click', () => {
   facing = facing === 'user' ? 'environment' : 'user';
   void start();
 });
-// Runs also when Escape closes the dialog, because the camera must be switched off.
+// Escape closes the dialog without a click on the button, and the camera must be turned off then too.
 dialog.addEventListener('close', stop);
 
-/** Browsers allow cameras only on secure origins: HTTPS or localhost. */
+/** Returns false on insecure origins, because browsers allow cameras only on HTTPS and localhost. */
 export const hasCamera = (): boolean => navigator.mediaDevices !== undefined;
 
 export async function openCamera(title: string, onPhoto: (photo: File) => void): Promise<void> {
   byId('camera-title').textContent = title;
-  give = onPhoto;
+  deliver = onPhoto;
   dialog.showModal();
   await start();
 }
@@ -47,7 +47,7 @@ async function start(): Promise<void> {
     stream = await navigator.mediaDevices.getUserMedia({
       video: { facingMode: facing, width: { ideal: 1920 }, height: { ideal: 1080 } },
     });
-    // The dialog was closed while the browser was asking for permission.
+    // The user may have closed the dialog while the browser asked for permission.
     if (!dialog.open) return stop();
     video.srcObject = stream;
     video.classList.toggle('mirrored', facing === 'user');
@@ -72,13 +72,13 @@ function stop(): void {
   video.srcObject = null;
 }
 
-/** The image is stored as the camera gave it; only the viewfinder is mirrored. */
+/** Takes a photo. Only the viewfinder is mirrored, not the photo. */
 async function snap(): Promise<void> {
   const { videoWidth, videoHeight } = video;
   if (stream === undefined || videoWidth === 0) return;
   const canvas = new OffscreenCanvas(videoWidth, videoHeight);
   canvas.getContext('2d')?.drawImage(video, 0, 0);
   const photo = await canvas.convertToBlob({ type: 'image/jpeg', quality: jpegQuality });
-  give(notOnDisk(new File([photo], 'camera.jpg', { type: photo.type })));
+  deliver(notOnDisk(new File([photo], 'camera.jpg', { type: photo.type })));
   dialog.close();
 }

@@ -2,19 +2,20 @@ import { element, settings } from './dom.ts';
 import { bytesText } from './words.ts';
 
 /**
- * Copies of photos: upright ones to show and smaller ones to send. Files that are no photos are also detected
- * here.
+ * Makes upright previews of photos, scales down photos that are too large to send, and detects files that are
+ * not photos.
  */
 
 /**
- * Upright previews. The server applies the EXIF orientation of all three formats. Every browser does so for JPEG, but not for PNG
- * and WebP (Chromium ignores it in WebP). If this browser does not, the preview is redrawn.
+ * Upright previews. The server applies the EXIF orientation of all three formats. Every browser does so for
+ * JPEG, but not for PNG and WebP (Chromium ignores it in WebP). If this browser does not, the preview is
+ * redrawn.
  */
 
-/** Maximum side length of a preview in pixels: no screen shows more. */
+/** Maximum side length of a preview in pixels. */
 const maxPixels = 2048;
 
-/** Two black pixels side by side with orientation 6: above each other if the browser applies it. */
+/** Images of 2 × 1 pixels with orientation 6. Their width is 1 if the browser applies the orientation. */
 const probes = {
   png: 'iVBORw0KGgoAAAANSUhEUgAAAAIAAAABAQAAAADcWUInAAAAGmVYSWZJSSoACAAAAAEAEgEDAAEAAAAGAAAAAAAAALdIESkAAAAKSURBVHicY2AAAAACAAFIr6RxAAAAAElFTkSuQmCC',
   webp: 'UklGRk4AAABXRUJQVlA4WAoAAAAIAAAAAQAAAAAAVlA4TA4AAAAvAQAAAAcQEf0PRET/A0VYSUYaAAAASUkqAAgAAAABABIBAwABAAAABgAAAAAAAAA=',
@@ -22,7 +23,7 @@ const probes = {
 type Format = keyof typeof probes;
 type Transform = [number, number, number, number, number, number];
 
-/** EXIF orientation → canvas transform that turns an image of 1 × 1 upright. */
+/** Canvas transform for each EXIF orientation that makes an image of size 1 × 1 upright. */
 const turns: Readonly<Record<number, Transform>> = {
   2: [-1, 0, 0, 1, 1, 0],
   3: [-1, 0, 0, -1, 1, 1],
@@ -41,24 +42,24 @@ export async function notPhoto(file: File): Promise<string | undefined> {
   const head = String.fromCharCode(...new Uint8Array(await file.slice(0, 16).arrayBuffer()));
   if (signatures.some((signature) => signature.test(head))) return undefined;
   const advice = /^.{4}ftyp(?:hei|hev|mif|msf)/s.test(head)
-    ? 'It is a HEIC photo, as iPhones take them: share or export it as JPEG.'
+    ? 'It is a HEIC photo, the usual format of iPhones. Export it as JPEG.'
     : 'Choose another file.';
   return `${file.name} is not a JPEG, PNG or WebP photo. ${advice}`;
 }
 
-/** Returns the file itself, or a small upright copy for display. The file that is sent is never changed. */
+/** Returns the file itself, or a small upright copy for display. */
 export async function previewOf(file: Blob): Promise<Blob> {
   try {
     const found = orientationOf(new DataView(await file.arrayBuffer()));
     const turn = found && turns[found.orientation];
-    return turn && !(await turnsBySelf(found.format)) ? await turned(file, turn) : file;
+    return turn && !(await appliesOrientation(found.format)) ? await turned(file, turn) : file;
   } catch {
-    // The file is not an image, or this browser cannot draw it: the server reports the error.
+    // If the file is not an image, the server reports the error.
     return file;
   }
 }
 
-/** A preview for a list; empty until it is loaded. */
+/** Returns a preview for a list; it is empty until it has loaded. */
 export function previewImage(file: Blob): HTMLImageElement {
   const image = element('img', { alt: '' });
   // Shows a grey box instead of the browser's icon for a broken image.
@@ -69,7 +70,8 @@ export function previewImage(file: Blob): HTMLImageElement {
   return image;
 }
 
-async function turnsBySelf(format: Format): Promise<boolean> {
+/** Returns true if the browser applies the EXIF orientation of this format. */
+async function appliesOrientation(format: Format): Promise<boolean> {
   const image = new Image();
   image.src = `data:image/${format};base64,${probes[format]}`;
   await image.decode();
@@ -77,22 +79,23 @@ async function turnsBySelf(format: Format): Promise<boolean> {
 }
 
 async function turned(file: Blob, turn: Transform): Promise<Blob> {
-  const lying = await createImageBitmap(file);
-  // The sides are swapped when x does not depend on x.
-  const [width, height] = turn[0] === 0 ? [lying.height, lying.width] : [lying.width, lying.height];
+  const stored = await createImageBitmap(file);
+  // A transform with turn[0] = 0 swaps width and height.
+  const [width, height] = turn[0] === 0 ? [stored.height, stored.width] : [stored.width, stored.height];
   const scale = Math.min(1, maxPixels / Math.max(width, height));
   const canvas = new OffscreenCanvas(Math.round(width * scale), Math.round(height * scale));
   const context = canvas.getContext('2d')!;
   context.scale(canvas.width, canvas.height);
   context.transform(...turn);
-  context.drawImage(lying, 0, 0, 1, 1);
-  lying.close();
+  context.drawImage(stored, 0, 0, 1, 1);
+  stored.close();
   return canvas.convertToBlob();
 }
 
 /**
- * Walks the chunks of a PNG (3rd edition section 11.3.3.5: length, type, data, CRC, big-endian) or WebP (RIFF: type,
- * length, data, padded to even, little-endian) up to its EXIF block. Throws a RangeError for an image that ends early.
+ * Returns the EXIF orientation of a PNG or WebP; undefined if it has none. A PNG chunk (3rd edition, section
+ * 11.3.3.5) has length, type, data and CRC, big-endian. A WebP chunk (RIFF) has type, length and data padded to an
+ * even length, little-endian. Throws a RangeError for a truncated image.
  */
 function orientationOf(bytes: DataView): { format: Format; orientation: number } | undefined {
   const isPng = word(bytes, 0) === '\x89PNG';
@@ -110,8 +113,8 @@ function orientationOf(bytes: DataView): { format: Format; orientation: number }
 }
 
 /**
- * TIFF 6.0 section 2: byte order, then the first directory, whose entry 0x0112 is the orientation. Some writers of WebP
- * put JPEG's "Exif\0\0" before it.
+ * Reads the orientation (TIFF 6.0, section 2): byte order, then the first directory, whose entry 0x0112 is the
+ * orientation. Some WebP encoders put JPEG's "Exif\0\0" before it.
  */
 function tiffOrientation(exif: DataView): number {
   const start = word(exif, 0) === 'Exif' ? 6 : 0;
@@ -133,23 +136,26 @@ function word(bytes: DataView, at: number): string {
  * Maximum side length of a photo that is scaled down here, in pixels. Faces keep more pixels than the models
  * use.
  */
-const longestSide = 4096;
+const maxSide = 4096;
 const quality = 0.92;
 
-/** Note behind the name of a photo that was scaled down. */
+/** Returns the note after the name of a photo that was scaled down. */
 export function smallerNote(): string {
   const { max_image_bytes, max_pixels } = settings.limits;
   const limits = `${bytesText(max_image_bytes)} and ${Math.round(max_pixels / 1e6)} megapixels`;
   return ` (scaled down here: the maximum is ${limits})`;
 }
 
-/** Returns the file itself, or a smaller JPEG if it exceeds a limit of the server and this browser can draw it. */
+/**
+ * Returns the file itself, or a smaller JPEG if the file exceeds a limit of the server and this browser can
+ * draw it.
+ */
 export async function fitted(file: File): Promise<File> {
   const { max_image_bytes, max_pixels } = settings.limits;
   try {
     if (file.size <= max_image_bytes && (await pixelsOf(file)) <= max_pixels) return file;
     const image = await createImageBitmap(await previewOf(file));
-    let scale = Math.min(1, longestSide / Math.max(image.width, image.height));
+    let scale = Math.min(1, maxSide / Math.max(image.width, image.height));
     for (; ; scale *= 0.7) {
       const canvas = new OffscreenCanvas(Math.ceil(image.width * scale), Math.ceil(image.height * scale));
       canvas.getContext('2d')!.drawImage(image, 0, 0, canvas.width, canvas.height);

@@ -1,6 +1,6 @@
 import type { Settings } from './types.ts';
 
-/** Finds and makes elements. All text is set as text: nothing in this page is parsed as HTML. */
+/** Finds and creates elements. No text on this page is parsed as HTML. */
 
 /** Throws an Error if the element is missing or of another kind. */
 export function find<T extends Element>(parent: ParentNode, selector: string, kind: new () => T): T {
@@ -21,18 +21,21 @@ export function element<Name extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** Sets custom properties for the style sheet. The policy forbids style attributes in markup, but allows this. */
+/**
+ * Sets custom properties for the style sheet. The Content-Security-Policy forbids style attributes in HTML, but
+ * allows this.
+ */
 export function place(target: HTMLElement, values: Readonly<Record<string, number>>): void {
   for (const [name, value] of Object.entries(values)) target.style.setProperty(`--${name}`, String(value));
 }
 
-/** Shows a text, or hides its element if there is none. */
+/** Shows text, or hides its element if `text` is undefined. */
 export function setText(target: HTMLElement, text: string | undefined): void {
   target.textContent = text ?? '';
   target.hidden = text === undefined;
 }
 
-/** Error of a control: a line of text and a mark on its section. */
+/** The error of a control: a line of text, and a highlight of its section. */
 export class Fault {
   readonly #section: HTMLElement;
   readonly #control: HTMLElement;
@@ -44,7 +47,7 @@ export class Fault {
     this.#line = line;
   }
 
-  /** If `words` is undefined, only the mark is shown, because the page shows the text in another place. */
+  /** If `words` is undefined, only highlights the section, because the page shows the text in another place. */
   show(words?: string): void {
     setText(this.#line, words);
     this.#mark(true);
@@ -72,8 +75,8 @@ export class Fault {
 const pageFiles = new WeakSet<File>();
 
 /**
- * Marks a photo that this page made, such as a sample or one from the camera: the sample request needs it as
- * a file.
+ * Marks a photo that is not a file of the user, such as a sample or a camera photo. The page offers it for
+ * download.
  */
 export function notOnDisk(file: File): File {
   pageFiles.add(file);
@@ -86,7 +89,7 @@ export function makeCopyButtons(): void {
   for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copies]')) makeCopyButton(button);
 }
 
-/** Copies the text of the element that data-copies names. */
+/** Makes the button copy the text of the element with the id in data-copies. */
 function makeCopyButton(button: HTMLButtonElement): void {
   const source = byId(button.dataset.copies!);
   // Browsers allow the clipboard only on secure origins.

@@ -3,7 +3,10 @@ import { programs } from './programs.ts';
 import type { Plan } from './types.ts';
 import type { Photos } from './words.ts';
 
-/** Shows the request in the selected language, with links to the photos that this page made, so that its files exist. */
+/**
+ * Shows the request as code in the selected language, with download links for its photos that are not files of the
+ * user.
+ */
 export function showPrograms(plan: Plan, photos: Photos): void {
   const write = (language: string) => programs[language]!(location.origin, plan, photos);
   const chosen = document.querySelector<HTMLInputElement>('[name="language"]:checked')?.value ?? 'curl';

@@ -20,7 +20,7 @@ export class Faces {
   /** @param found has a `face_index` of -1 if no face was compared */
   show(found: FoundImage): void {
     const { width, height, faces, face_index, min_detectable_face_px } = found;
-    // A click sends a new request, and its response replaces the buttons: keep the focus on the same face.
+    // The response to a click replaces the buttons, so the focus is moved to the new button of the same face.
     const focused = this.#buttons.indexOf(document.activeElement as HTMLButtonElement);
     const caption = `${this.#slot.label}, ${width} × ${height}, ${count(faces.length, 'face')} of at least ${min_detectable_face_px} px`;
     this.#buttons = faces.map((face) => this.#button(face, found, caption));
@@ -92,5 +92,5 @@ export function detailsOf({ detection_score, found_by, pose, quality }: Face): s
     .join(', ');
 }
 
-/** The text has the true minus sign, which screen readers read. */
+/** Formats an angle with U+2212 as minus sign, because screen readers read it aloud. */
 const degrees = (angle: number) => `${Math.round(angle).toString().replace('-', '−')}°`;

@@ -96,8 +96,7 @@ function controlOf(rule: ValueRule): HTMLElement {
     case 'choice':
       return element('select', {}, ...rule.values.map((value) => element('option', { value }, value)));
     default:
-      // This is not a number input, which would hide text that it cannot parse; the server explains what it
-      // expects.
+      // A number input would hide text that it cannot parse, and the server would not report the error.
       return element('input', {
         type: 'text',
         inputMode: 'decimal',

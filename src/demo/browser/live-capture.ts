@@ -1,7 +1,4 @@
-/**
- * Captures camera frames for a liveness check. It depends on nothing else in the page:
- * docs/examples/live-check-in builds on the same steps.
- */
+/** Captures camera frames for a liveness check. It imports nothing, so that other pages can copy it. */
 
 export type Step = 'left' | 'right' | 'up' | 'down';
 
@@ -11,7 +8,7 @@ export interface Phase {
   ms: number;
 }
 
-/** Returns the instructions: look straight, then each step and back to the middle. */
+/** Returns the instructions: look straight, then for each step move and return to the middle. */
 export const phasesOf = (steps: readonly Step[]): Phase[] => [
   { step: 'straight', ms: 1000 },
   ...steps.flatMap((step): Phase[] => [
@@ -20,7 +17,7 @@ export const phasesOf = (steps: readonly Step[]): Phase[] => [
   ]),
 ];
 
-/** Frames per second. Four to six follow a head that turns slowly. */
+/** Frames per second, enough for a head that turns slowly. */
 const rate = 5;
 /** Longer side of a frame in pixels. */
 const side = 480;
@@ -28,11 +25,14 @@ const jpegQuality = 0.85;
 
 export interface Frame {
   image: Blob;
-  /** Difference from the previous frame; its unit does not matter. */
+  /** Mean difference from the previous frame, in an arbitrary unit. */
   change: number;
 }
 
-/** Captures until `signal` is aborted or `duration_ms` has passed. Frames are as the camera gives them, not mirrored. */
+/**
+ * Captures until `signal` is aborted or `duration_ms` has passed. Frames are as the camera gives them, not
+ * mirrored.
+ */
 export async function capture(
   video: HTMLVideoElement,
   duration_ms: number,
@@ -76,13 +76,13 @@ function difference(a: Uint8ClampedArray, b: Uint8ClampedArray): number {
 
 /**
  * Selects at most `max` frames: the first two, then frames between which the image changes by about the same
- * amount. A quick movement keeps its frames, and a still phase loses most of them.
+ * amount. It drops more frames where the head is still than where it moves.
  */
 export function select(frames: readonly Frame[], max: number): Blob[] {
   if (frames.length <= max) return frames.map(({ image }) => image);
   const [first, second, ...others] = frames;
   const mean = others.reduce((sum, { change }) => sum + change, 0) / others.length;
-  // Weights time and change equally.
+  // Adding the mean change per frame gives time and change the same weight.
   let sum = 0;
   const positions = others.map(({ change }) => {
     sum += change + mean;

@@ -3,7 +3,7 @@ import { capture, type Phase, phasesOf, type Step, select, sleep } from './live-
 import { send } from './request.ts';
 import type { Fields, LiveResponse, ProblemResponse, Received } from './types.ts';
 
-/** The tab that checks that a live person is in front of the camera: its dialog and its result. */
+/** The liveness check: its dialog and its result. */
 
 const prompts: Readonly<Record<Phase['step'], { arrow: string; words: string }>> = {
   straight: { arrow: '•', words: 'Look straight into the camera' },
@@ -26,14 +26,14 @@ const advice: Readonly<Record<LiveResponse['live_reasons'][number], string>> = {
   step_missing: 'Move your head further, and back again.',
   wrong_direction: 'Follow the arrows only.',
   out_of_order: 'Make each movement once, in the order of the arrows.',
-  identity_changed: 'Stay alone before the camera, in even light.',
-  motion_jump: 'Move more slowly, and stay in the picture.',
-  several_faces: 'Stay alone before the camera.',
-  repeated_frame: 'The camera stood still. Close other programs that use it.',
+  identity_changed: 'Only one person may be in front of the camera. Use even light.',
+  motion_jump: 'Move more slowly, and keep your face in the picture.',
+  several_faces: 'Only one person may be in front of the camera.',
+  repeated_frame: 'The camera sent the same frame again. Close other programs that use the camera.',
 };
 
 const limits =
-  'This raises the cost of holding a photo or a still screen to the camera. It does not detect masks, injected video or deepfakes.';
+  'This check makes attacks with a photo or a still screen harder. It does not detect masks, injected video or deepfakes.';
 
 /** Messages for the errors of getUserMedia (Media Capture and Streams section 10.2). */
 const faults: Readonly<Record<string, string>> = {
@@ -79,7 +79,7 @@ byId('outcome').append(result);
 
 let check = new AbortController();
 cancel.addEventListener('click', () => dialog.close());
-// Runs also when Escape closes the dialog, because the camera must be switched off.
+// Escape closes the dialog without a click on the button, and the camera must be turned off then too.
 dialog.addEventListener('close', () => check.abort());
 
 export function hideLive(): void {
@@ -221,7 +221,7 @@ function showLive(response: LiveResponse, frames: readonly Blob[]): void {
   result.hidden = false;
 }
 
-/** Screen readers announce this text too. */
+/** Returns the heading of the result, which is also announced to screen readers. */
 export function titleOf({ verified, live, match, confidence_percent }: LiveResponse): string {
   if (verified) return `Verified: live, and a match (${confidence_percent} %)`;
   if (live) return `Not verified: live, but no match (${confidence_percent} %)`;

@@ -10,7 +10,7 @@ import { announcement, firstPhotos, showFaces, showMany, showResult } from './re
 import type { Choice, DetectResponse, Fields, LiveResponse, ManyResponse, Received, Task } from './types.ts';
 import { bytesText } from './words.ts';
 
-/** Events and state of the page. Nothing is stored beyond the page. */
+/** Events and state of the page. The page stores nothing in the browser. */
 
 const key = find(document, '#key', HTMLInputElement);
 const keyFault = new Fault(byId('key-field'), key, byId('key-fault'));
@@ -40,9 +40,9 @@ takeDroppedAndPasted(slots, (files, chosen) => {
 for (const radio of document.querySelectorAll<HTMLInputElement>('[name="task"]')) {
   const endpoint = radio.value as Task;
   if (settings.paths[endpoint] !== undefined) radio.closest('label')!.hidden = false;
-  radio.addEventListener('change', () => take(endpoint));
+  radio.addEventListener('change', () => selectTask(endpoint));
 }
-take('match');
+selectTask('match');
 showForm(() => setText(byId('stale'), 'The options have changed: compare again.'));
 makeCopyButtons();
 for (const [id, title] of [['docs', 'Documentation'] as const, ['openapi', 'OpenAPI'] as const]) {
@@ -57,7 +57,7 @@ byId('show-key').addEventListener('click', () => {
 byId('samples').hidden = !settings.samples;
 byId('try-samples').addEventListener('click', () => void compareSamples());
 void offerSamples();
-// On a phone the result and its reason come first, and everything else is folded.
+// On a phone the other cards are folded, so that the result fits the screen.
 const isWide = matchMedia('(width > 40rem)').matches;
 for (const card of document.querySelectorAll<HTMLDetailsElement>('details.folds')) card.open = isWide;
 void followFragment();
@@ -87,7 +87,7 @@ async function compare(): Promise<boolean> {
   running = mine;
   showBusy(true);
   const outcome = await send(plan, key.value.trim(), photos, mine.signal);
-  // A newer request has taken over.
+  // A newer request has started.
   if (running !== mine) return false;
   running = undefined;
   showBusy(false);
@@ -96,7 +96,7 @@ async function compare(): Promise<boolean> {
     return false;
   }
   if ('problem' in outcome && outcome.problem.code === 'forbidden_scope' && !forbidden.has(plan.endpoint)) {
-    // The key may be allowed to use the other endpoint.
+    // The key may have the scope of the other endpoint.
     forbidden.add(plan.endpoint);
     if (planOf(taskOf(), plan.fields, forbidden)?.endpoint !== plan.endpoint) return compare();
   }
@@ -155,8 +155,8 @@ function succeedWithList(response: ManyResponse | DetectResponse): true {
 }
 
 /**
- * Checks that photos and key are present and within the limits. Otherwise shows the error, focuses its
- * control and returns false.
+ * Checks that there are photos and a key, and that the photos are within the limits. Otherwise shows the errors,
+ * focuses the first control and returns false.
  */
 function isReady(): boolean {
   const { max_body_bytes, max_image_bytes } = settings.limits;
@@ -164,14 +164,14 @@ function isReady(): boolean {
   for (const { files, fault } of allPhotos) {
     if (files.length === 0) fault.show('Choose a photo first.');
     else if (files.some(({ size }) => size > max_image_bytes)) {
-      fault.show(`The maximum is ${bytesText(max_image_bytes)} for a photo. Choose a smaller one.`);
+      fault.show(`The maximum is ${bytesText(max_image_bytes)} for a photo. Choose a smaller photo.`);
     }
   }
   const sizes = allPhotos.flatMap(({ files }) => files.map(({ size }) => size));
   const tooLarge = sizes.reduce((sum, size) => sum + size, 0) > max_body_bytes;
   if (tooLarge && allPhotos.every(({ fault }) => !fault.shown)) {
     const limit = bytesText(max_body_bytes);
-    allPhotos.at(-1)!.fault.show(`The maximum is ${limit} for all photos together. Choose smaller ones.`);
+    allPhotos.at(-1)!.fault.show(`The maximum is ${limit} for all photos together. Choose smaller photos.`);
   }
   if (key.value.trim() === '') keyFault.show('Enter the API key first.');
   const faults = [...allPhotos.map(({ fault }) => fault), keyFault].filter(({ shown }) => shown);
@@ -193,22 +193,22 @@ async function showSamples(): Promise<void> {
   else void slots[1].show(files[1]!);
 }
 
-/** Without a key the samples are only shown. */
+/** Shows the sample photos, and compares them if there is a key. */
 async function compareSamples(): Promise<void> {
   await showSamples();
   if (key.value.trim() === '') key.focus();
   else if (await compare()) reveal(byId('result'));
 }
 
-/** Shows the sample photos in the empty frames, each as a button. */
+/** Shows a sample photo in each empty slot, as a button that selects it. */
 async function offerSamples(): Promise<void> {
   if (!settings.samples) return;
   for (const slot of slots) slot.offer(await sampleFile(slot.number));
 }
 
 /**
- * Takes the key from the fragment of the URL (`#key=…`), which `facematch demo --open` sets because a browser never sends it, and removes
- * it from the history. With `&samples` it compares the sample photos.
+ * Takes the key from the fragment of the URL (`#key=…`), which `facematch demo --open` sets because a browser
+ * never sends it, and removes it from the history. With `&samples` it compares the sample photos.
  */
 async function followFragment(): Promise<void> {
   const given = new URLSearchParams(location.hash.slice(1));
@@ -224,7 +224,7 @@ async function sampleFile(number: number): Promise<File> {
   return notOnDisk(new File([await response.blob()], `sample${number}.jpg`, { type: 'image/jpeg' }));
 }
 
-/** The photos of the request, by form field. */
+/** Returns the photos of the request with their form fields. */
 function photosOf(): Photo[] {
   const [first, second] = slots;
   if (task === 'match') {
@@ -234,8 +234,8 @@ function photosOf(): Photo[] {
   return [first, ...others.files.map((file) => ({ name: others.name, file }))];
 }
 
-/** Changes the tab: hides what does not belong to it and clears the results. */
-function take(wanted: Task): void {
+/** Changes the tab: hides the controls of other tabs and clears the results. */
+function selectTask(wanted: Task): void {
   task = wanted;
   slots[1].section.hidden = task !== 'match';
   for (const slot of slots) {
@@ -247,7 +247,7 @@ function take(wanted: Task): void {
   forget();
 }
 
-/** With several photos of a person, persons are compared. */
+/** Returns the endpoint: `match_person` if a person has several photos, otherwise the tab's. */
 function taskOf(): Task | 'match_person' {
   return task === 'match' && slots.some(({ files }) => files.length > 1) ? 'match_person' : task;
 }
@@ -260,11 +260,11 @@ function verb(): string {
 function fail({ problem, retry_after_s }: Extract<Received, { problem: unknown }>): false {
   hideResults();
   showProblem(problem, retry_after_s, () => void compare());
-  // The first slot holds the photo of a detect request, `image`.
+  // The field `image` of a detect request is the photo in the first slot.
   const names = fieldsOf(problem).map((name) => (name === 'image' ? slots[0].name : name));
   const faultsOf = (name: string) => (problem.errors ?? []).filter(({ field }) => field === name);
   for (const { name, fault } of photoSlots()) {
-    // Skipped if only further photos of a person have errors.
+    // The slot is highlighted unless only additional photos of the person have errors.
     const first = faultsOf(name).some(({ index = 0 }) => index === 0) || faultsOf(name).length === 0;
     if (first && names.includes(name)) fault.show();
   }
@@ -310,7 +310,7 @@ function clearFaults(): void {
     control.removeAttribute('aria-invalid');
 }
 
-/** Selects or deselects a clicked face of photo 0 or 1. With one selected in each photo, these two are compared. */
+/** Selects or deselects a clicked face of photo 0 or 1. If a face is selected in each photo, compares these two. */
 function choose(wanted: Choice, photo: 0 | 1): void {
   if (settings.paths.match_advanced === undefined || taskOf() !== 'match') return;
   const again = wanted[photo] === chosen[photo];
@@ -324,7 +324,7 @@ function setChosen(wanted: Choice): void {
   for (const [i, overlay] of faces.entries()) overlay.press(chosen[i]!);
   const words = chosen.flatMap((index, i) => (index === -1 ? [] : [`face ${index + 1} of photo ${i + 1}`]));
   byId('chosen').hidden = words.length === 0;
-  const rest = words.length === 1 ? ` Select one in photo ${chosen[0] === -1 ? 1 : 2} as well.` : '';
+  const rest = words.length === 1 ? ` Select a face in photo ${chosen[0] === -1 ? 1 : 2} as well.` : '';
   byId('chosen-text').textContent = `Selected: ${words.join(' and ')}.${rest}`;
   if (rest !== '') say(byId('chosen-text').textContent);
 }
@@ -346,13 +346,13 @@ function showBusy(now: boolean): void {
   if (now) say('Working.');
 }
 
-/** On a phone, results are below the visible part of the page. */
+/** Scrolls to the result, which on a phone is below the visible part of the page. */
 function reveal(target: HTMLElement): void {
   const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
   target.scrollIntoView({ block: 'nearest', behavior: calm ? 'auto' : 'smooth' });
 }
 
-/** Announces a text to screen readers. */
+/** Announces text to screen readers. */
 function say(text: string | null): void {
   byId('status').textContent = text;
 }

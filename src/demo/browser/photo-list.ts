@@ -6,7 +6,7 @@ import { bytesText } from './words.ts';
 export class PhotoList {
   readonly input: HTMLInputElement;
   readonly #list: HTMLElement;
-  readonly #most: number;
+  readonly #max: number;
   readonly #removal: (at: number) => string;
   readonly #onChange: () => void;
   readonly #onFault: (text: string) => void;
@@ -15,26 +15,27 @@ export class PhotoList {
   ready: Promise<unknown> = Promise.resolve();
 
   /**
-   * @param removal label of the button that removes a photo; @param onChange called when the list changes;
-   * @param onFault called with the error of a file that is no photo
+   * @param removal returns the label of the button that removes a photo
+   * @param onChange called when the list changes
+   * @param onFault called with the error for a file that is not a photo
    */
   constructor(
     list: string,
     input: string,
-    most: number,
+    max: number,
     removal: (at: number) => string,
     onChange: () => void,
     onFault: (text: string) => void,
   ) {
     this.#list = byId(list);
     this.input = find(document, `#${input}`, HTMLInputElement);
-    this.#most = most;
+    this.#max = max;
     this.#removal = removal;
     this.#onChange = onChange;
     this.#onFault = onFault;
     this.input.addEventListener('change', () => {
       this.add([...(this.input.files ?? [])]);
-      // Lets the user choose a removed file again; the same value would fire no event.
+      // With the same value, choosing a removed file again would fire no event.
       this.input.value = '';
     });
   }
@@ -45,7 +46,7 @@ export class PhotoList {
 
   /** Adds files up to the maximum. */
   add(files: readonly File[]): void {
-    for (const file of files.slice(0, this.#most - this.rows.length)) {
+    for (const file of files.slice(0, this.#max - this.rows.length)) {
       const title = `${file.name}, ${bytesText(file.size)}`;
       const words = element('span', { title }, file.name);
       const row = { file, name: file.name, image: previewImage(file), words };
@@ -74,7 +75,7 @@ export class PhotoList {
     return removed?.file;
   }
 
-  /** `open`: whether the list is in use. */
+  /** `open`: whether the list is shown. */
   draw(open: boolean): void {
     const items = this.rows.map(({ image, words }, at) => {
       const button = element(
@@ -91,6 +92,6 @@ export class PhotoList {
     });
     this.#list.replaceChildren(...items);
     this.#list.hidden = !open || items.length === 0;
-    this.input.closest('label')!.hidden = !open || items.length >= this.#most;
+    this.input.closest('label')!.hidden = !open || items.length >= this.#max;
   }
 }

@@ -5,7 +5,7 @@ import { byId, Fault, find, setText, settings } from './dom.ts';
 import { PhotoList } from './photo-list.ts';
 import { agreementText, bytesText } from './words.ts';
 
-/** One of the two photos: file, preview, caption and error, and more photos of the same person. */
+/** One of the two photos, with preview, caption and error, and additional photos of the same person. */
 export class PhotoSlot {
   readonly number: 1 | 2;
   /** Name of the form field. */
@@ -53,7 +53,7 @@ export class PhotoSlot {
     this.#listen();
   }
 
-  /** Offers a sample photo in the empty frame. */
+  /** Shows a sample photo as a button in the empty slot. */
   offer(sample: File): void {
     const button = find(this.section, '.sample', HTMLButtonElement);
     find(button, 'img', HTMLImageElement).src = URL.createObjectURL(sample);
@@ -61,7 +61,10 @@ export class PhotoSlot {
     button.hidden = false;
   }
 
-  /** Sets or removes the photo. The preview may come later or not at all: the page also sends photos that it cannot show. */
+  /**
+   * Sets or removes the photo. The preview may come later or not at all: the page also sends photos that it
+   * cannot show.
+   */
   async show(file: File | undefined): Promise<void> {
     this.file = file;
     this.#chosen = file;
@@ -92,12 +95,12 @@ export class PhotoSlot {
     this.caption.textContent = this.label;
   }
 
-  /** Resolves when the files are ready to be sent: photos above the limits of the server are scaled down first. */
+  /** Resolves when the files are ready to be sent. Photos that exceed the server's limits are scaled down first. */
   get ready(): Promise<unknown> {
     return Promise.all([this.#ready, this.more.ready]);
   }
 
-  /** The first photo, followed by more photos of the person if several are accepted. */
+  /** The first photo, followed by the additional photos if several are accepted. */
   get files(): readonly File[] {
     if (this.file === undefined) return [];
     return this.#takesSeveral ? [this.file, ...this.more.files] : [this.file];
@@ -122,7 +125,7 @@ export class PhotoSlot {
     for (const [at, { words, name }] of this.more.rows.entries()) showAgreement(words, others[at], name);
   }
 
-  /** Marks the photos that a problem names. */
+  /** Highlights the photos to which the errors apply. */
   showFaults(errors: readonly { index?: number; agreement_percent?: number }[]): void {
     const percents: (number | undefined)[] = [];
     for (const { index = 0, agreement_percent } of errors) percents[index] = agreement_percent;
@@ -148,9 +151,9 @@ export class PhotoSlot {
     for (const input of [this.#input, capture]) {
       input.addEventListener('change', () => {
         const [file] = input.files ?? [];
-        // In some browsers, cancelling the dialog empties the input: keep the photo.
+        // In some browsers, cancelling the dialog empties the input. The photo is kept then.
         if (file !== undefined) void this.show(file);
-        // The same file may be chosen again after it was removed.
+        // With the same value, choosing a removed file again would fire no event.
         input.value = '';
       });
     }
@@ -178,8 +181,9 @@ function showAgreement(target: HTMLElement, percent: number | null | undefined, 
 }
 
 /**
- * Handles photos that are dropped or pasted anywhere on the page. The first goes to the slot it was dropped on, or to the first empty
- * one; a second photo goes to the other slot. If `takes` returns true, it has handled them.
+ * Handles photos that are dropped or pasted anywhere on the page. The first goes to the slot it was dropped on,
+ * or to the first empty one; a second photo goes to the other slot. If `takes` returns true, it has handled
+ * them.
  */
 export function takeDroppedAndPasted(
   slots: readonly PhotoSlot[],
@@ -197,11 +201,11 @@ export function takeDroppedAndPasted(
     for (const [i, file] of files.entries()) void order[i]?.show(file);
   };
 
-  // Pasted text has no files; it is for the key.
+  // Pasted text, such as a key, has no files.
   addEventListener('paste', ({ clipboardData, target }) =>
     put([...(clipboardData?.files ?? [])], slotAt(target)),
   );
-  // Handled on the whole page, because a browser would otherwise leave it to show the file.
+  // Handled on the whole page, because a browser opens a file that is dropped elsewhere.
   addEventListener('dragover', (event) => {
     event.preventDefault();
     highlight(slotAt(event.target));
@@ -214,9 +218,9 @@ export function takeDroppedAndPasted(
   });
 }
 
-/** The photos to compare the first one with. The server limits their number. */
+/** The photos that the first photo is compared with. The server limits their number. */
 export class Others {
-  /** Form field that each of them is sent as. */
+  /** Name of the form field. */
   readonly name = 'image2';
   readonly section = byId('others');
   readonly list: PhotoList;

@@ -3,8 +3,8 @@ import { byId, element, settings } from './dom.ts';
 import type { ProblemResponse } from './types.ts';
 import { bytesText, capital, plainText } from './words.ts';
 
-/** Formats further members of a problem as text. */
-// biome-ignore lint/suspicious/noExplicitAny: each member has a type of its own
+/** Formats additional members of a problem as text. */
+// biome-ignore lint/suspicious/noExplicitAny: each member has its own type
 const extras: Readonly<Record<string, (value: any) => string>> = {
   limit_bytes: (limit) => `The limit is ${bytesText(limit)}.`,
   limit_pixels: (limit) => `The limit is ${limit / 1e6} megapixels.`,
@@ -13,7 +13,7 @@ const extras: Readonly<Record<string, (value: any) => string>> = {
 
 let clock: ReturnType<typeof setInterval> | undefined;
 
-/** Shows a problem with the texts of the API, and a button to try again after the seconds of Retry-After. */
+/** Shows a problem with the API's texts, and a button to try again after Retry-After. */
 export function showProblem(
   problem: ProblemResponse,
   retry_after_s: number | undefined,
@@ -28,7 +28,7 @@ export function showProblem(
     element('p', {}, detailOf(problem, extraTexts)),
     sourceOf(problem),
   );
-  // Outside the announced text, because it changes every second.
+  // Outside the text that screen readers announce, because the button changes every second.
   if (retry_after_s !== undefined) byId('problem-actions').append(retryButton(retry_after_s, retry));
 }
 

@@ -1,7 +1,7 @@
 import type { Plan } from './types.ts';
 import { curlLine, type Photos, shellWord } from './words.ts';
 
-/** Shows the request as code in several languages, with the key left to the environment. */
+/** Returns the request as code by language. The code reads the key from the environment. */
 export const programs: Readonly<Record<string, (origin: string, plan: Plan, photos: Photos) => string>> = {
   curl: curlLine,
   JSON: curlWithJson,
@@ -13,8 +13,8 @@ export const programs: Readonly<Record<string, (origin: string, plan: Plan, phot
       "import { FacematchClient } from './facematch.mjs';",
       '',
       `const client = new FacematchClient({ url: ${JSON.stringify(origin)}, key: process.env.FACEMATCH_KEY });`,
-      `const answer = await client.${methodOf(plan)}(${[...images, `{ ${options.join(', ')} }`].join(', ')});`,
-      'console.log(answer);',
+      `const response = await client.${methodOf(plan)}(${[...images, `{ ${options.join(', ')} }`].join(', ')});`,
+      'console.log(response);',
     ].join('\n');
   },
   Python(origin, plan, photos) {
@@ -34,7 +34,7 @@ export const programs: Readonly<Record<string, (origin: string, plan: Plan, phot
   },
 };
 
-/** Images are passed through base64 files, because the system limits the length of an argument. */
+/** Pipes the images to curl, because the operating system limits the length of arguments. */
 function curlWithJson(origin: string, plan: Plan, photos: Photos): string {
   const base64 = (file: string) => `printf '"'; base64 < ${shellWord(file)} | tr -d '\\n'; printf '"'`;
   const members = groupsOf(plan, photos).map(({ name, files, list }) => {

@@ -7,9 +7,9 @@ export interface Photo {
 }
 
 /**
- * Chooses the endpoint and fields of a request. Two photos go to the basic endpoint if all other fields are
- * defaults, so that its scope is enough. `forbidden`: endpoints that the key may not use. Returns undefined if
- * no endpoint is enabled.
+ * Chooses the endpoint and fields of a request. Two photos with default options go to the basic endpoint, so that a
+ * key with only its scope can be used. `forbidden`: endpoints that the key may not use. Returns undefined if no
+ * endpoint is enabled.
  */
 export function planOf(
   task: Task | 'match_person',
@@ -54,8 +54,8 @@ export async function send(
 }
 
 /**
- * Returns undefined for a key that cannot be sent: headers have no line breaks (RFC 9110 section 5.5), and
- * fetch only sends Latin-1.
+ * Returns undefined for a key that cannot be sent: headers cannot contain line breaks (RFC 9110, section 5.5), and
+ * fetch sends only Latin-1.
  */
 function headersOf(key: string): Headers | undefined {
   try {
@@ -71,13 +71,13 @@ const unsendableKey: ProblemResponse = {
   detail: 'The key contains an invalid character. Copy it again.',
 };
 
-/** Usually the server's problem, but a proxy in front of it may send something else. */
+/** Returns the server's problem, or a problem of the page if the response is not from facematch. */
 function problemOf({ status, statusText }: Response, text: string): ProblemResponse {
   try {
     const problem = JSON.parse(text);
     if (typeof problem.detail === 'string') return problem;
   } catch {
-    // A response that is not JSON does not come from this service.
+    // The response is not JSON, so it is not from facematch.
   }
   return {
     status,
@@ -88,16 +88,16 @@ function problemOf({ status, statusText }: Response, text: string): ProblemRespo
 }
 
 /**
- * A browser does not report the reason. The server closes the connection on a body far beyond its limit, so
- * that is the likeliest cause.
+ * Describes a failed connection. Browsers do not report the reason. If the photos exceed the limit, it is probably
+ * their size, because the server closes the connection on a body far beyond its limit.
  */
 function unreachable(photos: readonly Photo[], { message }: Error): ProblemResponse {
   const code = 'unreachable';
   const { max_body_bytes: limit_bytes } = settings.limits;
   if (photos.reduce((sum, { file }) => sum + (file?.size ?? 0), 0) > limit_bytes) {
-    const detail = 'The server closed the connection before they were sent. Send smaller photos.';
+    const detail = 'The server closed the connection before the photos were sent. Send smaller photos.';
     return { code, title: 'The photos are too large', detail, limit_bytes };
   }
-  const detail = `Check that the server runs and the photos are still where they were (the browser says: ${message}).`;
+  const detail = `Check that the server is running and that the photos were not moved or changed (browser error: ${message}).`;
   return { code, title: 'No response from the server', detail };
 }

@@ -44,7 +44,7 @@ export function showResult(
   byId('result').hidden = false;
 }
 
-/** The first photo of each person, which is large on the page. */
+/** Returns the first photo of each person, which the page shows in full size. */
 export const firstPhotos = ({ image1, image2 }: PersonResponse) => [image1[0]!, image2[0]!] as const;
 
 /** Announces the response to screen readers. */
@@ -78,7 +78,7 @@ function showGauge(response: MatchResponse | PersonResponse): void {
   });
 }
 
-/** Explains the percentage when the reader unfolds "Why?". */
+/** Returns the text below "Why?". */
 function meaning(response: MatchResponse | PersonResponse): string {
   const { threshold_percent, accuracy_mode } = response;
   const basis =
@@ -92,7 +92,7 @@ function meaning(response: MatchResponse | PersonResponse): string {
   );
 }
 
-/** Number of rows shown at first: two photos of a hundred faces have 10,000 pairs. */
+/** Number of rows shown at first, because two photos with a hundred faces each have 10,000 pairs. */
 const rowsAtFirst = 6;
 
 /** Lists the compared pairs, best first as in the response. */
@@ -126,17 +126,17 @@ function pairTable(
 }
 
 /**
- * Shows the times of the stages for both photos together, and separately the two totals. Stages of two photos
- * run in parallel.
+ * Shows the sum of each stage over both photos, and then the two total times. The stages of two photos may run in
+ * parallel, so their sum may exceed the totals.
  */
 function timingTable(
   { total, ...stages_ms }: Readonly<Record<string, number>> & { total: number },
   round_trip_ms: number,
 ): HTMLElement {
-  const longest = Math.max(...Object.values(stages_ms));
+  const max_ms = Math.max(...Object.values(stages_ms));
   const rows = Object.entries(stages_ms).map(([stage, ms]) => {
     const bar = element('td', { className: 'bar' });
-    place(bar, { value: longest > 0 ? ms / longest : 0 });
+    place(bar, { value: max_ms > 0 ? ms / max_ms : 0 });
     const name = element('th', { scope: 'row' }, capital(stage));
     return element('tr', {}, name, element('td', { className: 'digits' }, `${ms.toFixed(1)} ms`), bar);
   });
@@ -155,7 +155,7 @@ function timingTable(
 
 /** Margin around a face as a share of its box. */
 const margin = 0.2;
-/** Side of the canvas: twice the size on the page, for high-resolution screens. */
+/** Side of the canvas in pixels: twice its size on the page, for high-resolution screens. */
 const sidePixels = 128;
 
 /** Returns a square crop of a preview around a face; empty if there is no preview. */
@@ -192,7 +192,7 @@ export function showMany(response: ManyResponse, targets: readonly { image: HTML
           undefined,
           name,
           element('td', {}, '–'),
-          unfolded(`${title}.`, [capital(plainText(detail))]),
+          foldedCell(`${title}.`, [capital(plainText(detail))]),
         );
       }
       const { image2, match, warnings } = result;
@@ -200,7 +200,7 @@ export function showMany(response: ManyResponse, targets: readonly { image: HTML
       const face = target && thumbnail(target.image, image2, image2.face_index);
       const percent = element('td', { className: 'digits' }, percentText(result.confidence_percent));
       const details = [`${summaryOf(result)}.`, ...warnings.map((one) => warningText(one, 'this photo'))];
-      const row = rowOf(face, name, percent, unfolded(verdictText(match), details, warnings.length));
+      const row = rowOf(face, name, percent, foldedCell(verdictText(match), details, warnings.length));
       row.classList.toggle('match', match);
       return row;
     });
@@ -209,14 +209,14 @@ export function showMany(response: ManyResponse, targets: readonly { image: HTML
   return `${title}.`;
 }
 
-/** Returns a cell with one line, and the rest folded. */
-function unfolded(line: string, details: readonly string[], warnings = 0): HTMLElement {
+/** Returns a cell that shows one line and folds the details. */
+function foldedCell(line: string, details: readonly string[], warnings = 0): HTMLElement {
   const title = warnings === 0 ? line : `${line} (${count(warnings, 'warning')})`;
   const text = details.map((one) => element('p', { className: 'hint' }, one));
   return element('td', {}, element('details', {}, element('summary', {}, title), ...text));
 }
 
-/** `image`: the photo's preview. Returns the text to announce. */
+/** Shows the faces of a photo. `image`: its preview. Returns the text to announce. */
 export function showFaces({ image: found, warnings }: DetectResponse, image: HTMLImageElement): string {
   const rows = found.faces.map((face) => {
     const name = element('th', { scope: 'row' }, `Face ${face.index + 1}`);

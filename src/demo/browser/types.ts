@@ -6,22 +6,19 @@ import type { Many } from '../../endpoints/match-many.ts';
 import type { Person } from '../../endpoints/match-person.ts';
 import type { ChoiceRule, MatchOptions, NumberRule, ValueRule } from '../../endpoints/options.ts';
 
-/** Types that server and page share. */
+/** Types that the server and the page share. */
 
 /** Data that the server writes into the page. */
 export interface Settings {
   /** Paths of the enabled endpoints. */
   paths: Partial<Record<EndpointId, string>>;
-  /** Names of their fields. */
+  /** Names of the fields of each enabled endpoint. */
   fields: Partial<Record<EndpointId, readonly string[]>>;
-  /**
-   * The form's fields without images and face indices: the two most used first, the rest in the table's
-   * order.
-   */
+  /** The three members below are the form's fields, without images and face indices. */
   threshold_percent: NumberRule;
   accuracy_mode: ChoiceRule;
   options: Readonly<Record<string, ValueRule>>;
-  /** `photos`: maximum number of each person. */
+  /** `photos`: maximum number of photos of each person. */
   limits: {
     max_body_bytes: number;
     max_image_bytes: number;
@@ -49,7 +46,7 @@ export type Pair = MatchResponse['pairs'][number];
 /** Index of a face in each image; -1 if the server chooses. */
 export type Choice = [image1: number, image2: number];
 
-/** A problem+json, or an error that the page itself reports in the same form. */
+/** A problem+json body, or an error of the page itself in the same form. */
 export interface ProblemResponse {
   status?: number;
   code: string;

@@ -3,13 +3,13 @@ import { betterFaceText, notLargestText } from '../../words/faces.ts';
 import { count, percentText } from '../../words/score.ts';
 import type { Plan, Warning } from './types.ts';
 
-/** Texts that only the page needs; src/words has those that it shares with the command line. */
+/** Texts that only the page uses. src/words has the texts that the command line uses too. */
 
 const minAgreement_percent = optionRules.min_agreement_percent.default;
 
 export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** Names photos as the page does: `image2[0]` becomes "photo 1 of person 2". */
+/** Replaces names of photos by those of the page: `image2[0]` becomes "photo 1 of person 2". */
 export const photoNames = (text: string) =>
   text.replaceAll(
     /\bimage([12])\[(\d+)\]/g,
@@ -17,8 +17,7 @@ export const photoNames = (text: string) =>
   );
 
 /**
- * Describes the agreement of a photo with the others of its person. `isOdd`: the server would reject it by
- * default.
+ * Describes how well a photo agrees with the others of its person. `isOdd`: the server rejects the photo by default.
  */
 export function agreementText(percent: number): { text: string; isOdd: boolean } {
   const isOdd = percent < minAgreement_percent;
@@ -35,7 +34,7 @@ export function warningText({ code, field, index, face_index, detail }: Warning,
   return betterFaceText(photoNames(`${field}[${index}]`), `face ${face_index! + 1}`);
 }
 
-/** Returns an API text without the names of request fields and the marks around them. */
+/** Replaces the names of request fields in a text of the API, and removes the backticks. */
 export function plainText(text: string): string {
   return photoNames(text)
     .replaceAll('`', '')
@@ -44,7 +43,7 @@ export function plainText(text: string): string {
     .replaceAll(/\b[a-z]+(?:_[a-z0-9]+)+\b/g, (name) => name.replaceAll('_', ' '));
 }
 
-/** Formats a size: 10 MiB if it is a whole number of them, as limits are, otherwise 3.4 MB. */
+/** Formats a size: a whole number of MiB as "10 MiB", as for limits; any other size as "3.4 MB". */
 export function bytesText(bytes: number): string {
   const MiB = 1024 * 1024;
   if (bytes >= MiB && bytes % MiB === 0) return `${bytes / MiB} MiB`;
@@ -54,7 +53,7 @@ export function bytesText(bytes: number): string {
 
 export type Photos = readonly { name: string; file: File | undefined }[];
 
-/** Returns the request as a shell command, without the key, because a shell keeps a history. */
+/** Returns the request as a shell command. The key is not in it, because a shell keeps a history. */
 export function curlLine(origin: string, { path, fields }: Plan, photos: Photos): string {
   const files = photos.flatMap(({ name, file }) => (file ? [`${name}=@${formFile(file.name)}`] : []));
   const texts = Object.entries(fields).map(([name, text]) => `${name}=${text}`);

@@ -80,8 +80,8 @@ export function* parseMultipart(body: Buffer, boundary: string, limits: Multipar
       throw invalidForm('too_many_parts', `There are more than ${limits.parts} parts`, delimiter.end);
     }
     const { end: start, ...headers } = parsePartHeaders(body, delimiter.end, limits.header_bytes);
-    // RFC 2046 §5.1.1, `body-part := MIME-part-headers [CRLF *OCTET]`: when a part has no body, the line end of the empty
-    // line is also the start of the delimiter.
+    // RFC 2046 §5.1.1, `body-part := MIME-part-headers [CRLF *OCTET]`: when a part has no body, the line end of
+    // the empty line is also the start of the delimiter.
     delimiter = yield* delimiters.after(start - 2);
     parts.push({ ...headers, start: Math.min(start, delimiter.start), end: delimiter.start });
   }

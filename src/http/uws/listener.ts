@@ -38,7 +38,10 @@ export class UwsListener implements Listening {
     this.url = urlOf(options, this.port);
   }
 
-  /** Rejects with an Error for people if it cannot listen, or if µWS cannot use the certificate. */
+  /**
+   * Rejects with an Error whose message is meant for the user if it cannot listen, or if µWS cannot use the
+   * certificate.
+   */
   static async open(uws: Uws, options: ListenerOptions): Promise<UwsListener> {
     try {
       return new UwsListener(uws, options);

@@ -15,7 +15,7 @@ const isInvalid = (demo: DemoPage, label: string) =>
 describe.skipIf(chromiumFile === undefined)('an error on the page', () => {
   const session = new Session({ env: { FACEMATCH_MAX_IMAGE_BYTES: '1000000' } });
 
-  const large = 'The maximum is 1.0 MB for a photo. Choose a smaller one.';
+  const large = 'The maximum is 1.0 MB for a photo. Choose a smaller photo.';
   test.each([
     ['without photos and key', '', [...Array(2).fill('Choose a photo first.'), 'Enter the API key first.']],
     ['with too large a photo', 'fm_x', [large]],
@@ -48,7 +48,7 @@ describe.skipIf(chromiumFile === undefined)('an error on the page', () => {
   });
 
   test.each([
-    ['a HEIC photo', '\0\0\0\x18ftypheic\0\0\0\0mif1heic', 'It is a HEIC photo, as iPhones take them'],
+    ['a HEIC photo', '\0\0\0\x18ftypheic\0\0\0\0mif1heic', 'It is a HEIC photo, the usual format of iPhones'],
     ['a text', 'Dear Sir or Madam,\n'.repeat(9), 'Choose another file.'],
   ])('is shown for %s as soon as it is chosen', async (_what, bytes, advice) => {
     const demo = await session.open();

@@ -33,7 +33,7 @@ describe('a port', () => {
       what: 'port',
       status: 'fail',
       value: `127.0.0.1:${port} is used by another program`,
-      cure: `Stop it, or set FACEMATCH_PORT; who it is: ss -ltnp 'sport = :${port}'`,
+      fix: `Stop it, or set FACEMATCH_PORT; to find it: ss -ltnp 'sport = :${port}'`,
     });
     expect(of('admin port').status).toBe('ok');
   });
@@ -45,8 +45,8 @@ describe('a port', () => {
     const { code, of } = await diagnose(folder, env);
     expect(code).toBe(0);
     const used = (by: number | string) => `127.0.0.1:${by} is used by a running facematch`;
-    const cure = 'Stop it, or set FACEMATCH_PORT';
-    expect(of('port')).toMatchObject({ status: 'warning', value: used(server.port), cure });
+    const fix = 'Stop it, or set FACEMATCH_PORT';
+    expect(of('port')).toMatchObject({ status: 'warning', value: used(server.port), fix });
     expect(of('admin port')).toMatchObject({ status: 'warning', value: used(port) });
     expect((await diagnose(folder, env, { args: ['--strict'] })).code).toBe(1);
   });
@@ -55,8 +55,8 @@ describe('a port', () => {
     const env = { FACEMATCH_HOST: '0.0.0.0', FACEMATCH_PORT: '47831', FACEMATCH_ADMIN_PORT: '47831' };
     const { code, of } = await diagnose(folder, env);
     expect(code).toBe(1);
-    const cure = 'Set FACEMATCH_ADMIN_PORT to another one';
-    expect(of('admin port')).toMatchObject({ status: 'fail', cure });
+    const fix = 'Set FACEMATCH_ADMIN_PORT to another port';
+    expect(of('admin port')).toMatchObject({ status: 'fail', fix });
   });
 });
 
@@ -68,9 +68,9 @@ test.each([
   const { code, of, stdout, stderr } = await diagnose(folder, { FACEMATCH_ADDON: join(folder, name) });
   expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
   const value = expect.stringContaining(words);
-  const cure = 'Correct or unset FACEMATCH_ADDON';
-  expect(of('native addon')).toMatchObject({ status: 'fail', value, cure });
-  for (const what of ['ONNX Runtime', 'OpenCV', 'nets']) expect(of(what).status).toBe('unknown');
+  const fix = 'Correct or unset FACEMATCH_ADDON';
+  expect(of('native addon')).toMatchObject({ status: 'fail', value, fix });
+  for (const what of ['ONNX Runtime', 'OpenCV', 'models']) expect(of(what).status).toBe('unknown');
   expect(stdout).not.toMatch(/\\n|\bat .*:\d+:\d+/);
 });
 
@@ -79,8 +79,11 @@ describe('a copy of the program', () => {
     const script = copyProgram(folder, []);
     const { code, of, findings } = await diagnose(folder, {}, { script });
     expect(code).toBe(1);
-    expect(of('native addon')).toMatchObject({ status: 'fail', cure: 'npm run setup' });
-    expect(of('nets')).toMatchObject({ status: 'unknown', value: 'the native addon did not load' });
+    expect(of('native addon')).toMatchObject({ status: 'fail', fix: 'npm run setup' });
+    expect(of('models')).toMatchObject({
+      status: 'unknown',
+      value: 'not loaded, because the native addon did not load',
+    });
     expect(findings.filter(({ status }) => status === 'fail')).toHaveLength(1);
   });
 
@@ -95,7 +98,7 @@ describe('a copy of the program', () => {
     writeFileSync(join(own, 'uws.js'), `module.exports = require(${module});`);
     const taken = (await diagnose(folder, { FACEMATCH_UWS: own })).of('HTTP');
     const absent = (await diagnose(folder, { FACEMATCH_UWS: folder })).of('HTTP');
-    const doubted = { status: 'warning', cure: 'Correct or unset FACEMATCH_UWS' };
+    const doubted = { status: 'warning', fix: 'Correct or unset FACEMATCH_UWS' };
     const value = `µWebSockets.js ${version}, its native binary, from ${own} (FACEMATCH_UWS)`;
     expect(taken).toMatchObject(lifted === undefined ? doubted : { status: 'ok', value });
     expect(absent).toMatchObject(doubted);

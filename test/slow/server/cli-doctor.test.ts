@@ -36,7 +36,7 @@ describe('facematch doctor', () => {
     const { code, stdout, stderr } = await facematch('doctor', folder, env);
     const [verdict, empty, ...lines] = stdout.trimEnd().split('\n').reverse();
     expect({ code, stderr, empty }).toEqual({ code: 0, stderr: '', empty: '' });
-    expect(verdict).toMatch(/^(All is well|0 failed, \d+ warnings?)\.$/);
+    expect(verdict).toMatch(/^(All checks passed|0 failed, \d+ warnings?)\.$/);
     expect(lines.reverse().map((line) => line.slice(9, 25).trim())).toEqual(everything);
     expect(lines.find((line) => line.includes('settings'))).toBe(
       'ok       settings        valid; set: FACEMATCH_PORT, FACEMATCH_ADMIN_PORT',
@@ -52,7 +52,7 @@ describe('the key file', () => {
       what: 'key file',
       status: 'warning',
       value: `${keysFile} does not exist`,
-      cure: 'npx facematch keys create --name NAME',
+      fix: 'npx facematch keys create --name NAME',
     });
   });
 
@@ -109,12 +109,12 @@ test('fails for damaged or missing files of a pack only in their lines', async (
   for (const [, file, how] of damage) how(join(pack, file));
   const { code, of, findings } = await diagnose(folder, { FACEMATCH_PACK: pack });
   expect(code).toBe(1);
-  const cure = expect.stringMatching(/npm run setup|git checkout -- models/);
+  const fix = expect.stringMatching(/npm run setup|git checkout -- models/);
   for (const [role, file, , what] of damage) {
     const value = expect.stringContaining(`${file} ${what}`);
-    expect(of(role)).toMatchObject({ status: 'fail', value, cure });
+    expect(of(role)).toMatchObject({ status: 'fail', value, fix });
   }
-  expect(of('nets').status).toBe('unknown');
+  expect(of('models').status).toBe('unknown');
   expect(findings.filter(({ status }) => status === 'fail')).toHaveLength(damage.length);
 });
 
@@ -141,12 +141,12 @@ describe.skipIf(!redisInstalled)('the shared limiter', () => {
     ['another password', 'redis://:hunter2@127.0.0.1:PORT', /WRONGPASS/, /user and password/],
     ['a database that is not there', 'redis://:right@127.0.0.1:PORT/99', /DB index/, /database/],
     ['TLS on a port without TLS', 'rediss://127.0.0.1:PORT', /no response|closed/, /Start Redis/],
-  ])('warns about %s and says how to fix it', async (_what, url, value, cure) => {
+  ])('warns about %s and says how to fix it', async (_what, url, value, fix) => {
     redis = await TestRedis.start('--requirepass', 'right');
     expect(await checkRedis(url.replace('PORT', String(redis.port)))).toMatchObject({
       status: 'warning',
       value: expect.stringMatching(value),
-      cure: expect.stringMatching(cure),
+      fix: expect.stringMatching(fix),
     });
   });
 });

@@ -104,7 +104,7 @@ test('opens a file with a Latin-1 name, and no other file instead', async () => 
   expect(JSON.parse((await detect()).stdout)[0].faces).toHaveLength(3);
   expect(imagesBelow(odd)).toEqual(['été/Müller.jpg']);
   writeFileSync(latin1('\xe9t\xe9/M\xe4ller.jpg'), sample(1));
-  expect((await detect()).stderr).toContain('2 files have names that are not UTF-8 and read the same');
+  expect((await detect()).stderr).toContain('2 files have names that are not UTF-8 and decode to');
 });
 
 describe('facematch embed', () => {
@@ -226,7 +226,7 @@ describe('facematch detect', () => {
     ['missing.jpg', 1, 'The image missing.jpg cannot be read (ENOENT).'],
     ['notes.jpg', 1, 'Send notes.jpg as JPEG, PNG or WebP; this one is text, "no image".'],
     ['1.jpg --draw nowhere/out.svg', 1, 'there is no folder nowhere'],
-    ['1.jpg --draw out.png', 1, '--draw writes SVG: name it .svg, not out.png'],
+    ['1.jpg --draw out.png', 1, '--draw writes SVG: expected a file name that ends in .svg, not out.png'],
     ['misnamed.svg --draw .', 1, 'would overwrite the image misnamed.svg'],
   ])('exits on %s with %i', async (line, code, message) => {
     expectFailure(await detect(line), code, message);

@@ -157,7 +157,7 @@ describe('facematch keys revoke', () => {
   test('does not print a whole key that is given instead of an id', async () => {
     const { key } = await createKey();
     const outcome = await keys(`revoke ${key}`);
-    expectFailure(outcome, 2, 'expected for <key>');
+    expectFailure(outcome, 2, 'expected as <key>');
     expect(outcome.stderr).not.toContain(key.slice(16));
   });
 });
@@ -207,11 +207,11 @@ describe.skipIf(!mayMount)('a mounted key file', () => {
   test('rejects changes, and says where to make them', async () => {
     const before = readFileSync(file, 'utf8');
     const outcome = await mounted('create --name b', 'true');
-    expectFailure(outcome, 1, 'cannot be replaced (EBUSY). Run this command where the file is kept');
+    expectFailure(outcome, 1, 'cannot be replaced (EBUSY). Run this command outside the container');
     expect(readFileSync(file, 'utf8')).toBe(before);
     expect(readdirSync(folder)).toEqual(['keys.json']);
     const options = `mount --bind ${folder} ${folder} && mount -o remount,bind,ro ${folder}`;
     const readOnly = await mounted('create --name b', options);
-    expectFailure(readOnly, 1, 'a read-only folder (EROFS). Run this command where the file is kept');
+    expectFailure(readOnly, 1, 'a read-only folder (EROFS). Run this command outside the container');
   });
 });

@@ -44,7 +44,7 @@ describe('without a µWebSockets.js that loads', () => {
     const { of } = await diagnose(newFolder(), { ...env, FACEMATCH_HTTP: 'auto' });
     expect(of('HTTP')).toMatchObject({ status: 'warning', value: expect.stringContaining('no binary') });
     const asked = await diagnose(newFolder(), { ...env, FACEMATCH_HTTP: 'uws' });
-    expect(asked.of('HTTP')).toMatchObject({ status: 'fail', cure: 'Set FACEMATCH_HTTP=auto' });
+    expect(asked.of('HTTP')).toMatchObject({ status: 'fail', fix: 'Set FACEMATCH_HTTP=auto' });
   });
 
   test('stops the startup if µWebSockets.js is required', async () => {
@@ -90,7 +90,7 @@ describe('the execution provider', () => {
     expect(body.runtime).toEqual({ onnxruntime: version, providers: ['cpu'] });
     expect(await server.metrics()).toMatch(/facematch_build_info\{.*providers="cpu".*\} 1/);
     const { of } = await diagnose(folder);
-    expect(of('ONNX Runtime').value).toBe(`${version} on cpu; it has ${available.join(', ')}`);
+    expect(of('ONNX Runtime').value).toBe(`${version}; in use: cpu; available: ${available.join(', ')}`);
   });
 
   test('stops the startup if the library lacks it, listing those that it has', async () => {
@@ -100,7 +100,7 @@ describe('the execution provider', () => {
     expect(of('native addon')).toMatchObject({
       status: 'fail',
       value: expect.stringContaining(message),
-      cure: 'Correct or unset FACEMATCH_EXECUTION_PROVIDERS; see docs/packs.md',
+      fix: 'Correct or unset FACEMATCH_EXECUTION_PROVIDERS; see docs/packs.md',
     });
   });
 
@@ -111,7 +111,7 @@ describe('the execution provider', () => {
       const message = 'FACEMATCH_EXECUTION_PROVIDERS: cuda cannot be used: ';
       expect(await failingStart({ FACEMATCH_EXECUTION_PROVIDERS: provider })).toContain(message);
       const { of } = await diagnose(folder, { FACEMATCH_EXECUTION_PROVIDERS: provider });
-      expect(of('nets')).toMatchObject({ status: 'fail', value: expect.stringContaining(message) });
+      expect(of('models')).toMatchObject({ status: 'fail', value: expect.stringContaining(message) });
     },
   );
 });
