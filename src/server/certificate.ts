@@ -109,6 +109,6 @@ function warningsOf({ validFrom, validTo }: X509Certificate, key: string, now_ms
   }
   // Only a warning, because Kubernetes mounts secrets as files that every user of the container may read.
   const isOpen = process.platform !== 'win32' && (statSync(key).mode & 0o007) !== 0;
-  if (isOpen) warnings.push('the TLS key is open to other users');
+  if (isOpen) warnings.push('the TLS key is accessible to other users');
   return warnings;
 }

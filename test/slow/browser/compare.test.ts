@@ -113,7 +113,9 @@ describe.skipIf(chromiumFile === undefined)('two faces of group photos', () => {
     const demo = await session.openWithPhotos();
     expect((await demo.compare()).pairs_compared).toBe(9);
     await demo.faces(1).nth(1).click();
-    expect(await demo.status.textContent()).toContain('Selected: face 2 of photo 1. Select a face in photo 2');
+    expect(await demo.status.textContent()).toContain(
+      'Selected: face 2 of photo 1. Select a face in photo 2',
+    );
     const chosen = await demo.responseTo(() => demo.faces(2).nth(2).click());
     expect(chosen).toMatchObject({ pairs_compared: 1, image1: { face_index: 1 }, image2: { face_index: 2 } });
     expect(await demo.curl.textContent()).toContain('image2_face_index=2');
