@@ -3,7 +3,7 @@ import {
   FoldCounts,
   floorOf,
   fmrTable,
-  leastPeople,
+  minPeople,
   PersonCounts,
   pairsCanShow,
   requirePeople,
@@ -13,26 +13,27 @@ import { type Interval, PairRate } from './metrics.ts';
 import { eachNonMated, numberPeople, tooAlike } from './non-mated.ts';
 import { byPerson, foldOf, type LabelledImage, type PeopleSet } from './people.ts';
 
-/** Rates at which non-mated pairs of a group reach a percent. */
+/** How often non-mated pairs of a group reach a percent. */
 export interface CalibrationCheck {
   group: string;
   percent: number;
-  /** The false match rate that the percent states, and the one that was measured. */
+  /** False match rate that the percent states. */
   stated_fmr: number;
+  /** Measured false match rate. */
   fmr: number;
-  /** 95 % confidence interval of `observed`. */
+  /** 95 % confidence interval of `fmr`. */
   interval: Interval;
   pairs: number;
   people: number;
 }
 
 /** A stated rate that the check contradicts. */
-export interface BrokenPromise extends CalibrationCheck {
-  /** Approximate number of additional people of the group that are needed, in tens. */
+export interface ContradictedRate extends CalibrationCheck {
+  /** Approximate number of additional people that the group needs, rounded up to tens. */
   more_people: number;
 }
 
-/** Percents of a check; the last one, 1 in 1,000,000, only if there are enough people for it. */
+/** Returns the percents of a check: 90 (1 in 1,000,000) only if there are enough people. */
 export function checkedPercents(sets: readonly PeopleSet[]): number[] {
   const all = [40, 50, 60, 70, 80, 90];
   return floorOf(sizesOf(sets)) > promisedRate(90) * 1.01 ? all.slice(0, -1) : all;
@@ -40,12 +41,12 @@ export function checkedPercents(sets: readonly PeopleSet[]): number[] {
 
 type Labelled = readonly Pick<LabelledImage, 'labels' | 'person'>[];
 
-/** Maximum number of people that share a label of a set. */
+/** Returns the number of people in the largest group. */
 export function largestGroup(sets: readonly Labelled[]): number {
   return Math.max(0, ...sets.flatMap((images) => groupsOf(images).map(({ people }) => people)));
 }
 
-/** Returns how many people have each label of the first grouping: no person is in two of these groups. */
+/** Returns the sizes of the groups of the first grouping, which share no people. */
 function sizesOf(sets: readonly PeopleSet[]): number[] {
   return sets.flatMap(({ images }) =>
     groupsOf(images).flatMap(({ people, isFirst }) => (isFirst ? [people] : [])),
@@ -61,40 +62,34 @@ function groupsOf(images: Labelled) {
   return [...peopleOf].map(([group, { size: people }]) => ({ group, people, isFirst: first.has(group) }));
 }
 
-/**
- * The lowest rate that is judged below the floor of a table: that of 70 percent, which a match needs by
- * default.
- */
-const leastJudged = 1e-4;
+/** Rates down to that of 70 percent, the default threshold, are judged even if they are below the floor. */
+const judgedBelowFloor = 1e-4;
 
-/**
- * Rarer rates are shown but not judged, because a handful of wrong labels among millions of pairs causes
- * them.
- */
-const rarestJudged = 1e-5;
+/** Lower rates are shown but not judged, because a few wrong labels among millions of pairs cause them. */
+const minJudgedRate = 1e-5;
 
-/** Rows of a check that belong to no group: they determine the floor. */
+/** Names of the rows of a check that belong to no group. They determine the floor. */
 const oneGroup = 'two people of one group';
 const anyTwo = 'any two people';
 
-/** All groups together, and any two people, may exceed a rate that the floor states by this factor. */
-const floorTolerates = 2;
+/** The rates of all groups together, and of any two people, may exceed the floor by this factor. */
+const floorTolerance = 2;
 
-/** Tolerated multiple of the stated rate: one point of percent, because the fit allows for small numbers. */
-const tolerated = 10 ** 0.1;
+/** Tolerated multiple of the stated rate: one point of confidence_percent. */
+const rateTolerance = 10 ** 0.1;
 
 /**
- * Returns rows of a check whose whole interval is above the tolerance; for each group the one that needs the
- * most people.
+ * Returns the rows of a check whose whole interval exceeds the tolerance. For each group, returns the row that
+ * needs the largest number of additional people.
  */
-export function brokenPromises(check: readonly CalibrationCheck[], floor: number): BrokenPromise[] {
+export function contradictedRates(check: readonly CalibrationCheck[], floor: number): ContradictedRate[] {
   const broken = check
     .filter(
       ({ group, stated_fmr, interval }) =>
         group !== oneGroup &&
         group !== anyTwo &&
-        interval[0] > tolerated * stated_fmr &&
-        stated_fmr > 0.99 * Math.max(rarestJudged, Math.min(floor, leastJudged)),
+        interval[0] > rateTolerance * stated_fmr &&
+        stated_fmr > 0.99 * Math.max(minJudgedRate, Math.min(floor, judgedBelowFloor)),
     )
     .map((row) => ({ ...row, more_people: Math.ceil(morePeople(row) / 10) * 10 }))
     .sort((a, b) => b.more_people - a.more_people);
@@ -102,21 +97,25 @@ export function brokenPromises(check: readonly CalibrationCheck[], floor: number
 }
 
 /**
- * With this many more people a group can show the rate alone; a group that has them already needs twice as
- * many.
+ * Returns how many more people a group needs: enough to measure the rate by itself, and at least as many as it has
+ * already.
  */
 function morePeople({ stated_fmr, people }: CalibrationCheck): number {
-  return Math.max(people, leastPeople(stated_fmr) - people);
+  return Math.max(people, minPeople(stated_fmr) - people);
 }
 
 /**
- * Fits the table from similarity to false match rate, and its floor: the lowest rate that its people can
- * show. `cohorts` are made of the same people as `sets`, and each pair is normalised with the cohort without
- * its two people; without cohorts the cosine is used. `check` has, for each of `percents`, the rates of each
- * group, of all groups together and of any two people, with tables that were fitted without the two people of
- * each pair. If people together exceed a floor twofold in that check, it is raised. `taken_for_one_person`
- * has the pairs that were omitted because their cosine was above `samePersonAbove`, and `too_alike` those
- * that were omitted when it is not given.
+ * Fits the table from similarity to false match rate, and its floor: the lowest rate that these people can measure.
+ *
+ * `cohorts` are made from the people of `sets`. Each pair is normalised with a cohort without its two people.
+ * Without `cohorts`, the similarity is the cosine.
+ *
+ * `check` has the measured rates for each of `percents`: of each group, of all groups together, and of any two
+ * people. Each pair is tested with a table that was fitted without its two people. The floor is raised if the rates
+ * of all groups or of any two people exceed it by more than floorTolerance.
+ *
+ * `taken_for_one_person` counts the pairs that were omitted because their cosine is above `samePersonAbove`.
+ * `too_alike` lists the pairs that were omitted if it is not set.
  */
 export function fitTable(
   sets: readonly PeopleSet[],
@@ -156,7 +155,7 @@ export function fitTable(
     .filter(
       ({ stated_fmr, fmr, pairs }) =>
         stated_fmr * 1.01 > ofPeople &&
-        (fmr > floorTolerates * stated_fmr || !pairsCanShow(stated_fmr * 1.01, pairs)),
+        (fmr > floorTolerance * stated_fmr || !pairsCanShow(stated_fmr * 1.01, pairs)),
     )
     .map(({ stated_fmr }) => Number((stated_fmr * 10).toPrecision(6)));
   return {
@@ -175,7 +174,7 @@ function checkOf(
   percents: readonly number[],
   tableWithout: (low: number, high: number) => CalibrationPoint[],
 ) {
-  // Indexed by foldPair: the similarity of each percent when these two folds are left out.
+  // Indexed by foldPair. Each row has the similarity of each percent in the table without these two folds.
   const thresholds: number[][] = [];
   for (const [low, high] of foldPairs) {
     const calibration = new Calibration(tableWithout(low, high));
@@ -200,10 +199,7 @@ function checkOf(
   return { check, together: [...ofOneGroup.rows(), ...ofAnyTwo.rows()] };
 }
 
-/**
- * Counts how often pairs reach each percent. A pair that could not have reached a percent does not count
- * there.
- */
+/** Counts how often pairs reach each percent. Ignores pairs that could not have reached it (see VisitPair). */
 function tallyOf(
   group: string,
   people: number,
@@ -225,17 +221,14 @@ function tallyOf(
 }
 
 /**
- * A pair of people, numbered from 0, with foldPair of their folds. `reach`: its score if its cosine were the
- * highest that is not taken for one person's.
+ * Receives a pair of people, numbered from 0, and the foldPair of their folds. `reach` is the score that the pair
+ * would have at a cosine of `samePersonAbove`. Pairs with a higher cosine are omitted, so no score exceeds `reach`.
  */
 type VisitPair = (first: number, second: number, folds: number, score: number, reach: number) => void;
 
 type NonMated = ReturnType<typeof nonMatedOf>;
 
-/**
- * All pairs of images of different people. `each` visits them and keeps none; it returns how many pairs were
- * omitted.
- */
+/** Returns a function `each` that visits all non-mated pairs of images, and returns how many it omitted. */
 function nonMatedOf(
   images: readonly LabelledImage[],
   cohorts: HeldOutCohorts | undefined,
@@ -263,7 +256,7 @@ function nonMatedOf(
 /** Returns the cohort score of an image, for a pair with a person of fold `other`. */
 export type CohortScore = (image: LabelledImage, other: number) => number;
 
-/** 0 without cohorts, so that the cosine is used. */
+/** Returns the cohort scores of held-out cohorts; 0 without cohorts, so that the score is the cosine. */
 export function heldOutScores(cohorts: HeldOutCohorts | undefined): CohortScore {
   return ({ embedding }, other) => (cohorts ? cohorts.score(embedding, other) : 0);
 }

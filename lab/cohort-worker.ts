@@ -17,9 +17,9 @@ export default function work(task: NearestTask | ScoresTask): Int32Array | Float
 const block = 8;
 
 /**
- * Returns for each face the cohort score without its own fold and each of the folds. The cosine with a centre
- * is the sum of those with its faces, divided by the length of their sum, so each face is compared once with
- * all others instead of with every cohort.
+ * Returns a row of cohort scores for each face: one for each fold, from the cohort without that fold and the face's
+ * own. The cosine with a centre is the sum of the cosines with its faces, divided by the length of the sum of these
+ * faces. So each face is compared once with all others, instead of with every cohort.
  */
 function scoresOf({ vectors, dimensions, plans, lengths, faces, own }: ScoresTask): Float32Array {
   const rows = rowsOf(vectors, dimensions);

@@ -1,39 +1,33 @@
 import { dot } from 'facematch/for-lab';
 
 /**
- * The cohort: centres, each the mean of embeddings of five people. A face that is close to some of them looks common to the
- * net; subtracting that closeness lets one threshold serve groups whose cosines are generally higher (adaptive S-norm, as in
- * speaker verification).
+ * The cohort consists of centres, each the mean embedding of five people. A face that is close to several centres has
+ * high cosines with many people. Subtracting its mean cosine with the closest centres makes one threshold valid for
+ * groups with generally higher cosines (adaptive S-norm, from speaker verification).
  */
 
 export interface LabelledEmbedding {
   person: string;
-  /** Each person has one centre in each set. */
+  /** Each person of a set is the seed of at most one centre. */
   set: string;
-  /** A unit vector. */
+  /** Unit vector. */
   embedding: Float32Array;
 }
 
-/** People per centre: a face and its nearest of others, so that no centre is the template of one person. */
+/** People per centre: a face and the nearest faces of others, so that no centre is the template of one person. */
 export const peopleOfCentre = 5;
 /** Faces with a higher cosine may belong to the same person under another name. */
 const samePerson = 0.6;
-/**
- * Maximum number of centres, which limits the bytes of the package and the time per face. More people are
- * thinned out evenly.
- */
-const mostCentres = 6500;
-/** Number of a face's highest cosines with the centres that are averaged. */
+/** Maximum number of centres, which bounds the size of the package and the time per face. */
+const maxCentres = 6500;
+/** The cohort score of a face is the mean of this many highest cosines with the centres. */
 export const highest = 50;
-/**
- * Number of candidates per centre. It exceeds the need, so that held-out cohorts find others for the omitted
- * people.
- */
+/** Number of candidates per centre, including substitutes for the people that a held-out cohort omits. */
 export const candidates = 24;
 
 /**
- * Returns the first image of each person of a set, thinned out: the faces whose neighbourhoods become
- * centres.
+ * Returns the first face of each person of each set. `seeds` are the indices of at most maxCentres evenly spaced
+ * faces; each is the seed of a centre.
  */
 export function seedsOf<T extends LabelledEmbedding>(images: readonly T[]): { faces: T[]; seeds: number[] } {
   const firsts = new Map<string, T>();
@@ -42,15 +36,12 @@ export function seedsOf<T extends LabelledEmbedding>(images: readonly T[]): { fa
     if (!firsts.has(name)) firsts.set(name, image);
   }
   const faces = [...firsts.values()];
-  const step = Math.max(1, faces.length / mostCentres);
+  const step = Math.max(1, faces.length / maxCentres);
   const seeds = Array.from({ length: Math.floor(faces.length / step) }, (_, i) => Math.floor(i * step));
   return { faces, seeds };
 }
 
-/**
- * The nearest faces of seeds are searched among all: `vectors` is a row for each face, `people` the number of
- * each one's person.
- */
+/** Searches the nearest faces of `seeds`. `vectors` has a row and `people` the person's number for each face. */
 export interface NearestTask {
   vectors: Float32Array;
   dimensions: number;
@@ -59,19 +50,22 @@ export interface NearestTask {
 }
 
 export interface ScoresTask {
-  /** A row for each face that centres are made of. */
+  /** One row for each face from which centres are made. */
   vectors: Float32Array;
   dimensions: number;
-  /** Each pair of folds (foldPair) has its centres: `peopleOfCentre` faces each. */
+  /** Indexed by foldPair: the centres without these two folds, as `peopleOfCentre` face indices each. */
   plans: readonly Int32Array[];
-  /** Length of the sum of its faces, for each centre of each plan. */
+  /** For each centre of each plan, the length of the sum of its faces. */
   lengths: readonly Float32Array[];
-  /** The faces to score, and the fold of each one's person. */
+  /** The faces to score. `own` has the fold of each face's person. */
   faces: Float32Array;
   own: Uint8Array;
 }
 
-/** Returns for each seed a row of `candidates` indices, nearest first, each of another person; -1 where there are no more. */
+/**
+ * Returns a row of `candidates` indices for each seed: the nearest face of each other person, nearest first. Fills
+ * the row with -1 if there are fewer.
+ */
 export function nearestFaces({ vectors, dimensions, people, seeds }: NearestTask): Int32Array {
   const rows = rowsOf(vectors, dimensions);
   const found = new Int32Array(seeds.length * candidates).fill(-1);
@@ -95,20 +89,17 @@ export function nearestFaces({ vectors, dimensions, people, seeds }: NearestTask
   return found;
 }
 
-/**
- * Returns the faces of a seed's centre among those that `isLeft` does not omit; undefined if there are too
- * few.
- */
+/** Returns the faces of a seed's centre without those that `isOmitted`; undefined if there are too few. */
 export function membersOf(
   seed: number,
   nearest: Int32Array,
-  isLeft: (face: number) => boolean,
+  isOmitted: (face: number) => boolean,
 ): number[] | undefined {
-  if (isLeft(seed)) return undefined;
+  if (isOmitted(seed)) return undefined;
   const members = [seed];
   for (const face of nearest) {
     if (face < 0 || members.length === peopleOfCentre) break;
-    if (!isLeft(face)) members.push(face);
+    if (!isOmitted(face)) members.push(face);
   }
   return members.length === peopleOfCentre ? members : undefined;
 }
@@ -134,14 +125,13 @@ export function rowsOf<T extends Float32Array | Int32Array>(values: T, length: n
 }
 
 /**
- * Returns the stored form: each centre is a row of signed bytes. Its length does not matter, because only
- * cosines are used.
+ * Returns the stored form: one row of signed bytes per centre. Only cosines are used, so each row has its own scale.
  */
 export function quantise(centres: readonly Float32Array[]): Int8Array {
   const dimensions = centres[0]?.length ?? 0;
   const bytes = new Int8Array(centres.length * dimensions);
   for (const [row, centre] of centres.entries()) {
-    const scale = 127 / centre.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+    const scale = 127 / centre.reduce((max, value) => Math.max(max, Math.abs(value)), 0);
     for (const [column, value] of centre.entries())
       bytes[row * dimensions + column] = Math.round(value * scale);
   }
@@ -149,8 +139,8 @@ export function quantise(centres: readonly Float32Array[]): Int8Array {
 }
 
 /**
- * Returns the mean of the `highest` greatest of the numbers, which it reorders. The same as in
- * native/core/embed/embedding_scores.cpp.
+ * Returns the mean of the `highest` greatest numbers, like native/core/embed/embedding_scores.cpp. Reorders the
+ * array.
  */
 export function meanOfHighest(numbers: Float32Array): number {
   const count = Math.min(highest, numbers.length);

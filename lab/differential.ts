@@ -7,18 +7,17 @@ import { WorstPairsSeen } from './pairs.ts';
 import { type FoundPeople, foldOf, type Grouping, groupingText } from './people.ts';
 
 /**
- * Differential performance: how error rates vary between groups of people, in the terms of ISO/IEC 19795-10.
- * Non-mated pairs consist of two people of one group (within-group), because they look more alike than people
- * of different groups.
+ * Differential performance: how error rates vary between groups of people (ISO/IEC 19795-10). Non-mated pairs
+ * consist of two people of the same group (within-group), who look more similar than people of different groups.
  */
 
 export interface Rate {
   rate: number;
-  /** 95 % confidence interval, by person. */
+  /** 95 % confidence interval, clustered by person. */
   interval: Interval;
-  /** Number of trials of which the rate is a share. */
+  /** Number of trials. */
   trials: number;
-  /** Design effect: how many times as many trials are needed as independent ones for the same certainty. */
+  /** Design effect: the number of trials divided by the number of independent trials with the same certainty. */
   design_effect: number;
 }
 
@@ -27,7 +26,7 @@ export type Measure = 'fmr' | 'fnmr' | 'failure_to_acquire';
 /** Ratio of the highest rate of the groups to the lowest. */
 export type WorstOverBest = ReturnType<typeof worstOverBest>[number];
 
-/** Groups by the same columns of the list, such as "origin × sex". */
+/** Groups by the same columns of people.tsv, such as "origin × sex". */
 export interface GroupingFigures {
   grouping: string;
   groups: GroupFigures[];
@@ -38,19 +37,19 @@ interface Judge {
   calibration: Calibration;
   percents: readonly number[];
   scoreOf: CohortScore;
-  /** Infinity if no pair matches. */
+  /** Omits pairs that probably show one person; Infinity omits none. */
   samePersonAbove: number | IsOnePerson;
 }
 
 /**
- * Maximum number of pairs if everyone's rate is only shown for comparison; more would not show a lower rate
- * that matters.
+ * Maximum number of non-mated pairs for the rate of all people, if it is shown only for comparison with the groups.
+ * They are enough for the lowest measured rate, 1 in 10,000.
  */
-const sampledPairs = 2_000_000;
+const maxSampledPairs = 2_000_000;
 
 /**
- * Returns the figures of everyone (with groupings, non-mated pairs of any groups, sampled when they are many)
- * and of each group, and the worst pairs.
+ * Returns the figures of all people and of each group, and the worst pairs. With groupings, the non-mated pairs of
+ * all people are sampled if there are more than maxSampledPairs.
  */
 export function differentialOf(people: FoundPeople, groupings: readonly Grouping[], judge: Judge) {
   const seen = new WorstPairsSeen();
@@ -69,7 +68,7 @@ export function differentialOf(people: FoundPeople, groupings: readonly Grouping
 
 const byNumber = new Intl.Collator('en', { numeric: true });
 
-/** Sorts labels in a reader's order: "age 3-9" comes before "age 10-19". */
+/** Returns the labels of a grouping, sorted by number: "age 3-9" comes before "age 10-19". */
 function labelsAt({ allImages }: FoundPeople, column: number): string[] {
   return [...new Set(allImages.map(({ labels }) => labels[column]!))].sort(byNumber.compare);
 }
@@ -88,7 +87,7 @@ function figuresOf(
   const faces = numberPeople(images);
   const { numbers, people } = faces;
   const foldOfPerson = Uint8Array.from(people, (person) => foldOf(person, folds));
-  /** Cohort scores may depend on both people's folds. */
+  /** Held-out cohort scores depend on the folds of both people. */
   const scoreOfPair = (first: number, second: number, cosine: number) => {
     const own = foldOfPerson[numbers[first]!]!;
     const other = foldOfPerson[numbers[second]!]!;
@@ -100,13 +99,13 @@ function figuresOf(
     matches: new PairRate(people.length),
     nonMatches: new PersonRate(people.length),
   }));
-  const options = { samePersonAbove, ...(sampled && { most: sampledPairs }) };
-  const left = eachNonMated(faces, options, (first, second, cosine) => {
+  const options = { samePersonAbove, ...(sampled && { maxPairs: maxSampledPairs }) };
+  const omitted = eachNonMated(faces, options, (first, second, cosine) => {
     const score = scoreOfPair(first, second, cosine);
     for (const { threshold, matches } of rates) {
       matches.add(score >= threshold, numbers[first]!, numbers[second]!);
     }
-    // The sample decides which pairs of different groups are included.
+    // Ignores sampled pairs, because the sample determines which ones are included.
     if (!sampled) seen.add(false, images[first]!.file, images[second]!.file, score, cosine);
   });
   eachMated(faces, (first, second, cosine) => {
@@ -117,13 +116,12 @@ function figuresOf(
   return {
     group,
     people: acquired.people.length,
-    // Number of readable images, and the share of them without a detected face.
+    // Number of readable images. failure_to_acquire is the share of them without a detected face.
     images: allImages.length,
     failure_to_acquire: rateOf(failures),
-    // Pairs of two people that were omitted because of their high cosine.
-    taken_for_one_person: left,
+    // Number of non-mated pairs that were omitted because of their high cosine.
+    taken_for_one_person: omitted,
     by_percent: rates.map(({ percent, matches, nonMatches }) => {
-      // The stated rate, for its ratio to the measured one.
       const stated_fmr = Number(promisedRate(percent).toPrecision(6));
       const [fmr, fnmr] = [rateOf(matches), rateOf(nonMatches)];
       return { percent, stated_fmr, fmr, fmr_over_stated: fmr.rate / stated_fmr, fnmr };
@@ -135,13 +133,13 @@ function rateOf({ rate, interval, trials, effect }: PersonRate | PairRate): Rate
   return { rate, interval, trials, design_effect: effect };
 }
 
-/**
- * A group with fewer expected errors than this, at the rate of all compared groups together, shows too little
- * of a rate.
- */
-const leastExpected = 30;
+/** Groups with fewer expected errors, at the rate of all compared groups together, are not compared. */
+const minExpectedErrors = 30;
 
-/** One entry for each measure that at least two groups show; `percent` is undefined for failure to acquire, which does not depend on the threshold. */
+/**
+ * Returns one entry for each measure that at least two groups can be compared by. `percent` is undefined for failure
+ * to acquire, which does not depend on the threshold.
+ */
 function worstOverBest(groups: readonly GroupFigures[], percents: readonly number[]) {
   const compare = (measure: Measure, percent: number | undefined, of: (figures: GroupFigures) => Rate) => {
     const ends = highestOverLowest(groups.map((figures) => ({ group: figures.group, ...of(figures) })));
@@ -155,9 +153,9 @@ function worstOverBest(groups: readonly GroupFigures[], percents: readonly numbe
 }
 
 /**
- * The highest rate over the lowest, undefined if fewer than two groups show theirs; Infinity if the lowest is
- * 0. `if_equal`: the ratio that groups with one rate stay below in 95 % of samples as large as these, so that
- * a lower one is no evidence of a difference.
+ * Returns the ratio of the highest rate to the lowest, which is Infinity if the lowest is 0. Returns undefined if
+ * fewer than two groups can be compared. `if_equal` is the 95th percentile of this ratio in samples of the same size
+ * from groups with equal rates. A lower `ratio` is no evidence of a difference.
  */
 export function highestOverLowest(rates: readonly (Rate & { group: string })[]) {
   const seen = shownOf(rates).sort((a, b) => a.rate - b.rate);
@@ -176,19 +174,19 @@ const pooledRate = (rates: readonly Rate[]) => {
   return rates.reduce((sum, { rate, trials }) => sum + (trials > 0 ? rate * trials : 0), 0) / trials;
 };
 
-/** Keeps groups with enough expected errors. Removing some may change the common rate, so it repeats. */
+/** Keeps groups with enough expected errors. Repeats, because removing a group changes the common rate. */
 function shownOf<T extends Rate>(rates: readonly T[]): T[] {
   const pooled = pooledRate(rates);
-  const shown = rates.filter(({ trials }) => pooled * trials >= leastExpected);
+  const shown = rates.filter(({ trials }) => pooled * trials >= minExpectedErrors);
   return shown.length === rates.length || shown.length === 0 ? shown : shownOf(shown);
 }
 
-/** This many samples place the 95th percentile within a few per cent. */
+/** Enough samples to estimate the 95th percentile within a few per cent. */
 const samples = 4000;
 
 /**
- * Simulated: each group has the rate of all, and varies as its independent trials do; the logarithm of a rate
- * is about normal.
+ * Simulates groups that all have the common rate. The logarithm of a group's measured rate is approximately normal,
+ * with a variance that follows from its number of independent trials.
  */
 function ratioIfEqual(rates: readonly Rate[]): number {
   const pooled = pooledRate(rates);
@@ -203,7 +201,7 @@ function ratioIfEqual(rates: readonly Rate[]): number {
   return ratios[Math.floor(0.95 * samples)]!;
 }
 
-/** Standard normal numbers (Box and Muller), always the same: figures of the same images are the same. */
+/** Returns standard normal numbers (Box–Muller) from a fixed seed, so that results are reproducible. */
 function normals(): () => number {
   let state = 1;
   const uniform = () => {

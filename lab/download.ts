@@ -18,7 +18,7 @@ import { basename, dirname, join } from 'node:path';
 import { progressBar } from 'facematch/for-lab';
 import { Agent, type Dispatcher, EnvHttpProxyAgent, fetch, type Response } from 'undici';
 
-/** Downloads files from other publishers once, verifies them, and keeps them. */
+/** Downloads files from their publishers, verifies them, and caches them. */
 
 export interface Download {
   url: string;
@@ -26,7 +26,7 @@ export interface Download {
   sha256: string;
 }
 
-/** Returns the path of a file with that hash below `folder`, where verified files are kept. */
+/** Returns the path of a file with this hash in the cache `folder`. */
 export const pathFor = (folder: string, sha: string, name: string) => join(folder, sha.slice(0, 16), name);
 
 export const pathOf = (folder: string, download: Download) =>
@@ -41,8 +41,8 @@ export async function hashOf(path: string): Promise<string | undefined> {
 }
 
 /**
- * Downloads the missing part of a file, verifies it, and resolves to its path. The next call resumes an
- * interrupted download. Rejects with an Error with a message for people.
+ * Downloads the missing part of a file, verifies it, and resolves to its path. The next call resumes an interrupted
+ * download. Rejects with an Error whose message is meant for the user.
  */
 export async function download(file: Download, folder: string): Promise<string> {
   const path = pathOf(folder, file);
@@ -53,7 +53,7 @@ export async function download(file: Download, folder: string): Promise<string> 
     const part = `${path}.part`;
     const isResumed = sizeOf(part) > 0;
     let fault = await fetchInto(part, file);
-    // The existing part may be another file's beginning.
+    // The existing part may belong to another file, so the second attempt starts from the beginning.
     if (fault !== undefined && isResumed) fault = await fetchInto(part, file);
     if (fault !== undefined) throw new Error(fault);
     renameSync(part, path);
@@ -65,7 +65,7 @@ export async function download(file: Download, folder: string): Promise<string> 
 
 const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
-/** Lets one process at a time download the file. Takes over the lock of a process that has ended. */
+/** Allows only one process at a time to download the file. Removes the lock of a process that has exited. */
 function lock(path: string, url: string): () => void {
   const owner = Number(existsSync(path) && readFileSync(path, 'utf8'));
   if (owner > 0 && !isAlive(owner)) rmSync(path, { force: true });
@@ -74,7 +74,7 @@ function lock(path: string, url: string): () => void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     throw new Error(
-      `${url} is being downloaded by process ${owner || 'of another command'}. Wait until that has ended.`,
+      `Another process${owner > 0 ? ` (${owner})` : ''} is downloading ${url}. Wait until it has finished.`,
     );
   }
   return () => rmSync(path, { force: true });
@@ -89,13 +89,13 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Maximum time without a received byte; then the download is aborted. */
+/** Maximum time without a received byte. A longer pause aborts the download. */
 const stalled_ms = 60_000;
 
 /**
- * Appends the missing part. Resolves to an error message if the received file is the wrong one, which is then
- * discarded. Rejects, and keeps the existing part, if the connection fails, or if the response is an error or
- * something else, such as the login page of a network.
+ * Appends the missing part to `part`. If the file has the wrong length or hash, discards it and resolves to an error
+ * message. Rejects, and keeps the existing part, if the connection fails, or if the response is an error or another
+ * document, such as the login page of a network.
  */
 async function fetchInto(part: string, file: Download): Promise<string | undefined> {
   const { url, bytes, sha256 } = file;
@@ -103,12 +103,11 @@ async function fetchInto(part: string, file: Download): Promise<string | undefin
   if (have < bytes) {
     const dispatcher = newDispatcher();
     let target = openSync(part, 'a');
-    // A complete file that arrives instead of the rest is stored here until it is longer than the part that
-    // is kept.
+    // If the server sends the whole file instead of the rest, it is stored here until it is longer than `part`.
     const fresh = `${part}.whole`;
     rmSync(fresh, { force: true });
     const bar = await progressBar(`Bytes of ${basename(url)}`, bytes);
-    const drop = (fault: string) => {
+    const discard = (fault: string) => {
       if (existsSync(fresh)) {
         rmSync(fresh);
         throw new Error(fault);
@@ -119,8 +118,8 @@ async function fetchInto(part: string, file: Download): Promise<string | undefin
     try {
       const headers = have > 0 ? { range: `bytes=${have}-` } : {};
       const response = await fetch(url, { headers, dispatcher });
-      if (!isSafe(response.url)) throw new Error(`${url} leads to ${response.url}, which is not HTTPS.`);
-      if (response.status === 416) return drop(`${url} has no byte ${have}.`);
+      if (!isSafe(response.url)) throw new Error(`${url} redirects to ${response.url}, which is not HTTPS.`);
+      if (response.status === 416) return discard(`${url} has fewer than ${have + 1} bytes.`);
       if (!response.ok || response.body === null)
         throw new Error(`${url} responded with status ${response.status}.`);
       // The server may not support ranges.
@@ -134,25 +133,25 @@ async function fetchInto(part: string, file: Download): Promise<string | undefin
       }
       for await (const chunk of response.body) {
         have += chunk.length;
-        if (have > bytes) return drop(`${url} has more than the ${bytes} bytes that it should have.`);
+        if (have > bytes) return discard(`${url} has more than the expected ${bytes} bytes.`);
         writeSync(target, chunk);
         bar.reach(have);
       }
-      // A broken connection would have thrown, so this response was complete and too short.
-      if (have < bytes) return drop(`${url} has ${have} bytes, not the ${bytes} that it should have.`);
+      // A broken connection would have thrown, so the complete response is too short.
+      if (have < bytes) return discard(`${url} has ${have} bytes instead of ${bytes}.`);
     } catch (error) {
-      // fetch hides why a connection failed in the error's cause.
+      // fetch reports the reason of a failed connection only in the error's cause.
       const { message, cause } = error as Error;
       const reason = cause instanceof Error ? `${message}: ${cause.message}` : message;
       const kept = Math.max(sizeOf(part), sizeOf(fresh));
-      const next = kept > 0 ? `\n${kept} of ${bytes} bytes are kept; run the command again to go on.` : '';
+      const next = kept > 0 ? `\n${kept} of ${bytes} bytes are kept; run the command again to resume.` : '';
       throw new Error(`${reason}${next}`, { cause: error });
     } finally {
       bar.stop();
       closeSync(target);
       if (sizeOf(fresh) > sizeOf(part)) renameSync(fresh, part);
       rmSync(fresh, { force: true });
-      // Closes the connection of a response that was not read to its end, too.
+      // Also closes the connection if the response was not read completely.
       await dispatcher.destroy();
       if (sizeOf(part) === 0) rmSync(part, { force: true });
     }
@@ -160,28 +159,28 @@ async function fetchInto(part: string, file: Download): Promise<string | undefin
   const hash = await hashOf(part);
   if (hash === sha256) return undefined;
   rmSync(part);
-  return `${url} has the SHA-256 ${hash}, not ${sha256}: it is not used.`;
+  return `${url} has the SHA-256 ${hash} instead of ${sha256}. The file was discarded.`;
 }
 
-/** Returns an error for the length that a response declares, before a byte of it is kept. */
+/** Returns an error message if the Content-Length of the response is wrong, before any byte is stored. */
 function otherLength({ headers }: Response, have: number, { url, bytes }: Download): string | undefined {
   const length = headers.get('content-length');
-  // The length says nothing about an encoded body.
+  // The Content-Length of an encoded body is not the length of the file.
   if (length === null || headers.has('content-encoding')) return undefined;
   const whole = have + Number(length);
   if (whole === bytes) return undefined;
   const type = headers.get('content-type') ?? '';
   const page = type.startsWith('text/')
-    ? ` It is ${type}: is it the page of a network that wants a login?`
+    ? ` Its type is ${type}, so it may be the login page of your network.`
     : '';
-  return `${url} has ${whole} bytes, not the ${bytes} that it should have.${page}`;
+  return `${url} has ${whole} bytes instead of ${bytes}.${page}`;
 }
 
 function newDispatcher(): Dispatcher {
   const timeouts = { headersTimeout: stalled_ms, bodyTimeout: stalled_ms };
   const through = proxies();
   if (through === undefined) return new Agent(timeouts);
-  // The warning that its interface may change does not concern users.
+  // Hides undici's warning that this class is experimental.
   const { emitWarning } = process;
   process.emitWarning = () => {};
   try {
@@ -196,12 +195,12 @@ function isSafe(url: string): boolean {
   return protocol === 'https:' || hostname === '127.0.0.1';
 }
 
-/** Folder for files that can be downloaded again, as the XDG Base Directory Specification defines it. */
+/** Returns the cache folder of the XDG Base Directory Specification. */
 export const cacheFolder = () => join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'facematch');
 
 /**
- * Returns the proxies of HTTPS_PROXY, HTTP_PROXY and NO_PROXY; undefined if none is set. As in curl,
- * `host:port` means HTTP.
+ * Returns the proxies in HTTPS_PROXY, HTTP_PROXY and NO_PROXY; undefined if none is set. Like curl, reads `host:port`
+ * as an HTTP proxy.
  */
 export function proxies(env: NodeJS.ProcessEnv = process.env) {
   const read = (name: string) => env[name] || env[name.toUpperCase()] || '';

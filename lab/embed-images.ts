@@ -3,12 +3,12 @@ import { threadOptions, withBar } from 'facematch/for-lab';
 import { Piscina } from 'piscina';
 import type { EmbeddedImage, EmbedTask } from './embed-worker.ts';
 
-/** The pack must be loaded. */
+/** The pack at `packDirectory` must be loaded. */
 export type EmbedImagesOptions = Omit<EmbedTask, 'file'> & { folder: string; workers: number };
 
 /**
- * Detects and embeds the faces of every image once, on `workers` threads. Returns results by name, in the
- * order of the names. `title`: title of the progress bar.
+ * Detects and embeds the faces of every image on `workers` threads. Resolves to the results by name, in the order of
+ * `names`. `title` is the title of the progress bar.
  */
 export async function embedImages(
   title: string,
@@ -21,10 +21,7 @@ export async function embedImages(
   return new Map(names.map((name, i) => [name, images[i]!]));
 }
 
-/**
- * Returns the results of tasks on `count` threads of a file, with a progress bar. Rejects if a thread cannot
- * start.
- */
+/** Runs tasks on `count` worker threads, with a progress bar. Rejects if a thread cannot start. */
 export function runTasks<Task, Result>(
   title: string,
   filename: URL,
@@ -38,8 +35,8 @@ export function runTasks<Task, Result>(
       maxThreads: count,
       ...threadOptions,
     });
-    // Also listens while the pool ends: piscina emits an error for a late result, and an unhandled one ends
-    // the process.
+    // The listener stays while the pool is destroyed. piscina then emits an error for each late result, which would
+    // end the process if it were unhandled.
     const failed = new Promise<never>((_, reject) => pool.on('error', reject));
     const results = tasks.map(async (task) => {
       const result = await pool.run(task);

@@ -7,11 +7,11 @@ export interface EmbedTask {
   mode: AccuracyMode;
   minDetScore: number;
   liveScores?: true;
-  /** Refines the landmarks like the liveness challenge, which follows the pose from frame to frame. */
+  /** Refines the landmarks, as the liveness challenge does to follow the pose from frame to frame. */
   refineLandmarks?: true;
 }
 
-/** Results of the engine for an image. */
+/** Results of the engine for one image. */
 export interface EmbeddedImage {
   /** Embedding of the compared face; undefined if there is no face. */
   embedding: Float32Array | undefined;
@@ -22,15 +22,15 @@ export interface EmbeddedImage {
   chosen: number;
   /** Undefined if the image could not be read. */
   image: Omit<ImageReport, 'faces'> | undefined;
-  /** Why the image could not be read: an error code, or a message if the file itself could not. */
+  /** Why the image could not be read: the engine's error code, or a message about the file. */
   failure: string | undefined;
 }
 
 const addon = loadAddon();
 
 /**
- * Returns the index of the face to compare. Sets label the person in the centre of the image, and bystanders
- * may be nearer to the camera, so it is the largest face, weighted by its distance from the centre.
+ * Returns the index of the face to compare: the face with the largest area, weighted by its closeness to the centre.
+ * Published sets label the person in the centre, but bystanders may be nearer to the camera.
  */
 function centralFace(faces: readonly Face[], width: number, height: number): number {
   const weight = ({ box }: Face): number => {
@@ -59,7 +59,7 @@ export default function embed({
     bytes = readFileSync(openable(file));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return failed('there is no such file');
+    if (code === 'ENOENT' || code === 'ENOTDIR') return failed('the file does not exist');
     return failed(code === undefined ? message : `the file cannot be read: ${code}`);
   }
   const result = addon.analyse(packDirectory, bytes, {
@@ -72,7 +72,7 @@ export default function embed({
     min_side: 16,
   });
   if (!result.ok) {
-    // An internal error, not the fault of the image.
+    // An internal error is a bug, not a property of the image.
     if (result.code === 'internal_error') throw new Error(result.message);
     return failed(result.code);
   }

@@ -36,9 +36,9 @@ export type PeopleFigures = PeopleEvaluation['figures'];
 
 interface JudgeOptions {
   mode: AccuracyMode;
-  /** The pack's calibration, if it has one. */
+  /** The pack's calibration; undefined if it has none. */
   calibration: Calibration | undefined;
-  /** True if the pack has a cohort; used unless `cohorts` replace it. */
+  /** Whether the pack has a cohort. `cohorts` replace it if they are set. */
   packCohort: Exclude<CohortUse, 'held-out'>;
   cohorts: HeldOutCohorts | undefined;
 }
@@ -61,14 +61,14 @@ export async function embedPeople(
   return { folder, groupings, people: peopleSet(name, labelled, images), images };
 }
 
-/** Cohorts made of the people of all sets and of `people`. */
+/** Makes held-out cohorts from the people of all sets and of `people`. */
 export async function fitHeldOut(
   embedded: readonly EmbeddedSet[],
   people: readonly PeopleSet[],
   workers: number,
 ): Promise<HeldOutCohorts> {
   const labelled = embedded.flatMap(({ set, images }) =>
-    // They are sorted by name, as for the cohort of a pack.
+    // Sorted by name, like the images for a pack's cohort.
     [...images]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .flatMap(([name, { embedding }]) =>
@@ -84,7 +84,7 @@ export function judgeSet(
   { mode, calibration, packCohort, cohorts }: JudgeOptions,
 ) {
   const wasRead = (name: string) => images.get(name)!.failure === undefined;
-  // An image that could not be read has no scores: its pairs are in no rate.
+  // All rates exclude pairs with an image that could not be read.
   const read = set.pairs.filter(({ image1, image2 }) => wasRead(image1) && wasRead(image2));
   const numbers = peopleOfPairs(set.pairs);
   const judged = read.flatMap((pair) => judge(pair, images, cohorts, numbers) ?? []);
@@ -112,7 +112,7 @@ export function judgeSet(
   return { set, images, pairs, figures };
 }
 
-/** Returns the non-mated pairs of a list that probably show one person, predicted from the other pairs. */
+/** Returns the non-mated pairs of a list that probably show one person, according to reachOf. */
 function alikeOf(pairs: readonly JudgedPair[]): JudgedPair[] {
   const nonMated = pairs.filter(({ same }) => !same).sort((a, b) => b.cosine - a.cosine);
   const reach = reachOf(
@@ -135,7 +135,7 @@ export function judgePeople(
     set: people.name,
     mode,
     cohort,
-    // Images of two people with a higher cosine were taken for one person; undefined if there were none.
+    // The value of --same-person-above; undefined if it is not set.
     same_person_above: Number.isFinite(samePersonAbove) ? samePersonAbove : undefined,
     too_alike: alike?.pairs ?? [],
     ...differentialOf(people, groupings, { calibration, percents, scoreOf, samePersonAbove: above }),
@@ -168,7 +168,7 @@ function judge(
 export interface Results {
   pack: { name: string; version: string };
   evaluations: readonly Evaluation[];
-  /** Groupings of several sets; empty if there is only one. */
+  /** Empty if there is only one set. */
   shared_thresholds: readonly SharedThreshold[];
   people: readonly PeopleEvaluation[];
   photos?: readonly {
@@ -179,12 +179,12 @@ export interface Results {
   }[];
 }
 
-/** One threshold and its rates on every set, by name: they show if one threshold suits all. */
+/** A threshold and its rates on every set, by the name of the set. */
 export type SharedThreshold = ReturnType<typeof sharedThresholds>[number];
 
 /**
- * Tables of several sets: first the pack's percents, then each set's own thresholds; first for the normalised
- * similarity, then for the cosine. None for a single set.
+ * Returns the rates of all sets at the same thresholds: those of the pack's percents, then those chosen on each set.
+ * Returns them for the normalised similarity and then for the cosine; empty for a single set.
  */
 export function sharedThresholds(evaluations: readonly Evaluation[]) {
   if (evaluations.length < 2) return [];
@@ -194,7 +194,7 @@ export function sharedThresholds(evaluations: readonly Evaluation[]) {
     });
     const ofPack = evaluations[0]!.figures.by[by].percent_points;
     const points = [
-      // It was not chosen by a set's rate.
+      // The pack's percents were not chosen on a set.
       ...ofPack.map((point) => ({ ...point, chosen_on: undefined })),
       ...evaluations.flatMap(({ figures: { set: chosen_on, by: figures } }) =>
         figures[by].operating_points.map((point) => ({ ...point, chosen_on })),
@@ -210,8 +210,8 @@ export function sharedThresholds(evaluations: readonly Evaluation[]) {
 }
 
 /**
- * One set: its figures. Several: `{sets, shared_thresholds}`, with the figures of each. `people` has those of
- * the labelled people, if there are any.
+ * Formats the results as JSON: the figures of a single set, or `{sets, shared_thresholds}` for several. `people` has
+ * the figures of labelled people.
  */
 export function resultsJson({ pack, evaluations, shared_thresholds, people, photos }: Results): string {
   const sets = evaluations.map(({ figures }) => ({ ...figures, pack }));

@@ -19,10 +19,10 @@ import {
 import type { AlikePair } from './non-mated.ts';
 import { type Compared, type JudgedPair, percentOf, type ScoreKind, scoredBy, worstPairs } from './pairs.ts';
 
-/** Fine enough to show the shape, coarse enough for some thousand pairs. */
+/** Width of a bin: narrow enough to show the shape of the distribution with a few thousand pairs. */
 const width = 0.02;
 
-/** Number of pairs with a score in each bin; bin i starts at `start + i * width` and ends before the next. */
+/** Counts the pairs with a score in each bin. Bin i starts at `start + i * width`. */
 export function histogram(pairs: readonly Scored[]) {
   const binOf = ({ score }: Scored) => Math.floor(score / width);
   const scored = [...pairs].sort((a, b) => a.score - b.score);
@@ -35,10 +35,10 @@ export function histogram(pairs: readonly Scored[]) {
   return { start: Number((first * width).toFixed(2)), width, ...counts };
 }
 
-/** The cohort that normalises similarities; `none` if the pack has none, so that the cosine is used. */
+/** The cohort that normalises similarities. With `none` the similarity is the cosine. */
 export type CohortUse = 'pack' | 'held-out' | 'none';
 
-/** Figures of one score. Rates of no pairs are NaN, in JSON null. */
+/** Figures of one kind of score. Rates without pairs are NaN, and null in JSON. */
 export type ScoreFigures = ReturnType<typeof scoreFigures>;
 export type Figures = ReturnType<typeof figuresOf>;
 
@@ -52,17 +52,16 @@ interface Judged {
   not_compared: number;
   /** Number of other pairs with an image without a face. */
   not_acquired: PairCounts;
-  /** Lists for each readable image whether it has no face, and the number of its person. */
+  /** For each readable image, whether it has no face, and the number of its person. */
   acquisitions: readonly { failed: boolean; person: number }[];
   /** Non-mated pairs that were omitted: copies, or one person under two names. */
   too_alike: readonly AlikePair[];
   images: ReadonlyMap<string, EmbeddedImage>;
-  /** Undefined for a pack without a calibration, which has only cosines and their rates. */
+  /** Undefined for a pack without a calibration. The figures then have no percents. */
   calibration: Calibration | undefined;
   seconds: number;
 }
 
-/** Number of pairs of each kind. */
 export interface PairCounts {
   mated: number;
   non_mated: number;
@@ -77,27 +76,24 @@ export function figuresOf({ pairs, images, calibration, seconds, acquisitions, .
     normalised: scoreFigures(scoredBy(pairs, 'normalised'), calibration, not_acquired),
     cosine: scoreFigures(scoredBy(pairs, 'cosine'), undefined, not_acquired),
   };
-  const failures = new PersonRate(1 + acquisitions.reduce((most, { person }) => Math.max(most, person), 0));
+  const failures = new PersonRate(1 + acquisitions.reduce((max, { person }) => Math.max(max, person), 0));
   for (const { failed, person } of acquisitions) failures.add(failed, person);
   const { rate, interval, trials } = failures;
   return {
     ...about,
-    // Comparisons: rates of errors are shares of these.
+    // FMR and FNMR are shares of these comparisons.
     pairs: counts,
     images: images.size,
     failure_to_acquire: { rate, interval, trials },
     by,
-    // The worst are chosen by the normalised similarity.
+    // The worst pairs by the normalised similarity.
     worst: worstPairs(pairs, calibration),
     ...imageFigures(images),
     images_per_second: images.size / seconds,
   };
 }
 
-/**
- * Images without a face, unreadable images with the reason, and the number of compared faces with each
- * warning.
- */
+/** Returns the images without a face, the unreadable images, and the number of compared faces with each warning. */
 export function imageFigures(images: ReadonlyMap<string, EmbeddedImage>) {
   const all = [...images];
   const failures: Record<string, string> = Object.fromEntries(
@@ -121,12 +117,12 @@ function scoreFigures(
   return {
     accuracy: accuracy(scored),
     equal_error_rate: equalErrorRate(curve),
-    // The first are at false match rates of this set, the second at percents of the pack's calibration; a
-    // cosine has none.
+    // operating_points have a false match rate on this set, and percent_points a percent of the pack's calibration.
+    // A cosine has no percent.
     operating_points: ratePoints(scored, calibration, notAcquired),
     percent_points: calibration ? percentPoints(scored, calibration, notAcquired) : [],
     histogram: histogram(scored),
-    // Rounded to what a chart can show, highest threshold first.
+    // Rounded to the resolution of a chart, highest threshold first.
     curve: thinned(curve).map(({ threshold, fmr, fnmr }): [threshold: number, fmr: number, fnmr: number] => [
       Number(threshold.toFixed(4)),
       Number(fmr.toPrecision(4)),
@@ -141,24 +137,21 @@ export interface ThresholdPoint extends Observed {
   /** The false match rate of the threshold: requested, or stated by the pack. */
   target_fmr: number;
   threshold: number;
-  /** The threshold in percent of the pack's calibration; undefined for a cosine. */
+  /** The threshold as confidence_percent; undefined for a cosine. */
   confidence_percent: number | undefined;
 }
 
-export const askedRates = [1e-2, 1e-3, 1e-4];
+export const targetRates = [1e-2, 1e-3, 1e-4];
 export const percents = [50, 60, 70];
 
-/**
- * Returns the lowest thresholds for certain false match rates on this set, as far as its non-mated pairs can
- * show them.
- */
+/** Returns the lowest threshold for each target false match rate that this set has enough non-mated pairs for. */
 export function ratePoints(
   pairs: readonly Compared[],
   calibration: Calibration | undefined,
   notAcquired?: PairCounts,
 ): ThresholdPoint[] {
   const nonMated = pairs.filter(({ same }) => !same).length;
-  return askedRates
+  return targetRates
     .filter((rate) => canShow(rate, nonMated))
     .map((target_fmr) => {
       const { threshold } = fnmrAtFmr(pairs, target_fmr);
@@ -167,21 +160,21 @@ export function ratePoints(
     });
 }
 
-/** Returns the thresholds of certain percents of the pack's calibration, and their rates on this set. */
+/** Returns the threshold of each percent in the pack's calibration, and its rates on this set. */
 export function percentPoints(
   pairs: readonly Compared[],
   calibration: Calibration,
   notAcquired?: PairCounts,
 ): ThresholdPoint[] {
   return percents.map((confidence_percent) => {
-    // Powers of ten, without rounding errors.
+    // Rounds to an exact power of ten.
     const target_fmr = Number(promisedRate(confidence_percent).toPrecision(6));
     const threshold = calibration.similarityAt(target_fmr);
     return { target_fmr, threshold, confidence_percent, ...observe(pairs, threshold, notAcquired) };
   });
 }
 
-/** Returns true if this many non-mated pairs can show a false match rate at all: one of them is as rare. */
+/** Returns true if at least one false match is expected in this many non-mated pairs. */
 export function canShow(fmr: number, nonMated: number): boolean {
   return fmr * nonMated >= 1 - 1e-9;
 }
@@ -189,12 +182,12 @@ export function canShow(fmr: number, nonMated: number): boolean {
 const none: PairCounts = { mated: 0, non_mated: 0 };
 
 /**
- * Returns error rates at a threshold, in the terms of ISO/IEC 19795-1: the false match rate (FMR) and the
- * false non-match rate (FNMR) are shares of the comparisons, with 95 % intervals by person. The false accept
- * rate (FAR) and the false reject rate (FRR) are shares of all pairs: one that lacks a face is rejected.
+ * Returns the error rates of ISO/IEC 19795-1 at a threshold. The false match rate (FMR) and the false non-match rate
+ * (FNMR) are shares of the comparisons, with 95 % intervals clustered by person. The false accept rate (FAR) and the
+ * false reject rate (FRR) are shares of all pairs; a pair with an image without a face is rejected.
  */
 export function observe(pairs: readonly Compared[], threshold: number, notAcquired: PairCounts = none) {
-  const people = 1 + pairs.reduce((most, { people: [a, b] }) => Math.max(most, a, b), 0);
+  const people = 1 + pairs.reduce((max, { people: [a, b] }) => Math.max(max, a, b), 0);
   const matches = new PairRate(people);
   const nonMatches = new PersonRate(people);
   for (const { score, same, people } of pairs) {

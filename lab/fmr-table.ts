@@ -2,7 +2,7 @@ import type { CalibrationPoint } from 'facematch/for-lab';
 import { foldPair, foldPairs } from './held-out.ts';
 import { pairEffect, pairsOf, wilson } from './metrics.ts';
 
-/** Similarities are counted in bins of this width, from `lowest` on. */
+/** Similarities are counted in bins of this width, starting at `lowest`. */
 const binWidth = 2e-4;
 const lowest = -2;
 export const bins = 20_000;
@@ -18,7 +18,7 @@ function startOf(bin: number): number {
 /** Scores of non-mated pairs, counted by foldPair and bin. */
 export class FoldCounts {
   readonly #byFolds = foldPairs.map(() => new Uint32Array(bins));
-  /** The bins in use are among these: most are empty. */
+  /** First and last bin with a score, because most bins are empty. */
   #first = bins;
   #last = -1;
 
@@ -29,7 +29,7 @@ export class FoldCounts {
     if (bin > this.#last) this.#last = bin;
   }
 
-  /** Counts of all pairs except those with a person of these folds. */
+  /** Returns the counts of all pairs without a person of these folds. */
   without(left: readonly number[]): Float64Array {
     const sum = new Float64Array(bins);
     for (const [low, high] of foldPairs) {
@@ -41,13 +41,11 @@ export class FoldCounts {
   }
 }
 
-/**
- * Each person's scores are counted in bins this many times as wide, because a design effect changes slowly.
- */
+/** The bins of single persons are this many times as wide, because the design effect changes slowly. */
 const coarse = 100;
 const coarseBins = bins / coarse;
 
-/** Measures how the high scores of non-mated pairs cluster in people. */
+/** Measures how strongly the high scores of non-mated pairs cluster by person. */
 export class PersonCounts {
   readonly people: number;
   readonly #counts: Uint32Array;
@@ -63,7 +61,7 @@ export class PersonCounts {
     this.#counts[second * coarseBins + bin]!++;
   }
 
-  /** Returns the design effect of the share of pairs that reach a score. */
+  /** Returns a function from a score to the design effect of the share of pairs that reach it. */
   effects(): (score: number) => number {
     const { people } = this;
     const counts = this.#counts;
@@ -102,46 +100,40 @@ export interface NonMatedScores {
   /** Number of pairs in each bin. */
   counts: Float64Array;
   people: number;
-  /**
-   * Returns the design effect at a score, like PersonCounts; if it is unknown, people are assumed to differ
-   * as much as in development sets.
-   */
+  /** Returns the design effect at a score, from PersonCounts. Without it, the default of pairEffect is used. */
   effectAt?: (score: number) => number;
 }
 
 const rates = [0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 5e-4, 2e-4, 1e-4, 1e-5, 1e-6, 1e-7];
-/**
- * The table must be measured down to this rate, and is to the second one if there are enough people; the tail
- * follows.
- */
+/** There must be enough people to measure the table down to this rate. */
 const mustBeMeasured = 0.005;
+/** The table is measured down to this rate if there are enough people. The fitted tail follows. */
 const lowestMeasured = 1e-4;
-/** The lowest rate that is stated, however many people there are. */
+/** The lowest possible floor, for any number of people. */
 const lowestFloor = 1e-6;
 
-/**
- * A stated rate is an upper bound of the measured one, with this confidence: 90 %, one-sided, in standard
- * errors.
- */
+/** A stated rate is the upper bound of the one-sided 90 % interval of the measured rate: this many standard errors. */
 const reach = 1.2815515655446004;
 /**
- * Minimum number of expected pairs for stating a rate: then it is right within a factor of two, even if pairs
- * share people.
+ * A rate can be measured if at least this many pairs are expected to reach it. Its error is then below a factor of
+ * two, even if pairs share people.
  */
-const leastExpected = 10;
+const minExpectedPairs = 10;
 
 /**
- * Fits the table from similarity to false match rate that holds for the group with the highest rates: at each
- * rate the lowest similarity at which no group's upper confidence bound exceeds it, among groups with enough
- * people to show the rate. Beyond that a group follows the largest one. Below 1 in 10,000, or the lowest rate
- * that the largest group can show, the table continues as a generalised Pareto tail (Pickands, Balkema and de
- * Haan) of the excesses of all groups that can show that rate, fitted by probability-weighted moments
- * (Hosking and Wallis 1987), and at least as high as the bound of all groups together. Its shape is at least
- * 0, an exponential tail, so that no score is out of reach of different people.
+ * Fits a table from similarity to false match rate that is valid for the group with the highest rates.
+ *
+ * For each rate, the table has the lowest similarity at which no group's upper confidence bound exceeds the rate. A
+ * group with too few people to measure the rate follows the steps of the largest group.
+ *
+ * Below 1 in 10,000, or the lowest rate that the largest group can measure, the table continues as a generalised
+ * Pareto tail (Pickands, Balkema and de Haan). It is fitted to the excesses of all groups that can measure that rate,
+ * by probability-weighted moments (Hosking and Wallis 1987). It is never below the bound of all groups together. Its
+ * shape is at least 0 (an exponential tail), so that every score has a rate above 0.
  */
 export function fmrTable(scores: readonly NonMatedScores[]): CalibrationPoint[] {
   const groups = scores.map(counted);
-  const largest = groups.reduce((most, group) => (group.people > most.people ? group : most));
+  const largest = groups.reduce((max, group) => (group.people > max.people ? group : max));
   const start = Math.min(...groups.map(({ counts }) => startOf(counts.findIndex((count) => count > 0))));
   const points: CalibrationPoint[] = [[Number(start.toFixed(5)), 1]];
   let before = groups.map(() => 0);
@@ -179,7 +171,7 @@ const counted = (scores: NonMatedScores): Counted => ({ ...scores, total: totalO
 const pairsOfAll = (groups: readonly NonMatedScores[]) =>
   groups.reduce((sum, { people }) => sum + pairsOf(people), 0);
 
-/** All groups as one, whose pairs cluster as much as those of the group with the strongest clustering. */
+/** Returns all groups as one group, with the size and the design effect of the largest group. */
 function pooled(groups: readonly NonMatedScores[]): Counted {
   const counts = new Float64Array(bins);
   for (const group of groups) for (let bin = 0; bin < bins; bin++) counts[bin]! += group.counts[bin]!;
@@ -195,11 +187,11 @@ function boundedScoreAt({ counts, people, effectAt, total }: Counted, rate: numb
       { trials: total, pairs: Math.min(total, pairsOf(people)), seen: rate * pairsOf(people) },
       reach,
     );
-  // Goes down from the highest score, because bounds rise with the count.
+  // Starts at the highest score, because the bounds rise with the count.
   let above = 0;
   for (let bin = bins - 1; bin >= 0; bin--) {
     above += counts[bin]!;
-    // No bound is more than four times a rate that at least ten pairs show.
+    // Skips counts whose bound cannot reach the rate: a bound is at most four times a rate of ten or more pairs.
     if (counts[bin] === 0 || above / total < rate / 10) continue;
     const effect = effectAt?.(startOf(bin)) ?? unseen();
     if (above / total > rate || wilson(above / effect, total / effect, reach)[1] > rate)
@@ -208,31 +200,28 @@ function boundedScoreAt({ counts, people, effectAt, total }: Counted, rate: numb
   return lowest;
 }
 
-/**
- * Throws an Error that says what is needed if a group of `people` cannot show the rates that a table must
- * have.
- */
+/** Throws an Error with the required number if a group of `people` is too small for a table. */
 export function requirePeople(people: number): void {
-  if (people >= leastPeople(mustBeMeasured)) return;
+  if (people >= minPeople(mustBeMeasured)) return;
   throw new Error(
-    `There are too few people to show a false match rate of 1 in 200: ${people} in the largest group, and at least ` +
-      `${leastPeople(mustBeMeasured)} are needed. ${leastPeople(1e-3)} show 1 in 1,000, ${leastPeople(1e-4)} show 1 in 10,000, ` +
-      `${leastPeople(1e-5)} show 1 in 100,000, and ${leastPeople(lowestFloor)} show 1 in 1,000,000, the lowest rate that is ` +
-      'stated. One image of each is enough.',
+    `There are too few people to measure a false match rate of 1 in 200: the largest group has ${people}, but needs at least ` +
+      `${minPeople(mustBeMeasured)}. With ${minPeople(1e-3)} it can measure 1 in 1,000, with ${minPeople(1e-4)} 1 in 10,000, ` +
+      `with ${minPeople(1e-5)} 1 in 100,000, and with ${minPeople(lowestFloor)} 1 in 1,000,000, the lowest possible rate. ` +
+      'One image per person is enough.',
   );
 }
 
 /**
- * Returns the lowest rate that groups of that many people can show together: the floor of a table, whose tail
- * is fitted to all of them. No person may be in two of the groups.
+ * Returns the floor of a table: the lowest rate that groups of these sizes can measure together. No person may be in
+ * two groups.
  */
 export function floorOf(sizes: readonly number[]): number {
   const pairs = sizes.reduce((sum, people) => sum + pairsOf(people), 0);
   return rates.filter((rate) => rate >= lowestFloor && pairsCanShow(rate, pairs)).at(-1) ?? mustBeMeasured;
 }
 
-/** Returns the smallest single group that can show a rate. */
-export function leastPeople(rate: number): number {
+/** Returns the size of the smallest group that can measure a rate. */
+export function minPeople(rate: number): number {
   let people = 2;
   while (!peopleCanShow(rate, people)) people++;
   return people;
@@ -242,12 +231,12 @@ export function peopleCanShow(rate: number, people: number): boolean {
   return pairsCanShow(rate, pairsOf(people));
 }
 
-/** `pairs`: pairs of two people, however many images they have. */
+/** `pairs` counts pairs of people, not of images. */
 export function pairsCanShow(rate: number, pairs: number): boolean {
-  return rate * pairs >= leastExpected * (1 - 1e-9);
+  return rate * pairs >= minExpectedPairs * (1 - 1e-9);
 }
 
-/** Returns the similarity above which a share of the pairs lies. */
+/** Returns the similarity that this share of the pairs reaches. */
 export function scoreAt(counts: Float64Array, rate: number): number {
   const wanted = rate * totalOf(counts);
   let above = 0;
@@ -259,9 +248,8 @@ export function scoreAt(counts: Float64Array, rate: number): number {
 }
 
 /**
- * Fits the tail to the excesses of each group over its own score at `rate`, by two moments: their mean, and
- * their mean weighted by the share above each. Returns undefined if no score exceeds it, because several
- * share the highest.
+ * Fits the tail to the excesses of each group over its own score at `rate`. Uses two moments: the mean, and the mean
+ * weighted by the share of higher excesses. Returns undefined if no score exceeds the score at `rate`.
  */
 function fitTail(groups: readonly NonMatedScores[], rate: number) {
   const excesses = new Float64Array(bins);
@@ -293,7 +281,7 @@ function lastStep(points: readonly CalibrationPoint[]) {
   return { shape: 0, scale: (higher - lower) / Math.log(often / seldom) };
 }
 
-/** Similarities must rise: of points with the same score only the rarest is kept. */
+/** Adds a point. Similarities must rise, so points with the same or a higher score are removed first. */
 function add(points: CalibrationPoint[], score: number, rate: number): void {
   const rounded = Number(score.toFixed(5));
   while (points.length > 1 && points.at(-1)![0] >= rounded) points.pop();

@@ -3,13 +3,14 @@ import { type EmbedImagesOptions, embedImages } from './embed-images.ts';
 import type { Example } from './linear-score.ts';
 import { type Grouping, imagesBelow, type PeopleSet, peopleSet, readPeople } from './people.ts';
 
-/** Faces for a calibration, as the engine finds and embeds them in both modes. */
+/** Finds and embeds the faces for a calibration in both modes. */
 
 export interface SetFolder {
   name: string;
   folder: string;
-  /** A published set has a title, and a description of its people. */
+  /** Title of a published set. */
   title?: string;
+  /** Description of the people and photos of a published set. */
   about?: string;
 }
 
@@ -39,12 +40,12 @@ export interface FoundFaces {
 }
 
 /**
- * The human check is also fitted to false faces with a lower score than the service accepts. They are not
- * counted in its result.
+ * Minimum detection score of the false faces that the human check is fitted to. It is lower than the service's. Faces
+ * below the service's minimum do not count in the cross-validation.
  */
-const leastOtherScore = 0.3;
+const minFalseFaceScore = 0.3;
 
-/** `engine` must have the pack loaded. */
+/** The pack at `engine.packDirectory` must be loaded. */
 export async function findFaces(
   { groups, ...wanted }: FacesToFind,
   engine: Pick<EmbedImagesOptions, 'packDirectory' | 'minDetScore' | 'workers'>,
@@ -69,7 +70,7 @@ export async function findFaces(
       covered: await read(wanted.covered, mode),
     });
     for (const folder of wanted.withoutPeople) {
-      const how = { ...engine, mode, folder, minDetScore: leastOtherScore };
+      const how = { ...engine, mode, folder, minDetScore: minFalseFaceScore };
       const found = await embedImages(`without people ${mode}`, imagesBelow(folder), how);
       for (const [name, { faces }] of found) {
         for (const { embedding, detection_score } of faces) {

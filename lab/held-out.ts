@@ -14,8 +14,8 @@ import { numberPeople } from './non-mated.ts';
 import { foldOf } from './people.ts';
 
 /**
- * People are divided into this many folds, and a pair's cohort leaves out the folds of its two people. Fewer
- * folds would leave out more people than necessary.
+ * People are divided into this many folds. The cohort of a pair omits the folds of its two people. Fewer folds would
+ * omit more people than necessary.
  */
 export const folds = 10;
 
@@ -25,7 +25,7 @@ export function foldPair(first: number, second: number): number {
   return (high * (high + 1)) / 2 + low;
 }
 
-/** All pairs of folds; there is a cohort for each. */
+/** All pairs of folds. Each has its own cohort. */
 export const foldPairs = Array.from({ length: folds }, (_, high) =>
   Array.from({ length: high + 1 }, (_, low) => [low, high] as const),
 ).flat();
@@ -42,12 +42,13 @@ export function perFolds<Result>(compute: (left: readonly number[]) => Result) {
 
 type Person = Pick<LabelledEmbedding, 'person' | 'embedding'>;
 
-const tasksOfAStep = 40;
+/** Number of tasks that each step is split into, for the progress bar. */
+const tasksPerStep = 40;
 
 /**
- * Makes the centres of all `images`, and the cohort scores of `judged` (by default the same faces). Each face
- * has a score for every fold, by a cohort without that fold and without the fold of its person. Rejects with an
- * Error with a message for people if there are too few people.
+ * Computes the centres of all `images`, and the cohort scores of `judged` (by default the same faces). Each face has
+ * one score per fold, from the cohort without that fold and the fold of its person. Rejects with an Error whose
+ * message is meant for the user if there are too few people.
  */
 export async function makeCohorts(
   images: readonly LabelledEmbedding[],
@@ -66,9 +67,9 @@ export async function makeCohorts(
     chunks(seeds).map((some) => ({ vectors, dimensions, people, seeds: Uint32Array.from(some) })),
   );
   const nearest = found.flatMap((rows) => rowsOf(rows, candidates));
-  const centresWithout = (isLeft: (face: number) => boolean) =>
+  const centresWithout = (isOmitted: (face: number) => boolean) =>
     seeds.flatMap((seed, i) => {
-      const members = membersOf(seed, nearest[i]!, isLeft);
+      const members = membersOf(seed, nearest[i]!, isOmitted);
       return members ? [members] : [];
     });
   const foldOfFace = faces.map(({ person }) => foldOf(person, folds));
@@ -76,7 +77,7 @@ export async function makeCohorts(
   for (const [low, high] of foldPairs) {
     const members = centresWithout((face) => foldOfFace[face] === low || foldOfFace[face] === high);
     if (members.length === 0) {
-      throw new Error('There are too few people to make a cohort without those of a pair.');
+      throw new Error('There are too few people for a cohort that omits the people of a pair.');
     }
     plans[foldPair(low, high)] = Int32Array.from(members.flat());
   }
@@ -101,14 +102,11 @@ export async function makeCohorts(
   };
 }
 
-/**
- * Cohort scores of faces, each normalised with centres that were made without its person and those of another
- * fold.
- */
+/** Cohort scores of faces. The centres of a score include neither the face's own fold nor one other fold. */
 export class HeldOutCohorts {
   readonly #scores: ReadonlyMap<Float32Array, Float32Array>;
 
-  /** `scores`: a row for each embedding, with a score for each fold. */
+  /** `scores` has a row for each embedding, with a score for each fold. */
   constructor(embeddings: readonly Float32Array[], scores: readonly Float32Array[]) {
     this.#scores = new Map(embeddings.map((embedding, row) => [embedding, scores[row]!]));
   }
@@ -116,7 +114,7 @@ export class HeldOutCohorts {
   /** Returns the cohort score of a face without its own person's fold and the fold `other`. */
   score(embedding: Float32Array, other: number): number {
     const scores = this.#scores.get(embedding);
-    if (scores === undefined) throw new Error('The face was not among those judged');
+    if (scores === undefined) throw new Error('No cohort score was computed for this face');
     return scores[other]!;
   }
 
@@ -127,11 +125,11 @@ export class HeldOutCohorts {
 }
 
 function chunks<T>(list: readonly T[]): T[][] {
-  const size = Math.max(1, Math.ceil(list.length / tasksOfAStep));
-  return Array.from({ length: tasksOfAStep }, (_, i) => list.slice(i * size, (i + 1) * size));
+  const size = Math.max(1, Math.ceil(list.length / tasksPerStep));
+  return Array.from({ length: tasksPerStep }, (_, i) => list.slice(i * size, (i + 1) * size));
 }
 
-/** The embeddings in one block of memory that all threads read. */
+/** Copies the embeddings into one SharedArrayBuffer, which all threads read. */
 function shared(faces: readonly Person[], dimensions: number): Float32Array {
   const all = new Float32Array(new SharedArrayBuffer(faces.length * dimensions * 4));
   for (const [row, { embedding }] of faces.entries()) all.set(embedding, row * dimensions);

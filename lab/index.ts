@@ -4,7 +4,7 @@ import { registerEval } from './commands/eval.ts';
 import { registerEvalLiveness } from './commands/eval-liveness.ts';
 import { registerAdd, registerPull } from './commands/packs.ts';
 
-/** The laboratory's exports: commands that facematch adds to its own. */
+/** The commands of the laboratory, which facematch adds to its command line. */
 export const commands: LabCommands = {
   eval: registerEval,
   'eval-liveness': registerEvalLiveness,

@@ -2,34 +2,28 @@ import { dot } from 'facematch/for-lab';
 import { foldOf } from './people.ts';
 
 /**
- * A linear function of the embedding that separates two classes of faces: logistic regression with a ridge
- * penalty and the same weight for both classes. The human check distinguishes people from false detections,
- * the occlusion score faces with covered nose and mouth from others.
+ * A linear function of the embedding that separates two classes of faces: logistic regression with a ridge penalty
+ * and equal class weights. The human check separates people from false detections. The occlusion score separates
+ * faces with covered nose and mouth from others.
  */
 interface LinearScore {
   weights: Float64Array;
   bias: number;
 }
 
-/**
- * Faces with a lower human score are dropped. Chosen so that few people are dropped: docs/model-card.md has the
- * figures.
- */
+/** Faces with a lower human score are discarded. docs/model-card.md has the share of people that it discards. */
 export const humanThreshold = -1.25;
 
-/**
- * Faces with a higher occlusion score count as covered. In the pack this threshold is part of the bias, so that
- * it is 0 there.
- */
+/** Faces with a higher occlusion score count as covered. The pack's bias includes it, so its threshold there is 0. */
 export const occlusionThreshold = 0.5;
 
-/** A face with the person or image that it comes from; faces of one source are held out together. */
+/** A face with its source, which is a person or an image. Faces of one source are held out together. */
 export interface Example {
   source: string;
-  /** The set in which it is counted. */
+  /** The set in which the face is counted. */
   set: string;
   embedding: Float32Array;
-  /** False for an example that a score is fitted to, but not tested on. */
+  /** False for an example that is used in the fit, but not in the test. */
   isCounted: boolean;
 }
 
@@ -37,16 +31,13 @@ const ridge = 10;
 const steps = 400;
 const folds = 5;
 
-/**
- * Fits by accelerated gradient descent (Nesterov). The score is high for the first class. The same examples
- * in the same order give the same result.
- */
+/** Fits by accelerated gradient descent (Nesterov), deterministically. The score is high for the first class. */
 export function fitLinear(high: readonly Example[], low: readonly Example[]): LinearScore {
   const examples = [...high, ...low];
   const dimensions = examples[0]!.embedding.length;
   const weightOf = (i: number) => (i < high.length ? 0.5 / high.length : 0.5 / low.length) * examples.length;
-  // Upper bound of the curvature: a quarter of the weighted squares, where a unit embedding and the bias add
-  // up to 2.
+  // The inverse of the upper bound of the curvature: 1/4 of the weighted squared norms, plus the ridge. An embedding
+  // with its bias term has the squared norm 2.
   const rate = 1 / (0.25 * 2 * examples.length + ridge);
   let weights = new Float64Array(dimensions + 1);
   let ahead = weights;
@@ -72,17 +63,17 @@ export function linearScore({ weights, bias }: LinearScore, embedding: Float32Ar
   return weights.reduce((sum, weight, i) => sum + weight * embedding[i]!, bias);
 }
 
-/** The stored form: signed bytes, and the value of one unit. */
+/** Returns the stored form: signed bytes, and the value of one unit. */
 export function quantiseLinear({ weights }: LinearScore): { bytes: Int8Array; scale: number } {
-  const scale = weights.reduce((most, weight) => Math.max(most, Math.abs(weight)), 0) / 127;
+  const scale = weights.reduce((max, weight) => Math.max(max, Math.abs(weight)), 0) / 127;
   return { bytes: Int8Array.from(weights, (weight) => Math.round(weight / scale)), scale };
 }
 
 export type Tally = ReturnType<typeof tallyLinear>[number];
 
 /**
- * Counts the faces of each set that reach a threshold by a score that was fitted without their person or
- * image, and the people or images with at least one such face.
+ * Cross-validates a linear score over sources. Counts the faces of each set that reach the threshold, and the sources
+ * with at least one such face.
  */
 export function tallyLinear(high: readonly Example[], low: readonly Example[], threshold: number) {
   const scores = Array.from({ length: folds }, (_, fold) => {

@@ -6,24 +6,21 @@ import {
   type MotionFrame,
   type MotionVerdict,
   meanOf,
-  motionBars,
   motionFrame,
+  motionThresholds,
   type Step,
   similarityOf,
 } from 'facematch/for-lab';
 
-/**
- * Sequences of frames for the decision of the liveness check, and sequences composed from one person's
- * photos.
- */
+/** Judges sequences of frames like the liveness check, and composes sequences from the photos of a person. */
 
 export interface Sequence {
-  /** Name of the sequence in messages: a folder, or how it was made. */
+  /** Name in messages: the folder, or the person and the steps of a composed sequence. */
   name: string;
   person: string;
   /** The attack instrument species; undefined for a bona fide presentation. */
   species: string | undefined;
-  /** Steps that the person or the attacker was asked for; undefined if none were. */
+  /** Steps of the challenge; undefined if the person was not asked to move. */
   asked: readonly Step[] | undefined;
   /** True if the label of one of its photos is probably wrong. */
   isDoubtful?: boolean;
@@ -37,7 +34,7 @@ export interface Frame {
 
 export const frameOf = (faces: readonly Face[]): Frame => ({ motion: motionFrame(faces), face: faces[0]! });
 
-/** Uses the same decision as match/upload/live. */
+/** Decides like match/upload/live. */
 export function judge(
   { frames }: Pick<Sequence, 'frames'>,
   asked: readonly Step[],
@@ -55,8 +52,8 @@ function comparisonOf(a: Frame, b: Frame, calibration: Calibration): FramePair {
   return { cosine: similarity, percent: calibration.assess(normalised_similarity, 1).confidence_percent };
 }
 
-/** Seeded, so that a measurement can be repeated (mulberry32). */
-export class Dice {
+/** Random numbers from a seed (mulberry32), so that measurements are reproducible. */
+export class SeededRandom {
   #state: number;
 
   constructor(seed: number) {
@@ -70,7 +67,7 @@ export class Dice {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** Rate under a normal distribution with this deviation. */
+  /** Returns a normally distributed number with this standard deviation. */
   noise(deviation: number): number {
     return deviation * Math.sqrt(-2 * Math.log(1 - this.next())) * Math.cos(2 * Math.PI * this.next());
   }
@@ -80,19 +77,20 @@ export class Dice {
   }
 }
 
-/** Photos of one person from which a sequence can be composed. */
+/** Photos of one person, to compose a sequence from. */
 export interface KeyPhotos {
   person: string;
   straight: Frame;
-  /** One for each step. */
+  /** One photo for each step. */
   turned: readonly Frame[];
 }
 
 const isStraight = ({ motion: { pose } }: Frame) => Math.abs(pose.yaw) <= 12 && Math.abs(pose.pitch) <= 15;
 
 /**
- * Returns the straight photos of a person that disagree with at least half of at least two others: their label is probably wrong.
- * Turned photos are not judged, because whether they agree is what a sequence shows.
+ * Returns the frontal photos of a person that disagree with at least half of the other frontal photos, if there are
+ * at least two others. Their label is probably wrong. Ignores turned photos, because the test itself measures whether
+ * they agree.
  */
 export function doubtfulPhotos(photos: readonly Frame[], calibration: Calibration): Set<Frame> {
   const straight = photos.filter(isStraight);
@@ -100,24 +98,24 @@ export function doubtfulPhotos(photos: readonly Frame[], calibration: Calibratio
     straight.filter((photo) => {
       const others = straight.filter((other) => other !== photo);
       const disagreeing = others.filter(
-        (other) => comparisonOf(photo, other, calibration).percent < motionBars.agreement,
+        (other) => comparisonOf(photo, other, calibration).percent < motionThresholds.agreement,
       );
       return others.length >= 2 && disagreeing.length >= others.length / 2;
     }),
   );
 }
 
-/** Difference of a photo's pose from that of another one. */
+/** Returns the change of the pose from one photo to another. */
 const changeOf = (from: Frame, to: Frame) => ({
   yaw: to.motion.pose.yaw - from.motion.pose.yaw,
   pitch: to.motion.pose.pitch - from.motion.pose.pitch,
 });
 
 /**
- * Angles between which a photo shows a step, like a person who was asked: beyond the bar by a fifth, and the
- * other axis at rest.
+ * Ranges of angles in which a photo counts as a performed step. They start at 1.2 times the service's threshold.
+ * `across` and `along` limit the movement on the other axis.
  */
-const asked = { yaw: [30, 55], pitch: [15, 30], across: 12, along: 8 } as const;
+const stepRanges = { yaw: [30, 55], pitch: [15, 30], across: 12, along: 8 } as const;
 
 const within = (angle: number, [low, high]: readonly [number, number]) => angle >= low && angle <= high;
 
@@ -125,40 +123,43 @@ function shows(step: Step, { yaw, pitch }: { yaw: number; pitch: number }): bool
   switch (step) {
     case 'left':
     case 'right':
-      return within(step === 'left' ? yaw : -yaw, asked.yaw) && Math.abs(pitch) <= asked.along;
+      return within(step === 'left' ? yaw : -yaw, stepRanges.yaw) && Math.abs(pitch) <= stepRanges.along;
     case 'up':
     case 'down':
-      return within(step === 'up' ? pitch : -pitch, asked.pitch) && Math.abs(yaw) <= asked.across;
+      return within(step === 'up' ? pitch : -pitch, stepRanges.pitch) && Math.abs(yaw) <= stepRanges.across;
   }
 }
 
-/** Draws a straight photo and one for each step, among those that fit; undefined if there are none. */
+/** Chooses a frontal photo and a photo for each step at random; undefined if the person has none that fit. */
 export function keyPhotos(
   person: string,
   photos: readonly Frame[],
   steps: readonly Step[],
-  dice: Dice,
+  random: SeededRandom,
 ): KeyPhotos | undefined {
   const whole = photos.filter(isStraight).flatMap((first) => {
     const turned = steps.map((step) => photos.filter((photo) => shows(step, changeOf(first, photo))));
     return turned.every((some) => some.length > 0) ? [{ first, turned }] : [];
   });
-  const chosen = dice.pick(whole);
-  return chosen && { person, straight: chosen.first, turned: chosen.turned.map((some) => dice.pick(some)!) };
+  const chosen = random.pick(whole);
+  return (
+    chosen && { person, straight: chosen.first, turned: chosen.turned.map((some) => random.pick(some)!) }
+  );
 }
 
 /**
- * Noise from frame to frame of a face that is held still, as in the live sequences of NUAA: of the pose in degrees, and of the box and the
- * landmarks in widths of the face. That of the embedding gives two frames of one photo a cosine of 0.99, as the most similar still frames have.
+ * Frame-to-frame noise of a face that is held still, measured on the live sequences of NUAA. The pose is in degrees,
+ * and the box and the landmarks are in face widths. With the noise of the embedding, two frames of one photo have a
+ * cosine of 0.99, like the most similar still frames.
  */
 const jitter = { yaw: 1.2, pitch: 1.8, shift: 0.02, points: 0.009, embedding: 0.1 };
 
-function shaken({ embedding, ...face }: Frame['face'], dice: Dice): Frame['face'] {
+function withEmbeddingNoise({ embedding, ...face }: Frame['face'], random: SeededRandom): Frame['face'] {
   const each = jitter.embedding / Math.sqrt(embedding.length);
-  return { ...face, embedding: meanOf([embedding.map((value) => value + dice.noise(each))]) };
+  return { ...face, embedding: meanOf([embedding.map((value) => value + random.noise(each))]) };
 }
 
-/** Pose and stretch of a face in a frame. */
+/** Pose of a face in a frame, and the stretch of its landmarks. */
 interface View {
   yaw: number;
   pitch: number;
@@ -167,28 +168,25 @@ interface View {
 
 const viewOf = ({ motion: { pose, stretch } }: Frame): View => ({ ...pose, stretch });
 
-/**
- * Makes a photo the frame of a camera: in this view, and with the frame-to-frame noise of a head, a hand and the
- * light.
- */
-function seen(photo: Frame, { yaw, pitch, stretch }: View, dice: Dice): Frame {
+/** Returns a simulated camera frame of a photo: with this view, and with frame-to-frame noise. */
+function frameWith(photo: Frame, { yaw, pitch, stretch }: View, random: SeededRandom): Frame {
   const { box, points } = photo.motion;
-  // Photos have any size and place, but a head in front of a camera keeps its own.
+  // All frames have the same face size and position, unlike the photos.
   const side = 150;
   const scale = side / box.width;
-  const [dx, dy] = [dice.noise(jitter.shift * side), dice.noise(jitter.shift * side)];
+  const [dx, dy] = [random.noise(jitter.shift * side), random.noise(jitter.shift * side)];
   return {
-    face: shaken(photo.face, dice),
+    face: withEmbeddingNoise(photo.face, random),
     motion: {
       ...photo.motion,
       stretch,
-      pose: { yaw: yaw + dice.noise(jitter.yaw), pitch: pitch + dice.noise(jitter.pitch) },
+      pose: { yaw: yaw + random.noise(jitter.yaw), pitch: pitch + random.noise(jitter.pitch) },
       box: { x: 200 + dx, y: 150 + dy, width: side, height: 1.2 * side },
       points: points.map(
         ([x, y]) =>
           [
-            scale * (x - box.x) + dice.noise(jitter.points * side),
-            scale * (y - box.y) + dice.noise(jitter.points * side),
+            scale * (x - box.x) + random.noise(jitter.points * side),
+            scale * (y - box.y) + random.noise(jitter.points * side),
           ] as const,
       ),
     },
@@ -204,39 +202,43 @@ function between(first: Frame, second: Frame, share: number): View {
   };
 }
 
-/** Shares of a step on the way there and back: two steps take the 16 frames of a request. */
+/** Shares of a step in successive frames, to the pose and back. Two steps fill the 16 frames of a request. */
 const shares = [1 / 3, 2 / 3, 1, 1, 2 / 3, 1 / 3, 0];
 
 /**
- * A head that turns from photo to photo and back, in 16 frames. Pose and stretch between two photos are interpolated; each frame has the embedding
- * of the nearer photo. So it tests the content of the photos, not the continuity of a real movement.
+ * Returns 16 frames of a head that turns from the frontal photo to each turned photo and back. Pose and stretch are
+ * interpolated, and each frame has the embedding of the nearer photo. So the frames do not test the continuity of a
+ * real movement.
  */
-export function assembled({ straight, turned }: KeyPhotos, dice: Dice): Frame[] {
-  const frames = [0, 1].map(() => seen(straight, viewOf(straight), dice));
+export function assembled({ straight, turned }: KeyPhotos, random: SeededRandom): Frame[] {
+  const frames = [0, 1].map(() => frameWith(straight, viewOf(straight), random));
   for (const photo of turned)
     for (const share of shares)
-      frames.push(seen(share > 0.5 ? photo : straight, between(straight, photo, share), dice));
+      frames.push(frameWith(share > 0.5 ? photo : straight, between(straight, photo, share), random));
   return frames;
 }
 
-/** The photos themselves, each held in front of the camera by hand and swapped for the next. */
-export function swapped({ straight, turned }: KeyPhotos, dice: Dice): Frame[] {
-  const hold = (photo: Frame) => [0, 1, 2].map(() => seen(photo, viewOf(photo), dice));
+/** Returns frames of an attacker who holds the photos in front of the camera, one after another. */
+export function swapped({ straight, turned }: KeyPhotos, random: SeededRandom): Frame[] {
+  const hold = (photo: Frame) => [0, 1, 2].map(() => frameWith(photo, viewOf(photo), random));
   return [...hold(straight), ...turned.flatMap((photo) => [...hold(photo), ...hold(straight).slice(0, 1)])];
 }
 
-/**
- * Attacks that use a sequence that passes: of the same challenge, by an attacker with the victim's photos.
- */
-export function attacksOn(sequence: readonly Frame[], keys: KeyPhotos, attacker: KeyPhotos, dice: Dice) {
-  const own = assembled(attacker, dice);
+/** Returns attacks on a sequence that passes, by an attacker who has the victim's photos or that sequence. */
+export function attacksOn(
+  sequence: readonly Frame[],
+  keys: KeyPhotos,
+  attacker: KeyPhotos,
+  random: SeededRandom,
+) {
+  const own = assembled(attacker, random);
   const isTurned = (frame: Frame) => {
     const { yaw, pitch } = changeOf(keys.straight, frame);
     return Math.abs(yaw) > 9 || Math.abs(pitch) > 9;
   };
-  const copied = 1 + Math.floor(dice.next() * (sequence.length - 1));
+  const copied = 1 + Math.floor(random.next() * (sequence.length - 1));
   return {
-    'photos swapped by hand': swapped(keys, dice),
+    'photos swapped by hand': swapped(keys, random),
     'a frame repeated': sequence.with(copied, sequence[copied - 1]!),
     'the film played backwards': sequence.toReversed(),
     'somebody else for the turned frames': sequence.map((frame, i) =>

@@ -1,11 +1,12 @@
 export type Interval = [low: number, high: number];
 
-/** 95 % of the standard normal distribution are within ±z95. */
+/** 95 % of the standard normal distribution is within ±z95. */
 export const z95 = 1.959963984540054;
 
 /**
- * Confidence interval of a share, observed as `hits` of `trials` (Wilson 1927), of `z` standard errors: by default 95 %. Unlike the normal approximation it is
- * valid near 0 and 1, where error rates are. [0, 1] without trials.
+ * Returns the confidence interval of a share of `hits` in `trials` (Wilson 1927), for `z` standard errors: 95 % by
+ * default. Unlike the normal approximation it is valid near 0 and 1, where error rates are. Returns [0, 1] without
+ * trials.
  */
 export function wilson(hits: number, trials: number, z: number = z95): Interval {
   if (trials === 0) return [0, 1];
@@ -13,11 +14,11 @@ export function wilson(hits: number, trials: number, z: number = z95): Interval 
   const weight = z ** 2 / trials;
   const middle = (share + weight / 2) / (1 + weight);
   const half = (z / (1 + weight)) * Math.sqrt((share * (1 - share)) / trials + weight / trials / 4);
-  // The bound is exactly 0 or 1 instead of a rounding error next to it.
+  // Avoids rounding errors at 0 and 1.
   return [hits === 0 ? 0 : middle - half, hits === trials ? 1 : middle + half];
 }
 
-/** The shares of non-mated pairs that match at a threshold, and of mated pairs that do not. */
+/** The share of non-mated pairs that match at a threshold (FMR), and of mated pairs that do not (FNMR). */
 interface ErrorPoint {
   threshold: number;
   fmr: number;
@@ -25,8 +26,8 @@ interface ErrorPoint {
 }
 
 /**
- * Returns both error rates at the score of every pair, highest first; a pair matches when score >= threshold.
- * The first point is above all scores, where nothing matches. Rates of a kind without pairs are NaN.
+ * Returns both error rates at the score of every pair, the highest score first. A pair matches if score >= threshold.
+ * The first point has an infinite threshold, where no pair matches. A rate without pairs is NaN.
  */
 export function errorCurve(pairs: readonly Scored[]): ErrorPoint[] {
   const sorted = [...pairs].sort((a, b) => b.score - a.score);
@@ -43,13 +44,13 @@ export function errorCurve(pairs: readonly Scored[]): ErrorPoint[] {
   for (const [index, pair] of sorted.entries()) {
     if (pair.same) accepted++;
     else matched++;
-    // Pairs with the same score match together.
+    // Pairs with equal scores share one point.
     if (sorted[index + 1]?.score !== pair.score) curve.push(pointAt(pair.score));
   }
   return curve;
 }
 
-/** Returns the mean of both rates where they are closest. NaN if one kind has no pairs. */
+/** Returns the mean of both rates at the threshold where they are closest; NaN if one kind has no pairs. */
 export function equalErrorRate(curve: readonly ErrorPoint[]): number {
   let best = { gap: Number.POSITIVE_INFINITY, rate: Number.NaN };
   for (const { fmr, fnmr } of curve) {
@@ -59,15 +60,12 @@ export function equalErrorRate(curve: readonly ErrorPoint[]): number {
   return best.rate;
 }
 
-/**
- * Minimum distance of a point that is kept from the one before: in the threshold, and in decades of the
- * rates.
- */
+/** Minimum distance between two points that are kept: in the threshold, or in decades of a rate. */
 const stride = { threshold: 0.005, decades: 0.02 };
 
 /**
- * Returns the points that a chart with logarithmic rates can show separately, with both sides of each step.
- * Includes the last point, but not the first at infinity.
+ * Returns the points that are distinguishable in a chart with logarithmic rates, with both sides of each step. Omits
+ * the first point, whose threshold is infinite.
  */
 export function thinned(curve: readonly ErrorPoint[]): ErrorPoint[] {
   const kept: ErrorPoint[] = [];
@@ -97,8 +95,8 @@ export interface Scored {
 }
 
 /**
- * Returns the threshold with the most correct verdicts, where a pair matches when score >= threshold. It is
- * the middle of two neighbouring scores, as in the LFW protocol.
+ * Returns the threshold with the highest number of correct decisions, where a pair matches if score >= threshold.
+ * The threshold is the midpoint of two neighbouring scores, as in the LFW protocol.
  */
 export function bestThreshold(pairs: readonly Scored[]): number {
   const sorted = [...pairs].sort((a, b) => b.score - a.score);
@@ -114,9 +112,8 @@ export function bestThreshold(pairs: readonly Scored[]): number {
 }
 
 /**
- * Returns the share of correct verdicts at the threshold that is best on all pairs. With folds it is
- * cross-validated: each fold uses the best threshold of the others, and there is a standard deviation over
- * them.
+ * Returns the share of correct decisions at the best threshold. If the pairs have folds, cross-validates: each fold
+ * uses the best threshold of the other folds, and `deviation` is the standard deviation over folds.
  */
 export function accuracy(pairs: readonly Scored[]) {
   const rightAt = (some: readonly Scored[], threshold: number) =>
@@ -137,8 +134,8 @@ export function accuracy(pairs: readonly Scored[]) {
 }
 
 /**
- * Returns the false non-match rate at the lowest threshold whose false match rate is at most `fmr`: of n
- * non-mated pairs at most floor(fmr * n) score as high.
+ * Returns the false non-match rate at the lowest threshold with a false match rate of at most `fmr`. At this
+ * threshold at most floor(fmr * n) of n non-mated pairs match.
  */
 export function fnmrAtFmr(pairs: readonly Scored[], fmr: number): { fnmr: number; threshold: number } {
   const scoresOf = (wanted: boolean) =>
@@ -150,7 +147,7 @@ export function fnmrAtFmr(pairs: readonly Scored[], fmr: number): { fnmr: number
   return { fnmr, threshold: accepted.at(-1) ?? Number.POSITIVE_INFINITY };
 }
 
-/** A share of trials of one or two people, who are numbered from 0. */
+/** Share of hits in trials that involve one or two people, who are numbered from 0. */
 abstract class PeopleRate {
   readonly hitsOf: Float64Array;
   readonly trialsOf: Float64Array;
@@ -167,22 +164,16 @@ abstract class PeopleRate {
     return this.hits / this.trials;
   }
 
-  /**
-   * Returns the design effect of Kish 1965: how many times as many trials are needed as independent ones for
-   * the same certainty of the rate.
-   */
+  /** Design effect (Kish 1965): trials divided by the number of independent trials with the same certainty. */
   abstract get effect(): number;
 
-  /**
-   * Returns Wilson's 95 % interval of the number of independent trials that these are worth.
-   * docs/research/error-rates.md has its coverage.
-   */
+  /** Wilson's 95 % interval for the effective number of trials. docs/research/error-rates.md has its coverage. */
   get interval(): Interval {
     const { hits, trials, effect } = this;
     return wilson(hits / effect, trials / effect);
   }
 
-  /** Sums the squares of the people's deviations from the rate, and of each person's share of the trials. */
+  /** Sums of squares: of each person's deviation from the rate, and of each person's share of the trials. */
   protected get spread() {
     const { rate, trials } = this;
     let people = 0;
@@ -199,9 +190,9 @@ abstract class PeopleRate {
 }
 
 /**
- * Blends an effect observed in `seen` people or pairs with `unseen`, the value without observations: few
- * errors show little of how they cluster, none shows nothing. `weight`: weight of the unseen one, in people
- * or pairs; with it intervals cover the truth in simulations.
+ * Returns the weighted mean of a design effect observed in `seen` people or pairs and `unseen`, the assumed effect
+ * without observations. A few errors say little about clustering. `weight` is the weight of `unseen`, in people or
+ * pairs. Simulations confirm the coverage of the intervals with these weights (docs/research/error-rates.md).
  */
 function blended(observed: number, seen: number, unseen: number, weight: number): number {
   return Math.max(1, (seen * Math.max(1, observed) + weight * unseen) / (seen + weight));
@@ -216,10 +207,7 @@ export class PersonRate extends PeopleRate {
     this.hitsOf[person]!++;
   }
 
-  /**
-   * Trials of one person are alike. If no person has an error, each person counts as one trial: the rule of
-   * three on people.
-   */
+  /** If no person has an error, each person counts as one trial (the rule of three on people). */
   get effect(): number {
     const { trials, hitsOf, trialsOf } = this;
     if (trials === 0) return 1;
@@ -231,16 +219,16 @@ export class PersonRate extends PeopleRate {
   }
 }
 
-/** Maximum number of people that are counted pair by pair, at a bit per pair. */
-const mostTracked = 30_000;
+/** Maximum number of people for whom Pairs keeps a bit per pair: 30,000 people take 56 MB. */
+const maxTrackedPeople = 30_000;
 
-/** One bit for each two of some people. */
+/** Counts distinct pairs of people. */
 class Pairs {
   readonly #bits: Uint32Array;
   count = 0;
 
   constructor(people: number) {
-    this.#bits = new Uint32Array(people > mostTracked ? 0 : Math.ceil(pairsOf(people) / 32));
+    this.#bits = new Uint32Array(people > maxTrackedPeople ? 0 : Math.ceil(pairsOf(people) / 32));
   }
 
   add(first: number, second: number): void {
@@ -257,24 +245,23 @@ class Pairs {
 export const pairsOf = (people: number): number => (people * (people - 1)) / 2;
 
 /**
- * The square of the coefficient of variation of people's own false match rates, if the trials do not show it:
- * an assumption, with which intervals cover the truth in simulations where people account for 40 % of the
- * variance of scores.
+ * Assumed squared coefficient of variation of the false match rates of single persons, without observations. With
+ * it, intervals have their coverage in simulations where people account for 40 % of the variance of scores.
  */
 const variation = 10;
 
 /**
- * Design effect of comparisons of two people each: those that share a person, or show the same two people,
- * are not independent. The variance is that of the delete-one jackknife over people, which is not too small
- * on average (Efron and Stein 1981). `pairs`: number of pairs of people with trials; `seen`: number with
- * hits. `reach`: standard errors of the bound.
+ * Returns the design effect of comparisons of two people. Comparisons that share a person are not independent. The
+ * variance is that of the delete-one jackknife over people, which is not too small on average (Efron and Stein 1981).
+ * `pairs` is the number of pairs of people with trials, and `seen` the number with hits. `reach` is the number of
+ * standard errors of the bound.
  */
 export function pairEffect(
   { squares, concentration, independent }: { squares: number; concentration: number; independent: number },
   { trials, pairs, seen }: { trials: number; pairs: number; seen: number },
   reach = z95,
 ): number {
-  // Each trial counts for two people: people of equal shares have a concentration of 4 / people.
+  // Each trial counts for two people, so people with equal shares have a concentration of 4 / people.
   const unseen = (trials / pairs) * (1 + reach ** 2 * variation * concentration);
   return blended(independent > 0 ? squares / independent : 1, seen, unseen, 4);
 }

@@ -1,12 +1,12 @@
 import { dot } from 'facematch/for-lab';
 import type { LabelledImage } from './people.ts';
 
-/** Images of people, who are numbered from 0. */
+/** Images of people, with the people numbered from 0. */
 export interface NumberedPeople<T = LabelledImage> {
   images: readonly T[];
   /** The number of each image's person. */
   numbers: Uint32Array;
-  /** Their names, by number. */
+  /** Names of the people, by number. */
   people: readonly string[];
 }
 
@@ -20,30 +20,27 @@ export function numberPeople<T extends { person: string }>(images: readonly T[])
   return { images, numbers, people: [...numberOf.keys()] };
 }
 
-/** `first` and `second` are indices of images. */
+/** Receives the indices of two images, and their cosine. */
 type Visit = (first: number, second: number, cosine: number) => void;
 
-/** Decides if images of two people show one person. */
+/** Decides whether two images with different labels show the same person. */
 export type IsOnePerson = (first: LabelledImage, second: LabelledImage, cosine: number) => boolean;
 
 interface NonMatedOptions {
-  /** Cosine above which they are taken for one person; Infinity disables the check. */
+  /** Pairs with a higher cosine count as one person; Infinity disables the check. */
   samePersonAbove: number | IsOnePerson;
-  /** Approximate number of pairs to visit if there are more; each image occurs equally often. */
-  most?: number;
+  /** Approximate maximum number of pairs to visit. Each image occurs equally often. */
+  maxPairs?: number;
 }
 
-/** Number of embeddings that are compared with all others before the next: they stay in the CPU's cache. */
+/** Number of embeddings in a block. A block is compared with all others while it is in the CPU's cache. */
 const block = 64;
 
-/**
- * Visits each pair of images of two people once, and keeps none. Omits pairs that are taken for one person.
- * Returns their number.
- */
+/** Visits each non-mated pair of images once. Omits pairs that count as one person, and returns their number. */
 export function eachNonMated(group: NumberedPeople, options: NonMatedOptions, visit: Visit): number {
   const { images, numbers } = group;
-  const { samePersonAbove, most = Number.POSITIVE_INFINITY } = options;
-  let left = 0;
+  const { samePersonAbove, maxPairs = Number.POSITIVE_INFINITY } = options;
+  let omitted = 0;
   const isOnePerson: IsOnePerson =
     typeof samePersonAbove === 'number'
       ? (_first, _second, cosine) => cosine > samePersonAbove
@@ -51,28 +48,28 @@ export function eachNonMated(group: NumberedPeople, options: NonMatedOptions, vi
   const measure = (first: number, second: number) => {
     if (numbers[first] === numbers[second]) return;
     const cosine = dot(images[first]!.embedding, images[second]!.embedding);
-    if (isOnePerson(images[first]!, images[second]!, cosine)) left++;
+    if (isOnePerson(images[first]!, images[second]!, cosine)) omitted++;
     else visit(first, second, cosine);
   };
   const count = images.length;
-  if (most >= (count * (count - 1)) / 2) {
+  if (maxPairs >= (count * (count - 1)) / 2) {
     for (let start = 0; start < count; start += block) {
       for (let second = start + 1; second < count; second++) {
         const end = Math.min(start + block, second);
         for (let first = start; first < end; first++) measure(first, second);
       }
     }
-    return left;
+    return omitted;
   }
-  // Each image is compared with those at certain distances behind it in the list, which is a ring. Half of
-  // the ring is left for the others.
+  // Compares each image with the images at certain distances after it, in a circular list. Distances of up to half
+  // the list cover each pair once.
   const half = Math.floor((count - 1) / 2);
-  const distances = Math.min(half, Math.max(1, Math.floor(most / count)));
+  const distances = Math.min(half, Math.max(1, Math.floor(maxPairs / count)));
   for (let i = 0; i < distances; i++) {
     const distance = 1 + Math.floor((i * half) / distances);
     for (let first = 0; first < count; first++) measure(first, (first + distance) % count);
   }
-  return left;
+  return omitted;
 }
 
 /** Visits each pair of images of one person. */
@@ -87,8 +84,8 @@ export function eachMated({ images, numbers, people }: NumberedPeople, visit: Vi
 }
 
 /**
- * A pair of two names that shows one person: copies of one image, or other photos of one person. Its cosine
- * is far beyond the prediction from the other pairs.
+ * A pair with two names that probably shows one person: copies of one image, or two photos of one person. Its cosine
+ * is far above the prediction from the other pairs.
  */
 export interface AlikePair {
   image1: string;
@@ -96,49 +93,46 @@ export interface AlikePair {
   cosine: number;
 }
 
-/** Fewer pairs predict nothing. */
-const fewPairs = 1000;
-/** Only one of this many sets would contain such a pair. */
-const seldom = 100;
-/**
- * No two people look so alike: equal bytes, and copies that were scaled or compressed. Sets with wide tails
- * do not raise the limit.
- */
+/** Minimum number of pairs for a prediction. */
+const minPairs = 1000;
+/** By the prediction, one in this many sets has a non-mated pair above the limit. */
+const setsPerExceedance = 100;
+/** Upper bound of the limit. Copies exceed it, even if they are scaled or compressed again. */
 const copyAbove = 0.99;
 
 /**
- * Returns the cosine that no two of that many different people reach, at most that of copies. The highest
- * cosines are about exponential: their scale is taken from those between two ranks (rankOf and a third of
- * it), so that up to a third of them may show one person. `highest` falls.
+ * Returns the limit for the cosines of this many non-mated pairs, at most `copyAbove`. The distribution of the
+ * highest cosines is approximately exponential. Its scale is estimated from the cosines at ranks rankOf and a third
+ * of it, so up to a third of them may show one person. `highest` is sorted, highest first.
  */
 export function reachOf(highest: ArrayLike<number>, pairs: number): number {
   const last = rankOf(pairs);
-  if (pairs < fewPairs || highest.length < last) return copyAbove;
+  if (pairs < minPairs || highest.length < last) return copyAbove;
   const [near, far] = [highest[Math.ceil(last / 3) - 1]!, highest[last - 1]!];
   const scale = (near - far) / Math.log(3);
-  return Math.min(copyAbove, far + scale * Math.log(last * seldom));
+  return Math.min(copyAbove, far + scale * Math.log(last * setsPerExceedance));
 }
 
-/** Number of the highest cosines that are used, given the number of pairs. */
+/** Returns the number of highest cosines to use for this number of pairs. */
 const rankOf = (pairs: number) => Math.ceil(Math.max(1, pairs) ** 0.6);
 
 /** Returns the non-mated pairs above the limit for different people, highest cosine first, and that limit. */
 export function tooAlike(group: NumberedPeople<LabelledImage>): { reach: number; pairs: AlikePair[] } {
   const { images } = group;
-  const most = rankOf((images.length * (images.length - 1)) / 2);
+  const maxKept = rankOf((images.length * (images.length - 1)) / 2);
   let kept: [cosine: number, first: number, second: number][] = [];
-  let least = Number.NEGATIVE_INFINITY;
+  let lowestKept = Number.NEGATIVE_INFINITY;
   let count = 0;
   const trim = () => {
     kept.sort(([a], [b]) => b - a);
-    kept = kept.slice(0, most);
-    if (kept.length === most) least = kept.at(-1)![0];
+    kept = kept.slice(0, maxKept);
+    if (kept.length === maxKept) lowestKept = kept.at(-1)![0];
   };
   eachNonMated(group, { samePersonAbove: Number.POSITIVE_INFINITY }, (first, second, cosine) => {
     count++;
-    if (cosine <= least) return;
+    if (cosine <= lowestKept) return;
     kept.push([cosine, first, second]);
-    if (kept.length >= 2 * most) trim();
+    if (kept.length >= 2 * maxKept) trim();
   });
   trim();
   const reach = reachOf(
@@ -157,9 +151,8 @@ export function tooAlike(group: NumberedPeople<LabelledImage>): { reach: number;
 const nameOf = ({ file, person }: LabelledImage) => file ?? person;
 
 /**
- * Computes the limit for everyone and for each group: a group whose people look less alike than others has a
- * lower one. `isTooAlike` returns true if the cosine of two images is above that of everyone, or of a group
- * that both are in.
+ * Computes the limit for all people and for each group. Groups of less similar people have a lower limit. `isTooAlike`
+ * returns true if a cosine exceeds the limit for all people, or the limit of a group that both images belong to.
  */
 export function tooAlikeByGroup(images: readonly LabelledImage[]) {
   const everybody = tooAlike(numberPeople(images));

@@ -2,18 +2,18 @@ import type { CohortUse } from './figures.ts';
 import type { Interval } from './metrics.ts';
 import type { ScoreKind } from './pairs.ts';
 
-/** Formats figures for the terminal and the report. NaN, such as a rate of no pairs, is a dash. */
+/** Formats figures for the terminal and the report. NaN, such as a rate without pairs, becomes a dash. */
 
 export function percentText(share: number): string {
   return Number.isNaN(share) ? '–' : `${(share * 100).toFixed(2)} %`;
 }
 
-/** The share has two digits, however small. */
+/** Formats a share as a percentage, with two significant digits if it is small. */
 export function smallPercentText(share: number): string {
   return share > 0 && share < 1e-3 ? `${Number((share * 100).toPrecision(2))} %` : percentText(share);
 }
 
-/** The interval is in percent. */
+/** Formats an interval in percent. */
 export function intervalText([low, high]: Interval): string {
   return `[${(low * 100).toFixed(2)}, ${(high * 100).toFixed(2)}]`;
 }
@@ -37,7 +37,7 @@ export function rateText(rate: number): string {
   return `1 in ${integers.format(1 / rate)}`;
 }
 
-/** Formats a ratio with as many digits as matter. */
+/** Formats a ratio, with one decimal place if it is below 10. */
 export function timesText(ratio: number): string {
   if (!Number.isFinite(ratio)) return '–';
   return ratio < 9.95 ? ratio.toFixed(1) : countText(ratio);
@@ -48,17 +48,14 @@ export const kindTexts: Readonly<Record<ScoreKind, string>> = {
   cosine: 'cosine',
 };
 
-/** Describes the people of the cohort that normalised the similarities. */
+/** Describes the cohort that normalised the similarities. */
 export const cohortText: Readonly<Record<CohortUse, string>> = {
-  pack: "the pack's; figures of people that it was made of are biased",
+  pack: "the pack's; figures are biased if it contains the measured people",
   'held-out': 'refitted for each pair without its people',
-  none: 'the pack has none: the normalised similarity is the cosine',
+  none: 'none, so the normalised similarity is the cosine',
 };
 
-/**
- * Writes JSON with each list of numbers or plain names on one line, because there are thousands. Its strings
- * contain no line breaks.
- */
+/** Formats JSON with each list of numbers or plain names on one line, because there are thousands. */
 export function jsonText(value: object): string {
   const list = /\[\n\s+(?:(?:-?\d[\d.e+-]*|null|"\w+")(?:,\n\s+)?)+\n\s+\]/g;
   return JSON.stringify(value, null, 2).replace(list, (found) =>

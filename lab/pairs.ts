@@ -2,26 +2,26 @@ import { type Calibration, excerpt } from 'facematch/for-lab';
 import type { Scored } from './metrics.ts';
 import { pathOf, readTable } from './table.ts';
 
-/** One line of a list of pairs. Paths are relative to the images' folder. */
+/** One line of a list of pairs. Paths are relative to the folder of the images. */
 export interface LabelledPair {
   image1: string;
   image2: string;
   same: boolean;
-  /** Fold of cross-validation; either every pair has one or none has. */
+  /** Fold for cross-validation, in all pairs or in none. */
   fold: string | undefined;
 }
 
 /** A comparison: a pair whose images both have a face, with its scores. */
 export interface JudgedPair extends LabelledPair {
   cosine: number;
-  /** Numbers of both images' people, from 0 on; of a mated pair twice the same. */
+  /** Numbers of the two people, from 0. They are equal in a mated pair. */
   people: readonly [first: number, second: number];
   /** The score that the service uses. */
   normalised: number;
 }
 
 export type ScoreKind = 'normalised' | 'cosine';
-/** The order of every list: first the score that the service uses. */
+/** All kinds, starting with the score that the service uses. */
 export const scoreKinds: readonly ScoreKind[] = ['normalised', 'cosine'];
 
 /** A comparison's score and label, with the numbers of its two people. */
@@ -31,19 +31,19 @@ export function scoredBy(pairs: readonly JudgedPair[], kind: ScoreKind): Compare
   return pairs.map((pair) => ({ score: pair[kind], same: pair.same, fold: pair.fold, people: pair.people }));
 }
 
-/** Returns the confidence percent of a score of one pair; undefined without a calibration, as for cosines. */
+/** Returns the confidence percent of a score; undefined without a calibration. */
 export function percentOf(score: number, calibration: Calibration | undefined): number | undefined {
   return calibration?.assess(score, 1).confidence_percent;
 }
 
 const required = ['image1', 'image2', 'same'] as const;
 
-/** Spreadsheets write these words. */
+/** Values of the column `same`. Spreadsheets write TRUE and FALSE. */
 const truth = new Map(Object.entries({ '1': true, true: true, '0': false, false: false }));
 
 /**
- * Reads a list of pairs: a table with the columns `image1`, `image2`, `same` (1 or 0, or true or false in any case) and optionally
- * `fold`, in any order. Throws an Error with the file and the line.
+ * Reads a list of pairs. The columns are `image1`, `image2`, `same` (1, 0, true or false in any case) and optionally
+ * `fold`, in any order. Throws an Error that names the file and the line.
  */
 export function readPairs(file: string): LabelledPair[] {
   const { columns, rows } = readTable(file);
@@ -67,15 +67,15 @@ export function readPairs(file: string): LabelledPair[] {
   return pairs;
 }
 
-/** Returns the names of the images of a list of pairs, each once. */
+/** Returns the names of the images in a list of pairs, without duplicates. */
 export function imagesOf(pairs: readonly LabelledPair[]): string[] {
   return [...new Set(pairs.flatMap(({ image1, image2 }) => [image1, image2]))];
 }
 
 /**
- * Returns the number of the person of each image of a list, from 0 on. The first folder of a path is the
- * person if every mated pair is within one and every non-mated pair in two; otherwise mated pairs define
- * whose images they are, and any other image belongs to a person of its own.
+ * Returns the number of each image's person, from 0. The first folder of a path is the person if that agrees with
+ * the label of every pair. Otherwise images that are linked by mated pairs belong to one person, and every other
+ * image to a separate person.
  */
 export function peopleOfPairs(pairs: readonly LabelledPair[]): Map<string, number> {
   const folderOf = (image: string) => image.split('/').slice(0, -1)[0];
@@ -84,7 +84,7 @@ export function peopleOfPairs(pairs: readonly LabelledPair[]): Map<string, numbe
     return first !== undefined && second !== undefined && (first === second) === same;
   });
   const images = imagesOf(pairs);
-  // A forest of images (disjoint sets): the root of each tree represents the person.
+  // Disjoint sets of images: the root of each tree represents a person.
   const above = new Map(images.map((image) => [image, image]));
   const rootOf = (image: string): string => {
     let root = image;
@@ -122,12 +122,10 @@ export interface WorstPair {
   confidence_percent: number | undefined;
 }
 
-/**
- * Maximum number of pairs of a kind that are kept: enough to find the wrong labels among thousands of people.
- */
-const shown = 60;
+/** Maximum number of mated, and of non-mated pairs to keep. */
+const maxShown = 60;
 
-/** The pairs closest to an error, or beyond. */
+/** Returns the mated pairs with the lowest scores, and the non-mated pairs with the highest. */
 export function worstPairs(pairs: readonly JudgedPair[], calibration: Calibration | undefined) {
   const seen = new WorstPairsSeen();
   for (const { same, image1, image2, normalised, cosine } of pairs)
@@ -137,22 +135,22 @@ export function worstPairs(pairs: readonly JudgedPair[], calibration: Calibratio
 
 type ScoredPair = Omit<WorstPair, 'confidence_percent'>;
 
-/** Keeps the same pairs, for input that is too large to keep. A pair that is added again counts once. */
+/** Collects the worst pairs one by one, for input that does not fit in memory. Ignores a pair that is added again. */
 export class WorstPairsSeen {
-  /** The worst first. */
+  /** Sorted, the worst pair first. */
   readonly #nonMated: ScoredPair[] = [];
   readonly #mated: ScoredPair[] = [];
 
   add(same: boolean, image1: string, image2: string, normalised: number, cosine: number): void {
     const [kept, sign] = same ? [this.#mated, -1] : [this.#nonMated, 1];
-    if (kept.length === shown && !(sign * normalised > sign * kept.at(-1)!.normalised)) return;
+    if (kept.length === maxShown && !(sign * normalised > sign * kept.at(-1)!.normalised)) return;
     if (kept.some((pair) => pair.image1 === image1 && pair.image2 === image2)) return;
     kept.push({ image1, image2, normalised, cosine });
     kept.sort((a, b) => sign * (b.normalised - a.normalised));
-    kept.length = Math.min(kept.length, shown);
+    kept.length = Math.min(kept.length, maxShown);
   }
 
-  /** Non-mated pairs, highest similarity first; mated pairs, lowest similarity first. */
+  /** Returns the non-mated pairs, highest similarity first, and the mated pairs, lowest similarity first. */
   judged(calibration: Calibration | undefined) {
     const judge = (pair: ScoredPair): WorstPair => {
       return { ...pair, confidence_percent: percentOf(pair.normalised, calibration) };

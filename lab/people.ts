@@ -7,14 +7,14 @@ import { pathOf, readTable, type Table } from './table.ts';
 
 const listName = 'people.tsv';
 
-/** Columns of `people.tsv` whose values make a group: one column, or several crossed. */
+/** Columns of `people.tsv` whose values define a group: one column, or several crossed columns. */
 export type Grouping = readonly string[];
 
-/** Reads groupings such as `origin*sex,age`. Throws an Error with a message for people. */
+/** Parses groupings such as `origin*sex,age`. Throws an Error whose message is meant for the user. */
 export function parseGroupings(text: string): Grouping[] {
   const groupings = text.split(',').map((one) => one.split('*').map((column) => column.trim()));
-  const isSound = (columns: Grouping) => !columns.includes('') && new Set(columns).size === columns.length;
-  if (!groupings.every(isSound)) {
+  const isValid = (columns: Grouping) => !columns.includes('') && new Set(columns).size === columns.length;
+  if (!groupings.every(isValid)) {
     throw new Error(
       'Expected columns of people.tsv, crossed with * and separated by commas, such as origin*sex,age.',
     );
@@ -22,7 +22,7 @@ export function parseGroupings(text: string): Grouping[] {
   return groupings;
 }
 
-/** Returns the grouping as tables write it. */
+/** Formats a grouping for tables, such as "origin × sex". */
 export const groupingText = (grouping: Grouping): string => grouping.join(' × ');
 
 export interface PersonImage {
@@ -30,14 +30,11 @@ export interface PersonImage {
   file: string;
   person: string;
   set: string;
-  /**
-   * Groups in which it is counted: such as "age 3-9", or "origin Indian × sex Female"; the set's name without
-   * labels.
-   */
+  /** Groups of the image, such as "age 3-9" or "origin Indian × sex Female"; the name of the set without labels. */
   labels: string[];
 }
 
-/** A face of a labelled person, as the engine embedded it. */
+/** The embedded face of a labelled person. */
 export interface LabelledImage extends LabelledEmbedding {
   file?: string;
   labels: readonly string[];
@@ -51,21 +48,21 @@ export interface PeopleSet {
   images: readonly LabelledImage[];
 }
 
-/** A set with all of its images that could be read. */
+/** A set with all of its readable images. */
 export interface FoundPeople extends PeopleSet {
-  /** Images in which a face was found. */
+  /** Images with a face. */
   images: readonly (LabelledImage & { file: string })[];
   allImages: readonly { person: string; labels: readonly string[]; hasFace: boolean }[];
 }
 
-/** Images of each person, in their order. */
+/** Groups images by person, in the order of the images. */
 export function byPerson<Image extends { person: string }>(images: readonly Image[]): Image[][] {
   const own = new Map<string, Image[]>();
   for (const image of images) own.set(image.person, [...(own.get(image.person) ?? []), image]);
   return [...own.values()];
 }
 
-/** Returns paths of all images below a folder, sorted. Throws an Error if there are none. */
+/** Returns the sorted paths of all images below a folder. Throws an Error if there are none. */
 export function imagesBelow(folder: string): string[] {
   const files = namesBelow(folder)
     .filter((file) => /\.(jpe?g|png|webp)$/i.test(file))
@@ -75,14 +72,19 @@ export function imagesBelow(folder: string): string[] {
 }
 
 /**
- * Reads the labelled people of a set: a folder of images for each person, or without folders, images of
- * different people, one each. With a list `people.tsv` in the folder or next to it (tab-separated, a header
- * line, a column `image`, optionally a column `person`, and labels such as `age`), only the images of the
- * list are used; an image with an empty `person` is a separate person. Without that column the folders are
- * people, below the one that contains all listed images, and an image directly in it is a separate person.
- * Paths start from the list, or from the folder; images of the list outside the folder are skipped.
- * `groupings` without a column of this list are omitted; without `groupings` each label is one. Missing
- * listed images are an Error, or they are kept. Throws an Error with the file.
+ * Reads the labelled people of a set.
+ *
+ * Without a list, each subfolder contains the images of one person. Without subfolders, each image shows a different
+ * person.
+ *
+ * A list `people.tsv` in the folder or next to it restricts the set to the listed images. It is tab-separated, with a
+ * header line and the columns `image`, optionally `person`, and labels such as `age`. An image with an empty `person`
+ * is a separate person. Without the column `person`, the subfolders of the innermost common folder are people, and an
+ * image directly in that folder is a separate person. Paths are relative to the list or to the folder. Listed images
+ * outside the folder are skipped.
+ *
+ * Omits `groupings` with a column that the list does not have. Without `groupings`, each label is a grouping. Throws
+ * an Error that names the file, also for a missing image unless `missing` is 'kept'.
  */
 export function readPeople(
   name: string,
@@ -122,10 +124,7 @@ export function readPeople(
   });
 }
 
-/**
- * Returns the groupings of a folder's people, in the order of their labels; none without a list, or if it has
- * no such columns.
- */
+/** Returns the groupings that apply to the list of a folder, in the order of `labels`; empty without a list. */
 export function groupingsOf(folder: string, groupings?: readonly Grouping[]): readonly Grouping[] {
   const list = readList(folder);
   return list === undefined ? [] : groupingsIn(list, groupings);
@@ -137,15 +136,15 @@ function groupingsIn({ columns }: Table, groupings?: readonly Grouping[]): reado
   return groupings.filter((grouping) => grouping.every((column) => labels.includes(column)));
 }
 
-/** Throws an Error if a grouping has a column that no list of these folders has. */
+/** Throws an Error if no list of these folders has all columns of a grouping. */
 export function requireColumns(groupings: readonly Grouping[], folders: readonly string[]): void {
   const lists = folders.map((folder) => labelsOf(readList(folder)?.columns ?? []));
   for (const grouping of groupings) {
     if (lists.some((labels) => grouping.every((column) => labels.includes(column)))) continue;
     const there = [...new Set(lists.flat())];
     throw new Error(
-      `No people.tsv has the labels ${groupingText(grouping)}: ` +
-        (there.length > 0 ? `there are ${there.join(', ')}.` : 'there are none.'),
+      `No people.tsv has the labels ${groupingText(grouping)}. ` +
+        (there.length > 0 ? `Available labels: ${there.join(', ')}.` : 'There are no labels.'),
     );
   }
 }
@@ -158,15 +157,13 @@ function readList(folder: string): (Table & { file: string }) | undefined {
   const { columns, rows } = readTable(file);
   if (!columns.includes('image') || columns.length < 2 || new Set(columns).size < columns.length) {
     throw new Error(
-      `${file}: expected "image" and "person" or at least one label in the first line, tab-separated`,
+      `${file}: expected tab-separated column names in the first line: image, and person or at least one label`,
     );
   }
   for (const { cells, line } of rows) {
     const isWhole = cells.every((cell, i) => cell !== '' || columns[i] === 'person');
     if (cells.length === columns.length && isWhole) continue;
-    throw new Error(
-      `${file}, line ${line}: expected a value for each column, of which only person may be empty`,
-    );
+    throw new Error(`${file}, line ${line}: expected a value in each column; only person may be empty`);
   }
   return { file, columns, rows };
 }
@@ -176,8 +173,8 @@ function labelsOf(columns: readonly string[]): string[] {
 }
 
 /**
- * Finds a listed image: returns its path within the folder, or undefined if it is outside. Throws an Error
- * with the line.
+ * Returns a function that finds a listed image. It returns the path within the folder, or undefined for an image
+ * outside the folder. It throws an Error that names the line.
  */
 function finder(folder: string, list: string, files: readonly string[], missing: 'rejected' | 'kept') {
   const known = new Set(files);
@@ -196,7 +193,7 @@ function finder(folder: string, list: string, files: readonly string[], missing:
   };
 }
 
-/** Returns the innermost folder that contains all files, with its slash; empty if there is none. */
+/** Returns the innermost folder that contains all files, with a slash at its end; empty if there is none. */
 function commonFolder(files: readonly string[]): string {
   let folder = files[0]!;
   do folder = folder.slice(0, folder.slice(0, -1).lastIndexOf('/') + 1);
@@ -204,7 +201,7 @@ function commonFolder(files: readonly string[]): string {
   return folder;
 }
 
-/** The name includes the set's, because two sets may have folders of the same name. */
+/** Returns the person of an image. The name includes the set, because two sets may have folders of the same name. */
 function personIn(set: string, file: string): string {
   return `${set}/${file.includes('/') ? file.split('/')[0] : file}`;
 }
@@ -225,13 +222,10 @@ export function peopleSet(
   };
 }
 
-/**
- * Returns a person's fold, 0 to `count` − 1, by a hash of the name (FNV-1a), so that it does not depend on
- * the other people.
- */
+/** Returns a person's fold, 0 to `count` − 1, from a hash of the name (FNV-1a), independently of other people. */
 export function foldOf(person: string, count: number): number {
   let hash = 0x811c9dc5;
   for (const char of person) hash = Math.imul(hash ^ char.codePointAt(0)!, 0x01000193);
-  // The last bits of this hash are not uniform for short names.
+  // Mixes in the high bits, because the low bits of this hash are not uniform for short names.
   return ((hash ^ (hash >>> 15)) >>> 0) % count;
 }

@@ -5,77 +5,76 @@ import { PairRate } from './metrics.ts';
 import { byPerson, foldOf, type PeopleSet } from './people.ts';
 
 /**
- * Non-mated pairs are a little more similar when a side is the mean of several photos: random parts of one
- * photo cancel out, and the common features of similar people stay. This module measures the shift for each
- * number of photos of one side; that of two sides is the sum.
+ * Non-mated pairs are slightly more similar if a side is the mean of several photos, because averaging removes the
+ * random part of single photos. This module measures this shift of the similarity for each number of photos of one
+ * side. The shifts of both sides add up.
  */
 
-/** Maximum number of photos of a person that are measured. */
-const mostPhotos = 4;
-/** Number of photos for which shifts are stated: the maximum of a request. */
-const mostStated = 16;
+/** Maximum number of photos per person in the measurement. */
+const maxPhotos = 4;
+/** The calibration states shifts for up to this number of photos, the maximum of a request. */
+const maxStatedPhotos = 16;
 /**
- * Shift for an infinite number of photos, in the similarity that makes a false match rate ten times lower:
- * that of small retouched photos in which a person looks different.
- * docs/research/error-rates.md has the measurement, and that of photos of other people.
+ * Minimum shift for an infinite number of photos. The unit is the difference in similarity between an FMR of 1e-4 and
+ * 1e-5. Measured on small retouched photos in which a person looks different from photo to photo
+ * (docs/research/error-rates.md).
  */
-const widest = 0.85;
+const limitInDecades = 0.85;
 
 /**
- * Returns how much the mean of n photos is enlarged by scaling it to unit length, where two photos of a person
- * have a cosine of ½. The common features of similar people are enlarged with it.
+ * Returns by how much scaling to unit length enlarges the mean of n photos, if two photos of a person have a cosine
+ * of ½. The features that a person shares with similar people are enlarged by the same factor.
  */
 const stretch = (photos: number) => Math.SQRT2 / Math.sqrt(1 + 1 / photos) - 1;
 
 /**
- * Returns the shifts for up to 16 photos of a side: at least the measured ones, and at least those for people
- * whose photos differ more than those of the fit. They grow with the photos as `stretch` does.
+ * Returns the shifts for 1 to 16 photos of a side. They are proportional to `stretch`. Each is at least the measured
+ * shift, and at least the shift for people whose photos differ more than those of the fit (limitInDecades).
  */
 export function statedShifts(measured: readonly number[], table: Calibration): number[] {
   const decade = table.similarityAt(1e-5) - table.similarityAt(1e-4);
   const limits = measured.map((shift, i) =>
     i === 0 ? 0 : (shift * stretch(Number.POSITIVE_INFINITY)) / stretch(i + 1),
   );
-  const limit = Math.max(widest * decade, ...limits);
-  return Array.from({ length: mostStated }, (_, i) =>
+  const limit = Math.max(limitInDecades * decade, ...limits);
+  return Array.from({ length: maxStatedPhotos }, (_, i) =>
     Number(((limit * stretch(i + 1)) / stretch(Number.POSITIVE_INFINITY)).toFixed(4)),
   );
 }
-/** Fewer people with this many photos are inconclusive. */
-const leastPeople = 100;
-/**
- * Rates at which the shift is measured, of which the largest shift counts: those of 50, 60 and 70 percent.
- */
-const rates = [1e-2, 1e-3, 1e-4];
-/** Fewer pairs above a similarity are inconclusive. */
-const leastPairs = 20;
 
-/** A person with the mean of their first photos. */
+/** Minimum number of people with a number of photos, to measure its shift. */
+const minPeople = 100;
+/** The shift is the largest of those measured at these rates, which belong to 50, 60 and 70 percent. */
+const rates = [1e-2, 1e-3, 1e-4];
+/** Minimum number of pairs that reach a similarity, to measure the shift at its rate. */
+const minPairs = 20;
+
+/** A person with the means of their first photos. */
 interface Person {
   person: string;
   labels: readonly string[];
   fold: number;
-  /** Means of the first photos, by their number, from 1 on. */
+  /** Mean of the first photo, of the first two, and so on. */
   means: readonly Float32Array[];
   photos: readonly Float32Array[];
 }
 
 function personsOf({ images }: PeopleSet): Person[] {
   return byPerson(images).map((all) => {
-    const photos = all.slice(0, mostPhotos).map(({ embedding }) => embedding);
+    const photos = all.slice(0, maxPhotos).map(({ embedding }) => embedding);
     const { person, labels } = all[0]!;
     return {
       person,
       labels,
       fold: foldOf(person, folds),
-      // One photo is its own mean: cohort scores are looked up by the same array.
+      // The first mean is the photo's own array, because cohort scores are looked up by array identity.
       means: photos.map((photo, i) => (i === 0 ? photo : meanOf(photos.slice(0, i + 1)))),
       photos,
     };
   });
 }
 
-/** Vectors that need a cohort score besides the images. */
+/** Returns the means of several photos, which need cohort scores of their own. */
 export function newMeans(groups: readonly PhotoGroup[]) {
   // A person may be in several groups.
   const people = new Set(groups.flatMap((group) => group.people));
@@ -89,7 +88,7 @@ export interface PhotoGroup {
   people: readonly Person[];
 }
 
-/** Returns the people of each label of each set, who are all different. */
+/** Returns a group for each label of each set. */
 export function groupsOf(sets: readonly PeopleSet[]): PhotoGroup[] {
   return sets.flatMap((set) => {
     const people = personsOf(set);
@@ -101,7 +100,7 @@ export function groupsOf(sets: readonly PeopleSet[]): PhotoGroup[] {
   });
 }
 
-/** Visits the scores of non-mated pairs: `first` photos of one against `second` of the other. */
+/** Visits the scores of all non-mated pairs, with `first` photos of one person and `second` photos of the other. */
 function eachScore(
   people: readonly Person[],
   [first, second]: readonly [number, number],
@@ -130,16 +129,16 @@ function scoreOf(
 }
 
 /**
- * Returns the shifts by the number of photos, from 1 on: as far as there are enough people. The result
- * takes the folds whose people are omitted, because it is tested on them.
+ * Returns a function that computes the shifts for 1, 2, … photos, as far as there are enough people. Its arguments are
+ * the folds whose people are omitted, so that the shifts can be tested on them.
  */
 export function fitShifts(groups: readonly PhotoGroup[], cohorts: HeldOutCohorts) {
   const counted: { means: FoldCounts; single: FoldCounts }[] = [];
-  for (let photos = 2; photos <= mostPhotos; photos++) {
+  for (let photos = 2; photos <= maxPhotos; photos++) {
     const withPhotos = groups
       .flatMap(({ people }) => people)
       .filter(({ means }) => means.length >= photos).length;
-    if (withPhotos < leastPeople) break;
+    if (withPhotos < minPeople) break;
     const means = new FoldCounts();
     const single = new FoldCounts();
     for (const { people } of groups) {
@@ -167,19 +166,17 @@ export function fitShifts(groups: readonly PhotoGroup[], cohorts: HeldOutCohorts
   });
 }
 
-/**
- * Returns the increase of the similarity that a share of the pairs reaches; nothing if too few pairs show it.
- */
+/** Returns the increase of the similarity that a share of the pairs reaches; empty if too few pairs reach it. */
 function shiftAt(rate: number, means: Float64Array, single: Float64Array): number[] {
-  if (rate * totalOf(means) < leastPairs) return [];
+  if (rate * totalOf(means) < minPairs) return [];
   return [scoreAt(means, rate) - scoreAt(single, rate)];
 }
 
 /**
- * Returns for each rate how often non-mated pairs match at it, for all numbers of photos of each side; table
- * and shift of each pair are fitted without the folds of its two people. `people`: those with that many
- * photos. `worst`: the group with the highest rate among those with a few matching pairs, with its 95 %
- * interval by person.
+ * Measures how often non-mated pairs match at each of `rates`, for each number of photos of each side. The table and
+ * the shifts of a pair are fitted without the folds of its two people. `people` is the number of people with enough
+ * photos. `worst` is the group with the highest rate among groups with at least minMatches matches, with its 95 %
+ * interval, clustered by person.
  */
 export function checkShifts(
   groups: readonly PhotoGroup[],
@@ -190,16 +187,16 @@ export function checkShifts(
 ) {
   const shifts: number[][] = [];
   const thresholds: number[][] = [];
-  let most = mostPhotos;
+  let maxMeasured = maxPhotos;
   for (const [low, high] of foldPairs) {
     const pair = foldPair(low, high);
     const measured = shiftsWithout(low, high);
     const table = tableWithout(low, high);
-    most = Math.min(most, measured.length);
+    maxMeasured = Math.min(maxMeasured, measured.length);
     shifts[pair] = statedShifts(measured, table);
     thresholds[pair] = rates.map((rate) => table.similarityAt(rate));
   }
-  const numbers = Array.from({ length: most }, (_, i) => i + 1);
+  const numbers = Array.from({ length: maxMeasured }, (_, i) => i + 1);
   const combinations = numbers.flatMap((first) =>
     numbers.filter((second) => second <= first).map((second) => [first, second] as const),
   );
@@ -223,7 +220,7 @@ export function checkShifts(
       const pairs = ofGroups.reduce((sum, { passing }) => sum + passing.trials, 0);
       const passed = ofGroups.reduce((sum, { passing }) => sum + passing.hits, 0);
       const [worst] = ofGroups
-        .filter(({ passing }) => passing.hits >= leastPassed)
+        .filter(({ passing }) => passing.hits >= minMatches)
         .toSorted((a, b) => b.passing.rate - a.passing.rate)
         .map(({ group, passing: { rate, interval, trials } }) => {
           return { group, fmr: rate, interval, pairs: trials };
@@ -233,5 +230,5 @@ export function checkShifts(
   );
 }
 
-/** Fewer matching pairs of a group are inconclusive. */
-const leastPassed = 5;
+/** Minimum number of matches of a group that can be `worst`. */
+const minMatches = 5;

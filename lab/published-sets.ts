@@ -6,31 +6,25 @@ import { parseTar } from 'nanotar';
 import { cacheFolder, download } from './download.ts';
 import type { SetFolder } from './found-faces.ts';
 
-/**
- * Photos of labelled people that `facematch calibrate --set` knows by name and downloads from their
- * publisher.
- */
+/** A published set of photos of labelled people, which `facematch calibrate --set` downloads from its publisher. */
 export const lfw = {
   title: 'Labeled Faces in the Wild',
-  /** Description of its people, for which its rates are valid. */
+  /** Description of the people and photos, which the fitted rates apply to. */
   about: 'mostly white public figures, in press photos of the years around 2003',
-  /** A gzipped tarball. URL and SHA-256 are those of scikit-learn's fetcher, sklearn/datasets/_lfw.py. */
+  /** A gzipped tarball. URL and SHA-256 are from scikit-learn (sklearn/datasets/_lfw.py). */
   archive: {
     url: 'https://ndownloader.figshare.com/files/5976018',
     bytes: 180_566_744,
     sha256: '055f7d9c632d7370e6fb4afc7468d40f970c34a80d4c6f50ffec63f5a8d536c0',
   },
-  /**
-   * Path of a used image within it: its first group is the person, the second the file's name. Two images per
-   * person are used; the second gives a mated pair. A few people have hundreds.
-   */
+  /** Matches the first two images of each person in the archive. The groups are the person and the file name. */
   image: /^lfw\/([^./\\][^/\\]*)\/(\1_000[12]\.jpg)$/,
 };
 
 /**
- * Returns the sets of `lfw`, or of `lfw,FOLDER`: the published one, which is downloaded and unpacked in
- * `cache` if it is missing, and folders of the user's own people. Each has a folder of images for each
- * person. Rejects with an Error with a message for people.
+ * Resolves to the sets in `lfw` or `lfw,FOLDER,…`: the published set, and the user's own folders. Downloads and
+ * unpacks the published set into `cache` if it is missing. Each set has one folder of images per person. Rejects with
+ * an Error whose message is meant for the user.
  */
 export async function openSets(
   text: string,
@@ -40,7 +34,7 @@ export async function openSets(
   const [name = '', ...folders] = text.split(',');
   if (name !== 'lfw') {
     throw new Error(
-      `No published set is named ${name}; there is lfw. Folders of your own are given as NAME=FOLDER.`,
+      `Unknown published set ${name}; the only one is lfw. Give folders of your own as NAME=FOLDER.`,
     );
   }
   const file = await download(set.archive, cache);
@@ -50,12 +44,12 @@ export async function openSets(
   return [{ name, folder: people, title: set.title, about: set.about }, ...own];
 }
 
-/** Unpacks all or nothing: into a temporary folder, which is then moved into place. */
+/** Unpacks into a temporary folder, and then moves it into place, so that the result is complete or missing. */
 function unpack(file: string, image: RegExp, people: string): void {
   const entries = parseTar(gunzipSync(readFileSync(file)), {
     filter: ({ name, type }) => type === 'file' && image.test(name),
   });
-  if (entries.length === 0) throw new Error(`${file} has no images where they are expected.`);
+  if (entries.length === 0) throw new Error(`${file} does not contain the expected images.`);
   const made = `${people}.${randomUUID()}`;
   try {
     for (const { name, data } of entries) {

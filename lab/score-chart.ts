@@ -2,9 +2,7 @@ import { axisX, axisY, gridY, line, rect, ruleY, text } from '@observablehq/plot
 import { type CalibratedManifest, Calibration, defaults, promisedRate } from 'facematch/for-lab';
 import { drawSvg } from './report/chart.ts';
 
-/**
- * An SVG file does not get the style of a page, so its own style follows the reader's light or dark setting.
- */
+/** CSS of an SVG file. An image does not inherit the style of its page, so it handles light and dark mode itself. */
 export const fileStyle = `svg { color: #1f2328; } .plot text { font-size: 13px; } .plot .small text { font-size: 11px; }
 @media (prefers-color-scheme: dark) { svg { color: #f0f6fc; } }`;
 
@@ -16,8 +14,8 @@ const lines = [
 ] as const;
 
 /**
- * Draws docs/scores/percent.svg: a pack's calibration from normalised similarity to percent. The horizontal
- * axis goes from the similarity of FMR 1 to that of 100 percent.
+ * Draws docs/scores/percent.svg: a pack's calibration from normalised similarity to percent. The horizontal axis
+ * extends from the similarity at FMR 1 to the similarity at 100 percent.
  */
 export function scoreChart({ name, version, calibration }: CalibratedManifest): string {
   const tables = {
@@ -47,7 +45,7 @@ export function scoreChart({ name, version, calibration }: CalibratedManifest): 
       ...{ width: 720, height: 440, marginLeft: 52, marginRight: 120, marginTop: 56, marginBottom: 52 },
       ariaLabel: 'From similarity to percent',
       ariaDescription:
-        'confidence_percent over the normalised similarity of two faces: it rises in a line to 40, where one non-mated pair in ten scores this high, and then by ten points for each tenfold lower false-match rate. The best of nine pairs gets nine and a half points less.',
+        'confidence_percent by the normalised similarity of two faces. It rises linearly to 40, the score that one non-mated pair in ten reaches. Then it rises by ten points each time the false match rate falls to a tenth. The best of nine pairs gets nine and a half points less.',
       x: { domain: [from, to] },
       y: { domain: [0, 100] },
       marks: [
@@ -55,7 +53,7 @@ export function scoreChart({ name, version, calibration }: CalibratedManifest): 
         gridY(tens),
         axisX({ label: 'normalised similarity', labelAnchor: 'center', labelArrow: 'none', tickSize: 0 }),
         axisY(tens, { label: null, tickSize: 0 }),
-        // The percent is a function of the rate from 40 upwards.
+        // Below 40 the percent does not state a rate.
         axisY(
           tens.filter((percent) => percent >= 40),
           { anchor: 'right', label: null, tickSize: 0, tickFormat: rateLabel },

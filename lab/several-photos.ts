@@ -11,10 +11,7 @@ import { percents } from './figures.ts';
 import { PersonRate } from './metrics.ts';
 import { byPerson, type LabelledImage, type PeopleSet } from './people.ts';
 
-/**
- * Measures the benefit of several photos of a person, and the detection of a photo of another person among
- * them.
- */
+/** Measures the benefit of several photos per person, and the detection of a photo that shows another person. */
 
 export type PhotosFigures = ReturnType<typeof figuresOf>;
 export type ForeignFigures = ReturnType<typeof judgeForeign>[number];
@@ -25,28 +22,28 @@ interface PhotosJudge {
   cohortScores(vectors: Float32Array): Float32Array;
 }
 
-/** A person's photos, in a ring. */
+/** A person's photos, used as a circular list. */
 type Person = readonly LabelledImage[];
 
 const peopleOf = ({ images }: PeopleSet, atLeast: number): Person[] =>
   byPerson(images).filter(({ length }) => length >= atLeast);
 
-/** Returns `count` photos from `start` on. */
+/** Returns `count` photos, starting at index `start`. */
 const ring = (person: Person, start: number, count: number): Embedded[] =>
   Array.from({ length: count }, (_value, i) => person[(start + i) % person.length]!);
 
-/** Two people who share a label, whose pairs are non-mated ones. */
+/** Returns true for two people who share a label, because non-mated pairs are within-group. */
 const areNonMated = (a: Person, b: Person) =>
   a !== b && a[0]!.labels.some((label) => b[0]!.labels.includes(label));
 
 /**
- * Compares one photo with 1 to `most` of people who have one more, and `most` with `most` of people with
- * twice as many. Non-mated pairs consist of two people who share a label. `searched`: number of people in a
- * search; percents apply to the whole search.
+ * Compares one photo with 1 to `maxPhotos` photos, for people with at least `maxPhotos + 1`. Then compares equal
+ * numbers of photos on both sides, for people with at least `2 * maxPhotos`. `searched` is the number of people in a
+ * search; percents then apply to the whole search.
  */
-export function judgePhotos(set: PeopleSet, most: number, judge: PhotosJudge, searched = 1) {
-  const numbers = Array.from({ length: most }, (_value, i) => i + 1);
-  const [few, many] = [peopleOf(set, most + 1), peopleOf(set, 2 * most)];
+export function judgePhotos(set: PeopleSet, maxPhotos: number, judge: PhotosJudge, searched = 1) {
+  const numbers = Array.from({ length: maxPhotos }, (_value, i) => i + 1);
+  const [few, many] = [peopleOf(set, maxPhotos + 1), peopleOf(set, 2 * maxPhotos)];
   return [
     ...numbers.map((reference) => figuresOf(few, [1, reference], judge, searched)),
     ...numbers.map((both) => figuresOf(many, [both, both], judge, searched)),
@@ -59,7 +56,7 @@ function figuresOf(
   { calibration, cohortScores }: PhotosJudge,
   searched: number,
 ) {
-  /** Each person has the means that start with each photo. */
+  /** Returns, for each person, the mean of `count` photos from each starting photo. */
   const means = (start: number, count: number): Embedded[][] =>
     people.map((person) => {
       const vectors = person.map((_photo, turn) =>
@@ -91,14 +88,14 @@ function figuresOf(
     }
   }
   return {
-    // Number of photos of the probe, and of the reference.
+    // Number of photos on each side.
     probe,
     reference,
     people: people.length,
-    // Mated comparisons: each photo is once the first of a reference.
+    // Number of mated comparisons: one per photo, which is then the first photo of the reference.
     trials: probes.reduce((sum, own) => sum + own.length, 0),
     non_mated: nonMated,
-    // Returns for each of `percents` the FNMR with its 95 % interval by person, and the FMR.
+    // One value for each of `percents`. The 95 % intervals are clustered by person.
     fnmr: rates.map(({ nonMatches }) => nonMatches.rate),
     fnmr_intervals: rates.map(({ nonMatches }) => nonMatches.interval),
     fmr: rates.map(({ falseMatches }) => falseMatches / nonMated),
@@ -106,23 +103,23 @@ function figuresOf(
 }
 
 /**
- * Returns the figures for 3 to `most` photos, because of two photos it is unknown which one is wrong, by the
- * required agreement in percent.
+ * Measures how often a set of one person's photos is rejected, and how often a photo of another person is identified.
+ * Starts at 3 photos, because with 2 photos it is unknown which one is wrong. `minAgreement` is a percent.
  */
 export function judgeForeign(
   set: PeopleSet,
-  most: number,
+  maxPhotos: number,
   { calibration, ...scorer }: PhotosJudge,
-  least: number,
+  minAgreement: number,
 ) {
-  const counts = Array.from({ length: most - 2 }, (_value, i) => i + 3);
+  const counts = Array.from({ length: maxPhotos - 2 }, (_value, i) => i + 3);
   return counts.flatMap((photos) => {
     const people = peopleOf(set, photos);
     const shift = calibration.shift(1, photos - 1);
     let [sets, own_rejected, foreign_detected] = [0, 0, 0];
     for (const [i, person] of people.entries()) {
       for (const turn of person.keys()) {
-        // It is another person each time.
+        // Chooses a different person for each turn.
         const others = [...people.slice(i + 1), ...people.slice(0, i)].filter((one) =>
           areNonMated(one, person),
         );
@@ -132,15 +129,16 @@ export function judgeForeign(
         const mixed = [...own.slice(1), other[turn % other.length]!];
         const { sides } = comparePersons([own.map((one) => [one]), mixed.map((one) => [one])], scorer);
         const [ownAgrees, mixedAgrees] = sides.map((side) =>
-          side.map(({ agreement }) => calibration.assess(agreement! - shift, 1).confidence_percent >= least),
+          side.map(
+            ({ agreement }) => calibration.assess(agreement! - shift, 1).confidence_percent >= minAgreement,
+          ),
         );
         sets++;
         if (ownAgrees!.includes(false)) own_rejected++;
         if (!mixedAgrees!.at(-1)) foreign_detected++;
       }
     }
-    // Returns for each number of photos the share of one person's sets that are rejected, and of sets with
-    // another person's photo in which it is detected.
+
     const shares = { own_rejected: own_rejected / sets, foreign_detected: foreign_detected / sets };
     return sets === 0 ? [] : [{ photos, sets, ...shares }];
   });

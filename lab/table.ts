@@ -10,15 +10,14 @@ export interface Table {
 }
 
 /**
- * Reads a tab-separated list, as people and spreadsheets write it: in UTF-8, UTF-16 or Windows-1252, with or
- * without a byte-order mark, quotes and spaces around cells, and any line ends. Throws an Error with the
- * file.
+ * Reads a tab-separated list in UTF-8, UTF-16 or Windows-1252, with or without a byte-order mark. Accepts any line
+ * ends, and quotes or spaces around cells. Throws an Error that names the file.
  */
 export function readTable(file: string): Table {
   const [header = '', ...lines] = tableText(file).split(/\r\n|\n|\r/);
   if (!header.includes('\t') && /[,;]/.test(header)) {
     throw new Error(
-      `${file}: expected a tab-separated list, and its first line has commas or semicolons: save it as text with tabs`,
+      `${file}: expected tabs, but the first line has commas or semicolons; save the list as tab-separated text`,
     );
   }
   const rows = lines.flatMap((line, index) =>
@@ -27,7 +26,7 @@ export function readTable(file: string): Table {
   return { columns: cellsOf(header), rows };
 }
 
-/** Windows writes paths with backslashes. */
+/** Replaces the backslashes of Windows paths. */
 export const pathOf = (cell: string): string => cell.replaceAll('\\', '/');
 
 function tableText(file: string): string {
@@ -37,7 +36,7 @@ function tableText(file: string): string {
   } catch (error) {
     throw new Error(`The list ${file} cannot be read (${codeOf(error)}).`, { cause: error });
   }
-  // A byte-order mark is omitted.
+  // TextDecoder removes a byte-order mark.
   return new TextDecoder(encodingOf(bytes)).decode(bytes);
 }
 
@@ -47,7 +46,7 @@ function encodingOf(bytes: Buffer): string {
   return isUtf8(bytes) ? 'utf-8' : 'windows-1252';
 }
 
-/** Spreadsheets quote a cell with a comma or a quotation mark in it, and double the marks. */
+/** Splits a line into cells. Spreadsheets quote cells with commas or quotation marks, and double these marks. */
 function cellsOf(line: string): string[] {
   const cells = line.split('\t').map((cell) => cell.trim());
   return cells.map((cell) => /^"(.*)"$/.exec(cell)?.[1]?.replaceAll('""', '"') ?? cell);

@@ -14,7 +14,7 @@ import {
 } from './number-text.ts';
 import { scoreKinds } from './pairs.ts';
 
-/** A table of text, for the terminal and the report. The first cell of a row is its name. */
+/** A table for the terminal and the report. The first cell of each row is its header. */
 export interface TextTable {
   title: string;
   head: readonly string[];
@@ -27,7 +27,7 @@ const measureText: Readonly<Record<Measure, string>> = {
   failure_to_acquire: 'failure-to-acquire rate',
 };
 
-/** Returns the tables of one grouping, or of everyone if there is none. Unknown rates have no table. */
+/** Returns the tables of one grouping, or of all people if there is none. Omits tables without rows. */
 export function differentialTables(
   figures: PeopleFigures,
   grouping: GroupingFigures | undefined,
@@ -46,12 +46,12 @@ export function differentialTables(
 
 function falseMatches(groups: readonly GroupFigures[], by: string, isCleaned: boolean): TextTable {
   return {
-    title: `False match rate (FMR)${by}, and how many times the stated rate that is, with 95 % intervals`,
+    title: `False match rate (FMR)${by}, and its ratio to the stated rate with 95 % intervals`,
     head: [
       'non-mated pairs of',
       'people',
       'pairs',
-      ...(isCleaned ? ['taken for one person'] : []),
+      ...(isCleaned ? ['omitted pairs'] : []),
       ...groups[0]!.by_percent.map(
         ({ percent, stated_fmr }) => `${percent} %, stated ${rateText(stated_fmr)}`,
       ),
@@ -64,7 +64,7 @@ function falseMatches(groups: readonly GroupFigures[], by: string, isCleaned: bo
       ...by_percent.map(({ fmr: { rate, interval, trials }, stated_fmr, fmr_over_stated }) => {
         if (trials === 0) return '–';
         const [low, high] = interval.map((bound) => timesText(bound / stated_fmr));
-        // If nothing matched falsely, only the bound is known.
+        // Without a false match only the upper bound is known.
         if (rate === 0) return `none: at most ${high}`;
         return `${smallPercentText(rate)}: ${timesText(fmr_over_stated)} [${low}, ${high}]`;
       }),
@@ -100,14 +100,14 @@ function failuresToAcquire(groups: readonly GroupFigures[], by: string): TextTab
 
 function worstOverBest(compared: readonly WorstOverBest[], by: string): TextTable {
   return {
-    title: `Highest rate over lowest${by}, of groups with at least 30 expected errors`,
-    head: ['rate', 'percent', 'highest over lowest', 'by chance up to', 'differ', 'highest', 'lowest'],
+    title: `Highest rate divided by lowest${by}, for groups with at least 30 expected errors`,
+    head: ['rate', 'percent', 'highest / lowest', 'by chance up to', 'differ', 'highest', 'lowest'],
     rows: compared.map(({ measure, percent, ratio, if_equal, worst, best }) => [
       measureText[measure],
       percent === undefined ? '–' : `${percent} %`,
       Number.isFinite(ratio) ? timesText(ratio) : 'the lowest is 0',
       timesText(if_equal),
-      ratio > if_equal ? 'yes' : 'not shown',
+      ratio > if_equal ? 'yes' : 'not significantly',
       worst,
       best,
     ]),
@@ -116,9 +116,7 @@ function worstOverBest(compared: readonly WorstOverBest[], by: string): TextTabl
 
 const withInterval = ({ rate, interval }: Rate) => `${percentText(rate)} ${intervalText(interval)}`;
 
-/**
- * Accuracy by both scores, and the thresholds of each: for rates of the set, and for percents of the pack.
- */
+/** Returns the accuracy by both scores, and for each score the thresholds chosen on the set and by the pack. */
 export function setTables({ by, pairs }: Figures): TextTable[] {
   const accuracy = scoreKinds.map((kind) => {
     const { accuracy, equal_error_rate } = by[kind];
@@ -144,10 +142,10 @@ export function setTables({ by, pairs }: Figures): TextTable[] {
   return [{ title: 'Accuracy', head, rows: accuracy }, ...thresholds.filter(({ rows }) => rows.length > 0)];
 }
 
-/** A score has a row for each threshold, and two columns for each set. */
+/** Returns a table for each score, with a row for each threshold and two columns for each set. */
 export function sharedTables(thresholds: readonly SharedThreshold[], sets: readonly Figures[]): TextTable[] {
   const tables = scoreKinds.map((kind) => ({
-    title: `One threshold for all sets, by the ${kindTexts[kind]}`,
+    title: `The same thresholds on all sets, by the ${kindTexts[kind]}`,
     head: [
       'chosen by',
       'threshold',
@@ -163,7 +161,7 @@ export function sharedTables(thresholds: readonly SharedThreshold[], sets: reado
   return tables.filter(({ rows }) => rows.length > 0);
 }
 
-/** Describes how a threshold was chosen: by a rate of a set (`where`), or a percent of the pack. */
+/** Describes how a threshold was chosen: by the FMR on a set (`where`), or by a percent of the pack. */
 function chosenBy(
   { target_fmr, confidence_percent }: Pick<ThresholdPoint, 'target_fmr' | 'confidence_percent'>,
   where?: string,
@@ -172,14 +170,14 @@ function chosenBy(
   return `${confidence_percent} %, stated ${rateText(target_fmr)}`;
 }
 
-/** Shows errors as counts, because a rate of few pairs claims more than they show. */
+/** Shows errors as counts, because a percentage of a few pairs looks more precise than it is. */
 function countsOf({ fmr, fmr_interval, fnmr, fnmr_interval }: Observed, pairs: Figures['pairs']): string[] {
   const count = (rate: number, trials: number, interval: [number, number]) =>
     trials === 0 ? '–' : `${countText(rate * trials)} of ${countText(trials)} ${intervalText(interval)} %`;
   return [count(fmr, pairs.non_mated, fmr_interval), count(fnmr, pairs.mated, fnmr_interval)];
 }
 
-/** Describes the results at the highest of the percents in a sentence; omits kinds without pairs. */
+/** Describes the results at the highest percent in a sentence. Omits kinds without pairs. */
 export function verdictText(figures: Figures | PeopleFigures, isNamed: boolean): string {
   const [unread, lacking] =
     'by' in figures
@@ -198,8 +196,7 @@ export function verdictText(figures: Figures | PeopleFigures, isNamed: boolean):
 
 function outcomeText(figures: Figures | PeopleFigures): string {
   const seen = 'by' in figures ? ofPairs(figures) : ofPeople(figures);
-  if (seen === undefined)
-    return 'No percents, because the pack is not calibrated, and too few pairs for rates.';
+  if (seen === undefined) return 'The pack is not calibrated, and there are too few pairs to measure rates.';
   const parts = [
     { ...seen.nonMated, what: 'non-mated pairs matched' },
     { ...seen.mated, what: 'mated pairs matched' },
@@ -211,7 +208,7 @@ function outcomeText(figures: Figures | PeopleFigures): string {
 
 function ofPairs({ by, pairs }: Figures) {
   const { percent_points, operating_points } = by.normalised;
-  // A pack without a calibration has no percents; too few pairs have no rates.
+  // Without a calibration there are no percents, and with too few pairs no operating points.
   const point = percent_points.at(-1) ?? operating_points.at(-1);
   if (point === undefined) return undefined;
   const { confidence_percent, threshold, fmr, fnmr } = point;

@@ -19,10 +19,7 @@ interface ModeFit {
   photos?: number[];
 }
 
-/**
- * Input of the files that change how a face is scored. The human check and the occlusion score are written only
- * if there are examples of both classes.
- */
+/** Input of the cohort, the human check and the occlusion score. Scores without examples are not written. */
 interface Scores {
   centres: readonly Float32Array[];
   humans: readonly Example[];
@@ -32,8 +29,8 @@ interface Scores {
 }
 
 /**
- * Writes the fits into a pack: first their files, then the manifest. Also updates `manifest`. Without `scores`,
- * writes only floors and shifts.
+ * Writes the fits into a pack: first the files, then the manifest. Also updates `manifest`. Without `scores`, writes
+ * only floors and shifts.
  */
 export function writeFits(
   directory: string,
@@ -76,7 +73,7 @@ function writeScores(
   }
 }
 
-/** Writes a file of a pack. Returns its entry for the manifest. */
+/** Writes a file of a pack, and returns its entry for the manifest. */
 function writeBytes(directory: string, file: string, bytes: Int8Array) {
   replaceFile(join(directory, file), bytes);
   return { file, sha256: sha256(new Uint8Array(bytes.buffer)), licence: 'Apache-2.0' };

@@ -49,8 +49,8 @@ export {
   liveReasons,
   type MotionFrame,
   type MotionVerdict,
-  motionBars,
   motionFrame,
+  motionThresholds,
   type Step,
   steps,
 } from './scoring/motion.ts';

@@ -12,7 +12,7 @@ import {
   readManifest,
   verifyPack,
 } from 'facematch/for-lab';
-import { brokenPromises, checkedPercents, fitTable, largestGroup } from '../calibrate.ts';
+import { checkedPercents, contradictedRates, fitTable, largestGroup } from '../calibrate.ts';
 import { percents } from '../figures.ts';
 import { requirePeople } from '../fmr-table.ts';
 import { examplesOf, type FoundFaces, findFaces, type SetFolder } from '../found-faces.ts';
@@ -224,7 +224,7 @@ function fitMode(
         with_cohort,
         // --keep-calibration keeps the cohort, so a check without a cohort would not apply.
         ...(!keepCalibration && { without_cohort: fitWith(undefined).check }),
-        broken: brokenPromises(with_cohort, floor),
+        broken: contradictedRates(with_cohort, floor),
       },
     }),
   };

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { addHelp, Calibration, columns } from 'facematch/for-lab';
-import type { BrokenPromise, CalibrationCheck } from '../calibrate.ts';
+import type { CalibrationCheck, ContradictedRate } from '../calibrate.ts';
 import type { SetFolder } from '../found-faces.ts';
 import type { Tally } from '../linear-score.ts';
 import { countText, percentText, rateText, scoreText, timesText } from '../number-text.ts';
@@ -205,7 +205,7 @@ function describeCheck(title: string, rows: readonly CalibrationCheck[] = []): s
   );
 }
 
-function brokenText(row: BrokenPromise): string {
+function brokenText(row: ContradictedRate): string {
   const { group, percent, stated_fmr, people, more_people } = row;
   const [times, low, high] = timesTexts(row, stated_fmr);
   return `the check contradicts the table: the false match rate of ${group} at ${percent} percent is ${times} times the stated ${rateText(stated_fmr)} (95 % interval: ${low} to ${high} times). Add about ${countText(more_people)} people to the ${countText(people)} of this group.`;

@@ -1,6 +1,6 @@
 import { columns, count, defaults, printable, promisedRate } from 'facematch/for-lab';
 import type { PeopleFigures, Results } from '../evaluate.ts';
-import { askedRates, canShow, type Figures, percents } from '../figures.ts';
+import { canShow, type Figures, percents, targetRates } from '../figures.ts';
 import {
   cohortText,
   countText,
@@ -30,7 +30,7 @@ export function describeResults({ evaluations, shared_thresholds, people, photos
 function describeSet(figures: Figures): string {
   const { set, cohort, pairs } = figures;
   // The highest FMR for which the set has too few non-mated pairs.
-  const unmeasurable = askedRates.filter((fmr) => !canShow(fmr, pairs.non_mated)).slice(0, 1);
+  const unmeasurable = targetRates.filter((fmr) => !canShow(fmr, pairs.non_mated)).slice(0, 1);
   return [
     `${set}: ${count(pairs.mated, 'mated pair')} (same person), ${pairs.non_mated} non-mated (different people); mode ${figures.mode}`,
     `cohort             ${cohortText[cohort]}`,

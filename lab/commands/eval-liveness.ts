@@ -22,13 +22,13 @@ import type { EmbeddedImage } from '../embed-worker.ts';
 import {
   assembled,
   attacksOn,
-  Dice,
   doubtfulPhotos,
   type Frame,
   frameOf,
   judge,
   type KeyPhotos,
   keyPhotos,
+  SeededRandom,
   type Sequence,
 } from '../liveness-sequences.ts';
 import { type Interval, PersonRate } from '../metrics.ts';
@@ -126,7 +126,7 @@ async function evaluateLiveness(sets: string[], options: Options, command: Comma
   }
   for (const { name, folder } of people) {
     const images = await embed(name, imagesBelow(folder), folder);
-    sequences.push(...sequencesFrom(images, new Dice(Number(options.seed)), calibration));
+    sequences.push(...sequencesFrom(images, new SeededRandom(Number(options.seed)), calibration));
   }
   const figures = figuresOf(sequences, calibration);
   const all = {
@@ -190,7 +190,7 @@ const draws = 4;
  */
 function sequencesFrom(
   images: ReadonlyMap<string, EmbeddedImage>,
-  dice: Dice,
+  random: SeededRandom,
   calibration: Calibration,
 ): Sequence[] {
   const photos = new Map<string, Frame[]>();
@@ -202,17 +202,17 @@ function sequencesFrom(
   const made: Sequence[] = [];
   for (const asked of Array.from({ length: draws }, () => drawn).flat()) {
     const able: KeyPhotos[] = [...photos].flatMap(
-      ([person, its]) => keyPhotos(person, its, asked, dice) ?? [],
+      ([person, its]) => keyPhotos(person, its, asked, random) ?? [],
     );
     for (const keys of able) {
       const { person } = keys;
       const name = `${person}: ${asked.join(', ')}`;
-      const frames = assembled(keys, dice);
+      const frames = assembled(keys, random);
       const isDoubtful = [keys.straight, ...keys.turned].some((photo) => doubtful.has(photo));
       made.push({ name, person, species: undefined, asked, isDoubtful, frames });
       if (!judge({ frames }, asked, calibration).live) continue;
       for (const attacker of able.filter((other) => other !== keys))
-        for (const [species, attack] of Object.entries(attacksOn(frames, keys, attacker, dice)))
+        for (const [species, attack] of Object.entries(attacksOn(frames, keys, attacker, random)))
           made.push({ name, person, species, asked, frames: attack });
     }
   }

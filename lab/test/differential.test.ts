@@ -198,9 +198,9 @@ describe('the highest rate over the lowest', () => {
 
 describe('non-mated pairs', () => {
   const group = numberPeople(people.images);
-  const visited = (most: number) => {
+  const visited = (maxPairs: number) => {
     const pairs: [number, number][] = [];
-    const options = { samePersonAbove: Number.POSITIVE_INFINITY, most };
+    const options = { samePersonAbove: Number.POSITIVE_INFINITY, maxPairs };
     eachNonMated(group, options, (first, second) => pairs.push([first, second]));
     return pairs;
   };
@@ -217,7 +217,7 @@ describe('non-mated pairs', () => {
       Array.from({ length: count }, (_, i) => ({ ...people.images[0]!, person: `${i}` })),
     );
     const pairs: number[][] = [];
-    const options = { samePersonAbove: Number.POSITIVE_INFINITY, most: each * count };
+    const options = { samePersonAbove: Number.POSITIVE_INFINITY, maxPairs: each * count };
     eachNonMated(nonMated, options, (first, second) => pairs.push([first, second]));
     const all = (count * (count - 1)) / 2;
     expect(pairs).toHaveLength(Math.min(all, each * count));

@@ -101,7 +101,7 @@ describe('held-out cohorts', () => {
     const cohorts = new HeldOutCohorts(rows.slice(0, 2), rowsOf(scores, folds));
     const [a, b] = [faces[0]!, faces[1]!];
     expect(cohorts.scores(a, b)).toEqual(cohorts.scores(b, a).toReversed());
-    expect(() => cohorts.scores(a, faces[2]!)).toThrow('not among those judged');
+    expect(() => cohorts.scores(a, faces[2]!)).toThrow('No cohort score was computed');
   });
 
   test('cannot be made of too few people', async () => {

@@ -105,8 +105,8 @@ describe('a set of labelled people', () => {
       const require = (text: string) => () =>
         requireColumns(parseGroupings(text), [folder, join(folder, 'more')]);
       expect(require('sex,sex*age')).not.toThrow();
-      expect(require('sex,origin*sex')).toThrow('origin × sex: there are age, sex.');
-      expect(require('person')).toThrow('there are age, sex.');
+      expect(require('sex,origin*sex')).toThrow('origin × sex. Available labels: age, sex.');
+      expect(require('person')).toThrow('Available labels: age, sex.');
     });
   });
 
@@ -170,7 +170,7 @@ describe('a list of pairs', () => {
   });
 
   test.each([
-    ['it has commas', 'image1,image2,same\na,b,1\n', 'pairs.tsv: expected a tab-separated list'],
+    ['it has commas', 'image1,image2,same\na,b,1\n', 'pairs.tsv: expected tabs'],
     ['it has semicolons', 'image1;image2;same\na;b;1\n', 'tab-separated'],
     ['a column is missing', 'image1\timage2\na\tb\n', 'expected a column "same"'],
     ['it is empty', '', 'expected a column "image1"'],

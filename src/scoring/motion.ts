@@ -38,12 +38,12 @@ export interface MotionFrame {
 }
 
 /**
- * The bars (thresholds) of the decision, with the measurements behind each. "Prints": 70 sequences of real
+ * The thresholds of the decision, with the measurements behind each. "Prints": 70 sequences of real
  * printed photos that are held still, turned and bent by hand, of 7 people. "Still": 16 sequences of live faces
  * that look straight, of the same people (NUAA, 10 frames each). "Photos": 1,128 photos of 150 people (CelebA).
  * `facematch eval-liveness` reproduces these figures; docs/research/liveness.md lists them.
  */
-export const motionBars = {
+export const motionThresholds = {
   /**
    * Maximum angles of the first frame. Still frames have at most 10 and 12 degrees; photos of people who look
    * into a camera, at most 15 and 20.
@@ -114,7 +114,7 @@ export const motionBars = {
   copy_cosine: 0.996,
   copy_shift: 0.004,
 };
-export type MotionBars = typeof motionBars;
+export type MotionThresholds = typeof motionThresholds;
 
 /** Comparison of two frames. */
 export interface FramePair {
@@ -182,29 +182,29 @@ export function judgeMotion(
   frames: readonly MotionFrame[],
   asked: readonly Step[],
   compare: (a: number, b: number) => FramePair,
-  bars: MotionBars = motionBars,
+  thresholds: MotionThresholds = motionThresholds,
 ): MotionVerdict {
-  const baseline = baselineOf(frames, bars);
+  const baseline = baselineOf(frames, thresholds);
   const changes = frames.map(({ pose, stretch }) => ({
     yaw: pose.yaw - baseline.yaw,
     pitch: pose.pitch - baseline.pitch,
     stretch,
   }));
-  const excursions = excursionsOf(changes, bars);
+  const excursions = excursionsOf(changes, thresholds);
   const passes = matchSteps(asked, excursions);
-  const frontal = changes.flatMap((change, i) => (isStill(change, bars) ? [i] : []));
+  const frontal = changes.flatMap((change, i) => (isStill(change, thresholds) ? [i] : []));
   const neutral = frontal.length > 0 ? frontal : [0];
   const agreements = frames.map((_, i) =>
     lowest(neutral.filter((j) => j !== i).map((j) => compare(i, j).percent)),
   );
   const found = new Set<LiveReason>(orderFaults(asked, excursions, passes));
   const [first] = frames;
-  if (!first || !isNeutral(first, bars)) found.add('no_neutral_frame');
-  if (agreements.some((percent) => !(percent === undefined || percent >= bars.agreement)))
+  if (!first || !isNeutral(first, thresholds)) found.add('no_neutral_frame');
+  if (agreements.some((percent) => !(percent === undefined || percent >= thresholds.agreement)))
     found.add('identity_changed');
-  if (frames.some((_, i) => i > 0 && isJump(frames, changes, i, bars))) found.add('motion_jump');
-  if (frames.some(({ other_face }) => !(other_face <= bars.other_face))) found.add('several_faces');
-  if (hasCopy(frames, compare, bars)) found.add('repeated_frame');
+  if (frames.some((_, i) => i > 0 && isJump(frames, changes, i, thresholds))) found.add('motion_jump');
+  if (frames.some(({ other_face }) => !(other_face <= thresholds.other_face))) found.add('several_faces');
+  if (hasCopy(frames, compare, thresholds)) found.add('repeated_frame');
   const reasons = liveReasons.filter((reason) => found.has(reason));
   return {
     live: reasons.length === 0,
@@ -215,21 +215,26 @@ export function judgeMotion(
   };
 }
 
-const isNeutral = ({ pose }: MotionFrame, { neutral_yaw, neutral_pitch }: MotionBars) =>
+const isNeutral = ({ pose }: MotionFrame, { neutral_yaw, neutral_pitch }: MotionThresholds) =>
   Math.abs(pose.yaw) <= neutral_yaw && Math.abs(pose.pitch) <= neutral_pitch;
 
-const isStill = ({ yaw, pitch }: Pick<Change, 'yaw' | 'pitch'>, { still_yaw, still_pitch }: MotionBars) =>
-  Math.abs(yaw) <= still_yaw && Math.abs(pitch) <= still_pitch;
+const isStill = (
+  { yaw, pitch }: Pick<Change, 'yaw' | 'pitch'>,
+  { still_yaw, still_pitch }: MotionThresholds,
+) => Math.abs(yaw) <= still_yaw && Math.abs(pitch) <= still_pitch;
 
 /** Number of frames at the beginning that determine the baseline. */
 const baselineFrames = 3;
 
 /** Returns the median pose of the first frames, as long as they stay close to the first one. */
-function baselineOf(frames: readonly MotionFrame[], bars: MotionBars): Pick<Change, 'yaw' | 'pitch'> {
+function baselineOf(
+  frames: readonly MotionFrame[],
+  thresholds: MotionThresholds,
+): Pick<Change, 'yaw' | 'pitch'> {
   const poses = frames.slice(0, baselineFrames).map(({ pose }) => pose);
   const [first = { yaw: 0, pitch: 0 }] = poses;
   const moved = poses.findIndex(
-    ({ yaw, pitch }) => !isStill({ yaw: yaw - first.yaw, pitch: pitch - first.pitch }, bars),
+    ({ yaw, pitch }) => !isStill({ yaw: yaw - first.yaw, pitch: pitch - first.pitch }, thresholds),
   );
   const leading = moved < 0 ? poses : poses.slice(0, moved);
   return { yaw: median(leading.map(({ yaw }) => yaw)), pitch: median(leading.map(({ pitch }) => pitch)) };
@@ -247,13 +252,13 @@ function median(values: readonly number[]): number {
  */
 function shownStep(
   { yaw, pitch, stretch }: Change,
-  bars: MotionBars,
+  thresholds: MotionThresholds,
 ): { step: Step; strength: number } | undefined {
-  const across = Math.abs(yaw) / bars.step_yaw;
-  const along = Math.abs(pitch) / bars.step_pitch;
+  const across = Math.abs(yaw) / thresholds.step_yaw;
+  const along = Math.abs(pitch) / thresholds.step_pitch;
   const strength = Math.max(across, along);
-  if (!(strength >= 1) || !(stretch <= bars.step_stretch)) return undefined;
-  if (Math.min(across, along) > bars.other_axis * strength) return undefined;
+  if (!(strength >= 1) || !(stretch <= thresholds.step_stretch)) return undefined;
+  if (Math.min(across, along) > thresholds.other_axis * strength) return undefined;
   if (across > along) return { step: yaw > 0 ? 'left' : 'right', strength };
   return { step: pitch > 0 ? 'up' : 'down', strength };
 }
@@ -263,18 +268,18 @@ function shownStep(
  * is well beyond the bar. The two need not be adjacent, because noise may lower a frame between them below the
  * bar.
  */
-function excursionsOf(changes: readonly Change[], bars: MotionBars): Excursion[] {
+function excursionsOf(changes: readonly Change[], thresholds: MotionThresholds): Excursion[] {
   const excursions: Excursion[] = [];
   let run: { step: Step; frames: number; strength: number; frame: number } | undefined;
   const end = () => {
-    if (run && (run.frames >= 2 || run.strength >= bars.alone)) {
+    if (run && (run.frames >= 2 || run.strength >= thresholds.alone)) {
       if (excursions.at(-1)?.step !== run.step) excursions.push({ step: run.step, frame: run.frame });
     }
     run = undefined;
   };
   for (const [frame, change] of changes.entries()) {
-    const shown = shownStep(change, bars);
-    if (shown === undefined ? isStill(change, bars) : shown.step !== run?.step) end();
+    const shown = shownStep(change, thresholds);
+    if (shown === undefined ? isStill(change, thresholds) : shown.step !== run?.step) end();
     if (shown === undefined) continue;
     if (run === undefined) run = { ...shown, frames: 1, frame };
     else {
@@ -329,7 +334,7 @@ function stepOf(step: Step, passed: Excursion | undefined, changes: readonly Cha
 const lowest = (values: readonly number[]) => (values.length === 0 ? undefined : Math.min(...values));
 
 /** True if both frames are turned to the same side, further than a face that looks into the camera. */
-const areTurned = (a: Change, b: Change, { still_yaw }: MotionBars) =>
+const areTurned = (a: Change, b: Change, { still_yaw }: MotionThresholds) =>
   Math.min(Math.abs(a.yaw), Math.abs(b.yaw)) > still_yaw && a.yaw > 0 === b.yaw > 0;
 
 /** Compares a frame with the previous one. NaN counts as a jump. */
@@ -337,7 +342,7 @@ function isJump(
   frames: readonly MotionFrame[],
   changes: readonly Change[],
   at: number,
-  bars: MotionBars,
+  thresholds: MotionThresholds,
 ): boolean {
   const [before, after] = [changes[at - 1]!, changes[at]!];
   const [a, b] = [frames[at - 1]!.box, frames[at]!.box];
@@ -345,10 +350,11 @@ function isJump(
   const shift = Math.hypot(a.x + a.width / 2 - b.x - b.width / 2, a.y + a.height / 2 - b.y - b.height / 2);
   const size = Math.max(a.height / b.height, b.height / a.height);
   return !(
-    Math.abs(after.yaw - before.yaw) <= (areTurned(before, after, bars) ? bars.jump_turned : bars.jump_yaw) &&
-    Math.abs(after.pitch - before.pitch) <= bars.jump_pitch &&
-    shift <= bars.jump_shift * width &&
-    size <= bars.jump_size
+    Math.abs(after.yaw - before.yaw) <=
+      (areTurned(before, after, thresholds) ? thresholds.jump_turned : thresholds.jump_yaw) &&
+    Math.abs(after.pitch - before.pitch) <= thresholds.jump_pitch &&
+    shift <= thresholds.jump_shift * width &&
+    size <= thresholds.jump_size
   );
 }
 
@@ -356,12 +362,14 @@ function isJump(
 function hasCopy(
   frames: readonly MotionFrame[],
   compare: (a: number, b: number) => FramePair,
-  bars: MotionBars,
+  thresholds: MotionThresholds,
 ): boolean {
   return frames.some((frame, i) =>
     frames.some(
       (other, j) =>
-        j > i && shiftOf(frame, other) < bars.copy_shift && compare(i, j).cosine > bars.copy_cosine,
+        j > i &&
+        shiftOf(frame, other) < thresholds.copy_shift &&
+        compare(i, j).cosine > thresholds.copy_cosine,
     ),
   );
 }

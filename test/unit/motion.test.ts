@@ -4,13 +4,13 @@ import {
   type FramePair,
   judgeMotion,
   type MotionFrame,
-  motionBars,
+  motionThresholds,
   type Step,
 } from '../../src/scoring/motion.ts';
 
 /** The decision of a liveness challenge, on sequences of poses. */
 
-const { step_yaw, step_pitch, agreement } = motionBars;
+const { step_yaw, step_pitch, agreement } = motionThresholds;
 const turns: Record<Step, readonly [yaw: number, pitch: number]> = {
   left: [1, 0],
   right: [-1, 0],

@@ -3,7 +3,7 @@ import { projectPath } from '../../../src/config/paths.ts';
 import { Calibration } from '../../../src/scoring/calibration.ts';
 import { dot, meanOf } from '../../../src/scoring/similarity.ts';
 import { Random } from '../../../test/support/random.mjs';
-import { brokenPromises, fitTable } from '../../calibrate.ts';
+import { contradictedRates, fitTable } from '../../calibrate.ts';
 import {
   binOf,
   bins,
@@ -131,7 +131,7 @@ describe('a table of few people', () => {
 
   test('rejects too few people with the number needed', () => {
     expect(() => requirePeople(63)).toThrow(
-      /63 in the largest group, and at least 64 are needed. 142 show 1 in 1,000, 448 show 1 in 10,000, 1415 show 1 in 100,000, and 4473 /,
+      /has 63, but needs at least 64. With 142 it can measure 1 in 1,000, with 448 1 in 10,000, with 1415 1 in 100,000, and with 4473 /,
     );
   });
 });
@@ -151,7 +151,7 @@ describe('a stated rate', () => {
     ['of 80 percent does not below the floor', 2e-4, 1e-5, row(1e-5, 2e-4, 5e-5), false],
     ['of 80 percent counts down to it', 1e-5, 1e-5, row(1e-5, 2e-4, 5e-5), true],
   ])('%s', (_, floor, stated_fmr, checked, isBroken) => {
-    expect(brokenPromises([checked], floor).map((one) => one.stated_fmr)).toEqual(
+    expect(contradictedRates([checked], floor).map((one) => one.stated_fmr)).toEqual(
       isBroken ? [stated_fmr] : [],
     );
   });
@@ -159,7 +159,7 @@ describe('a stated rate', () => {
   test('needs more people if it is contradicted, the more the rarer it is, once per group', () => {
     const often = row(1e-3, 2.04e-3, 1.4e-3);
     const rows = [often, row(1e-4, 6.3e-4, 2.5e-4), { ...row(1e-3, 3e-3, 2e-3), group: 'b' }];
-    const broken = brokenPromises(rows, 2e-4);
+    const broken = contradictedRates(rows, 2e-4);
     expect(broken.map(({ group, stated_fmr }) => [group, stated_fmr])).toEqual([
       ['a', 1e-4],
       ['b', 1e-3],
@@ -167,7 +167,7 @@ describe('a stated rate', () => {
     const [{ more_people }] = broken as [(typeof broken)[0]];
     expect(more_people).toBeGreaterThan(200);
     expect(more_people).toBeLessThan(500);
-    expect(brokenPromises([often], 2e-4)[0]!.more_people).toBeLessThan(more_people);
+    expect(contradictedRates([often], 2e-4)[0]!.more_people).toBeLessThan(more_people);
   });
 });
 

@@ -35,16 +35,16 @@ describe('facematch eval', () => {
     expect(stdout).toMatch(
       /^ {2}70 %, stated 1 in 10,000 +-?\d\.\d{3} +70\.0 % +0 of 5 \[0\.00, \d+\.\d\d\] % +0 of 3 \[0\.00, 56\.15\] % +0\.00 % +0\.00 %$/m,
     );
-    expect(stdout).not.toMatch(/One threshold for all|at most 1 in/);
+    expect(stdout).not.toMatch(/The same thresholds on all|at most 1 in/);
   });
 
   test.each<[line: string, code: number, message: string]>([
     ['--json', 2, 'give a list of pairs, or --people NAME=DIR'],
     ['few.tsv --images images --groups sex', 2, 'require --people'],
     ['--people a=listed --groups sex,', 2, 'such as origin*sex,age'],
-    ['--people a=listed --groups hair', 1, 'there are age, sex.'],
-    ['--people a=images --groups sex', 1, 'there are none.'],
-    ['--people a=listed --same-person-above 0', 2, 'above 0, and at most 1'],
+    ['--people a=listed --groups hair', 1, 'Available labels: age, sex.'],
+    ['--people a=images --groups sex', 1, 'There are no labels.'],
+    ['--people a=listed --same-person-above 0', 2, 'above 0 and at most 1'],
     ['--people a=listed --same-person-above x', 2, 'above 0'],
     ['--people a=listed a=images', 2, 'two sets have the name a'],
     ['--people a=none', 1, 'The folder none cannot be read (ENOENT).'],
@@ -54,7 +54,7 @@ describe('facematch eval', () => {
     ['few.tsv --images listed', 1, 'has none of the images that few.tsv'],
     ['few.tsv --images images --report few.tsv', 1, 'Cannot create the folder few.tsv (EEXIST)'],
     ['few.tsv --images images --report images', 1, 'contains files that are not a report'],
-    ['few.tsv --images images --held-out-cohort', 1, 'too few people to make a cohort'],
+    ['few.tsv --images images --held-out-cohort', 1, 'too few people for a cohort'],
   ])('exits on %s with %i', async (line, code, message) => {
     expectFailure(await evaluate(line), code, message);
   });
@@ -66,7 +66,7 @@ describe('facematch eval', () => {
     writeFileSync(join(folder, 'lone/people.tsv'), 'image\tsex\ngone.jpg\tF\nblank.png\tF\n');
     const { code, stdout, stderr } = await evaluate('gone.tsv --images images --people p=lone --json');
     const { failures, people, pairs, not_compared }: Json = JSON.parse(stdout);
-    const gone = { 'gone.jpg': 'there is no such file' };
+    const gone = { 'gone.jpg': 'the file does not exist' };
     expect([failures, people[0].failures, stderr]).toEqual([gone, gone, '']);
     expect([code, pairs, not_compared]).toEqual([1, { mated: 3, non_mated: 5 }, 1]);
   });
@@ -79,7 +79,7 @@ describe('facematch eval', () => {
     );
     expect(many.stdout).not.toContain('stated');
     const few = await evaluate('few.tsv --images images', env);
-    expect(few.stdout).toMatch(/^No percents, because the pack is not calibrated, and too few pairs/);
+    expect(few.stdout).toMatch(/^The pack is not calibrated, and there are too few pairs/);
     expectFailure(await evaluate('--people staff=listed', env), 1, 'uncalibrated is not calibrated');
   });
 
@@ -129,7 +129,7 @@ describe('facematch eval', () => {
 });
 
 test.each([
-  ['staff=listed --groups hair', 'No people.tsv has the labels hair: there are age, sex.'],
+  ['staff=listed --groups hair', 'No people.tsv has the labels hair. Available labels: age, sex.'],
   ['few=images', 'of 1 in 200: 11 in the largest group, and at least 64 are needed'],
 ])('reports errors of facematch calibrate %s before it embeds anything', async (line, message) => {
   expectFailure(await facematchInHost(`calibrate ${line}`, folder), 1, message);

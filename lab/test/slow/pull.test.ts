@@ -102,19 +102,19 @@ describe('facematch packs pull', () => {
     expect(existsSync(join(folder, 'mine', 'manifest.json'))).toBe(true);
   });
 
-  const notHttps = /leads to http:.*, which is not HTTPS/;
+  const notHttps = /redirects to http:.*, which is not HTTPS/;
   const status = (code: number, body?: Buffer): Responder => {
     return (_file, _request, response) => response.writeHead(code).end(body);
   };
   test.each<[string, Responder, Partial<typeof embedder>, RegExp]>([
-    ['other bytes', status(200, Buffer.alloc(net.length)), {}, /SHA-256 .*: it is not used/],
-    ['too many bytes', whole, { bytes: 100 }, /has \d+ bytes, not the 100/],
-    ['too many bytes, unannounced', inBits, { bytes: 100 }, /more than the 100 bytes/],
+    ['other bytes', status(200, Buffer.alloc(net.length)), {}, /SHA-256 .* The file was discarded/],
+    ['too many bytes', whole, { bytes: 100 }, /has \d+ bytes instead of 100/],
+    ['too many bytes, unannounced', inBits, { bytes: 100 }, /more than the expected 100 bytes/],
     ['an error', status(404), {}, /responded with status 404/],
     // Exceeds what a client buffers before it is read.
     ['a long page of an error', status(404, page), {}, /responded with status 404/],
-    ['the page of a login', portal, {}, /text\/html: is it the page of a network that wants a login/],
-    ['the page of a login, of no stated length', portalInBits, {}, /has 6 bytes, not the/],
+    ['the page of a login', portal, {}, /text\/html, so it may be the login page of your network/],
+    ['the page of a login, of no stated length', portalInBits, {}, /has 6 bytes instead of/],
     ['a way to an address that is not HTTPS', leadsTo(whole), {}, notHttps],
     ['a way to a long page that is not HTTPS', leadsTo(status(200, page)), {}, notHttps],
   ])('makes no pack for %s, and reports why', async (_, how, change, message) => {
@@ -170,7 +170,7 @@ describe('facematch packs pull', () => {
     });
     await expect(
       begun.then(() => pullPack(published, join(folder, 'other'), join(folder, 'cache'))),
-    ).rejects.toThrow(`by process ${process.pid}`);
+    ).rejects.toThrow(`Another process (${process.pid}) is downloading`);
     await first;
     const { pid } = spawnSync(process.execPath, ['--version']);
     rmSync(join(folder, 'mine'), { recursive: true });
@@ -225,7 +225,7 @@ describe('a published set', () => {
   });
 
   test('must be a known one', async () => {
-    await expect(openSets('nobody')).rejects.toThrow('No published set is named nobody; there is lfw.');
+    await expect(openSets('nobody')).rejects.toThrow('Unknown published set nobody; the only one is lfw.');
   });
 });
 
