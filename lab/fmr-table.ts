@@ -164,7 +164,7 @@ export function fmrTable(scores: readonly NonMatedScores[]): CalibrationPoint[] 
 
 export const totalOf = (counts: Float64Array) => counts.reduce((sum, count) => sum + count, 0);
 
-/** Scores with the number of their pairs, which is summed once. */
+/** Scores with their number of pairs, so that it is summed only once. */
 type Counted = NonMatedScores & { total: number };
 const counted = (scores: NonMatedScores): Counted => ({ ...scores, total: totalOf(scores.counts) });
 

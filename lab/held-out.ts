@@ -30,7 +30,7 @@ export const foldPairs = Array.from({ length: folds }, (_, high) =>
   Array.from({ length: high + 1 }, (_, low) => [low, high] as const),
 ).flat();
 
-/** Returns the function with its result for the same omitted folds computed once. */
+/** Memoizes a function of two omitted folds. */
 export function perFolds<Result>(compute: (left: readonly number[]) => Result) {
   const known = new Map<string, Result>();
   return (...left: readonly number[]): Result => {

@@ -14,20 +14,20 @@ import {
 } from './graph.ts';
 
 /**
- * Softmax over two classes as a sigmoid of their difference, softmax(a, b) = (σ(a − b), σ(b − a)), where the
- * convolutions in front take the difference: they are linear, so it costs nothing. ONNX Runtime's softmax starts
- * anew for each of a detector's thousands of rows of two.
+ * Replaces a softmax over two classes by a sigmoid: softmax(a, b) = (σ(a − b), σ(b − a)). The difference moves into
+ * the weights of the convolutions before it, which are linear, so it takes no time at run time. ONNX Runtime's
+ * softmax is slow on a detector's output, which has thousands of rows of two values.
  */
 export function rewritePairSoftmax(graph: Graph): void {
   for (const softmax of graph.node.filter(({ opType }) => opType === 'Softmax')) {
     const heads = findHeads(graph, softmax);
     if (!heads) continue;
-    for (const head of heads) takeDifferences(graph, head);
+    for (const head of heads) subtractClassWeights(graph, head);
     replaceNode(graph, softmax, [makeNode('Sigmoid', [softmax.input![0]!], softmax.output![0]!)]);
   }
 }
 
-/** The convolutions whose channels, in pairs, are the two classes; none if the model is built differently. */
+/** Returns the convolutions with the two classes in pairs of channels; undefined if the model is built differently. */
 function findHeads(graph: Graph, softmax: Node): Node[] | undefined {
   const output = graph.output.find(({ name }) => name === softmax.output![0]);
   const shape = output?.type?.tensorType?.shape?.dim?.map((dim) => Number(dim.dimValue));
@@ -50,7 +50,8 @@ function findHeads(graph: Graph, softmax: Node): Node[] | undefined {
   return heads?.every((head) => head !== undefined) ? heads : undefined;
 }
 
-function takeDifferences(graph: Graph, head: Node): void {
+/** Replaces the weights of each class by their difference from those of the other class. */
+function subtractClassWeights(graph: Graph, head: Node): void {
   const constants = constantsOf(graph);
   head.input = head.input!.map((name, position) => {
     const constant = constants.get(name);
@@ -66,14 +67,13 @@ function takeDifferences(graph: Graph, head: Node): void {
   });
 }
 
-/** Name of the output that replaces the decoded boxes: offsets from the priors, 1×n×4. */
+/** Name of the output with offsets from the priors (1×n×4), which replaces the output with decoded boxes. */
 export const offsetsOutput = 'offsets';
 
 /**
- * Leaves the decoding of Ultra-Light's boxes to the caller. A detector decodes thousands of boxes, of which
- * only a few score high enough; and its prior boxes, constants for one input size, are all that binds it to
- * that size: without them height and width are left open. A model whose boxes are decoded otherwise fails
- * when both models are compared.
+ * Removes the box decoding from Ultra-Light models, so that the caller decodes only the few boxes with a high score.
+ * The decoding contains prior boxes for one input size. Without them the model accepts any input size. A model with
+ * another decoding fails in verifyRewrite.
  */
 export function cutBoxDecoding(graph: Graph): void {
   const decoding = findDecoding(graph);
@@ -87,17 +87,14 @@ export function cutBoxDecoding(graph: Graph): void {
   const input = graph.input[0]!.type!.tensorType!.shape!.dim!;
   input[2] = { dimParam: 'height' };
   input[3] = { dimParam: 'width' };
-  // Values that were computed for the one size.
+  // These shapes are valid only for the original input size.
   graph.valueInfo = [];
 }
 
-/** Walks back from each output through the decoding operators to their input. */
+/** Follows the decoding operators from each output back to their input. */
 function findDecoding(graph: Graph): { corners: string; location: string } | undefined {
   const producers = producersOf(graph);
-  /**
-   * Returns the inputs of the node that makes `tensor`, if that node is an `opType`; otherwise nothing, all
-   * the way up.
-   */
+  /** Returns the inputs of the node that computes `tensor` if it has this `opType`; otherwise an empty list. */
   const inputs = (tensor: string | undefined, opType: string): (string | undefined)[] => {
     const node = producers.get(tensor ?? '');
     return node?.opType === opType ? node.input! : [];
@@ -120,9 +117,9 @@ function findDecoding(graph: Graph): { corners: string; location: string } | und
 }
 
 /**
- * The priors of Ultra-Light (RFB and slim), as its author trained it: in each cell of four grids two or three
- * squares, their sides in pixels. Cells share the input evenly, even if its side is no multiple of the
- * stride. `native/core/find/families/rfb.cpp` repeats this.
+ * The priors of the published Ultra-Light models (RFB and slim). Each cell of four grids has two or three squares,
+ * with sides in pixels. All cells have the same size, even if the side of the input is not a multiple of the stride.
+ * native/core/find/families/rfb.cpp has the same table.
  */
 const grids = [
   { stride: 8, sides: [10, 16, 24] },
@@ -135,9 +132,9 @@ const centreVariance = 0.1;
 const sizeVariance = 0.2;
 
 interface Priors {
-  /** x, y of each prior box's centre, in shares of the input. */
+  /** x and y of each centre, relative to the size of the input. */
   centres: Float32Array;
-  /** Width and height of each, at most the whole input. */
+  /** Width and height of each box, relative to the size of the input, at most 1. */
   sizes: Float32Array;
 }
 
@@ -159,8 +156,8 @@ export function priorsFor(width: number, height: number): Priors {
 }
 
 /**
- * Corners (left, top, right, bottom in shares of the input) out of a net's offsets from its priors (1×n×4). With l for
- * the offsets, p for the prior and v for the variances: centre = l[0..1]·v₁·p.size + p.centre, size = exp(l[2..3]·v₂)·p.size.
+ * Decodes offsets from priors (1×n×4) to corners: left, top, right and bottom, relative to the size of the input. With
+ * offsets l, prior p and variances v: centre = l[0..1]·v₁·p.size + p.centre, size = exp(l[2..3]·v₂)·p.size.
  */
 export function cornersOf(offsets: Float32Array, width: number, height: number): Float32Array {
   const { centres, sizes } = priorsFor(width, height);

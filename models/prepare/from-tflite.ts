@@ -5,9 +5,9 @@ import { type Operator, type OperatorKind, readTflite, type Tensor } from './tfl
 const { onnx } = onnxProto;
 
 /**
- * Converts the model for ONNX Runtime. TensorFlow Lite keeps channels last, ONNX puts them before height and
- * width: every activation of four dimensions is transposed, and so are the weights, which costs nothing at
- * run time. Only a reshape depends on the order, so each has a transpose in front.
+ * Converts a TensorFlow Lite model to ONNX. TensorFlow Lite stores channels last, and ONNX stores them before height
+ * and width, so the shapes of four-dimensional tensors and the weights are permuted. This takes no time at run time,
+ * except for Reshape: its result depends on the order, so each one gets a Transpose before it.
  */
 export function onnxOf(bytes: Uint8Array): Uint8Array {
   const net = readTflite(bytes);
@@ -20,32 +20,32 @@ export function onnxOf(bytes: Uint8Array): Uint8Array {
 }
 
 function valueInfo({ name, shape }: Tensor) {
-  const dim = turned(shape).map((dimValue) => ({ dimValue }));
+  const dim = channelsFirst(shape).map((dimValue) => ({ dimValue }));
   return onnx.ValueInfoProto.create({
     name,
     type: { tensorType: { elemType: onnx.TensorProto.DataType.FLOAT, shape: { dim } } },
   });
 }
 
-/** Batch, height, width, channels → batch, channels, height, width. */
-function turned<T>(dims: readonly T[]): T[] {
+/** Permutes (batch, height, width, channels) to (batch, channels, height, width). Keeps other shapes. */
+function channelsFirst<T>(dims: readonly T[]): T[] {
   if (dims.length !== 4) return [...dims];
   const [batch, height, width, channels] = dims as [T, T, T, T];
   return [batch, channels, height, width];
 }
 
 const translations: Record<OperatorKind, (graph: Graph, operator: Operator) => void> = {
-  // The weights had half precision; reading widened them.
+  // The weights have half precision; readTflite has converted them to floats.
   DEQUANTIZE(_, { inputs, output }) {
     output.values = constantOf(inputs[0]!);
   },
 
-  // Weights are out × height × width × in.
+  // TensorFlow Lite's weights are out × height × width × in.
   CONV_2D(graph, operator) {
     convolve(graph, operator, [0, 3, 1, 2], 1);
   },
 
-  // Weights are 1 × height × width × channels.
+  // TensorFlow Lite's weights are 1 × height × width × channels.
   DEPTHWISE_CONV_2D(graph, operator) {
     convolve(graph, operator, [3, 0, 1, 2], operator.inputs[1]!.shape[3]!);
   },
@@ -67,7 +67,7 @@ const translations: Record<OperatorKind, (graph: Graph, operator: Operator) => v
   PAD(graph, operator) {
     const [input, paddings] = operator.inputs;
     const pairs = constantOf(paddings!);
-    const side = (which: number) => turned(input!.shape.map((_, axis) => pairs[2 * axis + which]!));
+    const side = (which: number) => channelsFirst(input!.shape.map((_, axis) => pairs[2 * axis + which]!));
     const name = paddings!.name;
     graph.initializer.push(makeIntegers(name, [...side(0), ...side(1)]));
     addNode(graph, operator, 'Pad', [input!.name, name]);
@@ -75,7 +75,7 @@ const translations: Record<OperatorKind, (graph: Graph, operator: Operator) => v
 
   CONCATENATION(graph, operator) {
     const { axis = 0 } = operator.options;
-    const place = turned(operator.output.shape.map((_, i) => i)).indexOf(axis);
+    const place = channelsFirst(operator.output.shape.map((_, i) => i)).indexOf(axis);
     addNode(graph, operator, 'Concat', namesOf(operator), { axis: place });
   },
 
@@ -94,7 +94,7 @@ const translations: Record<OperatorKind, (graph: Graph, operator: Operator) => v
 
 const namesOf = ({ inputs }: Operator) => inputs.map(({ name }) => name);
 
-/** `order`: sides of the file's weights in ONNX's order, out × in/group × height × width. */
+/** `order` lists the dimensions of the file's weights in ONNX's order: out, in/group, height, width. */
 function convolve(graph: Graph, operator: Operator, order: readonly number[], group: number): void {
   const [input, weights, bias] = operator.inputs as [Tensor, Tensor, Tensor];
   const values = constantOf(weights);
@@ -118,8 +118,8 @@ function convolve(graph: Graph, operator: Operator, order: readonly number[], gr
 }
 
 /**
- * Padding SAME (0) gives ⌈side / stride⌉ cells. Both ends share the padding, and an odd pixel goes to the far
- * one (TensorFlow Lite, kernels/padding.h); VALID (1) pads nothing.
+ * Padding SAME (0) adds pixels so that the output has ⌈side / stride⌉ cells. An odd pixel is added at the bottom or
+ * right (TensorFlow Lite, kernels/padding.h). VALID (1) adds none.
  */
 function strideAndPads({ inputs, options }: Operator, height: number, width: number) {
   const [, rows, columns] = inputs[0]!.shape as [number, number, number, number];
@@ -134,7 +134,7 @@ function strideAndPads({ inputs, options }: Operator, height: number, width: num
   return { strides: [stride_h, stride_w], pads: [top, left, bottom, right] };
 }
 
-/** A node for the operator, and one for its activation function if it has one: NONE (0) or RELU (1). */
+/** Adds a node for the operator, and a Relu node if its activation is RELU (1) instead of NONE (0). */
 function addNode(
   graph: Graph,
   { output, options: { activation = 0 } }: Operator,

@@ -8,20 +8,20 @@ export type Model = InstanceType<typeof onnx.ModelProto>;
 export type Graph = InstanceType<typeof onnx.GraphProto>;
 export type Node = Graph['node'][number];
 export type Constant = Graph['initializer'][number];
-/** An operator that the file itself defines, by others. */
+/** An operator that the file defines as a graph of other operators. */
 export type LocalFunction = Model['functions'][number];
 type Attribute = NonNullable<Node['attribute']>[number];
 
-/** A pass over a model that does not change its numbers. A model to which it does not apply is unchanged. */
+/** A pass that changes a model's graph but not its results. It leaves models unchanged if it does not apply. */
 export type Rewrite = (graph: Graph) => void;
 
 export function decodeModel(bytes: Uint8Array): Model {
   const model = onnx.ModelProto.decode(bytes);
-  if (!model.graph) throw new Error('The ONNX file holds no graph');
+  if (!model.graph) throw new Error('The ONNX file has no graph');
   return model;
 }
 
-/** Fields are written in the order of their numbers and nothing else enters, so equal models give equal bytes. */
+/** Deterministic: fields are written in the order of their numbers, so equal models have equal bytes. */
 export function encodeModel(model: Model): Uint8Array {
   return onnx.ModelProto.encode(model).finish();
 }
@@ -30,14 +30,12 @@ export function constantsOf(graph: Graph): Map<string, Constant> {
   return new Map(graph.initializer.map((constant) => [constant.name!, constant]));
 }
 
-/** The node that makes each tensor. */
+/** Returns the node that computes each tensor. */
 export function producersOf(graph: Graph): Map<string, Node> {
   return new Map(graph.node.flatMap((node) => node.output!.map((output) => [output, node])));
 }
 
-/**
- * Counts the reads of each tensor's values, by nodes and as an output of the model; Shape does not read them.
- */
+/** Counts how often each tensor is read, by nodes or as an output. Ignores Shape, which does not read values. */
 export function readersOf(graph: Graph): Map<string, number> {
   const counts = new Map<string, number>();
   const nodes = graph.node.filter(({ opType }) => opType !== 'Shape');
@@ -46,13 +44,13 @@ export function readersOf(graph: Graph): Map<string, number> {
   return counts;
 }
 
-/** The float values of a constant, whichever of the two ways the exporter stored them in. */
+/** Returns the float values of a constant, from rawData or from floatData. */
 export function floatsOf(constant: Constant): Float32Array {
   if (constant.dataType !== FLOAT) {
     throw new Error(`Expected floats in constant ${constant.name} but found data type ${constant.dataType}`);
   }
   if (!constant.rawData?.length) return Float32Array.from(constant.floatData ?? []);
-  // A copy, because the bytes within a decoded file need not be aligned to four (and a Buffer's slice() is none).
+  // Copies the bytes, because their offset in the file may not be a multiple of 4. Buffer.slice() does not copy.
   return new Float32Array(Uint8Array.from(constant.rawData).buffer);
 }
 
@@ -65,7 +63,7 @@ export function makeFloats(name: string, dims: number[], values: Float32Array): 
   return onnx.TensorProto.create({ name, dims, dataType: FLOAT, rawData });
 }
 
-/** The integers of a constant; undefined if it is none or has other values. */
+/** Returns the values of an INT64 constant; undefined for another type or no constant. */
 export function wholesOf(constant: Constant | undefined): number[] | undefined {
   if (constant?.dataType !== INT64) return undefined;
   if (!constant.rawData?.length) return (constant.int64Data ?? []).map(Number);
@@ -77,7 +75,7 @@ export function makeIntegers(name: string, values: number[]): Constant {
   return onnx.TensorProto.create({ name, dims: [values.length], dataType: INT64, rawData });
 }
 
-/** A node with one output, named after it. */
+/** Returns a node with one output, which has the same name. */
 export function makeNode(
   opType: string,
   input: string[],
@@ -111,15 +109,13 @@ export function renameTensor(graph: Graph, from: string, to: string): void {
   }
 }
 
-/**
- * A convolution: its weights, laid out out × in/group × height × width, and its bias, zeros if it has none.
- */
+/** A convolution. The weights are out × in/group × height × width. The bias is 0 if the node has none. */
 export interface Convolution {
   weights: Float32Array;
   bias: Float32Array;
   dims: number[];
   outputs: number;
-  /** The input channels of one group. */
+  /** Number of input channels of one group. */
   inputs: number;
   isDepthwise: boolean;
 }
@@ -144,10 +140,7 @@ export function convolutionOf(
   };
 }
 
-/**
- * Multiplies, channel by channel, the outputs of convolutions by `written`, and the inputs that others read
- * by `read`.
- */
+/** Multiplies each output channel of `writers` by `written`, and each input channel of `readers` by `read`. */
 export function scaleChannels(
   graph: Graph,
   { writers, readers }: { writers: readonly Node[]; readers: readonly Node[] },
@@ -170,7 +163,7 @@ export function scaleChannels(
   }
 }
 
-/** Multiplies the values of a node's constant, which no other node reads. */
+/** Multiplies the values of a constant input. No other node may read the constant. */
 function scaleConstant(
   graph: Graph,
   node: Node,

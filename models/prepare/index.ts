@@ -1,16 +1,16 @@
 import { parseArgs } from 'node:util';
 import { roles } from '../../src/engine/manifest.ts';
-import type { BroughtFiles } from './origins.ts';
+import type { ProvidedFiles } from './origins.ts';
 import { preparePack } from './prepare.ts';
 
 const usage = `usage: node dist/models/prepare/index.js [PACK] [--file NET=PATH]…
-  PACK  a name under models/packs, or a directory; default when left out
-  NET   ${roles.join(', ')}: for packs whose files you bring`;
+  PACK  name of a folder in models/packs, or a path (default: default)
+  NET   ${roles.join(', ')}; for packs with files that you provide`;
 
 try {
   const { positionals, values } = readArguments();
   const [name = 'default'] = positionals;
-  const outcome = await preparePack(name, (line) => console.error(line), broughtFiles(values.file));
+  const outcome = await preparePack(name, (line) => console.error(line), providedFiles(values.file));
   console.error(`Model pack ${name}: ${outcome}`);
 } catch (error) {
   console.error((error as Error).message);
@@ -28,8 +28,8 @@ function readArguments() {
   }
 }
 
-function broughtFiles(entries: readonly string[]): BroughtFiles {
-  const files: BroughtFiles = {};
+function providedFiles(entries: readonly string[]): ProvidedFiles {
+  const files: ProvidedFiles = {};
   for (const entry of entries) {
     const [, word, path] = /^([^=]*)=(.+)$/.exec(entry) ?? [];
     const role = roles.find((known) => known === word);

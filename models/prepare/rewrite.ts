@@ -24,7 +24,7 @@ import {
 
 const { FLOAT } = onnxProto.onnx.TensorProto.DataType;
 
-/** Constant nodes become initializers, the one form that the other passes search for. */
+/** Converts Constant nodes to initializers, because the other passes read only initializers. */
 export function hoistConstants(graph: Graph): void {
   graph.node = graph.node.filter((node) => {
     const value = node.opType === 'Constant' ? attributeOf(node, 'value')?.t : undefined;
@@ -35,33 +35,31 @@ export function hoistConstants(graph: Graph): void {
   });
 }
 
-/** A constant that is listed as an input too could be overridden by a caller, so the runtime may not fold it. */
+/** Removes constants from the inputs. A caller could override an input, so the runtime would not fold it. */
 export function dropConstantInputs(graph: Graph): void {
   const constants = constantsOf(graph);
   graph.input = graph.input.filter((input) => !constants.has(input.name!));
 }
 
-/**
- * A weight below this changes no sum of a float net, because activations are far smaller than its inverse.
- */
-const tiniest = 1e-20;
+/** Smaller weights do not change a sum of 32-bit floats, because activations are far smaller than 1e20. */
+const minWeight = 1e-20;
 
 /**
- * Weights that training has let decay to next to nothing become 0. Many are denormal or make denormal
- * products, and some CPUs take a hundred times as long for these.
+ * Sets tiny weights to 0. Many of them, or their products, are denormal numbers, which are up to a hundred times
+ * slower on some CPUs.
  */
 function zeroTinyWeights(graph: Graph): void {
   graph.initializer = graph.initializer.map((constant) => {
     const values = constant.dataType === FLOAT ? floatsOf(constant) : undefined;
-    if (!values?.some((value) => value !== 0 && Math.abs(value) < tiniest)) return constant;
-    const zeroed = values.map((value) => (Math.abs(value) < tiniest ? 0 : value));
+    if (!values?.some((value) => value !== 0 && Math.abs(value) < minWeight)) return constant;
+    const zeroed = values.map((value) => (Math.abs(value) < minWeight ? 0 : value));
     return makeFloats(constant.name!, dimsOf(constant), zeroed);
   });
 }
 
 /**
- * Removes nodes on which no output depends. Nodes are in topological order (ONNX IR, Graphs), so one walk
- * from the end is enough.
+ * Removes nodes that no output depends on. One pass from the end is enough, because nodes are in topological order
+ * (ONNX IR, Graphs).
  */
 export function dropUnused(graph: Graph): void {
   const used = new Set(graph.output.map((output) => output.name!));
@@ -77,8 +75,8 @@ export function dropUnused(graph: Graph): void {
 }
 
 /**
- * Reshape(x, [Shape(x)[0], …]) becomes Reshape(x, [0, …]): zero means "unchanged" (ONNX, Reshape). Exporters
- * write four small nodes to keep the batch, which a runtime can only fold away if every side is known.
+ * Replaces Reshape(x, [Shape(x)[0], …]) by Reshape(x, [0, …]), where 0 means "unchanged" (ONNX, Reshape). Exporters
+ * compute the batch size with four small nodes, which the runtime can remove only if all sides are known.
  */
 function keepBatchInReshapes(graph: Graph): void {
   const producers = producersOf(graph);
@@ -102,7 +100,7 @@ function keepBatchInReshapes(graph: Graph): void {
   }
 }
 
-/** Every rewrite, in order. models/README.md has the gain of each. */
+/** All rewrites, in order. models/README.md has the gain of each. */
 const rewrites: Rewrite[] = [
   dropConstantInputs,
   hoistConstants,
@@ -115,10 +113,10 @@ const rewrites: Rewrite[] = [
   zeroTinyWeights,
 ];
 
-/** From this version on a constant need not be listed as an input (ONNX IR, version 4). */
+/** The first version in which constants need not be inputs (ONNX IR, version 4). */
 const firstVersionWithoutConstantInputs = 4;
 
-/** Returns the same function as `bytes`, faster. Deterministic: equal bytes in, equal bytes out. */
+/** Returns a faster model with the same results. Deterministic: equal inputs have equal outputs. */
 export function rewriteNet(bytes: Uint8Array): Uint8Array {
   const model = decodeModel(bytes);
   model.irVersion = Math.max(Number(model.irVersion), firstVersionWithoutConstantInputs);
@@ -127,8 +125,8 @@ export function rewriteNet(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * Replaces a slope a > 1 by one below: PReLU(x; a) = −PReLU(−a·x; 1/a). The sign and the factor go into the
- * convolutions around it; a PReLU that is not only between convolutions keeps its slopes.
+ * Replaces slopes a > 1 by slopes below 1: PReLU(x; a) = −PReLU(−a·x; 1/a). Multiplies the weights of the
+ * convolutions before and after it by the sign and the factor. Skips a PReLU with another neighbour.
  */
 export function flattenSlopes(graph: Graph): void {
   for (const node of graph.node.filter(({ opType }) => opType === 'PRelu')) {
@@ -144,8 +142,8 @@ export function flattenSlopes(graph: Graph): void {
 }
 
 /**
- * The convolutions that write the PReLU's input and read its output, if nothing else does; their constants
- * are not shared.
+ * Returns the convolutions before and after a PReLU. Returns undefined if another node uses these tensors or shares
+ * the constants.
  */
 function convolutionsAround(graph: Graph, prelu: Node, channels: number) {
   const [x, slope] = prelu.input as [string, string];
@@ -163,7 +161,7 @@ function convolutionsAround(graph: Graph, prelu: Node, channels: number) {
     reads.get(y) === readers.length &&
     own.every((name) => constants.has(name) && reads.get(name) === 1);
   if (!alone || convolutionOf(graph, writer, constants).outputs !== channels) return undefined;
-  // If groups have more than one channel, each sum reads another channel for a weight.
+  // scaleChannels does not support grouped convolutions with several channels per group.
   const plain = readers.every((reader) => {
     const { isDepthwise, inputs, outputs } = convolutionOf(graph, reader, constants);
     return !isDepthwise || (inputs === 1 && outputs === channels);
@@ -172,25 +170,25 @@ function convolutionsAround(graph: Graph, prelu: Node, channels: number) {
 }
 
 /**
- * PReLU spelt out in operators that ONNX Runtime has in its blocked layout (NCHWc). It has no PReLU there, and so
- * would reorder the whole tensor before and after each one. With 1×1 depthwise convolutions, one weight a channel:
+ * Replaces PReLU by operators that ONNX Runtime supports in its blocked layout (NCHWc). It does not support PReLU in
+ * this layout, and would reorder the whole tensor before and after it. Conv is a 1×1 depthwise convolution:
  *
- *   PReLU(x) = a·x + (1 − a)·Relu(x) = Conv(x; a) + Relu(Conv(x; 1 − a))      where no a is above 1
+ *   PReLU(x) = a·x + (1 − a)·Relu(x) = Conv(x; a) + Relu(Conv(x; 1 − a))      if no a is above 1
  *                                    = Conv(x; a) + Conv(Relu(x); 1 − a)      for any a
  *
- * The first form is a pass shorter: the runtime fuses its Relu into the convolution before it, and in both forms the
- * sum into the convolution that is left.
+ * The first form is faster, because the runtime fuses its Relu into the convolution before it. In both forms the
+ * runtime fuses the sum into the other convolution.
  */
 export function rewritePrelu(graph: Graph): void {
   const constants = constantsOf(graph);
   for (const node of graph.node.filter(({ opType }) => opType === 'PRelu')) {
     const slope = constants.get(node.input![1]!);
     if (!slope) throw new Error(`The slope of PReLU ${node.name} is not a constant`);
-    replaceNode(graph, node, spellOut(graph, node, floatsOf(slope)));
+    replaceNode(graph, node, preluNodes(graph, node, floatsOf(slope)));
   }
 }
 
-function spellOut(graph: Graph, node: Node, slope: Float32Array): Node[] {
+function preluNodes(graph: Graph, node: Node, slope: Float32Array): Node[] {
   const [x] = node.input as [string];
   const [y] = node.output as [string];
   const [straight, bent, inner] = [`${y}/straight`, `${y}/bent`, `${y}/inner`];

@@ -1,19 +1,19 @@
 import { ByteBuffer } from 'flatbuffers';
 
 /**
- * A model in TensorFlow Lite's format, as far as a model of convolutions needs it. A file is a FlatBuffer of
- * tables; their fields are numbered here as in TensorFlow's schema, tensorflow/lite/schema/schema.fbs.
+ * Reads TensorFlow Lite models that consist of convolutions. A file is a FlatBuffer of tables. Field numbers are those
+ * of TensorFlow's schema, tensorflow/lite/schema/schema.fbs.
  */
 
 export interface Tensor {
   name: string;
-  /** Activations are batch × height × width × channels. */
+  /** Shape; batch × height × width × channels for an activation. */
   shape: number[];
-  /** Values of a constant; half-precision numbers are returned as floats. */
+  /** Values of a constant. Half-precision values are converted to floats. */
   values: Float32Array | Int32Array | undefined;
 }
 
-/** Each operator's number in BuiltinOperator, and the fields of its table of options. */
+/** The number of each operator in BuiltinOperator, and the field numbers of its options. */
 const operators = {
   ADD: { number: 0, options: { activation: 0 } },
   CONCATENATION: { number: 2, options: { axis: 0, activation: 1 } },
@@ -41,7 +41,7 @@ export interface Operator {
   options: Options;
 }
 
-/** Returns the first of a file's graphs; its operators are in the order in which they run. */
+/** Returns the first graph of a file, with its operators in execution order. */
 export function readTflite(bytes: Uint8Array) {
   const buffer = new ByteBuffer(bytes);
   const model = new Table(buffer, buffer.__indirect(0));
@@ -69,11 +69,11 @@ export function readTflite(bytes: Uint8Array) {
   };
 }
 
-/** Numbers up to 127 are in a byte, and in newer files also in a separate field. */
+/** The number of an operator is in a byte field, or in a separate field of newer files. */
 function kindOf(code: Table): OperatorKind {
   const number = Math.max(code.byte(0) ?? 0, code.whole(3) ?? 0);
   const found = Object.entries(operators).find(([, operator]) => operator.number === number);
-  if (!found) throw new Error(`The net has an operator that is not known here: number ${number}`);
+  if (!found) throw new Error(`The model has the unsupported operator ${number}`);
   return found[0] as OperatorKind;
 }
 
@@ -85,17 +85,17 @@ function optionsOf(kind: OperatorKind, table: Table | undefined): Options {
   );
 }
 
-/** Types by their number in TensorType. */
+/** Decodes constants. `type` is a number of TensorType: 0 float32, 1 float16, 2 int32. */
 function valuesOf(data: Uint8Array, type: number): Float32Array | Int32Array {
-  // A copy, because the bytes within a file need not be aligned to four.
+  // Copies the bytes, because their offset in the file may not be a multiple of 4.
   const { buffer } = Uint8Array.from(data);
   if (type === 0) return new Float32Array(buffer);
   if (type === 1) return Float32Array.from(new Uint16Array(buffer), floatOfHalf);
   if (type === 2) return new Int32Array(buffer);
-  throw new Error(`The net has constants of a type that is not known here: number ${type}`);
+  throw new Error(`The model has constants of the unsupported type ${type}`);
 }
 
-/** IEEE 754 binary16: a sign, five bits of exponent, ten of fraction. */
+/** Decodes IEEE 754 binary16: a sign bit, 5 exponent bits and 10 fraction bits. */
 function floatOfHalf(bits: number): number {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 31;
@@ -105,7 +105,7 @@ function floatOfHalf(bits: number): number {
   return sign * (1 + fraction) * 2 ** (exponent - 15);
 }
 
-/** A table of a FlatBuffer; a field that the file omits is undefined or empty. */
+/** A table of a FlatBuffer. Missing fields are undefined or empty. */
 class Table {
   readonly #buffer: ByteBuffer;
   readonly #place: number;
@@ -150,7 +150,7 @@ class Table {
     return this.#buffer.bytes().subarray(start, start + this.#buffer.__vector_len(place));
   }
 
-  /** Reads entries of a list, each of four bytes. */
+  /** Reads a vector of 4-byte entries. */
   #list<T>(field: number, read: (place: number) => T): T[] {
     const place = this.#find(field);
     if (!place) return [];
@@ -159,7 +159,7 @@ class Table {
   }
 
   #find(field: number): number | undefined {
-    // The first field's place in a table's list of offsets comes after two numbers of two bytes.
+    // The vtable begins with two 16-bit sizes; the 16-bit offsets of the fields follow.
     const offset = this.#buffer.__offset(this.#place, 4 + 2 * field);
     return offset === 0 ? undefined : this.#place + offset;
   }

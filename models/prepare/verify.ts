@@ -3,9 +3,9 @@ import type { PackNet } from '../../src/engine/manifest.ts';
 import { cornersOf, offsetsOutput } from './boxes.ts';
 
 /**
- * A synthetic image, bytes 0–255 as floats, channel after channel: soft blobs of light on a gradient with a
- * little noise. Constant or purely random input would leave most of a model's units on one side of their
- * bend.
+ * Returns a synthetic image in planes, with values 0 to 255: soft blobs on a gradient with a little noise. With
+ * constant or purely random input, most activations would stay on one side of their PReLU, so an error on the other
+ * side would go unnoticed.
  */
 function syntheticImage(shape: number[], seed: number): Float32Array {
   const [, channels, height, width] = shape as [number, number, number, number];
@@ -31,7 +31,7 @@ function syntheticImage(shape: number[], seed: number): Float32Array {
   return image;
 }
 
-/** Mulberry32: small, and the same on every machine. */
+/** Returns random numbers in 0–1 from a seed (mulberry32). */
 function randomNumbers(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -44,18 +44,16 @@ function randomNumbers(seed: number): () => number {
 
 type Allowed = { max_error: number } | { min_cosine: number };
 
-/** Maximum deviation of a rewritten model's values. */
-const usual: Allowed = { max_error: 1e-4 };
+const byDefault: Allowed = { max_error: 1e-4 };
 
-/** Maximum deviation of the direction of faces' embeddings. */
-const ofEmbedder: Allowed = { min_cosine: 0.99999 };
+const forEmbedders: Allowed = { min_cosine: 0.99999 };
 
-/** Synthetic images are further from the images behind the ranges than any face. */
-const ofInt8: Allowed = { min_cosine: 0.95 };
+/** Lower, because the ranges of the quantisation were measured on faces and not on synthetic images. */
+const forInt8: Allowed = { min_cosine: 0.95 };
 
 const seeds = [1, 2, 3, 4];
 
-/** Runs both models on fixed inputs. Throws if the rewritten one does not return the original's numbers. */
+/** Runs both models on fixed inputs. Rejects if the outputs differ by more than the allowed error. */
 export async function verifyRewrite(
   net: PackNet,
   original: Uint8Array,
@@ -65,7 +63,7 @@ export async function verifyRewrite(
   for (const difference of differences) requireSame(net, difference);
 }
 
-/** Returns the same images as input for each model. */
+/** Returns fixed synthetic images, scaled like the input of the model. */
 export function fixedInputs(net: PackNet): Float32Array[] {
   const shape = inputShape(net);
   const [, , height, width] = shape as [number, number, number, number];
@@ -75,14 +73,14 @@ export function fixedInputs(net: PackNet): Float32Array[] {
   );
 }
 
-/** The mean of one of the planes of a net's input. */
+/** Returns the mean of one plane of the model's input. */
 export function meanOf({ mean }: PackNet, plane: number): number {
   return typeof mean === 'number' ? mean : mean[plane]!;
 }
 
 function requireSame(net: PackNet, difference: ReturnType<typeof differenceOf>): void {
   const isInt8 = 'int8' in net && net.int8 !== undefined;
-  const allowed = isInt8 ? ofInt8 : net.family === 'arcface' ? ofEmbedder : usual;
+  const allowed = isInt8 ? forInt8 : net.family === 'arcface' ? forEmbedders : byDefault;
   // The condition is negated so that NaN fails too.
   const same =
     'min_cosine' in allowed
@@ -90,12 +88,12 @@ function requireSame(net: PackNet, difference: ReturnType<typeof differenceOf>):
       : difference.max_error <= allowed.max_error;
   if (same) return;
   throw new Error(
-    `The rewritten ${net.file} does not give the numbers of ${net.from}: cosine ${difference.cosine}, ` +
+    `The outputs of the rewritten ${net.file} differ from those of ${net.from}: cosine ${difference.cosine}, ` +
       `largest difference ${difference.max_error}, allowed ${JSON.stringify(allowed)}`,
   );
 }
 
-/** Differences between the outputs of two models: one entry for each input and output. */
+/** Resolves to the differences between the outputs of two models: one entry for each input and output. */
 export async function compareNets(
   inputName: string,
   shape: number[],
@@ -103,7 +101,7 @@ export async function compareNets(
   rewritten: Uint8Array,
   inputs: Float32Array[],
 ) {
-  // Computes sums of products of bytes like native/core/runtime/session.cpp: exact on every CPU.
+  // Makes integer sums exact on every CPU, like native/core/runtime/session.cpp.
   const extra = { session: { x64quantprecision: '1' } };
   const options: InferenceSession.SessionOptions = { intraOpNumThreads: 1, logSeverityLevel: 3, extra };
   const sessions = await Promise.all(
@@ -125,15 +123,15 @@ export async function compareNets(
   }
 }
 
-/** Returns an output of the rewritten model; boxes that it leaves to its caller are decoded here. */
+/** Returns an output of the rewritten model. Decodes the boxes if the model outputs offsets. */
 function outputOf(
   outputs: InferenceSession.OnnxValueMapType,
   name: string,
   [, , height, width]: number[],
 ): Float32Array | undefined {
-  const asItWas = outputs[name]?.data as Float32Array | undefined;
+  const unchanged = outputs[name]?.data as Float32Array | undefined;
   const offsets = outputs[offsetsOutput]?.data as Float32Array | undefined;
-  return asItWas ?? (offsets && cornersOf(offsets, width!, height!));
+  return unchanged ?? (offsets && cornersOf(offsets, width!, height!));
 }
 
 function differenceOf(expected: Float32Array, actual: Float32Array | undefined) {
@@ -152,7 +150,7 @@ function differenceOf(expected: Float32Array, actual: Float32Array | undefined) 
   return { cosine: dot / Math.sqrt(expectedSquares * actualSquares), max_error };
 }
 
-/** Batch, channels, height, width. */
+/** Returns the input shape of a model: batch, channels, height, width. */
 export function inputShape(net: PackNet): number[] {
   const channels = net.channels === 'grey' ? 1 : 3;
   return 'size' in net ? [1, channels, net.size, net.size] : [1, channels, net.height, net.width];

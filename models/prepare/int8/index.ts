@@ -14,19 +14,16 @@ import { bytePrelu, domains, quantise } from './quantise.ts';
 
 const { onnx } = onnxProto;
 
-/** Among the operators that the models use, only Unsqueeze has changed since 9. */
+/** The models have opset 9. Of their operators, only Unsqueeze has changed in this version. */
 const opset = 13;
-/** From this version on a file may define operators of its own. */
+/** The first version in which a file may define its own operators. */
 const irVersion = 8;
 
-/**
- * Quantises the embedder to 8-bit integers: nearly the same function, faster. Equal bytes in, equal bytes
- * out.
- */
+/** Quantises the embedder to 8-bit integers. Deterministic: equal inputs have equal outputs. */
 export function quantiseNet(bytes: Uint8Array, plan: Int8Plan): Uint8Array {
   const model = openForQuantising(bytes);
   const graph = model.graph as Graph;
-  makeChannelsAlike(graph, plan);
+  equaliseChannels(graph, plan);
   const floats = new Set(plan.floats);
   quantise(
     graph,
@@ -40,12 +37,12 @@ export function quantiseNet(bytes: Uint8Array, plan: Int8Plan): Uint8Array {
 
 const quantisable: ReadonlySet<string> = new Set(['Conv', 'Add', 'PRelu']);
 
-/** The tensor by which a plan names a node: a PReLU belongs to its input. */
+/** Returns the tensor that a plan names a node by. A PReLU has the name of the convolution before it. */
 function convolutionBehind({ opType, input, output }: Node): string {
   return opType === 'PRelu' ? input![0]! : output![0]!;
 }
 
-function makeChannelsAlike(graph: Graph, plan: Int8Plan): void {
+function equaliseChannels(graph: Graph, plan: Int8Plan): void {
   for (const channels of equalisable(graph)) {
     const text = plan.factors[channels.name];
     if (text === undefined) continue;
@@ -55,7 +52,7 @@ function makeChannelsAlike(graph: Graph, plan: Int8Plan): void {
   }
 }
 
-/** A copy that the passes below may change, in the opset that they write, and without slopes above 1. */
+/** Decodes the model, converts it to `opset`, and removes slopes above 1. */
 function openForQuantising(bytes: Uint8Array): Model {
   const model = decodeModel(bytes);
   model.irVersion = irVersion;
@@ -80,19 +77,19 @@ function openForQuantising(bytes: Uint8Array): Model {
 }
 
 /**
- * Data that a float model does not contain, measured on images once (models/README.md): the ranges of its
- * tensors, the factors that make their channels alike, and the convolutions that suffer most and stay floats.
+ * Parameters of the quantisation, measured on images once (models/README.md): the ranges of the tensors, the factors
+ * that equalise their channels, and the convolutions that stay floats because they lose the most accuracy.
  */
 export interface Int8Plan {
   fitted_on: string;
-  /** Convolutions by their output tensor. */
+  /** Convolutions that stay floats, by their output tensor. */
   floats: string[];
-  /** Each Channels (see equalisable) has a code a channel under its name: signed bytes in base64. */
+  /** Codes of the factors of each Channels, by its name: one signed byte per channel, in base64. */
   factors: Record<string, string>;
   ranges: Record<string, readonly [low: number, high: number]>;
 }
 
-/** Four steps an octave, whose sums and products are the same on every machine: (1 + c mod 4 / 4) · 2^⌊c / 4⌋. */
+/** Decodes a factor: (1 + c mod 4 / 4) · 2^⌊c / 4⌋. Products with such short fractions are exact on every machine. */
 function factorOf(code: number): number {
   return (1 + (code & 3) / 4) * 2 ** (code >> 2);
 }
@@ -103,20 +100,20 @@ export function decodeFactors(text: string): Float64Array {
 
 /**
  * Cross-layer equalisation (Nagel et al. 2019, "Data-Free Quantization Through Weight Equalization and Bias
- * Correction"): one scale per tensor suits its channels badly if they differ in size. A convolution is linear
- * and f·PReLU(x) = PReLU(f·x) for f > 0, so a factor per channel moves from a convolution into those that
- * read it, and the model stays the same.
+ * Correction"). A single scale per tensor is inaccurate if the channels have very different ranges. A convolution is
+ * linear, and f·PReLU(x) = PReLU(f·x) for f > 0. So a factor per channel can move from one convolution to the
+ * next without a change of the result.
  */
 
-/** The convolutions that write tensors whose channels share their factors, and those that read one. */
+/** Convolutions that write, and that read, tensors with common factors per channel. */
 interface Channels {
-  /** The tensor that the others are named after. */
+  /** Name of the first of these tensors. */
   name: string;
   writers: Node[];
   readers: Node[];
 }
 
-/** Places between which factors can be moved: convolutions and the nodes between them. */
+/** Returns the groups of tensors that only convolutions write and read, so that factors can be moved. */
 function equalisable(graph: Graph): Channels[] {
   const found: Channels[] = [];
   for (const tensors of groupsOf(graph)) {
@@ -129,7 +126,7 @@ function equalisable(graph: Graph): Channels[] {
   return found;
 }
 
-/** An activation's two sides keep one factor, and so do all inputs of a sum. */
+/** Groups tensors that need common factors: input and output of a PReLU, and the terms and result of a sum. */
 function groupsOf(graph: Graph): Set<Set<string>> {
   const groupOf = new Map<string, Set<string>>();
   const join = (names: string[]) => {

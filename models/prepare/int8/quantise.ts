@@ -16,47 +16,44 @@ const { FLOAT, INT32, INT8, UINT8 } = onnx.TensorProto.DataType;
 
 type Range = readonly [low: number, high: number];
 
-/** The largest integer of a weight: its negative is one too, so a weight's zero stays zero. */
-const largestWeight = 127;
+/** Maximum integer of a weight. The minimum is −127, so that the range is symmetric around 0. */
+const maxWeight = 127;
 
-/**
- * A range in integers from 0 to 255: a value is (whole − zero) × scale. Values that are never negative use
- * all of them.
- */
+/** Returns the parameters that map a range to integers from 0 to 255: value = (integer − zero) × scale. */
 function stepsOf([low, high]: Range): { scale: number; zero: number } {
   const width = Math.max(1e-6, high) - Math.min(0, low);
   return { scale: width / 255, zero: Math.round((255 * -Math.min(0, low)) / width) };
 }
 
 /**
- * Returns the scale of each output channel: by the largest weight, or the one with the smallest squared
- * error.
+ * Returns the scale of each output channel. Tries 70 to 100 % of the largest weight, and chooses the scale with the
+ * smallest squared error. Channels with fewer than 32 weights use 100 %.
  */
 function weightScales({ weights, outputs }: Convolution): Float32Array {
   const size = weights.length / outputs;
   return Float32Array.from({ length: outputs }, (_, channel) => {
     const row = weights.subarray(channel * size, (channel + 1) * size);
-    const largest = row.reduce((most, weight) => Math.max(most, Math.abs(weight)), 0) || 1;
-    if (size < 32) return largest / largestWeight;
-    let [best, least] = [largest / largestWeight, Number.POSITIVE_INFINITY];
+    const largest = row.reduce((max, weight) => Math.max(max, Math.abs(weight)), 0) || 1;
+    if (size < 32) return largest / maxWeight;
+    let [best, minError] = [largest / maxWeight, Number.POSITIVE_INFINITY];
     for (let share = 100; share >= 70; share -= 2) {
-      const scale = (largest * share) / 100 / largestWeight;
+      const scale = (largest * share) / 100 / maxWeight;
       let error = 0;
-      for (const weight of row) error += (weight - wholeWeight(weight, scale) * scale) ** 2;
-      if (error < least) [best, least] = [scale, error];
+      for (const weight of row) error += (weight - integerWeight(weight, scale) * scale) ** 2;
+      if (error < minError) [best, minError] = [scale, error];
     }
     return best;
   });
 }
 
-function wholeWeight(weight: number, scale: number): number {
-  return Math.max(-largestWeight, Math.min(largestWeight, Math.round(weight / scale)));
+function integerWeight(weight: number, scale: number): number {
+  return Math.max(-maxWeight, Math.min(maxWeight, Math.round(weight / scale)));
 }
 
 /**
- * Static quantisation of the nodes for which `wants` holds, into operators on integers: activations are
- * uint8, one scale per tensor, by `rangeOf`; weights are int8, one scale per channel; biases int32 by the
- * product of both. Channels are last there, as the runtime's convolutions of bytes expect them.
+ * Replaces the nodes that `wants` selects by operators on integers (static quantisation). Activations are uint8 with
+ * one scale per tensor, from `rangeOf`. Weights are int8 with one scale per channel. Biases are int32, with the
+ * product of both scales. The integer tensors have channels last, as the runtime's integer convolutions require.
  */
 export function quantise(
   graph: Graph,
@@ -69,13 +66,13 @@ export function quantise(
   const floatInputs = new Set(graph.node.filter((node) => !chosen.has(node)).flatMap(({ input }) => input!));
   for (const node of graph.node) {
     const [output] = node.output as [string];
-    if (chosen.has(node)) quantiser.take(node, outputs.has(output) || floatInputs.has(output));
+    if (chosen.has(node)) quantiser.addQuantised(node, outputs.has(output) || floatInputs.has(output));
     else quantiser.nodes.push(node);
   }
   graph.node = quantiser.nodes;
 }
 
-/** Writes the new nodes in order, and their constants into the graph. */
+/** Collects the new nodes in order, and adds their constants to the graph. */
 class Quantiser {
   readonly nodes: Node[] = [];
   private readonly graph: Graph;
@@ -90,8 +87,8 @@ class Quantiser {
     this.rangeOf = rangeOf;
   }
 
-  /** Returns the node on integers; `floats`: another node reads its output as floats. */
-  take(node: Node, floats: boolean): void {
+  /** Adds the node on integers. If `floats` is true, also converts its output to floats for other nodes. */
+  addQuantised(node: Node, floats: boolean): void {
     const [output] = node.output as [string];
     const wholes = { Conv: this.convolution, Add: this.sum, PRelu: this.prelu };
     this.nodes.push(wholes[node.opType as keyof typeof wholes].call(this, node));
@@ -129,7 +126,7 @@ class Quantiser {
     return makeNode(bytePreluName, input, `${y}/whole`, {}, domains.own);
   }
 
-  /** Returns the tensor in integers, channels last. */
+  /** Returns the name of the tensor in integers with channels last. Adds the conversion if necessary. */
   private whole(tensor: string): string {
     const name = `${tensor}/whole`;
     if (this.wholes.has(tensor)) return name;
@@ -163,7 +160,7 @@ class Quantiser {
     return made;
   }
 
-  /** Returns a convolution's weights as integers with scales and zeros, and its bias. */
+  /** Adds a convolution's integer weights, their scales and zeros, and its bias. Returns the names of the constants. */
   private weights(node: Node): [weights: string[], bias: string] {
     const conv = convolutionOf(this.graph, node, this.constants);
     const [name] = node.output as [string];
@@ -171,7 +168,7 @@ class Quantiser {
     const size = conv.weights.length / conv.outputs;
     const scales = weightScales(conv);
     const whole = Int8Array.from(conv.weights, (weight, i) =>
-      wholeWeight(weight, scales[Math.floor(i / size)]!),
+      integerWeight(weight, scales[Math.floor(i / size)]!),
     );
     const bias = Int32Array.from(conv.bias, (value, i) =>
       Math.round(value / Math.fround(scales[i]! * input)),
@@ -191,18 +188,18 @@ class Quantiser {
   }
 }
 
-/** Origins of operators beyond ONNX's own: the runtime, and native/core/runtime/int8/byte_prelu.cpp. */
+/** Domains of operators that ONNX does not define: ONNX Runtime's, and that of BytePRelu (byte_prelu.cpp). */
 export const domains = { runtime: 'com.microsoft', own: 'facematch' } as const;
 
 export const bytePreluName = 'BytePRelu';
 
 /**
- * PReLU on bytes, channels last, as ONNX's own operators say it:
+ * Defines PReLU on bytes with channels last, by standard ONNX operators:
  *
  *   y = saturate(⌊up · max(x − x_zero, 0) + down · min(x − x_zero, 0) + ½⌋ + y_zero)
  *
- * In the file it is what the operator means: a runtime without the addon's runs this, to the same bytes, since a float
- * holds each of these products exactly.
+ * A runtime without the addon's implementation runs this definition. The result is the same, because a 32-bit float
+ * represents each of these products exactly.
  */
 export function bytePrelu(opset: number): LocalFunction {
   return onnx.FunctionProto.create({
@@ -236,14 +233,12 @@ function makeFloat(name: string, f: number): Node {
   return onnx.NodeProto.create({ opType: 'Constant', name, output: [name], attribute: [value] });
 }
 
-const largestFactor = 32767;
-const mostBits = 15;
+const maxFactor = 32767;
+const maxBits = 15;
 
-/**
- * Rounds factors of one BytePRelu to its 16-bit numbers, with as many fractional bits as all leave room for.
- */
+/** Rounds the factors of one BytePRelu to 16-bit fixed-point numbers with the same number of fractional bits. */
 export function roundFactors(factors: number[]): number[] {
   const largest = Math.max(...factors.map(Math.abs));
-  const bits = Math.min(mostBits, Math.floor(Math.log2(largestFactor / largest)));
+  const bits = Math.min(maxBits, Math.floor(Math.log2(maxFactor / largest)));
   return factors.map((factor) => Math.round(factor * 2 ** bits) / 2 ** bits);
 }

@@ -44,7 +44,7 @@ describe("preparing a pack of the user's nets and shared nets", () => {
 
   test('names missing files, their project, their licence and where to get them', async () => {
     await expect(preparePack(pack, silent)).rejects.toThrow(
-      'The pack small-embedder needs a file that you bring: embedder (models/sface.onnx), of a project at 1, licence ' +
+      'The pack small-embedder needs a file that you must provide: embedder (models/sface.onnx), of a project at 1, licence ' +
         'Apache-2.0. It is made by the test.\n' +
         `Then: node dist/models/prepare/index.js ${pack} --file embedder=PATH`,
     );
@@ -55,7 +55,7 @@ describe("preparing a pack of the user's nets and shared nets", () => {
     [
       'is another',
       (file) => writeFileSync(file, 'another'),
-      /other\.onnx has SHA-256 [0-9a-f]{64} but the manifest says [0-9a-f]{64}: it is not models\/sface\.onnx of a project at 1/,
+      /other\.onnx has the SHA-256 [0-9a-f]{64}, but the manifest expects [0-9a-f]{64}: the file is not models\/sface\.onnx of a project at 1/,
     ],
     ['is not there', (file) => rmSync(file, { force: true }), /reading .*other\.onnx \(ENOENT\)/],
   ])('writes nothing when the file %s', async (_what, make, message) => {

