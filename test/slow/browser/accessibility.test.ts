@@ -72,6 +72,34 @@ describe.skipIf(chromiumFile === undefined)('the page', () => {
     },
   );
 
+  test('breaks no word in the results of one against many, on a phone', async () => {
+    const demo = await session.open({ viewport: { width: 390, height: 844 } });
+    await demo.page.getByLabel('One against many').check();
+    await demo.give(1, photos[0]!);
+    await demo.page
+      .getByLabel('Add photos to compare with')
+      .setInputFiles([jpeg(samples.two, 'sample2.jpg'), jpeg(samples.three, `${'long'.repeat(20)}.jpg`)]);
+    await demo.compare();
+    const table = demo.page.getByRole('region', { name: '1 of 2 photos match' });
+    await table.locator('summary').last().click();
+    const linesOf = (name: string) =>
+      table.getByText(name, { exact: true }).evaluate((cell) => {
+        const text = document.createRange();
+        text.selectNodeContents(cell);
+        return new Set([...text.getClientRects()].map(({ top }) => top)).size;
+      });
+    for (const width of [390, 320]) {
+      await demo.page.setViewportSize({ width, height: 844 });
+      for (const word of ['Face', 'Photo', 'Confidence', 'Result'])
+        expect(await linesOf(word), `${word} at ${width}`).toBe(1);
+      const widest = await demo.page.evaluate(() => document.documentElement.scrollWidth);
+      expect(widest).toBeLessThanOrEqual(width);
+    }
+    await demo.page.setViewportSize({ width: 390, height: 844 });
+    expect(await linesOf('sample2.jpg')).toBe(1);
+    expect(await demo.brokenRules()).toEqual([]);
+  });
+
   test('shows the result of a request without scrolling by hand, on a phone', async () => {
     const demo = await session.openWithPhotos({ viewport: { width: 390, height: 844 } });
     await demo.compare();
