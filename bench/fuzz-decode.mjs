@@ -35,7 +35,7 @@ const findings = join(root, 'build/fuzz/findings');
 const program = join(root, 'build/fuzz/native/fuzz/facematch_fuzz_decode');
 
 async function build() {
-  const how = { cwd: root, cure: 'The fuzzer did not build. It needs clang-19 and libclang-rt-19-dev.' };
+  const how = { cwd: root, advice: 'The fuzzer did not build. It needs clang-19 and libclang-rt-19-dev.' };
   await run('cmake', ['--preset', 'fuzz', '--log-level=ERROR'], how);
   await run('cmake', ['--build', '--preset', 'fuzz', '--parallel', '2'], how);
 }

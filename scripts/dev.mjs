@@ -1,5 +1,5 @@
-// npm run dev: compiles src and restarts the server whenever a file of it changes. Arguments go to `facematch
-// serve`. Native code is not watched: `npm run setup` builds it.
+// npm run dev: compiles src and restarts the server whenever a file in src changes. Passes its arguments to
+// `facematch serve`. Does not watch native code; `npm run setup` builds it.
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 
@@ -8,7 +8,8 @@ const { config } = await import('../dist/src/config/config.js').then(({ surveySe
   surveySettings(),
 );
 
-// A clone has no keys. This one is for development: created at each start, because only its hash is stored.
+// Creates a development key at each start if there is no key file. The file stores only a hash, so an earlier key
+// cannot be printed again.
 const env = { ...process.env };
 if (!existsSync(config.keys_file)) {
   env.FACEMATCH_KEYS_FILE = 'build/development-keys.json';
@@ -20,20 +21,20 @@ if (!existsSync(config.keys_file)) {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   const scheme = config.tls_cert === '' ? 'http' : 'https';
-  console.log(`${config.keys_file} does not exist, so this is a key for development, until you stop the server:
+  console.log(`${config.keys_file} does not exist. This development key is valid until you stop the server:
   ${key.trim()}
 Demo page: ${scheme}://${config.host}:${config.port}/API/v1.0/demo
 `);
 }
 
-// A separate process group, because tsc is a script that starts the compiler.
+// Runs in its own process group, because tsc starts the compiler as a child process.
 const compiler = spawn('node_modules/.bin/tsc', ['--watch', '--preserveWatchOutput'], {
   stdio: 'inherit',
   detached: true,
 });
-const watching = ['--watch-path=dist', '--watch-preserve-output', '--enable-source-maps'];
-const debugged = ['--inspect=127.0.0.1:0', '--max-semi-space-size=4', program, 'serve'];
-const server = spawn(process.execPath, [...watching, ...debugged, ...process.argv.slice(2)], {
+const watchFlags = ['--watch-path=dist', '--watch-preserve-output', '--enable-source-maps'];
+const serveArgs = ['--inspect=127.0.0.1:0', '--max-semi-space-size=4', program, 'serve'];
+const server = spawn(process.execPath, [...watchFlags, ...serveArgs, ...process.argv.slice(2)], {
   stdio: 'inherit',
   env,
 });

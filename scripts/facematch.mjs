@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// The bin of package.json. It uses only Node built-ins, because before set-up nothing else is installed.
+// The command `facematch` (bin in package.json). Uses only Node's built-in modules, because nothing else is installed
+// before setup.
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
@@ -7,20 +8,19 @@ const program = new URL('../dist/src/cli/index.js', import.meta.url);
 const own = new URL('../build/addon/Release/facematch.node', import.meta.url);
 const platform = `@facematch/${process.platform}-${process.arch}`;
 
-// JavaScript that an old Node can read, unlike the program. A clone that was not built has it only in `src`.
+// These modules also run on old Node.js versions, unlike the program. Before the first build they exist only in `src`.
 const { installation, repair } = await part('config/installation.mjs');
 const { kind } = installation();
 const { unmetRequirement } = await part('cli/system-requirements.mjs');
 
-// The doctor itself reports unsupported systems, and all other problems.
+// `facematch doctor` reports unsupported systems itself.
 const isDoctor = process.argv[2] === 'doctor';
 const unmet = isDoctor ? undefined : unmetRequirement(kind);
 
 if (unmet !== undefined) fail(unmet);
 else if (!existsSync(program)) fail(`The program has not been built. Run: ${repair('program')}`);
 else if (!hasAddon() && !isDoctor) {
-  // In a clone it is built, in a package it is a file of another package, which npm omits with
-  // --omit=optional.
+  // A clone builds the addon. An npm installation has it in an optional dependency, which --omit=optional skips.
   const fault =
     kind === 'clone' ? 'The native addon has not been built' : `The package ${platform} is not installed`;
   fail(`${fault}. Run: ${repair('addon')}`);

@@ -1,5 +1,5 @@
-// Writes the files of docs/ and deploy/, and the tables of THIRD_PARTY_NOTICES.md, that are generated from the built program's tables.
-// Run after a build (npm run setup); a test fails when they are not up to date.
+// Writes the generated files of docs/ and deploy/, and the tables of THIRD_PARTY_NOTICES.md, from tables in the built
+// program. Run it after a build (npm run setup). A test fails if a generated file is out of date.
 import { spawnSync } from 'node:child_process';
 import { readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -23,7 +23,7 @@ import {
 import { pictures } from './lib/pictures.mjs';
 import { thirdPartyTables } from './lib/third-party.mjs';
 
-/** Text by path. Reads the project in the working directory. */
+/** Resolves to the generated files: text by path. Reads the project in the working directory. */
 export async function generatedDocs() {
   return {
     'docs/openapi.json': `${JSON.stringify(openApiDocument(readConfig({})), null, 2)}\n`,
@@ -55,7 +55,7 @@ metadata:
 spec:
 `;
 
-/** The rules of deploy/prometheus/alerts.yml as the Prometheus operator reads them. */
+/** Returns the rules of deploy/prometheus/alerts.yml as a PrometheusRule, for the Prometheus operator. */
 function prometheusRule() {
   const rules = readFileSync('deploy/prometheus/alerts.yml', 'utf8');
   const groups = rules.slice(rules.indexOf('groups:')).replaceAll(/^(?=.)/gm, '  ');
@@ -68,7 +68,7 @@ if (realpathSync(process.argv[1]) === program) {
   const docs = await generatedDocs();
   for (const [path, text] of Object.entries(docs)) writeFileSync(path, text);
 
-  // The linter breaks JSON lines in its own way.
+  // Formats the JSON like the linter, which breaks lines differently from JSON.stringify.
   const json = Object.keys(docs).filter((path) => path.endsWith('.json'));
   const biome = ['node_modules/@biomejs/biome/bin/biome', 'format', '--write', '--log-level=error', ...json];
   const { status } = spawnSync(process.execPath, biome, { stdio: 'inherit' });

@@ -1,4 +1,4 @@
-// npm run hooks: has git run a check before each commit of this clone. It is not installed unless you ask for it.
+// npm run hooks: installs a git hook in this clone, which checks the staged files before each commit. Optional.
 //   node scripts/hooks.mjs [--remove]
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,10 +11,10 @@ const { remove } = parseArgs({ options: { remove: { type: 'boolean', default: fa
 const folder = execFileSync('git', ['rev-parse', '--git-path', 'hooks'], { encoding: 'utf8' }).trim();
 const file = join(folder, 'pre-commit');
 
-const mark = '# Made by npm run hooks.';
-/** Checks the files of the commit in a second or two; types and tests are left to npm test. */
+const mark = '# Created by npm run hooks.';
+/** Checks format and lint of the staged files in a second or two. `npm test` checks types and runs the tests. */
 const script = `#!/bin/sh
-${mark} Skip it once: git commit --no-verify
+${mark} To skip it once: git commit --no-verify
 set -e
 node_modules/.bin/biome check --staged --no-errors-on-unmatched --error-on-warnings --colors=off
 files=$(git diff --cached --name-only --diff-filter=ACMR -- 'native/*.cpp' 'native/*.h')
@@ -23,7 +23,7 @@ files=$(git diff --cached --name-only --diff-filter=ACMR -- 'native/*.cpp' 'nati
 
 const isOurs = existsSync(file) && readFileSync(file, 'utf8').includes(mark);
 if (existsSync(file) && !isOurs) {
-  console.error(`${file} is a hook of your own and is left as it is.`);
+  console.error(`${file} was not changed, because npm run hooks did not create it.`);
   process.exitCode = 1;
 } else if (remove) {
   rmSync(file, { force: true });
@@ -32,5 +32,5 @@ if (existsSync(file) && !isOurs) {
   mkdirSync(folder, { recursive: true });
   writeFileSync(file, script);
   chmodSync(file, 0o755);
-  console.log(`${file} checks what you commit: format and lint. To remove it: npm run hooks -- --remove`);
+  console.log(`${file} checks format and lint before each commit. To remove it: npm run hooks -- --remove`);
 }

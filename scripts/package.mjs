@@ -1,15 +1,15 @@
-// npm run package: builds the npm packages for an installation without a compiler, in build/package:
-//   facematch             the program, its docs and licences, samples of deployments; no install script
-//   @facematch/linux-x64  addon, ONNX Runtime's library, µWebSockets.js for each Node, prepared nets, sample photos
-//   @facematch/client     the client for Node alone
-//   @facematch/lab        the laboratory's commands, for whoever installs it beside the first
-// and a list of all parts for the platform, facematch-VERSION-PLATFORM.cdx.json.
-// One addon for every Node (Node-API) and every glibc from Debian 11's on, with OpenCV and the codecs linked in from pinned sources.
-// Nothing is published.
+// npm run package: builds the npm packages in build/package, for installations without a compiler. Publishes nothing.
+//   facematch             the program, docs, licences and example deployments
+//   @facematch/linux-x64  the addon, ONNX Runtime's library, µWebSockets.js for each Node.js, models, sample photos
+//   @facematch/client     the client for Node.js
+//   @facematch/lab        the laboratory, to install next to facematch
+// Also writes the SBOM of the platform, facematch-VERSION-PLATFORM.cdx.json. The addon works with every supported
+// Node.js (Node-API) and with Debian 11's glibc or later. OpenCV and the codecs are linked statically, from pinned
+// sources.
 //   node scripts/package.mjs [--only STEP,STEP…] [--registry]
-// --only      these of libraries, addon, platform, program-files, program, client, lab, sbom: the Dockerfile's layers
-// --registry  facematch asks for the packages of all platforms by name. Without it nobody else's registry is asked for one:
-//             whoever owned such a name there could run code here
+// --only      run only these steps: libraries, addon, platform, program-files, program, client, lab, sbom
+// --registry  make the platform packages dependencies of facematch, for publishing. By default they are not, because npm
+//             would install packages with these names from any registry, whoever owns the names there
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -27,7 +27,7 @@ import {
 import { ask, hashOf, isStamped, run, SetupError, withProgress, writeStamp } from './lib/run.mjs';
 import { sbom } from './lib/sbom.mjs';
 import { staticLibraries } from './lib/static-libraries.mjs';
-import { liftUws, uwsBuilds, uwsFolder } from './lib/uws.mjs';
+import { extractUws, uwsBuilds, uwsFolder } from './lib/uws.mjs';
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 const out = 'build/package';
@@ -35,20 +35,20 @@ const platform = `${process.platform}-${process.arch}`;
 /** Platforms that have packages. */
 const platforms = ['linux-x64', 'linux-arm64'];
 const own = JSON.parse(readFileSync('package.json', 'utf8'));
-const cure = 'The packages were not made. Run npm run setup first, and see above.';
+const advice = 'The packages were not built. Run npm run setup first. The error is above.';
 
-/** The default pack, which needs no setting; others are added with FACEMATCH_PACK. */
+/** The default pack. Users add other packs with FACEMATCH_PACK. */
 const pack = 'models/packs/default';
 const samples = ['sample1.jpg', 'sample3.jpg'];
-/** Files that the program reads while it runs, and files for people. */
+/** Files that the program needs at run time, and documentation. */
 const programFiles = [
   ...['dist/src', 'dist/client', 'scripts/facematch.mjs'],
   ...['docs', 'deploy', 'README.md', 'CHANGELOG.md', 'SECURITY.md'],
 ];
-/** Parts of `deploy` that need a clone. */
+/** Parts of `deploy` that work only in a clone. */
 const proofs = ['image', 'release', 'replicas', 'prove-arm64', 'prove-image'].map((name) => `deploy/${name}`);
-/** Needed to build, not to run. */
-const built = ['onnxruntime-node'];
+/** Dependencies that are needed only for the build. */
+const buildOnly = ['onnxruntime-node'];
 
 function copy(from, folder, to = from) {
   const target = join(folder, to);
@@ -62,23 +62,23 @@ async function addon() {
   const env = {
     OPENCV_DIR: libraries,
     CMAKE_PREFIX_PATH: libraries,
-    // CFLAGS and CXXFLAGS have no effect: cmake-js passes its own flags instead.
+    // The flags are part of CC and CXX, because cmake-js overrides CFLAGS and CXXFLAGS.
     CC: `cc ${flags}`,
     CXX: `c++ ${flags}`,
     LDFLAGS,
   };
-  // CMake reads such flags once, when it makes the tree.
+  // CMake reads these variables only when it creates the build folder, so a change requires a new one.
   const stamp = `${out}/addon/.stamp`;
   const hash = hashOf([], [...oldLibcFacts(), env.CXX, LDFLAGS]);
   if (!isStamped(stamp, hash)) rmSync(`${out}/addon`, { recursive: true, force: true });
   const options = ['--CDFACEMATCH_PACKAGE=ON', '--parallel', String(availableParallelism())];
   const compile = ['compile', '--out', `${out}/addon`, ...options];
-  await run(process.execPath, ['node_modules/cmake-js/bin/cmake-js', ...compile], { env, cure });
+  await run(process.execPath, ['node_modules/cmake-js/bin/cmake-js', ...compile], { env, advice });
   writeStamp(stamp, hash);
   requireOldSystem(`${out}/addon/Release/facematch.node`);
   requireKnownSymbols(`${out}/addon/Release/facematch.node`);
   if (readFileSync(`${out}/addon/Release/facematch.node`).includes(resolve('.')))
-    throw new Error('The addon has the path of the folder that it was built in');
+    throw new Error('The addon contains the path of its build folder');
 }
 
 function writePackage(folder, members, notices = ['LICENSE', 'THIRD_PARTY_NOTICES.md']) {
@@ -89,12 +89,12 @@ function writePackage(folder, members, notices = ['LICENSE', 'THIRD_PARTY_NOTICE
   for (const file of notices) copy(file, folder);
 }
 
-/** The package for this platform. */
+/** Writes the package for this platform, and resolves to its folder. */
 async function platformPackage() {
   const folder = join(out, platform);
   rmSync(folder, { recursive: true, force: true });
   for (const build of uwsBuilds.filter(({ system }) => system.startsWith(`${platform}-`))) {
-    await liftUws(build, join(folder, uwsFolder));
+    await extractUws(build, join(folder, uwsFolder));
     requireOldSystem(join(folder, uwsFolder, build.folder, 'uws.node'), { GLIBC: build.glibc });
   }
   copy(`${out}/addon/Release/facematch.node`, folder, 'build/addon/Release/facematch.node');
@@ -123,13 +123,13 @@ async function platformPackage() {
 
 const programFolder = join(out, 'facematch');
 
-/** JavaScript, for any platform; without the notices, which are downloaded. */
+/** Writes the files of the program's package, without the notices, which must be downloaded. */
 function writeProgram(forRegistry) {
   rmSync(programFolder, { recursive: true, force: true });
   for (const path of programFiles) copy(path, programFolder);
   for (const path of ['docs/examples', ...proofs])
     rmSync(join(programFolder, path), { recursive: true, force: true });
-  const dependencies = Object.entries(own.dependencies).filter(([name]) => !built.includes(name));
+  const dependencies = Object.entries(own.dependencies).filter(([name]) => !buildOnly.includes(name));
   const { name, description, type, engines, exports, bin } = own;
   writePackage(programFolder, {
     ...{ name, description, type, engines, exports, bin },
@@ -153,13 +153,13 @@ function writeProgram(forRegistry) {
   linkToRepository(programFolder);
 }
 
-/** The written program with its notices. */
+/** Adds the notices to the program's package, and resolves to its folder. */
 async function programPackage() {
   copy(join(await notices(), 'api-reference.txt'), programFolder, 'licences/api-reference.txt');
   return programFolder;
 }
 
-/** The files for a program that calls a server: one module without imports, and its types. */
+/** Writes the client's package: one module without imports, and its types. */
 function clientPackage() {
   const folder = join(out, 'client');
   rmSync(folder, { recursive: true, force: true });
@@ -169,17 +169,18 @@ function clientPackage() {
   const [, section] = /^## A client for Node\n(.*?)\n## /ms.exec(
     readFileSync('docs/clients/README.md', 'utf8'),
   );
-  // Links to other pages would be broken here.
+  // Removes links, because the other pages are not in this package.
   const text = section.replaceAll(/\[([^\]]+)\]\([^)]+\)/g, '$1').replaceAll(`./${module}`, name);
-  writeFileSync(join(folder, 'README.md'), `# ${name}\n\nThe client of facematch, for Node.\n${text}`);
+  writeFileSync(join(folder, 'README.md'), `# ${name}\n\nThe facematch client for Node.js.\n${text}`);
   const exports = { '.': { types: `./${types}`, default: `./${module}` } };
-  const description = 'Asks a facematch server whether two photos show the same person: a client for Node';
+  const description =
+    'Client for a facematch server, which compares two photos and decides whether they show the same person';
   const members = { name, description, engines: { node: '>=20.17' }, exports };
   writePackage(folder, { ...members, files: [module, types] }, ['LICENSE']);
   return folder;
 }
 
-/** Links to files that only a clone has lead to the repository. */
+/** Rewrites links to files that are not in the package, so that they point to the repository. */
 function linkToRepository(folder) {
   const pages = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.md'));
   for (const page of pages) {
@@ -192,7 +193,7 @@ function linkToRepository(folder) {
   }
 }
 
-/** The laboratory: its commands, and their dependencies, which a server does not need. */
+/** Writes the package of the laboratory, with the dependencies that a server does not need. */
 function labPackage(forRegistry) {
   const folder = join(out, 'lab');
   rmSync(folder, { recursive: true, force: true });
@@ -210,7 +211,7 @@ function labPackage(forRegistry) {
 async function writeSbom() {
   await notices();
   const file = join(out, `facematch-${own.version}-${platform}.cdx.json`);
-  writeFileSync(file, `${JSON.stringify(sbom(pack, platform, built), null, 2)}\n`);
+  writeFileSync(file, `${JSON.stringify(sbom(pack, platform, buildOnly), null, 2)}\n`);
   console.log(file);
 }
 
@@ -222,23 +223,23 @@ function npmPack(folder) {
 
 const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 
-/** The steps in their order. */
+/** The steps, in order. */
 const steps = {
   libraries: () => withProgress('static libraries', staticLibraries),
   addon: () => withProgress('addon', addon),
-  platform: async () => npmPack(await withProgress('package of the platform', platformPackage)),
+  platform: async () => npmPack(await withProgress('platform package', platformPackage)),
   'program-files': writeProgram,
-  program: async () => npmPack(await withProgress('package of the program', programPackage)),
+  program: async () => npmPack(await withProgress('program package', programPackage)),
   client: () => npmPack(clientPackage()),
   lab: (forRegistry) => npmPack(labPackage(forRegistry)),
-  sbom: () => withProgress('list of parts', writeSbom),
+  sbom: () => withProgress('SBOM', writeSbom),
 };
 
 try {
   const options = { only: { type: 'string' }, registry: { type: 'boolean', default: false } };
   const { only, registry } = parseArgs({ options }).values;
   for (const step of only?.split(',') ?? Object.keys(steps)) {
-    if (!(step in steps)) throw new SetupError(`--only: there is no step ${step}`);
+    if (!(step in steps)) throw new SetupError(`--only: unknown step ${step}`);
     await steps[step](registry);
   }
 } catch (error) {

@@ -1,10 +1,11 @@
-// Sets up everything that is missing, in order, and nothing else. Uses only Node's built-in modules, because it runs before `npm ci`.
+// Installs and builds everything that is missing or out of date. Uses only Node's built-in modules, because it runs
+// before `npm ci`.
 //   node scripts/setup.mjs [--dev | --full | --bench] [--quiet] [--only STEP,STEP…]
-// --dev    also what `npm test`, the linters and the bench need
-// --full   and what only the slow tests need
-// --bench  as --dev, with the npm packages of all sets: what the bench compares with is among them
-// --quiet  says nothing about what is already there
-// --only   these of debian, npm, uws, addon, types, program, pack: the Dockerfile's layers, which come one by one
+// --dev    also install what `npm test`, the linters and the benchmarks need
+// --full   also install what only the slow tests need
+// --bench  like --dev, and also install the npm packages of the programs that the benchmarks compare with
+// --quiet  print nothing about steps that are up to date
+// --only   run only these steps: debian, npm, uws, addon, types, program, pack
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -18,7 +19,7 @@ import {
   unpackFiles,
   unpackFromNextRelease,
 } from './lib/debian.mjs';
-import { liftFiles, nextNode } from './lib/lift.mjs';
+import { extractFiles, nextNode } from './lib/extract.mjs';
 import { programStep, typesStep } from './lib/program.mjs';
 import {
   ask,
@@ -31,7 +32,7 @@ import {
   withProgress,
   writeStamp,
 } from './lib/run.mjs';
-import { liftUws, ownUws, uwsFolder, uwsFor } from './lib/uws.mjs';
+import { extractUws, ownUws, uwsFolder, uwsFor } from './lib/uws.mjs';
 
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))));
 const flag = { type: 'boolean', default: false };
@@ -43,18 +44,18 @@ const only = given.only?.split(',');
 const buildPackages =
   'cmake g++ make libopencv-core-dev libopencv-imgproc-dev libjpeg-dev libpng-dev libwebp-dev'.split(' ');
 const devPackages = 'clang-format-19 doctest-dev nlohmann-json3-dev openssl redis-server'.split(' ');
-/** clang-19 brings libFuzzer. */
+/** clang-19 contains libFuzzer. */
 const fullPackages =
   'clang-19 libclang-rt-19-dev strace systemd chromium curl bsdutils python3 nginx caddy haproxy logrotate'.split(
     ' ',
   );
 
-/** ONNX Runtime's headers, with which a test compares native/core/runtime/ort_table.h. */
+/** ONNX Runtime's headers. A test compares native/core/runtime/ort_table.h with them. */
 const headersTarget = '.cache/libonnxruntime-dev';
 
 /**
- * Packages of Debian's next release that Node and µWebSockets.js load. The tests run a server on them and on
- * Node 24 (test/support/programs.mjs).
+ * Libraries of Debian's next release, which the newest µWebSockets.js needs. The slow tests run a server with them and
+ * Node.js 24 (test/support/programs.mjs).
  */
 const nextLibcTarget = '.cache/next-libc';
 const nextLibcPackages = ['libc6', 'libstdc++6', 'libgcc-s1'];
@@ -62,7 +63,7 @@ const nextLibcPackages = ['libc6', 'libstdc++6', 'libgcc-s1'];
 const nextNodeTarget = '.cache/next-node';
 const promtoolTarget = '.cache/promtool';
 
-/** Libraries that the user provides, by the variable with their path: Debian's are then not required. */
+/** If one of these variables is set, Debian's packages with this prefix are not installed. */
 const ownInstead = { OPENCV_DIR: 'libopencv', CHROMIUM: 'chromium' };
 
 const wantedPackages = () =>
@@ -71,7 +72,7 @@ const wantedPackages = () =>
       !Object.entries(ownInstead).some(([variable, own]) => process.env[variable] && name.startsWith(own)),
   );
 
-/** The laboratory's folder; an image is built without it. */
+/** The folder of the laboratory. The image is built without it. */
 const lab = ['lab'].filter((folder) => existsSync(folder));
 
 const addonFile = 'build/addon/Release/facematch.node';
@@ -80,7 +81,7 @@ const addonHash = () =>
     ['native/core', 'native/binding', 'CMakeLists.txt', 'package-lock.json'],
     [process.version, process.arch, process.env.OPENCV_DIR ?? ''],
   );
-/** The program's own packages, and in each further set one more folder's. */
+/** Sets of npm packages. Each set adds the packages of one more workspace to the set before it. */
 const packageSets = { own: undefined, dev: 'test/tools', full: 'test/slow/tools', bench: 'bench' };
 const level = bench ? 3 : full ? 2 : dev ? 1 : 0;
 const packagesStamp = 'node_modules/.facematch-stamp';
@@ -99,7 +100,7 @@ const workspaceFlags = () => {
   return workspaces.length === 0 ? ['--workspaces=false'] : [...workspaces, '--include-workspace-root'];
 };
 
-/** onnxruntime-node has the libraries of every system: 250 MB that nothing here loads. */
+/** Removes the libraries of other systems from onnxruntime-node, which take 250 MB. */
 function dropOtherSystems() {
   const library = 'node_modules/onnxruntime-node/bin/napi-v6';
   const own = join(library, process.platform, process.arch);
@@ -111,7 +112,7 @@ function dropOtherSystems() {
   }
 }
 
-/** The newest for Node 24, for the slow tests, if the one that loads here is older. */
+/** Returns the newest build for Node.js 24, for the slow tests, if this system can only load an older one. */
 function nextUws() {
   const [newest] = full ? uwsFor('24') : [];
   return newest?.version === ownUws()?.version ? undefined : newest;
@@ -122,7 +123,7 @@ const uwsMissing = () =>
     (build) => build !== undefined && !isStamped(`${uwsFolder}/${build.folder}/.stamp`, build.integrity),
   );
 
-/** Packs whose models come from npm; the second one uses models of the first. */
+/** Packs with models from npm. The second one uses models of the first. */
 const packs = ['models/packs/default', 'models/packs/int8'];
 
 function netsOf(pack) {
@@ -136,7 +137,7 @@ const steps = [
     id: 'debian',
     title: 'Debian packages',
     missing: () => {
-      if (!isDebian()) return undefined; // the compiler's own messages say what lacks
+      if (!isDebian()) return undefined; // the build reports missing libraries
       const names = missingPackages(wantedPackages());
       return names.length > 0 ? names.join(' ') : undefined;
     },
@@ -147,12 +148,12 @@ const steps = [
     title: 'npm packages',
     missing: () => (arePackagesThere() ? undefined : isSmallerSetThere() ? 'npm install' : 'npm ci'),
     make: async () => {
-      const cure =
+      const advice =
         "npm failed. Check the network and npm's registry setting (npm config get registry), then run: npm run setup";
       const quietly = ['--ignore-scripts', '--no-audit', '--no-fund'];
-      // npm ci would first remove the packages of a smaller set.
+      // `npm ci` would first remove the installed packages of a smaller set.
       const command = isSmallerSetThere() ? ['install', '--no-save'] : ['ci'];
-      await run('npm', [...command, ...quietly, ...workspaceFlags()], { cure });
+      await run('npm', [...command, ...quietly, ...workspaceFlags()], { advice });
       dropOtherSystems();
       writeStamp(packagesStamp, packagesHash(Object.keys(packageSets)[level]));
     },
@@ -166,7 +167,7 @@ const steps = [
         .join(', ') || undefined,
     make: async () => {
       for (const build of uwsMissing()) {
-        await liftUws(build, uwsFolder);
+        await extractUws(build, uwsFolder);
         writeStamp(`${uwsFolder}/${build.folder}/.stamp`, build.integrity);
       }
     },
@@ -179,7 +180,8 @@ const steps = [
     make: async () => {
       const compile = ['compile', '--out', 'build/addon', '--parallel', String(availableParallelism())];
       await run(process.execPath, ['node_modules/cmake-js/bin/cmake-js', ...compile], {
-        cure: 'The native addon did not build. If a header is missing, see "Set-up" in CONTRIBUTING.md; OPENCV_DIR names another OpenCV.',
+        advice:
+          'The native addon could not be built. If a header is missing, see "Set-up" in CONTRIBUTING.md. To use another OpenCV, set OPENCV_DIR.',
       });
       writeStamp('build/addon/.stamp', addonHash());
     },
@@ -195,8 +197,8 @@ const steps = [
         : 'download and convert',
     make: async () => {
       for (const pack of packs) {
-        const cure = `The model pack ${pack} could not be prepared.`;
-        await run(process.execPath, ['dist/models/prepare/index.js', pack], { cure });
+        const advice = `The model pack ${pack} could not be prepared.`;
+        await run(process.execPath, ['dist/models/prepare/index.js', pack], { advice });
       }
       writeStamp('build/pack.stamp', hashOf(packs));
     },
@@ -214,19 +216,21 @@ const fullSteps = [
         : 'libonnxruntime-dev, from the next Debian release',
     make: () =>
       unpackFromNextRelease(['libonnxruntime-dev'], headersTarget, '').catch((error) => {
-        process.stderr.write(`Not fatal, the test that needs them is skipped: ${error.message}\n`);
+        process.stderr.write(
+          `Warning: the test that needs ONNX Runtime's headers will be skipped. ${error.message}\n`,
+        );
       }),
   },
   {
     id: 'next',
-    title: 'Node and C library for the newest µWebSockets.js',
+    title: 'Node.js and C library for the newest µWebSockets.js',
     missing: () => {
       const isThere = isStamped(`${nextNodeTarget}/.stamp`, nextNode.integrity) && existsSync(nextLibcTarget);
       return nextUws() === undefined || !isDebian() || isThere ? undefined : nextLibcPackages.join(' ');
     },
     make: async () => {
       await unpackFromNextRelease(nextLibcPackages, nextLibcTarget, '');
-      await liftFiles(nextNode, nextNodeTarget, '');
+      await extractFiles(nextNode, nextNodeTarget, '');
       writeStamp(`${nextNodeTarget}/.stamp`, nextNode.integrity);
     },
   },
@@ -236,12 +240,13 @@ const fullSteps = [
     missing: () =>
       existsSync(promtoolTarget) || ask('promtool', ['--version']) !== undefined || !isDebian()
         ? undefined
-        : "one file of Debian's package promtool or prometheus",
-    // Debian 13 has a separate package for it. Debian 12's starts a daemon, so one file of it is unpacked.
+        : "from Debian's package promtool or prometheus",
+    // Debian 13 has a package promtool. In Debian 12 it is in prometheus, which starts a daemon, so only promtool is
+    // unpacked.
     make: () => {
       const name = ask('apt-cache', ['show', 'promtool']) === undefined ? 'prometheus' : 'promtool';
       return unpackFiles(name, ['/usr/bin/promtool'], promtoolTarget, '').catch((error) => {
-        process.stderr.write(`Not fatal, tests that need promtool are skipped: ${error.message}\n`);
+        process.stderr.write(`Warning: tests that need promtool will be skipped. ${error.message}\n`);
       });
     },
   },
@@ -252,11 +257,11 @@ async function main() {
   if (unfit !== undefined) throw new SetupError(unfit);
   mkdirSync('build', { recursive: true });
   await takeLock('build/.setup.lock', () =>
-    process.stderr.write('• waits for another set-up of this folder\n'),
+    process.stderr.write('• waiting for another setup in this folder\n'),
   );
   const wanted = full ? [...steps, ...fullSteps] : steps;
   const unknown = only?.filter((id) => !wanted.some((step) => step.id === id)) ?? [];
-  if (unknown.length > 0) throw new SetupError(`--only: there is no step ${unknown.join(', ')}`);
+  if (unknown.length > 0) throw new SetupError(`--only: unknown step ${unknown.join(', ')}`);
   for (const [index, step] of wanted.entries()) {
     if (only !== undefined && !only.includes(step.id)) continue;
     const title = `[${index + 1}/${wanted.length}] ${step.title}`;

@@ -1,10 +1,9 @@
-// Every test, each once; sets up what is missing first. The last line counts.
-//   node scripts/test.mjs          lint, types, the C++ core, and the files of test outside test/slow: npm test
-//   node scripts/test.mjs --full   all suites and files, and native code under sanitizers: npm run test:full
-//   node scripts/test.mjs NAME…    only these: a check (lint, types, native, vitest), or what has NAME in its path: suites
-//                                  (native/test/NAME_test.cpp) and files of test. "native view" is that suite alone. Native
-//                                  code is built with sanitizers.
-// FACEMATCH_NO_SKIPS=1: a skipped test counts as failed.
+// Runs the tests, after the setup of missing parts. The last line has the number of passed, failed and skipped tests.
+//   node scripts/test.mjs          npm test: lint, types, C++ tests, and the TypeScript tests except the slow ones
+//   node scripts/test.mjs --full   npm run test:full: all tests, with native code under sanitizers
+//   node scripts/test.mjs NAME…    only these checks (lint, types, native, vitest), or the test files with NAME in their path.
+//                                  "native view" runs only the suite native/test/view_test.cpp. Uses sanitizers.
+// FACEMATCH_NO_SKIPS=1 counts skipped tests as failed.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -19,7 +18,7 @@ const counted = { passed: 0, failed: 0 };
 /** Skipped tests, with the reason if it is known. */
 const skipped = [];
 
-/** The checks in order. */
+/** The checks, in order. */
 const checks = {
   lint: script('lint'),
   types: script('typecheck'),
@@ -45,26 +44,26 @@ function isChosen(check) {
   return (check === 'native' && suites.length > 0) || (check === 'vitest' && files.length > 0);
 }
 
-/** Runs a command with its output shown. Returns true on success. */
+/** Runs a command and shows its output. Returns true on success. */
 function show(command, ...args) {
   const ok = spawnSync(command, args, { stdio: 'inherit' }).status === 0;
   if (!ok) process.stderr.write(`✗ ${command} ${args.join(' ')}\n`);
   return ok;
 }
 
-/** Counts a check that is one command as passed or failed. */
+/** Counts a check without single tests as one passed or failed test. */
 function countOne(ok) {
   counted[ok ? 'passed' : 'failed'] += 1;
 }
 
-/** A check that is one script of package.json. */
+/** Returns a check that runs a script of package.json. */
 function script(name) {
   return () => countOne(show('npm', 'run', '--silent', name));
 }
 
 /**
- * Builds with AddressSanitizer and UBSan: the core's tests, and the addon that test/slow/native loads. `npm test`
- * takes the addon that is there, and its core, which saves two thirds of the compilation.
+ * If true, builds the C++ tests, and the addon that test/slow/native loads, with AddressSanitizer and UBSan. `npm test`
+ * uses the release build of the core instead, which saves two thirds of the compilation.
  */
 const isSanitized = full || words.length > 0;
 const tree = isSanitized ? 'build/asan' : 'build/addon';
@@ -92,14 +91,14 @@ function native() {
   const only = names.length === 0 ? tier : ['-R', `^(${suiteNames.join('|')})$`];
   const output = ['--output-on-failure', '--output-junit', 'ctest.xml', '--test-output-size-passed', '99999'];
   const ok = show('ctest', '--test-dir', tree, '--parallel', jobs, ...output, ...only);
-  // Each suite is a run of the one test program, which counts its own cases.
+  // ctest runs the test program once per suite. The program prints the number of its cases.
   const text = existsSync(report) ? readFileSync(report, 'utf8') : '';
   const cases = [...text.matchAll(/test cases:\s*\d+ \|\s*(\d+) passed \|\s*(\d+) failed/g)];
   const sum = (column) => cases.reduce((total, match) => total + Number(match[column]), 0);
-  const skips = [...text.matchAll(/skipped, for .*/g)].map(([why]) => `a case of the core: ${why}`);
+  const skips = [...text.matchAll(/skipped, for .*/g)].map(([why]) => `a C++ test case: ${why}`);
   skipped.push(...skips);
   counted.passed += sum(1) - skips.length;
-  // A suite that crashed or leaked has no failed case of its own.
+  // A suite that crashed or leaked memory has no failed case, but counts as one failure.
   counted.failed += sum(2) + (ok || sum(2) > 0 ? 0 : 1);
 }
 
@@ -118,7 +117,7 @@ function vitest() {
   const failed = tests.filter(({ status }) => status === 'failed').length;
   const passed = tests.filter(({ status }) => status === 'passed').length;
   counted.passed += passed;
-  // A file that did not even load has no failed test of its own.
+  // A file that failed to load has no failed test, but counts as one failure.
   counted.failed += failed + (ok || failed > 0 ? 0 : 1);
   const others = tests.filter(({ status }) => status !== 'passed' && status !== 'failed');
   skipped.push(...others.map(({ fullName }) => fullName));
@@ -127,14 +126,12 @@ function vitest() {
 const unknown = names.find((name) => ![...suites, ...files].some((file) => hasName(file, name)));
 if (unknown !== undefined) {
   const known = Object.keys(checks).join(', ');
-  process.stderr.write(
-    `"${unknown}" is none of ${known}, and no suite or file of tests has it in its path.\n`,
-  );
+  process.stderr.write(`"${unknown}" is not a check (${known}), and no test file has it in its path.\n`);
   process.exit(2);
 }
 
 const isSlow = full || files.some((file) => file.startsWith('test/slow/'));
-// Everything but vitest works without the release addon.
+// Only vitest needs the release addon.
 const steps = isChosen('vitest') ? [] : ['--only', 'debian,npm,program,pack'];
 if (!show(process.execPath, 'scripts/setup.mjs', isSlow ? '--full' : '--dev', ...steps)) process.exit(1);
 for (const [name, check] of Object.entries(checks)) {

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { cpus } from 'node:os';
 import { dirname, join } from 'node:path';
 import { installPackages, isDebian, missingPackages } from '../../scripts/lib/debian.mjs';
-import { liftFiles } from '../../scripts/lib/lift.mjs';
+import { extractFiles } from '../../scripts/lib/extract.mjs';
 import { ask, hashOf, isStamped, run, seconds, withProgress, writeStamp } from '../../scripts/lib/run.mjs';
 import { root } from '../../test/support/programs.mjs';
 
@@ -27,7 +27,7 @@ export const floor = join(root, 'build/bench/native/bench/facematch_floor');
 
 /** Quick if nothing has changed. Rejects with the compiler's last lines. */
 export async function buildNative() {
-  const options = { cwd: root, cure: 'The program of native/bench did not build.' };
+  const options = { cwd: root, advice: 'The program of native/bench did not build.' };
   await run('cmake', ['--preset', 'bench', '--log-level=ERROR'], options);
   await run('cmake', ['--build', '--preset', 'bench', '--parallel', '2'], options);
 }
@@ -42,14 +42,14 @@ export const published = { detector, landmarks, embedder };
 function prepareNets() {
   const manifest = readFileSync(join(root, 'models/packs/default/manifest.json'), 'utf8');
   const { source } = JSON.parse(manifest);
-  return liftFiles({ ...source, files: netFiles }, nets, 'The nets were not downloaded.');
+  return extractFiles({ ...source, files: netFiles }, nets, 'The nets were not downloaded.');
 }
 
 // ---- npm packages
 
 async function installBench() {
-  const cure = 'The npm packages of the bench were not installed.';
-  await run(process.execPath, ['scripts/setup.mjs', '--bench', '--only', 'npm'], { cwd: root, cure });
+  const advice = 'The npm packages of the bench were not installed.';
+  await run(process.execPath, ['scripts/setup.mjs', '--bench', '--only', 'npm'], { cwd: root, advice });
 }
 
 // @u4/opencv4nodejs has no binaries, and its own build does not find Debian's OpenCV, so it is built here.
@@ -68,14 +68,14 @@ async function buildOpencv() {
   // node-gyp is a Python program.
   const missing = isDebian() ? missingPackages(['libopencv-dev', 'python3']) : [];
   if (missing.length > 0) await installPackages(missing);
-  const cure = 'opencv4nodejs did not build; leave it out, or see bench/lib/setup.mjs for what it needs.';
+  const advice = 'opencv4nodejs did not build; leave it out, or see bench/lib/setup.mjs for what it needs.';
   const gyp = createRequire(join(opencv, 'package.json')).resolve('node-gyp/bin/node-gyp.js');
   // Node's headers if they came with Node; otherwise node-gyp downloads them.
   const prefix = dirname(dirname(process.execPath));
   const headers = existsSync(join(prefix, 'include/node/node.h')) ? { npm_config_nodedir: prefix } : {};
   await run(process.execPath, [gyp, 'rebuild', '--jobs', process.env.JOBS ?? String(cpus().length)], {
     cwd: opencv,
-    cure,
+    advice,
     env: {
       ...headers,
       OPENCV4NODEJS_DISABLE_AUTOBUILD: '1',
@@ -85,7 +85,7 @@ async function buildOpencv() {
     },
   });
   // The linker uses the libraries it finds; loading shows whether any is missing.
-  await run(process.execPath, ['bench/contenders/opencv-pixels.mjs'], { cwd: root, cure });
+  await run(process.execPath, ['bench/contenders/opencv-pixels.mjs'], { cwd: root, advice });
   writeStamp(opencvStamp, opencvHash());
 }
 

@@ -3,20 +3,20 @@ import { openLab } from '../../dist/src/cli/laboratory.js';
 import { buildProgram } from '../../dist/src/cli/program.js';
 import { page } from './markdown.mjs';
 
-/** docs/command-line.md, generated from the definitions of the commands. */
+/** Resolves to docs/command-line.md, generated from the definitions of the commands. */
 export async function commandLineMarkdown() {
   const commands = everyCommand(buildProgram(await openLab())).slice(1);
   return page(
     '# Command line',
-    'Run `npx facematch COMMAND` in the project’s folder, or, after `npm link` there, `facematch COMMAND` anywhere. In scripts write ' +
-      '`npx --no facematch COMMAND`: in any other folder npx would download [whatever package has that name](deployment.md#from-packages-without-a-compiler). ' +
-      '[Settings](configuration.md). `--help` prints the help of a command.',
-    '`eval`, `eval-liveness`, `calibrate`, `packs add` and `packs pull` need the laboratory: a clone, or `facematch-lab-VERSION.tgz` of ' +
+    'Run `npx facematch COMMAND` in the project’s folder. After `npm link` there, run `facematch COMMAND` in any folder. In scripts, use ' +
+      '`npx --no facematch COMMAND`, because in another folder npx would download [a package with that name](deployment.md#from-packages-without-a-compiler). ' +
+      'See [the settings](configuration.md). `--help` prints the help of a command.',
+    '`eval`, `eval-liveness`, `calibrate`, `packs add` and `packs pull` need the laboratory: a clone, or `facematch-lab-VERSION.tgz` from ' +
       '`npm run package`.',
     `Exit codes: ${exitCodeTexts.map(([code, meaning]) => `${code} ${meaning}`).join(', ')}; after a signal, 128 plus its ` +
-      'number. Results go to standard output; messages and progress go to standard error. `NO_COLOR=1` removes colours, ' +
+      'number. Results go to standard output. Messages and progress go to standard error. `NO_COLOR=1` removes colours, and ' +
       '`FORCE_COLOR=1` keeps them in a pipe.',
-    `Options of several commands, not repeated below:\n\n${shared.map((line) => `- ${line}`).join('\n')}`,
+    `These options belong to several commands, and are not repeated below:\n\n${shared.map((line) => `- ${line}`).join('\n')}`,
     ...commands.flatMap(({ path, command }) => section(path, command)),
   );
 }
@@ -26,13 +26,13 @@ const shared = [
   '`--mode <mode>`: accuracy mode, `fast` or `balance` (default)',
   '`--file <path>` of `keys`: the key file (default `./keys.json`, or `FACEMATCH_KEYS_FILE`)',
   '`--no-fallback` of `detect` and `embed`: skip the extra detection passes (faster; finds fewer small and rotated faces)',
-  '`--min-det-score <score>` of the same: minimum detection score; the default depends on the pack',
-  '`--groups <columns>` of `eval` and `calibrate`: columns of people.tsv that make groups, crossed with `*`, such as `origin*sex,age` (default: each by itself)',
-  '`--same-person-above <cosine>` of the same, for uncertain labels: leave out pairs of two people with a cosine above this',
+  '`--min-det-score <score>` of `detect` and `embed`: minimum detection score; the default depends on the pack',
+  '`--groups <columns>` of `eval` and `calibrate`: columns of people.tsv to group by; `*` crosses columns, such as `origin*sex,age` (default: each column)',
+  '`--same-person-above <cosine>` of `eval` and `calibrate`: omit non-mated pairs with a cosine above this, for uncertain labels',
 ];
 const sharedOptions = shared.map((line) => /^`(--[^`]+)`/.exec(line)[1]).join('|');
 
-/** Returns the `--help` text, with description and notes as text and the examples as code to copy. */
+/** Returns the section of a command: its description, options and notes, and its examples as a code block. */
 function section(path, command) {
   const { notes, examples } = helpOf(command);
   command.configureOutput({ getOutHelpWidth: () => 110, getOutHasColors: () => false });
@@ -45,17 +45,17 @@ function section(path, command) {
     ...(notes?.split('\n\n').filter((text) => !/\n {2}/.test(text)) ?? []).map((text) =>
       text.replaceAll('\n', ' '),
     ),
-    // The examples of a group are those of its commands.
+    // A command group has no examples of its own.
     ...(command.commands.length > 0 ? [] : [`\`\`\`sh\n${examples.join('\n')}\n\`\`\``]),
   ];
 }
 
 /**
- * Returns the help without its description, without options that several commands share, without subcommands,
- * which have sections, and without a usage line that only repeats the heading.
+ * Returns the help text without the description, the shared options and the subcommands, which are elsewhere on the
+ * page. Also removes a usage line that only repeats the heading.
  */
 function ownHelp(command) {
-  // The description may be wrapped.
+  // commander may have wrapped the description, so words are separated by any white space.
   const words = command
     .description()
     .split(' ')

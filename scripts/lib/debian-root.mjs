@@ -1,47 +1,47 @@
-// A Debian with only Node, npm and git, like a fresh machine. Needs root, debootstrap and unshare.
+// Creates a Debian root folder with only Node.js, npm and git, and runs commands in it. Needs root, debootstrap and
+// unshare.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ownMirror } from './debian.mjs';
 
-/** Names of environment variables for proxies and certificates, which a real machine would have as well. */
+/** Environment variables for proxies and certificates, which the commands inside also need. */
 const network = /^(?:https?_proxy|no_proxy|node_extra_ca_certs|ssl_cert_\w+|npm_config_\w+)$/i;
 
 const ask = (command, ...args) => execFileSync(command, args, { encoding: 'utf8' }).trim();
 
-/** `who` needs root and these programs. Throws an Error with advice. */
+/** Throws an Error with advice if `who` does not run as root, or if a required program is missing. */
 export function requireTools(who) {
-  if (process.getuid?.() !== 0) throw new Error(`${who} needs root: chroot and mounts.`);
+  if (process.getuid?.() !== 0) throw new Error(`${who} must run as root, because it uses chroot and mount.`);
   for (const [tool, name] of Object.entries({ debootstrap: 'debootstrap', unshare: 'util-linux' })) {
     if (spawnSync(tool, ['--version']).error)
       throw new Error(`${who} needs ${tool}: apt-get install ${name}`);
   }
 }
 
-/** Runs a command in namespaces of its own. */
-const apart = ['unshare', '--mount', '--pid', '--fork', '--kill-child'];
+/** Command that runs another one in its own mount and process namespaces. */
+const isolated = ['unshare', '--mount', '--pid', '--fork', '--kill-child'];
 
 /**
- * Returns a command line that runs another with `folder` as its root. Mounts and processes are in separate
- * namespaces, which end with the first process, however that ends, and nothing is ever mounted that other
- * processes would see.
+ * Returns a command line that runs `command` with `folder` as its root. Mounts are invisible to other processes, and
+ * are removed when the command exits or is killed.
  */
 export function inside(folder, command) {
   const mounts =
     'mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" && mount -t tmpfs tmpfs "$1/dev/shm"';
   const script = `${mounts} && root=$1 && shift && exec chroot "$root" "$@"`;
-  return [...apart, 'sh', '-c', script, 'sh', folder, ...command];
+  return [...isolated, 'sh', '-c', script, 'sh', folder, ...command];
 }
 
-/** Returns the command that fills `folder`, also with the packages of `include`. `arch` in Node's terms. */
+/** Returns the debootstrap command for `folder`, with the packages of `include`. `arch` is Node's name of the CPU. */
 export function debootstrap(folder, suite, arch, include = 'ca-certificates,git,libatomic1') {
   const options = ['--variant=minbase', `--arch=${arch.replace('x64', 'amd64')}`, `--include=${include}`];
-  return [...apart, '--mount-proc', 'debootstrap', ...options, suite, folder, ownMirror()];
+  return [...isolated, '--mount-proc', 'debootstrap', ...options, suite, folder, ownMirror()];
 }
 
 /**
- * Adds the machine's network settings, Node and npm. Node is the running one; for another CPU or major
- * version (`node`) it comes from npm. Returns the environment.
+ * Adds the machine's network settings, Node.js and npm, and returns the environment for commands. Copies the running
+ * Node.js binary; for another CPU or major version (`node`), downloads one from npm.
  */
 export function furnish(folder, { arch = process.arch, node = '' } = {}) {
   const settings = ask('apt-config', 'dump', 'Acquire');
@@ -55,7 +55,7 @@ export function furnish(folder, { arch = process.arch, node = '' } = {}) {
     copyFileSync(file, join(folder, file));
   }
   const prefix = dirname(dirname(process.execPath));
-  // Laid out like Node's own archives: the program, its headers, npm.
+  // The same layout as Node's archives.
   for (const part of ['bin/node', 'bin/npm', 'bin/npx', 'include/node', 'lib/node_modules/npm']) {
     if (existsSync(join(prefix, part)))
       cpSync(join(prefix, part), join(folder, prefix, part), { recursive: true, verbatimSymlinks: true });

@@ -1,5 +1,4 @@
-// Debian's packages: which are missing, how to install them, and how to unpack single ones without
-// installing.
+// Finds and installs missing Debian packages, and unpacks single packages without installing them.
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,9 +8,9 @@ const nextRelease = 'trixie';
 
 export const isDebian = () => ask('dpkg-query', ['--version']) !== undefined;
 
-/** Returns those of `names` that are not installed. */
+/** Returns the names of packages that are not installed. */
 export function missingPackages(names) {
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: dpkg-query's own format
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: syntax of dpkg-query
   const query = ask('dpkg-query', ['-W', '-f', '${Package} ${db:Status-Status}\n']) ?? '';
   const installed = new Set(
     query
@@ -22,7 +21,7 @@ export function missingPackages(names) {
   return names.filter((name) => !installed.has(name));
 }
 
-/** Installs as root or through a sudo without a password; otherwise prints the command to type. */
+/** Installs packages as root, or with sudo if it needs no password. Otherwise rejects with the command to run. */
 export async function installPackages(names) {
   const install = ['install', '-y', '--no-install-recommends', ...names];
   const byHand = `sudo apt-get update && sudo apt-get ${install.join(' ')}`;
@@ -32,12 +31,12 @@ export async function installPackages(names) {
       `These Debian packages are missing: ${names.join(', ')}\nInstall them with:\n  ${byHand}`,
     );
   }
-  const cure = `Installing Debian packages failed. Try it by hand:\n  ${byHand}`;
-  // C: the messages that waitForLock() reads are in English.
+  const advice = `Installing Debian packages failed. Run it yourself:\n  ${byHand}`;
+  // LC_ALL=C, because waitForLock() parses English messages.
   const env = { DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' };
   const asRoot = (command, args) =>
     waitForLock(() =>
-      run(root ? command : 'sudo', root ? args : ['-n', '-E', command, ...args], { env, cure }),
+      run(root ? command : 'sudo', root ? args : ['-n', '-E', command, ...args], { env, advice }),
     );
   await asRoot('apt-get', ['update']);
   await asRoot('sh', ['-c', quietly, 'sh', ...install]);
@@ -46,12 +45,12 @@ export async function installPackages(names) {
 const lockWait_ms = 15 * 60_000;
 const lockRetry_ms = 2000;
 
-/** apt's message when another program holds one of its locks: the frontend's, the package lists', or the archives'. */
+/** apt's message if another program holds one of its locks. */
 const lockHeld = /Could not get lock (\S+?)\.? (?:It is held by (process \d+(?: \([^)]*\))?)|- open)/;
 
 /**
- * Repeats a command of apt while another program, such as the unattended upgrades of a new machine, holds a lock that it needs.
- * `DPkg::Lock::Timeout` would cover dpkg's lock only, not that of the package lists. Gives up after 15 minutes.
+ * Retries an apt command for up to 15 minutes while another program holds apt's lock, such as unattended-upgrades on a
+ * new machine. `DPkg::Lock::Timeout` is not enough: it covers dpkg's lock, but not the lock of the package lists.
  */
 export async function waitForLock(act, { limit_ms = lockWait_ms, retry_ms = lockRetry_ms } = {}) {
   const start = performance.now();
@@ -69,26 +68,26 @@ export async function waitForLock(act, { limit_ms = lockWait_ms, retry_ms = lock
   }
 }
 
-/** All files of packages of one release of Debian, by its code name. */
-export const unpackPackages = (names, release, target, cure) =>
-  unpack({ names, release, files: ['.'] }, target, cure);
+/** Unpacks whole packages of a Debian release, given by its code name. */
+export const unpackPackages = (names, release, target, advice) =>
+  unpack({ names, release, files: ['.'] }, target, advice);
 
-/** Packages of Debian's next release, all of each. */
-export const unpackFromNextRelease = (names, target, cure) =>
-  unpackPackages(names, nextRelease, target, cure);
+/** Unpacks whole packages of Debian's next release. */
+export const unpackFromNextRelease = (names, target, advice) =>
+  unpackPackages(names, nextRelease, target, advice);
 
-/** Single files of one package of the running release. */
-export const unpackFiles = (name, files, target, cure) =>
-  unpack({ names: [name], release: thisRelease(), files: files.map((file) => `.${file}`) }, target, cure);
+/** Unpacks single files of a package of the running release. */
+export const unpackFiles = (name, files, target, advice) =>
+  unpack({ names: [name], release: thisRelease(), files: files.map((file) => `.${file}`) }, target, advice);
 
-/** The running release. */
+/** Returns the code name of the running release. */
 export const thisRelease = () =>
   /^VERSION_CODENAME=(\S+)$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? 'stable';
 
 /**
- * Debian starts a service as soon as its package is installed, and at every boot. The tests start
- * redis-server, nginx, haproxy and caddy themselves, on their own ports; so a policy prevents it during the
- * installation (Debian Policy 9.3.3.1), and new services are disabled.
+ * Script that installs packages without starting their services, now or at boot. The tests start redis-server, nginx,
+ * haproxy and caddy themselves, on their own ports. policy-rc.d prevents the start during the installation (Debian
+ * Policy 9.3.3.1).
  */
 const quietly = `set -e
 policy=/usr/sbin/policy-rc.d
@@ -106,33 +105,32 @@ for service in redis-server nginx caddy haproxy logrotate.timer; do
   fi
 done`;
 
-/** Returns the mirror that apt uses here: Debian's own if there are several. Throws a SetupError. */
-export function ownMirror(cure = '') {
+/** Returns the URL of the mirror that apt uses, preferably one with origin Debian. Throws a SetupError if none. */
+export function ownMirror(advice = '') {
   const format = '$(SITE) $(ORIGIN)';
-  const reportedHolder = ask('apt-get', ['indextargets', '--format', format, 'Created-By: Packages']) ?? '';
-  const sites = reportedHolder.split('\n').filter((line) => line && !line.includes('security'));
+  const targets = ask('apt-get', ['indextargets', '--format', format, 'Created-By: Packages']) ?? '';
+  const sites = targets.split('\n').filter((line) => line && !line.includes('security'));
   const mirror = (sites.find((line) => line.endsWith(' Debian')) ?? sites[0])?.split(' ')[0];
-  if (!mirror) throw new SetupError(`apt knows no mirror (run apt-get update once as root).\n${cure}`);
+  if (!mirror) throw new SetupError(`apt has no package lists. Run apt-get update as root.\n${advice}`);
   return mirror;
 }
 
-/** Unpacks a source of Debian's archive, such as `pool/main/z/zlib/zlib_1.3.orig.tar.gz`, whose checksum apt checks. */
-export async function unpackSource({ path, sha256 }, target, cure) {
+/** Downloads and unpacks a source of Debian's archive, such as `pool/main/z/zlib/zlib_1.3.orig.tar.gz`. */
+export async function unpackSource({ path, sha256 }, target, advice) {
   const archive = `${target}.tar`;
   rmSync(target, { recursive: true, force: true });
   mkdirSync(target, { recursive: true });
-  const download = ['download-file', `${ownMirror(cure)}/${path}`, archive, `SHA256:${sha256}`];
-  await run('/usr/lib/apt/apt-helper', ['-o', 'APT::Sandbox::User=', ...download], { cure });
+  const download = ['download-file', `${ownMirror(advice)}/${path}`, archive, `SHA256:${sha256}`];
+  await run('/usr/lib/apt/apt-helper', ['-o', 'APT::Sandbox::User=', ...download], { advice });
   await run('tar', ['--extract', '--file', archive, '--directory', target, '--strip-components=1'], {
-    cure,
+    advice,
   });
   rmSync(archive);
 }
 
 /**
- * Writes a configuration for a private run of apt in the folder `work`, and returns its file, for APT_CONFIG.
- * It takes only the proxies from the system's own configuration: packages such as apt-file and appstream
- * would make apt fetch further indexes.
+ * Writes an apt configuration that uses only the folder `work`, and returns its path, for APT_CONFIG. Copies only the
+ * proxies from the system's configuration, because packages such as apt-file and appstream add further indexes to it.
  */
 export function privateConfiguration(work) {
   const file = join(work, 'apt.conf');
@@ -145,7 +143,6 @@ export function privateConfiguration(work) {
     'Dir::State::status': '/dev/null',
     'Dir::Cache': join(work, 'cache'),
     'APT::Sandbox::User': '',
-    // No translations.
     'Acquire::Languages': 'none',
   };
   const proxies = (ask('apt-config', ['dump']) ?? '').split('\n').filter((line) => proxy.test(line));
@@ -154,30 +151,30 @@ export function privateConfiguration(work) {
   return file;
 }
 
-/** A line of `apt-config dump`, also for one host or with a command that finds the proxy. */
+/** A proxy line of `apt-config dump`, for all hosts or for one, with a URL or a command that detects the proxy. */
 const proxy = /^Acquire::(\w+::)?Proxy(-Auto-Detect)?(::\S+)? ".+";$/i;
 
 /**
- * Downloads packages into `target` and unpacks them there, without touching the system's own package lists: apt runs on
- * a private configuration with the system's own mirror, keys and proxies. Needs no root.
+ * Downloads packages and unpacks them into `target`. Does not need root, and does not change the system's package
+ * lists: apt runs with a private configuration and the system's mirror, keys and proxies.
  */
-async function unpack({ names, release, files }, target, cure) {
+async function unpack({ names, release, files }, target, advice) {
   const work = resolve(`${target}.download`); // apt resolves relative paths against its own folders
   rmSync(work, { recursive: true, force: true });
   for (const folder of ['lists/partial', 'cache/archives/partial', 'tree'])
     mkdirSync(join(work, folder), { recursive: true });
-  const mirror = ownMirror(cure);
+  const mirror = ownMirror(advice);
   const keys = '/usr/share/keyrings/debian-archive-keyring.gpg';
   const signed = existsSync(keys) ? `[signed-by=${keys}] ` : '';
   writeFileSync(join(work, 'sources.list'), `deb ${signed}${mirror} ${release} main\n`);
   const env = { APT_CONFIG: privateConfiguration(work) };
-  await run('apt-get', ['update'], { env, cure });
-  await run('apt-get', ['download', ...names], { cwd: work, env, cure });
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: bash's own
+  await run('apt-get', ['update'], { env, advice });
+  await run('apt-get', ['download', ...names], { cwd: work, env, advice });
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: syntax of bash
   const extract = 'dpkg-deb --fsys-tarfile "$1" | tar --extract --directory "$2" "${@:3}"';
   for (const archive of readdirSync(work).filter((file) => file.endsWith('.deb'))) {
     const parts = [join(work, archive), join(work, 'tree'), ...files];
-    await run('bash', ['-o', 'pipefail', '-c', extract, 'bash', ...parts], { cure });
+    await run('bash', ['-o', 'pipefail', '-c', extract, 'bash', ...parts], { advice });
   }
   rmSync(target, { recursive: true, force: true });
   renameSync(join(work, 'tree'), target);

@@ -1,5 +1,5 @@
-// The C library that the addon of the npm packages is built against: Debian 11's, so that the packages run with its glibc and every
-// later one. The compiler is the machine's own, and its C++ library is linked in.
+// Provides Debian 11's C library, against which the addon of the npm packages is built. So the packages run with this
+// version of glibc and all later ones. The compiler is the machine's own, and its C++ library is linked statically.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -10,11 +10,11 @@ import { ask, hashOf, isStamped, SetupError, writeStamp } from './run.mjs';
 const release = 'bullseye';
 const packages = ['libc6', 'libc6-dev', 'linux-libc-dev'];
 
-const cure = `The packages are built against glibc ${packageGlibc} of Debian 11 (${release}), which apt's mirror must have. Try: apt-get update`;
+const advice = `The packages are built against glibc ${packageGlibc} of Debian 11 (${release}). apt's mirror must have that release. Try: apt-get update`;
 
 /**
- * Resolves to the flags of compiler and linker. The linker needs the folders as well as --sysroot, because gcc passes this machine's
- * folders first.
+ * Resolves to flags for the compiler and the linker. The linker needs the folders in addition to --sysroot, because gcc
+ * otherwise passes this machine's folders first.
  */
 export async function oldLibcFlags() {
   const folder = await oldLibc();
@@ -23,20 +23,20 @@ export async function oldLibcFlags() {
   return { compile: `--sysroot=${folder}`, link: libraries.join(' ') };
 }
 
-/** GCC's C++ library. Its licence has an exception for programs that it is linked into. */
+/** GCC's C++ library. Its licence has an exception for programs that are linked with it. */
 export const cxxLibrary = {
   name: 'libstdc++',
   version: compilerVersion(),
   licence: 'GPL-3.0-or-later WITH GCC-exception-3.1',
   copyright: 'Free Software Foundation, Inc.',
 };
-/** Name in the package's `licences` → the file of Debian's packages that has the terms. */
+/** Licence files by their name in the package's `licences`. */
 export const cxxLicences = {
   'libstdc++-copyright': '/usr/share/doc/libstdc++6/copyright',
   'libstdc++-GPL-3': '/usr/share/common-licenses/GPL-3',
 };
 
-/** A build is stale when one of these changes. */
+/** Inputs of the build: a change makes it stale. */
 export const oldLibcFacts = () => [packageGlibc, ...packages, process.arch, compilerVersion()];
 
 async function oldLibc() {
@@ -44,7 +44,7 @@ async function oldLibc() {
   const stamp = join(folder, '.stamp');
   const hash = hashOf([], oldLibcFacts());
   if (isStamped(stamp, hash)) return folder;
-  await unpackPackages(packages, release, folder, cure);
+  await unpackPackages(packages, release, folder, advice);
   relink(folder);
   linkCxxHeaders(folder);
   writeStamp(stamp, hash);
@@ -56,7 +56,7 @@ function compilerVersion() {
 }
 const compilerTriplet = () => execFileSync('g++', ['-dumpmachine'], { encoding: 'utf8' }).trim();
 
-/** Makes absolute links relative: they would lead to this machine's C library. */
+/** Makes absolute links relative, because they would point to this machine's C library. */
 function relink(folder) {
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
@@ -67,7 +67,7 @@ function relink(folder) {
   }
 }
 
-/** g++ looks for the headers of its own C++ library below --sysroot too. */
+/** Links the headers of the C++ library, because g++ searches them below --sysroot. */
 function linkCxxHeaders(folder) {
   for (const path of ['usr/include/c++', `usr/include/${compilerTriplet()}/c++`]) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -75,35 +75,37 @@ function linkCxxHeaders(folder) {
   }
 }
 
-/** The maximum version of each family of symbols, as Debian 11 has it. GCC is the unwinder. */
+/** Maximum version of each family of versioned symbols in Debian 11. GCC is the unwinder. */
 export const oldSystem = { GLIBC: packageGlibc, GCC: '7.0.0' };
-/** Every system that runs Node has the C++ library. */
+/** The same with libstdc++, which every system with Node.js has. */
 export const oldCxx = { ...oldSystem, GLIBCXX: '3.4.28', CXXABI: '1.3.12' };
 
-/** The parts of glibc, the libraries of GCC, and ONNX Runtime, which lies next to the addon. */
+/** Libraries that every system has, and ONNX Runtime, which is next to the addon. */
 const everywhere = /^(?:lib(?:c|m|dl|rt|pthread|gcc_s|stdc\+\+|onnxruntime)\.so|ld-linux)/;
-/** Node and ONNX Runtime give these to the addon. */
-const given = /^(?:napi_|node_api_|OrtGetApiBase$)/;
+/** Symbols that Node.js and ONNX Runtime provide to the addon. */
+const provided = /^(?:napi_|node_api_|OrtGetApiBase$)/;
 
 /**
- * Throws a SetupError if a shared library loads another one that is not on every system, or needs a symbol of a newer version than `maxima`
- * has, or of a family that is not in it.
+ * Throws a SetupError if a shared library needs a library that some systems lack. Also throws if it needs a symbol of a
+ * newer version than in `maxima`, or of a family that is not in `maxima`.
  */
 export function requireOldSystem(file, maxima = oldSystem) {
   const symbols = neededSymbols(file).filter(
-    ({ name, version }) => version !== undefined && !given.test(name) && !isWithin(version, maxima),
+    ({ name, version }) => version !== undefined && !provided.test(name) && !isWithin(version, maxima),
   );
   const libraries = neededLibraries(file).filter((name) => !everywhere.test(name));
   if (symbols.length + libraries.length === 0) return;
   const limit = Object.entries(maxima).map((pair) => pair.join('_'));
   const faults = [...symbols.map(({ name, version }) => `${name}@${version}`), ...libraries];
-  throw new SetupError(`${file} needs more than ${limit.join(', ')}: ${faults.join(', ')}`);
+  throw new SetupError(
+    `${file} needs newer versions than ${limit.join(', ')}, or other libraries: ${faults.join(', ')}`,
+  );
 }
 
-/** Throws a SetupError if the addon needs a symbol that neither Node, ONNX Runtime nor a library of the system gives. */
+/** Throws a SetupError if the addon needs a symbol that Node.js, ONNX Runtime and the system's libraries lack. */
 export function requireKnownSymbols(file) {
   const unknown = neededSymbols(file).filter(
-    ({ name, version, isWeak }) => version === undefined && !isWeak && !given.test(name),
+    ({ name, version, isWeak }) => version === undefined && !isWeak && !provided.test(name),
   );
   if (unknown.length > 0)
     throw new SetupError(`${file} needs unknown symbols: ${unknown.map(({ name }) => name).join(', ')}`);
@@ -114,7 +116,7 @@ function isWithin(version, maxima) {
   return maxima[family]?.localeCompare(number, 'en', { numeric: true }) >= 0;
 }
 
-/** The symbols that a shared library asks others for. */
+/** Returns the undefined symbols of a shared library. */
 function neededSymbols(file) {
   const table = readelf('--dyn-syms', file).matchAll(
     /^(?: +\S+){4} +(GLOBAL|WEAK) +\S+ +UND (\w+)(?:@+(\S+))?/gm,
@@ -122,7 +124,7 @@ function neededSymbols(file) {
   return [...table].map(([, binding, name, version]) => ({ name, version, isWeak: binding === 'WEAK' }));
 }
 
-/** The shared libraries that a shared library loads. */
+/** Returns the shared libraries that a shared library loads. */
 function neededLibraries(file) {
   return [...readelf('--dynamic', file).matchAll(/\(NEEDED\).*\[(.+)\]$/gm)].map(([, name]) => name);
 }

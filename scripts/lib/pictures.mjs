@@ -1,5 +1,5 @@
-// The pictures of docs/pictures, drawn as SVG text. Faces are drawn from numbers of responses: no photo of a person is needed.
-// Colours follow the reader's system, light or dark.
+// Draws the pictures of docs/pictures as SVG. Faces are drawn from the numbers of a response, so that no photo of a
+// person is needed. The colours follow the reader's light or dark mode.
 
 const style = `<style>
   svg { --text: #1f2328; --muted: #59636e; --line: #818b98; --fill: #f6f8fa; --blue: #0969da; --green: #1a7f37; --red: #cf222e; --amber: #9a6700; --skin: #eaeef2; }
@@ -42,7 +42,7 @@ const arrow = (x1, y1, x2, y2, classes = 'line') =>
 const circle = (x, y, radius, classes) =>
   `<circle cx="${round(x)}" cy="${round(y)}" r="${radius}" class="${classes}"/>`;
 
-/** Shows which part does what for one request, from top to bottom. */
+/** Draws the sequence of steps of one request, from top to bottom. */
 function requestPath() {
   const lanes = [
     ['client', 90],
@@ -100,7 +100,7 @@ const rates = [
   [90, '1 in 1,000,000'],
 ];
 
-/** The axis of confidence_percent: a line from 0 to 100 with the rates below it. */
+/** Draws the axis of confidence_percent from 0 to 100, with the rates below it. */
 function scale(x, y, width, labels = rates) {
   const place = (percent) => x + (width * percent) / 100;
   return {
@@ -112,7 +112,7 @@ function scale(x, y, width, labels = rates) {
         line(place(percent), y - 4, place(percent), y + 8),
         text(place(percent), y + 23, String(percent), 'small middle'),
       ]),
-      // Placed in two rows, because neighbours would touch.
+      // Labels alternate between two rows, because neighbours would overlap.
       labels.map(([percent, rate], index) =>
         text(place(percent), y + 41 + 15 * (index % 2), rate, 'small middle'),
       ),
@@ -127,11 +127,11 @@ function scoreScale() {
       width: 740,
       height: 166,
       title: 'The scale of confidence_percent',
-      description: `Below 40 the scale only says not alike. ${rates.map(([percent, rate]) => `${percent} percent: ${rate} non-mated pairs score at least this high`).join('. ')}. The default threshold is 70.`,
+      description: `Below 40 the scale only means not similar. ${rates.map(([percent, rate]) => `${percent} percent: ${rate} non-mated pairs score at least this high`).join('. ')}. The default threshold is 70.`,
     },
     text(30, 22, 'confidence_percent', 'bold'),
-    text(place(20), 60, 'not alike', 'small middle'),
-    text(place(55), 60, 'ten points more, ten times rarer', 'small middle'),
+    text(place(20), 60, 'not similar', 'small middle'),
+    text(place(55), 60, 'ten points more: ten times rarer', 'small middle'),
     parts,
     line(place(70), 34, place(70), 92, 'axis'),
     text(place(70) + 6, 44, 'match, at the default threshold', 'green small'),
@@ -145,7 +145,7 @@ function twoThresholds() {
     [80, '1 in 100,000'],
   ]);
   const zones = [
-    [0, 60, 'red', 'reject', 'ask for a new photo or another way'],
+    [0, 60, 'red', 'reject', 'ask for a new photo'],
     [60, 80, 'amber', 'review', 'a person decides'],
     [80, 100, 'green', 'accept', ''],
   ];
@@ -155,7 +155,7 @@ function twoThresholds() {
       height: 166,
       title: 'A decision with two thresholds',
       description:
-        'Reject below the lower threshold, here 60 percent; let a person review what lies between; accept from the upper threshold on, here 80 percent.',
+        'Reject below the lower threshold, here 60 percent. Accept at or above the upper threshold, here 80 percent. Between them, a person decides.',
     },
     zones.map(([from, to, colour, word, note]) => [
       rect(place(from), 34, place(to) - place(from), 44, colour, 'opacity="0.18"'),
@@ -169,10 +169,7 @@ function twoThresholds() {
   );
 }
 
-/**
- * Draws a head: an outline, and features around its centre. Turned by yaw and pitch (as shares of its width)
- * and roll (degrees).
- */
+/** Draws a head with five landmarks. `yaw` and `pitch` are shifts relative to its size; `roll` is in degrees. */
 function head(x, y, size, { yaw = 0, pitch = 0, roll = 0 } = {}) {
   const [dx, dy] = [yaw * size, pitch * size];
   return `<g transform="translate(${round(x)} ${round(y)}) rotate(${round(roll)})">
@@ -237,7 +234,7 @@ function faceGeometry() {
   );
 }
 
-/** The compared face of an image as the demo page marks it: box and landmarks, on a drawn head. */
+/** Draws a head with the box and the landmarks of the compared face, like the demo page. */
 function photo(x, y, side, image, name) {
   const { width, height, faces, face_index } = image;
   const share = side / Math.max(width, height);
@@ -282,7 +279,7 @@ function result({ match, confidence_percent, threshold_percent, extrapolated, im
   );
 }
 
-/** Texts by path. */
+/** Returns the pictures: SVG text by path. */
 export function pictures(examples) {
   return {
     'docs/pictures/request-path.svg': requestPath(),

@@ -1,9 +1,9 @@
-// The steps of set-up that make `dist`: types of the clients, the client, the program, the pages' scripts and styles.
+// The steps of setup that build `dist`: the clients' types, the client, the program, and the pages' scripts and styles.
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { apiReference, liftFiles } from './lift.mjs';
+import { apiReference, extractFiles } from './extract.mjs';
 import { hashOf, isStamped, run, writeStamp } from './run.mjs';
 
-/** Sources of the types of `facematch/client-types`. */
+/** esbuild options for the script that writes the types of `facematch/client-types`. */
 const clientTypes = [
   ...['scripts/lib/client-types.mjs', '--platform=node', '--format=esm', '--packages=external'],
   '--outfile=build/client-types.mjs',
@@ -13,21 +13,21 @@ const typesFile = 'build/client/types.d.ts';
 const typesStamp = 'build/client/.stamp';
 const typesHash = () => hashOf(['src', 'package-lock.json', 'scripts/lib/client-types.mjs']);
 
-/** The types of `facematch/client-types`, a separate step: the type checks need no other build product. */
+/** Writes the types of `facematch/client-types`. A separate step, because the type check needs only these. */
 export const typesStep = {
   id: 'types',
   title: "clients' types",
   missing: () => (isStamped(typesStamp, typesHash()) ? undefined : 'from the OpenAPI document'),
   make: async () => {
     const bundle = ['node_modules/esbuild/bin/esbuild', '--bundle', '--log-level=warning', ...clientTypes];
-    await run(process.execPath, bundle, { cure: "The clients' types could not be bundled." });
+    await run(process.execPath, bundle, { advice: "The clients' types could not be bundled." });
     const make = ['build/client-types.mjs', typesFile];
-    await run(process.execPath, make, { cure: "The clients' types could not be made." });
+    await run(process.execPath, make, { advice: "The clients' types could not be generated." });
     writeStamp(typesStamp, typesHash());
   },
 };
 
-/** Copies markup, styles and script of the pages to the built program. */
+/** esbuild options that copy and minify the markup, styles and script of the pages. */
 const pages = (lab) => [
   ...['page.html', 'page.css', 'live.css', 'main.ts'].map((name) => `src/demo/browser/${name}`),
   ...['src/site/page.css', ...lab.map((folder) => `${folder}/report/report.css`)],
@@ -35,10 +35,10 @@ const pages = (lab) => [
   ...['--outbase=.', '--outdir=dist'],
 ];
 
-/** Bundles the script that shows the API's page. */
+/** Folder of the extracted script of the API reference page. */
 const reference = 'build/reference';
 
-/** Makes the client's declarations one file without imports. */
+/** Replaces the imports in the client's declaration file by the imported types. */
 function inlineTypes() {
   const file = 'dist/client/facematch.d.mts';
   const imports = /^import type .* from 'facematch\/client-types';\n/m;
@@ -46,25 +46,20 @@ function inlineTypes() {
   writeFileSync(file, readFileSync(file, 'utf8').replace(imports, '') + types);
 }
 
-async function liftReference() {
+async function extractReference() {
   const stamp = `${reference}/.stamp`;
   const hash = hashOf([], [apiReference.integrity, ...apiReference.files]);
   if (isStamped(stamp, hash)) return;
-  const cure =
-    "The script of the API's page could not be had. Check the network and npm's registry setting (npm config get registry).";
-  await liftFiles(apiReference, reference, cure);
+  const advice =
+    "The script of the API reference page could not be downloaded. Check the network and npm's registry setting (npm config get registry).";
+  await extractFiles(apiReference, reference, advice);
   writeStamp(stamp, hash);
 }
 
-/**
- * Parts that the page never shows: an assistant, which it switches off, and icons that a document may name
- * for its operations.
- */
-const unseen = /^\.\/(?:chunks\/)?(?:AgentScalarDrawer|[\w-]+\.svg)-[\w-]+\.js$/;
+/** Modules that the page never uses: the assistant, which is disabled, and icons for operations. */
+const unused = /^\.\/(?:chunks\/)?(?:AgentScalarDrawer|[\w-]+\.svg)-[\w-]+\.js$/;
 
-/**
- * Split into parts: the visible part of the page comes first, the form that sends requests when it is opened.
- */
+/** Bundles the script in chunks, so that the page loads its request form only when the user opens it. */
 async function bundleReference() {
   const { build } = await import('esbuild');
   await build({
@@ -76,37 +71,37 @@ async function bundleReference() {
     minify: true,
     charset: 'utf8',
     logLevel: 'warning',
-    // The page's own URL, wherever a proxy serves it: src/site/page.ts.
+    // Relative to the page's URL, because a proxy may add a prefix: see src/site/page.ts.
     publicPath: './docs?part=',
     plugins: [
       {
-        name: 'unseen',
+        name: 'unused',
         setup({ onResolve, onLoad }) {
-          onResolve({ filter: unseen }, ({ kind }) =>
-            kind === 'dynamic-import' ? { path: 'unseen', namespace: 'unseen' } : undefined,
+          onResolve({ filter: unused }, ({ kind }) =>
+            kind === 'dynamic-import' ? { path: 'unused', namespace: 'unused' } : undefined,
           );
-          onLoad({ filter: /./, namespace: 'unseen' }, () => ({ contents: 'export default {}' }));
+          onLoad({ filter: /./, namespace: 'unused' }, () => ({ contents: 'export default {}' }));
         },
       },
     ],
   });
 }
 
-/** `lab`: the laboratory's folder, in a list; an empty list without it. */
+/** `lab` is a list with the folder of the laboratory, or an empty list without the laboratory. */
 export function programStep(lab) {
   const hash = () =>
     hashOf([
       ...['src', ...lab, 'models/prepare', 'tsconfig.json', 'package-lock.json'],
-      ...['client-types', 'lift', 'program'].map((name) => `scripts/lib/${name}.mjs`),
+      ...['client-types', 'extract', 'program'].map((name) => `scripts/lib/${name}.mjs`),
     ]);
   return {
     id: 'program',
     title: 'program',
     missing: () => (isStamped('dist/.stamp', hash()) ? undefined : 'tsc'),
     make: async () => {
-      await liftReference();
+      await extractReference();
       rmSync('dist', { recursive: true, force: true });
-      const node = (cure, ...args) => run(process.execPath, args, { cure });
+      const node = (advice, ...args) => run(process.execPath, args, { advice });
       const bundle = ['node_modules/esbuild/bin/esbuild', '--bundle', '--log-level=warning'];
       const compile = ['node_modules/typescript/bin/tsc', '-p'];
       if (typesStep.missing() !== undefined) await typesStep.make();

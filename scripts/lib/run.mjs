@@ -1,20 +1,18 @@
-// Steps of set-up and packaging: commands with captured output, progress on a terminal, and stamps of
-// completed steps.
+// Helpers for setup and packaging: commands with captured output, progress on a terminal, and stamps of completed
+// steps.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** An error whose message tells a person what failed and how to fix it. */
+/** An error whose message is meant for the user: what failed, and how to fix it. */
 export class SetupError extends Error {}
 
 const lastLines = (text, count) => text.trimEnd().split('\n').slice(-count).join('\n');
 
-/**
- * Resolves to the command's output. Rejects with a SetupError that ends in `cure`.
- */
-export function run(command, args, { cwd, env, cure }) {
+/** Runs a command, and resolves to its output. Rejects with a SetupError whose message ends with `advice`. */
+export function run(command, args, { cwd, env, advice }) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
       cwd,
@@ -27,13 +25,15 @@ export function run(command, args, { cwd, env, cure }) {
         output += chunk;
       });
     const fail = (reason) =>
-      reject(new SetupError(`${command} ${args.join(' ')}\n${lastLines(output, 30)}\n${reason}\n${cure}`));
+      reject(new SetupError(`${command} ${args.join(' ')}\n${lastLines(output, 30)}\n${reason}\n${advice}`));
     child.on('error', (error) => fail(error.message));
-    child.on('close', (code) => (code === 0 ? resolve(output) : fail(`It ended with exit code ${code}.`)));
+    child.on('close', (code) =>
+      code === 0 ? resolve(output) : fail(`The command failed with exit code ${code}.`),
+    );
   });
 }
 
-/** Output of a quick command, or undefined when it is absent or fails. */
+/** Returns the output of a quick command; undefined if the command is missing or fails. */
 export function ask(command, args) {
   const { status, stdout } = spawnSync(command, args, { encoding: 'utf8' });
   return status === 0 ? stdout : undefined;
@@ -42,7 +42,7 @@ export function ask(command, args) {
 const onTerminal = process.stderr.isTTY === true && !process.env.CI;
 export const seconds = (since) => `${((performance.now() - since) / 1000).toFixed(1)} s`;
 
-/** Reports every 20 s that `title` still runs; on a terminal each second, on one line. */
+/** Prints the elapsed time of `title` every 20 s, or every second on a terminal, on one line. */
 export async function withProgress(title, act) {
   const start = performance.now();
   const [before, after, every_ms] = onTerminal ? ['\r', '', 1000] : ['', '\n', 20_000];
@@ -56,7 +56,7 @@ export async function withProgress(title, act) {
   }
 }
 
-// A step is skipped if none of its inputs has changed: a stamp next to the product contains their hash.
+// A stamp file next to the output contains the hash of a step's inputs. The step is skipped while the hash is the same.
 function* filesBelow(path) {
   if (!statSync(path).isDirectory()) {
     yield path;
@@ -83,13 +83,13 @@ export function writeStamp(stamp, hash) {
 }
 
 /**
- * Allows one set-up in a folder at a time: a second one would interfere, so it waits. Resolves when this
- * process has the lock, which it keeps until it ends, however it ends. `onWait` is called if another one has
- * it. Nothing is locked if util-linux's flock is missing.
+ * Allows only one setup in a folder at a time. Resolves when this process has the lock, which is released when the
+ * process exits or is killed. Calls `onWait` if another process has the lock. Does not lock if util-linux's flock is
+ * missing.
  */
 export async function takeLock(lock, onWait) {
   for (const how of [['--nonblock'], []]) {
-    // It ends with its standard input, and that with this process.
+    // The holder exits when its standard input is closed, that is, when this process exits.
     const holder = spawn('flock', [...how, lock, 'sh', '-c', 'echo && exec cat >&2'], {
       stdio: ['pipe', 'pipe', 'ignore'],
     });

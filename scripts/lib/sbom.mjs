@@ -1,16 +1,14 @@
-// The list of parts of a release for one platform (SBOM, CycloneDX 1.5): the npm packages that the program
-// runs with, and the works inside the shipped files.
+// Creates the SBOM (CycloneDX 1.5) of a release for one platform: the npm packages that the program needs at run time,
+// and the works inside the shipped files.
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { apiReference } from './lift.mjs';
+import { apiReference } from './extract.mjs';
 import { insideUws, referenceParts } from './notices.mjs';
 import { cxxLibrary } from './old-libc.mjs';
 import { libraries } from './static-libraries.mjs';
 import { uwsBuilds } from './uws.mjs';
 
-/**
- * `dropped` names dependencies that are needed to build and not shipped. `notices` must have been collected.
- */
+/** `dropped` lists dependencies that are not shipped. Call `notices` first. */
 export function sbom(pack, platform, dropped) {
   const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'));
   const needed = neededPackages(lock, dropped);
@@ -23,10 +21,10 @@ export function sbom(pack, platform, dropped) {
   };
 }
 
-/** Unique even if a name and version occur twice. */
+/** Returns a reference that is unique even if the same version of a package is installed twice. */
 const refOf = (place) => place || 'program';
 
-/** A package by its entry of package-lock.json; the program itself has no tarball. */
+/** Returns the component of a package in package-lock.json. The program itself has no tarball, and so no hash. */
 function npmPart(place, { name = place.split('node_modules/').at(-1), version, license, integrity }) {
   const hash = integrity && Buffer.from(integrity.slice('sha512-'.length), 'base64').toString('hex');
   return {
@@ -76,7 +74,7 @@ function pageParts() {
   return [{ ...script, purl: packageUrl(name, version), components: parts }];
 }
 
-/** Models and numbers of a pack, as they are shipped. */
+/** Returns a component for each file of a pack. */
 function filesOf(pack) {
   const manifest = JSON.parse(readFileSync(`${pack}/manifest.json`, 'utf8'));
   const files = Object.values(manifest).filter((one) => one?.file !== undefined);
@@ -101,9 +99,9 @@ const component = ({ name, version, licence, copyright }) => ({
 const packageUrl = (name, version) => `pkg:npm/${name.replace('@', '%40')}@${version}`;
 
 /**
- * Returns the npm packages that the program needs at run time, by package-lock.json: the folder under
- * node_modules of each, found like Node does, with the folders of its dependencies; the program's own is ''.
- * `without` names packages that are omitted, with those that only they need.
+ * Returns the npm packages that the program needs at run time, from package-lock.json. Maps the folder of each package
+ * to the folders of its dependencies, which it resolves like Node.js. The program's own folder is ''. Omits the
+ * packages in `without`, and packages that only they need.
  */
 export function neededPackages(lock, without) {
   const needed = new Map();
@@ -111,7 +109,7 @@ export function neededPackages(lock, without) {
     if (needed.has(from)) return;
     const { dependencies, optionalDependencies } = lock.packages[from];
     const names = Object.keys({ ...dependencies, ...optionalDependencies });
-    // An optional package of another platform is in the lock file but not installed.
+    // Optional packages of other platforms are in the lock file, but not installed.
     const isThere = (place) => place in lock.packages && existsSync(place);
     const places = names
       .filter((name) => !without.includes(name))
@@ -123,7 +121,7 @@ export function neededPackages(lock, without) {
   return needed;
 }
 
-/** Node resolves packages from `a/node_modules/b` in that folder, in `a`, and at the top. */
+/** Returns the folders in which Node.js searches for a package: from the folder `from` up to the top. */
 function placesOf(name, from) {
   const places = [];
   for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('node_modules/') - 1))) {

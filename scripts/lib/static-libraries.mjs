@@ -1,5 +1,5 @@
-// OpenCV and the codecs as static libraries for the addon of the npm package: pinned sources, so that results
-// do not depend on the machine, and built to be linked into a shared library, unlike Debian's own.
+// Builds OpenCV and the codecs as static libraries, for the addon of the npm package. The sources are pinned, so that
+// results do not depend on the machine. Unlike Debian's static libraries, these can be linked into a shared library.
 import { cpSync, mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -7,12 +7,12 @@ import { installPackages, isDebian, missingPackages, unpackSource } from './debi
 import { oldLibcFacts, oldLibcFlags } from './old-libc.mjs';
 import { hashOf, isStamped, run, writeStamp } from './run.mjs';
 
-/** CMake options that are switched off: words, each after the same prefix. */
+/** Returns CMake flags that turn options off. `words` has their names, without the common `beginning`. */
 const off = (words, beginning = '') => words.split(' ').map((name) => `-D${beginning}${name}=OFF`);
 
 /**
- * Sorted by dependency. Sources are Debian 13's, except testing's libpng, whose release contains the fixes
- * that Debian 13 has as patches. Debian's security tracker says when one of them must be updated.
+ * Sorted by dependency. The sources are Debian 13's, except for libpng: Debian testing's release contains the fixes
+ * that Debian 13 adds as patches. Debian's security tracker announces necessary updates.
  */
 export const libraries = [
   {
@@ -24,7 +24,7 @@ export const libraries = [
     path: 'pool/main/z/zlib/zlib_1.3.dfsg+really1.3.1.orig.tar.gz',
     sha256: '60dd315c07f616887caa029408308a018ace66e3d142726a97db164b3b8f69fb',
     licences: ['LICENSE'],
-    // A file for Windows that Debian's source lacks; CMake requires the name.
+    // CMakeLists.txt requires this file for Windows, but Debian's source lacks it.
     empty: 'win32/zlib1.rc',
     options: off('ZLIB_BUILD_EXAMPLES'),
   },
@@ -80,25 +80,25 @@ export const libraries = [
       ...off('ITT TESTS PERF_TESTS EXAMPLES opencv_apps JAVA opencv_python3', 'BUILD_'),
       ...off('CV_TRACE OPENCV_GENERATE_PKGCONFIG'),
     ],
-    // Output of cv::getBuildInformation, which would contain flags and folders of the build machine.
+    // Text of cv::getBuildInformation, which would contain flags and folders of the build machine.
     blank: 'modules/core/version_string.inc',
   },
 ];
 
-/** Hardened like in CMakeLists.txt, because these libraries parse untrusted files. */
+/** The hardening flags of CMakeLists.txt, because these libraries parse untrusted files. */
 const hardening = [
   ...['-fstack-protector-strong', '-fstack-clash-protection', '-U_FORTIFY_SOURCE', '-D_FORTIFY_SOURCE=3'],
   process.arch === 'arm64' ? '-mbranch-protection=standard' : '-fcf-protection=full',
 ].join(' ');
 
-/** Otherwise each assertion would contain the path of the build folder. */
+/** Removes the path of the build folder, which each assertion would contain. */
 const prefixMap = '-ffile-prefix-map=';
 
-const cure = 'The static libraries did not build. They need cmake, ninja, a C++ compiler and nasm.';
+const advice =
+  'The static libraries could not be built. The build needs cmake, ninja, a C++ compiler and nasm.';
 
 /**
- * Resolves to the folder that has `include`, `lib` and `licences`. It takes some ten minutes on two cores;
- * quick if it exists.
+ * Resolves to the folder with `include`, `lib` and `licences`. The first build takes about ten minutes on two cores.
  */
 export async function staticLibraries() {
   const folder = resolve('.cache/static');
@@ -120,7 +120,7 @@ export async function staticLibraries() {
   const flags = `${hardening} ${prefixMap}${process.cwd()}=. ${compile}`;
   for (const { name, options, empty, licences, blank, ...source } of libraries) {
     const work = resolve('.cache', `static-${name}`);
-    await unpackSource(source, join(work, 'source'), cure);
+    await unpackSource(source, join(work, 'source'), advice);
     if (empty !== undefined) {
       const file = join(work, 'source', empty);
       mkdirSync(dirname(file), { recursive: true });
@@ -146,13 +146,13 @@ export async function staticLibraries() {
     };
     const defined = Object.entries(configure).map(([name, value]) => `-D${name}=${value}`);
     const place = ['-S', join(work, 'source'), '-B', built, '-G', 'Ninja'];
-    await run('cmake', [...place, ...defined, ...options], { cure });
+    await run('cmake', [...place, ...defined, ...options], { advice });
     if (blank !== undefined) {
-      truncateSync(join(built, blank)); // which fails where OpenCV has moved it
+      truncateSync(join(built, blank)); // throws if a new version of OpenCV has no such file
       writeFileSync(join(built, blank), '""\n');
     }
     const parallel = ['--parallel', String(availableParallelism())];
-    await run('cmake', ['--build', built, ...parallel, '--target', 'install'], { cure });
+    await run('cmake', ['--build', built, ...parallel, '--target', 'install'], { advice });
     rmSync(work, { recursive: true, force: true });
   }
   writeStamp(stamp, hash);

